@@ -11,6 +11,7 @@ const onBothEngines = [
 /** Tests that measure time by the clock: they run when nothing else does. */
 const timed = [
   "test/adapters/**/*.test.ts",
+  "test/ci/linear.test.ts",
   "test/cli/hostile.test.ts",
   "test/testing/starting.test.ts",
 ];

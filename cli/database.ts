@@ -108,6 +108,12 @@ export function defaultKeyFile(database: string): string | undefined {
   return `${existsSync(database) ? realpathSync(database) : database}.key`;
 }
 
+/** Whether secrets of a database can be encrypted: a SQLite file gets a key with the first one. */
+export function hasKey(database: string): boolean {
+  const { PM_SECRET_KEY: key, PM_SECRET_KEY_FILE: file } = process.env;
+  return Boolean(key || file) || isFile(database);
+}
+
 /** A database's name for messages, without the password a URL may contain. */
 export function nameOf(database: string): string {
   if (!isUrl(database)) return database;

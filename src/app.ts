@@ -5,7 +5,6 @@ import * as audit from "./audit/log.ts";
 import { keepPasswordThreads } from "./auth/password-pool.ts";
 import { limitRequests } from "./auth/request-quota.ts";
 import { recordUsage } from "./auth/token-usage.ts";
-import { reencrypt } from "./auth/two-factor-secrets.ts";
 import { sweepInBackground } from "./background.ts";
 import { createFetch, createHattipHandler, type FetchOptions } from "./core/http/fetch.ts";
 import type { Respond } from "./core/http/incoming.ts";
@@ -17,6 +16,7 @@ import { Running } from "./core/http/running.ts";
 import { Turns } from "./core/http/turns.ts";
 import { Outages } from "./core/outages.ts";
 import { PAGE_LIMITS } from "./core/pagination.ts";
+import { reencrypt } from "./core/sealed.ts";
 import { createSecrets } from "./core/secrets.ts";
 import { loadNewest } from "./database/schema.ts";
 import { Metrics, type ReadMetrics } from "./metrics/index.ts";
@@ -24,8 +24,13 @@ import { measured } from "./metrics/store.ts";
 import { mounts } from "./mounts.ts";
 import { startMailer } from "./notifications/mailer.ts";
 import { type AppOptions, checkAppOptions } from "./options.ts";
+import { watchJobs } from "./resources/ci/timed.ts";
 import { startTracer } from "./resources/discussions/worker.ts";
+import { startArchivist, writeArchives } from "./resources/exports/worker.ts";
+import { startHookCaller } from "./resources/hooks/worker.ts";
+import { makePipelines, startPipelines } from "./resources/pipelines/worker.ts";
 import { startRemover } from "./resources/remover.ts";
+import { runDue, startScheduler } from "./resources/schedules/scheduler.ts";
 import { startConverter } from "./resources/wikis/conversion.ts";
 import { migrate } from "./store/migrate.ts";
 import { openStore } from "./store/open.ts";
@@ -95,7 +100,7 @@ export async function createAppOn(
 }
 
 async function start(opened: Store, options: AppOptions, extra: readonly Mount[]): Promise<App> {
-  const { now = Date.now, authenticate, database = ":memory:" } = options;
+  const { now = Date.now, authenticate, database = ":memory:", tier = "ultimate" } = options;
   const { implicit = true, password = true } = options.oauth ?? {};
   const site = siteOf(options, authenticate === undefined);
   const outages = new Outages(options.onError ?? ((error: unknown) => console.error(error)));
@@ -107,9 +112,11 @@ async function start(opened: Store, options: AppOptions, extra: readonly Mount[]
   const chosen = { flows: { implicit, password }, pages: site.pages, metrics: readMetrics };
   const mounted = [...mounts(chosen), ...extra];
   const url = options.url?.replace(/\/+$/, "");
+  const resources = mounted.flatMap((mount) => mount.resources);
+  const sealedColumns = resources.flatMap(({ sealed = [] }) => sealed);
   await migrate(
     store,
-    mounted.flatMap(({ resources }) => resources).flatMap(({ migrations }) => migrations),
+    resources.flatMap(({ migrations }) => migrations),
     now(),
     loadNewest,
   );
@@ -117,7 +124,7 @@ async function start(opened: Store, options: AppOptions, extra: readonly Mount[]
   const secrets = createSecrets(options, path, store.dialect === "sqlite");
   // A database in memory is new, so it holds no unencrypted secrets.
   if (database !== ":memory:" && secrets.mayEncrypt) {
-    await reencrypt(store, secrets, { plainOnly: true });
+    await reencrypt(store, secrets, sealedColumns, { plainOnly: true });
   }
   const {
     bodyBytes = MEBIBYTE,
@@ -135,10 +142,11 @@ async function start(opened: Store, options: AppOptions, extra: readonly Mount[]
     mounts: mounted,
     site,
     secrets,
+    allowLocalRequests: options.webhooks?.allowLocalRequests ?? false,
     isClosing: running.isClosing,
     authenticate: authenticate?.bind(options),
     now,
-    tier: options.tier ?? "ultimate",
+    tier,
     impersonation: options.impersonation ?? true,
     tokenUsage,
     retries: new Retries(),
@@ -160,7 +168,19 @@ async function start(opened: Store, options: AppOptions, extra: readonly Mount[]
 
   const respond = running.counted(pipeline);
   const retention = options.eventRetention ?? "2y";
-  const admin = createAdmin({ store, now, retention, url, secrets, readMetrics });
+  const scheduling = { store, now, secrets, base: url ?? "", tier, onError };
+  const admin = createAdmin({
+    store,
+    now,
+    retention,
+    url,
+    secrets,
+    sealedColumns,
+    readMetrics,
+    runSchedules: () => runDue(scheduling),
+    runPipelines: () => makePipelines(scheduling),
+    runArchives: () => writeArchives({ store, now, onError }),
+  });
   // Last, so that nothing is left running if an earlier step fails.
   const mailer =
     options.mail && (await startMailer({ ...options.mail, store, now, url: url ?? "", onError }));
@@ -168,15 +188,29 @@ async function start(opened: Store, options: AppOptions, extra: readonly Mount[]
   const remover = inBackground ? await startRemover({ store, now, onError }) : undefined;
   const tracer = inBackground ? await startTracer({ store, now, onError }) : undefined;
   const converter = inBackground ? await startConverter({ store, now, onError }) : undefined;
+  const pipelines = inBackground ? await startPipelines(scheduling) : undefined;
+  const archivist = inBackground ? await startArchivist({ store, now, onError }) : undefined;
+  const endWatching = inBackground ? watchJobs(store, now, onError) : undefined;
+  const scheduler = inBackground ? startScheduler(scheduling) : undefined;
+  const { deliver = inBackground, allowLocalRequests = false, interval } = options.webhooks ?? {};
+  const delivering = { secrets, url, allowLocalRequests, interval };
+  const hookCaller = deliver
+    ? await startHookCaller({ store, now, onError, ...delivering })
+    : undefined;
   const leavePasswordThreads = keepPasswordThreads();
   const endSweeping = inBackground ? sweepInBackground(admin, options.onSwept, onError) : undefined;
   const close = async () => {
     endSweeping?.();
+    endWatching?.();
     await running.end();
     await mailer?.stop();
+    await scheduler?.stop();
     await remover?.stop();
     await tracer?.stop();
     await converter?.stop();
+    await pipelines?.stop();
+    await archivist?.stop();
+    await hookCaller?.stop();
     metrics.close();
     leavePasswordThreads();
     await tokenUsage.close();

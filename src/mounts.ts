@@ -1,8 +1,12 @@
+import { hostSignIn } from "./auth/authenticators/host.ts";
 import { accessToken } from "./auth/authenticators/oauth.ts";
 import { personalToken } from "./auth/authenticators/personal.ts";
+import { sessionCookie } from "./auth/authenticators/session.ts";
 import { migrations } from "./auth/table.ts";
+import { TWO_FACTOR_SECRETS } from "./auth/two-factor-secrets.ts";
 import type { Mount } from "./core/http/mount.ts";
 import type { Resource } from "./core/resource.ts";
+import { migrations as storedFiles } from "./files/table.ts";
 import { GIT } from "./git-http/index.ts";
 import { GRAPHQL, graphqlResource } from "./graphql/index.ts";
 import { metricsResource, type ReadMetrics } from "./metrics/index.ts";
@@ -13,11 +17,13 @@ import { oauthResources } from "./oauth/index.ts";
 import { metadata } from "./oauth/metadata.ts";
 import type { Flows } from "./oauth/rules.ts";
 import { WEB } from "./pages/mount.ts";
+import { avatarAddresses } from "./resources/avatars/addresses.ts";
 import { resources } from "./resources/index.ts";
 import { healthResource } from "./resources/meta/index.ts";
 import { API } from "./resources/mount.ts";
 import { SCIM } from "./resources/scim/mount.ts";
 import { scimUserResource } from "./resources/scim/users.ts";
+import { uploadAddresses } from "./resources/uploads/addresses.ts";
 import { PAGE_NAMES, type PageName, pages } from "./web/index.ts";
 
 /** Which optional pages and OAuth flows are enabled, and where metrics come from. */
@@ -35,6 +41,13 @@ const OPEN: Omit<Mount, "resources"> = {
   allowsOrigins: true,
 };
 
+/** Files at addresses that texts have. */
+const ADDRESSES: Omit<Mount, "resources"> = {
+  name: "Addresses",
+  base: "",
+  authenticators: [personalToken, accessToken, hostSignIn, sessionCookie],
+};
+
 /** What administrators read with a token. */
 const METRICS: Omit<Mount, "resources"> = {
   name: "Metrics",
@@ -48,15 +61,24 @@ const GRAPHQL_RESOURCE = graphqlResource(
 );
 
 /** The tables of sign-in, which all mounts share. */
-const AUTHENTICATION: Resource = { name: "Authentication", migrations, routes: [] };
+const AUTHENTICATION: Resource = {
+  name: "Authentication",
+  migrations,
+  sealed: [TWO_FACTOR_SECRETS],
+  routes: [],
+};
+
+/** The files that records of all resources have. */
+const STORED_FILES: Resource = { name: "Stored files", migrations: storedFiles, routes: [] };
 
 /** Everything that answers requests or has tables, and where. A new mount is added here. */
 export function mounts(chosen: MountOptions): readonly Mount[] {
   return [
-    { ...API, resources: [...resources, AUTHENTICATION, applicationApi] },
+    { ...API, resources: [...resources, AUTHENTICATION, STORED_FILES, applicationApi] },
     { ...GRAPHQL, resources: [GRAPHQL_RESOURCE] },
     { ...SCIM, resources: [scimUserResource] },
     { ...OPEN, resources: [healthResource, metadata(chosen.flows)] },
+    { ...ADDRESSES, resources: [avatarAddresses, uploadAddresses] },
     { ...METRICS, resources: [metricsResource(chosen.metrics)] },
     { ...OAUTH, resources: oauthResources(chosen.flows) },
     GIT,

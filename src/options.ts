@@ -81,6 +81,8 @@ export interface AppOptions extends SiteOptions {
   now?: () => number;
   /** Sends notifications by mail. Requires `url`, with which their links begin. Default: none are sent. */
   mail?: MailOptions;
+  /** How webhooks are called (docs/webhooks.md). */
+  webhooks?: WebhookOptions;
   limits?: Partial<PageLimits & SignInLimits> & {
     /** Maximum size of a request body, in bytes. Default 1 MiB. */
     bodyBytes?: number;
@@ -100,6 +102,16 @@ export interface AppOptions extends SiteOptions {
    * with 503, it is called only at the first failure and at the end. Default: `console.error`.
    */
   onError?: (error: unknown) => void;
+}
+
+/** Options for webhooks. */
+export interface WebhookOptions {
+  /** Whether webhooks may be on this machine and in its networks, which others can't reach. Default false. */
+  allowLocalRequests?: boolean;
+  /** Whether this process calls webhooks. Default: as `background`. */
+  deliver?: boolean;
+  /** How often the outbox is checked for calls, in milliseconds. Default 1000. */
+  interval?: number;
 }
 
 const count = v.optional(wholeOption(0));
@@ -176,6 +188,13 @@ export const appOptions = {
   secretKey: v.optional(textOption),
   secretKeyFile: v.optional(textOption),
   mail: v.optional(optionsOf(mail)),
+  webhooks: v.optional(
+    optionsOf({
+      allowLocalRequests: flagOption,
+      deliver: flagOption,
+      interval: atLeastOne,
+    } satisfies OptionSchemas<WebhookOptions>),
+  ),
   limits: v.optional(optionsOf(limits)),
   log: v.optional(functionOption),
   onError: v.optional(functionOption),

@@ -116,8 +116,20 @@ const issuables = (count: number) =>
     }),
   );
 
+const variables = (count: number) =>
+  numbered(count, (index) => ({ key: `KEY_${index}`, value: "a value" }));
+
+const deployments = (count: number) =>
+  numbered(count, () => ({ user: "owner", ref: "main", sha: "a".repeat(40) }));
+
 const COMMIT_DISCUSSIONS = "/projects/:project/repository/commits/:sha/discussions";
 const DISCUSSED_SNIPPET = "/projects/:project/snippets";
+
+/** The newest entry in the log of the first hook of a list. */
+async function ofHook(app: Calls, fill: (path: string) => string, path: string) {
+  const hook = await listed(path)(app, fill);
+  return hook === 0 ? 0 : listed(`${path}/${hook}/events`)(app, fill);
+}
 
 /** The first record of a list below the snippet with notes and emoji. */
 const ofSnippet =
@@ -172,12 +184,19 @@ const FIXTURES: Record<string, Fixture> = {
   Groups: {
     group: (count) => ({ subgroups: numbered(count, (index) => ({ path: `g${index}` })) }),
   },
+  Namespaces: {
+    params: {
+      namespace_id: listed("/namespaces?search=acme"),
+      "namespaces path": always("acme"),
+    },
+  },
   Projects: {
     group: (count) => ({ projects: numbered(count, (index) => ({ path: `p${index}` })) }),
     create: async (app, count) => {
       for (const [at, as] of byAuthors(count, (author, index) => [index, author] as const)) {
         const name = `${as}-${at}`;
         await post(app, `${PROJECT}/fork`, as as Person, { name, path: name });
+        await post(app, `/projects/${as}%2F${name}/star`, "owner", {});
       }
     },
     params: { forked_from_id: listed("/projects?search=core") },
@@ -209,6 +228,53 @@ const FIXTURES: Record<string, Fixture> = {
     },
     params: { "deploy_keys key_id": listed("/projects/:project/deploy_keys") },
   },
+  "E-mail addresses": {
+    create: async (app, count) => {
+      for (const [as, at] of byAuthors(count, (author, index) => [author, index] as const)) {
+        await post(app, "/user/emails", as as Person, { email: `${as}${at}@further.example` });
+      }
+    },
+    params: { email_id: listed("/user/emails") },
+  },
+  Invitations: {
+    create: async (app, count) => {
+      for (const at of ["/groups/acme", PROJECT]) {
+        for (const email of numbered(count, (index) => `nobody${index}@invited.example`)) {
+          await post(app, `${at}/invitations`, "owner", { email, access_level: 10 });
+        }
+      }
+    },
+    params: { "invitations email": always("nobody0@invited.example") },
+  },
+  "Broadcast messages": {
+    create: async (app, count) => {
+      for (const message of numbered(count, (at) => `message ${at}`)) {
+        await post(app, "/broadcast_messages", "admin", { message });
+      }
+    },
+    params: { message_id: listed("/broadcast_messages") },
+  },
+  "Project topics": {
+    create: async (app, count) => {
+      for (const name of numbered(count, (at) => `topic ${at}`)) {
+        await post(app, "/topics", "admin", { name, title: name });
+      }
+    },
+    params: { "topics topic_id": listed("/topics") },
+  },
+  "Deploy tokens": {
+    create: async (app, count) => {
+      for (const at of ["/groups/acme", PROJECT]) {
+        for (const name of numbered(count, (index) => `token ${index}`)) {
+          await post(app, `${at}/deploy_tokens`, "owner", { name, scopes: ["read_repository"] });
+        }
+      }
+    },
+    params: {
+      "groups deploy_tokens token_id": listed("/groups/:group/deploy_tokens"),
+      "projects deploy_tokens token_id": listed("/projects/:project/deploy_tokens"),
+    },
+  },
   Users: {
     params: { user_id: listed("/users?username=owner") },
   },
@@ -221,6 +287,45 @@ const FIXTURES: Record<string, Fixture> = {
     params: {
       key_id: listed("/user/keys"),
       "users key_id": listed("/users/:user_id/keys"),
+    },
+  },
+  "Access requests": {
+    users: (count) =>
+      numbered(count, (index) => {
+        const username = `asking${index}`;
+        return { username, tokens: [{ token: `token-of-${username}`, scopes: ["api"] }] };
+      }),
+    create: async (app, count) => {
+      for (const username of numbered(count, (index) => `asking${index}`)) {
+        for (const path of ["/groups/acme", PROJECT]) {
+          await post(app, `${path}/access_requests`, username as Person, {});
+        }
+      }
+    },
+    params: { "access_requests user_id": listed("/users?username=asking0") },
+  },
+  "User follows": {
+    create: async (app, count) => {
+      const idOf = async (username: string): Promise<number> =>
+        (await app.call(`GET /users?username=${username}`, { as: "admin" })).json[0].id;
+      const owner = await idOf("owner");
+      for (const username of numbered(count, (index) => `asking${index}`)) {
+        await post(app, `/users/${owner}/follow`, username as Person, {});
+        await post(app, `/users/${await idOf(username)}/follow`, "owner", {});
+      }
+    },
+  },
+  "Group and project access tokens": {
+    create: async (app, count) => {
+      for (const name of numbered(count, (index) => `token ${index}`)) {
+        for (const path of ["/groups/acme", PROJECT]) {
+          await post(app, `${path}/access_tokens`, "owner", { name, scopes: ["api"] });
+        }
+      }
+    },
+    params: {
+      "groups access_tokens token_id": listed("/groups/:group/access_tokens"),
+      "projects access_tokens token_id": listed("/projects/:project/access_tokens"),
     },
   },
   Members: {
@@ -258,6 +363,26 @@ const FIXTURES: Record<string, Fixture> = {
         kind: "project",
       }),
     },
+  },
+  "CI variables": {
+    group: (count) => ({ variables: variables(count) }),
+    project: (count) => ({ variables: variables(count) }),
+    create: async (app, count) => {
+      for (const json of variables(count)) await post(app, "/admin/ci/variables", "admin", json);
+    },
+    params: { "variables key": always("KEY_0") },
+  },
+  Environments: {
+    project: (count) => ({
+      environments: numbered(count, (index) => ({
+        name: `review/${index}`,
+        ...(index === 0 && { deployments: deployments(count) }),
+      })),
+    }),
+    params: { environment_id: listed("/projects/:project/environments") },
+  },
+  Deployments: {
+    params: { deployment_id: listed("/projects/:project/deployments") },
   },
   "Issue boards": {
     group: (count) => ({ boards: boards(count) }),
@@ -305,7 +430,7 @@ const FIXTURES: Record<string, Fixture> = {
   Reviewers: {
     create: async (app, count) => {
       const usernames = ["owner", ...numbered(count, (index) => `member${index}`)];
-      const { json } = await app.call("GET /users?per_page=100&without_project_bots=true", {
+      const { json } = await app.call("GET /users?per_page=100&search=m", {
         as: "admin",
       });
       const among = json.filter(({ username }: { username: string }) =>
@@ -525,11 +650,13 @@ const FIXTURES: Record<string, Fixture> = {
         const { json } = await app.call(`GET ${path}/topics`, { as: "owner" });
         const picture = { as: "owner", body: "a picture" } as const;
         await app.call(`PUT ${path}/topics/${json[0].id}/picture`, picture);
+        await app.call(`PUT ${path}/topics/${json[0].id}/file`, picture);
+        await app.call(`PUT ${path}/topics/${json[0].id}/file`, picture);
       }
     },
     params: {
-      topic_id: listed("/groups/:group/topics"),
-      "projects topic_id": listed("/projects/:project/topics"),
+      "groups topics topic_id": listed("/groups/:group/topics"),
+      "projects topics topic_id": listed("/projects/:project/topics"),
     },
   },
   Repositories: {
@@ -559,6 +686,78 @@ const FIXTURES: Record<string, Fixture> = {
     params: { branch: always("feature") },
   },
   Tags: { params: { tag_name: always("t0") } },
+  Packages: {
+    create: async (app, count) => {
+      for (const at of numbered(count, (index) => index)) {
+        for (const file of at === 0 ? numbered(count, (index) => `f${index}`) : ["f0"]) {
+          const path = `${PROJECT}/packages/generic/tool${at}/1.0/${file}`;
+          await app.call(`PUT ${path}`, { as: "owner", body: "a package" });
+        }
+      }
+    },
+    params: {
+      package_id: listed("/projects/:project/packages"),
+      package_file_id: listed("/projects/:project/packages/:package_id/package_files"),
+      package_name: always("tool0"),
+      package_version: always("1.0"),
+      "generic file_name": always("f0"),
+    },
+  },
+  Templates: {
+    params: {
+      "dockerfiles name": always("Node"),
+      "gitignores name": always("Node"),
+      "gitlab_ci_ymls name": always("Nodejs"),
+      "licenses name": always("mit"),
+      "templates type": always("licenses"),
+      "templates name": always("mit"),
+    },
+  },
+  Avatars: {
+    create: async (app) => {
+      for (const path of ["/groups/acme", PROJECT]) {
+        const body = new FormData();
+        body.append("avatar", new Blob(["GIF89a"]), "a.gif");
+        await app.call(`PUT ${path}`, { as: "owner", body });
+      }
+    },
+  },
+  Uploads: {
+    create: async (app, count) => {
+      for (const at of numbered(count, (index) => index)) {
+        const body = new FormData();
+        body.append("file", new Blob(["an upload"]), `a${at}.txt`);
+        await app.call(`POST ${PROJECT}/uploads`, { as: "owner", body });
+      }
+    },
+    params: {
+      upload_id: listed("/projects/:project/uploads"),
+    },
+  },
+  Releases: {
+    create: async (app, count) => {
+      for (const at of numbered(count, (index) => index)) {
+        const links = numbered(count, (index) => ({
+          name: `link ${index}`,
+          url: `https://a.test/${index}`,
+          direct_asset_path: `/file${index}`,
+        }));
+        await post(app, `${PROJECT}/releases`, "owner", {
+          tag_name: `t${at}`,
+          name: `Release ${at}`,
+          description: "What is new",
+          milestones: ["of the project"],
+          assets: { links },
+        });
+      }
+    },
+    params: {
+      "releases tag_name": always("t0"),
+      link_id: listed("/projects/:project/releases/t0/assets/links"),
+      direct_asset_path: always("file0"),
+      suffix_path: always("assets"),
+    },
+  },
   Commits: {
     create: async (app, count) => {
       const path = `${PROJECT}/repository/commits/feature-1/comments`;
@@ -584,7 +783,133 @@ const FIXTURES: Record<string, Fixture> = {
       },
     },
   },
+  "Commit statuses": {
+    create: async (app, count) => {
+      for (const branch of ["main", "feature-1", "feature"]) {
+        const { json } = await app.call(`GET ${PROJECT}/repository/branches/${branch}`, {
+          as: "owner",
+        });
+        for (const name of numbered(count, (at) => `check ${at}`)) {
+          const status = { state: "success", ref: branch, name };
+          await post(app, `${PROJECT}/statuses/${json.commit.id}`, "owner", status);
+        }
+      }
+    },
+  },
+  Pipelines: {
+    // The first pipeline has the jobs, and the variables.
+    create: async (app, count) => {
+      const jobs = numbered(count, (at) => `job-${at}: { script: [make] }\n`).join("");
+      const bridges = numbered(
+        count,
+        (at) => `bridge-${at}: { stage: deploy, trigger: acme/site }\n`,
+      ).join("");
+      await post(app, `${PROJECT}/repository/commits`, "owner", {
+        branch: "pipelines",
+        start_branch: "main",
+        commit_message: "Configure [skip ci]",
+        actions: [{ action: "create", file_path: ".gitlab-ci.yml", content: jobs + bridges }],
+      });
+      const variables = numbered(count, (at) => ({ key: `KEY_${at}`, value: "A value" }));
+      for (const at of numbered(count, (index) => index)) {
+        const given = at === count - 1 ? { variables } : {};
+        await post(app, `${PROJECT}/pipeline`, "owner", { ref: "pipelines", ...given });
+      }
+    },
+    params: { pipeline_id: listed("/projects/:project/pipelines") },
+  },
+  Jobs: {
+    params: {
+      job_id: listed("/projects/:project/jobs"),
+      ref_name: always("main"),
+      artifact_path: always("log.txt"),
+    },
+  },
+  Runners: {
+    create: async (app, count) => {
+      const { json: group } = await app.call("GET /groups/acme", { as: "owner" });
+      const { json: project } = await app.call(`GET ${PROJECT}`, { as: "owner" });
+      for (const at of numbered(count, (index) => index)) {
+        const about = { description: `runner ${at}`, tag_list: ["docker", "linux"] };
+        const group_type = { runner_type: "group_type", group_id: group.id };
+        const project_type = { runner_type: "project_type", project_id: project.id };
+        for (const place of [{ runner_type: "instance_type" }, group_type, project_type]) {
+          await post(app, "/user/runners", "admin", { ...place, ...about });
+        }
+      }
+      // The last one has processes and jobs.
+      const { json } = await app.call("POST /user/runners", {
+        as: "admin",
+        json: { runner_type: "project_type", project_id: project.id },
+      });
+      for (const system_id of numbered(count, (at) => `s_${at}`)) {
+        const request = { token: json.token, system_id };
+        await post(app, "/jobs/request", "anonymous", request);
+      }
+    },
+    params: { runner_id: listed("/runners") },
+  },
+  "Pipeline schedules": {
+    // The first one has the variables and the pipelines.
+    create: async (app, count) => {
+      const path = `${PROJECT}/pipeline_schedules`;
+      const schedule = { ref: "pipelines", cron: "0 1 * * *" };
+      for (const description of numbered(count, (at) => `schedule ${at}`)) {
+        await post(app, path, "owner", { ...schedule, description });
+      }
+      const { json } = await app.call(`GET ${path}`, { as: "owner" });
+      for (const variable of variables(count)) {
+        await post(app, `${path}/${json[0].id}/variables`, "owner", variable);
+        await post(app, `${path}/${json[0].id}/play`, "owner", {});
+      }
+    },
+    params: {
+      pipeline_schedule_id: listed("/projects/:project/pipeline_schedules"),
+      "pipeline_schedules key": always("KEY_0"),
+    },
+  },
+  "Pipeline triggers": {
+    create: async (app, count) => {
+      for (const description of numbered(count, (at) => `trigger ${at}`)) {
+        await post(app, `${PROJECT}/triggers`, "owner", { description });
+      }
+    },
+    params: {
+      trigger_id: listed("/projects/:project/triggers"),
+      "trigger ref": always("main"),
+    },
+  },
   "Git over HTTP": { params: { repository: async () => "acme/site.git" } },
+  Webhooks: {
+    create: async (app, count) => {
+      const url = "https://hooks.example.invalid/{place}";
+      const url_variables = [{ key: "place", value: "here" }];
+      const custom_headers = [{ key: "X-Here", value: "yes" }];
+      const hook = { url, url_variables, custom_headers };
+      for (const path of [`${PROJECT}/hooks`, "/groups/acme/hooks", "/hooks"]) {
+        for (const name of numbered(count, (index) => `Hook ${index}`)) {
+          await post(app, path, "admin", { ...hook, name });
+        }
+        // Nothing answers there, which the log says.
+        const { json } = await app.call(`GET ${path}`, { as: "admin" });
+        const test = path === "/hooks" ? "" : "/test/issues_events";
+        for (const _ of numbered(count, () => undefined)) {
+          await app.call(`POST ${path}/${json[0].id}${test}`, { as: "admin" });
+        }
+      }
+    },
+    params: {
+      hook_id: listed("/hooks"),
+      "projects hook_id": listed("/projects/:project/hooks"),
+      "groups hook_id": listed("/groups/:group/hooks"),
+      trigger: always("issues_events"),
+      "projects hook_log_id": (app, fill) => ofHook(app, fill, "/projects/:project/hooks"),
+      "groups hook_log_id": (app, fill) => ofHook(app, fill, "/groups/:group/hooks"),
+      hook_log_id: (app, fill) => ofHook(app, fill, "/hooks"),
+      "url_variables key": always("place"),
+      "custom_headers key": always("X-Here"),
+    },
+  },
   "Audit events": { params: { audit_event_id: listed("/audit_events") } },
 };
 

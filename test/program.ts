@@ -1,4 +1,6 @@
+import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
+import { once } from "node:events";
 import { rm } from "node:fs/promises";
 import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -30,4 +32,18 @@ export async function programOf(source: URL): Promise<Program> {
     target: "node20",
   });
   return { file, remove: () => rm(file, { force: true }) };
+}
+
+/** Starts a program in a process of its own, and waits for the first thing that it prints. */
+export async function startProgram({ file }: Program, ...args: string[]): Promise<ChildProcess> {
+  const child = spawn(process.execPath, [file, ...args], { stdio: ["ignore", "pipe", "inherit"] });
+  await once(child.stdout as NodeJS.ReadableStream, "data");
+  return child;
+}
+
+/** Kills a process, which gets no chance to finish anything, and waits for its end. */
+export async function kill(child: ChildProcess): Promise<void> {
+  const ended = once(child, "exit");
+  child.kill("SIGKILL");
+  await ended;
 }

@@ -13,8 +13,10 @@ const cores = availableParallelism();
 /** How many passes run at a time, and with how many workers each. Tests also wait, so there is one more than cores. */
 const lanes = Math.min(cores + 1, 8);
 const workers = Math.max(Math.floor(cores / lanes), 1);
+/** Of each step that failed: all of them fit into the last page of a log. */
+const SHOWN_AGAIN_BYTES = 3000;
 /** Limits a runtime that hangs. */
-const PATIENCE_MILLISECONDS = 30 * 60_000;
+const PATIENCE_MILLISECONDS = 60 * 60_000;
 
 /**
  * Something to run, with what is added to the environment.
@@ -23,7 +25,8 @@ const PATIENCE_MILLISECONDS = 30 * 60_000;
  */
 
 /**
- * The names of steps that failed, with what they printed: it is shown again at the end, since long logs are cut.
+ * The names of steps that failed, with what they printed: its end, where failures are, is shown again at the end, since
+ * long logs are cut.
  *
  * @type {Map<string, Buffer>}
  */
@@ -85,7 +88,9 @@ if (failed.has("build")) fail("build: failed, so nothing else can be tested");
 await inLanes(lanes, passes);
 await inLanes(1, timed);
 if (failed.size > 0) {
-  for (const output of failed.values()) process.stdout.write(output);
+  for (const [name, output] of failed) {
+    console.log(`\n${name}:\n${output.subarray(-SHOWN_AGAIN_BYTES)}`);
+  }
   fail(`failed: ${[...failed.keys()].join(", ")}`);
 }
 

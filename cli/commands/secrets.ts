@@ -9,7 +9,7 @@ type Options = DatabaseOptions & JsonOptions;
 export function addSecretCommands(program: Command): void {
   const secrets = program
     .command("secrets")
-    .description("manage the key that encrypts the secrets of two-factor sign-in")
+    .description("manage the key that encrypts the secrets of two-factor sign-in and CI variables")
     .addHelpText(
       "after",
       `
@@ -59,13 +59,14 @@ Examples:
 
   secrets
     .command("remove-lost")
-    .description("disable two-factor sign-in for users whose secret's key is lost")
+    .description("remove secrets whose key is lost")
     .addOption(databaseOption())
     .option(...JSON_OPTION)
     .addHelpText(
       "after",
       `
-They can then sign in with their password alone, and set it up again.
+Two-factor sign-in is switched off for users whose secret can't be read: they sign in with their password alone until
+they set it up again. CI variables that can't be read are deleted.
 
 Examples:
   $ pm-cli secrets remove-lost
@@ -76,16 +77,17 @@ Examples:
 
 async function check({ db, ...output }: Options): Promise<void> {
   const state = await withAdmin(db, (admin) => admin.checkSecrets());
-  await print(state, output, ({ key, secrets, outdated, lost }) =>
+  await print(state, output, ({ key, secrets, outdated, lost, lostOthers }) =>
     [
       key === null ? "There is no key yet." : `The key ${key} encrypts.`,
       `${secrets} secrets, ${outdated} of them not encrypted with it.`,
       ...lost.map((username) => `The key of ${username}'s secret is missing.`),
+      ...(lostOthers === 0 ? [] : [`The key of ${lostOthers} other secrets is missing.`]),
     ].join("\n"),
   );
-  if (state.lost.length > 0) {
+  if (state.lost.length + state.lostOthers > 0) {
     throw new Failure(
-      "the key of some secrets is missing: restore it, or disable two-factor sign-in for their users with `pm-cli secrets remove-lost`",
+      "the key of some secrets is missing: restore it, or remove these secrets with `pm-cli secrets remove-lost`",
     );
   }
 }
@@ -101,9 +103,12 @@ async function rotate({ db, ...output }: Options): Promise<void> {
 
 async function removeLost({ db, ...output }: Options): Promise<void> {
   const removed = await withAdmin(db, (admin) => admin.removeLostSecrets());
-  await print(removed, output, ({ users }) =>
-    users.length === 0
+  await print(removed, output, ({ users, others }) =>
+    users.length + others === 0
       ? "No secret's key is missing."
-      : `Two-factor sign-in is off for ${users.join(", ")}.`,
+      : [
+          ...(users.length === 0 ? [] : [`Two-factor sign-in is off for ${users.join(", ")}.`]),
+          ...(others === 0 ? [] : [`${others} other secrets were removed.`]),
+        ].join("\n"),
   );
 }

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { type Command, Option } from "commander";
 import type { Seed, Seeded } from "../../src/index.ts";
-import { type DatabaseOptions, databaseOption, nameOf, withAdmin } from "../database.ts";
+import { type DatabaseOptions, databaseOption, hasKey, nameOf, withAdmin } from "../database.ts";
 import { Failure } from "../errors.ts";
 import type { Scale } from "../seed/index.ts";
 import { JSON_OPTION, type JsonOptions, print, progressBar } from "../ui.ts";
@@ -33,8 +33,8 @@ export function addSeedCommand(program: Command): void {
       `
 Generated data is the same each time: the administrator root with a token, whose secret is
 printed, and groups such as acme with people, projects, labels and boards, wikis, badges and
-dependencies, repositories, and two and a half years of issues, merge requests, notes and
-pushes. small is a demo; medium has 60 groups, 500 projects, 800 users, 10,000 labels and some 30,000 events; large
+dependencies, repositories, and two and a half years of issues, merge requests, notes,
+pushes and pipelines; on PostgreSQL, CI variables and triggers only with a key of secrets. small is a demo; medium has 60 groups, 500 projects, 800 users, 10,000 labels and some 30,000 events; large
 has 200 groups, 2,000 projects, 5,000 users, 100,000 labels and some 300,000 events.
 
 Examples:
@@ -46,14 +46,14 @@ Examples:
 }
 
 /** Loads the generator only now: it would make every other command start later. */
-async function generated(scale: Scale): Promise<Seed> {
+async function generated(scale: Scale, db: string): Promise<Seed> {
   const { seedData } = await import("../seed/index.ts");
-  return seedData(scale, Date.now());
+  return seedData(scale, Date.now(), hasKey(db));
 }
 
 async function seed(options: SeedOptions): Promise<void> {
   const { db, scale, file } = options;
-  const data = file === undefined ? await generated(scale) : await readSeed(file);
+  const data = file === undefined ? await generated(scale, db) : await readSeed(file);
   const seeded = await withAdmin(
     db,
     async (admin) => {

@@ -48,6 +48,7 @@ export interface ServeOptions extends DatabaseOptions {
   impersonation: OnOff;
   implicitGrant: OnOff;
   passwordGrant: OnOff;
+  localWebhooks: OnOff;
   requestsPerMinute?: number;
   signInsPerAccount?: number | false;
   signInsPerAddress?: number | false;
@@ -144,6 +145,12 @@ export function addServeOptions(command: Command): void {
   add(access, "--impersonation <on|off>", "whether impersonation tokens are accepted", onOff);
   add(access, "--implicit-grant <on|off>", "whether OAuth2's implicit flow can be used", onOff);
   add(access, "--password-grant <on|off>", "whether OAuth2's password flow can be used", onOff);
+  add(
+    access,
+    "--local-webhooks <on|off>",
+    "whether webhooks may be on this machine and in its networks",
+    (one) => one.choices(["on", "off"]).default("off"),
+  );
 
   const limits = "Limits:";
   add(
@@ -245,6 +252,7 @@ export function appOptionsOf(options: ServeOptions): AppOptions & { database: st
     secretKeyFile: options.secretKeyFile,
     url: options.url,
     mail: readMail(options),
+    webhooks: { allowLocalRequests: options.localWebhooks === "on" },
   });
 }
 

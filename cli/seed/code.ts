@@ -96,9 +96,10 @@ interface Open {
   changes: Change[];
 }
 
-/** A release: the name of its tag, and the files of its commit. */
+/** A release: the name of its tag, what is new, and the files of its commit. */
 export interface Release {
   name: string;
+  news: string;
   files: Files;
 }
 
@@ -170,7 +171,7 @@ export class Code {
     this.#news = `\n## ${name}, ${day}\n\n${news}${this.#news}`;
     this.#releases += 1;
     this.#merged = [];
-    return { name, files: { "CHANGELOG.md": `# Changes\n${this.#news}` } };
+    return { name, news, files: { "CHANGELOG.md": `# Changes\n${this.#news}` } };
   }
 
   #changeFor(title: string, thing: string): Change {

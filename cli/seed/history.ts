@@ -166,6 +166,8 @@ class Work {
         description: `${commits.map((commit) => `- ${fill(commit, this.#values)}`).join("\n")}\n\nCloses #${this.#number}`,
         author: this.#assignee,
         assignees: [reviewer],
+        reviewers: [reviewer],
+        ...(isDone && !isDropped ? { approved_by: [reviewer] } : {}),
         labels: this.#place.inCompany ? [`type: ${this.#story.type}`] : [],
         source_branch: branch,
         ...this.#planned,
@@ -240,7 +242,7 @@ export function historyOf(
   place: Workplace,
   issues: number,
   chances: Chances,
-): Required<Pick<Project, "issues" | "merge_requests" | "pushes">> {
+): Required<Pick<Project, "issues" | "merge_requests" | "pushes" | "releases">> {
   const { random, calendar } = chances;
   // Activity grows over the years.
   const starts = Array.from(
@@ -253,7 +255,7 @@ export function historyOf(
   return {
     issues: works.map((work) => work.issue()),
     merge_requests: sorted(requests).map(({ request }) => request),
-    pushes: committed(place, sorted(pushes), calendar),
+    ...committed(place, sorted(pushes), calendar),
   };
 }
 
@@ -262,12 +264,17 @@ function sorted<T extends { at: number }>(happenings: T[]): T[] {
 }
 
 /** Gives pushes their commits, and adds those of the first commit and of releases. */
-function committed(place: Workplace, pushes: readonly Pushed[], calendar: Calendar): Push[] {
+function committed(
+  place: Workplace,
+  pushes: readonly Pushed[],
+  calendar: Calendar,
+): Required<Pick<Project, "pushes" | "releases">> {
   const { product, description, topics, creator, began } = place;
   const code = new Code(topics);
   const first = { message: `Begin ${product}`, files: code.begin(product, description) };
   const created_at = calendar.at(began);
-  return [
+  const releases: NonNullable<Project["releases"]> = [];
+  const all = [
     { author: creator, ref: "main", commits: [first], created_at },
     ...pushes.flatMap(({ push, title, thing, merged }): Push[] => {
       if (title === undefined) {
@@ -283,9 +290,17 @@ function committed(place: Workplace, pushes: readonly Pushed[], calendar: Calend
       const files = code.merge(branch, issue);
       const merge = { ...push, commits: [{ message, files, merge: branch }] };
       const release = code.release(dayOf(Date.parse(push.created_at as string)));
-      return release ? [merge, ...releaseOf(release, push)] : [merge];
+      if (!release) return [merge];
+      releases.push({
+        tag: release.name,
+        description: release.news,
+        author: push.author,
+        released_at: push.created_at,
+      });
+      return [merge, ...releaseOf(release, push)];
     }),
   ];
+  return { pushes: all, releases };
 }
 
 /** The pushes of a release: its commit, and its tag. */

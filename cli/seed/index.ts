@@ -100,12 +100,13 @@ export type Scale = keyof typeof SIZES;
  * of the administrator's token.
  *
  * @param now when the history ends, in epoch milliseconds
+ * @param withSecrets whether there are secrets, such as CI variables, too: they need a key
  *
  * Every scale has the administrator `root` with a token, and the public group `acme`, whose first board has 20 lists,
  * except in the small scale.
  */
-export function seedData(scale: Scale, now: number): Seed {
-  return new Generator(SIZES[scale], now).seed();
+export function seedData(scale: Scale, now: number, withSecrets = true): Seed {
+  return new Generator(SIZES[scale], now, withSecrets).seed();
 }
 
 const DAY = 86_400_000;
@@ -127,12 +128,12 @@ class Generator {
   readonly #projectLabels: number[];
   readonly #users: User[];
 
-  constructor(size: Size, now: number) {
+  constructor(size: Size, now: number, withSecrets: boolean) {
     this.#size = size;
     this.#now = now;
     const { companies, teams, projects } = size;
     const first = size.firstProjects;
-    this.#past = new Past(now, size.issues, { first, others: projects - first });
+    this.#past = new Past(now, size.issues, { first, others: projects - first }, withSecrets);
     const inGroups =
       companies *
       (companyLabels().length +

@@ -1,5 +1,6 @@
 import type { Seed } from "../../src/index.ts";
 import { Calendar } from "./calendar.ts";
+import { deliveryOf } from "./delivery.ts";
 import { historyOf } from "./history.ts";
 import { MANAGERS, packagesOf } from "./packages.ts";
 import { wikiOf } from "./pages.ts";
@@ -32,15 +33,25 @@ export interface People {
 export class Past {
   readonly calendar: Calendar;
   readonly #random = new Random(20_240_521);
+  /** For what came later, so that the rest doesn't depend on it. */
+  readonly #luck = new Random(20_261_122);
   /** How many issues each project gets, in order of creation. */
   readonly #issues: number[];
+  readonly #delivery: { readonly now: number; readonly withSecrets: boolean };
 
   /**
    * @param now the end of the history, in epoch milliseconds
    * @param issues the total number of issues; a quarter of them go to the first projects
+   * @param withSecrets whether projects have secrets
    */
-  constructor(now: number, issues: number, projects: { first: number; others: number }) {
+  constructor(
+    now: number,
+    issues: number,
+    projects: { first: number; others: number },
+    withSecrets: boolean,
+  ) {
     this.calendar = new Calendar(now);
+    this.#delivery = { now, withSecrets };
     const first = Math.round(issues / 4);
     this.#issues = [
       ...this.#random.spread(first, projects.first),
@@ -93,7 +104,7 @@ export class Past {
     const watchers = areAdministrators ? ["root"] : [];
     const creator = areAdministrators ? "root" : (team[0] as string);
     const managers = new Set(topics.map((topic) => MANAGERS[topic] ?? "npm"));
-    return {
+    const past = {
       ...project,
       members: Object.fromEntries(leads),
       creator,
@@ -120,6 +131,10 @@ export class Past {
         this.#issues.shift() ?? 0,
         { calendar, random },
       ),
+    };
+    return {
+      ...past,
+      ...deliveryOf(past, { ...this.#delivery, team, inCompany: areCompany }, this.#luck),
     };
   }
 

@@ -79,9 +79,12 @@ export function documented({ mount }: Described, route: Route): Documented {
   };
 }
 
-/** `GET /groups/:id/boards/:board_id` → `getGroupsIdBoardsBoardId`. */
+/** `GET /groups/:id/boards/:board_id` → `getGroupsIdBoardsBoardId`; `/-/` becomes `Dash`. */
 function operationIdOf({ method, path }: Route): string {
-  const words = path.split(/\W+|_/).filter((word) => word !== "");
+  const words = path
+    .replace("/-/", "/dash/")
+    .split(/\W+|_/)
+    .filter((word) => word !== "");
   const camel = words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join("");
   return method.toLowerCase() + camel;
 }
@@ -126,15 +129,36 @@ const CALLERS: { callers: string; caller: Caller | undefined; access: Route["acc
   },
 ];
 
-/** If the presenter depends on the caller: the answer for each kind of caller, without optional parameters. */
-function answersOf({ presenter, access = "user" }: Route): Answer[] {
+/** Values of a required attribute that the presenter may depend on, each with the words for it. */
+function choicesOf(input: Route["input"] = {}): { words: string; sent: Record<string, string> }[] {
+  const required = Object.entries(input).flatMap(([name, schema]) => {
+    const { values, optional } = notesOf(schema);
+    return values && !optional ? [{ name, values }] : [];
+  });
+  const [{ name, values } = { name: "", values: [] }] = required;
+  return values.map((value) => ({
+    words: `\`${name}=${value}\``,
+    sent: { [name]: String(value) },
+  }));
+}
+
+/**
+ * If the presenter depends on the caller or on a required attribute: the answer for each kind of caller and each value,
+ * without optional parameters.
+ */
+function answersOf({ presenter, access = "user", input }: Route): Answer[] {
   if (presenter === undefined) return [];
   if (typeof presenter !== "function") return [{ callers: undefined, presenter }];
   const byPresenter = new Map<Presenter, string[]>();
+  const note = (chosen: Presenter, words: string) =>
+    byPresenter.set(chosen, [...(byPresenter.get(chosen) ?? []), words]);
+  const choices = choicesOf(input);
   for (const { callers, caller, access: reached } of CALLERS) {
     if (!reached.includes(access)) continue;
-    const chosen = presenter({ caller, input: {} });
-    byPresenter.set(chosen, [...(byPresenter.get(chosen) ?? []), callers]);
+    if (choices.length === 0) note(presenter({ caller, input: {} }), callers);
+  }
+  for (const { words, sent } of choices) {
+    note(presenter({ caller: USER, input: sent }), `those who send ${words}`);
   }
   const isSame = byPresenter.size === 1;
   return [...byPresenter].map(([chosen, callers]) => ({

@@ -14,6 +14,7 @@ export function attributeSchema({ type, values, maxLength, maxItems }: Attribute
     return { type: "array", items, maxItems };
   }
   if (type === "comma-separated string") return { type: "string" };
+  if (type === "object") return { type };
   if (type === "integer" && values) return { type, enum: values.map(Number) };
   if (type === "boolean or null") return { type: "boolean" };
   if (type === "integer" || type === "boolean") return { type };
@@ -49,14 +50,14 @@ function fieldSchema(field: Field, own: string | undefined): Json {
   return filled ? schema : nullable(schema);
 }
 
-function valueSchema({ type, fields, items, either }: Field): Json {
+function valueSchema({ type: shown, fields, items, either }: Field): Json {
+  const type = shown.replace(/ or null$/, "");
   if (fields) return objectSchema(fields);
   if (either) return { anyOf: either.map(objectSchema) };
   if (items) return { type: "array", items: objectSchema(items) };
   if (type === "array of string") return { type: "array", items: { type: "string" } };
   if (type.startsWith("array")) return { type: "array" };
-  if (type === "boolean or null") return { type: "boolean" };
-  if (type === "integer" || type === "boolean" || type === "object") return { type };
+  if (["integer", "number", "boolean", "object"].includes(type)) return { type };
   if (type.startsWith("timestamp")) return { type: "string", format: "date-time" };
   if (type === "date") return { type: "string", format: "date" };
   if (type === "URL") return { type: "string", format: "uri" };

@@ -3,6 +3,7 @@ import { findSource, type Source } from "../core/access/source.ts";
 import type { Viewer } from "../core/access/visibility.ts";
 import { notFound } from "../core/errors.ts";
 import * as param from "../core/input.ts";
+import type { SealedColumn } from "../core/sealed.ts";
 import type { Secrets } from "../core/secrets.ts";
 import { dayOf } from "../core/time.ts";
 import type { ReadMetrics } from "../metrics/index.ts";
@@ -19,8 +20,16 @@ export interface AdminContext {
   /** The server's public address, if known. */
   url: string | undefined;
   readMetrics: ReadMetrics;
+  /** Starts the pipelines of schedules that are due, and returns how many. */
+  runSchedules: () => Promise<number>;
+  /** Makes the pipelines that pushes, merge requests and jobs have asked for, and returns how many tasks that was. */
+  runPipelines: () => Promise<number>;
+  /** Writes and reads the archives of projects that were asked for, and returns how many. */
+  runArchives: () => Promise<number>;
   /** Encrypts secrets at rest. */
   secrets: Secrets;
+  /** Where these secrets are. */
+  sealedColumns: readonly SealedColumn[];
 }
 
 /** The name of a user, group, project or the like. */

@@ -8,6 +8,7 @@ import { type JobAdmin, jobAdmin } from "./jobs.ts";
 import { type MailAdmin, mailAdmin } from "./mails.ts";
 import { type MaintenanceAdmin, maintenanceAdmin } from "./maintenance.ts";
 import { type MemberAdmin, memberAdmin } from "./members.ts";
+import { type PipelineAdmin, pipelineAdmin } from "./pipelines.ts";
 import { type ProjectAdmin, projectAdmin } from "./projects.ts";
 import { type ScimAdmin, scimAdmin } from "./scim.ts";
 import { type SecretAdmin, secretAdmin } from "./secrets.ts";
@@ -29,6 +30,7 @@ export interface Admin
     JobAdmin,
     MailAdmin,
     MaintenanceAdmin,
+    PipelineAdmin,
     SecretAdmin {}
 
 /** Creates the operators' API of an application. */
@@ -47,6 +49,7 @@ export function createAdmin(context: AdminContext): Admin {
     ...jobAdmin(context),
     ...mailAdmin(context),
     ...maintenanceAdmin(context),
+    ...pipelineAdmin(context),
     ...secretAdmin(context),
   };
 }

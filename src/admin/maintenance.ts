@@ -1,9 +1,15 @@
 import * as v from "valibot";
 import { functionOption, optionsOf, readOptions } from "../core/options.ts";
 import type { Progress } from "../core/progress.ts";
+import { sweepFiles } from "../files/sweep.ts";
 import { type Tidied, tidy } from "../git/tidy.ts";
 import { type PeriodicJob, runPeriodic } from "../jobs/periodic.ts";
+import { doDue } from "../resources/ci/timed.ts";
+import { removeExports } from "../resources/exports/queries.ts";
+import { sweepLogs } from "../resources/hooks/retention.ts";
 import { finishAll } from "../resources/remover.ts";
+import { noteFacts } from "../resources/repositories/facts.ts";
+import { tellExpiring } from "../resources/tokens/expiry.ts";
 import { type Seeded, seed } from "../seed/index.ts";
 import type { Seed } from "../seed/input.ts";
 import type { AdminContext } from "./context.ts";
@@ -34,13 +40,42 @@ export interface MaintenanceAdmin {
    * what was replaced a day before (docs/git.md).
    */
   tidyRepositories(): Promise<Tidied>;
+  /** Deletes files whose records were deleted, and those of uploads that were abandoned a day ago. */
+  sweepFiles(): Promise<{ files: number }>;
   /**
-   * Runs {@link purgeEvents}, {@link removeExpiredMembers} and {@link tidyRepositories}, unless one of the processes that share the database did
-   * so within a day. `createApp` calls it by itself unless `background` is `false`; then call it every few minutes.
+   * Runs {@link purgeEvents}, {@link removeExpiredMembers}, {@link tidyRepositories} and {@link sweepFiles}, removes
+   * the old logs of webhooks, and tells webhooks which access tokens expire soon, unless one of the processes that share the database did so within a day. `createApp` calls
+   * it by itself unless `background` is `false`; then call it every few minutes.
    *
    * @returns `undefined` if it is not due, or another process is running it
    */
   sweepDaily(): Promise<(Purged & { members: number }) | undefined>;
+  /**
+   * Starts the pipelines of schedules that are due; each run is started once, however many processes call this.
+   * `createApp` calls it by itself unless `background` is `false`; then call it every minute.
+   *
+   * @returns how many pipelines were started
+   */
+  runSchedules(): Promise<{ pipelines: number }>;
+  /**
+   * Makes the pipelines that pushes, merge requests and jobs of other pipelines have asked for, and does what follows from
+   * the ends of pipelines. `createApp` does it by itself unless `background` is `false`; then call it every few seconds.
+   *
+   * @returns how many tasks were done
+   */
+  runPipelines(): Promise<{ tasks: number }>;
+  /**
+   * Writes the archives of projects that are to be exported, and reads those that are to be imported (docs/exports.md).
+   * `createApp` does it by itself unless `background` is `false`; then call it every few seconds.
+   *
+   * @returns how many tasks were done
+   */
+  runArchives(): Promise<{ tasks: number }>;
+  /**
+   * Starts delayed jobs whose time has come, ends those that run for too long, and deletes artifacts that have expired.
+   * `createApp` does it by itself unless `background` is `false`; then call it every few seconds.
+   */
+  runTimedJobs(): Promise<void>;
   /**
    * Runs a periodic job in one of the processes that share the database. Each of them should call this often. A failed
    * job is retried within ten minutes; until it succeeds, `/-/readiness` names it in `failed_jobs`.
@@ -52,7 +87,7 @@ export interface MaintenanceAdmin {
   runJob<T>(job: PeriodicJob, work: () => Promise<T>): Promise<T | undefined>;
   /** Returns the application's metrics in Prometheus' text format, as `GET /-/metrics` (docs/metrics.md). */
   metrics(): Promise<string>;
-  /** Fills the database with data, in one transaction. @throws SeedError */
+  /** Fills the database with data, in one transaction. @throws SeedError @throws SecretKeyError */
   seed(data: Seed, onProgress?: Progress): Promise<Seeded>;
 }
 
@@ -69,7 +104,11 @@ export function maintenanceAdmin({
   store,
   now,
   retention,
+  secrets,
   readMetrics,
+  runSchedules,
+  runPipelines,
+  runArchives,
 }: AdminContext): MaintenanceAdmin {
   const purge: MaintenanceAdmin["purgeEvents"] = async (options = {}) => {
     readOptions("purgeEvents", PURGE, options);
@@ -77,6 +116,7 @@ export function maintenanceAdmin({
     const before = age === false ? 0 : startOfRetention(age, now());
     return purgeEvents(store, before, options);
   };
+  let making = Promise.resolve(0);
   const runJob: MaintenanceAdmin["runJob"] = (job, work) => runPeriodic(store, job, now, work);
   return {
     purgeEvents: purge,
@@ -84,13 +124,27 @@ export function maintenanceAdmin({
       runJob({ name: "sweep", every: DAY }, async () => {
         const members = await removeExpiredMembers(store, now());
         await finishAll(store, now());
+        await noteFacts(store);
         await tidy(store, now());
+        await store.transaction((db) => removeExports(db, now() - DAY), { shared: true });
+        await sweepFiles(store, now());
+        await sweepLogs(store, now());
+        await tellExpiring(store, now());
         return { ...(await purge()), members };
       }),
     runJob,
+    runSchedules: async () => ({ pipelines: await runSchedules() }),
+    runPipelines: async () => {
+      // Whoever calls it while it runs sees all that was asked for until then.
+      making = making.then(runPipelines, runPipelines);
+      return { tasks: await making };
+    },
+    runArchives: async () => ({ tasks: await runArchives() }),
+    runTimedJobs: () => doDue(store, now()),
     tidyRepositories: () => tidy(store, now()),
+    sweepFiles: async () => ({ files: await sweepFiles(store, now()) }),
     metrics: () => readMetrics(store, now()),
     removeExpiredMembers: async () => ({ members: await removeExpiredMembers(store, now()) }),
-    seed: (data, onProgress) => seed(store, data, now(), onProgress),
+    seed: (data, onProgress) => seed(store, secrets, data, now(), onProgress),
   };
 }

@@ -7,7 +7,6 @@ import {
 import { notFound } from "../core/errors.ts";
 import * as param from "../core/input.ts";
 import { inputOf, readArgument, readOptions } from "../core/options.ts";
-import { requirePath } from "../core/paths.ts";
 import * as namespaces from "../resources/namespaces/queries.ts";
 import { createProject } from "../resources/projects/changes.ts";
 import * as projects from "../resources/projects/queries.ts";
@@ -73,7 +72,6 @@ export function projectAdmin({ store, now }: AdminContext): ProjectAdmin {
     async createProject(given) {
       const input = readOptions("createProject", NEW_PROJECT, given);
       const { name, path, description, visibility = "private" } = input;
-      requirePath(path);
       return store.transaction(async (db) => {
         const namespace = await namespaces.findByPath(db, input.namespace);
         if (!namespace) throw notFound("Namespace");

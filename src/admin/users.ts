@@ -5,6 +5,7 @@ import * as twoFactor from "../auth/two-factor.ts";
 import { USER_STATES, type UserState } from "../core/access/caller.ts";
 import * as param from "../core/input.ts";
 import { inputOf, readArgument, readOptions } from "../core/options.ts";
+import { changeAccount, createAccount } from "../resources/accounts/changes.ts";
 import { finish } from "../resources/remover.ts";
 import * as changes from "../resources/users/changes.ts";
 import * as users from "../resources/users/queries.ts";
@@ -164,14 +165,14 @@ export function userAdmin({ store, now, url }: AdminContext): UserAdmin {
       const { password, ...user } = readOptions("createUser", NEW_USER, given);
       const password_hash = password === undefined ? null : await hashPassword(password);
       return store.transaction(async (db) => {
-        const id = await changes.createUser(db, audit.OPERATOR, { ...user, password_hash }, now());
+        const id = await createAccount(db, audit.OPERATOR, { ...user, password_hash }, now());
         return userRecord((await users.find(db, id)) as users.User);
       });
     },
     async inviteUser(given) {
       const { lifetime: seconds, ...user } = readOptions("inviteUser", NEW_INVITATION, given);
       return store.transaction(async (db) => {
-        const id = await changes.createUser(db, audit.OPERATOR, user, now());
+        const id = await createAccount(db, audit.OPERATOR, user, now());
         const created = userRecord((await users.find(db, id)) as users.User);
         return { ...created, invitation: await linkFor(db, created, seconds) };
       });
@@ -193,7 +194,7 @@ export function userAdmin({ store, now, url }: AdminContext): UserAdmin {
       const name = named("updateUser", username);
       const { state, ...input } = readOptions("updateUser", CHANGE, given);
       return change(name, async (db, found) => {
-        await changes.changeUser(db, audit.OPERATOR, found, input, now());
+        await changeAccount(db, audit.OPERATOR, found, input, now());
         if (state === undefined || state === found.state) return;
         const changed = (await users.find(db, found.id)) as users.User;
         await changes.changeState(db, audit.OPERATOR, changed, state, now());

@@ -85,8 +85,14 @@ function allowanceOf(
   if (caller) {
     if (user === undefined) return undefined;
     const { id } = caller.sudoer ?? caller;
-    // The tokens of a group have no user, but a limit together.
-    const whose = caller.by.kind === "scim" ? `group ${caller.by.groupId}` : id;
+    // Some tokens have no user. Those of a group for SCIM have a limit together.
+    const { by } = caller;
+    const whose =
+      by.kind === "scim"
+        ? `group ${by.groupId}`
+        : by.kind === "deploy"
+          ? `deploy token ${by.id}`
+          : id;
     return { key: `requests of ${whose}`, name: "authenticated_api", max: user, window: MINUTE };
   }
   if (address === undefined || ip === "") return undefined;

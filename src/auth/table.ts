@@ -85,4 +85,13 @@ create index invitations_by_user on invitations (user_id);
 create index invitations_by_expiry on invitations (expires_at);
 `,
   },
+  {
+    // The ids of the keys that encrypt secrets in this database: whoever encrypts another one must have them.
+    id: "20261123-08-10-secret-keys",
+    sql: `
+create table secret_keys (id $text not null primary key);
+insert into secret_keys (id)
+  select distinct substr(secret, 4, 8) from two_factor where substr(secret, 1, 3) = '$1$';
+`,
+  },
 ];

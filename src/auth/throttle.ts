@@ -43,6 +43,17 @@ export async function attempt(
   if (exceeded) throw new TooManyRequests(exceeded, now);
 }
 
+/**
+ * Counts what a transaction does: if it fails, nothing is counted.
+ *
+ * @param now epoch milliseconds
+ * @throws TooManyRequests if the allowance is used up
+ */
+export async function spend(db: Database, allowance: Allowance, now: number): Promise<void> {
+  const usage = await count(db, allowance, 1, now);
+  if (usage.observed > usage.limit) throw new TooManyRequests(usage, now);
+}
+
 interface Row {
   count: number;
   ends_at: number;

@@ -1,6 +1,7 @@
 import type { TokenUsage } from "../core/http/authenticator.ts";
 import { networkOf } from "../core/http/network.ts";
 import { type QuotaUsage, TooManyRequests } from "../core/rate-limits.ts";
+import { dayOf } from "../core/time.ts";
 import type { Database, Store } from "../store/port.ts";
 import * as sessions from "./sessions.ts";
 import { attempt } from "./throttle.ts";
@@ -54,12 +55,34 @@ export function recordUsage(
   const beingWritten = { tokens: new Set<number | string>(), sessions: new Set<number>() };
   const addresses = new Map<number | string, string>();
   const refused = new Map<string, QuotaUsage>();
+  // Users whose activity today is recorded, or about to be.
+  const active = { day: "", users: new Set<number>() };
+  const unwrittenUsers = new Map<number, string>();
   let timer: NodeJS.Timeout | undefined;
   let writing: Promise<void> = Promise.resolve();
+
+  const writeActivity = () => {
+    if (unwrittenUsers.size === 0) return;
+    const users = [...unwrittenUsers].sort(([a], [b]) => a - b);
+    unwrittenUsers.clear();
+    const written = store.transaction(
+      async (db) => {
+        for (const [id, day] of users) await setActive(db, id, day);
+      },
+      { shared: true },
+    );
+    const ended = written.catch((error: unknown) => {
+      for (const [id] of users) active.users.delete(id);
+      onError(error);
+    });
+    writing = Promise.all([writing, ended]).then(() => undefined);
+  };
 
   const write = () => {
     clearTimeout(timer);
     timer = undefined;
+    // In a transaction of its own: those that delete a user lock the user before the tokens.
+    writeActivity();
     if (unwritten.size + unwrittenSessions.size === 0) return;
     const uses = [...unwritten];
     const seen = [...unwrittenSessions.values()];
@@ -128,6 +151,18 @@ export function recordUsage(
       unwrittenSessions.set(id, { id, ip, at: now });
       timer ??= setTimeout(write, DELAY).unref();
     },
+    userActive(userId, now) {
+      if (userId === 0) return;
+      const day = dayOf(now);
+      if (active.day !== day || active.users.size >= MAX_REMEMBERED) {
+        active.day = day;
+        active.users.clear();
+      }
+      if (active.users.has(userId)) return;
+      active.users.add(userId);
+      unwrittenUsers.set(userId, day);
+      timer ??= setTimeout(write, DELAY).unref();
+    },
     async close() {
       write();
       await writing;
@@ -140,5 +175,13 @@ async function setUsed(db: Database, { table, id, at }: Use): Promise<void> {
   await db.run(
     `update ${table} set last_used_at = ? where id = ? and (last_used_at is null or last_used_at <= ?)`,
     [at, id, at - PRECISION],
+  );
+}
+
+/** Stores the day on which a user was active, unless it or a later one is stored. */
+async function setActive(db: Database, userId: number, day: string): Promise<void> {
+  await db.run(
+    "update users set last_activity_on = ? where id = ? and (last_activity_on is null or last_activity_on < ?)",
+    [day, userId, day],
   );
 }

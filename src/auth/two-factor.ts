@@ -1,8 +1,9 @@
+import { sealerFor } from "../core/sealed.ts";
 import type { Secrets } from "../core/secrets.ts";
 import { insertRow } from "../store/insert.ts";
 import type { Database, Reader } from "../store/port.ts";
 import { digestOf } from "./token-secrets.ts";
-import { purposeOf, requireSameKey } from "./two-factor-secrets.ts";
+import { purposeOf } from "./two-factor-secrets.ts";
 
 /** A code's period in seconds (RFC 6238 §5.2); codes of the adjacent periods are accepted too. */
 const PERIOD = 30;
@@ -43,9 +44,9 @@ export async function isOn(db: Reader, userId: number): Promise<boolean> {
  * @throws SecretKeyError if it can't be encrypted with the key of the others
  */
 export async function begin(db: Database, secrets: Secrets, userId: number): Promise<void> {
-  await requireSameKey(db, secrets);
+  const seal = await sealerFor(db, secrets);
   const { Secret } = await import("otpauth");
-  const secret = secrets.seal(new Secret({ size: 20 }).base32, purposeOf(userId));
+  const secret = seal(new Secret({ size: 20 }).base32, purposeOf(userId));
   await db.run(
     `insert into two_factor (user_id, secret, enabled_at, last_step) values (?, ?, null, 0)
      on conflict (user_id) do update set secret = excluded.secret, last_step = 0

@@ -1,4 +1,5 @@
 import type { Value } from "../store/port.ts";
+import type { Secrets } from "./secrets.ts";
 import { slicesOf } from "./slices.ts";
 import { isoInstant } from "./time.ts";
 
@@ -10,6 +11,8 @@ export interface View {
   host: string;
   /** The instant of the request, in epoch milliseconds. */
   now: number;
+  /** Decrypts a secret. @see Secrets.open */
+  open: Secrets["open"];
 }
 
 /** A field, or an object of fields, that knows where in a row its columns are. */
@@ -211,6 +214,12 @@ export const derived = (
     return { write, value };
   },
 });
+
+/** An encrypted text. @param purpose an SQL expression, see `SealedColumn` */
+export const secret = (column: string, purpose: string): Field =>
+  derived([column, purpose], "string", ([sealed, of], { open }) =>
+    sealed === null ? null : open(String(sealed), String(of)),
+  );
 
 /** An object within the object; `null` if its first column is, as after a left join. */
 export const nested = (fields: Fields): Field => ({

@@ -55,6 +55,18 @@ export function json(about: string): Attribute<Parameter> {
   return attribute({ type: "JSON", about }, (value) => value as Parameter);
 }
 
+/** An object, sent as `name[key]=value` or in JSON, read by the schemas of its own attributes; others are ignored. */
+export function object<A extends Attributes>(attributes: A): Attribute<Input<A>> {
+  const about = Object.keys(attributes)
+    .map((name) => `\`${name}\``)
+    .join(", ");
+  const read = v.object(attributes);
+  return attribute({ type: "object", about }, (value) => {
+    const result = v.safeParse(read, value);
+    return result.success ? result.output : REFUSED;
+  });
+}
+
 /** A whole number, as digits or a JSON number, within the given bounds. */
 export function integer(bounds: { min?: number; max?: number } = {}): Attribute<number> {
   const { min = Number.MIN_SAFE_INTEGER, max = Number.MAX_SAFE_INTEGER } = bounds;
@@ -72,6 +84,14 @@ export function integer(bounds: { min?: number; max?: number } = {}): Attribute<
       bounded ? `must be between ${min} and ${max}` : INVALID,
     ),
   );
+}
+
+/** A number that need not be whole, such as `80.5`. */
+export function decimal(): Attribute<number> {
+  return attribute({ type: "number" }, (value) => {
+    if (typeof value !== "number" && typeof value !== "string") return REFUSED;
+    return /^[+-]?\d{1,15}(\.\d{1,15})?$/.test(String(value)) ? Number(value) : REFUSED;
+  });
 }
 
 /**
@@ -194,10 +214,17 @@ export function choice<const W extends string>(words: readonly W[]): Attribute<W
   );
 }
 
-/** A calendar day as `YYYY-MM-DD`; like GitLab, accepts a month or day of one digit. */
+const TIME = String.raw`[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})?`;
+const DAY = new RegExp(`^(\\d{4})-(\\d{1,2})-(\\d{1,2})(?:${TIME})?$`);
+const INSTANT = new RegExp(`^\\d{4}-\\d{2}-\\d{2}(?:${TIME})?$`);
+
+/**
+ * A calendar day as `YYYY-MM-DD`; like GitLab, accepts a month or day of one digit, and of an instant the day that it
+ * names.
+ */
 export function date(): Attribute<string> {
   return attribute({ type: "date" }, (value) => {
-    const parts = /^(\d{4})-(\d{1,2})-(\d{1,2})$/.exec(typeof value === "string" ? value : "");
+    const parts = DAY.exec(typeof value === "string" ? value : "");
     if (!parts) return REFUSED;
     const day = `${parts[1]}-${parts[2]?.padStart(2, "0")}-${parts[3]?.padStart(2, "0")}`;
     const parsed = new Date(`${day}T00:00:00Z`);
@@ -210,11 +237,7 @@ export function date(): Attribute<string> {
 export function instant(): Attribute<number> {
   return attribute({ type: "timestamp" }, (value) => {
     const text = typeof value === "string" ? value : "";
-    if (
-      !/^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})?)?$/.test(text)
-    ) {
-      return REFUSED;
-    }
+    if (!INSTANT.test(text)) return REFUSED;
     const hasZone = text.length === 10 || /(Z|[+-]\d{2}:?\d{2})$/.test(text.slice(10));
     const at = Date.parse(hasZone ? text : `${text}Z`);
     return Number.isNaN(at) ? REFUSED : at;
@@ -294,7 +317,7 @@ export function commaSeparated(options: { max?: number } = {}): Attribute<string
   );
 }
 
-const EMPTY_IS_ABSENT = /^(integer|boolean|date|timestamp|array of .+)$/;
+const EMPTY_IS_ABSENT = /^(integer|number|boolean|date|timestamp|array of .+)$/;
 
 /** An optional attribute. */
 export function optional<T>(schema: Attribute<T>): v.GenericSchema<unknown, T | undefined> {
@@ -327,7 +350,7 @@ export function notesOf(schema: v.GenericSchema): AttributeNotes & { optional?: 
   return v.getMetadata(schema as never) as unknown as AttributeNotes & { optional?: boolean };
 }
 
-/** A route's attributes, compiled once. */
+/** A route's attributes, compiled by the first request. */
 export type InputReader<A extends Attributes> = (parameters: Parameters) => Input<A>;
 
 /**
@@ -342,11 +365,14 @@ export function inputReader<A extends Attributes>(
   attributes: A,
   atLeast?: readonly string[],
 ): InputReader<A> {
-  const entries = Object.entries(attributes).map(([name, schema]) => {
-    const notes = notesOf(schema);
-    return { name, schema, required: !notes.optional, reportedAs: notes.reportedAs ?? name };
-  });
+  const compile = () =>
+    Object.entries(attributes).map(([name, schema]) => {
+      const notes = notesOf(schema);
+      return { name, schema, required: !notes.optional, reportedAs: notes.reportedAs ?? name };
+    });
+  let entries: ReturnType<typeof compile> | undefined;
   return (parameters) => {
+    entries ??= compile();
     const input: Record<string, unknown> = {};
     let errors: AttributeErrors | undefined;
     for (const { name, required } of entries) {

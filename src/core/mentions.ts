@@ -39,15 +39,23 @@ export function* linesOf(
   isRelevant: (part: string) => boolean,
 ): Generator<string> {
   if (!text || !isRelevant(text)) return;
+  for (const { line, isCode } of markedLines(text)) {
+    if (!isCode && isRelevant(line)) yield withoutCode(line);
+  }
+}
+
+/** The lines of a Markdown text, each with whether it belongs to a fenced block of code. */
+export function* markedLines(text: string): Generator<{ line: string; isCode: boolean }> {
   let fence: string | undefined;
   for (const line of text.split("\n")) {
     if (fence !== undefined) {
       if (CLOSING.exec(line)?.[1]?.startsWith(fence)) fence = undefined;
+      yield { line, isCode: true };
       continue;
     }
     const [, backticks, tildes] = OPENING.exec(line) ?? [];
     fence = backticks ?? tildes;
-    if (fence === undefined && isRelevant(line)) yield withoutCode(line);
+    yield { line, isCode: fence !== undefined };
   }
 }
 

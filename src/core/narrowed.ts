@@ -63,6 +63,7 @@ export async function paginateNarrowed(
       from: statement`${presented.sql} where ${alias}.id in (${sql})`,
       values: [...presented.values, ...values],
       order: sorted,
+      total: shown.length,
     },
   );
   return { ...listed, total: ids.length > page.limits.countedTotal ? undefined : ids.length };

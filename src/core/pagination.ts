@@ -107,6 +107,8 @@ export interface ListQuery {
   countFrom?: string;
   /** The values of `countFrom`, if they differ. */
   countValues?: readonly Value[];
+  /** How many rows there are, if that is known. */
+  total?: number;
 }
 
 /**
@@ -143,8 +145,9 @@ export async function paginate(
   return { rows, hasNext, total: await countAll(db, page, query) };
 }
 
-function countAll(db: Reader, page: Page, query: ListQuery): Promise<number | undefined> {
-  const { from, values, countFrom = from, countValues = values } = query;
+async function countAll(db: Reader, page: Page, query: ListQuery): Promise<number | undefined> {
+  const { from, values, countFrom = from, countValues = values, total } = query;
+  if (total !== undefined) return total;
   return countUpTo(db, page, countFrom, countValues);
 }
 

@@ -10,8 +10,20 @@ export function isReserved(segment: string): boolean {
   return RESERVED.includes(segment.toLowerCase());
 }
 
+/** Endings that no segment can have: the addresses of repositories and feeds have them. */
+const ENDINGS = /\.(git|atom)$/i;
+
+/** Why a project can't have a path, without the namespace before it; `undefined` if it can. */
+export function problemOfProjectPath(path: string): string | undefined {
+  if (!SEGMENT.test(path) || ENDINGS.test(path)) {
+    return "can contain only letters, digits, '_', '-' and '.'. Cannot start with '-', end in '.git' or end in '.atom'";
+  }
+  // GitLab refuses it once there is a project with the rest of the path.
+  return /\.wiki$/i.test(path) ? "cannot end in '.wiki': that is the address of a wiki" : undefined;
+}
+
 /**
- * Checks one segment of the path of a user, group or project.
+ * Checks one segment of the path of a user or group.
  *
  * @param options `top`: whether it is a first segment, where some words are reserved; `attribute`: its name in errors
  * @throws ApiError 400
@@ -20,7 +32,7 @@ export function requirePath(
   segment: string,
   { top = false, attribute = "path" }: { top?: boolean; attribute?: string } = {},
 ): void {
-  if (!SEGMENT.test(segment) || /\.(git|atom)$/i.test(segment)) {
+  if (!SEGMENT.test(segment) || ENDINGS.test(segment)) {
     throw invalid({
       [attribute]: [
         "can contain only letters, digits, '_', '-' and '.'. Cannot start with '-' or end in '.git' or '.atom'.",

@@ -1,5 +1,5 @@
 import type { Value } from "../store/port.ts";
-import { type BoundObject, bindAll, type Fields } from "./field.ts";
+import { type BoundObject, bindAll, type Field, type Fields } from "./field.ts";
 
 /**
  * A presenter as data: which columns to select and how a row of them becomes JSON text, or a value. Lists never create
@@ -15,6 +15,8 @@ export interface Presenter extends BoundObject {
    * @throws Error if there is no such field, or it has no column
    */
   at(name: string): number;
+  /** The index in a row of the first column of a field, however deep that is nested; `undefined` if it is not there. */
+  find(field: Field | undefined): number | undefined;
 }
 
 /** Creates a presenter from its fields. A column that several fields show is selected once. */
@@ -32,15 +34,24 @@ export function presenter(fields: Fields): Presenter {
       indexes.get(columns[0] ?? "") ?? -1,
     ]),
   );
+  // Few of all presenters are used soon after the start, which binding them would delay.
+  let bound: BoundObject | undefined;
+  const object = () => {
+    bound ??= bindAll(fields, at);
+    return bound;
+  };
   return {
     columns: [...indexes.keys()].join(", "),
     fields,
-    ...bindAll(fields, at),
+    write: (row, view) => object().write(row, view),
+    pieces: (row, view) => object().pieces(row, view),
+    value: (row, view) => object().value(row, view),
     at: (name) => {
       const place = places.get(name) ?? -1;
       if (place < 0) throw new Error(`the presenter has no column for ${name}`);
       return place;
     },
+    find: (field) => indexes.get(field?.columns[0] ?? ""),
   };
 }
 

@@ -1,3 +1,4 @@
+import type { StoredFile } from "../files/write.ts";
 import type { Migration } from "../store/migrate.ts";
 import type { Awaitable, Database, Reader, Store, Value } from "../store/port.ts";
 import type { Caller } from "./access/caller.ts";
@@ -13,7 +14,8 @@ import type { Attributes, Input } from "./input.ts";
 import type { KeysetPage, Page, RowPage } from "./pagination.ts";
 import type { Presenter } from "./presenter.ts";
 import type { SignInLimits } from "./rate-limits.ts";
-import type { Scope } from "./scopes.ts";
+import type { DeployScope, Scope } from "./scopes.ts";
+import type { SealedColumn } from "./sealed.ts";
 import type { Secrets } from "./secrets.ts";
 
 /** GitLab's licence tiers: each includes all of the one before. */
@@ -22,7 +24,11 @@ export type Tier = (typeof TIERS)[number];
 
 /** A JSON value without a presenter, such as `true` or a message. */
 export class Json {
-  constructor(readonly value: unknown) {}
+  /** @param status of the answer, if it is not the route's */
+  constructor(
+    readonly value: unknown,
+    readonly status?: number,
+  ) {}
 }
 
 /**
@@ -53,6 +59,31 @@ export class AfterCommit {
   ) {}
 }
 
+/** What an answer that follows others is made with. */
+export interface Following {
+  /**
+   * Performs a route for the same caller, with its own authorization and transaction.
+   *
+   * @param name its method and path, such as `PUT /projects/:id/issues/:issue_iid`
+   * @param parameters of its path and body
+   * @throws ApiError what the route answers to a client
+   */
+  readonly perform: (name: string, parameters: object) => Promise<Called>;
+  /** A reader that sees what they have changed. */
+  readonly reader: () => Reader;
+}
+
+/**
+ * An answer that is made after the commit, by performing other routes: for text that contains commands. What the handler
+ * has written stays, whatever becomes of them (docs/decisions/0055).
+ */
+export class Followed {
+  constructor(readonly follow: (following: Following) => Promise<Result>) {}
+}
+
+/** What a handler may return; an `AfterCommit` or `Followed` only if it writes. */
+export type Given = Result | AfterCommit | Followed;
+
 /** What a handler returns: a row for its presenter, a page of rows, plain JSON, a complete answer, or nothing. */
 export type Result = Value[] | RowPage | KeysetPage | Json | RawReply | undefined;
 
@@ -61,10 +92,11 @@ export type RequestInfo = Pick<Incoming, "method" | "path" | "query" | "header" 
 
 /**
  * How a route takes its body: `"parsed"` into its attributes; as a JSON `"object"` apart from them, whose names and
- * values the route reads itself; as `"bytes"`; or as a `"stream"`, which never is in memory as a whole. Bytes and streams
- * may be of any type, and compressed with gzip.
+ * values the route reads itself; as `"bytes"`; as a `"stream"`, which never is in memory as a whole; or as a `"file"`,
+ * which is stored before the transaction opens, and deleted unless a record refers to it afterwards. The last three may be
+ * of any type, and compressed with gzip.
  */
-type BodyKind = "parsed" | "object" | "bytes" | "stream";
+type BodyKind = "parsed" | "object" | "bytes" | "stream" | "file";
 
 /**
  * What `prepare` gets besides the input: it runs before the transaction opens, and may open its own. A streamed body
@@ -77,12 +109,14 @@ export interface PrepareContext<
 > {
   /**
    * The body, unless it was parsed into attributes. A stream can be read once, and throws the client's errors (400, 413).
+   * A file is not there yet: this is the time to refuse it.
    */
   readonly body: {
     parsed: undefined;
     object: Parameters;
     bytes: Uint8Array;
     stream: AsyncIterable<Uint8Array>;
+    file: undefined;
   }[B];
   /** The group or project the path begins with. The caller's role has been checked, unless it depends on the context. */
   readonly source: S;
@@ -93,12 +127,18 @@ export interface PrepareContext<
   readonly caller: C;
   /** How often a password may be tried. */
   readonly signIns: SignInLimits;
+  /** Encrypts secrets that are needed in plain text again. */
+  readonly secrets: Secrets;
+  /** Whether requests that the server sends, such as to webhooks, may go to this machine and its networks. */
+  readonly allowLocalRequests: boolean;
   readonly tier: Tier;
   /** What presenters need besides their rows, such as the public address. */
   readonly view: View;
   readonly viewer: Viewer;
   /** The instant of the request, in epoch milliseconds. */
   readonly now: number;
+  /** Whether the application ends: then nothing is waited for. */
+  readonly isClosing: () => boolean;
 }
 
 /** What a page knows about its visitor. */
@@ -144,8 +184,14 @@ export interface Context<
   readonly db: Db;
   /** Path, query and body attributes, read by the route's schemas. */
   readonly input: Input<A>;
-  /** The body, if the route takes it as an object or as bytes. */
-  readonly body: { parsed: undefined; object: Parameters; bytes: Uint8Array; stream: undefined }[B];
+  /** The body, if the route takes it as an object, as bytes or as a file. */
+  readonly body: {
+    parsed: undefined;
+    object: Parameters;
+    bytes: Uint8Array;
+    stream: undefined;
+    file: StoredFile;
+  }[B];
   /** What the route's `prepare` returned. */
   readonly prepared: P;
   /** The group or project the path begins with; the caller may read it. `undefined` on routes without a source. */
@@ -223,7 +269,7 @@ interface RouteSpec<
   prepare?: (input: Input<A>, preparing: PrepareContext<CallerOf<Who>, B, S>) => Awaitable<P>;
   /** For lookups that fail with 400 or 404 before the role is checked, in GitLab's order. */
   before?: (context: Context<A, Db, P, Who, S, B>) => Awaitable<void>;
-  handle: (context: Context<A, Db, P, Who, S, B>) => Awaitable<Result | AfterCommit>;
+  handle: (context: Context<A, Db, P, Who, S, B>) => Awaitable<Given>;
   /**
    * Who else may write at the same time (docs/decisions/0003): `"nobody"`; `"others"`, which write to other projects;
    * or `"anybody"`, also other such routes in the same project, for work that single statements and constraints keep
@@ -231,6 +277,8 @@ interface RouteSpec<
    * elsewhere.
    */
   beside?: "nobody" | "others" | "anybody";
+  /** Accepts one file part of a multipart body, which becomes an attribute: see `file()`. */
+  upload?: UploadSpec;
   /** How a row becomes JSON; a function if that depends on the caller. */
   presenter?:
     | Presenter
@@ -247,9 +295,12 @@ interface SourceSpec<A extends Attributes, Db extends Reader, P, Who extends Acc
   role?: Role | ((context: Context<A, Db, P, Who>) => Role | undefined);
   /** Whether CI job tokens are accepted: they reach only their own project. */
   jobTokens?: true;
-  /** Accepts one file part of a multipart body, which becomes an attribute: see `file()`. */
-  upload?: UploadSpec;
-  /** Whether a changing route works in archived projects, since it affects only the caller. Default `"refuse"`: 403. */
+  /** The scope with which deploy tokens are accepted. Default: they are not. */
+  deployTokens?: DeployScope;
+  /**
+   * Whether a changing route works in archived projects, since it affects only the caller. Default `"refuse"` (403) for
+   * features and the repository.
+   */
   whenArchived?: "refuse" | "allow";
 }
 
@@ -284,6 +335,8 @@ export interface Resource {
   /** Its heading in the reference. */
   readonly name: string;
   readonly migrations: readonly Migration[];
+  /** Where its encrypted secrets are: changes of the key reach them. Default: nowhere. */
+  readonly sealed?: readonly SealedColumn[];
   readonly routes: readonly Route[];
 }
 

@@ -11,6 +11,18 @@ export const SCOPES = [
 /** A token scope. */
 export type Scope = (typeof SCOPES)[number];
 
+/** The scopes a deploy token can have. There are no container images here, so those of registries reach nothing. */
+export const DEPLOY_SCOPES = [
+  "read_repository",
+  "read_registry",
+  "write_registry",
+  "read_package_registry",
+  "write_package_registry",
+] as const;
+
+/** A scope of deploy tokens. */
+export type DeployScope = (typeof DEPLOY_SCOPES)[number];
+
 /** The scopes of routes that read users and their activity, one of which is needed. */
 export const USER_SCOPES: readonly Scope[] = ["api", "read_api", "read_user"];
 

@@ -2,6 +2,7 @@
 import * as v from "valibot";
 import type { Database } from "../store/port.ts";
 import { optionsOf } from "./options.ts";
+import type { Secrets } from "./secrets.ts";
 
 /** A seed that can't be used; the message says what is wrong and where. */
 export class SeedError extends Error {
@@ -62,6 +63,8 @@ export class Seeding {
   readonly db: Database;
   /** The instant of seeding, in epoch milliseconds. */
   readonly now: number;
+  /** Encrypts secrets. */
+  readonly secrets: Secrets;
   /** The secrets of the new tokens, in the order of the seed. */
   readonly tokens: { username: string; token: string }[] = [];
   readonly #onInserted: () => void;
@@ -70,8 +73,9 @@ export class Seeding {
   readonly #queues = new Map<WriteMany<never>, unknown[]>();
 
   /** @param onInserted called after each entry of a list, see {@link SeedPart.sizeOf} */
-  constructor(db: Database, now: number, onInserted: () => void) {
+  constructor(db: Database, secrets: Secrets, now: number, onInserted: () => void) {
     this.db = db;
+    this.secrets = secrets;
     this.now = now;
     this.#onInserted = onInserted;
   }

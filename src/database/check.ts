@@ -1,11 +1,13 @@
 import { REMOVED_ROWS } from "../core/access/visibility.ts";
+import { verifyFiles } from "../files/read.ts";
 import { verifyRepositories } from "../git/verify.ts";
-import { GROUP_SEARCH } from "../resources/groups/search.ts";
 import { ISSUABLE_TYPES } from "../resources/issuables/types.ts";
 import { LABEL_SEARCH } from "../resources/labels/search.ts";
 import { COUNTED } from "../resources/labels/table.ts";
 import { MILESTONE_SEARCH } from "../resources/milestones/search.ts";
+import { NAMESPACE_SEARCH } from "../resources/namespaces/search.ts";
 import { PROJECT_SEARCH } from "../resources/projects/search.ts";
+import { SNIPPET_SEARCH } from "../resources/snippets/search.ts";
 import { USER_SEARCH } from "../resources/users/search.ts";
 import { verifyWikis } from "../resources/wikis/verify.ts";
 import { pendingMigrations } from "../store/migrate.ts";
@@ -22,7 +24,14 @@ export interface Check {
 
 const SEARCHES = [
   ...ISSUABLE_TYPES.map(({ search }) => search),
-  ...[PROJECT_SEARCH, GROUP_SEARCH, USER_SEARCH, LABEL_SEARCH, MILESTONE_SEARCH],
+  ...[
+    PROJECT_SEARCH,
+    NAMESPACE_SEARCH,
+    USER_SEARCH,
+    LABEL_SEARCH,
+    MILESTONE_SEARCH,
+    SNIPPET_SEARCH,
+  ],
 ];
 
 /** Maximum problems reported by one check. */
@@ -137,6 +146,13 @@ const INVARIANTS: readonly { name: string; sql: string }[] = [
         and coalesce(t.project_id, c.project_id) not in (${REMOVED_ROWS.projects})`,
   },
   {
+    name: "counts of topics",
+    sql: `select 'topic ' || t.id || ': counted ' || coalesce(c.count, -1) || ', there are ' || t.found
+      from (select tp.id, (select count(*) from project_topics x join projects p on p.id = x.project_id
+        where x.topic_id = tp.id and p.visibility = 20) as found from topics tp) as t
+      left join topic_counts c on c.topic_id = t.id where coalesce(c.count, -1) <> t.found`,
+  },
+  {
     name: "numbers",
     sql: ["issue", "merge_request"]
       .map(
@@ -169,6 +185,7 @@ export async function check(store: Store): Promise<Check[]> {
     checks.push({ name: "ids", problems: await idProblems(db, store.dialect, tables) });
     const git = await verifyRepositories(db, MAX_PROBLEMS);
     checks.push({ name: "repositories", problems: git });
+    checks.push({ name: "files", problems: await verifyFiles(db, MAX_PROBLEMS) });
     checks.push({ name: "wikis", problems: await verifyWikis(db, MAX_PROBLEMS) });
     const searches = SEARCHES.map((index) => ({
       name: `search in ${index.table.replace("_", " ")}`,

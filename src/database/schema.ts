@@ -27,7 +27,7 @@ const TYPES = { INTEGER: "int", TEXT: "text", BLOB: "bytes" } as const;
 
 /**
  * The tables of the code's schema, each after the tables it refers to if possible, without those that belong to one
- * database, and those that triggers fill: `schema_migrations`, `jobs`, counts of labels and open issues, and the indexes of searches. They
+ * database, and those that triggers fill: `schema_migrations`, `jobs`, counts of labels, topics and open issues, and the indexes of searches. They
  * are read from a new database in memory, so that one query serves both engines.
  */
 export async function tablesOf(): Promise<Table[]> {
@@ -39,7 +39,7 @@ export async function tablesOf(): Promise<Table[]> {
        join sqlite_schema s on s.name = t.name
        where t.schema = 'main' and t.type = 'table' and t.name not like 'sqlite_%'
          and t.name not like '%_search_waiting'
-         and t.name not in ('schema_migrations', 'jobs', 'label_counts', 'open_issue_counts')
+         and t.name not in ('schema_migrations', 'jobs', 'label_counts', 'open_issue_counts', 'topic_counts')
        order by t.name`,
     );
     const tables: Table[] = [];

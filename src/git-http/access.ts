@@ -9,13 +9,14 @@ import { checkPassword } from "../auth/sign-in.ts";
 import * as twoFactor from "../auth/two-factor.ts";
 import type { Caller } from "../core/access/caller.ts";
 import { ROLES } from "../core/access/roles.ts";
-import { findSource, type Source } from "../core/access/source.ts";
-import { codeRole, isOpenTo, type Viewer } from "../core/access/visibility.ts";
+import { findSource, findVisible, mayReadCode, type Source } from "../core/access/source.ts";
+import { isOpenTo, type Viewer } from "../core/access/visibility.ts";
 import { ApiError } from "../core/errors.ts";
 import type { PrepareContext } from "../core/resource.ts";
 import type { Scope } from "../core/scopes.ts";
 import { dayOf } from "../core/time.ts";
 import type { RepositoryKind } from "../git/repository.ts";
+import { formerlyAt } from "../resources/namespaces/redirects.ts";
 import type { Reader } from "../store/port.ts";
 import { newProjectAt, unknownProject } from "./creation.ts";
 
@@ -29,6 +30,8 @@ export interface Admitted {
   readonly caller: Caller | undefined;
   /** `undefined` if the caller's push creates it. */
   readonly project: Source | undefined;
+  /** The path that the caller uses, if the project has another one by now. */
+  readonly movedFrom?: string | undefined;
 }
 
 /** The end of the path of a wiki's repository. No project is created by a push to such a path. */
@@ -63,7 +66,9 @@ export async function admit(
   const caller = await identify(preparing);
   const viewer = { caller, today: dayOf(preparing.now) };
   const kind = WIKI.test(path) ? "wiki" : "code";
-  const project = await find(preparing, path.replace(WIKI, ""), viewer);
+  const projectPath = path.replace(WIKI, "");
+  const current = await find(preparing, projectPath, viewer);
+  const project = current ?? (await findMoved(preparing, projectPath, viewer));
   const isHidden = !project || (kind === "wiki" && !project.features.includes("wiki"));
   if (!caller) {
     if (isHidden || service === "git-receive-pack" || !isOpenTo(viewer, project)) throw denied();
@@ -83,7 +88,7 @@ export async function admit(
     requireUploading(caller);
   } else if (service === "git-upload-pack") requireFetching(viewer, project);
   else requirePushing(caller, project);
-  return { kind, caller, project };
+  return { kind, caller, project, movedFrom: current ? undefined : project && path };
 }
 
 /** 404, also for wikis that are disabled or that the caller must not know of. */
@@ -119,8 +124,7 @@ export async function readmitToWiki(
 }
 
 function requireFetching(viewer: Viewer, project: Source): void {
-  const role = codeRole(viewer, project);
-  if (role && project.level < ROLES[role]) {
+  if (!mayReadCode(viewer, project)) {
     throw refusal(403, "You are not allowed to download code from this project.");
   }
 }
@@ -146,13 +150,17 @@ async function find(
   viewer: Parameters<typeof findSource>[3],
 ): Promise<Source | undefined> {
   // Without a slash it would be taken for an id.
-  if (!path.includes("/")) return undefined;
-  try {
-    return await findSource(db, "project", path, viewer);
-  } catch (error) {
-    if (error instanceof ApiError && error.status === 404) return undefined;
-    throw error;
-  }
+  return path.includes("/") ? findVisible(db, "project", path, viewer) : undefined;
+}
+
+/** The project that had a path before, if there is one that the caller may read. */
+async function findMoved(
+  { db }: PrepareContext,
+  path: string,
+  viewer: Viewer,
+): Promise<Source | undefined> {
+  const id = await formerlyAt(db, path);
+  return id === undefined ? undefined : findVisible(db, "project", String(id), viewer);
 }
 
 /**

@@ -2,7 +2,6 @@ import type { Caller } from "../core/access/caller.ts";
 import { findSource, type Source } from "../core/access/source.ts";
 import { VISIBILITIES } from "../core/access/visibility.ts";
 import { ApiError } from "../core/errors.ts";
-import { requirePath } from "../core/paths.ts";
 import { dayOf } from "../core/time.ts";
 import type { Namespace } from "../resources/namespaces/queries.ts";
 import { createProject } from "../resources/projects/changes.ts";
@@ -41,7 +40,6 @@ export async function newProjectAt(
     const viewer = { caller, today: dayOf(now) };
     const namespace = await creatableNamespace({ db, caller, viewer }, fullPath.slice(0, end));
     if (!namespace) return undefined;
-    requirePath(path);
     await requireFree(db, namespace, { name: path, path });
     return { namespace, path };
   } catch (error) {

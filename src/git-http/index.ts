@@ -64,6 +64,7 @@ type ReceivedByGit =
       readonly project: Source;
       /** Whether the push has created the project. */
       readonly isNew: boolean;
+      readonly movedFrom: Admitted["movedFrom"];
     })
   | (WikiPush<ReceivedPush> & {
       readonly kind: "wiki";
@@ -181,7 +182,7 @@ const gitRoutes = [
     prepare: async ({ repository: path }, preparing): Promise<ReceivedByGit | undefined> => {
       requireType(preparing, path, "git-receive-pack");
       const admitted = await admit(preparing, projectPath(path), "git-receive-pack");
-      const { caller, project, kind } = admitted;
+      const { caller, project, kind, movedFrom } = admitted;
       if (!caller) throw denied();
       const { store, now, body, view } = preparing;
       const end = await slots.take(caller.id);
@@ -200,9 +201,9 @@ const gitRoutes = [
           kind: "code" as const,
           ...(await receive(store, push, project?.id, target)),
         };
-        if (project) return { ...received, caller, project, isNew: false };
+        if (project) return { ...received, caller, project, isNew: false, movedFrom };
         const created = await createByPush(store, projectPath(path), { caller, now });
-        return { ...received, caller, project: created, isNew: true };
+        return { ...received, caller, project: created, isNew: true, movedFrom };
       } finally {
         end();
       }
@@ -211,7 +212,10 @@ const gitRoutes = [
       if (!prepared) return resultOf("git-receive-pack", Buffer.alloc(0));
       if (prepared.kind === "wiki") {
         await readmitToWiki(db, prepared.project.id, prepared.caller, now);
-        const { outcomes, refusal } = await applyToWiki(db, prepared.project.id, prepared, now);
+        const { outcomes, refusal } = await applyToWiki(db, prepared.project.id, prepared, {
+          userId: prepared.caller.id,
+          now,
+        });
         const messages = refusal === undefined ? [] : [`GitLab: ${refusal}`];
         return resultOf("git-receive-pack", reportOf(prepared.push, outcomes, messages));
       }

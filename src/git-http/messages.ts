@@ -8,6 +8,19 @@ import { creationMessage } from "./creation.ts";
 /** Branches that a client is told of merge requests for, after one push. */
 const MAX_LINKS = 10;
 
+/** What is told to those who push to a path that a project had before. */
+function moveMessage(from: string, { fullPath }: Source, base: string): string {
+  return [
+    "",
+    `Project '${from}' was moved to '${fullPath}'.`,
+    "",
+    "Please update your Git remote:",
+    "",
+    `  git remote set-url origin ${base}/${fullPath}.git`,
+    "",
+  ].join("\n");
+}
+
 /**
  * What Git's client shows about a push: why it was refused, what was created, and where merge requests of its branches
  * are or can be opened.
@@ -16,12 +29,17 @@ const MAX_LINKS = 10;
  */
 export async function messagesOf(
   db: Database,
-  received: { readonly project: Source; readonly isNew: boolean },
+  received: {
+    readonly project: Source;
+    readonly isNew: boolean;
+    readonly movedFrom: string | undefined;
+  },
   { outcomes, refusal, defaultBranch }: Applied,
   base: string,
 ): Promise<string[]> {
-  const { project, isNew } = received;
-  const created = isNew ? [creationMessage(project, base)] : [];
+  const { project, isNew, movedFrom } = received;
+  const moved = movedFrom === undefined ? [] : [moveMessage(movedFrom, project, base)];
+  const created = isNew ? [creationMessage(project, base)] : moved;
   if (refusal) return [...created, `GitLab: ${refusal}`];
   const branches = outcomes
     .filter(({ problem, change: { to } }) => problem === undefined && to)

@@ -1,7 +1,7 @@
-import { pipeline, Readable } from "node:stream";
 import { createGzip } from "node:zlib";
 import { type Archived, membersOf } from "./members.ts";
 import { Pace } from "./pace.ts";
+import { through } from "./streams.ts";
 import { tarOf } from "./tar.ts";
 import { zipOf } from "./zip.ts";
 
@@ -21,12 +21,5 @@ export function archive(
   const members = membersOf(archived, new Pace(signal));
   if (format === "zip") return zipOf(members, archived);
   const tar = tarOf(members, archived);
-  return format === "tar" ? tar : gzipped(tar);
-}
-
-async function* gzipped(parts: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  const gzip = createGzip();
-  // An error of the source reaches the reader of `gzip`.
-  pipeline(Readable.from(parts), gzip, () => {});
-  yield* gzip as AsyncIterable<Buffer>;
+  return format === "tar" ? tar : through(tar, createGzip());
 }

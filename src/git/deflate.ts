@@ -7,11 +7,15 @@ const deflateBeside = promisify<Buffer, Buffer>(deflate);
 const LARGE = 64 * 1024;
 /** Smaller ones are stored as they are: compressing them would save some dozens of bytes, and take longer than the rest. */
 const SMALL = 512;
+/** Bytes that are reserved at once for what is compressed. */
+const CHUNK = 16 * 1024;
 
 /** Compresses the content of an object (RFC 1950). */
 export function deflated(data: Buffer): Buffer | Promise<Buffer> {
   if (data.length > LARGE) return deflateBeside(data);
-  return data.length < SMALL ? stored(data) : deflateSync(data);
+  if (data.length < SMALL) return stored(data);
+  // By default, 16 KiB are reserved for the result of each.
+  return deflateSync(data, { chunkSize: Math.min(data.length + 64, CHUNK) });
 }
 
 /** A zlib stream that is not compressed (RFC 1951 §3.2.4). */

@@ -2,9 +2,36 @@ import { Column } from "./columns.ts";
 import { OID_BYTES, OidTable } from "./oid-table.ts";
 import type { Pack } from "./pack.ts";
 
-/** Where the parents of the first commit begin. */
-const START = new Int32Array(1);
-const NOBODY = new Int32Array();
+/** What graphs that continue each other share: each adds its commits at the end, and looks at none that were added later. */
+interface Columns {
+  /** The names of the commits. */
+  readonly names: OidTable;
+  /** The commit that each object is; -1 if it is none. */
+  readonly commits: Column<Int32Array>;
+  readonly objects: Column<Int32Array>;
+  readonly times: Column<Float64Array>;
+  readonly trees: Column<Uint8Array>;
+  readonly generations: Column<Int32Array>;
+  /** Where the parents of each commit begin, and at last where those of the next one will. */
+  readonly starts: Column<Int32Array>;
+  readonly parents: Column<Int32Array>;
+}
+
+/** Marks of commits that can be reached from where a walk begins, from what is known, and from a common ancestor. */
+const REACHED = 1;
+const KNOWN = 2;
+const COMMON = 4;
+
+const empty = (): Columns => ({
+  names: new OidTable(64),
+  commits: new Column(new Int32Array()),
+  objects: new Column(new Int32Array()),
+  times: new Column(new Float64Array()),
+  trees: new Column(new Uint8Array()),
+  generations: new Column(new Int32Array()),
+  starts: new Column(new Int32Array(1), 1),
+  parents: new Column(new Int32Array()),
+});
 
 /** The commits of a repository, as numbers, and their parents. Those in several packs have one number. */
 export class Graph {
@@ -16,8 +43,7 @@ export class Graph {
   readonly trees: Uint8Array;
   /** One more than the highest generation of a commit's parents. */
   readonly generations: Int32Array;
-  readonly #names: OidTable;
-  /** The commit that each object is; -1 if it is none. */
+  readonly #columns: Columns;
   readonly #commits: Int32Array;
   readonly #starts: Int32Array;
   readonly #parents: Int32Array;
@@ -27,56 +53,46 @@ export class Graph {
   /**
    * @param packs those of the repository; each refers only to itself and those before
    * @param starts the number of each pack's first object
-   * @param total how many objects there are
    * @param base the graph of the first of these packs, which is continued
    * @param known how many packs those are
    */
   constructor(
     packs: readonly Pack[],
     starts: readonly number[],
-    total: number,
     base: Graph | undefined,
     known: number,
   ) {
-    this.#names = base ? base.#names.copy() : new OidTable(64);
-    this.#commits = new Int32Array(total).fill(-1);
-    if (base) this.#commits.set(base.#commits);
-    const objects = new Column(base?.objects ?? new Int32Array(), base?.count);
-    const times = new Column(base?.times ?? new Float64Array(), base?.count);
-    const trees = new Column(base?.trees ?? new Uint8Array(), base?.trees.length);
-    const ends = base ? new Column(base.#starts, base.#starts.length) : new Column(START, 1);
-    const parents = base ? new Column(base.#parents, base.#parents.length) : new Column(NOBODY);
-    for (const [index, pack] of packs.entries()) {
-      if (index < known) continue;
-      let from = 0;
-      const added: [parents: number, count: number][] = [];
-      for (const [at, entry] of pack.commits.entries()) {
-        const object = (starts[index] as number) + entry;
-        const commit = this.#names.add(pack.oids.bytesOf(entry));
-        const count = pack.parentCounts[at] as number;
-        this.#commits[object] = commit;
-        if (commit === objects.length) {
-          objects.push(object);
-          times.push(pack.times[at] as number);
-          trees.append(pack.trees.subarray(OID_BYTES * at, OID_BYTES * (at + 1)));
-          added.push([from, count]);
-        }
-        from += OID_BYTES * count;
-      }
-      // Parents may follow their children.
-      for (const [first, count] of added) {
-        for (let parent = 0; parent < count; parent += 1) {
-          parents.push(this.#names.find(pack.parents, first + OID_BYTES * parent));
-        }
-        ends.push(parents.length);
-      }
+    const columns = base ? base.#continued() : empty();
+    for (let place = known; place < packs.length; place += 1) {
+      add(columns, packs[place] as Pack, starts[place] as number);
     }
-    this.objects = objects.array;
-    this.times = times.array;
-    this.trees = trees.array;
-    this.#starts = ends.array;
-    this.#parents = parents.array;
-    this.generations = this.#findGenerations(base);
+    this.#columns = columns;
+    this.#commits = columns.commits.array;
+    this.objects = columns.objects.array;
+    this.times = columns.times.array;
+    this.trees = columns.trees.array;
+    this.#starts = columns.starts.array;
+    this.#parents = columns.parents.array;
+    this.#addGenerations(columns.generations);
+    this.generations = columns.generations.array;
+  }
+
+  /** What is to be continued: copies, if another graph has continued it already. */
+  #continued(): Columns {
+    const { names, commits, objects } = this.#columns;
+    if (objects.length === this.count && commits.length === this.#commits.length) {
+      return this.#columns;
+    }
+    return {
+      names: names.first(this.count),
+      commits: new Column(this.#commits, this.#commits.length),
+      objects: new Column(this.objects, this.count),
+      times: new Column(this.times, this.count),
+      trees: new Column(this.trees, this.trees.length),
+      generations: new Column(this.generations, this.count),
+      starts: new Column(this.#starts, this.#starts.length),
+      parents: new Column(this.#parents, this.#parents.length),
+    };
   }
 
   /** How many commits there are. */
@@ -91,7 +107,8 @@ export class Graph {
 
   /** The commits whose names begin with some hex digits, at least two; at most `most`. */
   withPrefix(digits: string, most: number): number[] {
-    return this.#names.withPrefix(digits, most);
+    const found = this.#columns.names.withPrefix(digits, most);
+    return found.filter((commit) => commit < this.count);
   }
 
   /** The parents of a commit. */
@@ -126,6 +143,80 @@ export class Graph {
       }
     }
     return marks;
+  }
+
+  /** The commits that can be reached from one and not from others, like `git rev-list from ^known`. */
+  missing(from: number, known: readonly number[]): number[] {
+    const found: number[] = [];
+    const isOpen = (marks: number) => marks === REACHED;
+    this.#descend(
+      [[from, REACHED], ...known.map((one) => [one, KNOWN] as const)],
+      isOpen,
+      (at, marks) => {
+        if (marks === REACHED) found.push(at);
+        return marks;
+      },
+    );
+    return found;
+  }
+
+  /** The common ancestors of a commit and any of others that are no ancestors of another one. */
+  common(one: number, others: readonly number[]): number[] {
+    const found: number[] = [];
+    const isOpen = (marks: number) => marks < COMMON;
+    this.#descend(
+      [[one, REACHED], ...others.map((other) => [other, KNOWN] as const)],
+      isOpen,
+      (at, marks) => {
+        if (marks !== (REACHED | KNOWN)) return marks;
+        found.push(at);
+        return marks | COMMON;
+      },
+    );
+    return found;
+  }
+
+  /**
+   * Looks at commits and their ancestors, none before one that it can be reached from, until none is open: only at those of
+   * a higher generation than what all have in common.
+   *
+   * @param starts where to begin, with marks
+   * @param isOpen whether a commit with these marks must be looked at; with further ones, it may be no longer
+   * @param visit returns the marks that a commit's parents get
+   */
+  #descend(
+    starts: readonly (readonly [commit: number, marks: number])[],
+    isOpen: (marks: number) => boolean,
+    visit: (commit: number, marks: number) => number,
+  ): void {
+    const marks = new Uint8Array(this.count);
+    /** What is to be looked at, by generation. */
+    const levels = new Map<number, number[]>();
+    let open = 0;
+    const mark = (commit: number, as: number) => {
+      const before = marks[commit] as number;
+      const after = before | as;
+      if (after === before) return;
+      marks[commit] = after;
+      if (before !== 0) {
+        if (isOpen(before) && !isOpen(after)) open -= 1;
+        return;
+      }
+      if (isOpen(after)) open += 1;
+      const level = this.generations[commit] as number;
+      const others = levels.get(level);
+      if (others) others.push(commit);
+      else levels.set(level, [commit]);
+    };
+    for (const [commit, as] of starts) mark(commit, as);
+    for (let level = Math.max(...levels.keys()); open > 0; level -= 1) {
+      for (const commit of levels.get(level) ?? []) {
+        const found = marks[commit] as number;
+        if (isOpen(found)) open -= 1;
+        const as = visit(commit, found);
+        for (const parent of this.parentsOf(commit)) mark(parent, as);
+      }
+    }
   }
 
   /** How many commits can be reached from one, which counts, too. */
@@ -196,28 +287,57 @@ export class Graph {
     return commits.every(reaches);
   }
 
-  #findGenerations(base: Graph | undefined): Int32Array {
-    const generations = new Int32Array(this.count);
-    if (base) generations.set(base.generations);
+  /** Finds the generations of the commits that have none yet. */
+  #addGenerations(generations: Column<Int32Array>): void {
+    const first = generations.length;
+    while (generations.length < this.count) generations.push(0);
     const open: number[] = [];
-    for (let start = base?.count ?? 0; start < this.count; start += 1) {
-      if (generations[start] !== 0) continue;
+    for (let start = first; start < this.count; start += 1) {
+      if (generations.at(start) !== 0) continue;
       open.push(start);
       for (let commit = open.at(-1); commit !== undefined; commit = open.at(-1)) {
         let highest = 0;
         let isReady = true;
         for (const parent of this.parentsOf(commit)) {
-          const generation = generations[parent] as number;
+          const generation = generations.at(parent);
           highest = Math.max(highest, generation);
           if (generation !== 0) continue;
           isReady = false;
           open.push(parent);
         }
         if (!isReady) continue;
-        generations[commit] = highest + 1;
+        generations.set(commit, highest + 1);
         open.pop();
       }
     }
-    return generations;
+  }
+}
+
+/** Adds the commits of a pack. @param start the number of its first object */
+function add(columns: Columns, pack: Pack, start: number): void {
+  const { names, commits, objects, times, trees, starts, parents } = columns;
+  commits.append(new Int32Array(pack.count).fill(-1));
+  const oids = pack.oids.all;
+  let from = 0;
+  const added: [parents: number, count: number][] = [];
+  for (const [at, entry] of pack.commits.entries()) {
+    const object = start + entry;
+    const commit = names.add(oids, OID_BYTES * entry);
+    const count = pack.parentCounts[at] as number;
+    commits.set(object, commit);
+    if (commit === objects.length) {
+      objects.push(object);
+      times.push(pack.times[at] as number);
+      trees.append(pack.trees.subarray(OID_BYTES * at, OID_BYTES * (at + 1)));
+      added.push([from, count]);
+    }
+    from += OID_BYTES * count;
+  }
+  // Parents may follow their children.
+  for (const [first, count] of added) {
+    for (let parent = 0; parent < count; parent += 1) {
+      parents.push(names.find(pack.parents, first + OID_BYTES * parent));
+    }
+    starts.push(parents.length);
   }
 }

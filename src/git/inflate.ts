@@ -1,7 +1,7 @@
-import { pipeline, Readable } from "node:stream";
 import { promisify } from "node:util";
 import { createInflate, inflate as inflateBeside, inflateSync } from "node:zlib";
 import { RefusedError } from "./errors.ts";
+import { through } from "./streams.ts";
 
 /**
  * Larger objects are decompressed by node:zlib. For smaller ones, which most are, setting that up takes several times as
@@ -61,12 +61,22 @@ export async function inflateChecked(
   return whole(source.subarray(start), { maxOutputLength: size });
 }
 
+/** Bytes of a part of an object that is read part by part. */
+export const STREAMED = 256 * 1024;
+
 /** Decompresses a zlib stream that was checked, part by part. */
 export async function* inflateParts(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  const engine = createInflate({ chunkSize: PART });
-  // An error of the source reaches the reader of the engine.
-  pipeline(Readable.from(source), engine, () => {});
-  yield* engine as AsyncIterable<Buffer>;
+  let held: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of through(source, createInflate({ chunkSize: PART }))) {
+    held.push(chunk);
+    bytes += chunk.length;
+    if (bytes < STREAMED) continue;
+    yield Buffer.concat(held);
+    held = [];
+    bytes = 0;
+  }
+  if (bytes > 0) yield Buffer.concat(held);
 }
 
 /** A zlib stream (RFC 1950) that is decompressed beside the event loop while it arrives. */

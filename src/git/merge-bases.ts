@@ -7,19 +7,10 @@ import type { Graph } from "./graph.ts";
  * @returns the newest first; none is an ancestor of another
  */
 export function mergeBases(graph: Graph, one: number, others: readonly number[]): number[] {
-  const common = graph.reach([one]);
-  const theirs = graph.reach(others);
-  for (let commit = 0; commit < common.length; commit += 1) {
-    if (!theirs[commit]) common[commit] = 0;
-  }
-  const bases = common.slice();
-  for (let commit = 0; commit < common.length; commit += 1) {
-    if (!common[commit]) continue;
-    for (const parent of graph.parentsOf(commit)) bases[parent] = 0;
-  }
-  const found: number[] = [];
-  for (let commit = 0; commit < bases.length; commit += 1) if (bases[commit]) found.push(commit);
-  return found.sort((a, b) => (graph.times[b] as number) - (graph.times[a] as number));
+  const { times } = graph;
+  return graph
+    .common(one, others)
+    .sort((a, b) => (times[b] as number) - (times[a] as number) || a - b);
 }
 
 /** How many commits each of two commits reaches that the other one does not. */
@@ -28,7 +19,8 @@ export function aheadBehind(
   one: number,
   other: number,
 ): { readonly ahead: number; readonly behind: number } {
-  const count = (from: number, known: number) =>
-    graph.reach([from], undefined, graph.reach([known])).reduce((sum, mark) => sum + mark, 0);
-  return { ahead: count(one, other), behind: count(other, one) };
+  return {
+    ahead: graph.missing(one, [other]).length,
+    behind: graph.missing(other, [one]).length,
+  };
 }

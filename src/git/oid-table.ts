@@ -33,13 +33,12 @@ export class OidTable {
     return table;
   }
 
-  /** A copy, to which further names can be added. */
-  copy(): OidTable {
-    const table = new OidTable(0);
-    table.#words = this.#words.slice();
-    table.#slots = this.#slots.slice();
-    table.#mask = this.#mask;
-    table.#size = this.#size;
+  /** A copy of the first names, to which others can be added. */
+  first(count: number): OidTable {
+    const table = new OidTable(count);
+    table.#words.set(this.#words.subarray(0, WORDS * count));
+    table.#size = count;
+    table.#index(2 * count);
     return table;
   }
 
@@ -85,6 +84,12 @@ export class OidTable {
     return Buffer.from(buffer, byteOffset + OID_BYTES * number, OID_BYTES);
   }
 
+  /** All names, one after the other; a view that must not be changed, valid until the next name is added. */
+  get all(): Uint8Array {
+    const { buffer, byteOffset } = this.#words;
+    return new Uint8Array(buffer, byteOffset, OID_BYTES * this.#size);
+  }
+
   /**
    * The numbers of names that begin with some hex digits; all names are looked at.
    *
@@ -94,8 +99,7 @@ export class OidTable {
   withPrefix(digits: string, most: number): number[] {
     const found: number[] = [];
     const first = Number.parseInt(digits.slice(0, 2), 16);
-    const { buffer, byteOffset } = this.#words;
-    const names = new Uint8Array(buffer, byteOffset, OID_BYTES * this.#size);
+    const names = this.all;
     for (let number = 0; number < this.#size && found.length < most; number += 1) {
       if (names[OID_BYTES * number] !== first) continue;
       if (this.bytesOf(number).toString("hex").startsWith(digits)) found.push(number);
@@ -135,8 +139,7 @@ export class OidTable {
     while (slots <= least) slots *= 2;
     this.#slots = new Int32Array(slots).fill(-1);
     this.#mask = slots - 1;
-    const { buffer, byteOffset } = this.#words;
-    const names = new Uint8Array(buffer, byteOffset, OID_BYTES * this.#size);
+    const names = this.all;
     for (let number = 0; number < this.#size; number += 1) {
       this.#slots[~this.#slotOf(names, OID_BYTES * number)] = number;
     }

@@ -1,5 +1,5 @@
-/** Milliseconds of work after which the event loop gets a turn. */
-const SLICE = 5;
+/** Milliseconds of work after which the event loop gets a turn: a request that others wait with takes several of them. */
+const SLICE = 2;
 
 /** Divides long work into slices, between which other requests are answered. */
 export class Pace {

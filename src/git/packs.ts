@@ -1,14 +1,16 @@
 import type { Awaitable, Database, Reader, Store, Value } from "../store/port.ts";
 import { applyDelta, MAX_HEADER, OFS_DELTA, REF_DELTA, readHeader } from "./entries.ts";
-import { inflateChecked, inflateParts, LARGE } from "./inflate.ts";
+import { inflateChecked, inflateParts, STREAMED } from "./inflate.ts";
 import { Lru } from "./lru.ts";
 import type { GitObject } from "./objects.ts";
 import { Pack, type PackContents, writeIndex } from "./pack.ts";
 
 /** Bytes of a piece of a pack, except the last one. */
 const PIECE = 64 * 1024;
-/** Pieces written by one transaction. */
-const BATCH = 16;
+/** What a piece has room for at first: most packs are small. */
+const SMALL_PIECE = 4 * 1024;
+/** Pieces written by one transaction, for which everything else waits. */
+const BATCH = 8;
 /** Pieces deleted by one transaction. */
 const DELETED = 256;
 /** Bytes of a piece of an index. */
@@ -91,9 +93,9 @@ export class PackReader {
     return found;
   }
 
-  /** The content of an object, part by part. A large one is not in memory as a whole, unless it is a delta. */
+  /** The content of an object, part by part. All but small ones are not in memory as a whole, unless they are deltas. */
   async *stream(pack: Pack, entry: number): AsyncGenerator<Buffer> {
-    if ((pack.sizes[entry] as number) > LARGE) {
+    if ((pack.sizes[entry] as number) > STREAMED) {
       const from = pack.offsets[entry] as number;
       const to = pack.offsets[entry + 1] as number;
       const header = readHeader(
@@ -105,7 +107,8 @@ export class PackReader {
         return;
       }
     }
-    yield (await this.read(pack, entry)).data;
+    const { data } = await this.read(pack, entry);
+    for (let at = 0; at < data.length; at += STREAMED) yield data.subarray(at, at + STREAMED);
   }
 
   #keepObject(key: number, type: number, data: Buffer): GitObject {
@@ -266,7 +269,7 @@ function indexPieces(contents: PackContents): Buffer[] {
   return pieces;
 }
 
-/** Stores a pack, a mebibyte per transaction. What was written can be read at once. */
+/** Stores a pack, half a mebibyte per transaction. What was written can be read at once. */
 export class PackWriter {
   readonly #packs: Packs;
   readonly #now: number;
@@ -277,7 +280,7 @@ export class PackWriter {
   /** How many pieces are stored. */
   #stored = 0;
   /** The piece being filled. */
-  #open = Buffer.allocUnsafeSlow(PIECE);
+  #open = Buffer.allocUnsafeSlow(SMALL_PIECE);
   #length = 0;
 
   /** @param now epoch milliseconds */
@@ -301,6 +304,7 @@ export class PackWriter {
     for (let at = 0; at < bytes.length; ) {
       const filled = this.#length % PIECE;
       const part = bytes.subarray(at, at + PIECE - filled);
+      this.#reserve(filled, filled + part.length);
       this.#open.set(part, filled);
       at += part.length;
       this.#length += part.length;
@@ -308,6 +312,14 @@ export class PackWriter {
       this.#unstored.push(this.#open);
       this.#open = Buffer.allocUnsafeSlow(PIECE);
     }
+  }
+
+  /** Makes room in the open piece. */
+  #reserve(filled: number, needed: number): void {
+    if (needed <= this.#open.length) return;
+    const larger = Buffer.allocUnsafeSlow(Math.min(PIECE, Math.max(needed, 4 * this.#open.length)));
+    larger.set(this.#open.subarray(0, filled));
+    this.#open = larger;
   }
 
   /** Stores all full pieces. */
@@ -341,7 +353,12 @@ export class PackWriter {
   /** Stores the rest, and the index. */
   async finish(contents: PackContents): Promise<Pack> {
     const filled = this.#length % PIECE;
-    if (filled > 0) this.#unstored.push(this.#open.subarray(0, filled));
+    if (filled > 0) {
+      // What is kept of a buffer keeps all of it.
+      const rest = Buffer.allocUnsafeSlow(filled);
+      this.#open.copy(rest);
+      this.#unstored.push(rest);
+    }
     if (this.#id === undefined && this.#unstored.length <= BATCH) {
       const pack = await this.#packs.add(this.#unstored, contents, this.#now);
       this.#id = pack.id;

@@ -22,7 +22,7 @@ export interface Patch {
 }
 
 /** The lines of a file before and after a change, and which ones differ. */
-interface Difference {
+export interface Difference {
   readonly a: readonly string[];
   readonly b: readonly string[];
   readonly changes: readonly LineChange[];
@@ -35,8 +35,7 @@ export async function patchOf(objects: Objects, change: FileChange): Promise<Pat
     const names = `${nameOf("a", change.from)} and ${nameOf("b", change.to)}`;
     return { text: textOf(`Binary files ${names} differ\n`), isTooLarge: false };
   }
-  const text =
-    difference === "large" ? undefined : hunksOf(difference.a, difference.b, difference.changes);
+  const text = difference === "large" ? undefined : shownHunks(difference);
   return { text: textOf(text ?? ""), isTooLarge: text === undefined };
 }
 
@@ -65,7 +64,8 @@ export async function mapLines(objects: Objects, change: FileChange): Promise<Li
   return { before: a.length, after: b.length, changes };
 }
 
-async function compareFiles(
+/** Compares the content of a file before and after a change. */
+export async function compareFiles(
   objects: Objects,
   { from, to }: FileChange,
 ): Promise<Difference | "binary" | "large"> {
@@ -111,27 +111,21 @@ async function contentOf(objects: Objects, entry: FileEntry | undefined): Promis
   return (await objects.read(entry.oid)).data;
 }
 
-/**
- * The changes of a text as `git diff` shows them.
- *
- * @returns each byte as one character; `undefined` if it is too large to show
- */
-function hunksOf(
-  a: readonly string[],
-  b: readonly string[],
-  changes: readonly LineChange[],
-): string | undefined {
-  const headings = new Headings(a);
+/** The hunks of a text; `undefined` if they are too large to show. */
+function shownHunks(difference: Difference): string | undefined {
   const parts: string[] = [];
   let length = 0;
-  const add = (sign: string, lines: readonly string[], from: number, to: number) => {
-    for (let at = from; at < to && length <= MOST_SHOWN; at += 1) {
-      const line = lines[at] as string;
-      const end = line.endsWith("\n") ? "" : "\n\\ No newline at end of file\n";
-      parts.push(sign, line, end);
-      length += 1 + line.length;
-    }
-  };
+  for (const part of hunksOf(difference)) {
+    parts.push(part);
+    length += part.length;
+    if (length > MOST_SHOWN) return undefined;
+  }
+  return parts.join("");
+}
+
+/** The changes of a text as `git diff` shows them, line by line: each byte as one character. */
+export function* hunksOf({ a, b, changes }: Difference): Generator<string> {
+  const headings = new Headings(a);
   for (const hunk of grouped(changes)) {
     const first = hunk[0] as LineChange;
     const last = hunk.at(-1) as LineChange;
@@ -142,18 +136,24 @@ function hunksOf(
     const sizeOfB = last.to + last.added - startOfB + end - last.from - last.removed;
     const heading = headings.before(start);
     const ranges = `-${rangeOf(start, end - start)} +${rangeOf(startOfB, sizeOfB)}`;
-    parts.push(`@@ ${ranges} @@${heading && ` ${heading}`}\n`);
+    yield `@@ ${ranges} @@${heading && ` ${heading}`}\n`;
     let at = start;
     for (const { from, removed, to, added } of hunk) {
-      add(" ", a, at, from);
+      yield* signed(" ", a, at, from);
       at = from + removed;
-      add("-", a, from, at);
-      add("+", b, to, to + added);
+      yield* signed("-", a, from, at);
+      yield* signed("+", b, to, to + added);
     }
-    add(" ", a, at, end);
-    if (length > MOST_SHOWN) return undefined;
+    yield* signed(" ", a, at, end);
   }
-  return parts.join("");
+}
+
+/** Lines behind a sign. */
+function* signed(sign: string, lines: readonly string[], from: number, to: number) {
+  for (let at = from; at < to; at += 1) {
+    const line = lines[at] as string;
+    yield line.endsWith("\n") ? sign + line : `${sign}${line}\n\\ No newline at end of file\n`;
+  }
 }
 
 /** Changes, grouped into hunks: the context of two changes of a hunk has no lines between. */

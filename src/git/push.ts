@@ -3,7 +3,7 @@ import { parseCommit, titleOf } from "./commits.ts";
 import { COMMIT } from "./objects.ts";
 import type { StagedPack } from "./receive.ts";
 import { BRANCHES, bounds, isRefName, isReserved } from "./refs.ts";
-import type { Repository } from "./repository.ts";
+import { type Repository, type RepositoryRow, sharePacks } from "./repository.ts";
 
 /** A change of a reference that somebody asks for. */
 export interface RefChange {
@@ -41,8 +41,12 @@ export interface Push {
   readonly repository: Repository;
   /** The version of the repository that the pack was checked with. */
   readonly version: number;
+  /** Another repository that has objects which the references are to, as it was then. */
+  readonly lender?: Pick<RepositoryRow, "id" | "version"> | undefined;
   /** Whether all references are to be changed, or none. */
   readonly isAtomic: boolean;
+  /** What the client said with `git push -o`. */
+  readonly options?: readonly string[];
 }
 
 /**
@@ -119,7 +123,7 @@ export async function applyPush(
   refusal: string | undefined,
 ): Promise<Outcome[]> {
   const outcomes: Outcome[] = [];
-  const shared = refusal ?? ((await wasRepacked(db, repositoryId, push)) ? REPACKED : undefined);
+  const shared = refusal ?? ((await hasObjects(db, repositoryId, push)) ? undefined : REPACKED);
   const deleted = new Set(push.changes.filter(({ to }) => !to).map(({ name }) => name));
   const created = new Set(push.changes.filter(({ from }) => !from).map(({ name }) => name));
   for (const change of push.changes) {
@@ -146,8 +150,15 @@ export async function applyPush(
   return outcomes;
 }
 
-/** Whether objects that the pack was checked with may have been dropped since. */
-async function wasRepacked(db: Database, repositoryId: number, { version }: Push) {
+/** Whether the objects that a push was checked with are all there; the packs of its lender become shared. */
+async function hasObjects(db: Database, repositoryId: number, { version, lender }: Push) {
+  if (lender) await sharePacks(db, lender.id, repositoryId);
+  if (lender && (await wasRepacked(db, lender.id, lender.version))) return false;
+  return !(await wasRepacked(db, repositoryId, version));
+}
+
+/** Whether objects of a version may have been dropped since. */
+async function wasRepacked(db: Database, repositoryId: number, version: number) {
   const sql = "select repacked from git_repositories where id = ?";
   const [row] = await db.rows(sql, [repositoryId]);
   return row === undefined || (row[0] as number) > version;
@@ -235,8 +246,8 @@ export async function pushedCommits(
     .map((oid) => graph.commitOf(repository.findHex(oid)))
     .filter((commit) => commit >= 0);
   const object = repository.findHex(to);
-  const added = graph.reach([graph.commitOf(object)], undefined, graph.reach(had));
-  const count = added.reduce((sum, mark) => sum + mark, 0);
+  const commit = graph.commitOf(object);
+  const count = had.length === 0 ? graph.countTo(commit) : graph.missing(commit, had).length;
   const title =
     count === 0 ? null : titleOf(parseCommit(to, (await repository.read(object)).data).message);
   return { count, title };

@@ -32,10 +32,16 @@ export interface ReceivedPush extends Push {
   readonly wantsReport: boolean;
 }
 
+/** Options of a push that are read at most, and characters of each. */
+const MOST_OPTIONS = 100;
+const MOST_OPTION_LENGTH = 4096;
+
 /** The beginning of a push. */
 interface Commands {
   readonly changes: readonly RefChange[];
   readonly capabilities: ReadonlySet<string>;
+  /** What the client said with `git push -o`. */
+  readonly options: readonly string[];
 }
 
 /**
@@ -54,10 +60,11 @@ export async function receivePush(
   packs: Packs,
   now: number,
 ): Promise<ReceivedPush | undefined> {
-  const { changes, capabilities } = await readCommands(input);
+  const { changes, capabilities, options } = await readCommands(input);
   if (changes.length === 0) return undefined;
   const push = {
     version,
+    options,
     isAtomic: capabilities.has("atomic"),
     isMultiplexed: capabilities.has("side-band-64k"),
     wantsReport: capabilities.has("report-status") || capabilities.has("report-status-v2"),
@@ -96,10 +103,15 @@ async function readCommands(input: Input): Promise<Commands> {
   if (new Set(changes.map(({ name }) => name)).size < changes.length) {
     throw new RefusedError("a reference is changed twice");
   }
+  const options: string[] = [];
   if (capabilities.has("push-options")) {
-    while (typeof (await input.packet()) === "string");
+    for (let line = await input.packet(); typeof line === "string"; line = await input.packet()) {
+      const option = line.trimEnd();
+      const isKept = options.length < MOST_OPTIONS && option.length <= MOST_OPTION_LENGTH;
+      if (isKept) options.push(option);
+    }
   }
-  return { changes, capabilities };
+  return { changes, capabilities, options };
 }
 
 /**

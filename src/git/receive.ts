@@ -183,10 +183,13 @@ class Receiver {
     for (const object of this.#outside) await this.#addOutside(object);
     await this.#checkReferred();
     const oids = new Uint8Array(OID_BYTES * this.#nameOf.length);
+    const names = this.#names.all;
     for (const [entry, name] of this.#nameOf.array.entries()) {
-      oids.set(this.#names.bytesOf(name), OID_BYTES * entry);
+      for (let at = 0; at < OID_BYTES; at += 1) {
+        oids[OID_BYTES * entry + at] = names[OID_BYTES * name + at] as number;
+      }
     }
-    return this.#writer.finish({
+    const pack = await this.#writer.finish({
       types: this.#types.array,
       sizes: this.#sizes.array,
       lengths: this.#lengths.array,
@@ -197,6 +200,8 @@ class Receiver {
       parentCounts: this.#parentCounts.array,
       parents: this.#parents.array,
     });
+    if (this.#pace.isDue) await this.#pace.pause();
+    return pack;
   }
 
   /** Notes an entry, and makes an object of it if its base is known. Returns what that waits for, if it does. */

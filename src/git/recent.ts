@@ -3,6 +3,8 @@ import { Column } from "./columns.ts";
 const MEBIBYTE = 1024 * 1024;
 /** Contents lie side by side in blocks of this size, in bytes. */
 const BLOCK = MEBIBYTE;
+/** The first block has this size, and each of the next ones twice that of the one before: most packs are small. */
+const FIRST = BLOCK / 64;
 /** Larger contents, in bytes, have a block of their own. */
 const LARGE = BLOCK / 4;
 /** All blocks together, in bytes. */
@@ -73,10 +75,12 @@ export class RecentContents {
     if (size > MOST / 4) return Buffer.allocUnsafeSlow(size);
     if (size > LARGE) return this.#place(entry, this.#add(Buffer.allocUnsafeSlow(size)), 0, size);
     const open = this.#blocks.get(this.#open);
-    if (!open || this.#isOld(open) || this.#filled + size > BLOCK) {
-      this.#makeRoom(BLOCK);
-      this.#open = this.#add(this.#spare ?? Buffer.allocUnsafeSlow(BLOCK));
-      this.#spare = undefined;
+    if (!open || this.#isOld(open) || this.#filled + size > open.bytes.length) {
+      const length = Math.min(BLOCK, Math.max(2 * (open?.bytes.length ?? FIRST / 2), 4 * size));
+      this.#makeRoom(length);
+      const spare = length === BLOCK ? this.#spare : undefined;
+      this.#open = this.#add(spare ?? Buffer.allocUnsafeSlow(length));
+      if (spare) this.#spare = undefined;
       this.#filled = 0;
     }
     this.#filled += size;

@@ -112,3 +112,11 @@ export function isRefName(name: string): boolean {
     parts.every((part) => part !== "" && !part.startsWith(".") && !part.endsWith(".lock"))
   );
 }
+
+/** What no name of a branch or tag begins with: clients would take them for options or full names. */
+const MISLEADING = /^(-|refs\/(heads|tags|remotes)\/)/;
+
+/** Whether a branch or tag may have a name. */
+export function isShortName(name: string): boolean {
+  return name !== "HEAD" && !MISLEADING.test(name) && isRefName(BRANCHES + name);
+}

@@ -89,6 +89,16 @@ export async function withRenames(
     });
 }
 
+/** How similar the file is that a renamed one was, in percent, as `git diff -M` says it. */
+export async function similarityOf(
+  objects: Objects,
+  from: FileEntry,
+  to: FileEntry,
+): Promise<number> {
+  if (from.oid === to.oid) return 100;
+  return Math.floor((100 * (await new Similarity(objects).of(from, to))) / SAME);
+}
+
 const haveSameName = (a: FileEntry, b: FileEntry) => baseName(a.path) === baseName(b.path);
 
 function use(added: Added, deleted: Deleted): void {

@@ -27,8 +27,14 @@ const OBJECT_BYTES = 4;
 /** How many repositories were loaded that continue no earlier one. */
 let lineages = 0;
 
-/** Repositories in memory. Each belongs to one version, so none becomes outdated. */
-const opened = new WeakMap<Store, Lru<string, Repository>>();
+/** A repository as of a version of its record. */
+interface Opened {
+  readonly version: number;
+  readonly repository: Repository;
+}
+
+/** Repositories in memory, by id. Each belongs to one version, so none becomes outdated. */
+const opened = new WeakMap<Store, Lru<number, Opened>>();
 
 /**
  * A repository with one set of packs. Its objects are numbered through all packs, in the order in which the packs were
@@ -39,13 +45,14 @@ export class Repository {
   readonly list: readonly Pack[];
   /** How many objects there are; those in several packs count several times. */
   readonly count: number;
-  /** Repositories of the same lineage have the same commits with the same numbers, as far as both have them. */
-  readonly lineage: number;
+  #lineage: number;
   readonly #starts: number[] = [];
   readonly #names: Names;
   #graph: Graph | undefined;
-  /** One with fewer packs, whose graph is continued. */
+  /** One with fewer packs, whose graph is continued: pushes then cost as much whatever was pushed before. */
   #base: Repository | undefined;
+  /** The same with the pack that was added last, if it is a small one. */
+  #next: Repository | undefined;
 
   /**
    * @param list its packs, the oldest first
@@ -56,8 +63,10 @@ export class Repository {
     lineages += 1;
     this.packs = packs;
     this.list = list;
-    this.lineage = lineage ?? lineages;
-    this.#base = base && !base.#graph ? base.#base : base;
+    this.#lineage = lineage ?? lineages;
+    // One whose graph nobody has asked for is left out: at most two wait for theirs.
+    const waiting = base && !base.#graph ? base.#base : undefined;
+    this.#base = waiting && !waiting.#graph ? waiting : base;
     let names = base ? base.#names : Names.NONE;
     let count = 0;
     for (const [place, pack] of list.entries()) {
@@ -75,9 +84,34 @@ export class Repository {
     return COMMIT_BYTES * commits + OBJECT_BYTES * this.count + this.#names.bytes + 1000;
   }
 
+  /** Repositories of the same lineage have the same commits with the same numbers, as far as both have them. */
+  get lineage(): number {
+    return this.#lineage;
+  }
+
   /** The same with one more pack, which must not belong to it yet. */
   with(pack: Pack): Repository {
-    return new Repository(this.packs, [...this.list, pack], this);
+    const next = new Repository(this.packs, [...this.list, pack], this);
+    this.#next = pack.memory > MEBIBYTE ? undefined : next;
+    return next;
+  }
+
+  /**
+   * Another version, of the same lineage if it only has further packs. What a push has made to check its pack is used
+   * again.
+   *
+   * @param list its packs
+   */
+  later(list: readonly Pack[]): Repository {
+    const isContinued = this.list.every((pack, at) => list[at]?.id === pack.id);
+    if (!isContinued) return new Repository(this.packs, list);
+    if (list.length === this.list.length) return this;
+    const next = this.#next;
+    if (next?.list.length !== list.length || next.list.at(-1)?.id !== list.at(-1)?.id) {
+      return new Repository(this.packs, list, this, this.#lineage);
+    }
+    next.#lineage = this.#lineage;
+    return next;
   }
 
   /** The number of the first object of a pack, by its place in {@link list}. */
@@ -155,7 +189,6 @@ export class Repository {
     this.#graph ??= new Graph(
       this.list,
       this.#starts,
-      this.count,
       this.#base?.graph,
       this.#base?.list.length ?? 0,
     );
@@ -217,18 +250,19 @@ export async function fork(
   const [from] = await db.rows(
     `select r.id, case when has_garbage = 1 or exists (
          select 1 from git_refs f where f.repository_id = r.id and not (${FORKED})) then 1 else 0 end,
-       commit_count, readme
+       commit_count, readme, is_noted
      from git_repositories r where project_id = ? and kind = 'code'`,
     [fromProjectId],
   );
   if (!from) return false;
-  const [fromId, has_garbage, commit_count, readme] = from as [
+  const [fromId, has_garbage, commit_count, readme, is_noted] = from as [
     number,
     number,
     number,
     string | null,
+    number,
   ];
-  const kept = { has_garbage, commit_count, readme };
+  const kept = { has_garbage, commit_count, readme, is_noted };
   const values = { project_id: projectId, kind: "code", version: 1, ...kept };
   const id = await insertRow(db, "git_repositories", values);
   const copied = await db.run(
@@ -244,24 +278,30 @@ export async function fork(
   return copied > 0;
 }
 
-/** Gives the repository of a project all packs of another one's: what references will be to is among them. */
-export async function sharePacks(
+/** Gives a repository all packs of another one: what references will be to is among them. */
+export async function sharePacks(db: Database, fromId: number, id: number): Promise<void> {
+  const added = await db.run(
+    `insert into git_repository_packs (repository_id, pack_id)
+     select r.id, k.pack_id from git_repositories r, git_repository_packs k
+     where r.id = ? and k.repository_id = ?
+     on conflict (repository_id, pack_id) do nothing`,
+    [id, fromId],
+  );
+  if (added === 0) return;
+  await db.run("update git_repositories set version = version + 1, has_garbage = 1 where id = ?", [
+    id,
+  ]);
+}
+
+/** {@link sharePacks} between the repositories of two projects that have one. */
+export async function shareCode(
   db: Database,
   fromProjectId: number,
   projectId: number,
 ): Promise<void> {
-  const id = "(select id from git_repositories where project_id = ? and kind = 'code')";
-  const added = await db.run(
-    `insert into git_repository_packs (repository_id, pack_id)
-     select ${id}, pack_id from git_repository_packs where repository_id = ${id}
-     on conflict (repository_id, pack_id) do nothing`,
-    [projectId, fromProjectId],
-  );
-  if (added === 0) return;
-  await db.run(
-    `update git_repositories set version = version + 1, has_garbage = 1 where id = ${id}`,
-    [projectId],
-  );
+  const from = await findRow(db, fromProjectId);
+  const row = await findRow(db, projectId);
+  if (from && row) await sharePacks(db, from.id, row.id);
 }
 
 // "0" follows "/".
@@ -270,37 +310,31 @@ const FORKED = `(f.name > 'refs/heads/' and f.name < 'refs/heads0')
 
 /** Opens a repository as of its record. */
 export async function open(store: Store, { id, version }: RepositoryRow): Promise<Repository> {
-  const cache = opened.get(store) ?? new Lru<string, Repository>(64 * MEBIBYTE);
+  const cache = opened.get(store) ?? new Lru<number, Opened>(64 * MEBIBYTE);
   opened.set(store, cache);
-  const key = `${id} ${version}`;
-  const known = cache.get(key);
-  if (known) return known;
-  const previous = `${id} ${version - 1}`;
-  const repository = await load(store, Packs.of(store), id, cache.get(previous));
-  cache.delete(previous);
-  cache.set(key, repository, repository.bytes);
+  const known = cache.get(id);
+  if (known?.version === version) return known.repository;
+  const packs = Packs.of(store);
+  const list = await packsOf(store, packs, id);
+  // Another request may have opened it meanwhile: all that are of one lineage continue each other.
+  const last = cache.get(id)?.repository;
+  const repository = last ? last.later(list) : new Repository(packs, list);
+  cache.set(id, { version, repository }, repository.bytes);
   return repository;
 }
 
-/**
- * Loads a repository with the packs it has in a database.
- *
- * @param before an earlier version of it, of which as much as possible is kept
- */
-export async function load(
-  db: Reader,
-  packs: PackReader,
-  id: number,
-  before?: Repository,
-): Promise<Repository> {
+/** Loads a repository with the packs it has in a database. */
+export async function load(db: Reader, packs: PackReader, id: number): Promise<Repository> {
+  return new Repository(packs, await packsOf(db, packs, id));
+}
+
+/** The packs that a repository has in a database, the oldest first. */
+async function packsOf(db: Reader, packs: PackReader, id: number): Promise<Pack[]> {
   const rows = await db.rows(
     "select pack_id from git_repository_packs where repository_id = ? order by pack_id",
     [id],
   );
   const list: Pack[] = [];
   for (const [packId] of rows) list.push(await packs.open(packId as number));
-  const isContinued = before?.list.every((pack, at) => list[at]?.id === pack.id);
-  return isContinued
-    ? new Repository(packs, list, before, before?.lineage)
-    : new Repository(packs, list);
+  return list;
 }

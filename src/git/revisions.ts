@@ -19,9 +19,14 @@ export interface Lookup {
   readonly all: readonly Ref[] | undefined;
 }
 
+/** A text without the steps to ancestors, such as `~2`, that it ends with: names have no such characters. */
+const nameIn = (text: string): string => text.slice(0, text.match(/[~^]/)?.index);
+
 /** Whether a text may be the beginning of a commit's name. */
-export const isBeginning = (text: string): boolean =>
-  text.length >= SHORTEST && /^[0-9a-f]{1,39}$/i.test(text);
+export const isBeginning = (text: string): boolean => {
+  const name = nameIn(text);
+  return name.length >= SHORTEST && /^[0-9a-f]{1,39}$/i.test(name);
+};
 
 /** Commits with the same beginning that are looked at. */
 const MOST_ALIKE = 100;
@@ -33,9 +38,10 @@ const MOST_ALIKE = 100;
  * @param head what `HEAD` means
  */
 export function refNamesOf(text: string, head: string): string[] {
-  if (text === "HEAD") return [head];
-  if (isOid(text)) return [];
-  const names = [text, `refs/${text}`, `${TAGS}${text}`, `${BRANCHES}${text}`];
+  const short = nameIn(text);
+  if (short === "HEAD") return [head];
+  if (isOid(short)) return [];
+  const names = [short, `refs/${short}`, `${TAGS}${short}`, `${BRANCHES}${short}`];
   return names.filter((name) => name.startsWith("refs/"));
 }
 
@@ -43,11 +49,39 @@ const isOid = (text: string) => /^[0-9a-f]{40}$/i.test(text);
 
 /**
  * Finds the commit that a text names: by the name of a commit or annotated tag in hex, by a reference, or by the beginning
- * of a commit's name, if no other commit's has the same, of those that references reach.
+ * of a commit's name, if no other commit's has the same, of those that references reach. Steps to an ancestor may follow:
+ * `~2` for a parent's parent, `^2` for the second parent of a merge.
  *
  * @returns the commit's number; `undefined` if there is none
  */
-export async function findCommit(
+export async function findCommit(lookup: Lookup, text: string): Promise<number | undefined> {
+  const name = nameIn(text);
+  const named = await findNamed(lookup, name);
+  return named === undefined
+    ? undefined
+    : ancestorOf(lookup.repository, named, text.slice(name.length));
+}
+
+/** @param steps what follows the name of the commit */
+function ancestorOf({ graph }: Repository, from: number, steps: string): number | undefined {
+  let commit: number | undefined = from;
+  let read = 0;
+  for (const [step, sign, digits] of steps.matchAll(/([~^])(\d{0,9})/g)) {
+    read += step.length;
+    const count = digits === "" ? 1 : Number(digits);
+    if (sign === "^" && count !== 0) {
+      commit = graph.parentsOf(commit)[count - 1];
+    } else if (sign === "~") {
+      for (let left = count; left > 0 && commit !== undefined; left -= 1) {
+        commit = graph.parentsOf(commit)[0];
+      }
+    }
+    if (commit === undefined) return undefined;
+  }
+  return read === steps.length ? commit : undefined;
+}
+
+async function findNamed(
   { repository, head, refs, all }: Lookup,
   text: string,
 ): Promise<number | undefined> {

@@ -62,4 +62,18 @@ create table git_pack_indexes (
     id: "20261122-88-readme",
     sql: "alter table git_repositories add column readme $text;",
   },
+  {
+    // The two columns above are still to be filled in where older versions have received the pushes: by the next sweep.
+    id: "20261123-04-git-facts-of-old-pushes",
+    sql: `
+alter table git_repositories add column is_noted $int not null default 1;
+update git_repositories set is_noted = 0 where kind = 'code' and (commit_count = 0 or readme is null);
+delete from jobs where name = 'sweep';
+`,
+  },
+  {
+    // When somebody last asked for packing a repository again, in epoch milliseconds.
+    id: "20261124-01-git-housekeeping",
+    sql: "alter table git_repositories add column packed_at $int;",
+  },
 ];

@@ -41,15 +41,7 @@ export async function tidy(store: Store, now: number): Promise<Tidied> {
      order by id`,
     [MAX_PACKS],
   );
-  let repositories = 0;
-  for (const candidate of candidates) {
-    try {
-      if (await packAgain(store, candidate, now)) repositories += 1;
-    } catch (error) {
-      // As one pack it would be too large. It stays as it is.
-      if (!(error instanceof RefusedError)) throw error;
-    }
-  }
+  const repositories = await packAll(store, candidates, now);
   const unused = await store.rows(
     `select id from git_packs p where unused_since < ?
        and not exists (select 1 from git_repository_packs r where r.pack_id = p.id) order by id`,
@@ -57,6 +49,39 @@ export async function tidy(store: Store, now: number): Promise<Tidied> {
   );
   for (const [id] of unused) await Packs.of(store).discard(id as number);
   return { repositories, packs: unused.length };
+}
+
+/**
+ * Packs the repositories of a project again, unless they are one pack that has nothing else.
+ *
+ * @param now epoch milliseconds
+ */
+export async function packProject(store: Store, projectId: number, now: number): Promise<void> {
+  const candidates = await store.all<Candidate>(
+    `select id, project_id, version from git_repositories r where project_id = ?
+     and (has_garbage = 1 or (select count(*) from git_repository_packs p where p.repository_id = r.id) > 1)
+     order by id`,
+    [projectId],
+  );
+  await packAll(store, candidates, now);
+}
+
+/** Packs repositories again, and returns how many were. */
+async function packAll(
+  store: Store,
+  candidates: readonly Candidate[],
+  now: number,
+): Promise<number> {
+  let count = 0;
+  for (const candidate of candidates) {
+    try {
+      if (await packAgain(store, candidate, now)) count += 1;
+    } catch (error) {
+      // As one pack it would be too large. It stays as it is.
+      if (!(error instanceof RefusedError)) throw error;
+    }
+  }
+  return count;
 }
 
 /**

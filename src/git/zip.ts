@@ -1,8 +1,11 @@
 import { promisify } from "node:util";
-import { deflateRaw, deflateRawSync } from "node:zlib";
+import { createDeflateRaw, deflateRaw, deflateRawSync } from "node:zlib";
 import { crc32 } from "./crc32.ts";
+import { LARGE } from "./inflate.ts";
 import type { Archived, Member } from "./members.ts";
 import { FOLDER, SUBMODULE } from "./objects.ts";
+import type { Repository } from "./repository.ts";
+import { through } from "./streams.ts";
 
 const deflate = promisify(deflateRaw) as (data: Buffer) => Promise<Buffer>;
 /** Larger contents are compressed beside the event loop. */
@@ -10,7 +13,9 @@ const SMALL = 32 * 1024;
 const STORED = 0;
 const DEFLATED = 8;
 /** Names are UTF-8. */
-const FLAGS = 0x0800;
+const UTF_8 = 0x0800;
+/** Checksum and sizes follow the content. */
+const FOLLOWED = 0x0008;
 /** Numbers that do not fit are in an extension (ZIP64). */
 const MOST_16 = 0xffff;
 const MOST_32 = 0xffffffff;
@@ -28,24 +33,90 @@ export async function* zipOf(
   const directory: Buffer[] = [];
   let at = 0;
   for await (const member of members) {
+    const start = at;
     const name = Buffer.from(member.path);
-    const data =
-      member.object === undefined ? Buffer.alloc(0) : (await repository.read(member.object)).data;
-    const small = data.length > SMALL ? await deflate(data) : deflateRawSync(data);
-    const isSmaller = member.mode !== LINK && small.length < data.length;
-    const content = isSmaller ? small : data;
-    const common = commonOf(isSmaller, time, crc32(data), content.length, data.length);
-    directory.push(directoryEntry(member, name, common, at));
-    const entry = Buffer.concat([LOCAL, common, sizes(name.length, 0), name, content]);
-    at += entry.length;
-    yield entry;
+    const content = await contentOf(repository, member);
+    const head = [LOCAL, commonOf(content, time), sizes(name.length, 0), name];
+    for await (const part of content.isLarge
+      ? content.parts(head, time)
+      : [Buffer.concat([...head, content.bytes])]) {
+      yield part;
+      at += part.length;
+    }
+    directory.push(directoryEntry(member, name, commonOf(content, time), start));
   }
   const size = directory.reduce((sum, { length }) => sum + length, 0);
   yield* directory;
   yield ending(directory.length, at, size, commit);
 }
 
+/** The content of a file, compressed if that makes it smaller. */
+async function contentOf(
+  repository: Repository,
+  { object, mode }: Member,
+): Promise<WholeContent | LargeContent> {
+  if (object !== undefined && repository.sizeOf(object) > LARGE) {
+    return new LargeContent(repository.stream(object));
+  }
+  const data = object === undefined ? Buffer.alloc(0) : (await repository.read(object)).data;
+  const packed = data.length > SMALL ? await deflate(data) : deflateRawSync(data);
+  const isDeflated = mode !== LINK && packed.length < data.length;
+  const bytes = isDeflated ? packed : data;
+  const known = { sum: crc32(data), packed: bytes.length, size: data.length };
+  return { isLarge: false, isDeflated, bytes, ...known };
+}
+
+/** What is said of a content. */
+interface Content {
+  readonly isDeflated: boolean;
+  /** Whether what is below is said behind the content. */
+  readonly isLarge: boolean;
+  /** The checksum. */
+  readonly sum: number;
+  /** Its bytes in the archive. */
+  readonly packed: number;
+  readonly size: number;
+}
+
+interface WholeContent extends Content {
+  readonly isLarge: false;
+  readonly bytes: Buffer;
+}
+
+/** A content that is compressed part by part: what is said of it is known once it was read. */
+class LargeContent implements Content {
+  readonly isDeflated = true;
+  readonly isLarge = true;
+  sum = 0;
+  packed = 0;
+  size = 0;
+  readonly #source: AsyncIterable<Buffer>;
+
+  constructor(source: AsyncIterable<Buffer>) {
+    this.#source = source;
+  }
+
+  /** Its parts, between its header and what is said behind it. */
+  async *parts(head: readonly Buffer[], time: number): AsyncGenerator<Buffer> {
+    yield Buffer.concat(head);
+    for await (const part of through(this.#read(), createDeflateRaw())) {
+      this.packed += part.length;
+      yield part;
+    }
+    yield Buffer.concat([FOLLOWING, commonOf(this, time).subarray(SUM_AT)]);
+  }
+
+  async *#read(): AsyncGenerator<Buffer> {
+    for await (const part of this.#source) {
+      this.sum = crc32(part, this.sum);
+      this.size += part.length;
+      yield part;
+    }
+  }
+}
+
 const LOCAL = Buffer.from("PK\x03\x04", "latin1");
+const FOLLOWING = Buffer.from("PK\x07\x08", "latin1");
 const CENTRAL = Buffer.from("PK\x01\x02", "latin1");
 
 /** Numbers of 16 bits. */
@@ -55,22 +126,19 @@ function sizes(...values: number[]): Buffer {
   return bytes;
 }
 
+/** Where checksum and sizes begin in {@link commonOf}. */
+const SUM_AT = 10;
+
 /** What a file's own header and its entry in the directory have in common. */
-function commonOf(
-  isDeflated: boolean,
-  time: number,
-  sum: number,
-  packed: number,
-  size: number,
-): Buffer {
+function commonOf({ isDeflated, isLarge, sum, packed, size }: Content, time: number): Buffer {
   const bytes = Buffer.alloc(22);
   bytes.writeUInt16LE(20, 0);
-  bytes.writeUInt16LE(FLAGS, 2);
+  bytes.writeUInt16LE(UTF_8 | (isLarge ? FOLLOWED : 0), 2);
   bytes.writeUInt16LE(isDeflated ? DEFLATED : STORED, 4);
   const [day, moment] = timesOf(time);
   bytes.writeUInt16LE(moment, 6);
   bytes.writeUInt16LE(day, 8);
-  bytes.writeUInt32LE(sum, 10);
+  bytes.writeUInt32LE(sum, SUM_AT);
   bytes.writeUInt32LE(packed, 14);
   bytes.writeUInt32LE(size, 18);
   return bytes;

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import type { Condition } from "../store/conditions.ts";
 import type { Awaitable, Database, Reader } from "../store/port.ts";
 
 /** A task, as its worker gets it. */
@@ -105,6 +106,42 @@ export async function add<Payload extends object>(
       ]),
     );
   }
+}
+
+/** Queues a task for one worker, unless no process has run it for a long time. */
+export async function addIfRun(
+  db: Database,
+  worker: string,
+  payload: object,
+  now: number,
+): Promise<void> {
+  await db.run(
+    `insert into outbox (worker, payload, order_key, due_at, created_at)
+     select name, cast(? as text), null, 0, cast(? as bigint) from outbox_workers
+     where name = ? and seen_at > ?`,
+    [JSON.stringify(payload), now, worker, now - FORGOTTEN],
+  );
+}
+
+/**
+ * Queues tasks for one worker at the end of the transaction, for what is only known then.
+ *
+ * @param tasks a query for `payload`, as JSON text, and `order_key`, in their order: see {@link add}
+ */
+export function addLast(db: Database, worker: string, tasks: Condition, now: number): void {
+  db.last(
+    `insert into outbox (worker, payload, order_key, due_at, created_at)
+     select cast(? as text), t.payload, t.order_key, 0, cast(? as bigint) from (${tasks.sql}) t`,
+    [worker, now, ...tasks.values],
+  );
+}
+
+/** Makes the waiting tasks of a worker with one key due at once. */
+export async function hasten(db: Database, worker: string, key: number): Promise<void> {
+  await db.run(
+    "update outbox set due_at = 0 where worker = ? and order_key = ? and owner is null and failed_at is null",
+    [worker, key],
+  );
 }
 
 /**

@@ -17,6 +17,13 @@ export type Outcome =
       readonly error: string;
       /** Whether retrying is useless. */
       readonly final?: boolean;
+      /**
+       * Milliseconds until the next attempt, by a plan of the worker's own, which also decides when it gives up. Default:
+       * delays that double, {@link ATTEMPTS} times.
+       */
+      readonly pause?: number;
+      /** Writes what is known of the attempt in the transaction that puts it off. */
+      readonly follow?: (db: Database) => Awaitable<void>;
       /** Milliseconds during which the worker starts nothing else, if the cause is not this task. */
       readonly rest?: number;
     }
@@ -75,6 +82,10 @@ const LAST_RETRY = 4 * HOUR;
 const FARTHEST_RETRY = 2 * LAST_RETRY;
 /** About two days, with the pauses between them. */
 const ATTEMPTS = 20;
+/** A task that takes longer, in milliseconds, is slow, and so is the next one with its key. */
+const SLOW = 1000;
+/** Maximum keys that are remembered as slow. */
+const MAX_SLOW = 10_000;
 /** Tasks looked up at once. */
 const BATCH = 50;
 const GRACE = 3000;
@@ -116,42 +127,41 @@ export async function startWorker(settings: WorkerSettings): Promise<Worker> {
   /** Also ends if the clock is set back. */
   const isResting = () => now() >= rest.from && now() < rest.until;
   const running = new Map<number, Promise<void>>();
-  /** Whether a task has ended since the queue was last looked at, so that more may be due. */
+  /** Keys whose last task took long, and the tasks of such keys that run. */
+  const slow = new Set<number>();
+  const slowRunning = new Set<number>();
+  /** The key whose turn was last. */
+  let last = 0;
+  /** Whether tasks that are due found no lane, or were not all found. */
+  let isCrowded = false;
+  /** Whether a task has ended since the queue was last looked at after which more may be due. */
   let changed = false;
 
-  /** Returns the next task with the same key. */
+  /** Returns the next task with the same key, unless others are to have their turn first. */
   const attempt = async (candidate: Candidate): Promise<Candidate | undefined> => {
     const owner = randomUUID();
     const task = await store.transaction((db) => lease(db, name, candidate, owner, now()), {
       shared: true,
     });
     if (!task) return undefined;
-    const outcome: Outcome =
-      task.attempts > ATTEMPTS
-        ? { done: false, error: "every process that tried it has died", final: true }
-        : await work(task, interrupting.signal).catch((error: unknown) => {
-            onError(error);
-            return failure(error);
-          });
+    const startedAt = elapsed();
+    const outcome = await attemptOf(task, work, interrupting.signal, onError);
     if (outcome !== "interrupted" && !outcome.done && outcome.rest !== undefined) {
       rest = { from: now(), until: now() + outcome.rest };
     }
-    await end(task, owner, outcome);
+    const { key } = candidate;
+    if (key !== null) note(key, elapsed() - startedAt > SLOW);
+    await end(store, task, owner, outcome, now, onError);
+    if (key !== null && !isCrowded && !slow.has(key)) return headOf(store, name, key, now());
+    // Looks at all keys take time where many of them wait, so there is none after each task.
     changed = true;
     wake();
-    return candidate.key === null ? undefined : headOf(store, name, candidate.key, now());
+    return undefined;
   };
 
-  const end = async (task: Task, owner: string, outcome: Outcome): Promise<void> => {
-    const settled = (how: Outcome) =>
-      store.transaction((db) => settle(db, task, owner, how, now()), { shared: true });
-    try {
-      await settled(outcome);
-    } catch (error) {
-      if (outcome === "interrupted" || !outcome.done || !outcome.follow) throw error;
-      onError(error);
-      await settled(failure(error));
-    }
+  const note = (key: number, isSlow: boolean): void => {
+    if (!isSlow) slow.delete(key);
+    else if (slow.size < MAX_SLOW) slow.add(key);
   };
 
   const start = (first: Candidate): void => {
@@ -163,14 +173,22 @@ export async function startWorker(settings: WorkerSettings): Promise<Worker> {
         onError(error);
       }
       running.delete(first.id);
+      slowRunning.delete(first.id);
     };
+    if (isSlow(first)) slowRunning.add(first.id);
     running.set(first.id, lane());
   };
+  const isSlow = ({ key }: Candidate) => key !== null && slow.has(key);
 
-  /** Starts what is due. */
+  /** Starts what is due. Keys whose tasks take long get half of the lanes, so that the others need not wait for them. */
   const turn = async (): Promise<void> => {
-    const found = [...(await leases.abandoned(store)), ...(await due(store, name, now()))];
+    const found = [...(await leases.abandoned(store)), ...(await due(store, name, now(), last))];
+    isCrowded = found.length >= BATCH;
     for (const candidate of found.filter(({ id }) => !running.has(id))) {
+      last = candidate.key ?? last;
+      const hasNoLane = isSlow(candidate) && slowRunning.size >= Math.ceil(lanes / 2);
+      isCrowded ||= hasNoLane || running.size >= lanes;
+      if (hasNoLane) continue;
       while (running.size >= lanes) await Promise.race(running.values());
       if (stopped || isResting()) return;
       start(candidate);
@@ -218,8 +236,70 @@ export async function startWorker(settings: WorkerSettings): Promise<Worker> {
   };
 }
 
+/** Does a task, unless it was tried too often. */
+async function attemptOf(
+  task: Task,
+  work: WorkerSettings["work"],
+  signal: AbortSignal,
+  onError: WorkerSettings["onError"],
+): Promise<Outcome> {
+  if (task.attempts > ATTEMPTS) {
+    return { done: false, error: "every process that tried it has died", final: true };
+  }
+  return work(task, signal).catch((error: unknown) => {
+    onError(error);
+    return failure(error);
+  });
+}
+
+/** Stores how an attempt ended. If what follows from it can't be written, it has failed. */
+async function end(
+  store: Store,
+  task: Task,
+  owner: string,
+  outcome: Outcome,
+  now: () => number,
+  onError: WorkerSettings["onError"],
+): Promise<void> {
+  const settled = (how: Outcome) =>
+    store.transaction((db) => settle(db, task, owner, how, now()), { shared: true });
+  try {
+    await settled(outcome);
+  } catch (error) {
+    if (outcome === "interrupted" || !outcome.follow) throw error;
+    onError(error);
+    await settled(failure(error));
+  }
+}
+
 function failure(error: unknown): Outcome {
   return { done: false, error: error instanceof Error ? error.message : String(error) };
+}
+
+/**
+ * Does all tasks of a worker that are due, one after another, instead of running it in the background. Several processes may
+ * do so at once.
+ *
+ * @returns how many
+ */
+export async function workOff(settings: WorkerSettings): Promise<number> {
+  const { store, name, now, work, onError } = settings;
+  const { signal } = new AbortController();
+  let done = 0;
+  for (;;) {
+    const found = await due(store, name, now(), 0);
+    if (found.length === 0) return done;
+    for (const candidate of found) {
+      const owner = randomUUID();
+      const task = await store.transaction((db) => lease(db, name, candidate, owner, now()), {
+        shared: true,
+      });
+      if (!task) continue;
+      const outcome = await attemptOf(task, work, signal, onError);
+      await end(store, task, owner, outcome, now, onError);
+      done += 1;
+    }
+  }
 }
 
 /** The leases of a worker's tasks, and since when this process has seen them. */
@@ -278,14 +358,20 @@ const HEADS = `with recursive keys (order_key) as (
     select min(h.id) from outbox h
     where h.worker = ? and h.failed_at is null and h.order_key is not null and h.order_key = k.order_key
   )
-  where o.owner is null and (o.due_at <= ? or o.due_at > ?) order by o.due_at, o.id limit ?`;
+  where o.owner is null and (o.due_at <= ? or o.due_at > ?)
+  order by case when o.order_key > ? then 0 else 1 end, o.order_key limit ?`;
 
-/** Due tasks, longest overdue first. It only reads, since every process calls it all the time. */
-async function due(db: Reader, worker: string, now: number): Promise<Candidate[]> {
+/**
+ * Due tasks: those without a key longest overdue first, and those with a key by turns, so that no key waits because others
+ * have many tasks. It only reads, since every process calls it all the time.
+ *
+ * @param last the key whose turn was last
+ */
+async function due(db: Reader, worker: string, now: number, last: number): Promise<Candidate[]> {
   const farthest = now + FARTHEST_RETRY;
   const free = await db.rows(freeWhere("due_at <= ?"), [worker, now, BATCH]);
   const putOff = await db.rows(freeWhere("due_at > ?"), [worker, farthest, BATCH]);
-  const heads = await db.rows(HEADS, [worker, worker, worker, now, farthest, BATCH]);
+  const heads = await db.rows(HEADS, [worker, worker, worker, now, farthest, last, BATCH]);
   return [...free, ...putOff, ...heads].map(candidateOf);
 }
 
@@ -353,11 +439,15 @@ async function settle(
     const removed = await db.run("delete from outbox where id = ? and owner = ?", own);
     if (removed === 1) await outcome.follow?.(db);
   } else {
-    const isFinal = outcome.final || attempts >= ATTEMPTS;
-    const pause = Math.min(FIRST_RETRY * 2 ** (attempts - 1), LAST_RETRY);
-    await db.run(
-      `update outbox set owner = null, error = ?, due_at = ?, failed_at = ? where id = ? and owner = ?`,
-      [outcome.error, now + pause, isFinal ? now : null, ...own],
+    const isPlanned = outcome.pause !== undefined;
+    const isFinal = outcome.final || (!isPlanned && attempts >= ATTEMPTS);
+    const pause = outcome.pause ?? Math.min(FIRST_RETRY * 2 ** (attempts - 1), LAST_RETRY);
+    // By a plan of its own, only attempts whose process dies are counted.
+    const changed = await db.run(
+      `update outbox set owner = null, error = ?, due_at = ?, failed_at = ?, attempts = ?
+       where id = ? and owner = ?`,
+      [outcome.error, now + pause, isFinal ? now : null, isPlanned ? 0 : attempts, ...own],
     );
+    if (changed === 1) await outcome.follow?.(db);
   }
 }

@@ -1,9 +1,11 @@
 import type { Transporter } from "nodemailer";
+import { MAIL } from "../jobs/letters.ts";
 import { setFailing, type Task, tokenOf } from "../jobs/outbox.ts";
 import { type Outcome, startWorker, type Worker } from "../jobs/worker.ts";
 import type { Store } from "../store/port.ts";
+import { composeLetter } from "./letters.ts";
 import { compose, type Sender } from "./message.ts";
-import { MAIL, stepOf } from "./queue.ts";
+import { stepOf } from "./queue.ts";
 
 /** Options for sending notifications. */
 export interface MailOptions {
@@ -76,9 +78,14 @@ export async function startMailer(settings: MailerSettings): Promise<Worker> {
     if (!step) return { done: true };
     if ("fanOut" in step) return { done: true, follow: step.fanOut };
     sender ??= { from, url, token: (await tokenOf(store, MAIL)) ?? "" };
+    const message =
+      "letter" in step
+        ? await composeLetter(store, step.letter, sender, now())
+        : compose(step.send, sender);
+    if (!message) return { done: true };
     const signal = AbortSignal.any([stopping, AbortSignal.timeout(SEND_TIMEOUT_MS)]);
     try {
-      await transport.sendMail({ ...compose(step.send, sender), signal });
+      await transport.sendMail({ ...message, signal });
     } catch (error) {
       if (stopping.aborted) return "interrupted";
       const { code, responseCode = 0, message } = error as SendingError;

@@ -1,4 +1,5 @@
 import { dayOf } from "../core/time.ts";
+import { isLetter, type Letter, MAIL } from "../jobs/letters.ts";
 import { add, queued, type Task, type TaskState } from "../jobs/outbox.ts";
 import { placeholders } from "../store/placeholders.ts";
 import type { Awaitable, Database, Reader } from "../store/port.ts";
@@ -10,16 +11,13 @@ import {
   recipients,
 } from "./recipients.ts";
 
-/** The name of the mail worker in the outbox. */
-export const MAIL = "mail";
-
 /** A mail that was not sent yet, or an event whose recipients were not determined yet. */
 export interface QueuedMail {
   id: number;
   /** `waiting` for its next attempt, `running` while it is sent, or `failed` for good. */
   state: TaskState;
-  /** The event it is about. */
-  event_id: number;
+  /** The event it is about; `null` for an invitation, or the confirmation of an address. */
+  event_id: number | null;
   /** The recipient's user name; `null` if the recipients were not determined yet. */
   user: string | null;
   reason: Recipient["reason"] | null;
@@ -44,6 +42,7 @@ interface Payload {
 export type Step =
   | { fanOut: (db: Database) => Awaitable<void> }
   | { send: Notification }
+  | { letter: Letter }
   | undefined;
 
 /**
@@ -53,7 +52,9 @@ export type Step =
  *   the recipient should no longer get it
  */
 export async function stepOf(db: Reader, task: Task, now: number): Promise<Step> {
-  const { event: eventId, user, reason, ...about }: Payload = JSON.parse(task.payload);
+  const payload: Payload | Letter = JSON.parse(task.payload);
+  if (isLetter(payload)) return { letter: payload };
+  const { event: eventId, user, reason, ...about } = payload;
   if (user !== undefined && reason !== undefined) {
     const send = await findNotification(db, { event: eventId, user, reason, ...about }, dayOf(now));
     return send && { send };
@@ -75,7 +76,7 @@ export async function stepOf(db: Reader, task: Task, now: number): Promise<Step>
 export async function queuedMails(db: Reader, most: number): Promise<QueuedMail[]> {
   const tasks = (await queued(db, { worker: MAIL }, most)).map(({ payload, ...task }) => ({
     ...task,
-    mail: JSON.parse(payload) as Payload,
+    mail: JSON.parse(payload) as Partial<Payload>,
   }));
   const ids = tasks.flatMap(({ mail }) => mail.user ?? []);
   const names = new Map<number, string>();
@@ -91,7 +92,7 @@ export async function queuedMails(db: Reader, most: number): Promise<QueuedMail[
   return tasks.map(({ mail, ...task }) => ({
     id: task.id,
     state: task.state,
-    event_id: mail.event,
+    event_id: mail.event ?? null,
     user: names.get(mail.user ?? 0) ?? null,
     reason: mail.reason ?? null,
     attempts: task.attempts,

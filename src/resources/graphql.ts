@@ -17,6 +17,7 @@ import { face as milestones } from "./milestones/graphql.ts";
 import { face as namespaces } from "./namespaces/graphql.ts";
 import { face as notes } from "./notes/graphql.ts";
 import { face as notificationSettings } from "./notification-settings/graphql.ts";
+import { face as pipelines } from "./pipelines/graphql.ts";
 import { face as projects } from "./projects/graphql.ts";
 import { face as snippets } from "./snippets/graphql.ts";
 import { face as timelogs } from "./time-tracking/graphql.ts";
@@ -32,6 +33,7 @@ export const faces: readonly Face[] = [
   namespaces,
   groups,
   projects,
+  pipelines,
   members,
   labels,
   milestones,

@@ -1,80 +1,142 @@
 import type { Resource } from "../core/resource.ts";
+import { accountResource, emailResource } from "./accounts/index.ts";
+import { applicationSettingsResource } from "./application-settings/index.ts";
 import { approvalResource } from "./approvals/index.ts";
 import { auditEventResource } from "./audit-events/index.ts";
+import { avatarResource } from "./avatars/index.ts";
 import { awardEmojiResource } from "./award-emoji/index.ts";
 import { badgeResource } from "./badges/index.ts";
 import { boardResource } from "./boards/index.ts";
 import { branchResource } from "./branches/index.ts";
+import { broadcastMessageResource } from "./broadcast-messages/index.ts";
+import { commitStatusResource } from "./commit-statuses/index.ts";
 import { commitResource } from "./commits/index.ts";
 import { dependencyResource } from "./dependencies/index.ts";
+import { deployTokenResource } from "./deploy-tokens/index.ts";
+import { deploymentResource } from "./deployments/index.ts";
 import { discussionResource } from "./discussions/index.ts";
 import { draftNoteResource } from "./draft-notes/index.ts";
+import { environmentResource } from "./environments/index.ts";
 import { eventResource } from "./events/index.ts";
+import { exportResource } from "./exports/index.ts";
 import { fileResource } from "./files/index.ts";
 import { groupResource } from "./groups/index.ts";
+import { hookResource } from "./hooks/index.ts";
 import { issueLinkResource } from "./issue-links/index.ts";
 import { issueResource } from "./issues/index.ts";
+import { jobResource } from "./jobs/index.ts";
 import { deployKeyResource, sshKeyResource } from "./keys/index.ts";
 import { labelResource } from "./labels/index.ts";
-import { memberResource } from "./members/index.ts";
+import { lintResource } from "./lint/index.ts";
+import { markdownResource } from "./markdown/index.ts";
+import { accessRequestResource, invitationResource, memberResource } from "./members/index.ts";
 import { mergeRequestResource } from "./merge-requests/index.ts";
 import { metaResource } from "./meta/index.ts";
 import { milestoneResource } from "./milestones/index.ts";
+import { namespaceResource } from "./namespaces/index.ts";
 import { noteResource } from "./notes/index.ts";
 import { notificationSettingsResource } from "./notification-settings/index.ts";
+import { packageResource } from "./packages/index.ts";
+import { pipelineResource } from "./pipelines/index.ts";
 import { projectResource } from "./projects/index.ts";
 import { protectedBranchResource, protectedTagResource } from "./protected-refs/index.ts";
+import { releaseResource } from "./releases/index.ts";
 import { repositoryResource } from "./repositories/index.ts";
 import { resourceEventResource } from "./resource-events/index.ts";
 import { reviewerResource } from "./reviewers/index.ts";
+import { runnerResource } from "./runners/index.ts";
+import { scheduleResource } from "./schedules/index.ts";
 import { scimResource } from "./scim/index.ts";
+import { searchResource } from "./search/index.ts";
 import { snippetResource } from "./snippets/index.ts";
 import { tagResource } from "./tags/index.ts";
+import { templateResource } from "./templates/index.ts";
 import { timeTrackingResource } from "./time-tracking/index.ts";
 import { todoResource } from "./todos/index.ts";
-import { impersonationTokenResource, personalTokenResource } from "./tokens/index.ts";
+import {
+  accessTokenResource,
+  impersonationTokenResource,
+  personalTokenResource,
+} from "./tokens/index.ts";
+import { topicResource } from "./topics/index.ts";
+import { triggerResource } from "./triggers/index.ts";
+import { uploadResource } from "./uploads/index.ts";
+import { userFollowResource } from "./user-follows/index.ts";
+import { userStatusResource } from "./user-statuses/index.ts";
 import { userResource } from "./users/index.ts";
+import { variableResource } from "./variables/index.ts";
 import { wikiResource } from "./wikis/index.ts";
 
 /** All resources of the REST API, by folder name. A new resource is added here. */
 export const resources: readonly Resource[] = [
+  accessRequestResource,
+  accountResource,
+  applicationSettingsResource,
   approvalResource,
   auditEventResource,
   awardEmojiResource,
+  avatarResource,
   badgeResource,
   boardResource,
   branchResource,
+  broadcastMessageResource,
+  topicResource,
   commitResource,
+  commitStatusResource,
   dependencyResource,
+  deploymentResource,
   discussionResource,
   draftNoteResource,
+  emailResource,
+  environmentResource,
   eventResource,
+  exportResource,
   fileResource,
   groupResource,
+  hookResource,
+  invitationResource,
   issueLinkResource,
   issueResource,
+  jobResource,
   deployKeyResource,
+  deployTokenResource,
   sshKeyResource,
   labelResource,
+  lintResource,
+  markdownResource,
   memberResource,
   mergeRequestResource,
   metaResource,
   milestoneResource,
+  namespaceResource,
   noteResource,
   notificationSettingsResource,
+  pipelineResource,
+  packageResource,
   projectResource,
+  releaseResource,
   repositoryResource,
   protectedBranchResource,
   protectedTagResource,
   resourceEventResource,
   reviewerResource,
+  runnerResource,
+  scheduleResource,
   scimResource,
+  searchResource,
   snippetResource,
   tagResource,
+  templateResource,
   timeTrackingResource,
   todoResource,
+  accessTokenResource,
   impersonationTokenResource,
   personalTokenResource,
+  uploadResource,
+  triggerResource,
   userResource,
+  userFollowResource,
+  userStatusResource,
+  variableResource,
   wikiResource,
 ];

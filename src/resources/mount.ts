@@ -1,3 +1,4 @@
+import { deployToken } from "../auth/authenticators/deploy.ts";
 import { hostSignIn } from "../auth/authenticators/host.ts";
 import { jobToken } from "../auth/authenticators/job.ts";
 import { accessToken } from "../auth/authenticators/oauth.ts";
@@ -16,7 +17,7 @@ export const API: Omit<Mount, "resources"> = {
     /^\/api\/v3(\/|$)/.test(path)
       ? new ApiError(410, { error: "API V3 is no longer supported. Use API V4 instead." })
       : unknownRoute(),
-  authenticators: [personalToken, accessToken, jobToken, hostSignIn, sessionCookie],
+  authenticators: [personalToken, accessToken, jobToken, deployToken, hostSignIn, sessionCookie],
   impersonation: sudo,
   allowsOrigins: true,
   takesFormat: true,

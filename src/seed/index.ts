@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { optionsOf, problemOf } from "../core/options.ts";
 import type { Progress } from "../core/progress.ts";
+import type { Secrets } from "../core/secrets.ts";
 import {
   type GivenParts,
   insertParts,
@@ -10,11 +11,16 @@ import {
   schemasOf,
   sizeOfParts,
 } from "../core/seeding.ts";
+import { approvedByPart } from "../resources/approvals/seed.ts";
 import { awardEmojiPart } from "../resources/award-emoji/seed.ts";
 import { badgesPart } from "../resources/badges/seed.ts";
 import { boardsPart } from "../resources/boards/seed.ts";
 import { dependenciesPart } from "../resources/dependencies/seed.ts";
+import { deploymentsPart } from "../resources/deployments/seed.ts";
+import { diffNotesPart } from "../resources/discussions/seed.ts";
+import { environmentsPart } from "../resources/environments/seed.ts";
 import { groupsPart } from "../resources/groups/seed.ts";
+import { hooksPart } from "../resources/hooks/seed.ts";
 import { issueLinksPart } from "../resources/issue-links/seed.ts";
 import { issuesPart } from "../resources/issues/seed.ts";
 import { labelsPart } from "../resources/labels/seed.ts";
@@ -26,14 +32,20 @@ import {
   globalNotificationSettingsPart,
   notificationSettingsPart,
 } from "../resources/notification-settings/seed.ts";
+import { pipelinesPart } from "../resources/pipelines/seed.ts";
 import { personalProjectsPart, projectsPart } from "../resources/projects/seed.ts";
+import { releasesPart } from "../resources/releases/seed.ts";
 import { pushesPart } from "../resources/repositories/seed.ts";
+import { reviewersPart } from "../resources/reviewers/seed.ts";
+import { schedulesPart } from "../resources/schedules/seed.ts";
 import { scimTokensPart, scimUsersPart } from "../resources/scim/seed.ts";
 import { snippetsPart } from "../resources/snippets/seed.ts";
 import { timelogsPart } from "../resources/time-tracking/seed.ts";
 import { todosPart } from "../resources/todos/seed.ts";
 import { tokensPart } from "../resources/tokens/seed.ts";
+import { triggersPart } from "../resources/triggers/seed.ts";
 import { usersPart } from "../resources/users/seed.ts";
+import { variablesPart } from "../resources/variables/seed.ts";
 import { wikiAttachmentsPart, wikiPart } from "../resources/wikis/seed.ts";
 import type { Store } from "../store/port.ts";
 
@@ -50,6 +62,7 @@ const inSource = {
   milestones: milestonesPart,
   badges: badgesPart,
   boards: boardsPart,
+  variables: variablesPart,
 };
 const inProject = {
   ...inSource,
@@ -57,16 +70,28 @@ const inProject = {
   wiki: wikiPart,
   wiki_attachments: wikiAttachmentsPart,
   pushes: pushesPart,
+  environments: environmentsPart({ deployments: deploymentsPart }),
+  releases: releasesPart,
   issues: issuesPart(inIssuable),
   issue_links: issueLinksPart,
-  merge_requests: mergeRequestsPart(inIssuable),
+  merge_requests: mergeRequestsPart({
+    ...inIssuable,
+    reviewers: reviewersPart,
+    approved_by: approvedByPart,
+    diff_notes: diffNotesPart,
+  }),
   snippets: snippetsPart(inNoteable),
+  pipelines: pipelinesPart,
+  schedules: schedulesPart,
+  triggers: triggersPart,
+  hooks: hooksPart,
 };
 const inGroup = {
   ...inSource,
   scim_tokens: scimTokensPart,
   scim_users: scimUsersPart,
   projects: projectsPart(inProject),
+  hooks: hooksPart,
 };
 const inSeed = {
   users: usersPart({
@@ -93,11 +118,20 @@ const COUNTED = [
   "dependencies",
   "issues",
   "merge_requests",
+  "releases",
   "snippets",
   "notes",
   "todos",
   "award_emoji",
   "timelogs",
+  "variables",
+  "environments",
+  "deployments",
+  "pipelines",
+  "jobs",
+  "schedules",
+  "triggers",
+  "hooks",
   "notification_settings",
   "events",
 ] as const;
@@ -123,9 +157,11 @@ export const SeedSchema = optionsOf({
  * @param data a `Seed`, checked here
  * @param onProgress called with the number of inserted entries of lists, and their total
  * @throws SeedError if the data is malformed or refers to something that doesn't exist
+ * @throws SecretKeyError if it has secrets, and there is no key to encrypt them with
  */
 export async function seed(
   store: Store,
+  secrets: Secrets,
   data: unknown,
   now: number,
   onProgress: Progress = () => undefined,
@@ -142,7 +178,7 @@ export async function seed(
   const total = sizeOfParts(inSeed, checked);
   return store.transaction(async (db) => {
     let done = 0;
-    const seeding = new Seeding(db, now, () => {
+    const seeding = new Seeding(db, secrets, now, () => {
       done += 1;
       onProgress(done, total);
     });

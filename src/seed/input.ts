@@ -3,6 +3,10 @@ import type { AwardEmojiSeed } from "../resources/award-emoji/seed.ts";
 import type { BadgeSeed } from "../resources/badges/seed.ts";
 import type { BoardSeed } from "../resources/boards/seed.ts";
 import type { DependencySeed } from "../resources/dependencies/seed.ts";
+import type { DeploymentSeed } from "../resources/deployments/seed.ts";
+import type { DiffNoteSeed } from "../resources/discussions/seed.ts";
+import type { EnvironmentSeed } from "../resources/environments/seed.ts";
+import type { HookSeed } from "../resources/hooks/seed.ts";
 import type { IssueLinkSeed } from "../resources/issue-links/seed.ts";
 import type { IssueSeed } from "../resources/issues/seed.ts";
 import type { LabelSeed } from "../resources/labels/seed.ts";
@@ -12,13 +16,18 @@ import type { MilestoneSeed } from "../resources/milestones/seed.ts";
 import type { SourceSeed } from "../resources/namespaces/seed.ts";
 import type { NoteSeed } from "../resources/notes/seed.ts";
 import type { NotificationSettingsSeed } from "../resources/notification-settings/seed.ts";
+import type { PipelineSeed } from "../resources/pipelines/seed.ts";
 import type { ProjectSeed } from "../resources/projects/seed.ts";
+import type { ReleaseSeed } from "../resources/releases/seed.ts";
 import type { PushSeed } from "../resources/repositories/seed.ts";
+import type { ScheduleSeed } from "../resources/schedules/seed.ts";
 import type { ScimTokenSeed, ScimUserSeed } from "../resources/scim/seed.ts";
 import type { SnippetSeed } from "../resources/snippets/seed.ts";
 import type { TimelogSeed } from "../resources/time-tracking/seed.ts";
 import type { TokenSeed } from "../resources/tokens/seed.ts";
+import type { TriggerSeed } from "../resources/triggers/seed.ts";
 import type { UserSeed } from "../resources/users/seed.ts";
+import type { VariableSeed } from "../resources/variables/seed.ts";
 import type { WikiAttachmentSeed, WikiPageSeed } from "../resources/wikis/seed.ts";
 
 /** Data to fill a database with, as it can stand in a JSON file (docs/testing.md). */
@@ -45,6 +54,8 @@ interface InSource {
   milestones?: MilestoneSeed[] | undefined;
   badges?: BadgeSeed[] | undefined;
   boards?: BoardSeed[] | undefined;
+  /** CI variables. Their values are encrypted, which needs the secret key. */
+  variables?: VariableSeed[] | undefined;
   /** By user name. */
   notification_settings?: Record<string, NotificationSettingsSeed> | undefined;
 }
@@ -55,6 +66,7 @@ interface FullGroup extends SourceSeed, InSource {
   /** What the group's identity provider says about its people. */
   scim_users?: ScimUserSeed[] | undefined;
   projects?: FullProject[] | undefined;
+  hooks?: HookSeed[] | undefined;
   subgroups?: FullGroup[] | undefined;
 }
 
@@ -66,9 +78,17 @@ interface FullProject extends ProjectSeed, InSource {
   /** In the order of their `iid`s. Their history is recorded as events with the given times. */
   issues?: (IssueSeed & InIssuable)[] | undefined;
   issue_links?: IssueLinkSeed[] | undefined;
-  merge_requests?: (MergeRequestSeed & InIssuable)[] | undefined;
+  merge_requests?: (MergeRequestSeed & InIssuable & InMergeRequest)[] | undefined;
   pushes?: PushSeed[] | undefined;
+  /** Their deployments are in the order of their `iid`s. */
+  environments?: (EnvironmentSeed & { deployments?: DeploymentSeed[] | undefined })[] | undefined;
+  releases?: ReleaseSeed[] | undefined;
   snippets?: (SnippetSeed & InNoteable)[] | undefined;
+  /** In the order of their `iid`s. */
+  pipelines?: PipelineSeed[] | undefined;
+  schedules?: ScheduleSeed[] | undefined;
+  triggers?: TriggerSeed[] | undefined;
+  hooks?: HookSeed[] | undefined;
 }
 
 /** What belongs to issues, merge requests and snippets. */
@@ -82,6 +102,15 @@ interface InIssuable extends InNoteable {
   /** User names of people with a todo for it, which is done if it is no longer open. */
   todos?: string[] | undefined;
   timelogs?: TimelogSeed[] | undefined;
+}
+
+/** What belongs to merge requests only. */
+interface InMergeRequest {
+  /** User names of people who were asked for a review. */
+  reviewers?: string[] | undefined;
+  /** User names of people who have approved it. */
+  approved_by?: string[] | undefined;
+  diff_notes?: DiffNoteSeed[] | undefined;
 }
 
 /** A note with its awards. */

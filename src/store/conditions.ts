@@ -92,3 +92,60 @@ export function joinFound(
     ? `join ${table} ${alias} on ${alias}.id in (${ids})`
     : `cross join lateral (${ids}) as found_ids (id) join ${table} ${alias} on ${alias}.id = found_ids.id`;
 }
+
+/**
+ * The condition that a column has one of some words; `undefined` without words, for optional filters. They are written out, so
+ * that PostgreSQL, which plans a statement for all values of its placeholders at once, knows how many rows have them.
+ *
+ * @param words of a list of ours, never from a client
+ */
+export function worded(
+  column: string,
+  words: readonly string[] | undefined,
+): Condition | undefined {
+  if (words === undefined) return undefined;
+  if (words.length === 0) return { sql: "1 = 0", values: [] };
+  return { sql: `${column} in (${words.map((word) => `'${word}'`).join(", ")})`, values: [] };
+}
+
+/**
+ * The condition under which a query finds something, for filters of lists. PostgreSQL would make a join of `exists`,
+ * and guess that so few rows match that it reads and sorts the whole table; it checks a query with an offset for each
+ * row, in the order of the list, and stops at the end of the page.
+ */
+export function rowByRow(query: string): string {
+  return `exists (${query} limit 1 offset 0)`;
+}
+
+/**
+ * Picks the first `most` rows of many projects without sorting all their rows: these can only be in the `most` projects
+ * whose own first rows come first, and only among the first `most` rows of each.
+ *
+ * @param table whose rows belong to projects, and its alias
+ * @param projects on a row `p` of projects
+ * @param conditions on a row of the table
+ * @param order that an index of the table has for each project
+ */
+export function firstOfProjects(
+  { dialect }: Pick<Reader, "dialect">,
+  { alias, table }: { readonly alias: string; readonly table: string },
+  projects: Condition,
+  conditions: Condition,
+  order: string,
+  most: number,
+): Condition {
+  const ofProject = `select ${alias}.id from ${table} ${alias}
+    where ${alias}.project_id = p.id and ${conditions.sql} order by ${order} limit ?`;
+  return {
+    sql: `${alias}.id in (
+      select ${alias}.id from (
+        select active.id from (
+          select p.id, (${ofProject}) as first_id from projects p where ${projects.sql}) as active
+        join ${table} ${alias} on ${alias}.id = active.first_id
+        order by ${order} limit ?) as chosen
+      join projects p on p.id = chosen.id
+      ${joinFound(dialect, table, alias, ofProject)}
+      order by ${order} limit ?)`,
+    values: [...conditions.values, 1, ...projects.values, most, ...conditions.values, most, most],
+  };
+}

@@ -36,6 +36,39 @@ export async function startingFrom(db: Reader, alias: string, ids: Condition): P
   };
 }
 
+/**
+ * Narrows a list down by the first of its filters that few rows match. If there is none, rows are come across soon in the
+ * order of the list.
+ *
+ * @param starts the filters that have an index, each as a query for ids
+ */
+export async function firstRare(
+  db: Reader,
+  alias: string,
+  starts: readonly Condition[],
+): Promise<Narrowing> {
+  for (const ids of starts) {
+    const found = await startingFrom(db, alias, ids);
+    if (found.rare) return found;
+  }
+  return NOT_NARROWED;
+}
+
+/** A query for the ids of a table's rows. @param table with its alias */
+export function idsOf(table: string, { sql, values }: Condition): Condition {
+  return {
+    sql: `select ${table.slice(table.indexOf(" ") + 1)}.id from ${table} where ${sql}`,
+    values,
+  };
+}
+
+/**
+ * A condition on numbers that rows are looked at for, instead of its index: SQLite would sort all that it finds there.
+ */
+export function inspected({ sql, values }: Condition): Condition {
+  return { sql: sql.replace(/\b\w+\.\w+ [=<>]/g, "+$&"), values };
+}
+
 /** Whether a query finds few rows. @param found after `from`, limited to one more than {@link MAX_RARE} */
 export async function isRare(
   db: Reader,

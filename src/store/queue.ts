@@ -12,6 +12,11 @@ export class Queue {
   /** When the event loop last had a turn. */
   #turn = 0;
 
+  /** How many tasks run or wait. */
+  get length(): number {
+    return this.#length;
+  }
+
   /** Whether nothing runs or waits. */
   get idle(): boolean {
     return this.#length === 0;

@@ -1,4 +1,5 @@
 import { closeSync, fchmodSync, openSync } from "node:fs";
+import { Commits } from "./commits.ts";
 import {
   type Awaitable,
   ConstraintError,
@@ -93,6 +94,18 @@ export function openSqlite(connect: Connect, file: string, options: SqliteOption
     throw error instanceof StoreError ? error : unusable(file, error);
   }
   const queue = new Queue();
+  const commits = new Commits(queue, {
+    get inTransaction() {
+      return write.inTransaction;
+    },
+    run: (sql) => void write.run(sql),
+    begin: (asked) => begin(write, asked),
+    commit: () => {
+      // With an open snapshot the log could never be written back: it would grow, and every commit would fsync.
+      endSnapshots();
+      write.run("commit");
+    },
+  });
   const reader = inMemory ? undefined : new Snapshots(open(connect, file, true));
 
   const apart = async <T>(work: (statements: Statements) => Awaitable<T>): Promise<T> => {
@@ -122,22 +135,10 @@ export function openSqlite(connect: Connect, file: string, options: SqliteOption
         ? reader.one(sql, values)
         : read((statements) => statements.one(sql, values))) as Awaitable<Row | undefined>,
     reader: () => store,
-    transaction: (work) => {
-      const asked = performance.now();
-      return queue.add(async () => {
-        await begin(write, asked);
-        try {
-          const result = await work(writing(write));
-          // With an open snapshot the log could never be written back: it would grow, and every commit would fsync.
-          endSnapshots();
-          write.run("commit");
-          return result;
-        } catch (error) {
-          if (write.inTransaction) write.run("rollback");
-          throw error;
-        }
-      });
-    },
+    transaction: (work, { shared = false } = {}) =>
+      shared && !inMemory
+        ? commits.together(() => work(writing(write)))
+        : commits.alone(() => work(writing(write))),
     snapshot: (work) =>
       apart(async (statements) => {
         statements.run("begin");
@@ -150,6 +151,7 @@ export function openSqlite(connect: Connect, file: string, options: SqliteOption
     backup: (target) => apart((statements) => void statements.run("vacuum into ?", [target])),
     close: () =>
       queue.add(() => {
+        commits.end();
         reader?.close();
         write.close();
       }),

@@ -60,12 +60,17 @@ export interface TestServer {
   readonly faults: Faults;
   /** The requests since the start or the last reset, in order. */
   readonly requests: readonly TestRequest[];
+  /** Ends a job of a pipeline that is pending or runs, as its runner would: jobs after it start. */
+  readonly finishJob: Admin["finishJob"];
   /** Restores the initial state: the seed with its ids and tokens, the options' clock and faults, no requests. */
   reset(): Promise<void>;
   /** Closes all connections and discards the data. */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
+
+/** How often it is looked for pipelines that pushes have asked for. */
+const PIPELINES_MILLISECONDS = 50;
 
 /**
  * Starts a server in this process, in memory, on a free port of 127.0.0.1.
@@ -93,6 +98,8 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       now: time.clock.now,
       // Moving the clock forward must not remove data that a test looks for.
       background: false,
+      // Receivers of webhooks run beside the tests.
+      webhooks: { deliver: true, allowLocalRequests: true, interval: 50 },
       ...(tier && { tier }),
       // Tests may send any number of requests at once.
       limits: { waitingRequests: false, ...limits },
@@ -109,6 +116,8 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
 
   const respond: Respond = async (incoming) => {
     const { app, answers } = current;
+    // Whoever has pushed sees the pipelines of that in the next answer.
+    await app.admin.runPipelines();
     const { method, path, query } = incoming;
     const request: TestRequest = { method, path, query, status: undefined };
     requests.push(request);
@@ -123,10 +132,21 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       answers.delete(answer);
     }
   };
+  // Webhooks about pipelines come without another request, and whoever waits for an archive asks for it again.
+  const work = async ({ admin }: Running["app"]) => {
+    await admin.runPipelines();
+    await admin.runArchives();
+  };
+  const timer = setInterval(
+    () => void work(current.app).catch(() => undefined),
+    PIPELINES_MILLISECONDS,
+  );
+  timer.unref();
   const server = await serve({ respond }, { port: 0, grace: 0, connectionsPerAddress: false });
 
   const admin = delegating(() => current.app.admin);
   const close = async () => {
+    clearInterval(timer);
     injector.end();
     await server.close();
     await end(current);
@@ -145,6 +165,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     clock: time.clock,
     faults: injector.faults,
     requests,
+    finishJob: (id, end) => admin.finishJob(id, end),
     reset: async () => {
       const before = current;
       time.reset();

@@ -3,6 +3,7 @@ import { html } from "../pages/html.ts";
 import { mountOf, type NavigationItem, navigationOf } from "../pages/navigation.ts";
 import { page } from "../pages/page.ts";
 import * as users from "../resources/users/queries.ts";
+import { confirmationRoutes } from "./confirmation.ts";
 
 const { get } = routes();
 
@@ -19,6 +20,7 @@ export const profilePages: Resource = {
   name: "Account",
   migrations: [],
   routes: [
+    ...confirmationRoutes,
     get("/-/profile", {
       summary: "Account page",
       handle: async (context) => {

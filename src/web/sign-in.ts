@@ -14,6 +14,7 @@ import {
   type Resource,
   routes,
 } from "../core/resource.ts";
+import { recordFailedLogin } from "../hooks/records.ts";
 import { field, form, formText } from "../pages/form.ts";
 import { html } from "../pages/html.ts";
 import { homeOf, mountOf } from "../pages/navigation.ts";
@@ -51,6 +52,7 @@ export const signInPages: Resource = {
       handle: async (context) => {
         const { db, input, prepared: user, view, now } = context;
         if (user?.state !== "active") {
+          if (user) await recordFailedLogin(context, user.id);
           const reason = user ? "Your account has been blocked." : "Invalid login or password.";
           return signInPage(context, input.return_to, { reason, login: input.login });
         }

@@ -463,6 +463,29 @@ describe("rules of a merge request", () => {
   });
 });
 
+it("lists are filtered by who has approved", async () => {
+  const [both, one, nobody] = [await newRequest(), await newRequest(), await newRequest()];
+  for (const as of ["maintainer", "owner"] as const) await approve(both, as);
+  await approve(one, "owner");
+  const requests = [both, one, nobody];
+  const found = async (filter: string) => {
+    const listed = await get(`${SITE}/merge_requests?${filter}`);
+    const paths = listed.map(({ iid }: { iid: number }) => `${SITE}/merge_requests/${iid}`);
+    return requests.map((path) => paths.includes(path));
+  };
+  const [maintainer, owner] = [await idOf("maintainer"), await idOf("owner")];
+  expect(await found(`approved_by_ids[]=${owner}`)).toEqual([true, true, false]);
+  expect(await found(`approved_by_ids=${owner},${maintainer}`)).toEqual([true, false, false]);
+  expect(await found(`approved_by_usernames[]=OWNER`)).toEqual([true, true, false]);
+  expect(await found("approved_by_usernames=owner,maintainer")).toEqual([true, false, false]);
+  expect(await found("approved_by_ids=Any")).toEqual([true, true, false]);
+  expect(await found("approved_by_ids=None")).toEqual([false, false, true]);
+  for (const wrong of ["None,1", "x", "1,2,3,4,5,6"]) {
+    const { status } = await app.call(`GET ${SITE}/merge_requests?approved_by_ids=${wrong}`);
+    expect([wrong, status]).toEqual([wrong, 400]);
+  }
+});
+
 describe("a project's settings", () => {
   it("are shown to developers, and changed by maintainers", async () => {
     const defaults = {
@@ -488,6 +511,47 @@ describe("a project's settings", () => {
     await reset();
     const logged = await get("/audit_events", "admin");
     expect(JSON.stringify(logged)).toContain("approval settings changed");
+  });
+
+  it("have newer names, some of which mean the opposite", async () => {
+    const path = `${SITE}/merge_request_approval_setting`;
+    const of = (value: boolean) => ({ value, locked: false, inherited_from: null });
+    const defaults = {
+      allow_author_approval: of(false),
+      allow_committer_approval: of(true),
+      allow_overrides_to_approver_list_per_merge_request: of(true),
+      retain_approvals_on_push: of(false),
+      selective_code_owner_removals: of(false),
+      require_password_to_approve: of(false),
+      require_reauthentication_to_approve: of(false),
+    };
+    expect(await get(path, "maintainer")).toEqual(defaults);
+    const sent = { retain_approvals_on_push: true, allow_author_approval: true };
+    const changed = await put(path, "maintainer", sent);
+    const expected = { retain_approvals_on_push: of(true), allow_author_approval: of(true) };
+    expect([changed.status, changed.json]).toEqual([200, { ...defaults, ...expected }]);
+    expect(await get(`${SITE}/approvals`)).toMatchObject({
+      reset_approvals_on_push: false,
+      merge_requests_author_approval: true,
+      merge_requests_disable_committers_approval: false,
+    });
+    expect((await put(path, "maintainer", {})).status).toBe(400);
+    await reset();
+  });
+
+  it("`approvals_before_merge` is the number of the rule about any approver", async () => {
+    const set = async (approvals_before_merge: number) =>
+      (await post(`${SITE}/approvals`, "maintainer", { approvals_before_merge })).json;
+    expect((await set(0)).approvals_before_merge).toBe(0);
+    expect(await get(`${SITE}/approval_rules`)).toEqual([]);
+    expect((await set(2)).approvals_before_merge).toBe(2);
+    expect((await set(3)).approvals_before_merge).toBe(3);
+    const [rule, ...others] = await get(`${SITE}/approval_rules`);
+    expect([rule, others]).toMatchObject([
+      { rule_type: "any_approver", approvals_required: 3 },
+      [],
+    ]);
+    await reset();
   });
 });
 

@@ -77,7 +77,7 @@ const writes = (): Record<string, CallOptions> => ({
 const counted = async () => {
   const tables = ["issues", "notes", "award_emoji", "merge_requests", "labels", "milestones"];
   const of = async (table: string) => (await app.store.rows(`select count(*) from ${table}`))[0];
-  return Promise.all([...tables, "wiki_pages", "wiki_blobs"].map(of));
+  return Promise.all([...tables, "wiki_pages", "stored_files"].map(of));
 };
 
 describe("an archived project", () => {

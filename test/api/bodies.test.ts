@@ -91,7 +91,7 @@ describe("a body", () => {
     app.statements.length = 0;
     expect((await app.call(path, { as: "owner", body })).status).toBe(400);
     expect(app.statements.length).toBeLessThan(100);
-    const rows = await app.store.rows("select count(*) from wiki_blobs");
+    const rows = await app.store.rows("select count(*) from stored_files");
     expect(rows).toEqual([[0]]);
   });
 });

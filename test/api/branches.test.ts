@@ -84,6 +84,26 @@ describe("branches", () => {
     expect(found).toEqual(expected ?? (await refs("heads", "refname")));
   });
 
+  it.each([
+    ["^fe", ["feature"]],
+    ["(?i)^FE", ["Feature/two", "feature"]],
+    ["eat[^/]*$", ["feature", "new-feature"]],
+    ["none", []],
+    ["", undefined],
+  ])("are searched for the regular expression %s", async (regex, expected) => {
+    const found = await namesIn(`/branches?regex=${encodeURIComponent(regex)}`);
+    expect(found).toEqual(expected ?? (await refs("heads", "refname")));
+  });
+
+  it("are not searched for what is no regular expression, or a very long one", async () => {
+    for (const regex of ["[", "(?<=a)b", "((((x{9}){9}){9}){9})", "x".repeat(1001)]) {
+      const { status, json } = await get(`/branches?regex=${encodeURIComponent(regex)}`);
+      expect([regex, status]).toEqual([regex, 400]);
+      if (regex.length < 1000) expect(json.message).toBe("400 Bad request - Regex is invalid");
+    }
+    expect(await namesIn("/branches?regex=ure&search=^new")).toEqual(["new-feature"]);
+  });
+
   it("show their newest commit, and whether they are merged", async () => {
     const strict = async (name: string) =>
       (await git("rev-list", "--count", `${name}..main`)) !== "0" &&

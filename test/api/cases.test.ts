@@ -1,15 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { baseSeed, type CallOptions, type Person, type TestApp, testApp } from "../helpers.ts";
-
-/** Numbered cases not covered by other tests: one request and its expected answer. */
-type Case = [
-  number: string,
-  request: string,
-  as: Person,
-  status: number,
-  body?: unknown,
-  options?: CallOptions,
-];
+import { afterAll, beforeAll, expect } from "vitest";
+import { baseSeed, type TestApp, testApp } from "../helpers.ts";
+import { type Case, describeCases } from "./_cases.ts";
 
 let app: TestApp;
 /** Ids used in requests: `{badge}` is replaced by the badge's. */
@@ -106,6 +97,7 @@ const flags = {
 };
 const some = expect.arrayContaining([expect.anything()]);
 
+/** Numbered cases not covered by other tests. */
 const cases: Record<string, Case[]> = {
   wikis: [
     [
@@ -410,23 +402,4 @@ const cases: Record<string, Case[]> = {
   ],
 };
 
-describe.each(Object.entries(cases))("%s", (_, rows) => {
-  it.each(rows)("%s: %s as %s is %i", async (_number, request, as, status, body, options) => {
-    const answer = await app.call(
-      request.replace(/\{(\w+)\}/g, (_match, name: string) => String(ids[name])),
-      { as, ...options },
-    );
-    expect(answer.status, answer.text).toBe(status);
-    if (Array.isArray(body)) expect(answer.json).toHaveLength(body.length);
-    if (body !== undefined) expect(answer.json).toEqual(matching(body));
-  });
-});
-
-/** Matches any value with at least these keys, at any depth. */
-function matching(body: unknown): unknown {
-  if (Array.isArray(body)) return body.map(matching);
-  if (body === null || typeof body !== "object" || "asymmetricMatch" in body) return body;
-  return expect.objectContaining(
-    Object.fromEntries(Object.entries(body).map(([key, value]) => [key, matching(value)])),
-  );
-}
+describeCases(() => app, ids, cases);

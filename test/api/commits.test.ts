@@ -77,6 +77,20 @@ describe("a commit", () => {
     }
   });
 
+  it.each([
+    ...["HEAD~", "main~1", "main~3", "main~0", "main^", "main^0", "main^2", "main~2^2~1", "main^^"],
+    ...["main^3", "main~999999", "main~x", "main^{commit}", "main~1x", "~1"],
+  ])("%s is the ancestor that Git finds", async (name) => {
+    const found = await git("rev-parse", "--verify", "--quiet", name).catch(() => undefined);
+    // Names of objects' types are not among the steps.
+    const id = name.includes("{") ? undefined : found;
+    const { status, json } = await get(`/commits/${encodeURIComponent(name)}`);
+    expect([status, json.id]).toEqual(id === undefined ? [404, undefined] : [200, id]);
+    if (id === undefined) return;
+    const short = `${id.slice(0, 8)}~0`;
+    expect((await get(`/commits/${encodeURIComponent(short)}`)).json.id).toBe(id);
+  });
+
   it.each(["unknown", "a".repeat(40), "abc", "refs%2Fheads%2Fnone", "x%2Fy", "-", "%00"])(
     "%s is 404 or 400",
     async (name) => {
@@ -308,7 +322,7 @@ describe("comments", () => {
 });
 
 describe("merge requests with a commit", () => {
-  it("are those whose branch has it and whose target has not", async () => {
+  it("are those whose latest version brings it, or that were merged with it", async () => {
     const objects = new Objects();
     const tree = objects.add("tree", "");
     const base = objects.commit(tree, []);
@@ -345,6 +359,13 @@ describe("merge requests with a commit", () => {
     expect(await numbers("feature", "?state=opened")).toEqual([two]);
     expect(await numbers("feature", "?state=closed")).toEqual([one]);
     expect(await numbers("feature", "?state=all")).toEqual([two, one]);
+    // A merge brings the commits to the target branch: they still belong to what was merged.
+    const merge = `PUT /projects/secret%2Fvault/merge_requests/${two}/merge`;
+    const merged = await app.call(merge, { as: "maintainer", json: { squash: true } });
+    expect(merged.status).toBe(200);
+    expect(await numbers("more", "?state=merged")).toEqual([two]);
+    expect(await numbers(merged.json.merge_commit_sha)).toEqual([two]);
+    expect(await numbers(merged.json.squash_commit_sha)).toEqual([two]);
     expect((await get("/commits/feature/merge_requests", "guest")).status).toBe(403);
     expect((await get("/commits/none/merge_requests")).status).toBe(404);
   });

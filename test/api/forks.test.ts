@@ -35,6 +35,15 @@ describe("forking", () => {
     expect(events.json).toMatchObject([{ action_name: "created" }]);
   });
 
+  it("is an import that has finished", async () => {
+    const { json } = await fork("owner");
+    expect(json.import_status).toBe("finished");
+    const shown = await app.call(`GET /projects/${json.id}/import`, { as: "owner" });
+    expect(shown.json).toMatchObject({ import_status: "finished", import_type: null });
+    const source = await app.call(`GET ${site}`, { as: "owner" });
+    expect(source.json.import_status).toBe("none");
+  });
+
   it("accepts another name, path and visibility, and a target group the caller maintains", async () => {
     const json = { namespace: "acme/team", name: "Mine", path: "mine", visibility: "private" };
     const made = await fork("maintainer", site, json);

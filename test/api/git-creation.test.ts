@@ -27,6 +27,56 @@ const get = (project: string, person: Caller = "owner") =>
   app.call(`GET /projects/${encodeURIComponent(project)}`, { as: person });
 const NOT_FOUND = "The project you were looking for could not be found.";
 
+describe("a project that was renamed", () => {
+  const rename = (project: string, path: string) =>
+    app.call(`PUT /projects/${encodeURIComponent(project)}`, { as: "owner", json: { path } });
+
+  it("is found at its former path by Git, and a push says where it is", async () => {
+    expect((await push("owner/first", "owner")).text).toContain("ok refs/heads/main");
+    expect((await rename("owner/first", "second")).status).toBe(200);
+    expect((await ask("owner/first", "owner", "git-upload-pack")).status).toBe(200);
+    expect((await ask("owner/first.wiki", "owner", "git-upload-pack")).status).toBe(200);
+    const { text } = await push("Owner/First", "owner", "other");
+    expect(text).toContain("Project 'Owner/First' was moved to 'owner/second'.");
+    expect(text).toContain("  git remote set-url origin http://pm.test/owner/second.git");
+    expect(text).toContain("ok refs/heads/other");
+    expect((await push("owner/second", "owner", "third")).text).not.toContain("was moved");
+    expect((await get("owner/first")).status).toBe(404);
+  });
+
+  it("is as hidden there as it is", async () => {
+    expect((await ask("owner/first", "stranger", "git-upload-pack")).text).toBe(NOT_FOUND);
+    const { status } = await app.call(
+      "GET http://pm.test/owner/first.git/info/refs?service=git-upload-pack",
+    );
+    expect(status).toBe(401);
+  });
+
+  it("leaves its former path to others", async () => {
+    const json = { name: "Another", path: "first" };
+    expect((await app.call("POST /projects", { as: "owner", json })).status).toBe(201);
+    const { text } = await push("owner/first", "owner");
+    expect(text).toContain("ok refs/heads/main");
+    expect(text).not.toContain("was moved");
+    expect((await app.call("DELETE /projects/owner%2Ffirst", { as: "owner" })).status).toBe(202);
+    expect((await ask("owner/first", "owner", "git-upload-pack")).status).toBe(200);
+  });
+
+  it("is found when its group was renamed, until another group has the path", async () => {
+    const group = async (path: string) =>
+      (await app.call("POST /groups", { as: "owner", json: { name: path, path } })).json.id;
+    const id = await group("old-group");
+    expect((await push("old-group/code", "owner")).text).toContain("ok refs/heads/main");
+    const json = { path: "new-group" };
+    expect((await app.call(`PUT /groups/${id}`, { as: "owner", json })).status).toBe(200);
+    const { text } = await push("old-group/code", "owner", "more");
+    expect(text).toContain("Project 'old-group/code' was moved to 'new-group/code'.");
+    await group("old-group");
+    expect((await ask("old-group/code", "owner", "git-upload-pack")).text).toBe(NOT_FOUND);
+    expect((await ask("new-group/code", "owner", "git-upload-pack")).status).toBe(200);
+  });
+});
+
 describe("a push to a path without a project", () => {
   it("creates a private one, in a transaction of its own, and says so", async () => {
     expect((await ask("acme/pushed", "maintainer")).status).toBe(200);
@@ -108,6 +158,7 @@ describe("a push to a path without a project", () => {
   it.each([
     ["acme/-dash", "Path can contain only"],
     ["acme/a%20b", "Path can contain only"],
+    ["acme/x.atom", "Path can contain only"],
     ["acme/team", "has already been taken"],
   ])("is 422 for %s", async (path, reason) => {
     const refused = await ask(path, "owner");

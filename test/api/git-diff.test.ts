@@ -1,8 +1,11 @@
 // Differences between trees and files are those that Git's own `git diff` shows; it must be installed.
 import { describe, expect, it } from "vitest";
 import { compareTrees } from "../../src/git/changes.ts";
+import { commitNumber } from "../../src/git/commits.ts";
+import { changesBetween } from "../../src/git/compared.ts";
 import { StoredObjects, treeNameOf } from "../../src/git/contents.ts";
 import { patchOf, shownChanges } from "../../src/git/patches.ts";
+import { rawDiff } from "../../src/git/raw-diff.ts";
 import { withRenames } from "../../src/git/renames.ts";
 import type { Repository } from "../../src/git/repository.ts";
 import { changingHistory, longFilesHistory } from "./_changing-history.ts";
@@ -37,6 +40,16 @@ async function changesOf(repository: Repository, oid: string): Promise<string[]>
     shown.push(`${side(from)} -> ${side(to)}\n${text}`.trimEnd());
   }
   return shown;
+}
+
+/** Our text of the changes from one commit to another. */
+async function rawDiffOf(repository: Repository, from: string, to: string): Promise<string> {
+  const [before, after] = [from, to].map((oid) => commitNumber(repository, oid));
+  const changes = await changesBetween(repository, before, after as number);
+  const parts: Buffer[] = [];
+  const { signal } = new AbortController();
+  for await (const part of rawDiff(repository, changes, signal)) parts.push(part);
+  return Buffer.concat(parts).toString().trim();
 }
 
 /** The same from `git log -p`. */
@@ -85,5 +98,16 @@ describe.each(Array.from({ length: runs }, (_, at) => firstSeed + at))("history 
     const source = `long-${seed}`;
     const repository = await workshop.pushed(source, longFilesHistory(seed));
     expect(await compareAll(source, repository)).toBe(2);
+  });
+
+  it("has the raw diffs that `git diff` prints", async () => {
+    const source = `raw-${seed}`;
+    const repository = await workshop.pushed(source, changingHistory(seed + 1000, 40));
+    const oids = (await git(source, "log", "--all", "--format=%H")).split("\n");
+    for (const [at, oid] of oids.entries()) {
+      const other = oids[(at * 7 + 3) % oids.length] as string;
+      const theirs = await git(source, "diff", "--full-index", "-M", "--no-color", oid, other);
+      expect([oid, other, await rawDiffOf(repository, oid, other)]).toEqual([oid, other, theirs]);
+    }
   });
 });

@@ -8,6 +8,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import type { TestApp } from "../helpers.ts";
 import { entry, head, oid, pack, push, whole } from "../packs.ts";
 import { shareWorkshop, type Workshop } from "./_git.ts";
+import { unzipped } from "./_zip.ts";
 
 const MEBIBYTE = 1024 * 1024;
 
@@ -71,6 +72,15 @@ describe("large files", () => {
     expect(bytes.equals(expected)).toBe(true);
   });
 
+  it("are packed into a ZIP archive", async () => {
+    const prefix = `large-main-${await workshop.git("work", "rev-parse", "main")}/`;
+    const zip = unzipped((await bytesOf("/archive.zip")).bytes);
+    expect([...zip.keys()]).toEqual([prefix, `${prefix}plain`, `${prefix}random`]);
+    for (const [name, content] of Object.entries(files)) {
+      expect(zip.get(prefix + name)?.equals(content)).toBe(true);
+    }
+  });
+
   it("are cloned, changed by deltas, and verified", async () => {
     const { git, url, folder } = workshop;
     const changed = Buffer.concat([files["random"] as Buffer, Buffer.from("more")]);
@@ -85,6 +95,41 @@ describe("large files", () => {
     await git("clone", "fsck", "--strict", "--full");
     expect(await git("clone", "rev-parse", "HEAD")).toBe(await git("work", "rev-parse", "main"));
     expect((await bytesOf("/files/random/raw")).bytes.equals(changed)).toBe(true);
+  });
+});
+
+describe("a ZIP archive of a file of 60 MiB", () => {
+  /** The bytes of all buffers that are in use. */
+  const inUse = () => {
+    const { arrayBuffers, external } = process.memoryUsage();
+    return Math.max(arrayBuffers, external);
+  };
+
+  it("is sent while it is read: memory never holds all of it", async () => {
+    const { git, url, folder } = workshop;
+    const size = 60 * MEBIBYTE;
+    const content = Buffer.alloc(size);
+    for (let at = 0; at < size; at += 16_384) randomBytes(1024).copy(content, at);
+    await app.call("POST /projects", { as: "owner", json: { name: "huge" } });
+    await git("", "init", "--quiet", "--initial-branch=main", "huge");
+    writeFileSync(join(folder, "huge", "file"), content);
+    await git("huge", "add", ".");
+    await git("huge", "commit", "--quiet", "-m", "A large file");
+    await git("huge", "push", "--quiet", url("owner/huge", "owner"), "main");
+    const { body } = await app.fetch(
+      new Request("http://pm.test/api/v4/projects/owner%2Fhuge/repository/archive.zip", {
+        headers: { "private-token": "token-of-owner" },
+      }),
+    );
+    const before = inUse();
+    let most = 0;
+    let received = 0;
+    for await (const part of body as ReadableStream<Uint8Array>) {
+      received += part.length;
+      most = Math.max(most, inUse() - before);
+    }
+    expect(received).toBeGreaterThan(size / 16);
+    expect(most).toBeLessThan(size);
   });
 });
 

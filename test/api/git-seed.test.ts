@@ -23,7 +23,24 @@ const seed: Seed = {
           visibility: "public",
           created_at: "2026-01-01",
           merge_requests: [
-            { title: "Search", author: "bob", source_branch: "search", target_branch: "trunk" },
+            {
+              title: "Search",
+              author: "bob",
+              source_branch: "search",
+              target_branch: "trunk",
+              reviewers: ["ada"],
+              approved_by: ["ada"],
+              diff_notes: [
+                {
+                  author: "ada",
+                  body: "One?",
+                  path: "s",
+                  new_line: 1,
+                  replies: [{ author: "bob", body: "Yes" }],
+                  resolved_by: "ada",
+                },
+              ],
+            },
           ],
           pushes: [
             {
@@ -149,6 +166,26 @@ describe("a seed with commits", () => {
       commit: { title: "Merge branch 'menu'" },
     });
     expect(await get("/projects/acme%2Fbare")).toMatchObject({ empty_repo: true });
+  });
+
+  it("has merge requests with reviewers, approvals and threads on lines", async () => {
+    const request = `${site}/merge_requests/1`;
+    expect(await get(`${request}/reviewers`)).toMatchObject([
+      { user: { username: "ada" }, state: "approved" },
+    ]);
+    expect((await get(`${request}/approvals`)).approved_by).toMatchObject([
+      { user: { username: "ada" } },
+    ]);
+    const { diff_refs } = await get(request);
+    const position = { ...diff_refs, new_path: "s", old_line: null, new_line: 1 };
+    const note = { type: "DiffNote", position, resolved: true };
+    const [thread] = await get(`${request}/discussions`);
+    expect(thread.notes).toMatchObject([
+      { body: "One?", ...note },
+      { body: "Yes", ...note },
+    ]);
+    const events = await get(`${site}/events?action=approved`);
+    expect(events).toMatchObject([{ author_username: "ada", target_iid: 1 }]);
   });
 
   it("has events that name its commits", async () => {

@@ -62,7 +62,7 @@ const acme = {
   visibility: "public",
   lfs_enabled: true,
   avatar_url: null,
-  request_access_enabled: false,
+  request_access_enabled: true,
   full_name: "Acme",
   full_path: "acme",
   created_at: "2026-06-15T12:34:56.789Z",
@@ -75,11 +75,13 @@ describe("who may do what", () => {
     ["GET /groups", undefined, [200, 200, 200, 200, 200, 200, 200, 200]],
     ["GET /groups/acme", undefined, [200, 200, 200, 200, 200, 200, 200, 200]],
     ["GET /groups/acme/subgroups", undefined, [200, 200, 200, 200, 200, 200, 200, 200]],
+    ["GET /groups/acme/descendant_groups", undefined, [200, 200, 200, 200, 200, 200, 200, 200]],
     ["GET /groups/acme/projects", undefined, [200, 200, 200, 200, 200, 200, 200, 200]],
     ["PUT /groups/acme", { name: "Acme" }, [401, 403, 403, 403, 403, 403, 200, 200]], // 326
     ["DELETE /groups/acme", undefined, [401, 403, 403, 403, 403, 403, 412, 412]], // 328
     ["GET /groups/secret", undefined, [404, 404, 200, 200, 200, 200, 200, 200]], // 320
     ["GET /groups/secret/subgroups", undefined, [404, 404, 200, 200, 200, 200, 200, 200]],
+    ["GET /groups/secret/descendant_groups", undefined, [404, 404, 200, 200, 200, 200, 200, 200]],
     ["GET /groups/secret/projects", undefined, [404, 404, 200, 200, 200, 200, 200, 200]],
     ["PUT /groups/secret", { name: "Secret" }, [401, 404, 403, 403, 403, 403, 200, 200]],
     ["DELETE /groups/secret", undefined, [401, 404, 403, 403, 403, 403, 412, 412]],
@@ -197,6 +199,19 @@ describe("GET /groups/:id", () => {
       full_path: "acme/team",
       parent_id: parent,
     });
+  });
+
+  it("lists what is below it at all levels", async () => {
+    const below = async (group: string, query = "") => {
+      const answer = await call(`GET /groups/${group}/descendant_groups${query}`);
+      return paths(answer.json);
+    };
+    const upper = await newGroup();
+    const lower = await newGroup({ parent_id: upper.id, path: "b" });
+    await newGroup({ parent_id: lower.id, path: "a", name: "0" });
+    expect(await below(upper.path)).toEqual([`${lower.path}/a`, lower.path]);
+    expect(await below(upper.path, "?order_by=id")).toEqual([lower.path, `${lower.path}/a`]);
+    expect(await below(lower.path.replace("/", "%2F"))).toEqual([`${lower.path}/a`]);
   });
 
   it("is 404 for a user's own namespace", async () => {

@@ -32,7 +32,7 @@ const BOUNDED = /^\s*select (count\(\*\) as (total|found)|(i|mr|p|n|u|l|m)\.id) 
  */
 const GROWING: readonly [path: RegExp, query: RegExp, why: string][] = [
   [
-    /^\/groups\/:id\/(issues|merge_requests)$/,
+    /^\/groups\/:id\/(issues|merge_requests|releases)$/,
     /(?:)/,
     "with the projects of the group: the first rows of each are looked at",
   ],
@@ -46,6 +46,11 @@ const GROWING: readonly [path: RegExp, query: RegExp, why: string][] = [
     /(?:)/,
     "with the projects that the caller sees, if what is wanted is rare among their events",
   ],
+  [
+    /\/search$/,
+    /scope=notes/,
+    "with the project's notes up to the newest 5,000, which are compared",
+  ],
   [/\/members(\/all)?$/, /query=/, "with the members, whose names are compared"],
   [/\/members\/all$/, /(?:)/, "with the members: each is listed once, with their best membership"],
   [/^\/users$/, /blocked=|external=|created_/, "with all users, who are looked through"],
@@ -55,6 +60,8 @@ const GROWING: readonly [path: RegExp, query: RegExp, why: string][] = [
     /order_by=(id|path|name|updated_at|last_activity_at)/,
     "with those of the group or project, which are sorted",
   ],
+  [/\/descendant_groups$/, /(?:)/, "with the groups below, which are sorted"],
+  [/^\/groups\/:id\/packages$/, /(?:)/, "with those of the group's projects, which are sorted"],
   [/^\/groups$/, /order_by=/, "with all groups, which are sorted"],
   [
     /\/(projects|forks)$/,
@@ -62,6 +69,7 @@ const GROWING: readonly [path: RegExp, query: RegExp, why: string][] = [
     "with those that match, which are sorted, or with those that are passed over",
   ],
   [/^\/groups\/:id$/, /(?:)/, "with the projects of the group, which are sorted by name"],
+  [/^\/namespaces$/, /(?:)/, "with the groups that the caller belongs to"],
   [/^\/todos$/, /author_id=|group_id=|type=/, "with the caller's own todos"],
   [/tokens$/, /(?:)/, "with the tokens of the user"],
   [/\/(badges|links)$/, /(?:)/, "with the badges of a project, or the links of an issue"],
@@ -79,38 +87,64 @@ const isGrowing = (path: string, query: string) =>
 /** Values of attributes that have no list of values: common and rare ones. */
 const VALUES: Readonly<Record<string, readonly string[]>> = {
   action: [],
+  job: ["check"],
+  job_token: [],
+  pipeline_id: ["1"],
+  regex: ["^feature-1"],
+  stage: ["external"],
+  tag_list: ["docker"],
+  token: [],
   after: ["2020-01-01", "2030-01-01"],
   assignee_id: ["any", "none", "DEVELOPER", "OWNER"],
   assignee_username: ["developer", "owner"],
   author: ["owner"],
   author_id: ["DEVELOPER", "OWNER"],
   author_username: ["developer", "owner"],
-  reviewer_id: ["DEVELOPER", "OWNER"],
+  reviewer_id: ["any", "none", "DEVELOPER", "OWNER"],
+  approved_by_ids: ["any", "none", "DEVELOPER", "DEVELOPER,OWNER"],
+  approved_by_usernames: ["developer", "developer,owner"],
   reviewer_username: ["developer", "owner"],
   before: ["2015-01-01", "2030-01-01"],
   branch: ["master"],
+  content_ref: ["main"],
   created_after: ["2020-01-01", "2030-01-01"],
   created_before: ["2015-01-01", "2030-01-01"],
+  dry_run_ref: ["main"],
   entity_id: [],
+  environment: ["review/0", "nosuch"],
   expires_after: ["2020-01-01"],
   expires_before: ["2020-01-01"],
   extern_uid: [],
+  // Objects, of which one attribute tells records with equal keys apart.
+  filter: [],
+  // They need another order and status.
+  finished_after: [],
+  finished_before: [],
   from: ["main"],
   from_project_id: [],
+  fullname: [],
   group_id: ["1"],
   id_after: ["1", "1000000"],
   id_before: ["1", "1000000"],
   iids: ["1", "1000000"],
   image_url: [],
+  in: ["title", "description"],
   labels: ["UX", "Common n7n", "UX,Common n7n", "none", "any", "nosuch"],
   last_used_after: ["2020-01-01"],
   last_used_before: ["2020-01-01"],
   link_url: [],
+  merge_user_id: ["DEVELOPER", "OWNER"],
+  merge_user_username: ["developer", "owner"],
   milestone: ["v1", "Common n50n", "none", "any", "nosuch"],
   my_reaction_emoji: ["any", "none", "rocket"],
   name: ["Common n7n", "nosuch"],
+  package_name: ["common", "nosuch"],
+  package_type: ["generic", "npm"],
+  package_version: ["1.0", "nosuch"],
   page_token: ["10"],
+  parent_id: ["1"],
   path: ["src"],
+  project: [],
   project_id: ["1"],
   provider: [],
   query: ["common", "common7", "nosuch", "e"],
@@ -127,6 +161,8 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
   target_branch: ["main", "target50", "nosuch"],
   title: ["Common n7n", "nosuch"],
   to: ["main"],
+  topic: ["common", "nosuch"],
+  topic_id: ["1"],
   until: ["2020-01-01"],
   updated_after: ["2020-01-01", "2030-01-01"],
   updated_before: ["2015-01-01", "2030-01-01"],
@@ -143,8 +179,9 @@ function queriesOf(route: Route): string[] {
   const attributes = Object.entries(route.input ?? {}).filter(([name]) => !inPath.has(name));
   const base = new Map<string, string>();
   for (const [name, schema] of attributes) {
-    if (!notesOf(schema).optional) base.set(name, "https://a.test");
-    if (name === "scope") base.set(name, "all");
+    const { optional, values = [] } = notesOf(schema);
+    if (!optional) base.set(name, String(values[0] ?? "https://a.test"));
+    if (name === "scope" && optional) base.set(name, "all");
   }
   const with_ = (...added: [string, string][]) =>
     new URLSearchParams([...new Map([...base, ...added])]).toString();

@@ -101,6 +101,16 @@ it("are right for many issues, whose increments PostgreSQL sums up", async () =>
   await requireRightCounts();
   const [counted] = await app.store.rows("select count(*) from label_counts");
   expect((counted as [number])[0]).toBeLessThan(200);
+
+  await app.store.transaction((db) =>
+    db.run("delete from issue_labels where label_id in (select id from labels where name = 'UX')"),
+  );
+  await app.store.transaction((db) => db.run("update issues set state = 'closed'"));
+  await requireRightCounts();
+  for (const table of ["label_counts", "open_issue_counts"]) {
+    const [rows] = await app.store.rows(`select count(*) from ${table}`);
+    expect((rows as [number])[0], table).toBeLessThan(100);
+  }
 });
 
 it("are right after many at once, and after deleting all of them", async () => {

@@ -1,10 +1,10 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { SMTPServer } from "smtp-server";
 import { expect, it } from "vitest";
 import { baseSeed, testApp } from "../helpers.ts";
-import { programOf } from "../program.ts";
+import { kill, programOf, startProgram } from "../program.ts";
 
 const LANES = 4;
 const KILLS = 3;
@@ -35,18 +35,7 @@ it("loses no mail and sends none under two Message-IDs when sending processes ar
 
   const app = await testApp({ seed: baseSeed });
   const program = await programOf(new URL("_mailer.ts", import.meta.url));
-  const start = async (): Promise<ChildProcess> => {
-    const child = spawn(process.execPath, [program.file, app.database, smtp], {
-      stdio: ["ignore", "pipe", "inherit"],
-    });
-    await once(child.stdout as NodeJS.ReadableStream, "data");
-    return child;
-  };
-  const kill = async (child: ChildProcess) => {
-    const ended = once(child, "exit");
-    child.kill("SIGKILL");
-    await ended;
-  };
+  const start = () => startProgram(program, app.database, smtp);
 
   let children = await Promise.all([start(), start()]);
   const post = (path: string, json: object, as: "owner" | "developer" = "owner") =>

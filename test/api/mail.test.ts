@@ -15,6 +15,7 @@ import {
   type TestDatabase,
   waitFor,
 } from "../helpers.ts";
+import { Visitor } from "../visitor.ts";
 
 interface Received {
   to: string[];
@@ -405,4 +406,47 @@ it("closes the database if it can't start", async () => {
     await expect((async () => failing.rows("select 1"))()).rejects.toThrow();
   }
   await store.close();
+});
+
+it("asks whether an address is its user's, by a link whose secret is stored nowhere", async () => {
+  const app = await open({ mail: mail() });
+  await app.admin.seed(baseSeed);
+  const invited = { email: "ada@further.example", access_level: 30 };
+  const invitations = "POST /projects/secret%2Fvault/invitations";
+  expect((await call(app, invitations, { as: "owner", json: invited })).json).toEqual({
+    status: "success",
+  });
+  await arrived(1);
+  expect(received[0]).toMatchObject({
+    to: ["ada@further.example"],
+    subject: "Invitation to join secret/vault",
+  });
+  expect(received[0]?.text).toContain("has invited you to secret/vault, as developer.");
+
+  const json = { email: "Ada@further.example" };
+  expect((await call(app, "POST /user/emails", { as: "stranger", json })).status).toBe(201);
+  await arrived(2);
+  expect(received[1]).toMatchObject({
+    to: ["Ada@further.example"],
+    subject: "Confirm your e-mail address",
+  });
+  const link = /https:\/\/pm\.example\.com(\/\S+)/.exec(received[1]?.text ?? "")?.[1] ?? "";
+  expect(link).toMatch(/^\/users\/confirmation\?confirmation_token=[0-9a-f]{64}$/);
+  const store = await openStore(database.database);
+  for (const table of ["user_emails", "outbox"]) {
+    const rows = await store.rows(`select * from ${table}`);
+    expect(JSON.stringify(rows)).not.toContain(link.slice(-64));
+  }
+  await store.close();
+  const vault = () => call(app, "GET /projects/secret%2Fvault", { as: "stranger" });
+  expect((await vault()).status).toBe(404);
+  const visitor = new Visitor({ fetch: app.fetch });
+  expect((await visitor.get(link)).page).toContain("<strong>Ada@further.example</strong>");
+  expect((await vault()).status).toBe(404);
+  const form = { confirmation_token: link.slice(-64) };
+  const confirmed = await visitor.post("/users/confirmation", form);
+  expect([confirmed.status, confirmed.page.includes("is confirmed")]).toEqual([200, true]);
+  expect((await vault()).status).toBe(200);
+  expect((await visitor.get(link)).status).toBe(404);
+  await app.close();
 });

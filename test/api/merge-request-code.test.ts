@@ -170,6 +170,9 @@ describe("the code of a merge request", () => {
       ],
       overflow: false,
     });
+    const withoutHead = await project.get(`${at}/changes`);
+    expect(withoutHead.json.changes[1].diff).toBe("@@ -0,0 +1 @@\n+new\n");
+    expect((await project.get(`${at}/changes?unidiff=true`)).json).toEqual(changes.json);
     const diffs = await project.get(`${at}/diffs?per_page=1&page=2`);
     expect(pathsOf(diffs.json)).toEqual([`${branch}.txt`]);
     expect(diffs.headers.get("x-total")).toBe("2");
@@ -196,10 +199,40 @@ describe("the code of a merge request", () => {
     });
   });
 
+  it("is also a text that `git apply` reads", async () => {
+    const files = { "a.txt": lines(20, { 20: "last" }), "with ü and spaces.txt": "one" };
+    const [branch] = await newBranch(files);
+    const { iid } = await project.open(branch);
+    const answer = await project.get(`/merge_requests/${iid}/raw_diffs`);
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get("content-type")).toMatch(/^text\/plain/);
+    const parts = answer.text.split(/^(?=diff --git )/m);
+    const index = "index [0-9a-f]{40}\\.\\.[0-9a-f]{40}";
+    expect(parts[0]).toMatch(
+      new RegExp(
+        `^diff --git a/a.txt b/a.txt\n${index} 100644\n--- a/a.txt\n\\+\\+\\+ b/a.txt\n@@ -17,4 `,
+      ),
+    );
+    expect(parts[0]).toMatch(/\n-line 20\n\+last\n$/);
+    expect(parts[1]).toContain(`+++ b/${branch}.txt\n@@ -0,0 +1 @@\n+new\n`);
+    expect(parts[2]).toBe(
+      `diff --git "a/with \\303\\274 and spaces.txt" "b/with \\303\\274 and spaces.txt"
+new file mode 100644
+index ${"0".repeat(40)}..43dd47ea691c90a5fa7827892c70241913351963
+--- /dev/null
++++ "b/with \\303\\274 and spaces.txt"\t
+@@ -0,0 +1 @@
++one
+\\ No newline at end of file
+`,
+    );
+    expect(parts).toHaveLength(3);
+  });
+
   it("is found by the number in the project, not by the id: 404", async () => {
     const [branch] = await newBranch();
     const { iid } = await project.open(branch);
-    const paths = ["/commits", "/changes", "/diffs", "/versions", "/versions/1"];
+    const paths = ["/commits", "/changes", "/diffs", "/raw_diffs", "/versions", "/versions/1"];
     const statuses = await Promise.all(
       paths.map(async (path) => (await project.get(`/merge_requests/99999${path}`)).status),
     );
@@ -258,6 +291,7 @@ describe("another target", () => {
       400,
       { message: { target_branch: ["does not exist"] } },
     ]);
+    expect((await put("no name")).json).toEqual({ message: { target_branch: ["is invalid"] } });
     const { json } = await put(target);
     expect(json).toMatchObject({
       target_branch: target,
@@ -267,6 +301,19 @@ describe("another target", () => {
     await put(target);
     expect((await project.get(`/merge_requests/${iid}/versions`)).json).toHaveLength(2);
   });
+});
+
+it("another target branch is noted", async () => {
+  const [branch] = await newBranch();
+  const { iid } = await project.open(branch);
+  const at = `/merge_requests/${iid}`;
+  await project.send("POST", "/repository/branches?branch=next&ref=main", {}, "maintainer");
+  const bodies = async () =>
+    (await project.get(`${at}/notes`)).json.map(({ body }: { body: string }) => body);
+  expect((await project.send("PUT", at, { target_branch: "main" })).status).toBe(200);
+  expect(await bodies()).toEqual([]);
+  expect((await project.send("PUT", at, { target_branch: "next" })).status).toBe(200);
+  expect(await bodies()).toEqual(["changed target branch from `main` to `next`"]);
 });
 
 describe("the author", () => {

@@ -239,6 +239,117 @@ describe("positions after a push", () => {
   });
 });
 
+describe("discussions whose line is gone", () => {
+  const push = async (branch: string, text: string) => {
+    await project.commit(branch, { "a.txt": text });
+    await traced();
+  };
+  const notesOf = async (path: string, id: string) =>
+    (await get(`${path}/discussions/${id}`)).notes;
+
+  it("say in which version, once, and take replies as before", async () => {
+    const { branch, request, path } = await open(lines(20, { 5: "five", 15: "fifteen" }));
+    const gone = await begin(path, at(request, { new_line: 5 }));
+    const stays = await begin(path, at(request, { new_line: 15 }));
+    await push(branch, lines(20, { 5: "5", 15: "fifteen" }));
+    await push(branch, lines(20, { 5: "V", 15: "fifteen" }));
+    const [second] = (await get(`${path}/versions`)).slice(-2);
+    const query = `diff_id=${second.id}&start_sha=${request.sha}#`;
+    const page = `/${project.fullPath}/-/merge_requests/${request.iid}/diffs?${query}`;
+    const [first, note, ...others] = await notesOf(path, gone.id);
+    expect(others).toEqual([]);
+    expect(note).toMatchObject({
+      type: "DiffNote",
+      system: true,
+      resolvable: false,
+      author: { username: "maintainer" },
+      position: first.position,
+    });
+    expect(note.body).toContain(`changed this line in [version 2 of the diff](${page}`);
+    expect(first).toMatchObject({ resolved: false });
+    expect(await notesOf(path, stays.id)).toHaveLength(1);
+    await send("POST", `${path}/discussions/${gone.id}/notes`, { body: "Right" }, 201);
+    await push(branch, lines(20, { 5: "five", 15: "fifteen" }));
+    expect((await notesOf(path, gone.id))[0].position.head_sha).not.toBe(request.sha);
+    await push(branch, lines(20, { 5: "5", 15: "fifteen" }));
+    const bodies = (await notesOf(path, gone.id)).map(({ body }: { body: string }) =>
+      body.slice(0, 41),
+    );
+    expect(bodies).toEqual([
+      "Look",
+      "changed this line in [version 2 of the di",
+      "Right",
+      "changed this line in [version 5 of the di",
+    ]);
+  });
+
+  it("are resolved if their project wants that", async () => {
+    const setting = "resolve_outdated_diff_discussions";
+    expect((await send("PUT", "", { [setting]: true }, 200, "owner"))[setting]).toBe(true);
+    const { branch, request, path } = await open(lines(20, { 5: "five" }));
+    const { id } = await begin(path, at(request, { new_line: 5 }));
+    await push(branch, lines(20, { 5: "5" }));
+    expect((await notesOf(path, id))[0]).toMatchObject({
+      resolved: true,
+      resolved_by: { username: "maintainer" },
+    });
+    const [last] = await get(`${path}/notes?sort=desc`);
+    expect(last).toMatchObject({ body: "resolved all threads", system: true });
+    await send("PUT", "", { [setting]: false }, 200, "owner");
+  });
+});
+
+describe("discussions on a commit of a merge request", () => {
+  it("stay in its diff, with their replies, whatever is pushed", async () => {
+    const { branch, request, path } = await open(lines(20, { 5: "five" }));
+    const position = at(request, { new_line: 5 });
+    const json = { body: "Look", position, commit_id: request.sha };
+    const begun = await send("POST", `${path}/discussions`, json, 201);
+    expect(begun.notes[0]).toMatchObject({ type: "DiffNote", commit_id: request.sha });
+    const replied = `${path}/discussions/${begun.id}/notes`;
+    expect(await send("POST", replied, { body: "Yes" }, 201)).toMatchObject({
+      commit_id: request.sha,
+    });
+    await begin(path, position);
+    await project.commit(branch, { "a.txt": `first\n${lines(20, { 5: "five" })}` });
+    await traced();
+    const { notes } = await get(`${path}/discussions/${begun.id}`);
+    expect(notes).toHaveLength(2);
+    expect(notes[0].position).toMatchObject(position);
+    const plain = await send(
+      "POST",
+      `${path}/discussions`,
+      { body: "All", commit_id: request.sha },
+      201,
+    );
+    expect(plain.notes[0]).not.toHaveProperty("commit_id");
+    const other = await begin(path, at(await get(path), { new_line: 6 }));
+    expect(other.notes[0].commit_id).toBeNull();
+  });
+
+  it("are drafted", async () => {
+    const { request, path } = await open(lines(20, { 5: "five" }));
+    const position = at(request, { new_line: 5 });
+    const json = { note: "Look", position, commit_id: request.sha };
+    const draft = await send("POST", `${path}/draft_notes`, json, 201);
+    expect(draft.commit_id).toBe(request.sha);
+    await send("PUT", `${path}/draft_notes/${draft.id}/publish`, {}, 204);
+    const [begun] = await get(`${path}/discussions`);
+    expect(begun.notes[0]).toMatchObject({ body: "Look", commit_id: request.sha });
+  });
+
+  it("need one that exists: 400", async () => {
+    const { path } = await open(lines(20, { 5: "five" }));
+    for (const commit_id of ["main", "0".repeat(40), ""]) {
+      const refused = await project.send("POST", `${path}/discussions`, { body: "x", commit_id });
+      expect([refused.status, refused.json]).toEqual([
+        400,
+        { message: { commit_id: ["is invalid"] } },
+      ]);
+    }
+  });
+});
+
 describe("unresolved discussions", () => {
   it("keep a merge request from being merged if its project says so", async () => {
     const { request, path } = await open(lines(20, { 5: "five" }));

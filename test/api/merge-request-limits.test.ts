@@ -89,6 +89,8 @@ it("one of 300,000 lines shows as many patches as fit, and the others without", 
   expect(shownOf(json.changes)).toBeLessThan(MOST_SHOWN);
   const page = await app.call(`GET ${path}/diffs?per_page=20&page=3`, { as: "owner" });
   expect(page.json.at(-1)).toMatchObject({ new_path: "file-59", collapsed: false });
+  const { text: raw } = await app.call(`GET ${path}/raw_diffs`, { as: "owner" });
+  expect(raw.match(/^[-+](before the change|after it) \d+$/gm)).toHaveLength(300_000);
 });
 
 it("one of a file of 300,000 lines shows that it is too large", async () => {

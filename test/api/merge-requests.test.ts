@@ -94,6 +94,7 @@ describe("a merge request", () => {
       merge_error: null,
       diff_refs: null,
       pipeline: null,
+      head_pipeline: null,
       user: { can_merge: true },
       first_contribution: false,
     };
@@ -291,6 +292,33 @@ describe("lists of merge requests", () => {
     expect(own.json).toHaveLength(1);
     const wrong = await app.call(`GET ${SITE}/merge_requests?state=open`);
     expect(wrong.status).toBe(400);
+  });
+
+  it("filter by who merged, and by where the words are", async () => {
+    const titled = await newRequest("developer", { title: "a haystack" });
+    const described = await newRequest("developer", { title: "plain", description: "haystack" });
+    const merged = await newRequest("developer", { title: "haystack" });
+    const answer = await app.call(`PUT ${SITE}/merge_requests/${merged.iid}/merge`, {
+      as: "maintainer",
+    });
+    expect(answer.status, answer.text).toBe(200);
+    const merger = answer.json.merge_user;
+    const iids = async (query: string) =>
+      (await app.call(`GET ${SITE}/merge_requests?search=haystack&${query}`)).json.map(
+        (found: { iid: number }) => found.iid,
+      );
+    const all = [merged.iid, described.iid, titled.iid];
+    expect(await iids("")).toEqual(all);
+    expect(await iids(`merge_user_id=${merger.id}`)).toEqual([merged.iid]);
+    expect(await iids("merge_user_id=1000000")).toEqual([]);
+    expect(await iids(`merge_user_username=${merger.username.toUpperCase()}`)).toEqual([
+      merged.iid,
+    ]);
+    expect(await iids("merge_user_username=nobody")).toEqual([]);
+    expect(await iids("in=title")).toEqual([merged.iid, titled.iid]);
+    expect(await iids("in=description")).toEqual([described.iid]);
+    for (const query of ["in=title,description", "in=other"])
+      expect(await iids(query)).toEqual(all);
   });
 
   it("answer 401 to anonymous callers, or all that is public with scope=all", async () => {

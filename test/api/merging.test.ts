@@ -115,14 +115,23 @@ describe("a merge", () => {
 
   it("is for those who may merge or push to the branch", async () => {
     const { iid } = await opened();
+    const canMerge = async (as: Person) =>
+      (await project.get(`/merge_requests/${iid}`, as)).json.user.can_merge;
+    expect([await canMerge("reporter"), await canMerge("developer")]).toEqual([false, true]);
     const guest = await merge(iid, {}, "reporter");
     expect([guest.status, guest.json]).toEqual([401, { message: "401 Unauthorized" }]);
     const protect = { name: "main", push_access_level: 40, merge_access_level: 40 };
     await project.send("POST", "/protected_branches", protect, "maintainer");
     expect((await merge(iid, {}, "developer")).status).toBe(401);
+    expect([await canMerge("developer"), await canMerge("maintainer")]).toEqual([false, true]);
     await project.send("DELETE", "/protected_branches/main", {}, "maintainer");
+    const all = { name: "ma*", push_access_level: 0, merge_access_level: 40 };
+    await project.send("POST", "/protected_branches", all, "maintainer");
+    expect([await canMerge("developer"), await canMerge("maintainer")]).toEqual([false, true]);
+    await project.send("DELETE", "/protected_branches/ma*", {}, "maintainer");
     const developers = { name: "main", push_access_level: 0, merge_access_level: 30 };
     await project.send("POST", "/protected_branches", developers, "maintainer");
+    expect(await canMerge("developer")).toBe(true);
     expect((await merged(iid, {}, "developer")).merged_by.username).toBe("developer");
     await project.send("DELETE", "/protected_branches/main", {}, "maintainer");
   });
@@ -188,6 +197,18 @@ describe("messages", () => {
     );
     await set({ merge_commit_template: null, squash_commit_template: null });
   });
+
+  it("can't become too long by a template that repeats a text: 400", async () => {
+    await set({ merge_commit_template: "%{description}%{description}" });
+    const { iid } = await opened({ description: "x".repeat(600_000) });
+    const answer = await merge(iid);
+    expect([answer.status, answer.json]).toEqual([
+      400,
+      { message: { merge_commit_message: ["is too long (maximum is 1048576 characters)"] } },
+    ]);
+    await merged(iid, { merge_commit_message: "Short" });
+    await set({ merge_commit_template: null });
+  });
 });
 
 describe("squashing", () => {
@@ -229,6 +250,24 @@ describe("squashing", () => {
 });
 
 describe("the source branch", () => {
+  it("hands the merge requests into it to its target branch if it is deleted, except doubles", async () => {
+    const first = await opened();
+    const second = await opened({ target_branch: first.source }, { from: first.source });
+    const double = await opened({ target_branch: first.source }, { from: first.source });
+    await project.open(double.source);
+    await merged(first.iid, { should_remove_source_branch: true });
+    const target = async (iid: number) =>
+      (await project.get(`/merge_requests/${iid}`)).json.target_branch;
+    expect([await target(second.iid), await target(double.iid)]).toEqual(["main", first.source]);
+    const { json: notes } = await project.get(`/merge_requests/${second.iid}/notes`);
+    expect(notes[0].body).toBe(`changed target branch from \`${first.source}\` to \`main\``);
+    const { json: request } = await project.get(`/merge_requests/${second.iid}`);
+    expect(request.diff_refs.start_sha).toBe(await headOf("main"));
+    const { json: commits } = await project.get(`/merge_requests/${second.iid}/commits`);
+    expect(commits.map(({ id }: { id: string }) => id)).toEqual([second.head]);
+    expect((await merged(second.iid)).state).toBe("merged");
+  });
+
   it("is deleted if the merger or the merge request asks for it", async () => {
     const asked = await opened();
     await merged(asked.iid, { should_remove_source_branch: true });
@@ -266,6 +305,17 @@ describe("the source branch", () => {
     expect(await headOf("main")).toBe(answer.sha);
   });
 
+  it("is deleted by default if the project wants that", async () => {
+    await set({ remove_source_branch_after_merge: true });
+    const removed = await opened();
+    const kept = await opened({ remove_source_branch: false });
+    await set({ remove_source_branch_after_merge: false });
+    expect([removed, kept].map((one) => one.force_remove_source_branch)).toEqual([true, false]);
+    for (const { iid } of [removed, kept]) await merged(iid);
+    expect(await headOf(removed.source)).toBeUndefined();
+    expect(await headOf(kept.source)).toBe(kept.head);
+  });
+
   it("may be in a fork", async () => {
     const forked = await project.send("POST", "/fork", { path: "fork-to-merge" }, "maintainer");
     const fork = `/projects/${forked.json.id}`;
@@ -291,15 +341,46 @@ describe("the source branch", () => {
     expect((await commitOf(answer.merge_commit_sha)).parent_ids[1]).toBe(kept.sha);
     const removed = await add("forked-2");
     await merged(removed.iid, { should_remove_source_branch: true });
+    const foreign = await add("forked-3");
+    await merged(foreign.iid, { should_remove_source_branch: true }, "owner");
     const statuses = await Promise.all(
-      ["forked-1", "forked-2"].map((name) =>
+      ["forked-1", "forked-2", "forked-3"].map((name) =>
         app.call(`GET ${fork}/repository/branches/${name}`, { as: "maintainer" }),
       ),
     );
-    expect(statuses.map(({ status }) => status)).toEqual([200, 404]);
+    // The group's owner has no role in the fork.
+    expect(statuses.map(({ status }) => status)).toEqual([200, 404, 200]);
     const { git, url } = workshop;
     await git("", "clone", "--quiet", "--mirror", url(project.fullPath, "owner"), "with-fork.git");
     await git("with-fork.git", "fsck", "--full", "--strict");
+  });
+});
+
+describe("the squash option of a project", () => {
+  it.each([
+    ["never", false, true, false],
+    ["default_off", false, true, true],
+    ["default_on", true, true, true],
+    ["default_on", true, false, false],
+    ["always", true, false, true],
+  ])(
+    "%s: new merge requests have %s; with %s, the commits are squashed: %s",
+    async (squash_option, fresh, asked, squashed) => {
+      await set({ squash_option });
+      const { iid, squash } = await opened({}, { commits: 2 });
+      expect(squash).toBe(fresh);
+      const { squash_commit_sha } = await merged(iid, { squash: asked });
+      expect(squash_commit_sha !== null).toBe(squashed);
+      await set({ squash_option: "default_off" });
+    },
+  );
+
+  it("is one of four: 400", async () => {
+    const answer = await app.call(`PUT ${project.path}`, {
+      as: "owner",
+      json: { squash_option: "no" },
+    });
+    expect(answer.status).toBe(400);
   });
 });
 
@@ -558,6 +639,26 @@ describe("merging when the pipeline succeeds", () => {
     }
     const { json } = await project.get(`/merge_requests/${iid}`);
     expect(json.merge_when_pipeline_succeeds).toBe(false);
+  });
+
+  it("tells the author when a push to the target makes conflicts, once", async () => {
+    await project.commit("waits", { "waits.txt": "theirs\n" }, { from: "main" });
+    const waiting = await project.open("waits", { title: "Draft: wait" });
+    await merged(waiting.iid, { auto_merge: true });
+    await project.commit("waits-not", { "waits.txt": "theirs, too\n" }, { from: "main" });
+    const other = await project.open("waits-not", { title: "Draft: do not wait" });
+    const told = async () => {
+      const { json } = await app.call("GET /todos?action=unmergeable", { as: "developer" });
+      return json.map(({ target }: { target: { id: number } }) => target.id);
+    };
+    await project.commit("main", { "unrelated.txt": "1\n" });
+    expect(await told()).toEqual([]);
+    await project.commit("main", { "waits.txt": "ours\n" });
+    expect(await told()).toEqual([waiting.id]);
+    await project.commit("main", { "waits.txt": "still ours\n" });
+    expect(await told()).toEqual([waiting.id]);
+    const { json } = await project.get(`/merge_requests/${other.iid}`);
+    expect(json.has_conflicts).toBe(true);
   });
 });
 

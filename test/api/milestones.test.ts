@@ -136,6 +136,7 @@ describe.each(["group", "project"] as const)("milestones of a %s", (kind) => {
     [{ title: "" }, { title: ["can't be blank"] }],
     [{ title: "x".repeat(256) }, { title: ["is too long (maximum is 255 characters)"] }],
     [{ title: "x", due_date: "soon" }, { due_date: ["is invalid"] }],
+    [{ title: "x", due_date: "2026-07-01T25" }, { due_date: ["is invalid"] }],
     [
       { title: "x", start_date: "2026-07-02", due_date: "2026-07-01" },
       { due_date: ["must be greater than start date"] },
@@ -202,6 +203,8 @@ describe.each(["group", "project"] as const)("milestones of a %s", (kind) => {
     const put = async (json: object) => call(`PUT ${at}/milestones/${before.id}`, { json });
     clock += 5000;
     const updated_at = new Date(clock).toISOString();
+    expect((await put({ due_date: "2026-07-30T23:59:00-07:00" })).json.due_date).toBe("2026-07-30");
+    expect((await put({ due_date: "2026-07-31" })).json.due_date).toBe("2026-07-31");
     expect((await put({ title: "new" })).json).toEqual({ ...before, title: "new", updated_at });
     expect((await put({ state_event: "close" })).json.state).toBe("closed");
     expect((await put({ state_event: "close" })).json.state).toBe("closed");

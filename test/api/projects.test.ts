@@ -108,17 +108,29 @@ const full = (id: number) => ({
   wiki_enabled: true,
   jobs_enabled: true,
   snippets_enabled: true,
+  repository_access_level: "enabled",
+  issues_access_level: "enabled",
+  merge_requests_access_level: "enabled",
+  wiki_access_level: "enabled",
+  builds_access_level: "enabled",
+  snippets_access_level: "enabled",
   shared_runners_enabled: true,
   lfs_enabled: true,
   creator_id: null,
   import_status: "none",
   open_issues_count: 0,
   public_jobs: true,
+  ci_config_path: null,
+  ci_default_git_depth: 20,
+  build_timeout: 3600,
   shared_with_groups: [],
   merge_method: "merge",
-  request_access_enabled: false,
+  request_access_enabled: true,
   only_allow_merge_if_pipeline_succeeds: false,
   only_allow_merge_if_all_discussions_are_resolved: false,
+  remove_source_branch_after_merge: false,
+  squash_option: "default_off",
+  resolve_outdated_diff_discussions: false,
   autoclose_referenced_issues: true,
   merge_commit_template: null,
   squash_commit_template: null,
@@ -362,6 +374,24 @@ describe("POST /projects", () => {
   });
 
   it.each([
+    ["issues_enabled", "issues_access_level"],
+    ["merge_requests_enabled", "merge_requests_access_level"],
+    ["wiki_enabled", "wiki_access_level"],
+    ["jobs_enabled", "builds_access_level"],
+    ["snippets_enabled", "snippets_access_level"],
+  ])("shows and takes %s as %s, too", async (flag, level) => {
+    const { id, ...made } = await newProject({ [level]: "disabled" });
+    expect([made[flag], made[level]]).toEqual([false, "disabled"]);
+    const { json } = await call(`PUT /projects/${id}`, { json: { [level]: "enabled" } });
+    expect([json[flag], json[level]]).toEqual([true, "enabled"]);
+    const refused = await call(`PUT /projects/${id}`, { json: { [level]: "private" } });
+    expect([refused.status, refused.json]).toEqual([
+      400,
+      { message: { [level]: ["does not have a valid value"] } },
+    ]);
+  });
+
+  it.each([
     [{}, "400 (Bad request) name, path are missing, at least one parameter must be provided"],
     [
       { description: "x" },
@@ -391,6 +421,38 @@ describe("POST /projects", () => {
   ])("refuses the path of %j", async (json) => {
     const answer = await app.call("POST /projects", { ...asMaker, json });
     expect([answer.status, Object.keys(answer.json.message)]).toEqual([400, ["path"]]);
+  });
+
+  it.each(["x.git", "x.GIT", "x.atom", "x.wiki"])(
+    "refuses the path %s everywhere",
+    async (path) => {
+      const refusal = path.endsWith("wiki")
+        ? "cannot end in '.wiki': that is the address of a wiki"
+        : "can contain only letters, digits, '_', '-' and '.'. Cannot start with '-', end in '.git' or end in '.atom'";
+      const project = await newProject();
+      for (const [request, json] of [
+        ["POST /projects", { path }],
+        ["POST /projects", { name: path }],
+        ["POST /projects", { path, initialize_with_readme: true }],
+        [`PUT /projects/${project.id}`, { path }],
+        [`POST /projects/${project.id}/fork`, { path }],
+      ] as const) {
+        const { status, json: answer } = await call(request, { json });
+        expect([status, answer]).toEqual([400, { message: { path: [refusal] } }]);
+      }
+      const record = { namespace: "acme", name: "x", path };
+      await expect(app.admin.createProject(record)).rejects.toThrow(refusal);
+    },
+  );
+
+  it("keeps the path that an older version allowed", async () => {
+    const { id, path } = await newProject();
+    const old = `${path}.wiki`;
+    await app.store.transaction((db) =>
+      db.run("update projects set path = ?, full_path = ? where id = ?", [old, `acme/${old}`, id]),
+    );
+    const { status } = await call(`PUT /projects/${id}`, { json: { path: old, name: "Old" } });
+    expect(status).toBe(200);
   });
 
   it("is for maintainers of the namespace", async () => {
@@ -483,7 +545,7 @@ describe("PUT /projects/:id", () => {
       const answer = await call(`PUT /projects/${project.id}`, { json });
       expect(answer.status).toBe(400);
       expect(answer.json.message).toMatch(
-        /^400 \(Bad request\) name, path, description, .* are missing, at least one parameter must be provided$/,
+        /^400 \(Bad request\) name, path, .*, description, .* are missing, at least one parameter must be provided$/,
       );
     }
   });
@@ -505,6 +567,7 @@ describe("PUT /projects/:id", () => {
       web_url: "http://pm.test/acme/new-path",
       visibility: "internal",
       wiki_enabled: false,
+      wiki_access_level: "disabled",
       last_activity_at: expect.any(String),
     });
     expect(json.last_activity_at > project.last_activity_at).toBe(true);

@@ -3,6 +3,7 @@ import { notesOf } from "../../src/core/input.ts";
 import type { Route } from "../../src/core/resource.ts";
 import { type Places, pathOf } from "../fixtures.ts";
 import { type CallOptions, everyone } from "../helpers.ts";
+import { filePartOf } from "./routes.ts";
 
 /** A request to a route, in the form `call` takes. */
 export interface RandomRequest extends CallOptions {
@@ -96,17 +97,49 @@ const instant = fc.oneof(
   fc.constantFrom("2026-01-01T00:00:00+14:00", "2026-01-01T25:00:00Z", "2026-01-01T1"),
 );
 
+/** A text that JSON can have, and PostgreSQL can't, half of the time. */
+const rawText = fc.oneof(hostileText, fc.constantFrom("a\0b", "\ud800"));
+
+/** Pairs in each of the forms that attributes of JSON have. */
+const pairs = fc.oneof(
+  fc.dictionary(fc.constantFrom("KEY", "key", "version", "platform"), rawText, { maxKeys: 2 }),
+  fc.array(
+    fc.record(
+      {
+        key: fc.constantFrom("KEY", "X-Key"),
+        value: rawText,
+        variable_type: fc.constant("file"),
+      },
+      { requiredKeys: ["key"] },
+    ),
+    { maxLength: 2 },
+  ),
+);
+
 /** Typical values of attributes by name, in addition to those of their type. */
 const NAMED: Record<string, fc.Arbitrary<unknown>> = {
   action: fc.constantFrom("created", "pushed", "commented"),
+  assets: fc.record({
+    links: fc.array(fc.record({ name: hostileText, url: fc.constantFrom("https://a.test", "b") }), {
+      maxLength: 2,
+    }),
+  }),
   body: fc.constantFrom("A note with @guest and @nobody", "/close", "@all"),
   color: fc.constantFrom("#fff", "#123456", "red", "#12345", "FF0000"),
-  content: fc.constantFrom("# Head\n\n[[link]]", "text"),
+  content: fc.constantFrom(
+    ...["# Head\n\n[[link]]", "text", "a: { script: make }", '"a\\0": { script: "\\ud800" }'],
+    "a: { script: make, parallel: { matrix: [{ A: [1, 2], B: [x, y] }] }, needs: [a] }",
+  ),
   created_after: instant,
   created_at: instant,
   created_before: instant,
+  cron: fc.constantFrom("0 1 * * *", "0 0 31 2 *", "* * * * * *", "@daily"),
+  cron_timezone: fc.constantFrom("Europe/Berlin", "UTC", "+01:00", "Mars/Phobos"),
   email: fc.constantFrom("new@example.com", "owner@example.com", "a@b", "@", "a@b.c\nd@e.f"),
+  expire_in: fc.constantFrom("1 day", "never", "9999999999999999 years", "1e400 s", "soon"),
   file_name: fc.constantFrom("a.txt", "ü.png"),
+  info: pairs,
+  job_variables_attributes: pairs,
   label_id: fc.constantFrom("Development", "UX", "9", "1"),
   labels: fc.constantFrom("Development", "Testing, new", ["UX", "a,b"], "none", "any"),
   milestone: fc.constantFrom("v1", "None", "Any", "#upcoming"),
@@ -115,6 +148,7 @@ const NAMED: Record<string, fc.Arbitrary<unknown>> = {
   notification_email: fc.constantFrom("owner@example.com", "else@example.com"),
   password: fc.constantFrom("short", "long enough", "x".repeat(73)),
   path: fc.constantFrom("acme", "site", "new-path", "new.git", "a/b", "-a", "team"),
+  custom_headers: pairs,
   private_token: fc.constantFrom("none", ""),
   scopes: fc.constantFrom(["api"], "api,read_user", ["sudo", "none"], []),
   search: fc.constantFrom("e", "Development", "100%", "a b c"),
@@ -124,6 +158,8 @@ const NAMED: Record<string, fc.Arbitrary<unknown>> = {
   title: fc.constantFrom("v1", "home", "docs/page", "New one"),
   updated_after: instant,
   updated_before: instant,
+  url_variables: pairs,
+  variables: pairs,
   username: fc.constantFrom("owner", "new.user", "OWNER", "acme", "a b"),
   link_url: fc.constantFrom("https://a.test/%{project_path}", "http://b", "ftp://c", "https://"),
   image_url: fc.constantFrom("https://a.test/%{default_branch}.svg", "//b", "http://[::1"),
@@ -256,7 +292,7 @@ type Carry = (sent: Record<string, unknown>, route: Route) => Omit<CallOptions, 
 const BODIES: Record<string, Carry> = {
   json: (json) => ({ json }),
   form: (sent) => ({ form: queryOf(sent) }),
-  multipart: (sent, { upload }) => ({ body: multipartOf(sent, upload?.part ?? "file") }),
+  multipart: (sent, route) => ({ body: multipartOf(sent, filePartOf(route) ?? "file") }),
   "json of another shape": (sent) => ({ json: [Object.values(sent)] }),
   "json cut short": (sent) => ({
     body: JSON.stringify(sent).slice(0, -1),

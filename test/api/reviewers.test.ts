@@ -103,6 +103,18 @@ describe("reviewers", () => {
       ).toBe(true);
     }
     expect(await get(`${SITE}/merge_requests?reviewer_username=nobody`)).toEqual([]);
+    const alone = await newRequest({ title: "For nobody" });
+    const iids = async (filter: string) =>
+      (await get(`${SITE}/merge_requests?${filter}`)).map(({ iid }: { iid: number }) => iid);
+    const none = await iids("reviewer_id=None");
+    const any = await iids("reviewer_id=Any");
+    expect([none.includes(alone.iid), none.includes(made.iid)]).toEqual([true, false]);
+    expect([any.includes(alone.iid), any.includes(made.iid)]).toEqual([false, true]);
+    const refused = await app.call(`GET ${SITE}/merge_requests?reviewer_id=me`, { as: "owner" });
+    expect([refused.status, refused.json]).toEqual([
+      400,
+      { message: { reviewer_id: ["is invalid"] } },
+    ]);
   });
 
   it("take part: they are participants, subscribed, and get mails", async () => {

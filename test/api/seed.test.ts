@@ -199,6 +199,11 @@ describe("an invalid seed", () => {
       project({ wiki_attachments: [{ folder: "x", file_name: "a", content: "" }] }),
       "groups.0.projects.0.wiki_attachments.0.folder: Invalid folder: 32 hexadecimal digits",
     ],
+    [
+      "a path that a project can't have",
+      project({ path: "x.wiki" }),
+      "acme/x.wiki: the path cannot end in '.wiki'",
+    ],
     ["a creator who isn't there", project({ creator: "bob" }), "the seed has no user bob"],
     [
       "settings of nobody",
@@ -222,5 +227,106 @@ describe("an invalid seed", () => {
     await expect(seeded).rejects.toThrow(message);
     expect(await empty.admin.listUsers()).toEqual([]);
     await empty.dispose();
+  });
+});
+
+describe("what a seed says of CI and webhooks", () => {
+  it("is shown as if it had happened, and told to no hook", async () => {
+    const sha = "11".repeat(20);
+    const users = [{ username: "admin", admin: true, tokens: [{ token: "token-of-admin" }] }];
+    const jobs = [
+      { name: "compile", stage: "build", duration: 30 },
+      { name: "check", coverage: 87.5, duration: 60 },
+      { name: "style", status: "failed", allow_failure: true, duration: 10 },
+    ];
+    const project = {
+      path: "ci",
+      environments: [{ name: "live", deployments: [{ user: "admin", ref: "main", sha }] }],
+      pipelines: [
+        { user: "admin", ref: "main", sha, jobs, created_at: "2026-01-01T12:00:00Z" },
+        { user: "admin", ref: "main", sha, jobs: [{ name: "compile", status: "running" }] },
+      ],
+      hooks: [
+        { url: "https://example.com/in", events: ["pipeline", "deployment"], token: "s3cret" },
+      ],
+      schedules: [
+        {
+          owner: "admin",
+          description: "Nightly",
+          ref: "main",
+          cron: "0 2 * * *",
+          variables: [{ key: "THOROUGH", value: "yes" }],
+          runs: [2],
+          created_at: "2026-01-01",
+        },
+      ],
+      triggers: [{ owner: "admin", description: "Website", token: "glptt-of-website" }],
+    };
+    const seeded = await testApp({
+      seed: { users, groups: [{ path: "acme", projects: [project] }] },
+    });
+    const get = async (path: string) =>
+      (await seeded.call(`GET /projects/acme%2Fci${path}`, { as: "admin" })).json;
+    const [newest, oldest] = await get("/pipelines");
+    expect(newest).toMatchObject({ iid: 2, status: "running", sha });
+    expect(await get(`/pipelines/${oldest.id}`)).toMatchObject({
+      status: "success",
+      created_at: "2026-01-01T12:00:00.000Z",
+      started_at: "2026-01-01T12:00:02.000Z",
+      finished_at: "2026-01-01T12:01:34.000Z",
+      detailed_status: { label: "passed with warnings" },
+    });
+    const shown: { name: string; status: string; duration: number; coverage: number }[] = await get(
+      `/pipelines/${oldest.id}/jobs`,
+    );
+    expect(
+      shown
+        .map(({ name, status, duration, coverage }) => [name, status, duration, coverage])
+        .sort(),
+    ).toEqual([
+      ["check", "success", 60, 87.5],
+      ["compile", "success", 30, null],
+      ["style", "failed", 10, null],
+    ]);
+    expect(await get("/hooks")).toMatchObject([
+      { url: "https://example.com/in", pipeline_events: true, push_events: false },
+    ]);
+    const [listed] = await get("/pipeline_schedules");
+    const schedule = await get(`/pipeline_schedules/${listed.id}`);
+    expect(schedule).toMatchObject({
+      description: "Nightly",
+      ref: "refs/heads/main",
+      active: true,
+      created_at: "2026-01-01T00:00:00.000Z",
+      owner: { username: "admin" },
+      last_pipeline: { id: newest.id },
+      variables: [{ key: "THOROUGH", value: "yes" }],
+    });
+    // It waits for its next time, and does not make up for those since it was added.
+    expect(Date.parse(schedule.next_run_at)).toBeGreaterThan(Date.now());
+    expect(await get("/triggers")).toMatchObject([
+      { token: "glptt-of-website", description: "Website", owner: { username: "admin" } },
+    ]);
+    expect(await seeded.store.rows("select count(*) from hook_deliveries")).toEqual([[0]]);
+    await seeded.dispose();
+  });
+
+  it("names what can't be", async () => {
+    const hooks = [{ url: "https://example.com/in", events: ["member"] }];
+    const seed = { groups: [{ path: "acme", projects: [{ path: "ci", hooks }] }] };
+    await expect(testApp({ seed })).rejects.toThrow("hooks of a project can't listen for member");
+    const users = [{ username: "ada" }];
+    const late = { owner: "ada", description: "Nightly", ref: "main", cron: "0 2 * * *" };
+    const seedOf = (schedule: object) => ({
+      users,
+      groups: [{ path: "acme", projects: [{ path: "ci", schedules: [{ ...late, ...schedule }] }] }],
+    });
+    for (const [schedule, problem] of [
+      [{ runs: [1] }, "acme/ci has no pipeline 1"],
+      [{ cron: "at night" }, "at night is no expression of cron"],
+      [{ cron_timezone: "Nowhere" }, "Nowhere is no time zone"],
+    ] as const) {
+      await expect(testApp({ seed: seedOf(schedule) })).rejects.toThrow(problem);
+    }
   });
 });

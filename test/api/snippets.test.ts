@@ -30,6 +30,7 @@ describe.each([
       id: expect.any(Number),
       title: "A snippet",
       file_name: "a.rb",
+      files: [{ path: "a.rb", raw_url: made.raw_url }],
       description: "Prints",
       visibility: "public",
       author: expect.objectContaining({ username: "reporter" }),
@@ -48,6 +49,63 @@ describe.each([
       json: { ...given, [name]: undefined },
     });
     expect([status, json]).toEqual([400, { message: `400 (Bad request) "${name}" not given` }]);
+  });
+
+  it("take their one file as a list, too", async () => {
+    const json = { title: "A", files: [{ file_path: "b.py", content: "import os" }] };
+    const made = await app.call(`POST ${at}`, { as: "owner", json });
+    expect([made.status, made.json.file_name]).toEqual([201, "b.py"]);
+    const put = (file: object) =>
+      app.call(`PUT ${at}/${made.json.id}`, { as: "owner", json: { files: [file] } });
+    const changed = await put({ action: "update", file_path: "b.py", content: "import sys" });
+    expect([changed.status, changed.json.file_name]).toEqual([200, "b.py"]);
+    const moved = await put({ action: "move", previous_path: "b.py", file_path: "c.py" });
+    expect(moved.json.files).toEqual([{ path: "c.py", raw_url: made.json.raw_url }]);
+    const raw = await app.call(`GET ${at}/${made.json.id}/raw`, { as: "owner" });
+    expect(raw.text).toBe("import sys");
+    for (const [file, message] of [
+      [{ action: "update", file_path: "b.py", content: "x" }, { files: ["has no b.py"] }],
+      [{ action: "move", file_path: "d.py", content: "" }, { content: ["can't be blank"] }],
+      [{ action: "copy", file_path: "c.py" }, { action: ["does not have a valid value"] }],
+      ...["create", "delete"].map((action) => [
+        { action, file_path: "c.py", content: "x" },
+        { files: ["can only be updated or moved: a snippet has one file"] },
+      ]),
+    ] as const) {
+      const { status, json } = await put(file as object);
+      expect([status, json]).toEqual([400, { message }]);
+    }
+  });
+
+  it.each([
+    [{ files: [] }, '400 (Bad request) "file_name" not given'],
+    [{ files: [{ content: "x" }] }, '400 (Bad request) "file_name" not given'],
+    [{ files: [{ file_path: "a" }] }, '400 (Bad request) "content" not given'],
+    [{ files: ["a"] }, { files: ["is invalid"] }],
+    [
+      { files: [{ file_path: "a", content: "x", action: "move" }] },
+      { files: ["can only be created"] },
+    ],
+    [
+      {
+        files: [
+          { file_path: "a", content: "x" },
+          { file_path: "b", content: "x" },
+        ],
+      },
+      { files: ["must be one: a snippet has one file"] },
+    ],
+    [
+      { file_name: "a", files: [{ file_path: "a", content: "x" }] },
+      "400 Bad request - file_name, files are mutually exclusive",
+    ],
+    [
+      { content: "a", files: [{ file_path: "a", content: "x" }] },
+      "400 Bad request - content, files are mutually exclusive",
+    ],
+  ])("refuse %j", async (file, message) => {
+    const answer = await app.call(`POST ${at}`, { as: "owner", json: { title: "A", ...file } });
+    expect([answer.status, answer.json]).toEqual([400, { message }]);
   });
 
   it("are never empty", async () => {

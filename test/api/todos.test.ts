@@ -145,6 +145,25 @@ describe("todos", () => {
     expect(await list("guest")).toEqual([]);
   });
 
+  it("are all marked as done, however many there are, and nobody else's", async () => {
+    const { id } = await newIssue("owner", { description: "@guest @developer" });
+    const guest = await userId("guest");
+    await app.store.transaction((db) =>
+      db.run(
+        `insert into todos (user_id, project_id, issue_id, author_id, action, created_at, updated_at)
+         with recursive n(x) as (select 1 union all select x + 1 from n where x < 1100)
+         select td.user_id, td.project_id, td.issue_id, td.author_id, td.action, td.created_at, td.updated_at
+         from n join todos td on td.issue_id = ? and td.user_id = ?`,
+        [id, guest],
+      ),
+    );
+    const others = (await list("developer")).length;
+    expect(await list("guest", "per_page=100")).toHaveLength(100);
+    expect((await app.call("POST /todos/mark_as_done", { as: "guest" })).status).toBe(204);
+    expect(await list("guest")).toEqual([]);
+    expect(await list("developer")).toHaveLength(others);
+  });
+
   it.each(["issues", "merge_requests"])("are put on the list by hand for %s", async (kind) => {
     const json = { title: "t", source_branch: "mark", target_branch: "main" };
     const { json: made } = await app.call(`POST ${SITE}/${kind}`, { as: "developer", json });

@@ -88,7 +88,10 @@ describe("an e-mail address", () => {
       expect(await found(`${path}?query=guest%40example.com`, "owner")).toEqual([]);
     }
     const json = { public_email: "hello@guest.example" };
-    await call(`PUT /users/${await idOf("guest")}`, { as: "admin", json });
+    const user = `/users/${await idOf("guest")}`;
+    const confirmed = { email: json.public_email, skip_confirmation: true };
+    await call(`POST ${user}/emails`, { as: "admin", json: confirmed });
+    await call(`PUT ${user}`, { as: "admin", json });
     expect(await found("/users?search=hello%40guest.example", "owner")).toEqual(["guest"]);
     expect(await found("/groups/acme/members?query=HELLO%40guest.example", "owner")).toEqual([
       "guest",

@@ -60,8 +60,8 @@ const repository = async () => {
 };
 
 const leftBehind = async ({ store }: TestApp) => {
-  const [uploads] = await store.rows("select count(*) from wiki_blobs");
-  const [pieces] = await store.rows("select count(*) from wiki_blob_pieces");
+  const [uploads] = await store.rows("select count(*) from stored_files");
+  const [pieces] = await store.rows("select count(*) from stored_file_pieces");
   return Number(uploads?.[0]) + Number(pieces?.[0]);
 };
 
@@ -253,7 +253,7 @@ describe("downloading", () => {
     expect(Buffer.from(await shown.arrayBuffer()).equals(PNG)).toBe(true);
     expect(Object.fromEntries(shown.headers)).toMatchObject({
       "content-type": "image/png",
-      "content-disposition": 'inline; filename="a.png"',
+      "content-disposition": `inline; filename="a.png"; filename*=UTF-8''a.png`,
       "content-length": String(PNG.length),
       "x-content-type-options": "nosniff",
       "content-security-policy": "default-src 'none'; sandbox",
@@ -264,7 +264,9 @@ describe("downloading", () => {
       const made = await attach(data);
       const found = await app.call(`GET ${VAULT}/${made.json.link.url}`, { as: "guest" });
       expect(found.headers.get("content-type")).toBe("application/octet-stream");
-      expect(found.headers.get("content-disposition")).toBe(`attachment; filename="${name}"`);
+      expect(found.headers.get("content-disposition")).toBe(
+        `attachment; filename="${name}"; filename*=UTF-8''${name}`,
+      );
       expect(found.headers.get("x-content-type-options")).toBe("nosniff");
     }
   });
@@ -429,18 +431,17 @@ describe("a malformed upload", () => {
   });
 
   it("is removed a day later if the process died", async () => {
-    const [project] = await app.store.rows(
-      "select id from projects where full_path = 'secret/vault'",
-    );
-    await app.store.transaction((db) =>
-      db.run("insert into wiki_blobs (project_id, created_at) values (?, ?)", [
-        project?.[0] as number,
-        Date.now() - 25 * 3_600_000,
-      ]),
-    );
+    const begin = (hours: number) =>
+      app.store.transaction((db) =>
+        db.run("insert into stored_files (unused_since) values (?)", [
+          Date.now() - hours * 3_600_000,
+        ]),
+      );
+    await begin(25);
+    await begin(23);
+    expect(await app.admin.sweepFiles()).toEqual({ files: 1 });
     expect(await leftBehind(app)).toBe(1);
-    expect((await attach(form({ file: ["x", "a.txt"] }))).status).toBe(201);
-    expect(await leftBehind(app)).toBe(0);
+    await app.store.transaction((db) => db.run("delete from stored_files"));
   });
 });
 

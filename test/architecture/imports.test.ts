@@ -24,10 +24,12 @@ function importsBelow(folder: string): [file: string, imported: string][] {
 /** The folders of `src`, and files directly in it, from the bottom to the top: each imports only from those before it. */
 const ORDER = [
   ["store"],
+  ["files"],
   ["core", "git"],
   ["audit", "jobs"],
+  ["hooks"],
   ["auth"],
-  ["dependencies", "metrics", "graphql", "scim"],
+  ["ci", "dependencies", "metrics", "graphql", "scim"],
   ["resources"],
   ["git-http"],
   ["notifications"],

@@ -1,7 +1,8 @@
 // Databases of a thousand and of a million rows of each kind, of the same shape.
+import { createHash } from "node:crypto";
 import { createApp } from "../../src/index.ts";
 import { openStore } from "../../src/store/open.ts";
-import type { Database } from "../../src/store/port.ts";
+import type { Database, Store } from "../../src/store/port.ts";
 
 /** The callers, by name, with their tokens; visitors have none. */
 export const CALLERS = {
@@ -43,14 +44,7 @@ export async function grow(database: string, rows: number): Promise<void> {
   const [ours, theirs] = groups.map(([id]) => id as number) as [number, number];
   const projects = Math.max(10, rows / 100);
   const users = Math.max(10, rows / 100);
-  const insert = async (count: number, table: string, columns: string, select: string) => {
-    for (let start = 0; start < count; start += BATCH) {
-      const sql = `insert into ${table} (${columns}) with recursive n(x) as
-        (select ${start + 1} union all select x + 1 from n where x < ${Math.min(start + BATCH, count)}) select ${select}`;
-      await store.transaction((db) => db.run(sql), { unlimited: true });
-    }
-  };
-  const at = `${START} + x * 1000`;
+  const insert = inserting(store);
   const project = `case when x % 2 = 0 then 1 else 2 + (x / 2) % ${projects - 1} end`;
   const user = (step: number) => `1 + x * ${step} % ${users}`;
   const either = `case when x % 2 = 0 then ${ours} else ${theirs} end`;
@@ -126,8 +120,97 @@ export async function grow(database: string, rows: number): Promise<void> {
     `case when x % 10 = 0 then 2 else ${user(13)} end, ${project}, x, 1, 'assigned', ${at}, ${at} from n`,
   );
   await store.transaction((db) => db.run("drop table bench_texts"));
+  await growPipelines(store, rows);
   if (store.dialect === "postgres") await store.transaction((db) => db.run("analyze"));
   await store.close();
+}
+
+/** When a row was created, by its number `x`. */
+const at = `${START} + x * 1000`;
+
+/** Adds rows to a table, by a `select` from the numbers `n(x)`. */
+function inserting(store: Store) {
+  return async (count: number, table: string, columns: string, select: string): Promise<void> => {
+    for (let start = 0; start < count; start += BATCH) {
+      const sql = `insert into ${table} (${columns}) with recursive n(x) as
+        (select ${start + 1} union all select x + 1 from n where x < ${Math.min(start + BATCH, count)}) select ${select}`;
+      await store.transaction((db) => db.run(sql), { unlimited: true });
+    }
+  };
+}
+
+/** The tokens of a runner that may do any job, and of one that may do none of those that wait. */
+const RUNNERS = { busy: "glrt-of-the-busy-one", idle: "glrt-of-the-idle-one" };
+
+/**
+ * Adds pipelines of the first project to a database of {@link grow}, a job for each, deployments and a tenth as many
+ * environments, and a hundredth as many jobs that wait for a runner. A thousandth of the pipelines have a rare status.
+ */
+async function growPipelines(store: Store, rows: number): Promise<void> {
+  const insert = inserting(store);
+  await store.transaction(async (db) => {
+    for (const [id, token] of Object.values(RUNNERS).entries()) {
+      const digest = createHash("sha256").update(token).digest("hex");
+      await db.run(
+        `insert into runners (kind, creator_id, digest, description, run_untagged, created_at, updated_at)
+         values ('instance_type', 2, ?, 'Runner', ?, ${START}, ${START})`,
+        [digest, 1 - id],
+      );
+    }
+    await db.run("insert into runner_tags (runner_id, tag) values (1, 'linux')");
+  });
+  const status =
+    "case when x % 1000 = 1 then 'canceled' when x % 10 = 0 then 'failed' else 'success' end";
+  const ref = "case when x % 2 = 0 then 'main' else 'branch-' || x % 499 end";
+  const sha = `substr('${"0".repeat(40)}' || (x / 3), length('' || (x / 3)) + 1)`;
+  const times = `${at}, ${at} + x * 719 % 1000000, ${at}, ${at} + 60000`;
+  await insert(
+    rows,
+    "pipelines",
+    `project_id, iid, user_id, ref, sha, before_sha, source, name, yaml_errors, status, created_at, updated_at, started_at,
+      finished_at`,
+    `1, x, 1 + x % 7, ${ref}, ${sha}, ${sha},
+      case when x % 1000 = 3 then 'web' when x % 3 = 0 then 'merge_request_event' else 'push' end,
+      case when x % 1000 = 7 then 'Nightly' else null end, case when x % 1000 = 9 then 'wrong' else null end, ${status}, ${times}
+      from n`,
+  );
+  const job = "project_id, pipeline_id, user_id, kind, name, stage, stage_index, ref";
+  await insert(
+    rows,
+    "ci_jobs",
+    `${job}, runner_id, environment, status, created_at, updated_at, started_at, finished_at`,
+    `1, x, 1 + x % 7, case when x % 10 = 5 then 'external' else 'build' end, 'job-' || x % 20, 'test', 0, ${ref}, 1,
+      case when x % 10 = 0 then 'env-' || x % ${rows / 10} else null end, ${status}, ${times} from n`,
+  );
+  await insert(
+    rows / 10,
+    "environments",
+    "project_id, name, slug, tier, state, auto_stop_setting, created_at, updated_at",
+    `1, 'env-' || x, 'env-' || x, 'other', case when x % 3 = 0 then 'stopped' else 'available' end, 'always', ${at}, ${at} from n`,
+  );
+  await insert(
+    rows,
+    "deployments",
+    "project_id, environment_id, user_id, iid, ref, tag, sha, job_id, status, created_at, updated_at, finished_at",
+    `1, case when x % 2 = 0 then 1 else 1 + x % ${rows / 10} end, 1, x, ${ref}, 0, ${sha}, x, ${status}, ${at},
+      ${at} + x * 719 % 1000000, ${at} + 60000 from n`,
+  );
+  const waiting = `${job}, tag_list, status, created_at, updated_at, queued_at`;
+  await insert(
+    rows / 100,
+    "ci_jobs",
+    waiting,
+    `1, x, 2, 'build', 'waiting-' || x, 'test', 0, 'main', case when x % 2 = 0 then '["linux"]' else '[]' end, 'pending', ${at},
+      ${at}, ${at} from n`,
+  );
+  await store.transaction(async (db) => {
+    await db.run(
+      `insert into ci_job_tags (job_id, tag) select id, 'linux' from ci_jobs where status = 'pending' and tag_list <> '[]'`,
+    );
+    await db.run(
+      `insert into ci_job_specs (job_id, spec) select id, '{"options":{},"variables":[]}' from ci_jobs where status = 'pending'`,
+    );
+  });
 }
 
 /** Adds the texts: words of a few syllables, some of them frequent, most of them rare. */

@@ -66,6 +66,81 @@ function issuables(path: string, own: readonly string[]): List[] {
   );
 }
 
+const SPAN = "after=2020-01-01T00:10:00Z";
+
+/** Lists of pipelines, and of what belongs to them. */
+function pipelines(): List[] {
+  const filters: Record<string, readonly string[]> = {
+    "/projects/1/pipelines": [
+      ...["", "page=2", "sort=asc", "scope=running", "scope=pending", "scope=finished"],
+      ...["scope=branches", "status=failed", "status=canceled", "status=running", "source=push"],
+      ...[
+        "source=web",
+        "source=schedule",
+        "ref=main",
+        "ref=branch-7",
+        "ref=nosuch",
+        "name=Nightly",
+      ],
+      ...["username=member", "username=nobody", "yaml_errors=true", "yaml_errors=false"],
+      ...[`sha=${"100".padStart(40, "0")}`, "status=canceled&ref=main", "status=failed&source=web"],
+      ...["status=canceled&username=member", "ref=main&order_by=updated_at&status=canceled"],
+      ...[`created_${SPAN}`, `updated_${SPAN}`, "updated_before=2020-01-01T00:10:00Z"],
+      ...["order_by=status", "order_by=ref", "order_by=updated_at", "order_by=user_id"],
+      ...["order_by=updated_at&ref=main", "order_by=updated_at&status=failed"],
+      ...["order_by=ref&sort=asc&status=canceled", "order_by=user_id&source=web"],
+    ],
+    "/projects/1/pipelines/latest": ["ref=main"],
+    "/projects/1/pipelines/7/jobs": ["", "include_retried=true", "scope[]=success"],
+    "/projects/1/pipelines/7/bridges": [""],
+    "/projects/1/jobs": [
+      ...["", "page=2", "scope[]=failed", "scope[]=canceled", "scope[]=running", "ref=main"],
+      ...[
+        "scope[]=failed&scope[]=canceled",
+        "ref=branch-7",
+        "ref=nosuch",
+        "ref=main&scope[]=canceled",
+      ],
+    ],
+    "/projects/1/environments": [
+      ...[
+        "",
+        "page=2",
+        "name=env-7",
+        "search=env-7",
+        "search=nosuch",
+        "states=stopped",
+        "states=stopping",
+      ],
+    ],
+    "/projects/1/deployments": [
+      ...["", "page=2", "sort=desc", "status=failed", "status=canceled", "status=blocked"],
+      ...[
+        "environment=env-1",
+        "environment=env-7",
+        "environment=env-1&status=canceled",
+        "order_by=ref",
+      ],
+      ...["order_by=updated_at", "order_by=created_at", "order_by=iid", "order_by=finished_at"],
+      ...[`order_by=updated_at&updated_${SPAN}`, "order_by=updated_at&status=canceled"],
+      ...[
+        `order_by=finished_at&status=success&finished_${SPAN}`,
+        "environment=env-1&order_by=updated_at",
+      ],
+    ],
+  };
+  const lists = Object.entries(filters).flatMap(([path, of]) =>
+    of.map((filter): List => [`${path}?${filter}`, ["member"]]),
+  );
+  const ofRunner = ["", "page=2", "sort=asc", "status=failed", "status=canceled", "status=running"];
+  return [
+    ...lists,
+    ...ofRunner.map((filter): List => [`/runners/1/jobs?${filter}`, ["admin"]]),
+    ["/projects/1/runners?", ["admin"]],
+    ["/runners/all?", ["admin"]],
+  ];
+}
+
 /** Every list that is measured. */
 const LISTS: readonly List[] = [
   ...issuables("issues", ISSUE_FILTERS),
@@ -91,6 +166,7 @@ const LISTS: readonly List[] = [
   ["/todos?", ["member"]],
   ["/todos?type=Issue", ["member"]],
   ["/todos?project_id=1", ["member"]],
+  ...pipelines(),
   ["/projects/1/issues/998?", EVERYBODY],
   ["/projects/1/issues/998/notes?", SIGNED_IN],
   ["/projects/1?", EVERYBODY],

@@ -6,16 +6,24 @@ import { cpus, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { type App, createApp } from "../../src/index.ts";
+import { createApp } from "../../src/index.ts";
 import { MANY, type Where, withEvents } from "./events.ts";
 import { measureGit } from "./git.ts";
 import { boardsPage } from "./graphql.ts";
 import { grow } from "./grown.ts";
 import { type Growth, measureGrowth } from "./growth.ts";
-import { answerOf, load, measure, type Rate } from "./load.ts";
-import { EVENT_OPERATIONS, HEADERS, type Operation, operationsOn } from "./operations.ts";
+import { load, measure, type Rate } from "./load.ts";
+import { measureMerges } from "./merging.ts";
+import {
+  EVENT_OPERATIONS,
+  HEADERS,
+  idOfCaller,
+  type Operation,
+  operationsOn,
+} from "./operations.ts";
 import { addPeople, measurePasswords, type PasswordFigures } from "./passwords.ts";
 import { PEOPLE_OPERATIONS, withPeople } from "./people.ts";
+import { PIPELINE_OPERATIONS, reportingOn, withPipelines } from "./pipelines.ts";
 import { EMULATED_TOKENS, emulated, PLANNING_OPERATIONS } from "./planning.ts";
 import {
   freePort,
@@ -28,8 +36,10 @@ import {
 } from "./processes.ts";
 import { type Figures, type Footprint, median, printed } from "./report.ts";
 import { REPOSITORY_OPERATIONS, withRepository } from "./repository.ts";
+import { requireSameBytes } from "./same-bytes.ts";
 import { attachments, firstPages, purge, type Scale } from "./scale.ts";
 import { CHANGED_ISSUES, mediumSeed } from "./seed.ts";
+import { measureWorking } from "./working.ts";
 
 const { values: options } = parseArgs({
   options: {
@@ -40,7 +50,7 @@ const { values: options } = parseArgs({
     rounds: { type: "string", default: "5" },
     seconds: { type: "string", default: "1" },
     starts: { type: "string", default: "5" },
-    // Of `--only git`: a repository, by default this one.
+    // Of `--only git,merging`: a repository, by default this one.
     repository: { type: "string", default: "." },
     json: { type: "string" },
   },
@@ -51,8 +61,6 @@ const starts = Number(options.starts);
 /** Requests until V8 has compiled the code they run. */
 const WARM_UP = 2_000;
 const REQUESTS_BEFORE_MEMORY = 10_000;
-/** Instants, which differ from server to server where something is created or changed. */
-const INSTANTS = /\d{4}-\d\d-\d\dT[\d:.]+Z/g;
 
 const parts = (options.only as string).split(",");
 const script = (name: string) => fileURLToPath(new URL(`servers/${name}.mjs`, import.meta.url));
@@ -72,6 +80,7 @@ try {
         ...(await comparePlanning(wanted, callerId, copy)),
         ...(await compareEvents(EVENT_OPERATIONS.filter(wanted), where)),
         ...(await comparePeople(wanted, where)),
+        ...(await comparePipelines(wanted, where)),
         ...(await compareRepositories(REPOSITORY_OPERATIONS.filter(wanted), where)),
       ]
     : [];
@@ -93,7 +102,13 @@ try {
         where,
       )
     : undefined;
+  const merges = parts.includes("merging")
+    ? await measureMerges(resolve(options.repository as string), script("app"), where)
+    : undefined;
   if (parts.includes("purge")) scale.purge = await purge(script("app"), where);
+  const working = parts.includes("working")
+    ? await measureWorking(script("working"), where)
+    : undefined;
   const growth = parts.includes("growth") ? await growthOfLists() : undefined;
   const figures: Figures = {
     machine: {
@@ -108,8 +123,10 @@ try {
     footprint,
     scale,
     passwords: flood,
+    working,
     growth,
     git,
+    merges,
   };
   console.log(printed(figures));
   if (options.json) writeFileSync(options.json, `${JSON.stringify(figures, null, 2)}\n`);
@@ -203,6 +220,23 @@ async function compareRepositories(
   return compare(operations, () => handlers("1", () => file));
 }
 
+/** The same comparison for pipelines. */
+async function comparePipelines(
+  wanted: (operation: Operation) => boolean,
+  where: Where,
+): Promise<Figures["rates"]> {
+  const operations = [...PIPELINE_OPERATIONS, reportingOn([])];
+  if (!operations.some(wanted)) return [];
+  const { file, commits } = await withPipelines(where);
+  const copy = (name: string) => {
+    const copied = join(where.folder, `pipelines-${name}.db`);
+    copyFileSync(file, copied);
+    return copied;
+  };
+  const those = [...PIPELINE_OPERATIONS, reportingOn(commits)].filter(wanted);
+  return compare(those, () => handlers("1", copy));
+}
+
 /** Latency of reads while people sign in. */
 async function passwords(file: string): Promise<PasswordFigures> {
   say("passwords…");
@@ -213,12 +247,6 @@ async function passwords(file: string): Promise<PasswordFigures> {
   const figures = await measurePasswords(server, 3 * seconds);
   await server.stop();
   return figures;
-}
-
-async function idOfCaller(app: App): Promise<string> {
-  const response = await app.fetch(new Request("http://pm.test/api/v4/user", { headers: HEADERS }));
-  const { id } = (await response.json()) as { id: number };
-  return String(id);
 }
 
 /** A server that takes part in a comparison. */
@@ -277,21 +305,6 @@ async function compare(
   }
   for (const { server } of contenders) await server.stop();
   return rates;
-}
-
-/** @throws Error if a contender's answer differs from the others' */
-async function requireSameBytes(
-  operation: Operation,
-  contenders: readonly Contender[],
-): Promise<void> {
-  let expected: string | undefined;
-  for (const { name, server } of contenders) {
-    const answer = (await answerOf(server, operation)).replace(INSTANTS, "…");
-    expected ??= answer;
-    if (answer !== expected) {
-      throw new Error(`${operation.name}: ${name} answers\n${answer}\nand not\n${expected}`);
-    }
-  }
 }
 
 /** Measures start-up time and memory. */

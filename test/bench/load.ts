@@ -99,7 +99,7 @@ export async function loadByWrk(
  *
  * @throws Error if the server closes the connection before it answers
  */
-export async function answerOf(server: Server, operation: Operation): Promise<string> {
+export async function answerOf(server: Pick<Server, "url">, operation: Operation): Promise<string> {
   const { path, method, headers, body } = requestTo(server.url, operation);
   return new Promise((resolve, reject) => {
     request(server.url + path, { method, headers }, (response) => {

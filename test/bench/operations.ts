@@ -87,6 +87,13 @@ export async function operationsOn(app: App): Promise<Operation[]> {
   ];
 }
 
+/** The id of the benchmark's caller. */
+export async function idOfCaller(app: App): Promise<string> {
+  const response = await app.fetch(new Request("http://pm.test/api/v4/user", { headers: HEADERS }));
+  const { id } = (await response.json()) as { id: number };
+  return String(id);
+}
+
 /** The operations on a million events: see {@link withEvents} in events.ts. */
 export const EVENT_OPERATIONS: readonly Operation[] = [
   {

@@ -10,7 +10,7 @@ const COOKIE = "0".repeat(64);
 const nameOf = (index: number) => `sleeper${index}`;
 
 /** Latency of reads, in milliseconds. */
-interface Latency {
+export interface Latency {
   median: number;
   p99: number;
   reads: number;
@@ -60,7 +60,8 @@ export async function measurePasswords(server: Server, seconds: number): Promise
   return { people: PEOPLE, idle, flooded, signInsPerSecond: signIns / seconds };
 }
 
-async function reads(server: Server, seconds: number): Promise<Latency> {
+/** Measures reads, one after the other, for some seconds. */
+export async function reads(server: Server, seconds: number): Promise<Latency> {
   const agent = new Agent({ keepAlive: true });
   const took: number[] = [];
   for (const end = performance.now() + seconds * 1000; performance.now() < end; ) {

@@ -26,11 +26,11 @@ export const PEOPLE_OPERATIONS: readonly Operation[] = [
  *
  * @returns the file, and the header that authenticates the group's identity provider
  */
-export async function withPeople({
-  folder,
-  say,
-}: Where): Promise<{ file: string; authorization: string }> {
-  say(`seeding ${PEOPLE} people…`);
+export async function withPeople(
+  { folder, say }: Where,
+  people = PEOPLE,
+): Promise<{ file: string; authorization: string }> {
+  say(`seeding ${people} people…`);
   const file = join(folder, "people.db");
   const app = await createApp({ database: file, background: false });
   await app.admin.seed({
@@ -47,7 +47,7 @@ export async function withPeople({
       `insert into users (username, name, email, created_at, updated_at)
        with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < ?)
        select 'person' || n, 'Person ' || n, 'person' || n || '@example.com', 0, 0 from numbers`,
-      [PEOPLE],
+      [people],
     );
     await db.run(
       `insert into scim_users (uid, namespace_id, user_id, provisioned, external_id, user_name, active, given_name,

@@ -9,6 +9,8 @@ export interface PlanningOperation extends Operation {
 const PROJECT = "/projects/acme%2Fproject-0";
 const REPOSITORY = "/repos/acme/project-0";
 const [CHANGED, CHANGED_REPOSITORY] = ["/projects/acme%2Fproject-1", "/repos/acme/project-1"];
+/** Another one, since answers to a change of the state have the title, too. */
+const CLOSED = "/projects/acme%2Fproject-3";
 
 const TITLE = "Something that was found while measuring";
 const TEXT = "It is described in some sentences, since most people do that. ".repeat(5);
@@ -92,11 +94,11 @@ export const PLANNING_OPERATIONS: readonly PlanningOperation[] = [
   {
     name: "close an issue, or open it again",
     method: "PUT",
-    path: CHANGED,
+    path: CLOSED,
     each: (before) => {
       const { iid, round } = nextIssue(before);
       const state_event = round % 2 === 0 ? "close" : "reopen";
-      return { path: `${CHANGED}/issues/${iid}`, body: body({ state_event }) };
+      return { path: `${CLOSED}/issues/${iid}`, body: body({ state_event }) };
     },
     floor: SINGLE,
     emulated: {

@@ -2,8 +2,10 @@ import Table from "cli-table3";
 import type { GitFigures } from "./git.ts";
 import { exceeds, type Growth, lineOf } from "./growth.ts";
 import type { Rate } from "./load.ts";
+import type { MergeFigures } from "./merging.ts";
 import type { PasswordFigures } from "./passwords.ts";
 import type { Scale } from "./scale.ts";
+import type { WorkingFigures } from "./working.ts";
 
 /** All measurements. */
 export interface Figures {
@@ -19,8 +21,10 @@ export interface Figures {
   footprint: Footprint | undefined;
   scale: Scale;
   passwords: PasswordFigures | undefined;
+  working: WorkingFigures | undefined;
   growth: Growth[] | undefined;
   git: GitFigures | undefined;
+  merges: readonly MergeFigures[] | undefined;
 }
 
 /** Start-up times in milliseconds, and memory in bytes. */
@@ -72,10 +76,28 @@ export function printed(figures: Figures): string {
     ...(figures.footprint ? [footprintTable(figures.footprint)] : []),
     ...scaleLines(figures.scale),
     ...(figures.passwords ? [passwordsTable(figures.passwords)] : []),
+    ...(figures.working ? [workingTable(figures.working)] : []),
     ...(figures.growth ? growthLines(figures.growth) : []),
     ...(figures.git ? [gitTable(figures.git)] : []),
+    ...(figures.merges ? [mergesTable(figures.merges)] : []),
     ...disturbed(figures.rates),
   ].join("\n");
+}
+
+function workingTable({ next, hooks }: WorkingFigures): string {
+  const table = new Table({ head: ["", "median ms", "p99 ms", "requests"] });
+  const { arrived, calls, seconds } = hooks;
+  for (const [name, { median: middle, p99, reads }] of [
+    ["the last job of a stage ends", next],
+    ["one reader, idle", hooks.idle],
+    [
+      `while ${arrived} events reach webhooks, ${calls} calls in ${seconds.toFixed(0)} s`,
+      hooks.meanwhile,
+    ],
+  ] as const) {
+    table.push([name, middle.toFixed(2), p99.toFixed(2), reads]);
+  }
+  return table.toString();
 }
 
 function passwordsTable({ people, idle, flooded, signInsPerSecond }: PasswordFigures): string {
@@ -111,6 +133,24 @@ function gitTable({ commits, ours, gits, written, pushed, memory }: GitFigures):
   }
   const [first, last] = [pushed, memory].map((bytes) => Math.round(bytes / MEGABYTE));
   return `${table}\nMemory after the first push ${first} MB, at the end ${last} MB.`;
+}
+
+/** How many times git's rate of merging ours must be, by CPU. */
+const MERGE_FLOOR = 3;
+
+function mergesTable(rounds: readonly MergeFigures[]): string {
+  const ratios = rounds.map(({ ours, gits }) => gits / ours);
+  const [ours, gits] = (["ours", "gits"] as const).map((whose) =>
+    (1000 * median(rounds.map((round) => round[whose]))).toFixed(2),
+  ) as [string, string];
+  const table = new Table({
+    head: ["ms of CPU", "app", "git", "times its rate", "from – to", "floor", ""],
+  });
+  const range = `${Math.min(...ratios).toFixed(1)}–${Math.max(...ratios).toFixed(1)}`;
+  const middle = median(ratios);
+  const row = [ours, gits, middle.toFixed(1), range, MERGE_FLOOR];
+  table.push(["merging a merge request", ...row, verdict(middle >= MERGE_FLOOR)]);
+  return table.toString();
 }
 
 function ratesTable(rates: Figures["rates"]): string {

@@ -13,7 +13,6 @@ const labels = (length: number) =>
     description: "What is meant by this label, in a sentence.",
   }));
 
-const GROUPS = 60;
 const VISIBILITIES = ["private", "internal", "public"] as const;
 
 const DESCRIPTION = "What happens, what should happen instead, and how to make it happen. ".repeat(
@@ -39,8 +38,12 @@ const plain = (length: number) =>
     author: `user${2 + (index % 9)}`,
   }));
 
-/** Issues of the project that updates change. */
+/** Issues of the projects whose issues are changed: of one the titles, of the next the states. */
 export const CHANGED_ISSUES = 1000;
+const CHANGED_PROJECTS = [1, 3];
+
+/** How much is seeded: at least 30 users and 8 groups. */
+const MEDIUM = { users: 800, groups: 60, changedIssues: CHANGED_ISSUES };
 
 /**
  * Additional records of one project: 20 wiki pages of 20 KB, 20 badges, 500 dependencies, 100 issues and 100 merge
@@ -79,15 +82,15 @@ const areas = {
  * public, so that a server without access checks lists the same newest projects as one with them. Only the groups that
  * the caller is a member of have issues, for the same reason.
  */
-export function mediumSeed(): Seed {
+export function mediumSeed(size = MEDIUM): Seed {
   return {
-    users: times(800, (index) => ({
+    users: times(size.users, (index) => ({
       username: `user${index}`,
       name: `User ${index}`,
       tokens: index === 1 ? [{ token: CALLER.token }] : [],
     })),
-    groups: times(GROUPS, (group) => {
-      const visibility = group >= GROUPS - 3 ? "public" : VISIBILITIES[group % 3];
+    groups: times(size.groups, (group) => {
+      const visibility = group >= size.groups - 3 ? "public" : VISIBILITIES[group % 3];
       return {
         path: group === 0 ? "acme" : `group-${group}`,
         visibility,
@@ -106,7 +109,8 @@ export function mediumSeed(): Seed {
           labels: labels(8),
           ...(group % 8 === 0 && { issues: plain(2) }),
           ...(group === 0 && index === 0 && areas),
-          ...(group === 0 && index === 1 && { issues: plain(CHANGED_ISSUES) }),
+          ...(group === 0 &&
+            CHANGED_PROJECTS.includes(index) && { issues: plain(size.changedIssues) }),
         })),
       };
     }),

@@ -122,14 +122,15 @@ describe("serve", () => {
 
 describe("secrets", () => {
   it("can be checked and rotated, naming the key", async () => {
-    await runJson(["db", "backup", "secret.db", "--db", "pm.db"], at);
     const of = ["--db", "secret.db"];
-    const empty = { key: null, secrets: 0, outdated: 0, lost: [] };
+    writeFileSync(path("secret.db"), "");
+    await runJson(["db", "migrate", ...of], at);
+    const empty = { key: null, secrets: 0, outdated: 0, lost: [], lostOthers: 0 };
     expect(await runJson(["secrets", "check", ...of], at)).toEqual(empty);
     const { key } = await runJson(["secrets", "rotate", ...of], at);
     expect(await runJson(["secrets", "check", ...of], at)).toEqual({ ...empty, key });
     expect(readFileSync(path("secret.db.key"), "utf8")).toMatch(/^# .*\n# .*\n[\w+/]{43}=\n$/);
-    expect(await runJson(["secrets", "remove-lost", ...of], at)).toEqual({ users: [] });
+    expect(await runJson(["secrets", "remove-lost", ...of], at)).toEqual({ users: [], others: 0 });
     const backup = await run(["db", "backup", "b.db", ...of], at);
     expect(backup.stdout).toContain("secret.db.key, is not in it");
     const server = await startServing(of, at);
@@ -169,8 +170,9 @@ printf '%s\\n' "\${COMPREPLY[@]}"`;
     expect(completed("serve", "--tier", "p")).toEqual(["premium"]);
     expect(completed("serve", "--tier", "free", "--backup-k")).toEqual(["--backup-keep"]);
     expect(completed("completion", "f")).toEqual(["fish"]);
-    expect(completed("user", "list", "--db", "pm.d")).toEqual(["pm.db"]);
-    expect(completed("db", "restore", "pm.d")).toEqual(["pm.db"]);
+    const files = ["pm.db", "pm.db.key"];
+    expect(completed("user", "list", "--db", "pm.d").sort()).toEqual(files);
+    expect(completed("db", "restore", "pm.d").sort()).toEqual(files);
   });
 
   it("exists for other shells, and rejects unknown ones", async () => {

@@ -68,6 +68,15 @@ describe("seed", () => {
     ]) {
       await inProjects(rest);
     }
+    for (const rest of [
+      ...["releases", "hooks", "environments", "deployments", "pipelines", "jobs"],
+      ...["pipeline_schedules", "variables", "triggers"],
+    ]) {
+      await inProjects(rest);
+    }
+    const { path: schedules, found: nightly } = await inProjects("pipeline_schedules");
+    const runs = await (await ask(`${schedules}/${nightly["id"]}/pipelines`)).json();
+    expect(runs.map(({ source }: { source: string }) => source)).toEqual(Array(3).fill("schedule"));
     const { path: wiki } = await inProjects("wikis");
     const slugs = (await (await ask(wiki)).json()).map(({ slug }: { slug: string }) => slug);
     expect(slugs).toEqual(expect.arrayContaining(["home", "Guides/Getting-started"]));
@@ -283,6 +292,12 @@ describe("seedData", () => {
       .at(-1) as string;
     expect(latest <= now, latest).toBe(true);
     expect(Date.parse(now) - Date.parse(latest)).toBeLessThan(14 * 86_400_000);
+  });
+
+  it("has secrets only if they can be encrypted", () => {
+    const text = (withSecrets: boolean) => JSON.stringify(seedData("small", NOW, withSecrets));
+    expect(text(true)).toMatch(/"DEPLOY_TOKEN".*"triggers"|"triggers".*"DEPLOY_TOKEN"/);
+    expect(text(false)).not.toMatch(/"variables"|"triggers"|"token":/);
   });
 
   it("fills in all placeholders in texts and names", () => {

@@ -1,9 +1,5 @@
 import { describe, expect, it } from "vitest";
-import {
-  DEFAULT_TEMPLATES,
-  type MessageFacts,
-  messageOf,
-} from "../../src/resources/merge-requests/messages.ts";
+import { type MessageFacts, messageOf } from "../../src/resources/merge-requests/messages.ts";
 
 const ada = { name: "Ada", email: "ada@example.com" };
 const bob = { name: "Bob", email: "bob@example.com" };
@@ -61,10 +57,10 @@ describe("a template", () => {
       "%{nothing} %{constructor} %Add wings $& %{title",
     ],
   ])("%j", (template, message) => {
-    expect(messageOf(template, facts)).toBe(message);
+    expect(messageOf("merge", template, facts)).toBe(message);
   });
 
-  it.each([
+  it.each<[string | null, string]>([
     ["a\n\n%{issues}\n\nb", "a\n\nb"],
     ["a\n%{issues}\nb", "a\nb"],
     ["a\n\n%{issues}\nb", "a\n\nb"],
@@ -74,29 +70,25 @@ describe("a template", () => {
     ["a\n\n%{issues}%{title}", "a\n\nAdd wings"],
     ["%{first_multiline_commit}", "Add wings"],
     ["a\n\n%{first_commit}%{description}\n\nb", "a\n\n\n\nb"],
-    [
-      DEFAULT_TEMPLATES.merge,
-      "Merge branch 'wings' into 'main'\n\nAdd wings\n\nSee merge request acme/site!3",
-    ],
+    [null, "Merge branch 'wings' into 'main'\n\nAdd wings\n\nSee merge request acme/site!3"],
   ])("%j leaves out lines with nothing but an empty placeholder", (template, message) => {
-    expect(messageOf(template, without)).toBe(message);
+    expect(messageOf("merge", template, without)).toBe(message);
   });
 
   it("repeats what is in it literally, also what looks like a placeholder or pattern", () => {
-    expect(messageOf("%{title}", { ...facts, title: "$1 %{url} $&" })).toBe("$1 %{url} $&");
+    expect(messageOf("squash", null, { ...facts, title: "$1 %{url} $&" })).toBe("$1 %{url} $&");
   });
 
   it("repeats no long messages, and not all of many", () => {
     const long = { message: `Long\n\n${"x".repeat(200_000)}`, author: ada, isMerge: false };
     const skipped = "Long\n\n-- Skipped commit body exceeding 100KiB in size.";
-    expect(messageOf("%{all_commits}", { ...facts, commits: [long] })).toBe(`* ${skipped}`);
-    expect(messageOf("%{first_commit}", { ...facts, firstCommit: long })).toBe(skipped);
+    const message = (template: string, more: Partial<MessageFacts>) =>
+      messageOf("merge", template, { ...facts, ...more });
+    expect(message("%{all_commits}", { commits: [long] })).toBe(`* ${skipped}`);
+    expect(message("%{first_commit}", { firstCommit: long })).toBe(skipped);
     const medium = { message: `M\n\n${"x".repeat(90_000)}`, author: ada, isMerge: false };
-    const all = "%{all_commits}".repeat(35);
-    const message = messageOf(all, {
-      ...facts,
-      commits: Array.from({ length: 100 }, () => medium),
-    });
-    expect(message.length).toBeLessThan(40_000_000);
+    const commits = Array.from({ length: 100 }, () => medium);
+    expect(message("%{all_commits}", { commits }).length).toBeLessThan(700_000);
+    expect(() => message("%{all_commits}".repeat(3), { commits })).toThrow(/is too long/);
   });
 });

@@ -124,6 +124,8 @@ it("every path below a group or project declares it as its source", () => {
   const without = allMounts
     .flatMap(({ resources }) => resources)
     .flatMap((resource) => resource.routes)
-    .filter(({ source, path }) => !source && /^\/(groups|projects)\/:id(\/|$)/.test(path));
+    .filter(({ source, path }) => !source && /^\/(groups|projects)\/:id(\/|$)/.test(path))
+    // Their callers have a token instead, which says in which project.
+    .filter(({ path }) => !path.endsWith("/trigger/pipeline"));
   expect(without).toEqual([]);
 });

@@ -68,7 +68,7 @@ describe("openapi.json", () => {
     const described = operations.map(
       ({ method, path }) => `${method.toUpperCase()} ${path.replace(/\{(\w+)\}/g, ":$1")}`,
     );
-    const declared = routes.map(({ method, path }) => `${method} ${path.replace("*", "")}`);
+    const declared = routes.map(({ method, path }) => `${method} ${path.replaceAll("*", "")}`);
     expect(described.sort()).toEqual(declared.sort());
   });
 

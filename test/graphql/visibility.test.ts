@@ -39,6 +39,11 @@ const noteable = (alias: string) => `case
 const issueRoute = (id: string) =>
   `(select '/projects/' || project_id || '/issues/' || iid from issues where id = ${id})`;
 
+/** The REST route of each job: that of its pipeline with an ending or, if somebody reported it, of the commit's statuses. */
+const jobRoutes = (ending: string) => `select cj.id, '/projects/' || cj.project_id || case cj.kind
+    when 'external' then '/repository/commits/' || pl.sha || '/statuses' else '/pipelines/' || pl.id || '${ending}' end
+  from ci_jobs cj join pipelines pl on pl.id = cj.pipeline_id`;
+
 /**
  * SQL that gives the id of each row of a type with the REST route that shows it, or with several that do so together;
  * `:id` stands for the id.
@@ -55,6 +60,7 @@ const ROUTES: Readonly<Record<string, string>> = {
   BoardList: `select bl.id, ${OWNER} || '/boards/' || board_id ||
       case list_type when 'label' then '/lists/' || bl.id else '' end
     from board_lists bl join boards b on b.id = bl.board_id`,
+  CiJob: jobRoutes("/jobs"),
   CurrentUser: "select id, '/users/' || id from users",
   // Only lists show dependencies, and their ids are GraphQL's.
   Dependency: "select id, '/projects/' || project_id || '/dependencies' from dependencies",
@@ -74,6 +80,7 @@ const ROUTES: Readonly<Record<string, string>> = {
     "select id, case kind when 'group' then '/groups/' || id else '/users/' || owner_id end from namespaces",
   Note: `select id, ${noteable("nt")} || '/notes/' || id from notes nt`,
   PersonalAccessToken: "select id, '/personal_access_tokens/' || id from tokens",
+  Pipeline: "select id, '/projects/' || project_id || '/pipelines/' || id from pipelines",
   Project: "select id, '/projects/' || id from projects",
   ProjectMember:
     "select id, '/projects/' || project_id || '/members/' || user_id from members where project_id is not null",
@@ -112,6 +119,7 @@ const OPEN_PLACE =
 const ANONYMOUS_ROUTES: Readonly<Record<string, string>> = {
   Board: `select id, ${OPEN_PLACE} from boards`,
   BoardList: `select bl.id, ${OPEN_PLACE} from board_lists bl join boards b on b.id = bl.board_id`,
+  CiJob: jobRoutes(""),
   Label: `select id, ${OPEN_PLACE} from labels`,
   LinkedWorkItemType: `select x.id, ${issueRoute("x.source_id")} || ' ' || ${issueRoute("x.target_id")} from issue_links x`,
   Milestone: `select id, ${OPEN_PLACE} from milestones`,
@@ -177,6 +185,7 @@ const inProject = (author = "owner") => ({
   ],
   boards: [{ name: "here", lists: ["here"] }],
   wiki: [{ title: "here", content: "here" }],
+  pipelines: [{ user: author, ref: "main", sha: "1".repeat(40), jobs: [{ name: "here" }] }],
   dependencies: [
     { name: "a", version: "1", package_manager: "npm" as const, dependency_file_path: "a.json" },
   ],

@@ -109,7 +109,9 @@ describe("the packed package", () => {
     const dead: string[] = [];
     for (const document of documents) {
       const text = await readFile(join(installed, document), "utf8");
-      for (const [, target] of text.matchAll(/(?<!`[^`\n]*)\]\((?!\w+:|#|uploads\/)([^)#\s]+)/g)) {
+      for (const [, target] of text.matchAll(
+        /(?<!`[^`\n]*)\]\((?!\w+:|#|\/?uploads\/)([^)#\s]+)/g,
+      )) {
         const path = join(document, "..", target as string).replace(/\/$/, "");
         if (!files.includes(path)) dead.push(`${document} → ${target}`);
       }

@@ -290,7 +290,7 @@ describe("a check", () => {
   it("finds no problems in data created by the API, and changes nothing", async () => {
     const database = await fresh();
     const app = await createApp({ database });
-    await app.admin.seed(seedData("small", Date.now()));
+    await app.admin.seed(seedData("small", Date.now(), false));
     await app.close();
     const store = await opened(database);
     const before = await everything(store);
@@ -345,6 +345,11 @@ describe("a check", () => {
       "attachments",
       "insert into wiki_blobs (project_id, sha256, size, created_at) select min(id), 'x', 7, 0 from projects",
       /has 0 of 7 bytes$/,
+    ],
+    [
+      "files",
+      "insert into stored_files (size, sha256) values (7, 'x')",
+      /^file \d+ has 0 of 7 bytes$/,
     ],
     [
       "wikis",
@@ -430,7 +435,7 @@ describe("a check", () => {
   it.runIf(engine === "sqlite")("finds broken keys and pages", async () => {
     const database = await fresh();
     const app = await createApp({ database });
-    await app.admin.seed(seedData("small", Date.now()));
+    await app.admin.seed(seedData("small", Date.now(), false));
     await app.close();
     // A store would enforce foreign keys.
     const db = (await runtimesOwn())(database, false);

@@ -150,6 +150,72 @@ const FROZEN: Record<string, string> = {
   "20261123-03-user-search": "53885859836c9e98a6b712cc280f61a1d9ea3c7f0de361934a99477529f48cfd",
   "20261123-03-open-issue-counts":
     "e5874cef2e43d060feda8655182d22e3f2d6daec245051bdb174c3691a4812ed",
+  "20261123-11-access-requests": "3f02728c56b3d2ca0db87caa17de0cb569a6ea09ac355b3ec53138f9f42f7699",
+  "20261123-11-snippet-search": "507d9a4b02a25eac3aad4e290ea1eff722dc1f16350ffb986379151a141e4efa",
+  "20261123-11-resource-bots": "f29da7b02794dc2d7ce602e16ba7adb4f97a936fdf2171e4b87bd4711834bab3",
+  "20261123-11-user-statuses": "6b1bec4ef38c4a2c81c3183b6a89adfef514d11fe5592e9d0401b7cd9d603c3e",
+  "20261123-04-git-facts-of-old-pushes":
+    "8d966cb2f2a7d4ea7c8cced5443169b5088bc7f316f313628c9ac6ec6be88c86",
+  "20261123-05-approvals-before-merge":
+    "4eac567e312edb5496d6659cf7e84c09fb61a776c8d823dcab495e5cf86d7cbf",
+  "20261123-05-draft-commits": "0438599b30c4411c1c75019a4e3ef991ca2e81acbb6e083ea90b1db94a9f5435",
+  "20261123-05-note-commits": "698880215c395f999f77ba6aca054e15d8892f031b95d74924312d9449499cc6",
+  "20261123-05-waiting-merge-requests":
+    "1c65876acf79a4775d4e8d0a3e860b217c9a8d21002106d29b42d5e3091f9cac",
+  "20261123-05-merge-options": "eac6b72b76402033aba66bd12615352dabf29bc9fc7bd5ecaa656e894c91f2f9",
+  "20261123-07-pipelines": "f13181df10b6990796f409dcc63d823935c9301a801d90ee0915410014c2900d",
+  "20261123-07-pipelines-artifacts":
+    "e187072782de54946bc48d02f3c1a1588f5bfdeed44a9819f54bdbdfdcc1c465",
+  "20261124-03-downstream-pipelines":
+    "aaac7ae2ed194a027920e945bd7d6cb91b781c842ad1b7813e58ef65d75ebba9",
+  "20261124-03-environments-of-jobs":
+    "edf4901f4134c7acefc3d976daf0dcbdb3c2567a744d219dca02a0c79d49c255",
+  "20261124-03-queued-jobs": "1d44eeabb3ec05af1eaa1c2412f554cdf7ee03c2d8ad66078ef34be75bccaa3c",
+  "20261125-30-current-jobs": "0410ffa54a9cf3e37a9170fad862bffdcc1fdf95921e6e93668f6c6a01c7be6d",
+  "20261125-31-counted-pipelines":
+    "f1bec09d5c3c2785dcf3b6e567116ca3336543f3f0612ac2864acefd5f372448",
+  "20261125-20-dotenv-variables":
+    "20d0a6e40d1a25e29abfedcab7f0de40265be57882a60e3aeb9a8492ab851d37",
+  "20261123-08-10-secret-keys": "6ad60ff112278db84f8e26d8d4a27116de6b59251cb2c63bca0408005d2d1ec1",
+  "20261123-08-20-ci-variables": "23190f7533ef60207c4bdd570d8181cebab676d404623088f831f639682172d7",
+  "20261123-08-30-environments": "bbde4ea229b40a0713e6ad4aed9e3a39026a4a566327bd6b392fb6124fc34242",
+  "20261123-08-31-deployments": "1841b4da8c97b12015935b029736d426b98d8fdfb8e15404a6749365e948b39a",
+  "20261123-06-stored-files": "53b041b562049ad90043d9f5144b9292ccd104b46a74f91aaf24361475ca2bda",
+  "20261123-08-40-pipeline-triggers":
+    "68213ab40cca555199762adb62e80b9cfdcdd29765d9c08040e417b25fb29223",
+  "20261123-08-50-pipeline-schedules":
+    "931ae8750ffa1305b72fbca972c06c528c28f2fa02b484f071edc8bef730006a",
+  "20261123-10-releases": "fe2cd6351917fcce4b56d07337215a00394c45298abffe5f5cfc9fe0977c6e60",
+  "20261123-10-packages": "95d02c4c83e65ef01c8c689756a08e91a76e19425e527cbd740045f7565d3ec6",
+  "20261123-10-uploads": "22680a1a8f1af8e7f12a8f0d0057c7534fd1aac59c8b17106e1bdf6f33e248b2",
+  "20261124-02-merging-later": "b1c3accea5c956b1b2ce06f103b2ccaad16307470dc03508ed9919b494c4f004",
+  "20261123-09-hooks": "fd0e0f9b1156355c62b3cf77ada99527e6b89d0d04cc81b93d9280b65f7a7c22",
+  "20261124-09-exports": "508d0e6d9f653bcd4b89d679e09c311da8eaf6e52067ec1d850db91a602095c3",
+  "20261124-01-git-housekeeping":
+    "0fe2a02791d91442ced03b1f3aae2c0101ebcfc48f2a22970be44b05fa2411a7",
+  "20261124-04-told-tokens": "06fba8edb65617ec9064a364ab41e861bd04238d7dd9e448b3987867a43e99a9",
+  "20261124-05-project-notes": "c2d0bcec7fa519580dbbc9b2e122f87c7ee6ce7b3a50cdd45de3715855bab501",
+  "20261124-05-user-follows": "cab62ed63d9f7147273b00bfe975be89032f7bf5ff8b11efefc8829bf0ef5828",
+  "20261124-06-broadcast-messages":
+    "38708d0300c0f5304cdd4f35c43fc584a2129e18e7bc5d2028e86d403f0cfe7e",
+  "20261124-06-deploy-tokens": "aaca625d06215b8a55c31c229429175b0365c220c6c356c4f4a65df56a3e1ea3",
+  "20261124-06-member-invitations":
+    "8619076c59a8aa485380f6d1eccac09fc3516081420be4927c380af402c9a1e4",
+  "20261124-06-user-emails": "6882401eb1a757978559a281c7bb2d4cd679521b203a92d178ffb0c2464c28e5",
+  "20261125-10-avatars": "0b09e79bc77e1fec93f586f00c7002febf6a1c6739bb3243029d65f6f7220cd6",
+  "20261125-11-merged-commits": "96db27838159f49a9a14d38c42a223c72e01248c66ea992340e175981225702c",
+  "20261125-01-topics": "f53817979008632b142892a4ce495614c86f5fea4ac3abadaadea98a6b47572c",
+  "20261124-01-project-redirects":
+    "42b3eb589b8e953293508b476c4d858d8e9c649f36aa6e46078c14639bb9b659",
+  "20261125-80-project-ci-settings":
+    "5bb38146b3e7aef1e47d799863688b5c61fa6310073df4b523f528419651c9ff",
+  "20261125-70-label-counts-summed":
+    "6c030520ad47ddc35d857256c08a8016372aa119d5ff52fabebb1abf4eb616c5",
+  "20261125-70-open-issue-counts-summed":
+    "ae17a461e1dc90abfb841744238ab668debfbdc058b5d2d2132503791f82cb32",
+  "20261125-85-application-settings":
+    "33814f9093a0055d871be9cc0724ace1f604e5c6a97b0adf964ded7d25af191c",
+  "20261125-86-user-activity": "4f5d45d4c081e05c841bb855c819d94107351f1603cf91b4cf7b68652b4b13f3",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);
@@ -281,6 +347,45 @@ describe("released migrations", () => {
       expect(await migrate(store, ordered.slice(0, index + 1), index)).toEqual([migration.id]);
     }
     expect(await journal()).toHaveLength(ordered.length);
+  });
+
+  it("make tables of the topics of projects, which are one in all cases", async () => {
+    const last = "20261125-01-topics";
+    await migrate(
+      store,
+      released.filter(({ id }) => id < last),
+      0,
+    );
+    await store.transaction(async (db) => {
+      await db.run(
+        `insert into namespaces (kind, name, path, full_name, full_path, created_at, updated_at)
+         values ('user', 'a', 'a', 'a', 'a', 0, 0)`,
+      );
+      for (const [at, [visibility, topics]] of (
+        [
+          [20, '["Ruby","two\\nlines"]'],
+          [0, '["web","ruby","RUBY"]'],
+          [20, "[]"],
+        ] as const
+      ).entries()) {
+        await db.run(
+          `insert into projects (namespace_id, name, path, full_path, visibility, topics, created_at, updated_at, last_activity_at)
+           values (1, ?, ?, ?, ?, ?, ?, 0, 0)`,
+          [`p${at}`, `p${at}`, `a/p${at}`, visibility, topics, at],
+        );
+      }
+    });
+    await migrate(store, released, 0);
+    const found = await store.rows(
+      `select x.project_id, t.name, t.title, c.count from project_topics x join topics t on t.id = x.topic_id
+       join topic_counts c on c.topic_id = t.id order by x.project_id, x.position`,
+    );
+    expect(found).toEqual([
+      [1, "RUBY", "RUBY", 1],
+      [1, "two lines", "two lines", 1],
+      [2, "web", "web", 0],
+      [2, "RUBY", "RUBY", 1],
+    ]);
   });
 
   it("keep mails still waiting to be sent", async () => {

@@ -1,12 +1,11 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
+import type { ChildProcess } from "node:child_process";
 import { expect, it } from "vitest";
 import * as outbox from "../../src/jobs/outbox.ts";
 import { allResources } from "../../src/mounts.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import { openStore } from "../../src/store/open.ts";
 import { newDatabase } from "../helpers.ts";
-import { programOf } from "../program.ts";
+import { kill, programOf, startProgram } from "../program.ts";
 
 const KILLS = 4;
 const migration = {
@@ -23,18 +22,8 @@ it("loses and doubles nothing, and keeps the order, when processes under load ar
   const migrations = allResources.flatMap((mount) => mount.migrations);
   await migrate(store, [...migrations, migration], Date.now());
   const program = await programOf(new URL("_outbox-process.ts", import.meta.url));
-  const start = async (role: "worker" | "writer", number: number): Promise<ChildProcess> => {
-    const args = [program.file, role, database, String(number)];
-    const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
-    await once(child.stdout as NodeJS.ReadableStream, "data");
-    return child;
-  };
-  const kill = async (child: ChildProcess | undefined) => {
-    if (!child) return;
-    const ended = once(child, "exit");
-    child.kill("SIGKILL");
-    await ended;
-  };
+  const start = (role: "worker" | "writer", number: number) =>
+    startProgram(program, role, database, String(number));
   const count = async (table: string) =>
     (await store.rows(`select count(*) from ${table}`))[0]?.[0] as number;
   const atLeast = async (table: string, least: number) => {
@@ -46,7 +35,8 @@ it("loses and doubles nothing, and keeps the order, when processes under load ar
     const writers = await Promise.all([start("writer", 0), start("writer", 1)]);
     // At any point while both write and work.
     await atLeast("effects", (await count("effects")) + 20 + 7 * killed);
-    await kill(workers.shift());
+    await atLeast("facts", 20 * (killed + 1) + 1);
+    await kill(workers.shift() as ChildProcess);
     for (const writer of writers) await kill(writer);
     workers = [...workers, await start("worker", killed % 2)];
   }

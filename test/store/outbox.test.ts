@@ -317,6 +317,54 @@ describe("the outbox", () => {
     await waitFor(isEmpty);
   });
 
+  it("gives each key its turn, however many tasks another one has", async () => {
+    const keys = [1, 1, 1, 1, 1, 2, 3];
+    await store.transaction((db) =>
+      outbox.add(
+        db,
+        "test",
+        keys.map((key) => ({ key })),
+        now,
+        ({ key }) => key,
+      ),
+    );
+    const done: number[] = [];
+    const work: WorkerSettings["work"] = async ({ payload }) => {
+      done.push(JSON.parse(payload).key);
+      return { done: true };
+    };
+    await started(work, { ordered: true, lanes: 1 });
+    await waitFor(isEmpty);
+    expect(done).toEqual([1, 2, 3, 1, 1, 1, 1]);
+  });
+
+  it("leaves lanes for quick tasks when those of other keys take long", async () => {
+    const add = (tasks: { key: number; hangs: boolean }[]) =>
+      store.transaction((db) => outbox.add(db, "test", tasks, now, ({ key }) => key));
+    const slow = [1, 2, 3, 4];
+    await add(slow.map((key) => ({ key, hangs: false })));
+    await add(slow.map((key) => ({ key, hangs: true })));
+    let clock = 0;
+    const hanging = new Set<number>();
+    const done: number[] = [];
+    const work: WorkerSettings["work"] = async ({ payload }, signal) => {
+      const { key, hangs } = JSON.parse(payload) as { key: number; hangs: boolean };
+      if (hangs) {
+        hanging.add(key);
+        await new Promise((resolve) => signal.addEventListener("abort", resolve));
+        return "interrupted";
+      }
+      if (slow.includes(key)) clock += 2000;
+      done.push(key);
+      return { done: true };
+    };
+    await started(work, { ordered: true, lanes: 4, elapsed: () => clock });
+    await waitFor(async () => hanging.size === 2);
+    await add([5, 6, 5].map((key) => ({ key, hangs: false })));
+    await waitFor(async () => done.length === 7);
+    expect(hanging.size).toBe(2);
+  });
+
   it("does tasks of processes whose clocks are years off", async () => {
     const wrong = now + 3 * 365 * DAY;
     const failing = await started(async () => ({ done: false, error: "refused" }), {

@@ -48,3 +48,77 @@ it.runIf(engine === "sqlite")(
     expect((await write("a")).status).toBe(201);
   },
 );
+
+/** An empty store with a table of numbers, and a second connection to it. */
+async function numbers() {
+  const { database, drop } = await emptyDatabase();
+  onTestFinished(drop);
+  const store = await openStore(database);
+  onTestFinished(() => store.close());
+  await store.transaction((db) => db.run("create table numbers (number integer primary key)"));
+  const other = await openStore(database);
+  onTestFinished(() => other.close());
+  const add = (number: number, fail?: string) =>
+    store.transaction(
+      async (db) => {
+        await db.run("insert into numbers (number) values (?)", [number]);
+        if (fail) throw new Error(fail);
+        return number;
+      },
+      { shared: true },
+    );
+  const all = async () => (await other.rows("select number from numbers")).flat();
+  return { store, other, add, all };
+}
+
+it.runIf(engine === "sqlite")(
+  "of SQLite transactions that wait together, one that fails takes back only its own changes",
+  async () => {
+    const { store, add, all } = await numbers();
+
+    const ended = await Promise.allSettled([
+      add(1, "the first"),
+      add(2),
+      add(3),
+      add(4, "in the middle"),
+      add(3),
+      store.transaction((db) => db.rows("select number from numbers")),
+      add(5),
+      add(6, "the last"),
+    ]);
+
+    expect(
+      ended.map((one) => (one.status === "fulfilled" ? one.value : (one.reason as Error).message)),
+    ).toEqual([
+      "the first",
+      2,
+      3,
+      "in the middle",
+      expect.stringMatching(/unique/i),
+      [[2], [3]],
+      5,
+      "the last",
+    ]);
+    expect(await all()).toEqual([2, 3, 5]);
+  },
+);
+
+it.runIf(engine === "sqlite")(
+  "SQLite transactions that wait together are committed before any of them ends",
+  async () => {
+    const { store, other, add, all } = await numbers();
+    const seen: unknown[] = [];
+    const committed = (number: number) => add(number).then(async () => seen.push(await all()));
+    const before = store.transaction(
+      async (db) => {
+        await db.run("insert into numbers (number) values (0)");
+        seen.push((await other.rows("select count(*) from numbers")).flat());
+      },
+      { shared: true },
+    );
+
+    await Promise.all([committed(1), committed(2), before]);
+
+    expect(seen).toEqual([[0], [0, 1, 2], [0, 1, 2]]);
+  },
+);

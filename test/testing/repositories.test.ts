@@ -65,3 +65,50 @@ describe("a server in memory", () => {
     await server.close();
   });
 });
+
+it("makes pipelines of pushes before the next answer, and those that they start", async () => {
+  await using server = await startTestServer({ seed });
+  const call = async (path: string, json?: object) => {
+    const response = await fetch(`${server.url}/api/v4/projects/acme%2Fsite${path}`, {
+      method: json ? "POST" : "GET",
+      headers: { "private-token": TOKEN, "content-type": "application/json" },
+      ...(json && { body: JSON.stringify(json) }),
+    });
+    return response.json();
+  };
+  const file = (path: string, content: string) => ({ action: "create", file_path: path, content });
+  const made = await call("/repository/commits", {
+    ...commit,
+    branch: "main",
+    actions: [
+      file(".gitlab-ci.yml", "start: { trigger: { include: child.yml } }"),
+      file("child.yml", "check: { script: [make] }"),
+    ],
+  });
+  expect(await call("/pipelines")).toMatchObject([{ sha: made.id, status: "success" }]);
+  const [child] = await call("/pipelines?source=parent_pipeline");
+  expect(child).toMatchObject({ sha: made.id, status: "pending" });
+});
+
+it("archives of projects are written and read", async () => {
+  const server = await startTestServer({ seed });
+  const headers = { "private-token": TOKEN };
+  const api = `${server.url}/api/v4/projects`;
+  const get = async (path: string) => (await fetch(`${api}${path}`, { headers })).json();
+  const until = async (path: string, key: string) => {
+    while ((await get(path))[key] !== "finished") await new Promise((next) => setTimeout(next, 20));
+  };
+  await fetch(`${api}/acme%2Fsite/export`, { method: "POST", headers });
+  await until("/acme%2Fsite/export", "export_status");
+  const archive = await fetch(`${api}/acme%2Fsite/export/download`, { headers });
+  const body = new FormData();
+  for (const [name, value] of Object.entries({ path: "copy", namespace: "acme" })) {
+    body.append(name, value);
+  }
+  body.append("file", await archive.blob(), "site.gz");
+  await fetch(`${api}/import`, { method: "POST", headers, body });
+  await until("/acme%2Fcopy/import", "import_status");
+  const requests = await get("/acme%2Fcopy/merge_requests");
+  expect(requests.map(({ title }: { title: string }) => title)).toEqual(["Next"]);
+  await server.close();
+});

@@ -1,13 +1,15 @@
+import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import express from "express";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { createMiddleware, type ServeOptions, serve } from "../../src/node.ts";
 import { raw } from "../adapters/_tests.ts";
-import { type TestApp, testApp } from "../helpers.ts";
+import { type TestApp, testApp, tokenOf } from "../helpers.ts";
 import { toys } from "./index.ts";
 
 const OWNER = { authorization: "Toy owner" };
@@ -137,5 +139,47 @@ describe("behind a body parser of Express", () => {
       body: gzipSync("abc"),
     });
     expect((await compressed.json()).bytes).toBe(3);
+  });
+});
+
+describe("a file of 200 MB", () => {
+  it("is stored and sent in little memory", async () => {
+    const url = `${await serving()}/api/v4/projects/acme%2Fsite/topics`;
+    const headers = { "private-token": tokenOf("owner") };
+    const made = await fetch(`${url}?name=large`, { method: "POST", headers });
+    const { id } = (await made.json()) as { id: number };
+    const chunk = Buffer.alloc(50_000, "x");
+    const count = 4000;
+    let most = 0;
+    const measure = () => {
+      const { heapUsed, arrayBuffers } = process.memoryUsage();
+      most = Math.max(most, heapUsed + arrayBuffers);
+    };
+    measure();
+    const before = most;
+    const sent = Readable.from(
+      (async function* () {
+        for (let at = 0; at < count; at += 1) {
+          if (at % 50 === 0) measure();
+          yield chunk;
+        }
+      })(),
+    );
+    const body = Readable.toWeb(sent) as ReadableStream;
+    const file = `${url}/${id}/file`;
+    const streamed = { duplex: "half" } as RequestInit;
+    const put = await fetch(file, { ...streamed, method: "PUT", headers, body });
+    expect(put.status).toBe(204);
+    const hash = createHash("sha256");
+    let received = 0;
+    const got = await fetch(file);
+    for await (const part of got.body as unknown as AsyncIterable<Uint8Array>) {
+      hash.update(part);
+      received += part.length;
+      measure();
+    }
+    expect(received).toBe(count * chunk.length);
+    expect(got.headers.get("etag")).toBe(`"${hash.digest("hex")}"`);
+    expect(most - before).toBeLessThan(100_000_000);
   });
 });

@@ -1,6 +1,7 @@
 import { unauthorized } from "../../core/errors.ts";
 import type { Authenticator } from "../../core/http/authenticator.ts";
 import type { Incoming } from "../../core/http/incoming.ts";
+import { deployTokenCaller } from "./deploy.ts";
 import { jobToken } from "./job.ts";
 import { accessToken } from "./oauth.ts";
 import { personalToken } from "./personal.ts";
@@ -48,9 +49,24 @@ function asPassword(
   };
 }
 
-/** Personal, OAuth2 and job tokens sent as passwords, as Git sends them. The user name matters only for jobs. */
+/** A deploy token with its own user name. A colon is between them, which no user name has. */
+const deployTokenAsPassword: Authenticator = {
+  refusesUnknown: false,
+  credential: ({ incoming }) => {
+    const sent = basicOf(incoming);
+    return sent && sent.password !== "" ? `${sent.login}:${sent.password}` : undefined;
+  },
+  callerOf: (sent, db, { ip }, now, settings) => {
+    const colon = sent.indexOf(":");
+    const login = sent.slice(0, colon);
+    return deployTokenCaller(db, sent.slice(colon + 1), { ip, now, login }, settings);
+  },
+};
+
+/** Tokens sent as passwords, as Git sends them. The user name matters only for jobs and deploy tokens. */
 export const tokensAsPasswords: readonly Authenticator[] = [
   asPassword(personalToken),
   asPassword(accessToken),
   asPassword(jobToken, (login) => login === JOB_LOGIN),
+  deployTokenAsPassword,
 ];

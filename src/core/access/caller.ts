@@ -1,5 +1,5 @@
 import { insufficientScope } from "../errors.ts";
-import type { Scope } from "../scopes.ts";
+import type { DeployScope, Scope } from "../scopes.ts";
 
 /** The states an account can be put into: blocked users are refused. */
 export const USER_STATES = ["active", "blocked"] as const;
@@ -12,6 +12,16 @@ export interface Person {
   readonly admin: boolean;
   /** External users see internal groups and projects only as members. */
   readonly external: boolean;
+  /** The role that a credential has by itself, in one group or project. */
+  readonly reach?: Reach;
+}
+
+/** A role in a group, with everything below it, or in a project. */
+export interface Reach {
+  readonly column: "namespace_id" | "project_id";
+  /** The group's or project's id. */
+  readonly id: number;
+  readonly level: number;
 }
 
 /** The caller of a request. */
@@ -44,6 +54,11 @@ export type Proof =
       /** The access level of the people it adds. */
       readonly accessLevel: number;
     }
+  | {
+      /** A deploy token, which is no user: its id as a caller is 0, and its role is its `reach`. */
+      readonly kind: "deploy";
+      readonly id: number;
+    }
   | { readonly kind: "host" | "password" };
 
 /**
@@ -51,7 +66,7 @@ export type Proof =
  *
  * @throws ApiError 403 insufficient_scope, naming the accepted scopes
  */
-export function requireScope(caller: Caller, accepted: readonly Scope[]): void {
+export function requireScope(caller: Caller, accepted: readonly (Scope | DeployScope)[]): void {
   if (!caller.scopes.some((scope) => (accepted as readonly string[]).includes(scope))) {
     throw insufficientScope(accepted);
   }

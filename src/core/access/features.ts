@@ -1,7 +1,7 @@
 import { forbidden } from "../errors.ts";
 
 /** The features a project can disable. */
-export const FEATURES = ["issues", "merge_requests", "snippets", "wiki"] as const;
+export const FEATURES = ["issues", "jobs", "merge_requests", "snippets", "wiki"] as const;
 export type Feature = (typeof FEATURES)[number];
 
 /** A group or project, of which all or some features are enabled. */
@@ -33,7 +33,7 @@ interface FeatureRules {
  */
 export function requireFeature(source: WithFeatures, route: FeatureRules): void {
   const { isReading, repository, features, whenDisabled, whenArchived } = route;
-  if (!features && !repository) return;
+  if (!features && !repository && whenArchived !== "refuse") return;
   const isOn =
     !features ||
     (isReading && whenDisabled === "leave out") ||

@@ -1,9 +1,10 @@
 import { placeholders } from "../../store/placeholders.ts";
 import type { Reader, Value } from "../../store/port.ts";
 import { forbidden, notFound } from "../errors.ts";
+import type { Reach } from "./caller.ts";
 import { FEATURES, type Feature } from "./features.ts";
 import { ROLES, type Role } from "./roles.ts";
-import { isOpenTo, REMOVED, type Viewer } from "./visibility.ts";
+import { codeRole, isOpenTo, REMOVED, type Viewer } from "./visibility.ts";
 
 /** The group or project a path names, and what the caller may do there. */
 export interface Source {
@@ -21,6 +22,8 @@ export interface Source {
   readonly features: readonly Feature[];
   /** Whether it is an archived project, which can't be changed. */
   readonly archived: boolean;
+  /** Whether it is a project whose pipelines and jobs everybody sees who sees the project. */
+  readonly hasPublicJobs: boolean;
 }
 
 const ADMIN_LEVEL = 100;
@@ -43,16 +46,30 @@ export async function findSource(
   idOrPath: string,
   viewer: Viewer,
 ): Promise<Source> {
-  const source =
+  const source = await findVisible(db, kind, idOrPath, viewer);
+  if (!source) throw notFound(kind === "group" ? "Group" : "Project");
+  return source;
+}
+
+/** Like {@link findSource}, but `undefined` if there is none or the caller may not read it. */
+export async function findVisible(
+  db: Reader,
+  kind: Source["kind"],
+  idOrPath: string,
+  viewer: Viewer,
+): Promise<Source | undefined> {
+  const named =
     kind === "group"
       ? await findGroup(db, idOrPath, viewer)
       : await findProject(db, idOrPath, viewer);
-  const readable =
+  const reach = viewer.caller?.reach;
+  const source =
+    named && reach && (await isWithin(db, named, reach)) ? { ...named, level: reach.level } : named;
+  const isVisible =
     source &&
     source.visibility > REMOVED &&
     (source.level > 0 || isOpenTo(viewer, source) || (await isMemberBelow(db, source, viewer)));
-  if (!readable) throw notFound(kind === "group" ? "Group" : "Project");
-  return source;
+  return isVisible ? source : undefined;
 }
 
 /** What to look up by, and the value; `undefined` if the text can be neither an id nor a path. */
@@ -105,6 +122,7 @@ function groupOf(row: GroupRow, { caller }: Viewer): Source {
     level: caller?.admin ? ADMIN_LEVEL : (row.level ?? 0),
     features: FEATURES,
     archived: false,
+    hasPublicJobs: false,
   };
 }
 
@@ -113,13 +131,16 @@ interface ProjectRow extends GroupRow {
   own_level: number | null;
   personal: number;
   archived: number;
+  public_jobs: number;
   issues_enabled: number;
+  jobs_enabled: number;
   merge_requests_enabled: number;
   snippets_enabled: number;
   wiki_enabled: number;
 }
 
-const PROJECT = `select p.id, p.full_path, p.visibility, p.namespace_id, p.archived, p.issues_enabled,
+const PROJECT = `select p.id, p.full_path, p.visibility, p.namespace_id, p.archived, p.public_jobs,
+    p.issues_enabled, p.jobs_enabled,
     p.merge_requests_enabled, p.snippets_enabled, p.wiki_enabled, (${NAMESPACE_LEVEL}) as level,
     (${PROJECT_LEVEL}) as own_level, case when n.owner_id = ? then 1 else 0 end as personal
   from projects p join namespaces n on n.id = p.namespace_id where`;
@@ -157,6 +178,7 @@ function projectOf(row: ProjectRow, { caller }: Viewer): Source {
     level: caller?.admin ? ADMIN_LEVEL : level,
     features: FEATURES.filter((area) => row[`${area}_enabled`] === 1),
     archived: row.archived === 1,
+    hasPublicJobs: row.public_jobs === 1,
   };
 }
 
@@ -190,6 +212,13 @@ export async function sourcesById(
   return new Map(sources.map((source) => [source.id, source]));
 }
 
+/** Whether a group or project is the one a credential reaches, or below it. */
+async function isWithin(db: Reader, source: Source, { column, id }: Reach): Promise<boolean> {
+  if (column === "project_id") return source.kind === "project" && source.id === id;
+  const sql = "select 1 from namespace_ancestors where namespace_id = ? and ancestor_id = ?";
+  return (await db.one(sql, [source.namespaceId, id])) !== undefined;
+}
+
 /** Members of anything below a group may read the group, as in GitLab. */
 async function isMemberBelow(db: Reader, { kind, id }: Source, viewer: Viewer): Promise<boolean> {
   if (kind === "project" || !viewer.caller) return false;
@@ -200,6 +229,12 @@ const MEMBER_BELOW = `select 1 as found from namespace_ancestors a
   join members m on m.namespace_id = a.namespace_id
     or m.project_id in (select id from projects where namespace_id = a.namespace_id)
   where a.ancestor_id = ? and m.user_id = ? and (m.expires_at is null or m.expires_at > ?) limit 1`;
+
+/** Whether the caller may read the code of a project that they can read. */
+export function mayReadCode(viewer: Viewer, project: Source): boolean {
+  const role = codeRole(viewer, project);
+  return role === undefined || project.level >= ROLES[role];
+}
 
 /**
  * Checks the caller's role in a group or project they can read.

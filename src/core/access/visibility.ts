@@ -1,4 +1,4 @@
-import type { Condition } from "../../store/conditions.ts";
+import { all, any, type Condition, when } from "../../store/conditions.ts";
 import { statement } from "../../store/texts.ts";
 
 import type { Person } from "./caller.ts";
@@ -185,6 +185,19 @@ export function visibleMergeRequests(viewer: Viewer | EachUser): Condition {
   return { sql: statement`(p.merge_requests_enabled = 1 and ${sql})`, values };
 }
 
+/** The condition under which the viewer may see the pipelines and jobs of a row `p` of projects: they must be enabled. */
+export function visibleJobs(viewer: Viewer): Condition {
+  const projects = visibleProjects(viewer);
+  if (viewer.caller?.admin) {
+    return { sql: `(p.jobs_enabled = 1 and ${projects.sql})`, values: projects.values };
+  }
+  const reporter = viewer.caller ? memberProjects(viewer, "reporter") : undefined;
+  return {
+    sql: `(p.jobs_enabled = 1 and (p.public_jobs = 1 and ${projects.sql}${reporter ? ` or ${reporter.sql}` : ""}))`,
+    values: [...projects.values, ...(reporter?.values ?? [])],
+  };
+}
+
 /**
  * The condition under which the viewer may read a row `s` of snippets without being a member of its project: because of
  * its visibility, or as its author.
@@ -214,6 +227,16 @@ export function visibleSnippets(viewer: Viewer | EachUser): Condition {
     sql: `(p.snippets_enabled = 1 and (${open.sql} or ${member.sql}))`,
     values: [...open.values, ...member.values],
   };
+}
+
+/**
+ * The condition under which the viewer may read a row `s` of snippets, of a project `p` or of a person. Callers who are
+ * not signed in see no personal ones.
+ */
+export function readableSnippets(viewer: Viewer): Condition {
+  const ofProjects = all([visibleProjects(viewer), visibleSnippets(viewer)]);
+  if (!viewer.caller) return ofProjects;
+  return any([ofProjects, all([when(PERSONAL_SNIPPET), openSnippets(viewer)])]);
 }
 
 /**

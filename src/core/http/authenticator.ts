@@ -8,7 +8,7 @@ import type { Parameters } from "./parameters.ts";
 /** A used token. For personal and SCIM tokens the time of the last use is recorded. */
 type UsedToken =
   | { readonly kind: "personal" | "scim"; readonly id: number; readonly lastUsedAt: number | null }
-  | { readonly kind: "job" | "oauth"; readonly id: number };
+  | { readonly kind: "job" | "oauth" | "deploy"; readonly id: number };
 
 /** A used session. */
 interface UsedSession {
@@ -34,6 +34,8 @@ export interface TokenUsage {
   unknownToken(ip: string, now: number): Promise<void>;
   /** A valid session was used. */
   sessionUsed(session: UsedSession, ip: string, now: number): void;
+  /** A user was found as a caller. @param userId 0 for callers who are no user */
+  userActive(userId: number, now: number): void;
 }
 
 /**
@@ -61,7 +63,7 @@ export interface CredentialRequest {
   readonly incoming: Omit<Incoming, "body">;
   /** The parameters of the query and, once it is read, of the body. */
   readonly parameters: Parameters;
-  readonly route: Pick<Route, "jobTokens">;
+  readonly route: Pick<Route, "jobTokens" | "deployTokens">;
   /** The values of the path's parameters, percent-encoded. */
   readonly params: Readonly<Record<string, string>>;
   /** Whether the mount has checked that no other site's page sent the request. */
@@ -146,7 +148,10 @@ export async function findCaller(
     const credential = authenticator.credential(request, settings);
     if (credential === undefined || (unknown ?? credential) !== credential) continue;
     const caller = await authenticator.callerOf(credential, db, incoming, now, settings, params);
-    if (caller) return caller;
+    if (caller) {
+      settings.tokenUsage.userActive(caller.id, now);
+      return caller;
+    }
     if (authenticator.refusesUnknown) unknown = credential;
   }
   if (unknown === undefined) return undefined;

@@ -220,7 +220,8 @@ export function requireAccess({ route, scopes }: Endpoint, caller: Caller | unde
     if (route.access === "anyone") return;
     throw unauthorized();
   }
-  requireScope(caller, scopes);
+  const accepted = caller.by.kind === "deploy" && route.deployTokens;
+  requireScope(caller, accepted ? [accepted] : scopes);
   if (route.access === "admin" && !caller.admin) throw forbidden();
 }
 

@@ -1,5 +1,6 @@
 import type { Readable } from "node:stream";
 import { tooLarge, unreadable, unsupportedMediaType } from "../errors.ts";
+import { cutShort } from "./chunks.ts";
 import type { Incoming } from "./incoming.ts";
 import {
   addParameter,
@@ -24,6 +25,8 @@ export interface BodyLimits extends ParameterLimits {
 const MAX_PARTS = 1000;
 /** Maximum files among them: every file a route accepts is written, though only the last one counts. */
 const MAX_FILES = 10;
+/** Bytes that are read to their end, at most, after a body is refused. */
+const PATIENCE = 32 * 1024 * 1024;
 /** Bytes parsed at a time, so that parsing stops soon after a body is refused. */
 const PIECE = 16 * 1024;
 
@@ -91,32 +94,6 @@ async function readAll(body: AsyncIterable<Uint8Array>, most: number): Promise<U
   return all;
 }
 
-/** Reports a truncated body that is passed on as the client's error, not as a failure of the server. */
-export function uncut(
-  body: AsyncIterable<Uint8Array> | undefined,
-): AsyncIterable<Uint8Array> | undefined {
-  if (!body) return undefined;
-  return (async function* () {
-    try {
-      yield* body;
-    } catch {
-      throw cutShort();
-    }
-  })();
-}
-
-const cutShort = () => unreadable("message body was cut short");
-
-/** Passes a body on. @throws ApiError 413 beyond `most` bytes */
-export async function* limited(body: AsyncIterable<Uint8Array>, most: number) {
-  let length = 0;
-  for await (const chunk of body) {
-    length += chunk.length;
-    if (length > most) throw tooLarge();
-    yield chunk;
-  }
-}
-
 function decodeUtf8(bytes: Uint8Array): string {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
@@ -126,8 +103,8 @@ function decodeUtf8(bytes: Uint8Array): string {
 }
 
 /**
- * With an upload the body may be larger by the file's limit. A body up to twice that size is read to its end before it
- * is refused, since many clients read no answer before they have sent everything; reading of a larger one stops.
+ * With an upload the body may be larger by the file's limit. A body up to twice that size, or some megabytes more than
+ * that, is read to its end before it is refused, since many clients read no answer before they have sent everything; reading of a larger one stops.
  */
 async function readMultipart(
   body: AsyncIterable<Uint8Array>,
@@ -137,7 +114,7 @@ async function readMultipart(
   declared: number,
 ): Promise<Parameters> {
   const most = limits.bytes + (upload?.bytes ?? 0);
-  const patience = upload ? 2 * most : 0;
+  const patience = upload ? most + Math.min(most, PATIENCE) : 0;
   if (declared > Math.max(most, patience)) throw tooLarge();
   const { Busboy } = await import("@fastify/busboy");
   let parser: InstanceType<typeof Busboy>;
@@ -186,13 +163,25 @@ async function readMultipart(
       return;
     }
     open = stream;
+    // The request fails before the stream does: the parser fails, too, if nobody reads what it goes on to write.
+    const within = async function* (most: number) {
+      let length = 0;
+      for await (const chunk of stream as AsyncIterable<Uint8Array>) {
+        length += chunk.length;
+        if (length > most) {
+          fail(upload.whenTooLarge());
+          throw failure;
+        }
+        yield chunk;
+      }
+    };
     // The last of several equal names wins, as everywhere.
     const place = emptyParameters();
     parameters[name] = place;
     const before = receiving;
     receiving = (async () => {
       await before;
-      const received = await upload.receive(fileName ?? "", stream, parameters);
+      const received = await upload.receive(fileName ?? "", within(upload.bytes), parameters);
       if (parameters[name] === place) parameters[name] = received as unknown as Parameter;
     })().catch(fail);
   });

@@ -44,7 +44,15 @@ function refusing(name: string): Presenter {
   const refuse = (): never => {
     throw new TypeError(`${name} answers a row, but has no presenter`);
   };
-  return { columns: "", fields: {}, write: refuse, pieces: refuse, value: refuse, at: refuse };
+  return {
+    columns: "",
+    fields: {},
+    write: refuse,
+    pieces: refuse,
+    value: refuse,
+    at: refuse,
+    find: refuse,
+  };
 }
 
 /** Checks what the types of a declaration can't, such as paths put together from variables. */
@@ -60,7 +68,13 @@ function requireConsistent(route: Route, name: string): void {
     }
   }
   if (!route.source) {
-    for (const option of ["role", "jobTokens", "upload", "features", "whenArchived"] as const) {
+    for (const option of [
+      "role",
+      "jobTokens",
+      "deployTokens",
+      "features",
+      "whenArchived",
+    ] as const) {
       if (route[option] !== undefined) throw wrong(`${option} needs a source`);
     }
   }

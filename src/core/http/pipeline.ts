@@ -12,11 +12,13 @@ import {
   AfterCommit,
   type Called,
   type Context,
+  Followed,
+  type Following,
+  type Given,
   Json,
   type Result,
   type Route,
 } from "../resource.ts";
-import type { Secrets } from "../secrets.ts";
 import { dayOf } from "../time.ts";
 import { type AnsweredRequest, type LogEntry, logEntryOf } from "./access-log.ts";
 import {
@@ -61,7 +63,8 @@ export interface PipelineSettings extends AuthorizationSettings, ReplySettings {
     act: { sudoer: Person; userId: number; what: string; ip: string },
     now: number,
   ) => Promise<void>;
-  secrets: Secrets;
+  /** Whether requests that the server sends may go to this machine and its networks. */
+  allowLocalRequests: boolean;
   /** Whether the application is closing and accepts no new requests. */
   isClosing: () => boolean;
   log: ((entry: LogEntry) => void) | undefined;
@@ -123,8 +126,8 @@ function answer(
   exchange: Exchange,
 ): Promise<Reply> {
   const now = settings.now();
-  const { upload: spec } = endpoint.route;
-  return spec
+  const { upload: spec, body } = endpoint.route;
+  return spec || body === "file"
     ? answerUpload(settings, endpoint, exchange, now, spec)
     : answerWith(settings, endpoint, exchange, now, undefined);
 }
@@ -134,10 +137,11 @@ async function answerUpload(
   endpoint: Endpoint,
   exchange: Exchange,
   now: number,
-  spec: UploadSpec,
+  spec: UploadSpec | undefined,
 ): Promise<Reply> {
   const admit = (parameters: Parameters) => admitUpload(settings, endpoint, exchange, parameters);
-  const upload = new Upload(spec, settings.store, settings.uploadBytes, now, admit);
+  const bytes = spec?.maxBytes ?? settings.uploadBytes;
+  const upload = new Upload(spec, settings.store, bytes, now, admit);
   try {
     return await answerWith(settings, endpoint, exchange, now, upload);
   } finally {
@@ -151,14 +155,21 @@ async function admitUpload(
   endpoint: Endpoint,
   exchange: Exchange,
   parameters: Parameters,
-): Promise<Source> {
+): Promise<void> {
   const { route } = endpoint;
+  const { incoming } = exchange;
   const now = settings.now();
-  const sent = Object.assign(parseQuery(exchange.incoming.query, settings.body), parameters);
+  const sent = Object.assign(parseQuery(incoming.query, settings.body), parameters);
+  addPathParameters(sent, exchange);
   const db = settings.store.reader();
   const caller = await authorizeCaller(settings, db, endpoint, exchange, sent, now);
-  const id = decodePath(exchange.params["id"] as string);
-  return (await admit(settings, db, route, id, caller, now)) as Source;
+  await admit(settings, db, route, sent["id"] as string, caller, now);
+  await route.upload?.admit?.({ db, request: incoming, caller, parameters: sent, now });
+}
+
+/** The pipeline looks up `:id` of a group or project; elsewhere it is an attribute like any other. */
+function addPathParameters(parameters: Parameters, { params }: Exchange): void {
+  for (const name of Object.keys(params)) parameters[name] = decodePath(params[name] as string);
 }
 
 /** Makes all checks of a group or project that are possible before the input or the body is read. */
@@ -203,10 +214,7 @@ async function answerWith(
       : await readSent(endpoint, incoming, limits, identified?.caller !== undefined, upload);
   const object = route.body === "object" ? sent : undefined;
   const parameters = object ? query : Object.assign(query, sent);
-  // The pipeline looks up `:id` of a group or project; elsewhere it is an attribute like any other.
-  for (const name of Object.keys(exchange.params)) {
-    parameters[name] = decodePath(exchange.params[name] as string);
-  }
+  addPathParameters(parameters, exchange);
   const reader = store.reader();
   const caller = await authorizeCaller(
     settings,
@@ -217,18 +225,20 @@ async function answerWith(
     now,
     identified,
   );
-  return settings.retries.run(exchange.params["id"] ?? "", async (isRepeated) => {
+  const key = exchange.params["id"] ?? "";
+  const { result, reply } = await settings.retries.run(key, async (isRepeated) => {
     const db = isRepeated ? store.reader() : reader;
     const performance = await prepare(settings, db, endpoint, exchange, caller, parameters, now, {
       raw,
       object,
+      upload,
     });
     const { presenter, view, page, run } = performance;
     const rest = async (left: Page): Promise<Result> => {
       const turn = turns.begin(incoming.ip);
       try {
         await turn?.ready;
-        // Only writing routes return an `AfterCommit`.
+        // Only writing routes return anything else.
         return (await run(store.reader() as Database, left)) as Result;
       } finally {
         turn?.end();
@@ -239,12 +249,40 @@ async function answerWith(
       if (turn?.ready) await turn.ready;
       const result = await perform(settings, endpoint, performance, db);
       if (!route.immediate) settings.outages.succeeded();
-      upload?.keep((performance.input as Record<string, unknown>)[upload.part]);
-      return replyOf(endpoint, result, rest, presenter, view, page, incoming);
+      const reply = (made: Result) =>
+        replyOf(endpoint, made, rest, presenter, view, page, incoming);
+      return { result, reply };
     } finally {
       turn?.end();
     }
   });
+  // Outside of the retries: what is written is not written again, and the routes that follow have their own.
+  if (!(result instanceof Followed)) return reply(result);
+  return reply(await result.follow(followingOf(settings, exchange, caller, now)));
+}
+
+/** What follows a request, for its caller. */
+function followingOf(
+  settings: PipelineSettings,
+  exchange: Exchange,
+  caller: Caller | undefined,
+  now: number,
+): Following {
+  return {
+    perform: (name, sent) =>
+      call(settings, routeNamed(settings.mounts, name), exchange, caller, sent, now),
+    reader: () => settings.store.reader(),
+  };
+}
+
+function routeNamed(mounts: readonly Mount[], name: string): Route {
+  for (const { resources } of mounts) {
+    for (const { routes } of resources) {
+      const found = routes.find(({ method, path }) => `${method} ${path}` === name);
+      if (found) return found;
+    }
+  }
+  throw new TypeError(`There is no route ${name}`);
 }
 
 /** A request whose caller and input are known, ready to run. */
@@ -254,7 +292,15 @@ interface Performance {
   readonly presenter: Presenter;
   readonly view: View;
   /** Makes the checks that need the database, and handles the request. */
-  run(db: Database, page: Page): Promise<Result | AfterCommit>;
+  run(db: Database, page: Page): Promise<Given>;
+}
+
+/** The body of a request, unless it was parsed into attributes. */
+interface Sent {
+  readonly raw?: RawBody | undefined;
+  readonly object?: Parameters | undefined;
+  /** Where it goes if it is a file. */
+  readonly upload?: Upload | undefined;
 }
 
 /** Reads a request's input, and does what comes before its transaction. */
@@ -266,7 +312,7 @@ async function prepare(
   caller: Caller | undefined,
   parameters: Parameters,
   now: number,
-  { raw, object }: { raw?: RawBody | undefined; object?: Parameters | undefined } = {},
+  { raw, object, upload }: Sent = {},
 ): Promise<Performance> {
   const { route, beside } = endpoint;
   const { incoming } = exchange;
@@ -279,38 +325,43 @@ async function prepare(
   raw?.requireReadable();
   const target = known ?? (route.source && (raw || route.prepare) && (await enter()));
   const bytes = route.body === "bytes" ? await raw?.bytes() : undefined;
-  const view = viewOf(settings.url ?? (incoming.base as string), now);
+  const view = viewOf(settings.url ?? (incoming.base as string), now, settings.secrets);
   const viewer: Viewer = { caller, today: dayOf(now) };
   const preparing = {
     store,
     db: reader,
     request: incoming,
     caller: caller as Caller,
-    body: object ?? bytes ?? raw?.chunks(),
+    body: object ?? bytes ?? (route.body === "stream" ? raw?.chunks() : undefined),
     source: target as Source,
     signIns,
+    secrets: settings.secrets,
+    allowLocalRequests: settings.allowLocalRequests,
     tier,
     view,
     viewer,
     now,
+    isClosing: settings.isClosing,
   };
   const prepared = route.prepare && (await route.prepare(input, preparing));
+  const file =
+    raw && upload && route.body === "file" ? await upload.body(() => raw.chunks()) : undefined;
 
   const presenter =
     (typeof route.presenter === "function"
       ? route.presenter({ caller: caller as Caller, input })
       : route.presenter) ?? endpoint.noPresenter;
 
-  const run = async (db: Database, page: Page): Promise<Result | AfterCommit> => {
+  const run = async (db: Database, page: Page): Promise<Given> => {
     const source =
-      (route.isReading && known) || (await findRouteSource(db, route, id, viewer, caller));
+      (route.isReading && target) || (await findRouteSource(db, route, id, viewer, caller));
     if (source && !route.isReading && beside !== "nobody") {
       await db.lock(source.id, { shared: beside === "anybody" });
     }
     const context: Context<Attributes, Database> = {
       db,
       input,
-      body: object ?? bytes,
+      body: object ?? bytes ?? file,
       prepared,
       source: source as Source,
       caller,
@@ -346,7 +397,7 @@ async function perform(
   { route, beside }: Endpoint,
   { page, run }: Performance,
   reader: Reader,
-): Promise<Result> {
+): Promise<Result | Followed> {
   if (route.isReading) return (await run(reader as Database, page)) as Result;
   const given = await store.transaction(
     async (db) => {
@@ -378,16 +429,21 @@ async function call(
   const parameters: Parameters = Object.assign(emptyParameters(), sent);
   if (parameters["id"] !== undefined) parameters["id"] = String(parameters["id"]);
   const { store } = settings;
-  return settings.retries.run(String(parameters["id"] ?? ""), async () => {
+  const key = String(parameters["id"] ?? "");
+  const { given, presenter, view } = await settings.retries.run(key, async () => {
     const reader = store.reader();
     const prepared = await prepare(settings, reader, endpoint, exchange, caller, parameters, now);
-    const result = await perform(settings, endpoint, prepared, reader);
-    const { presenter, view } = prepared;
-    const value = Array.isArray(result)
-      ? presenter.value(result, view)
-      : result instanceof Json
-        ? result.value
-        : undefined;
-    return { value, db: store.reader() };
+    const given = await perform(settings, endpoint, prepared, reader);
+    return { given, presenter: prepared.presenter, view: prepared.view };
   });
+  const result =
+    given instanceof Followed
+      ? await given.follow(followingOf(settings, exchange, caller, now))
+      : given;
+  const value = Array.isArray(result)
+    ? presenter.value(result, view)
+    : result instanceof Json
+      ? result.value
+      : undefined;
+  return { value, db: store.reader() };
 }

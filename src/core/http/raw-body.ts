@@ -1,11 +1,12 @@
 import { createGunzip } from "node:zlib";
 import { ApiError, tooLarge, unreadable } from "../errors.ts";
 import type { Route } from "../resource.ts";
-import { limited, uncut } from "./body.ts";
+import { limited, uncut } from "./chunks.ts";
 import type { Incoming } from "./incoming.ts";
 
 /** Whether a route takes bodies as they are, instead of their parameters. */
-export const takesRawBody = ({ body }: Route) => body === "bytes" || body === "stream";
+export const takesRawBody = ({ body }: Route) =>
+  body === "bytes" || body === "stream" || body === "file";
 
 /** The names of gzip (RFC 9110 §8.4.1.3), the only encoding that clients such as Git use. */
 const GZIP = new Set(["gzip", "x-gzip"]);

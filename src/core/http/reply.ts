@@ -7,7 +7,7 @@ import { keysetHeaders, type Page, pageHeaders, type RowPage } from "../paginati
 import type { Presenter } from "../presenter.ts";
 import { usageHeaders } from "../rate-limits.ts";
 import { Json, RawReply, type Result, type Site } from "../resource.ts";
-import { SecretKeyError } from "../secrets.ts";
+import { SecretKeyError, type Secrets } from "../secrets.ts";
 import type { Endpoint } from "./endpoint.ts";
 import type { Exchange } from "./exchange.ts";
 import { type Incoming, isSafe, isStreamed, type Reply } from "./incoming.ts";
@@ -33,6 +33,7 @@ export interface ReplySettings {
   now: () => number;
   /** Notified of every failure that is not the client's. */
   outages: Outages;
+  secrets: Secrets;
 }
 
 /**
@@ -53,7 +54,9 @@ export function replyOf(
   const status = route.status ?? (route.method === "POST" && !route.isReading ? 201 : 200);
   const headers: Record<string, string> = { "content-type": mount.contentType ?? JSON_TYPE };
   if (result instanceof RawReply) return replyOfAnswer(result);
-  if (result instanceof Json) return { status, headers, body: JSON.stringify(result.value) };
+  if (result instanceof Json) {
+    return { status: result.status ?? status, headers, body: JSON.stringify(result.value) };
+  }
   if (Array.isArray(result)) return { status, headers, body: presenter.write(result, view) };
 
   const at = {
@@ -92,7 +95,7 @@ export function replyOfError(error: unknown, exchange: Exchange, settings: Reply
   const { status, headers, body } = shown;
   const { incoming, mount, session } = exchange;
   if (mount?.showError && incoming.base !== undefined) {
-    const view = viewOf(settings.url ?? incoming.base, settings.now());
+    const view = viewOf(settings.url ?? incoming.base, settings.now(), settings.secrets);
     const csrfToken = session === undefined ? "" : csrfTokenOf(session);
     const visit = {
       request: incoming,

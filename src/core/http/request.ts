@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { ApiError, preconditionFailed, unauthorized } from "../errors.ts";
 import type { View } from "../field.ts";
+import type { Secrets } from "../secrets.ts";
 import { type BodyLimits, readBody, requireJson } from "./body.ts";
 import type { Endpoint } from "./endpoint.ts";
 import type { Incoming } from "./incoming.ts";
@@ -19,11 +20,12 @@ export function requestIdOf(incoming: Incoming): string {
  *
  * @param base the public address, without a trailing slash
  * @param now epoch milliseconds
+ * @param secrets what decrypts secrets
  */
-export function viewOf(base: string, now: number): View {
+export function viewOf(base: string, now: number, { open }: Pick<Secrets, "open">): View {
   const start = base.indexOf("//") + 2;
   const end = base.slice(start).search(/[:/]/);
-  return { base, host: end < 0 ? base.slice(start) : base.slice(start, start + end), now };
+  return { base, host: end < 0 ? base.slice(start) : base.slice(start, start + end), now, open };
 }
 
 /** Maximum bytes of a body from callers not yet identified. It may hold a token, a sign-in or a form of a page. */

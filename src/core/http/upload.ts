@@ -1,39 +1,55 @@
-import { createHash } from "node:crypto";
 import * as v from "valibot";
-import type { Awaitable, Database, Store } from "../../store/port.ts";
-import type { Source } from "../access/source.ts";
-import { tooLarge } from "../errors.ts";
+import { discardFile, type StoredFile, storeFile } from "../../files/write.ts";
+import type { Awaitable, Reader, Store } from "../../store/port.ts";
+import type { Caller } from "../access/caller.ts";
+import { type ApiError, tooLarge } from "../errors.ts";
 import type { Attribute } from "../input.ts";
+import { HEAD_LENGTH } from "./images.ts";
+import type { Incoming } from "./incoming.ts";
 import type { Parameters } from "./parameters.ts";
 
-/**
- * How a route stores an uploaded file. The file is written in pieces of 256 KiB, each in its own transaction, so that a
- * slow client holds neither memory nor the write lock. It is discarded unless the route's own transaction commits.
- */
+/** What is known when a file begins to arrive. */
+interface Arrival {
+  readonly db: Reader;
+  readonly request: Pick<Incoming, "method" | "path" | "query" | "header" | "ip">;
+  readonly caller: Caller | undefined;
+  /** Parameters of the path and the query, and parts that were sent before the file. */
+  readonly parameters: Parameters;
+  /** The instant of the request, in epoch milliseconds. */
+  readonly now: number;
+}
+
+/** How a route takes a file part of a multipart body. */
 export interface UploadSpec {
   /** The name of the file part. */
   readonly part: string;
-  /** Creates an empty file and returns its id. */
-  begin(db: Database, source: Source, now: number): Awaitable<number>;
-  /** Stores the next piece, counted from 0. */
-  append(db: Database, id: number, index: number, bytes: Uint8Array): Awaitable<unknown>;
-  /** Deletes a file. */
-  discard(db: Database, id: number): Awaitable<unknown>;
+  /** Maximum bytes of the file. Default: the limit of attachments. */
+  readonly maxBytes?: number;
+  /** The answer to a larger file. Default: 413. */
+  readonly whenTooLarge?: () => ApiError;
+  /** Makes further checks before the file is received, so that none is stored in vain; throws ApiError. */
+  readonly admit?: (arrival: Arrival) => Awaitable<void>;
 }
 
 /** A completely received file. A class, so that no JSON from a client can pass for one. */
-export class UploadedFile {
+export class UploadedFile implements StoredFile {
+  readonly id: number;
+  readonly size: number;
+  readonly sha256: string;
+
   /**
-   * @param id from {@link UploadSpec.begin}
    * @param name the file name as sent, without directories
-   * @param sha256 in hex
+   * @param head the first bytes of its content, by which images are told apart
    */
   constructor(
-    readonly id: number,
+    { id, size, sha256 }: StoredFile,
     readonly name: string,
-    readonly size: number,
-    readonly sha256: string,
-  ) {}
+    readonly head: Buffer,
+  ) {
+    this.id = id;
+    this.size = size;
+    this.sha256 = sha256;
+  }
 }
 
 /** A file part of a multipart body. */
@@ -45,92 +61,75 @@ export function file(): Attribute<UploadedFile> {
   ) as unknown as Attribute<UploadedFile>;
 }
 
-const PIECE = 256 * 1024;
-
-/** Receives the file of one request. */
+/** Stores the files of one request, and deletes those that no record refers to when it is answered. */
 export class Upload {
-  readonly part: string;
+  /** The name of the file part, if they are parts of a multipart body. */
+  readonly part: string | undefined;
   /** Maximum bytes of a file. */
   readonly bytes: number;
-  readonly #spec: UploadSpec;
+  /** The answer to a larger one. */
+  readonly whenTooLarge: () => ApiError;
   readonly #store: Store;
   readonly #now: number;
-  readonly #admit: (parameters: Parameters) => Promise<Source>;
-  readonly #unsettled = new Set<number>();
+  readonly #admit: (parameters: Parameters) => Promise<void>;
+  readonly #received: number[] = [];
+  #body: Promise<StoredFile> | undefined;
 
-  /** @param admit returns the group or project the file goes to, or throws if the caller may not upload there */
+  /** @param admit throws if the caller may not upload */
   constructor(
-    spec: UploadSpec,
+    spec: Pick<UploadSpec, "part" | "whenTooLarge"> | undefined,
     store: Store,
     bytes: number,
     now: number,
-    admit: (parameters: Parameters) => Promise<Source>,
+    admit: (parameters: Parameters) => Promise<void>,
   ) {
-    this.part = spec.part;
+    this.part = spec?.part;
     this.bytes = bytes;
-    this.#spec = spec;
+    this.whenTooLarge = spec?.whenTooLarge ?? tooLarge;
     this.#store = store;
     this.#now = now;
     this.#admit = admit;
   }
 
   /**
+   * Stores a file part, which is limited already.
+   *
    * @param parameters parts sent before the file, possibly with a token
-   * @throws ApiError 413 for a larger file, and whatever `admit` throws
+   * @throws whatever `admit` or the stream throws
    */
   async receive(
     name: string,
     stream: AsyncIterable<Uint8Array>,
     parameters: Parameters,
   ): Promise<UploadedFile> {
-    const source = await this.#admit(parameters);
-    const id = await this.#store.transaction((db) => this.#spec.begin(db, source, this.#now), {
-      shared: true,
-    });
-    this.#unsettled.add(id);
-    const hash = createHash("sha256");
-    let size = 0;
-    let index = 0;
-    let held: Uint8Array[] = [];
-    let holds = 0;
-    const flush = async (least: number) => {
-      let bytes = Buffer.concat(held);
-      while (bytes.length >= least) {
-        const piece = bytes.subarray(0, PIECE);
-        await this.#store.transaction((db) => this.#spec.append(db, id, index, piece), {
-          shared: true,
-        });
-        index += 1;
-        bytes = bytes.subarray(PIECE);
+    await this.#admit(parameters);
+    let head = Buffer.alloc(0);
+    const read = async function* () {
+      for await (const chunk of stream) {
+        if (head.length < HEAD_LENGTH) {
+          head = Buffer.concat([head, chunk.subarray(0, HEAD_LENGTH - head.length)]);
+        }
+        yield chunk;
       }
-      held = [bytes];
-      holds = bytes.length;
     };
-    for await (const chunk of stream) {
-      size += chunk.length;
-      if (size > this.bytes) throw tooLarge();
-      hash.update(chunk);
-      held.push(chunk);
-      holds += chunk.length;
-      if (holds >= PIECE) await flush(PIECE);
-    }
-    await flush(1);
-    return new UploadedFile(id, name, size, hash.digest("hex"));
+    const stored = await this.#keep(read());
+    return new UploadedFile(stored, name, head);
   }
 
-  /** Keeps a file for good: the route's transaction has committed. */
-  keep(file: unknown): void {
-    if (file instanceof UploadedFile) this.#unsettled.delete(file.id);
+  /** Stores a whole body, which is limited already, too. It does so once: a request that is handled again has the same file. */
+  body(chunks: () => AsyncIterable<Uint8Array>): Promise<StoredFile> {
+    this.#body ??= this.#keep(chunks());
+    return this.#body;
   }
 
-  /** Discards all received files that were not kept. */
+  async #keep(stream: AsyncIterable<Uint8Array>): Promise<StoredFile> {
+    const stored = await storeFile(this.#store, stream, this.#now);
+    this.#received.push(stored.id);
+    return stored;
+  }
+
+  /** Deletes the files that no record refers to. */
   async settle(): Promise<void> {
-    if (this.#unsettled.size === 0) return;
-    await this.#store.transaction(
-      async (db) => {
-        for (const id of this.#unsettled) await this.#spec.discard(db, id);
-      },
-      { shared: true },
-    );
+    for (const id of this.#received) await discardFile(this.#store, id);
   }
 }

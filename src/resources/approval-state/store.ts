@@ -1,6 +1,7 @@
 import { ROLES } from "../../core/access/roles.ts";
 import { among } from "../../store/conditions.ts";
 import type { Database, Reader } from "../../store/port.ts";
+import { CONFIRMED_ADDRESSES } from "../users/queries.ts";
 import type { OwnedFiles, ReviewFacts } from "./review.ts";
 
 /** A merge request whose code is stored. */
@@ -58,10 +59,11 @@ async function storeCommitters(
 ): Promise<void> {
   await db.run("delete from merge_request_committers where merge_request_id = ?", [id]);
   for (let start = 0; start < emails.length; start += BATCH) {
-    const { sql, values } = among("lower(email)", emails.slice(start, start + BATCH));
+    const { sql, values } = among("a.email", emails.slice(start, start + BATCH));
     await db.run(
       `insert into merge_request_committers (merge_request_id, user_id)
-       select cast(? as bigint), id from users where ${sql} on conflict do nothing`,
+       select distinct cast(? as bigint), a.user_id from (${CONFIRMED_ADDRESSES}) a where ${sql}
+       on conflict do nothing`,
       [id, ...values],
     );
   }
@@ -125,15 +127,17 @@ function usersNamed(
 ): Promise<Map<string, number>> {
   const names = owned.flatMap(({ owners }) => [...owners.names, ...owners.emails]);
   return idsBy(names, (some) => {
-    const [username, email] = [among("lower(u.username)", some), among("lower(u.email)", some)];
+    const [username, email] = [among("lower(u.username)", some), among("a.email", some)];
     return db.rows(
-      `select u.id, lower(u.username), lower(u.email) from users u
+      `select u.id, u.name from (
+         select id, lower(username) as name from users u where ${username.sql}
+         union all select a.user_id, a.email from (${CONFIRMED_ADDRESSES}) a where ${email.sql}) u
        join projects p on p.id = ? join namespaces n on n.id = p.namespace_id
-       where (${username.sql} or ${email.sql}) and (n.owner_id = u.id or u.id in (
+       where (n.owner_id = u.id or u.id in (
          select m.user_id from members m where m.project_id = p.id
          union all select m.user_id from members m
            join namespace_ancestors a on a.ancestor_id = m.namespace_id and a.namespace_id = p.namespace_id))`,
-      [project_id, ...username.values, ...email.values],
+      [...username.values, ...email.values, project_id],
     );
   });
 }

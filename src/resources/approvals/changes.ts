@@ -4,7 +4,8 @@ import * as param from "../../core/input.ts";
 import type { Tier } from "../../core/resource.ts";
 import type { Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
-import { approvalState, type RuleType } from "../approval-state/state.ts";
+import { approvalState, hasRules, type RuleType } from "../approval-state/state.ts";
+import { queueReady } from "../ci/progress.ts";
 import * as lifecycle from "../issuables/lifecycle.ts";
 import { MERGE_REQUEST } from "../issuables/merge-request.ts";
 import type { Issuable } from "../issuables/queries.ts";
@@ -38,9 +39,12 @@ export async function approve(
   if (!canApprove(caller, request, state, true)) throw unauthorized();
   await approvals.approve(db, request.id, caller.id, now);
   await setReviewState(db, request.id, caller.id, "approved");
-  await record(writing, request, "approved this merge request");
+  await notes.recordAction(writing, MERGE_REQUEST, request.id, "approved this merge request");
   lifecycle.recordEvent(writing, MERGE_REQUEST, "approved", request);
+  const { isApproved } = await approvalState(db, request.id, tier, viewer.today);
+  lifecycle.recordChange(writing, MERGE_REQUEST, request.id, isApproved ? "approved" : "approval");
   await todos.resolve(db, MERGE_REQUEST, request.id, caller.id, now);
+  await queueReady(db, request.id, now);
 }
 
 /**
@@ -48,23 +52,25 @@ export async function approve(
  *
  * @throws ApiError 404 if they have not approved it, or it is merged
  */
-export async function unapprove(writing: Writing, request: Issuable): Promise<void> {
-  const { db, caller } = writing;
+export async function unapprove(
+  writing: Writing & { tier: Tier },
+  request: Issuable,
+): Promise<void> {
+  const { db, caller, viewer, tier } = writing;
+  const before = await approvalState(db, request.id, tier, viewer.today);
   if (request.state === "merged" || !(await approvals.unapprove(db, request.id, caller.id))) {
     throw notFound();
   }
   await setReviewState(db, request.id, caller.id, "unapproved");
-  await record(writing, request, "unapproved this merge request");
+  await notes.recordAction(writing, MERGE_REQUEST, request.id, "unapproved this merge request");
+  const after = await approvalState(db, request.id, tier, viewer.today);
+  const isLost = !hasRules(tier) || (before.isApproved && !after.isApproved);
+  lifecycle.recordChange(writing, MERGE_REQUEST, request.id, isLost ? "unapproved" : "unapproval");
 }
 
 async function headOf(db: Reader, id: number): Promise<string | null> {
   const [row] = await db.rows("select sha from merge_requests where id = ?", [id]);
   return row?.[0] as string | null;
-}
-
-async function record({ db, source, caller, now }: Writing, { id }: Issuable, body: string) {
-  const note = { project_id: source.id, id, author_id: caller.id, body, system: true };
-  await notes.insert(db, MERGE_REQUEST, note, now);
 }
 
 const ids = param.arrayOf(param.integer());
@@ -157,6 +163,19 @@ export async function changeRule(
   };
   await updateRow(db, "approval_rules", rule.id, changes, now);
   await storeNamed(writing, rule.id, named, input);
+}
+
+/** Sets how many approvals of anybody a project or merge request needs. */
+export async function requireOfAnybody(
+  writing: Writing,
+  requestId: number | null,
+  approvals_required: number,
+): Promise<void> {
+  const { db, source, now } = writing;
+  const names = await approvals.namesOf(db, { projectId: source.id, requestId });
+  const any = names.find(({ rule_type }) => rule_type === "any_approver");
+  if (any) await updateRow(db, "approval_rules", any.id, { approvals_required }, now);
+  else if (approvals_required > 0) await addRule(writing, requestId, { approvals_required });
 }
 
 interface Named {

@@ -2,12 +2,9 @@ import * as audit from "../../audit/log.ts";
 import { confirmPassword } from "../../auth/confirm.ts";
 import { codeRole } from "../../core/access/visibility.ts";
 import { ApiError, forbidden, invalid, notFound, unauthorized } from "../../core/errors.ts";
-import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
-import { presenter } from "../../core/presenter.ts";
 import { type Context, Json, type Resource, routes } from "../../core/resource.ts";
 import type { Reader, Value } from "../../store/port.ts";
-import { updateRow } from "../../store/update.ts";
 import { hasRules } from "../approval-state/state.ts";
 import { MERGE_REQUEST } from "../issuables/merge-request.ts";
 import { findIssuable, requireChanger } from "../issuables/rules.ts";
@@ -16,43 +13,8 @@ import * as changes from "./changes.ts";
 import { embed, projectRule, requestRule } from "./json.ts";
 import * as rules from "./queries.ts";
 import { mayApprove, requireRuler } from "./rules.ts";
+import { settingRoutes } from "./settings.ts";
 import { migrations } from "./table.ts";
-
-const FLAGS = [
-  "reset_approvals_on_push",
-  "selective_code_owner_removals",
-  "disable_overriding_approvers_per_merge_request",
-  "merge_requests_author_approval",
-  "merge_requests_disable_committers_approval",
-  "require_password_to_approve",
-] as const;
-
-const flags = <T>(make: (name: (typeof FLAGS)[number]) => T) =>
-  Object.fromEntries(FLAGS.map((name) => [name, make(name)])) as Record<(typeof FLAGS)[number], T>;
-
-const settings = presenter({
-  approvers: field.constant([]),
-  approver_groups: field.constant([]),
-  approvals_before_merge: field.integer("p.approvals_before_merge"),
-  ...flags((name) => field.flag(`p.${name}`)),
-  require_reauthentication_to_approve: field.flag("p.require_password_to_approve"),
-});
-
-const settingsInput = {
-  approvals_before_merge: param.optional(param.integer({ min: 0, max: 100 })),
-  ...flags(() => param.optional(param.boolean())),
-};
-
-async function settingsOf({
-  db,
-  source,
-  presenter: shown,
-}: Pick<Context, "source" | "presenter"> & { db: Reader }) {
-  const [row] = await db.rows(`select ${shown.columns} from projects p where p.id = ?`, [
-    source.id,
-  ]);
-  return row as Value[];
-}
 
 const projects = routes({ source: "project" });
 const requests = routes({
@@ -215,13 +177,7 @@ export const approvalResource: Resource = {
         await requireChanger(context, MERGE_REQUEST, found, "developer");
         await requireOverridable(db, found.project_id);
         const ruled = await ruledRequest(context);
-        const names = await rules.namesOf(db, ruled);
-        const any = names.find(({ rule_type }) => rule_type === "any_approver");
-        const { approvals_required } = input;
-        if (any) {
-          const rule = await findRule(context, ruled, any.id);
-          await changes.changeRule(context, ruled.requestId, rule, { approvals_required });
-        } else await changes.addRule(context, ruled.requestId, { approvals_required });
+        await changes.requireOfAnybody(context, ruled.requestId, input.approvals_required);
         return new Json(await approvalsOf(context, found));
       },
     }),
@@ -341,32 +297,7 @@ export const approvalResource: Resource = {
         return undefined;
       },
     }),
-    projects.get("/approvals", {
-      summary: "Get what a project says about approvals of its merge requests",
-      role: "developer",
-      tier: "premium",
-      presenter: settings,
-      handle: settingsOf,
-    }),
-    projects.post("/approvals", {
-      summary: "Change what a project says about approvals of its merge requests",
-      role: "maintainer",
-      tier: "premium",
-      input: settingsInput,
-      atLeastOne: Object.keys(settingsInput) as (keyof typeof settingsInput)[],
-      presenter: settings,
-      handle: async (context) => {
-        const { db, source, input, now } = context;
-        if (input.selective_code_owner_removals) {
-          throw invalid({ selective_code_owner_removals: ["is not supported"] });
-        }
-        const numbers = Object.entries(input).map(([one, value]) => [one, Number(value)]);
-        await updateRow(db, "projects", source.id, Object.fromEntries(numbers), now);
-        const row = await settingsOf(context);
-        await audit.log(context, "approval settings changed", { target: source.fullPath });
-        return row;
-      },
-    }),
+    ...settingRoutes,
     projects.list("/approval_rules", {
       summary: "List the approval rules of a project",
       tier: "premium",

@@ -74,4 +74,9 @@ create table merge_request_committers (
 create index merge_request_committers_by_user on merge_request_committers (user_id);
 `,
   },
+  {
+    // It had no effect: the rule about any approver has the number that counts.
+    id: "20261123-05-approvals-before-merge",
+    sql: "alter table projects drop column approvals_before_merge;",
+  },
 ];

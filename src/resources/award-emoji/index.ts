@@ -1,31 +1,19 @@
 import type { Caller } from "../../core/access/caller.ts";
 import { ApiError, notFound, unauthorized } from "../../core/errors.ts";
-import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
-import { presenter } from "../../core/presenter.ts";
 import { type Context, Json, type Resource, type Route, routes } from "../../core/resource.ts";
+import { recordMoment } from "../../hooks/moments.ts";
+import { recordRemoval } from "../../hooks/records.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { isLockedOut } from "../issuables/rules.ts";
 import * as todos from "../issuables/todos.ts";
 import type { NoteableType } from "../issuables/type.ts";
-import { isIssuable, targetOf } from "../issuables/types.ts";
+import { isIssuable } from "../issuables/types.ts";
 import { NOTEABLE_TYPES } from "../notes/noteables.ts";
 import { findNote, findNoteable } from "../notes/rules.ts";
-import { userSummaryFields } from "../users/json.ts";
+import { awardEmoji, toldAward } from "./json.ts";
 import * as awards from "./queries.ts";
 import { migrations } from "./table.ts";
-
-const target = targetOf("ae", NOTEABLE_TYPES);
-
-const awardEmoji = presenter({
-  id: field.integer("ae.id"),
-  name: field.text("ae.name"),
-  user: field.nested(userSummaryFields),
-  created_at: field.instant("ae.created_at"),
-  updated_at: field.instant("ae.updated_at"),
-  awardable_id: field.integer(`coalesce(${target.id}, ae.note_id)`),
-  awardable_type: field.text(`coalesce(${target.className}, 'Note')`),
-});
 
 const ALIASES: Readonly<Record<string, string>> = { "+1": "thumbsup", "-1": "thumbsdown" };
 
@@ -73,7 +61,7 @@ const builderOf = (type: NoteableType, on: On) =>
     whenDisabled: type.whenDisabled,
   });
 
-type Giving = Pick<Context, "now"> & {
+type Giving = Pick<Context, "now" | "request" | "source"> & {
   db: Database;
   caller: Caller;
   prepared: ReadonlySet<string>;
@@ -86,17 +74,29 @@ type Giving = Pick<Context, "now"> & {
  * @returns the award's id
  */
 async function give(
-  { db, caller, prepared, now }: Giving,
+  context: Giving,
   type: NoteableType,
   to: awards.Awardable & { targetId: number },
   name: string,
   refuse: (reason: string) => ApiError,
 ): Promise<number> {
+  const { db, caller, source, prepared, now } = context;
   if (!prepared.has(name)) throw refuse("is not included in the list");
   const id = await awards.insert(db, to, { name, user_id: caller.id }, now);
   if (id === undefined) throw refuse("has already been taken");
+  const of = { project: source.id };
+  recordMoment(context, { kind: "emoji", of, userId: caller.id, id, action: "award" });
   if (isIssuable(type)) await todos.resolve(db, type, to.targetId, caller.id, now);
   return id;
+}
+
+/** Takes an emoji back. */
+async function take(context: Omit<Giving, "prepared">, id: number): Promise<void> {
+  const of = { project: context.source.id };
+  const moment = { kind: "emoji", of, userId: context.caller.id, id, action: "revoke" } as const;
+  const from = "award_emoji ae where ae.id = ?";
+  await recordRemoval(context, moment, { columns: toldAward.columns, from });
+  await awards.remove(context.db, id);
 }
 
 const nameOf = (sent: string) => ALIASES[sent] ?? sent;
@@ -121,7 +121,7 @@ const changeRoute = (type: NoteableType, on: On) =>
         return new Json({ id: await give(context, type, to, name, refusedChange) });
       }
       if (!given) throw refusedChange("was not given");
-      await awards.remove(db, given.id);
+      await take(context, given.id);
       return new Json({ id: null });
     },
   });
@@ -187,11 +187,11 @@ function routesOf(type: NoteableType, on: On, what: string) {
       summary: "Take back an emoji; administrators may remove anyone's",
       input: one,
       handle: async (context) => {
-        const { db, caller, requireUnmodified } = context;
+        const { caller, requireUnmodified } = context;
         const found = await findAward(context);
         if (found.user_id !== caller.id && !caller.admin) throw unauthorized();
         requireUnmodified(found.updated_at);
-        await awards.remove(db, found.id);
+        await take(context, found.id);
         return undefined;
       },
     }),

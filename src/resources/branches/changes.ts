@@ -2,13 +2,13 @@ import { commitId, commitNumber } from "../../git/commits.ts";
 import { Draft } from "../../git/draft.ts";
 import { BLOB } from "../../git/objects.ts";
 import type { RefChange } from "../../git/push.ts";
-import { BRANCHES, listRefsBelow, type Ref } from "../../git/refs.ts";
+import { BRANCHES, isShortName, listRefsBelow, type Ref } from "../../git/refs.ts";
 import { findCommit } from "../../git/revisions.ts";
 import { FILE, WorkTree } from "../../git/work-tree.ts";
 import { rightsOf } from "../protected-refs/rights.ts";
 import { withRefs } from "../repositories/open.ts";
 import type { Received } from "../repositories/pushes.ts";
-import { impossible, isShortName } from "../repositories/rules.ts";
+import { impossible } from "../repositories/rules.ts";
 import { type Place, signatureOf, stage } from "../repositories/write.ts";
 import { mergedCommits } from "./merged.ts";
 

@@ -1,19 +1,19 @@
 import * as audit from "../../audit/log.ts";
-import { ApiError, notFound } from "../../core/errors.ts";
+import { ApiError, badRequest, notFound } from "../../core/errors.ts";
+import { readExpression } from "../../core/expressions.ts";
 import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
 import { presenter, rowMaker } from "../../core/presenter.ts";
 import { AfterCommit, type Context, Json, type Resource, routes } from "../../core/resource.ts";
 import { commitNumber, readCommit } from "../../git/commits.ts";
-import { Draft } from "../../git/draft.ts";
 import { BRANCHES, isRefName, type Ref } from "../../git/refs.ts";
 import type { Reader, Value } from "../../store/port.ts";
 import { protectFor, unprotect } from "../protected-refs/changes.ts";
 import { type RefRights, rightsOf } from "../protected-refs/rights.ts";
 import { commitFields, commitValues } from "../repositories/json.ts";
 import { type OpenRepository, openRepository } from "../repositories/open.ts";
-import { pageByName, pageOfChosen, searched } from "../repositories/refs.ts";
-import { applyAll, openToChange, stage } from "../repositories/write.ts";
+import { fittingOf, pageByName, pageOfChosen, searched } from "../repositories/refs.ts";
+import { applyAll, applyDeletion, openToChange, stageDeletion } from "../repositories/write.ts";
 import { stageBranch, stageMerged } from "./changes.ts";
 import { mergedCommits } from "./merged.ts";
 
@@ -117,16 +117,21 @@ export const branchResource: Resource = {
       access: "anyone",
       input: {
         search: param.optional(param.anyText()),
+        regex: param.optional(param.anyText({ max: 1000 })),
         sort: param.optional(param.choice(["name_asc", "updated_asc", "updated_desc"])),
       },
       presenter: branch,
       prepare: (_, preparing) => openRepository(preparing, ["HEAD"]),
       handle: ({ db, input, page, prepared: opened }) => {
-        const { search, sort = "name_asc" } = input;
+        const { search, regex, sort = "name_asc" } = input;
+        const expression = regex ? readExpression(regex) : undefined;
+        if (regex && !expression) throw badRequest("Regex is invalid");
         const show = (current: OpenRepository, refs: readonly Ref[]) => rowsOf(db, current, refs);
-        if (!search && sort === "name_asc") return pageByName(db, opened, BRANCHES, page, show);
-        const choose = (refs: readonly Ref[], current: OpenRepository) => {
-          const found = search ? searched(refs, BRANCHES, search) : refs;
+        if (!search && !expression && sort === "name_asc")
+          return pageByName(db, opened, BRANCHES, page, show);
+        const choose = async (refs: readonly Ref[], current: OpenRepository) => {
+          const fitting = expression ? await fittingOf(refs, BRANCHES, expression) : refs;
+          const found = search ? searched(fitting, BRANCHES, search) : fitting;
           if (sort === "name_asc") return found;
           return byTime(found, current, sort === "updated_asc" ? 1 : -1);
         };
@@ -202,18 +207,9 @@ export const branchResource: Resource = {
       input: one,
       prepare: async ({ branch: name }, preparing) => {
         const place = await openToChange(preparing, [BRANCHES + name]);
-        const { repository } = place;
-        const { name: fullName, oid: from } = requireBranch(place, name);
-        const commit = await readCommit(repository, commitNumber(repository, from) as number);
-        const change = { name: fullName, from, to: undefined };
-        const received = await stage(place, new Draft(repository), [change]);
-        return { received, authoredAt: 1000 * commit.author.time };
+        return stageDeletion(place, requireBranch(place, name));
       },
-      handle: async ({ db, prepared: { received, authoredAt }, requireUnmodified, now }) => {
-        requireUnmodified(authoredAt);
-        await applyAll(db, received, now);
-        return undefined;
-      },
+      handle: applyDeletion,
     }),
     deleteAll("", {
       summary: "Delete the branches that are merged into the default branch",

@@ -9,6 +9,8 @@ import { commitId, commitNumber, readCommit } from "../../git/commits.ts";
 import { BRANCHES, isReserved, listRefs, listRefsBelow, TAGS } from "../../git/refs.ts";
 import { findCommit } from "../../git/revisions.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
+import { lastPipeline } from "../ci/heads.ts";
+import { listedPipeline } from "../ci/json.ts";
 import { MERGE_REQUEST } from "../issuables/merge-request.ts";
 import * as changes from "../notes/changes.ts";
 import * as notes from "../notes/queries.ts";
@@ -54,8 +56,8 @@ const listedRow = rowMaker(listed);
 /** A commit alone. */
 const detail = presenter({
   ...counted,
-  status: field.constant(null),
-  last_pipeline: field.constant(null),
+  status: field.text("status"),
+  last_pipeline: field.json("last_pipeline", "object", { fields: listedPipeline.fields }),
   project_id: field.integer("project_id"),
 });
 const detailRow = rowMaker(detail);
@@ -240,6 +242,7 @@ export const commitResource: Resource = {
         allow_empty: param.optional(param.boolean()),
         start_branch: param.optional(param.text({ max: 1024 })),
         start_sha: param.optional(param.anyText()),
+        start_project: param.optional(param.anyText({ max: 1024 })),
         force: param.optional(param.boolean()),
         stats: param.optional(param.boolean()),
         author_name: param.optional(param.anyText()),
@@ -281,12 +284,21 @@ export const commitResource: Resource = {
       input: { ...sha, stats: param.optional(param.boolean()) },
       presenter: detail,
       prepare: (input, preparing) => openRepository(preparing, [input.sha]),
-      handle: async ({ input, source, prepared: opened }) => {
+      handle: async ({ db, input, source, view, prepared: opened }) => {
         const number = await requireCommit(opened, input.sha);
         const commit = await readCommit(opened.repository, number);
         const stats = input.stats === false ? null : await statsOf(opened.repository, number);
         const values = commitValues(opened, commit, { trailers: true });
-        return detailRow({ ...values, stats, project_id: source.id });
+        const last = await lastPipeline(db, source, commit.id);
+        return detailRow({
+          ...values,
+          stats,
+          project_id: source.id,
+          ...(last && {
+            status: last[listedPipeline.at("status")] as Value,
+            last_pipeline: listedPipeline.write(last, view),
+          }),
+        });
       },
     }),
     list("/:sha/diff", {

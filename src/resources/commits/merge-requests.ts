@@ -2,7 +2,6 @@ import { visibleProjects } from "../../core/access/visibility.ts";
 import { pageOf, type RowPage } from "../../core/pagination.ts";
 import type { Context } from "../../core/resource.ts";
 import { commitNumber } from "../../git/commits.ts";
-import { BRANCHES, listRefsBelow } from "../../git/refs.ts";
 import { all } from "../../store/conditions.ts";
 import type { Reader } from "../../store/port.ts";
 import { rowsOf } from "../issuables/embed.ts";
@@ -13,14 +12,16 @@ import type { OpenRepository } from "../repositories/open.ts";
 /** What decides which commits a merge request has. */
 interface Request {
   id: number;
-  sha: string | null;
-  target_branch: string;
-  merge_commit_sha: string | null;
+  /** Their latest version: the commit that it ends with, and the target branch at that time. */
+  head_sha: string | null;
+  start_sha: string | null;
+  /** Whether they were merged with the commit. */
+  is_result: number;
 }
 
 /**
- * A page of the merge requests that have a commit: it can be reached from their source branch, but not from their target
- * branch; or they were merged with it.
+ * A page of the merge requests that have a commit: their latest version brings it to their target branch; or they were
+ * merged with it.
  */
 export async function requestsWith(
   context: Presenting & Pick<Context, "page" | "viewer"> & { db: Reader },
@@ -29,17 +30,17 @@ export async function requestsWith(
   state: "opened" | "closed" | "locked" | "merged" | undefined,
 ): Promise<RowPage> {
   const { db, page, viewer } = context;
-  const { repository, project, row } = opened;
+  const { repository, project } = opened;
   const visible = all([visibleProjects(viewer), MERGE_REQUEST.visible(viewer)]);
   const requests = await db.all<Request>(
-    `select mr.id as id, mr.sha as sha, mr.target_branch as target_branch,
-       mr.merge_commit_sha as merge_commit_sha
-     from ${MERGE_REQUEST.from} where mr.project_id = ? and (mr.sha is not null or mr.merge_commit_sha = ?)
-       ${state === undefined ? "" : "and mr.state = ?"} and ${visible.sql} order by mr.id desc`,
-    [project.id, id, ...(state === undefined ? [] : [state]), ...visible.values],
+    `select mr.id as id, v.head_sha as head_sha, v.start_sha as start_sha,
+       case when ? in (mr.merge_commit_sha, mr.squash_commit_sha) then 1 else 0 end as is_result
+     from ${MERGE_REQUEST.from} left join merge_request_versions v on v.id =
+       (select max(id) from merge_request_versions n where n.merge_request_id = mr.id)
+     where mr.project_id = ? ${state === undefined ? "" : "and mr.state = ?"} and ${visible.sql}
+     order by mr.id desc`,
+    [id, project.id, ...(state === undefined ? [] : [state]), ...visible.values],
   );
-  const branches = row ? await listRefsBelow(db, row.id, BRANCHES) : [];
-  const heads = new Map(branches.map(({ name, oid }) => [name, oid]));
   const reached = repository.graph.descendants(commitNumber(repository, id) as number);
   const reaches = (oid: string | null | undefined) => {
     const number = oid ? commitNumber(repository, oid) : undefined;
@@ -47,8 +48,8 @@ export async function requestsWith(
   };
   const ids = requests
     .filter(
-      ({ sha, target_branch, merge_commit_sha }) =>
-        merge_commit_sha === id || (reaches(sha) && !reaches(heads.get(BRANCHES + target_branch))),
+      ({ head_sha, start_sha, is_result }) =>
+        is_result === 1 || (reaches(head_sha) && !reaches(start_sha)),
     )
     .map((request) => request.id);
   return pageOf(page, ids.length, async (from, to) => {

@@ -7,20 +7,22 @@ import { MERGE_REQUEST } from "../issuables/merge-request.ts";
 import type { NoteableType } from "../issuables/type.ts";
 import * as changes from "../notes/changes.ts";
 import * as discussions from "../notes/discussions.ts";
+import { editNote } from "../notes/edit.ts";
 import { body, reply, target, written } from "../notes/input.ts";
 import { note } from "../notes/json.ts";
 import { NOTEABLE_TYPES } from "../notes/noteables.ts";
 import * as notes from "../notes/queries.ts";
 import { findDiscussion, findNoteable, findNoteOf } from "../notes/rules.ts";
+import { writeNote } from "../quick-actions/perform.ts";
 import { commitRoutes } from "./commits.ts";
-import { position } from "./input.ts";
+import { commitId, position } from "./input.ts";
 import { placeOnRequest } from "./requests.ts";
 
 const one = { ...target, discussion_id: param.anyText() };
 const oneNote = { ...one, note_id: param.recordId() };
 
 /** Attributes that only merge requests have: on others they are not sent. */
-const ofDiffs = { position };
+const ofDiffs = { position, commit_id: commitId };
 const ofOthers = {} as typeof ofDiffs;
 
 type In = Pick<Context, "source" | "viewer"> & {
@@ -73,17 +75,22 @@ function routesOf(type: NoteableType): Route[] {
       summary: `Begin a discussion on ${type.one}`,
       input: { ...target, ...written, ...(isResolvable ? ofDiffs : ofOthers) },
       presenter: discussions.discussion,
-      prepare: ({ noteable_id, position }, preparing) =>
-        placeOnRequest(preparing, noteable_id, position),
+      prepare: (input, preparing) => placeOnRequest(preparing, input.noteable_id, input),
       handle: async (context) => {
         const { input } = context;
         const { body, internal = input.confidential } = input;
         const at = instantOf("created_at", input.created_at);
         const noteable = await findNoteable(context, type, input.noteable_id);
-        const place = context.prepared;
-        const begun = { body, internal, place, at };
-        const number = await changes.create(context, noteable, begun, "thread");
-        return discussions.row(context, noteable, number);
+        const begun = { internal, place: context.prepared, commitId: input.commit_id, at };
+        return writeNote(context, noteable, body, async (text) => {
+          const number = await changes.create(
+            context,
+            noteable,
+            { ...begun, body: text },
+            "thread",
+          );
+          return (db) => discussions.row({ ...context, db }, noteable, number);
+        });
       },
     }),
     ...(isResolvable
@@ -114,11 +121,13 @@ function routesOf(type: NoteableType): Route[] {
       input: { ...one, ...reply },
       presenter: note,
       handle: async (context) => {
-        const { db, presenter, input } = context;
+        const { presenter, input } = context;
         const at = instantOf("created_at", input.created_at);
         const { noteable, found } = await find(context, type);
-        const id = await changes.reply(context, noteable, found, { body: input.body, at });
-        return notes.row(db, presenter, id);
+        return writeNote(context, noteable, input.body, async (body) => {
+          const id = await changes.reply(context, noteable, found, { body, at });
+          return (reader) => notes.row(reader, presenter, id);
+        });
       },
     }),
     get("/:discussion_id/notes/:note_id", {
@@ -142,8 +151,8 @@ function routesOf(type: NoteableType): Route[] {
         const { body, resolved } = input;
         if (body !== undefined && resolved !== undefined) throw exclusive();
         const { noteable, note } = await findNoteIn(context, type);
-        if (body !== undefined) await changes.edit(context, noteable, note, body);
-        else await changes.resolveNote(context, noteable, note, resolved === true);
+        if (body !== undefined) return editNote(context, noteable, note, body);
+        await changes.resolveNote(context, noteable, note, resolved === true);
         return notes.row(db, presenter, note.id);
       },
     }),
@@ -168,19 +177,19 @@ const WRITE = new Map(
       input: { ...target, ...written, discussion_id: param.optional(param.anyText()) },
       presenter: note,
       handle: async (context) => {
-        const { db, presenter, input } = context;
-        const { body, internal, discussion_id } = input;
+        const { presenter, input } = context;
+        const { internal, discussion_id } = input;
         const noteable = await findNoteable(context, type, input.noteable_id);
-        const id =
+        const discussion =
           discussion_id === undefined
-            ? await changes.create(context, noteable, { body, internal }, "individual")
-            : await changes.reply(
-                context,
-                noteable,
-                await findDiscussion(context, noteable, discussion_id),
-                { body },
-              );
-        return notes.row(db, presenter, id);
+            ? undefined
+            : await findDiscussion(context, noteable, discussion_id);
+        return writeNote(context, noteable, input.body, async (body) => {
+          const id = discussion
+            ? await changes.reply(context, noteable, discussion, { body })
+            : await changes.create(context, noteable, { body, internal }, "individual");
+          return (reader) => notes.row(reader, presenter, id);
+        });
       },
     });
     return [type, route] as const;

@@ -2,7 +2,7 @@ import { badRequest, invalid, notFound } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import { type Context, type Resource, routes } from "../../core/resource.ts";
 import type { Reader } from "../../store/port.ts";
-import { position } from "../discussions/input.ts";
+import { commitId, position } from "../discussions/input.ts";
 import { placeOnRequest } from "../discussions/requests.ts";
 import { MERGE_REQUEST } from "../issuables/merge-request.ts";
 import type { Writing } from "../issuables/type.ts";
@@ -10,6 +10,8 @@ import * as changes from "../notes/changes.ts";
 import * as discussions from "../notes/discussions.ts";
 import { body } from "../notes/input.ts";
 import { findNoteable, mayResolve, type Noteable, requireUnlocked } from "../notes/rules.ts";
+import { type Command, MAX_COMMANDS } from "../quick-actions/parse.ts";
+import { afterCommands, commandsIn } from "../quick-actions/perform.ts";
 import * as drafts from "./queries.ts";
 import { migrations } from "./table.ts";
 
@@ -38,29 +40,43 @@ async function find(context: In & { input: { draft_note_id: number } }) {
   return { request, of, found };
 }
 
-/** Makes a draft a note, or a reply if its discussion is still there. */
+/**
+ * Makes a draft a note, or a reply if its discussion is still there. A text of nothing but commands is no note.
+ *
+ * @param most how many commands are cut out of its text
+ * @returns these commands, which are to be performed
+ */
 async function publish(
   writing: Writing,
   request: Noteable,
-  { id, body, thread_id, resolve_discussion, path, ...draft }: drafts.Draft,
-): Promise<void> {
+  { id, body: written, thread_id, resolve_discussion, path, ...draft }: drafts.Draft,
+  most: number,
+): Promise<readonly Command[]> {
   const { db, viewer } = writing;
+  const { text: body, commands } = commandsIn(MERGE_REQUEST, written, most);
   const discussion =
     thread_id === null
       ? undefined
       : await discussions.find(db, request.type, request.id, discussions.idOf(thread_id), viewer);
   if (discussion) {
-    await changes.reply(writing, request, discussion, { body });
+    if (body !== "") await changes.reply(writing, request, discussion, { body });
     if (mayResolve(writing, request)) {
       await changes.setResolved(writing, request, discussion.number, resolve_discussion === 1);
     }
-  } else {
-    const { line, line_type, line_code, position } = draft;
+  } else if (body !== "") {
+    const { line, line_type, line_code, position, commit_id: commitId } = draft;
     const place = path === null ? undefined : { path, line, line_type, line_code, position };
-    await changes.create(writing, request, { body, place }, "thread");
+    await changes.create(writing, request, { body, place, commitId }, "thread");
   }
   await drafts.remove(db, id);
+  return commands;
 }
+
+/** Performs the commands of published drafts, if there are any. */
+const performed = (context: Writing, { id }: Noteable, commands: readonly Command[]) =>
+  commands.length === 0
+    ? undefined
+    : afterCommands(context, MERGE_REQUEST, id, commands, () => undefined);
 
 const { del, get, list, post, put } = routes({
   source: "project",
@@ -99,10 +115,10 @@ export const draftNoteResource: Resource = {
         in_reply_to_discussion_id: param.optional(param.anyText()),
         resolve_discussion: param.optional(param.boolean()),
         position,
+        commit_id: commitId,
       },
       presenter: drafts.draft,
-      prepare: ({ merge_request_iid, position }, preparing) =>
-        placeOnRequest(preparing, merge_request_iid, position),
+      prepare: (input, preparing) => placeOnRequest(preparing, input.merge_request_iid, input),
       handle: async (context) => {
         const { db, presenter, viewer, source, input, now } = context;
         const { request, of } = await place(context);
@@ -122,6 +138,7 @@ export const draftNoteResource: Resource = {
           thread_id: discussion?.number ?? null,
           resolve_discussion,
           place: context.prepared,
+          commit_id: input.commit_id ?? null,
         };
         return drafts.row(db, presenter, await drafts.insert(db, draft, now));
       },
@@ -132,7 +149,7 @@ export const draftNoteResource: Resource = {
       atLeastOne: ["note", "position"],
       presenter: drafts.draft,
       prepare: ({ merge_request_iid, position }, preparing) =>
-        placeOnRequest(preparing, merge_request_iid, position),
+        placeOnRequest(preparing, merge_request_iid, { position }),
       handle: async (context) => {
         const { db, presenter, input, prepared, now } = context;
         const { found } = await find(context);
@@ -145,8 +162,7 @@ export const draftNoteResource: Resource = {
       input: one,
       handle: async (context) => {
         const { request, found } = await find(context);
-        await publish(context, request, found);
-        return undefined;
+        return performed(context, request, await publish(context, request, found, MAX_COMMANDS));
       },
     }),
     post("/bulk_publish", {
@@ -156,11 +172,13 @@ export const draftNoteResource: Resource = {
       handle: async (context) => {
         const { db } = context;
         const { request, of } = await place(context);
+        const commands: Command[] = [];
         for (const id of await drafts.idsOf(db, of)) {
           const found = await drafts.find(db, of, id);
-          if (found) await publish(context, request, found);
+          const most = MAX_COMMANDS - commands.length;
+          if (found) commands.push(...(await publish(context, request, found, most)));
         }
-        return undefined;
+        return performed(context, request, commands);
       },
     }),
     del("/:draft_note_id", {

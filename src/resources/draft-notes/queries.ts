@@ -31,7 +31,7 @@ export const draft = presenter({
     number === null ? null : idOf(Number(number)),
   ),
   note: field.text("dn.body"),
-  commit_id: field.constant(null),
+  commit_id: field.text("dn.commit_id"),
   line_code: field.text("dn.line_code"),
   position: field.json(`coalesce(dn.position, '${NOWHERE}')`, "object", {
     fields: positionFields,
@@ -79,10 +79,11 @@ export interface Draft {
   line_type: Place["line_type"];
   line_code: string | null;
   position: string | null;
+  commit_id: string | null;
 }
 
 const COLUMNS =
-  "dn.id, dn.body, dn.thread_id, dn.resolve_discussion, dn.path, dn.line, dn.line_type, dn.line_code, dn.position";
+  "dn.id, dn.body, dn.thread_id, dn.resolve_discussion, dn.path, dn.line, dn.line_type, dn.line_code, dn.position, dn.commit_id";
 
 /** A draft of a user on a merge request, or `undefined`. */
 export async function find(
@@ -113,6 +114,7 @@ interface NewDraft extends Of {
   readonly thread_id: number | null;
   readonly resolve_discussion: boolean;
   readonly place: Place | undefined;
+  readonly commit_id: string | null;
 }
 
 /** Adds a draft and returns its id. */

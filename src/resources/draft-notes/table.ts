@@ -29,4 +29,8 @@ create index draft_notes_by_author on draft_notes (author_id);
 create index draft_notes_by_project on draft_notes (project_id);
 `,
   },
+  {
+    id: "20261123-05-draft-commits",
+    sql: "alter table draft_notes add column commit_id $text;",
+  },
 ];

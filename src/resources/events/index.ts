@@ -1,12 +1,9 @@
-import { notFound } from "../../core/errors.ts";
 import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
 import { presenter } from "../../core/presenter.ts";
 import { type Resource, routes } from "../../core/resource.ts";
 import { USER_SCOPES } from "../../core/scopes.ts";
-import type { Reader } from "../../store/port.ts";
-import * as users from "../users/queries.ts";
-import { isHidden } from "../users/rules.ts";
+import { isHidden, requireUserNamed } from "../users/rules.ts";
 import { eventFields } from "./json.ts";
 import * as events from "./list.ts";
 import { ACTIONS, TARGET_TYPES, type TargetType } from "./record.ts";
@@ -28,15 +25,6 @@ const filters = {
 function filterOf(input: param.Input<typeof filters>): events.EventFilter {
   const { action, target_type: targetType, before, after, sort = "desc" } = input;
   return { action, targetType, before, after, sort };
-}
-
-/** Finds the path's user: by id if it is all digits, otherwise by username. */
-async function findUser(db: Reader, idOrName: string): Promise<users.User> {
-  const found = /^\d{1,15}$/.test(idOrName)
-    ? await users.find(db, Number(idOrName))
-    : await users.findByUsername(db, idOrName);
-  if (!found) throw notFound("User");
-  return found;
 }
 
 const { list } = routes();
@@ -68,7 +56,7 @@ export const eventResource: Resource = {
       input: { user_id: param.anyText(), ...filters },
       presenter: event,
       handle: async ({ db, presenter, page, viewer, input }) => {
-        const found = await findUser(db, input.user_id);
+        const found = await requireUserNamed(db, input.user_id);
         if (isHidden(found, viewer)) return { rows: [], hasNext: false, total: 0 };
         return events.list(db, presenter, page, viewer, { authorId: found.id }, filterOf(input));
       },

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { basename } from "node:path/posix";
 import type { Caller } from "../../core/access/caller.ts";
 import { notFound } from "../../core/errors.ts";
+import { dispositionOf } from "../../core/http/file-reply.ts";
 import * as param from "../../core/input.ts";
 import {
   type CodeSource,
@@ -81,15 +82,6 @@ function headersOf({ facts }: File): Record<string, string> {
     String(value).replace(/[^ -~]+/gu, encodeURIComponent),
   ]);
   return Object.fromEntries(headers);
-}
-
-/** The name of a downloaded file (RFC 6266): for older clients in ASCII, too. */
-function dispositionOf(name: string): string {
-  const plain = name.replace(/[^ -~]|["%\\]/gu, "?");
-  const escaped = encodeURIComponent(name).replace(/['()*]/g, (character) => {
-    return `%${character.charCodeAt(0).toString(16).toUpperCase()}`;
-  });
-  return `inline; filename="${plain}"; filename*=UTF-8''${escaped}`;
 }
 
 const UNCACHED = "max-age=0, private, must-revalidate, no-store, no-cache";
@@ -188,7 +180,7 @@ export const fileResource: Resource = {
         const headers = {
           ...headersOf(file),
           "content-type": "text/plain",
-          "content-disposition": dispositionOf(file.name),
+          "content-disposition": dispositionOf("inline", file.name),
           "cache-control": UNCACHED,
           etag: `"${file.facts["blob_id"]}"`,
         };

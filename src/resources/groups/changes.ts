@@ -4,6 +4,7 @@ import { VISIBILITIES, VISIBILITY_NAMES, VISIBILITY_WORDS } from "../../core/acc
 import { invalid } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import { requireFullPath, requirePath } from "../../core/paths.ts";
+import { recordGroup } from "../../hooks/records.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import * as members from "../members/queries.ts";
@@ -61,6 +62,7 @@ export async function createGroup(
     const target = `${parent ? `${parent.full_path}/${path}` : path} (owner)`;
     await audit.log({ db, by, now }, "member added", { userId: ownerId, target });
   }
+  await recordGroup({ db, now }, "create", { id, parentId: parent?.id ?? null, userId: by.id });
   return id;
 }
 
@@ -93,6 +95,11 @@ export async function changeGroup(
     },
     now,
   );
+  if (input.path !== undefined && input.path !== found.path) {
+    const old = { old_path: found.path, old_full_path: found.full_path };
+    const about = { id: found.id, parentId: found.parent_id, userId: null };
+    await recordGroup({ db, now }, "rename", about, old);
+  }
 }
 
 /**

@@ -1,6 +1,7 @@
 import { ROLES } from "../../core/access/roles.ts";
 import { sourcesById } from "../../core/access/source.ts";
 import { memberGroups, VISIBILITY_WORDS, visibleGroups } from "../../core/access/visibility.ts";
+import { ownAvatar } from "../../core/avatars.ts";
 import * as field from "../../core/field.ts";
 import {
   type Args,
@@ -79,7 +80,7 @@ const group = rowType("Group", {
     visibility: string(field.word("n.visibility", VISIBILITY_WORDS)),
     webUrl: required(string(field.url("n.full_path", (path) => `/groups/${path}`))),
     webPath: required(string("'/groups/' || n.full_path")),
-    avatarUrl: string("n.avatar_url"),
+    avatarUrl: string(ownAvatar("n.avatar_url")),
     createdAt: time("n.created_at"),
     updatedAt: time("n.updated_at"),
     requestAccessEnabled: boolean("n.request_access_enabled"),

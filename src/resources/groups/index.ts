@@ -1,11 +1,15 @@
 import { actorOf } from "../../audit/log.ts";
 import type { Caller } from "../../core/access/caller.ts";
 import { findSource, requireRole } from "../../core/access/source.ts";
-import type { Viewer } from "../../core/access/visibility.ts";
+import { VISIBILITY_WORDS, type Viewer } from "../../core/access/visibility.ts";
 import { forbidden } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import { type Context, Json, type Resource, routes } from "../../core/resource.ts";
+import { recordGroup } from "../../hooks/records.ts";
 import type { Reader } from "../../store/port.ts";
+import * as settings from "../application-settings/queries.ts";
+import { AVATAR_PART, avatar } from "../avatars/input.ts";
+import * as avatars from "../avatars/queries.ts";
 import * as namespaces from "../namespaces/queries.ts";
 import {
   basicProject,
@@ -57,6 +61,8 @@ async function rowWithProjects({ db, presenter, view, viewer, page }: In, groupI
   return row;
 }
 
+const picture = { avatar: param.clearable(avatar()) };
+
 const { list, post } = routes({ path: "/groups" });
 const one = routes({ source: "group" });
 
@@ -75,15 +81,18 @@ export const groupResource: Resource = {
     }),
     post("", {
       summary: "Create a group or, with `parent_id`, a subgroup",
-      input: { parent_id: param.optional(param.integer()), ...newGroupInput },
+      input: { parent_id: param.optional(param.integer()), ...newGroupInput, ...picture },
+      upload: AVATAR_PART,
       presenter: groupWithProjects,
       handle: async (context) => {
         const { db, input, caller, now } = context;
         await requireCreator(context, input.parent_id);
         const parent =
           input.parent_id === undefined ? undefined : await namespaces.find(db, input.parent_id);
-        const group = { ...input, parent, ownerId: caller.id };
+        const visibility = input.visibility ?? (await defaultVisibility(db, parent));
+        const group = { ...input, visibility, parent, ownerId: caller.id };
         const id = await createGroup(db, actorOf(context), group, now);
+        await avatars.change(db, { kind: "group", id }, input.avatar, now);
         return rowWithProjects(context, id);
       },
     }),
@@ -102,7 +111,8 @@ export const groupResource: Resource = {
     one.put("", {
       summary: "Change a group",
       role: "owner",
-      input: groupInput,
+      input: { ...groupInput, ...picture },
+      upload: AVATAR_PART,
       presenter: groupWithProjects,
       handle: async (context) => {
         const { db, source, input, now } = context;
@@ -112,6 +122,7 @@ export const groupResource: Resource = {
           input,
           now,
         );
+        await avatars.change(db, source, input.avatar, now);
         return rowWithProjects(context, source.id);
       },
     }),
@@ -119,9 +130,12 @@ export const groupResource: Resource = {
       summary: "Delete a group with its subgroups and projects",
       role: "owner",
       status: 202,
-      handle: async ({ db, source, now, requireUnmodified }) => {
+      handle: async (context) => {
+        const { db, source, caller, now } = context;
         const found = (await namespaces.find(db, source.id)) as namespaces.Namespace;
-        requireUnmodified(found.updated_at);
+        context.requireUnmodified(found.updated_at);
+        const about = { id: found.id, parentId: found.parent_id, userId: caller.id };
+        await recordGroup(context, "destroy", about);
         await remove(db, source.id, now);
         return new Json({ message: "202 Accepted" });
       },
@@ -138,6 +152,18 @@ export const groupResource: Resource = {
           parentId: source.id,
         }),
     }),
+    one.list("/descendant_groups", {
+      summary: "List the subgroups of a group at all levels",
+      access: "anyone",
+      input: listInput,
+      presenter: group,
+      handle: ({ db, source, presenter, page, viewer, input }) =>
+        groups.list(db, presenter, page, viewer, {
+          ...listFilter(input, viewer),
+          member: false,
+          ancestorId: source.id,
+        }),
+    }),
     one.list("/projects", {
       summary: "List the projects of a group",
       access: "anyone",
@@ -150,7 +176,7 @@ export const groupResource: Resource = {
           page,
           viewer,
           {
-            ...projectFilter(input),
+            ...projectFilter(input, viewer),
             archived: input.archived ?? false,
             namespaceId: source.id,
             below: input.include_subgroups,
@@ -160,6 +186,12 @@ export const groupResource: Resource = {
     }),
   ],
 };
+
+/** The visibility of a new group for which none is sent: as the settings say, but no more visible than its parent. */
+async function defaultVisibility(db: Reader, parent: namespaces.Namespace | undefined) {
+  const { default_group_visibility: level } = await settings.find(db);
+  return VISIBILITY_WORDS[Math.min(level, parent?.visibility ?? level)];
+}
 
 /**
  * Checks that the caller may create the group: as owner of the parent or, at the top level, as administrator or with

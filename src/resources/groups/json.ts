@@ -1,4 +1,5 @@
 import { VISIBILITY_WORDS } from "../../core/access/visibility.ts";
+import { ownAvatar } from "../../core/avatars.ts";
 import * as field from "../../core/field.ts";
 import { presenter } from "../../core/presenter.ts";
 import { project } from "../projects/json.ts";
@@ -11,7 +12,7 @@ const fields = {
   description: field.text("n.description"),
   visibility: field.word("n.visibility", VISIBILITY_WORDS),
   lfs_enabled: field.flag("n.lfs_enabled"),
-  avatar_url: field.text("n.avatar_url"),
+  avatar_url: ownAvatar("n.avatar_url"),
   request_access_enabled: field.flag("n.request_access_enabled"),
   full_name: field.text("n.full_name"),
   full_path: field.text("n.full_path"),

@@ -8,12 +8,14 @@ import { contains } from "../../store/patterns.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Reader, Value } from "../../store/port.ts";
 import { narrowing } from "../../store/search.ts";
-import { GROUP_SEARCH } from "./search.ts";
+import { NAMESPACE_SEARCH } from "../namespaces/search.ts";
 
 /** Filters and order of a list of groups. */
 export interface GroupFilter {
   /** Only direct subgroups of this group. */
   parentId?: number | undefined;
+  /** Only subgroups of this group, and what is below them. */
+  ancestorId?: number | undefined;
   search?: string | undefined;
   skip?: readonly number[] | undefined;
   /** Only groups in which the caller has at least this role. */
@@ -33,8 +35,11 @@ export async function list(
   filter: GroupFilter,
 ): Promise<RowPage> {
   const { orderBy, sort, search } = filter;
-  const tables = "namespaces n";
-  return paginateNarrowed(db, presenter, page, await narrowing(db, GROUP_SEARCH, "n", search), {
+  const tables =
+    filter.ancestorId === undefined
+      ? "namespaces n"
+      : "namespace_ancestors a cross join namespaces n";
+  return paginateNarrowed(db, presenter, page, await narrowing(db, NAMESPACE_SEARCH, "n", search), {
     alias: "n",
     tables,
     presented: { sql: tables, values: [] },
@@ -44,12 +49,14 @@ export async function list(
 }
 
 function filtered(viewer: Viewer, filter: GroupFilter): Condition {
-  const { parentId, search, skip = [], role, member } = filter;
+  const { parentId, ancestorId, search, skip = [], role, member } = filter;
   const skipped = skip.length > 0 ? placeholders(skip) : undefined;
   return all([
     when("n.kind = 'group'"),
     role || member ? memberGroups(viewer, role) : visibleGroups(viewer),
     when("n.parent_id = ?", parentId),
+    // There are few subgroups among all groups: reading these in their order would pass over all of them.
+    when("a.ancestor_id = ? and a.depth > 0 and n.id = a.namespace_id", ancestorId),
     search ? contains(["n.name", "n.path"], search) : undefined,
     skipped && when(`n.id not in (${skipped.sql})`, ...skipped.values),
   ]);

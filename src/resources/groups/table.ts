@@ -1,6 +1,6 @@
 import type { Migration } from "../../store/migrate.ts";
 import { searchMigration } from "../../store/search.ts";
-import { GROUP_SEARCH } from "./search.ts";
+import { NAMESPACE_SEARCH } from "../namespaces/search.ts";
 
 /**
  * Namespaces: groups, and one per user for personal projects. As in GitLab, both share paths and ids.
@@ -47,5 +47,5 @@ create index namespace_descendants on namespace_ancestors (ancestor_id, namespac
 create index namespaces_of_parent_by_name on namespaces (parent_id, name, id) where parent_id is not null;
 `,
   },
-  searchMigration("20261123-03-namespace-search", GROUP_SEARCH),
+  searchMigration("20261123-03-namespace-search", NAMESPACE_SEARCH),
 ];

@@ -10,7 +10,7 @@ import { placeholders } from "../../store/placeholders.ts";
 import type { Value } from "../../store/port.ts";
 import { statement } from "../../store/texts.ts";
 import { userSummary } from "../users/json.ts";
-import { gather } from "./gather.ts";
+import { gather, gatherShared, idsOf } from "./gather.ts";
 import { isSubscribed } from "./queries.ts";
 import type { IssuableType, Presenting } from "./type.ts";
 
@@ -109,14 +109,14 @@ async function embedded(
   // Sent together, so that PostgreSQL answers in one round trip.
   const [labelled, assigned, counted, fillInOwn] = await Promise.all([
     db.rows(
-      statement`select l.name, x.${column} from ${prefix}_labels x join labels l on l.id = x.label_id
-       where x.${column} in (${among.sql}) and ${LIVING_LABEL} order by l.name, l.id`,
+      statement`select l.name, ${idsOf(`x.${column}`)} from ${prefix}_labels x join labels l on l.id = x.label_id
+       where x.${column} in (${among.sql}) and ${LIVING_LABEL} group by l.name, l.id order by l.name, l.id`,
       among.values,
     ),
     db.rows(
-      statement`select ${userSummary.columns}, x.${column} from ${prefix}_assignees x
+      statement`select ${userSummary.columns}, ${idsOf(`x.${column}`)} from ${prefix}_assignees x
        join users u on u.id = x.user_id
-       where x.${column} in (${among.sql}) and ${LIVING_USER} order by u.id`,
+       where x.${column} in (${among.sql}) and ${LIVING_USER} group by u.id order by u.id`,
       among.values,
     ),
     db.rows(
@@ -136,7 +136,7 @@ async function embedded(
   };
 }
 
-/** What {@link embedded} has read: rows that end with an issuable's id. */
+/** What {@link embedded} has read: rows that end with the ids of issuables. */
 interface Read {
   labelled: Value[][];
   assigned: Value[][];
@@ -145,15 +145,8 @@ interface Read {
 
 function fillIn(rows: Value[][], context: Presenting, { labelled, assigned, counted }: Read): void {
   const { presenter, view } = context;
-  const labels = gather(labelled, ([name]) => JSON.stringify(name));
-  // The same few people are assigned to many.
-  const people = new Map<Value, string>();
-  const assignees = gather(assigned, (found) => {
-    const id = found[idOfUser] as Value;
-    const written = people.get(id) ?? userSummary.write(found, view);
-    people.set(id, written);
-    return written;
-  });
+  const labels = gatherShared(labelled, ([name]) => JSON.stringify(name));
+  const assignees = gatherShared(assigned, (found) => userSummary.write(found, view));
   const counts = gather(counted, ([what, count]) => ({
     what: COUNTED[what as keyof typeof COUNTED],
     count: String(count),
@@ -169,8 +162,6 @@ function fillIn(rows: Value[][], context: Presenting, { labelled, assigned, coun
     for (const { what, count } of counts.get(id) ?? []) row[at[what]] = count;
   }
 }
-
-const idOfUser = userSummary.at("id");
 
 /** The columns in which counts are shown. */
 const COUNTED = {

@@ -10,6 +10,7 @@ export const listInput = {
   labels: param.optional(param.commaSeparated()),
   milestone: param.optional(param.anyText()),
   search: param.optional(param.anyText()),
+  in: param.optional(param.commaSeparated({ max: 10 })),
   author_id: param.optional(param.integer()),
   author_username: param.optional(param.anyText()),
   assignee_id: param.optional(param.anyText()),
@@ -31,6 +32,8 @@ interface OwnFilter {
   condition: Condition;
   /** A query for the ids of all rows that match it, if there is an index for that. */
   ids?: Condition;
+  /** Whether most rows may match it. */
+  isBroad?: true;
 }
 
 /** Filters and order of lists of issuables. */
@@ -76,6 +79,14 @@ function reactionOf(sent: string | undefined): Filter["reaction"] {
   return sent ? { name: sent } : undefined;
 }
 
+const SEARCHED = ["title", "description"] as const;
+
+/** Where a list searches: in what `in` names, else everywhere. */
+function searchedIn(sent: readonly string[] = []): Filter["searchIn"] {
+  const named = SEARCHED.filter((column) => sent.includes(column));
+  return named.length > 0 ? named : undefined;
+}
+
 const NONE = ["none", "no label", "no milestone", "no+label", "no+milestone"];
 
 function noneOrAny(word: string | undefined): "none" | "any" | undefined {
@@ -83,10 +94,19 @@ function noneOrAny(word: string | undefined): "none" | "any" | undefined {
   return NONE.includes(lower) ? "none" : lower === "any" ? "any" : undefined;
 }
 
-function assigneeOf(value: string | undefined): number | "none" | "any" | undefined {
+/**
+ * The user that a filter asks for by their id.
+ *
+ * @param name of the filter
+ * @throws ApiError 400
+ */
+export function userOf(
+  name: string,
+  value: string | undefined,
+): number | "none" | "any" | undefined {
   const special = value === "0" ? "none" : noneOrAny(value);
   if (special || !value) return special;
-  if (!/^\d{1,15}$/.test(value)) throw invalid({ assignee_id: ["is invalid"] });
+  if (!/^\d{1,15}$/.test(value)) throw invalid({ [name]: ["is invalid"] });
   return Number(value);
 }
 
@@ -127,9 +147,10 @@ export function filterOf(
     labels: special ?? input.labels,
     milestone: noneOrAny(milestone) ?? (milestone ? { title: milestone } : undefined),
     search: input.search,
+    searchIn: searchedIn(input.in),
     authorId: scope === "created_by_me" ? caller?.id : input.author_id,
     authorUsername: input.author_username,
-    assigneeId: scope === "assigned_to_me" ? caller?.id : assigneeOf(input.assignee_id),
+    assigneeId: scope === "assigned_to_me" ? caller?.id : userOf("assignee_id", input.assignee_id),
     assigneeUsernames: input.assignee_username,
     reaction: reactionOf(input.my_reaction_emoji),
     createdAfter: instantOf("created_after", input.created_after),

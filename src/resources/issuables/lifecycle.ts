@@ -1,8 +1,16 @@
 import { requireRole } from "../../core/access/source.ts";
 import type { Context } from "../../core/resource.ts";
+import { recordMoment } from "../../hooks/moments.ts";
 import type { Value } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import * as events from "../events/record.ts";
+import {
+  type Changes,
+  changesSince,
+  type Snapshot,
+  STATE_IDS,
+  stateChanges,
+} from "./differences.ts";
 import * as history from "./history.ts";
 import { MERGE_REQUEST } from "./merge-request.ts";
 import { type Planning, plan } from "./planning.ts";
@@ -21,6 +29,35 @@ export function recordEvent(
   events.record(db, { project_id: source.id, author_id: caller.id, action, target }, now);
 }
 
+/** An approval that is given or taken back; `approved` and `unapproved` if it is the one that counts. */
+type Approval = "approval" | "approved" | "unapproval" | "unapproved";
+
+/**
+ * Records for webhooks what happens to an issuable.
+ *
+ * @param changes by attribute, those that it is told with
+ * @param oldrev of a merge request that got new commits: its head before
+ */
+export function recordChange(
+  context: Writing,
+  { prefix }: IssuableType,
+  id: number,
+  action: "open" | "close" | "reopen" | "update" | "merge" | Approval,
+  changes: Changes = {},
+  oldrev?: string | null,
+): void {
+  const { source, caller } = context;
+  const of = { project: source.id };
+  recordMoment(context, {
+    kind: prefix,
+    of,
+    userId: caller.id,
+    id,
+    action,
+    data: { changes, oldrev },
+  });
+}
+
 /** What follows from creating an issuable: its event, labels and assignees, and todos for mentioned users. */
 export async function afterCreating(
   context: Writing,
@@ -30,6 +67,7 @@ export async function afterCreating(
 ): Promise<void> {
   const { id, title, description } = created;
   recordEvent(context, type, "created", created);
+  recordChange(context, type, id, "open");
   await plan(context, type, id, input);
   const before = { id, milestone_id: null, state: "opened" };
   if (input.milestone_id) await history.recordMilestone(context, type, before);
@@ -65,6 +103,26 @@ export async function afterChanging(
   if (changesState(before, input.state_event)) {
     await afterStateChange(context, type, { ...before, title }, input.state_event);
   }
+}
+
+/**
+ * Records for webhooks what a request has changed of an issuable.
+ *
+ * @param before what it was, see `snapshotIfHeard`
+ */
+export async function recordChanges(
+  context: Writing,
+  type: IssuableType,
+  id: number,
+  before: Snapshot | undefined,
+): Promise<void> {
+  if (!before) return;
+  const changes = await changesSince(context.db, type, id, before);
+  if (Object.keys(changes).length === 0) return;
+  const state = changes["state_id"]?.current;
+  const action =
+    state === undefined ? "update" : state === STATE_IDS["closed"] ? "close" : "reopen";
+  recordChange(context, type, id, action, changes);
 }
 
 type StateEvent = "close" | "reopen";
@@ -104,6 +162,7 @@ export async function setState(
   if (!changesState(issuable, event)) return;
   const { db, now } = context;
   await updateRow(db, type.table, issuable.id, stateColumns(context, issuable, event), now);
+  recordChange(context, type, issuable.id, event, stateChanges(issuable.state, event, now));
   await afterStateChange(context, type, issuable, event, cause);
 }
 
@@ -121,6 +180,9 @@ export async function merge(
   const merged = { state: "merged", merged_at: now, merged_by_id: caller.id, merge_error: null };
   await updateRow(db, MERGE_REQUEST.table, request.id, { ...merged, ...columns }, now);
   recordEvent(context, MERGE_REQUEST, "merged", request);
+  recordChange(context, MERGE_REQUEST, request.id, "merge", {
+    state_id: { previous: STATE_IDS["opened"], current: STATE_IDS["merged"] },
+  });
   await history.recordState(context, MERGE_REQUEST, request.id, "merged");
   await todos.resolve(db, MERGE_REQUEST, request.id, caller.id, now);
 }

@@ -6,7 +6,14 @@ import {
 } from "../../core/access/visibility.ts";
 import { paginateNarrowed } from "../../core/narrowed.ts";
 import { offsetOf, type Page, type RowPage } from "../../core/pagination.ts";
-import { all, among, belowGroup, type Condition, joinFound } from "../../store/conditions.ts";
+import {
+  all,
+  among,
+  belowGroup,
+  type Condition,
+  firstOfProjects,
+  rowByRow,
+} from "../../store/conditions.ts";
 import { countOf } from "../../store/narrowing.ts";
 import { contains } from "../../store/patterns.ts";
 import { placeholders } from "../../store/placeholders.ts";
@@ -34,11 +41,13 @@ export async function list(
   const narrow = await narrowedBy(db, type, viewer, filter);
   const order = `${alias}.${orderBy} ${sort}, ${alias}.id ${sort}`;
   const most = offsetOf(page) + page.size + 1;
+  const first =
+    filter.groupId === undefined || narrow.rare
+      ? wanted
+      : await amongFirst(db, type, filter, wanted, order, most);
   const picked =
-    filter.groupId !== undefined && most <= LOOK_AHEAD && !narrow.rare
-      ? ((await amongFirst(db, type, filter, wanted, order, most)) ??
-        picking(db, type, projects, conditions, order, most))
-      : wanted;
+    first ??
+    (most <= LOOK_AHEAD ? firstOfProjects(db, type, projects, conditions, order, most) : wanted);
   const listed = await paginateNarrowed(db, presenter, page, narrow, {
     alias,
     tables: `${table} ${alias} join projects p on p.id = ${alias}.project_id`,
@@ -59,6 +68,8 @@ const LOOK_AHEAD = 250;
 /** Of a group with more projects, the first rows of all groups are looked at before those of each project. */
 const FEW_PROJECTS = 200;
 const LOOKED_AT = 1000;
+/** For deep pages: so many rows of all groups for each one of the group. */
+const LOOKED_AT_FOR_EACH = 4;
 
 /**
  * The first `most` rows of a group with many projects, if they are among the first of all groups: then they are found
@@ -76,45 +87,23 @@ async function amongFirst(
   const below = belowGroup("namespace_id", groupId);
   const projects = `(select 1 from projects where ${below.sql} limit ${FEW_PROJECTS + 1}) as found`;
   if ((await countOf(db, projects, below.values)) <= FEW_PROJECTS) return undefined;
+  const last = Math.min(most, LOOK_AHEAD);
+  const looked = Math.max(LOOKED_AT, LOOKED_AT_FOR_EACH * most);
+  const first = `select id from ${table} order by ${orderBy} ${sort}, id ${sort} limit ?`;
   const found = await db.rows(
-    `select ${alias}.id from (select id from ${table} order by ${orderBy} ${sort}, id ${sort} limit ${LOOKED_AT}) as first
+    `select ${alias}.id from (${first}) as first
      cross join ${table} ${alias} join projects p on p.id = ${alias}.project_id
-     where ${alias}.id = first.id and ${wanted.sql} order by ${order} limit ?`,
-    [...wanted.values, most],
+     where ${alias}.id = first.id and ${wanted.sql} order by ${order} limit ? offset ?`,
+    [looked, ...wanted.values, last, most - last],
   );
-  if (found.length < most) return undefined;
+  if (found.length < last) return undefined;
+  if (most > LOOK_AHEAD) {
+    return all([{ sql: `${alias}.id in (${first})`, values: [looked] }, wanted]);
+  }
   return among(
     `${alias}.id`,
     found.map(([id]) => id as Value),
   );
-}
-
-/**
- * Picks the first `most` rows of many projects without sorting all their rows: these can only be in the `most` projects
- * whose own first rows come first, and only among the first `most` rows of each.
- */
-function picking(
-  { dialect }: Reader,
-  { alias, table }: IssuableType,
-  projects: Condition,
-  conditions: Condition,
-  order: string,
-  most: number,
-): Condition {
-  const ofProject = `select ${alias}.id from ${table} ${alias}
-    where ${alias}.project_id = p.id and ${conditions.sql} order by ${order} limit ?`;
-  return {
-    sql: `${alias}.id in (
-      select ${alias}.id from (
-        select active.id from (
-          select p.id, (${ofProject}) as first_id from projects p where ${projects.sql}) as active
-        join ${table} ${alias} on ${alias}.id = active.first_id
-        order by ${order} limit ?) as chosen
-      join projects p on p.id = chosen.id
-      ${joinFound(dialect, table, alias, ofProject)}
-      order by ${order} limit ?)`,
-    values: [...conditions.values, 1, ...projects.values, most, ...conditions.values, most, most],
-  };
 }
 
 /** Which projects' rows a list contains. */
@@ -146,12 +135,12 @@ export function conditionsOf(type: IssuableType, viewer: Viewer, filter: Filter)
   if (filter.state) add(`${alias}.state = ?`, filter.state);
   conditions.push(...labelled(type, filter.labels));
   const { milestone } = filter;
-  // Sums and `exists` keep the engines from starting with a filter: see `narrowedBy`.
+  // Sums and `rowByRow` keep the engines from starting with a filter: see `narrowedBy`.
   if (milestone === "none") add(hasMilestone(`${alias}.milestone_id + 0`, false));
   else if (milestone === "any") add(hasMilestone(`${alias}.milestone_id + 0`, true));
   else if (milestone) {
     add(
-      `exists (select 1 from milestones t where t.id = ${alias}.milestone_id and t.title = ?)`,
+      rowByRow(`select 1 from milestones t where t.id = ${alias}.milestone_id and t.title = ?`),
       milestone.title,
     );
   }
@@ -169,12 +158,14 @@ export function conditionsOf(type: IssuableType, viewer: Viewer, filter: Filter)
       filter.authorUsername,
     );
   }
-  const assigned = `exists (select 1 from ${prefix}_assignees a where a.${column} = ${alias}.id`;
-  const toSomebody = `${assigned} and a.user_id not in (${REMOVED_ROWS.users}))`;
+  const assigned = `select 1 from ${prefix}_assignees a where a.${column} = ${alias}.id`;
+  const toSomebody = rowByRow(`${assigned} and a.user_id not in (${REMOVED_ROWS.users})`);
   const { assigneeId } = filter;
   if (assigneeId === "none") add(`not ${toSomebody}`);
   else if (assigneeId === "any") add(toSomebody);
-  else if (assigneeId !== undefined) add(`${assigned} and a.user_id = ?)`, assigneeId);
+  else if (assigneeId !== undefined) {
+    add(rowByRow(`${assigned} and a.user_id = ?`), assigneeId);
+  }
   const usernames = [...new Set(filter.assigneeUsernames?.map((name) => name.toLowerCase()))];
   if (usernames.length > 0) {
     const among = placeholders(usernames);
@@ -187,12 +178,11 @@ export function conditionsOf(type: IssuableType, viewer: Viewer, filter: Filter)
   }
   if (filter.reaction !== undefined && viewer.caller) {
     const named = typeof filter.reaction === "object" ? [filter.reaction.name] : [];
-    add(
-      `${filter.reaction === "none" ? "not " : ""}exists (select 1 from award_emoji e
-         where e.${column} = ${alias}.id and e.user_id = ?${named.length > 0 ? " and e.name = ?" : ""})`,
-      viewer.caller.id,
-      ...named,
+    const given = rowByRow(
+      `select 1 from award_emoji e
+         where e.${column} = ${alias}.id and e.user_id = ?${named.length > 0 ? " and e.name = ?" : ""}`,
     );
+    add(filter.reaction === "none" ? `not ${given}` : given, viewer.caller.id, ...named);
   }
   for (const order of ["created", "updated"] as const) {
     const column = `${alias}.${order}_at${filter.orderBy === `${order}_at` ? "" : " + 0"}`;
@@ -225,12 +215,12 @@ export function hasMilestone(column: string, has: boolean): string {
 /** A row must have all of the labels. */
 function labelled({ alias, column, prefix }: IssuableType, wanted: Filter["labels"]): Condition[] {
   if (wanted === undefined) return [];
-  const having = `exists (select 1 from ${prefix}_labels x where x.${column} = ${alias}.id`;
-  const some = `${having} and x.label_id not in (${REMOVED_ROWS.labels}))`;
+  const having = `select 1 from ${prefix}_labels x where x.${column} = ${alias}.id`;
+  const some = rowByRow(`${having} and x.label_id not in (${REMOVED_ROWS.labels})`);
   if (wanted === "none") return [{ sql: `not ${some}`, values: [] }];
   if (wanted === "any") return [{ sql: some, values: [] }];
   return [...new Set(wanted)].map((name) => ({
-    sql: `${having} and x.label_id in (select id from labels where name = ?))`,
+    sql: rowByRow(`${having} and x.label_id in (select id from labels where name = ?)`),
     values: [name],
   }));
 }

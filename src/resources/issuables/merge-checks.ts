@@ -3,15 +3,22 @@ import { knownMergeability, type Mergeability } from "../../git/mergeability.ts"
 import { BRANCHES } from "../../git/refs.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Reader, Value } from "../../store/port.ts";
+import { statement } from "../../store/texts.ts";
 import { HAS_RULES, statesOf } from "../approval-state/state.ts";
+import { ACTIVE, HEAD_STATUS } from "../ci/heads.ts";
 
 /** The title prefixes of drafts, which cannot be merged, in lower case. */
 export const DRAFT_PREFIXES = ["[wip]", "[draft]", "(draft)", "wip:", "draft:", "wip "];
 
-/** SQL that says whether a merge request `mr` is a draft. */
-export const IS_DRAFT = `(${DRAFT_PREFIXES.map(
-  (prefix) => `substr(lower(ltrim(mr.title)), 1, ${prefix.length}) = '${prefix}'`,
-).join(" or ")})`;
+const FIRST_OF_DRAFTS = new Set(
+  DRAFT_PREFIXES.flatMap(([first = ""]) => [`'${first}'`, `'${first.toUpperCase()}'`]),
+);
+
+/** SQL that says whether a merge request `mr` is a draft: for most the first character says that they are not. */
+export const IS_DRAFT = `(substr(ltrim(mr.title), 1, 1) in (${[...FIRST_OF_DRAFTS].join(", ")})
+  and (${DRAFT_PREFIXES.map(
+    (prefix) => `substr(lower(ltrim(mr.title)), 1, ${prefix.length}) = '${prefix}'`,
+  ).join(" or ")}))`;
 
 /** SQL that says whether a merge request `mr` has code: in a project without a repository it is only a record. */
 const HAS_CODE = "exists (select 1 from merge_request_versions v where v.merge_request_id = mr.id)";
@@ -27,9 +34,11 @@ export interface MergeCheck {
   readonly status: string;
   /**
    * SQL that says whether the check applies to a merge request `mr` of a project `p`; `target.oid` is the newest commit of
-   * its target branch, or null.
+   * its target branch, or null. Default: it always does.
    */
-  readonly when: string;
+  readonly when?: string;
+  /** Whether it only applies to merge requests that have code. */
+  readonly ofCode?: true;
   /** Whether the code fails it. Default: it fails whenever it applies. */
   readonly fails?: (code: Mergeability) => boolean;
   /** Whether it is about approvals: then it fails only if one is missing. */
@@ -51,13 +60,26 @@ const MERGE_CHECKS: readonly MergeCheck[] = [
   },
   { status: "not_open", when: "mr.state <> 'opened'", answer: 405 },
   { status: "draft_status", when: IS_DRAFT, answer: 405, mayPass: true },
-  { status: "commits_status", when: `(target.oid is null and ${HAS_CODE})`, answer: 405 },
-  { status: "commits_status", when: HAS_CODE, fails: ({ isAhead }) => !isAhead, answer: 405 },
+  { status: "commits_status", when: "target.oid is null", ofCode: true, answer: 405 },
+  { status: "commits_status", ofCode: true, fails: ({ isAhead }) => !isAhead, answer: 405 },
   { status: "discussions_not_resolved", when: IS_BLOCKED, answer: 405, mayPass: true },
-  { status: "conflict", when: HAS_CODE, fails: ({ hasConflicts }) => hasConflicts, answer: 406 },
+  {
+    status: "ci_still_running",
+    when: `(mr.state = 'opened' and p.only_allow_merge_if_pipeline_succeeds = 1 and ${HEAD_STATUS} in ${ACTIVE})`,
+    answer: 405,
+    mayPass: true,
+  },
+  {
+    status: "ci_must_pass",
+    when: `(mr.state = 'opened' and p.only_allow_merge_if_pipeline_succeeds = 1
+      and coalesce(${HEAD_STATUS}, 'none') <> 'success')`,
+    answer: 405,
+  },
+  { status: "conflict", ofCode: true, fails: ({ hasConflicts }) => hasConflicts, answer: 406 },
   {
     status: "need_rebase",
-    when: `(p.merge_method <> 'merge' and ${HAS_CODE})`,
+    when: "p.merge_method <> 'merge'",
+    ofCode: true,
     fails: ({ isBehind }) => isBehind,
     answer: 406,
   },
@@ -77,9 +99,17 @@ export interface MergeState {
 export const detailedStatus = ({ failed, unknown }: MergeState): string =>
   failed?.status ?? (unknown ? "unchecked" : "mergeable");
 
+/** A bit of `applies` for each check: one value is read faster than ten. */
+const APPLIES = MERGE_CHECKS.map(
+  ({ when = "1 = 1" }, at) => `case when ${when} then ${1 << at} else 0 end`,
+).join(" + ");
+
+/** Whether a check applies. @param applies a value of {@link APPLIES} */
+const isApplying = (applies: Value | undefined, at: number): boolean =>
+  ((applies as number) & (1 << at)) !== 0;
+
 const FACTS = `select mr.id as id, mr.state as state, mr.sha as sha, target.oid as target,
-    case when ${HAS_CODE} then 1 else 0 end as has_code,
-    ${MERGE_CHECKS.map(({ when }, at) => `case when ${when} then 1 else 0 end as applies_${at}`).join(", ")}
+    case when ${HAS_CODE} then 1 else 0 end as has_code, ${APPLIES} as applies
   from merge_requests mr join projects p on p.id = mr.project_id
   left join git_repositories gr on gr.project_id = mr.project_id and gr.kind = 'code'
   left join git_refs target
@@ -119,7 +149,7 @@ async function approvedAmong(
   rows: readonly Value[][],
   approving: Approving | undefined,
 ): Promise<(id: number) => boolean> {
-  const ruled = rows.filter((row) => row[FIRST_CHECK + OF_APPROVALS] === 1);
+  const ruled = rows.filter((row) => isApplying(row[APPLIES_AT], OF_APPROVALS));
   if (!approving || ruled.length === 0) return () => true;
   const ids = ruled.map(([id]) => id as number);
   const states = await statesOf(db, ids, approving.tier, approving.viewer.today);
@@ -135,7 +165,7 @@ async function factsOf(db: Reader, ids: readonly Value[]): Promise<Value[][]> {
     return row ? [Object.values(row)] : [];
   }
   const among = placeholders(ids);
-  return db.rows(`${FACTS} where mr.id in (${among.sql})`, among.values);
+  return db.rows(statement`${FACTS} where mr.id in (${among.sql})`, among.values);
 }
 
 /** Whether one merge request can be merged: see {@link mergeStatesOf}. */
@@ -147,12 +177,12 @@ export async function mergeStateOf(
   return (await mergeStatesOf(db, [id], approving)).get(id) as MergeState;
 }
 
-/** Where the columns of the checks begin in a row of {@link FACTS}. */
-const FIRST_CHECK = 5;
+/** Where the checks are in a row of {@link FACTS}. */
+const APPLIES_AT = 5;
 
 /** @param row of {@link FACTS} */
 function stateOf(row: Value[], isApproved: boolean): MergeState {
-  const [, state, source, target, hasCode, ...applies] = row;
+  const [, state, source, target, hasCode, applies] = row;
   const isOpen = state === "opened";
   const heads =
     hasCode === 1 && isOpen && typeof source === "string" && typeof target === "string"
@@ -160,8 +190,9 @@ function stateOf(row: Value[], isApproved: boolean): MergeState {
       : undefined;
   const code = heads && knownMergeability(heads.source, heads.target);
   const failed = MERGE_CHECKS.find(
-    ({ fails, ofApprovals }, at) =>
-      applies[at] === 1 &&
+    ({ ofCode, fails, ofApprovals }, at) =>
+      isApplying(applies, at) &&
+      (!ofCode || hasCode === 1) &&
       (!fails || (code !== undefined && fails(code))) &&
       !(ofApprovals && isApproved),
   );

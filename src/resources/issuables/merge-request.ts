@@ -4,9 +4,13 @@ import * as field from "../../core/field.ts";
 import { presenter } from "../../core/presenter.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Awaitable, Reader, Value } from "../../store/port.ts";
+import { statement } from "../../store/texts.ts";
+import { headPipeline } from "../ci/heads.ts";
+import { listedPipeline, pipeline } from "../ci/json.ts";
+import { mayMergeRequest } from "../protected-refs/rights.ts";
 import { userFields, userSummary } from "../users/json.ts";
 import { issuableFields, subscribed, timeStats } from "./fields.ts";
-import { gather } from "./gather.ts";
+import { gatherShared, idsOf } from "./gather.ts";
 import {
   DRAFT_PREFIXES,
   detailedStatus,
@@ -144,7 +148,10 @@ export const MERGE_REQUEST: IssuableType = {
       base_sha: field.text("dv.base_sha"),
       start_sha: field.text("dv.start_sha"),
     }),
-    pipeline: field.constant(null),
+    pipeline: field.embedded("pipeline_json", "object", "null", { fields: listedPipeline.fields }),
+    head_pipeline: field.embedded("head_pipeline_json", "object", "null", {
+      fields: pipeline.fields,
+    }),
     user: field.embedded("caller_can", "object", "null"),
     first_contribution: field.flag(IS_FIRST),
     diverged_commits_count: field.omittedIfNull(
@@ -155,12 +162,16 @@ export const MERGE_REQUEST: IssuableType = {
     ),
   }),
   readOwn: async (ids, { db, presenter, source, tier, view, viewer }) => {
+    const [only] = source && "user" in presenter.fields ? ids : [];
+    const isAlone = "head_pipeline" in presenter.fields && ids.length === 1;
     // Sent together, so that PostgreSQL answers in one round trip.
-    const [states, reviewing] = await Promise.all([
+    const [states, reviewing, canMerge, head] = await Promise.all([
       mergeStatesOf(db, ids, { tier, viewer }),
       reviewersOf(db, ids),
+      source && only !== undefined && mayMergeRequest(db, source, only),
+      isAlone ? headPipeline(db, ids[0] as Value, viewer) : undefined,
     ]);
-    const reviewers = gather(reviewing, (found) => userSummary.write(found, view));
+    const reviewers = gatherShared(reviewing, (found) => userSummary.write(found, view));
     return (rows) => {
       for (const row of rows) {
         const id = row[presenter.at("id")] as Value;
@@ -169,19 +180,23 @@ export const MERGE_REQUEST: IssuableType = {
         row[presenter.at("merge_status")] = `"${state.status}"`;
         row[presenter.at("detailed_merge_status")] = `"${detailedStatus(state)}"`;
         row[presenter.at("has_conflicts")] = String(state.status === "cannot_be_merged");
-        if (!source || !("user" in presenter.fields)) continue;
-        row[presenter.at("user")] = `{"can_merge":${source.level >= ROLES.developer}}`;
+        if (only !== undefined) row[presenter.at("user")] = `{"can_merge":${canMerge}}`;
+        if (head && "head_pipeline" in presenter.fields) {
+          row[presenter.at("pipeline")] = listedPipeline.write(head, view);
+          row[presenter.at("head_pipeline")] = pipeline.write(head, view);
+        }
       }
     };
   },
 };
 
-/** The reviewers of merge requests, each with its id in the last column. */
+/** The reviewers of merge requests, whose ids are in the last column. */
 function reviewersOf(db: Reader, ids: readonly Value[]): Awaitable<Value[][]> {
   const among = placeholders(ids);
   return db.rows(
-    `select ${userSummary.columns}, x.merge_request_id from merge_request_reviewers x
-     join users u on u.id = x.user_id where x.merge_request_id in (${among.sql}) and ${LIVING_USER} order by u.id`,
+    statement`select ${userSummary.columns}, ${idsOf("x.merge_request_id")} from merge_request_reviewers x
+     join users u on u.id = x.user_id where x.merge_request_id in (${among.sql}) and ${LIVING_USER}
+     group by u.id order by u.id`,
     among.values,
   );
 }

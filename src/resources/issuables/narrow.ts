@@ -103,6 +103,8 @@ function startsOf(type: IssuableType, viewer: Viewer, filter: Filter): Start[] {
       before ?? all.before,
     );
   }
-  for (const { ids } of filter.own ?? []) if (ids) starts.push({ selective: true, ids });
+  for (const { ids, isBroad } of filter.own ?? []) {
+    if (ids) starts.push({ selective: !isBroad, ids });
+  }
   return starts;
 }

@@ -23,6 +23,11 @@ export const planningInput = {
 /** The values of {@link planningInput}. */
 export type Planning = param.Input<typeof planningInput>;
 
+/** Whether the caller may plan: set labels, milestones, assignees and the like. */
+export function mayPlan({ level }: Pick<Source, "level">): boolean {
+  return level >= ROLES.reporter;
+}
+
 /** See {@link plannedColumns}. */
 export interface PlannedColumns {
   milestone_id?: number | null;
@@ -34,7 +39,7 @@ export async function plannedColumns(
   { db, source }: { db: Reader; source: Source },
   input: Planning,
 ): Promise<PlannedColumns> {
-  if (source.level < ROLES.reporter) return {};
+  if (!mayPlan(source)) return {};
   const { milestone_id, discussion_locked } = input;
   return {
     ...(milestone_id !== undefined && {
@@ -60,7 +65,7 @@ export async function plan(
   input: Planning,
 ): Promise<void> {
   const { db, source, caller, viewer, now } = context;
-  if (source.level < ROLES.reporter) return;
+  if (!mayPlan(source)) return;
   await planLabels(context, type, id, input);
   const wanted = input.assignee_ids === undefined ? input.assignee_id : input.assignee_ids;
   if (wanted === undefined) return;

@@ -13,6 +13,9 @@ const GAP = 2 ** 20;
 /** SQL of the position of a new issue: ids only grow, so it is behind all others. */
 export const NEW_POSITION = `id * ${GAP}`;
 
+/** The position that a new issue with an id has. @see NEW_POSITION */
+export const newPositionOf = (id: number): number => id * GAP;
+
 /**
  * The position of the issue that is added next, so that the indexes of positions are written only once. `null` on
  * PostgreSQL, where others may add issues meanwhile: {@link NEW_POSITION} is set when its id is known.

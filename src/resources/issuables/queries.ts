@@ -9,7 +9,7 @@ import type { Context } from "../../core/resource.ts";
 import { all, type Condition, when } from "../../store/conditions.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
-import { statement } from "../../store/texts.ts";
+import { joined, statement } from "../../store/texts.ts";
 import type { IssuableType, NoteableType } from "./type.ts";
 
 /** The columns of an issuable that handlers use. */
@@ -239,7 +239,13 @@ export async function subscriptionsOf(
     statement`select t.id, case
        when s.subscribed is not null then s.subscribed
        when t.author_id = ?
-         ${involved.map((people) => `or exists (select 1 from ${people} where ${column} = t.id and user_id = ?)`).join(" ")}
+         ${joined(
+           involved.map(
+             (people) =>
+               statement`or exists (select 1 from ${people} where ${column} = t.id and user_id = ?)`,
+           ),
+           " ",
+         )}
          or exists (select 1 from notes where ${column} = t.id and author_id = ?)
          or exists (select 1 from todos where ${column} = t.id and user_id = ?
            and action in ('mentioned', 'directly_addressed')) then 1

@@ -61,11 +61,12 @@ export const issuableEntries = {
 type Issuable = CheckedRecord<typeof issuableEntries>;
 
 /** A seeded issue or merge request, as its notes, awards and todos need it. */
-export interface SeededIssuable extends Pick<Issuable, "author" | "assignees"> {
+export interface SeededIssuable extends Pick<Issuable, "title" | "author" | "assignees"> {
   readonly kind: IssuableType;
   /** The column that refers to it. */
   readonly column: IssuableType["column"];
   readonly id: number;
+  readonly iid: number;
   readonly project: SeededSource;
   readonly createdAt: number;
   /** When it was closed or merged, if it is no longer open. */
@@ -110,7 +111,9 @@ export async function complete(
     kind,
     column: kind.column,
     id,
+    iid,
     project,
+    title,
     author,
     assignees: given.assignees,
     createdAt,

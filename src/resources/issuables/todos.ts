@@ -10,7 +10,9 @@ export type Action =
   | "mentioned"
   | "marked"
   | "directly_addressed"
-  | "review_requested";
+  | "review_requested"
+  | "build_failed"
+  | "unmergeable";
 
 /** The target of a todo: an issuable, and the note that mentions the user, if any. */
 export interface About {
@@ -64,6 +66,21 @@ export async function resolve(
     `update todos set state = 'done', updated_at = ?
      where ${column} = ? and user_id = ? and state = 'pending'`,
     [now, id, userId],
+  );
+}
+
+/** Marks everybody's todos on a target as done that were created for one reason, which is gone. */
+export async function settle(
+  db: Database,
+  { column }: IssuableType,
+  id: number,
+  action: Action,
+  now: number,
+): Promise<void> {
+  await db.run(
+    `update todos set state = 'done', updated_at = ?
+     where ${column} = ? and action = ? and state = 'pending'`,
+    [now, id, action],
   );
 }
 

@@ -3,6 +3,7 @@ import type { Source } from "../../core/access/source.ts";
 import { type EachUser, LIVING_MILESTONE, type Viewer } from "../../core/access/visibility.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import type { Context } from "../../core/resource.ts";
+import type { Recording } from "../../hooks/moments.ts";
 import type { Condition } from "../../store/conditions.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 import type { SearchIndex } from "../../store/search.ts";
@@ -104,4 +105,6 @@ export const issuableJoins = (alias: string) => `left join users u on u.id = ${a
 export interface Writing extends Pick<Context, "source" | "viewer" | "now"> {
   readonly db: Database;
   readonly caller: Caller;
+  /** The request that does it, if one does. */
+  readonly request?: Recording["request"];
 }

@@ -1,5 +1,6 @@
 import type { Viewer } from "../../core/access/visibility.ts";
 import { all, type Condition } from "../../store/conditions.ts";
+import { statement } from "../../store/texts.ts";
 import { ISSUE } from "./issue.ts";
 import { MERGE_REQUEST } from "./merge-request.ts";
 import type { DiscussedType, IssuableType, NoteableType } from "./type.ts";
@@ -44,7 +45,7 @@ export function targetOf(alias: string, types: readonly NoteableType[] = ISSUABL
       all(
         types.map(({ column, visible }) => {
           const { sql, values } = visible(viewer);
-          return { sql: `(${alias}.${column} is null or ${sql})`, values };
+          return { sql: statement`(${alias}.${column} is null or ${sql})`, values };
         }),
       ),
     title: `coalesce(${each((type) => `${type.alias}.title`).join(", ")})`,

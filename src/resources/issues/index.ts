@@ -5,6 +5,7 @@ import * as param from "../../core/input.ts";
 import { AfterCommit, type Context, type Resource, routes, TIERS } from "../../core/resource.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
+import { snapshotIfHeard } from "../issuables/differences.ts";
 import { parseDuration } from "../issuables/duration.ts";
 import { newRowOf, rowOf } from "../issuables/embed.ts";
 import { filterOf, instantOf, listInput } from "../issuables/filters.ts";
@@ -12,6 +13,7 @@ import { ISSUE } from "../issuables/issue.ts";
 import * as lifecycle from "../issuables/lifecycle.ts";
 import {
   isPlanned,
+  mayPlan,
   type PlannedColumns,
   plannedColumns,
   planningInput,
@@ -25,6 +27,7 @@ import {
   subscriptionRoutes,
 } from "../issuables/routes.ts";
 import { findIssuable, requireChanger } from "../issuables/rules.ts";
+import { afterCommands, commandsIn } from "../quick-actions/perform.ts";
 import * as timeTracking from "../time-tracking/changes.ts";
 import * as changes from "./changes.ts";
 import * as issues from "./queries.ts";
@@ -62,7 +65,7 @@ async function columnsOf(
   { db, source, tier }: Pick<Context, "source" | "tier"> & { db: Reader },
   input: param.Input<typeof attributes>,
 ): Promise<PlannedColumns & { due_date?: string | null; weight?: number | null }> {
-  if (source.level < ROLES.reporter) return {};
+  if (!mayPlan(source)) return {};
   const weighed = TIERS.indexOf(tier) >= TIERS.indexOf("premium");
   return {
     ...(input.due_date !== undefined && { due_date: input.due_date }),
@@ -92,12 +95,14 @@ async function change(
   },
 ) {
   const { db, source, viewer, input, now } = context;
-  const { title, description, confidential, time_estimate } = input;
+  const { title, confidential, time_estimate } = input;
+  const { text: description, commands } = commandsIn(ISSUE, input.description);
   const seen = inProject(viewer, source);
   const found = await issuables.find(db, ISSUE, source.id, input.issue_iid, seen);
   if (!found) throw notFound();
   await requireChanger(context, ISSUE, found, "reporter");
-  if (time_estimate !== undefined && source.level >= ROLES.reporter) {
+  const before = await snapshotIfHeard(context, ISSUE, found.id);
+  if (time_estimate !== undefined && mayPlan(source)) {
     await timeTracking.estimate(context, ISSUE, found.id, parseDuration(time_estimate));
   }
   await updateRow(
@@ -113,8 +118,12 @@ async function change(
     },
     now,
   );
-  await lifecycle.afterChanging(context, ISSUE, found, input);
-  return rowOf(context, ISSUE, found.id);
+  await lifecycle.afterChanging(context, ISSUE, found, { ...input, description });
+  await lifecycle.recordChanges(context, ISSUE, found.id, before);
+  if (commands.length === 0) return rowOf(context, ISSUE, found.id);
+  return afterCommands(context, ISSUE, found.id, commands, (reader) =>
+    rowOf({ ...context, db: reader }, ISSUE, found.id),
+  );
 }
 
 /** Changes an issue together with its estimate, for GraphQL. */
@@ -139,7 +148,8 @@ export const issueResource: Resource = {
       presenter: ISSUE.single,
       handle: async (context) => {
         const { db, source, caller, input, now } = context;
-        const { title, description, confidential } = input;
+        const { title, confidential } = input;
+        const { text: description, commands } = commandsIn(ISSUE, input.description);
         const at = instantOf("created_at", input.created_at);
         const columns = await columnsOf(context, input);
         const id = await issues.insertUnnumbered(
@@ -156,8 +166,11 @@ export const issueResource: Resource = {
           at !== undefined && source.level >= ROLES.owner ? at : now,
         );
         await lifecycle.afterCreating(context, ISSUE, { id, title, description }, input);
-        const read = isPlanned(input) ? rowOf : newRowOf;
-        return new AfterCommit((reader) => read({ ...context, db: reader }, ISSUE, id));
+        const read = isPlanned(input) || commands.length > 0 ? rowOf : newRowOf;
+        const answer = (reader: Reader) => read({ ...context, db: reader }, ISSUE, id);
+        return commands.length === 0
+          ? new AfterCommit(answer)
+          : afterCommands(context, ISSUE, id, commands, answer);
       },
     }),
     singleRoute(ISSUE),

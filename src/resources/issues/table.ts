@@ -34,6 +34,10 @@ create trigger open_issues_left after update of state, confidential, project_id 
 create trigger open_issues_came after update of state, confidential, project_id on issues for each row when ((${changed}) and ${counted("new")}) execute function open_issues_more();
 `;
 
+/** Sums up when issues are closed, too: all of a project may be, without a new one. */
+const LESS_SUMMED_UP = `create or replace function open_issues_less() returns trigger language plpgsql as $do$ begin insert into open_issue_counts (project_id, count) select id, -1 from projects where id = old.project_id and visibility >= 0; if old.id % 64 = 0 then with gone as (delete from open_issue_counts where project_id in (select id from projects where id = old.project_id and visibility >= 0) returning *) insert into open_issue_counts (project_id, count) select project_id, sum(count) from gone group by 1; end if; return null; end $do$;
+`;
+
 /**
  * Issues of projects, with their assignees, labels, and users' choices to subscribe or not. `iid` counts within the
  * project, whose `issue_count` is the last number given. `relative_position` is an issue's place in the order that people
@@ -157,4 +161,5 @@ $sqlite insert into issue_search (issue_search, rank) values ('deletemerge', 0);
 ${POSTGRES_COUNTS}`,
     },
   },
+  { id: "20261125-70-open-issue-counts-summed", sql: { sqlite: "", postgres: LESS_SUMMED_UP } },
 ];

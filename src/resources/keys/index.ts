@@ -6,6 +6,7 @@ import * as param from "../../core/input.ts";
 import { presenter } from "../../core/presenter.ts";
 import { type Context, type Resource, routes } from "../../core/resource.ts";
 import { USER_SCOPES } from "../../core/scopes.ts";
+import { recordKey } from "../../hooks/records.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import { requireUser } from "../users/rules.ts";
@@ -104,6 +105,7 @@ async function addKey(
   const values = { user_id: ownerId, title: title.trim(), usage_type, expires_at };
   const id = await keys.insert(db, key, values, now);
   await audit.log(context, "SSH key added", { userId: ownerId, target: title });
+  await recordKey(context, "create", { id, userId: context.caller.id });
   return keys.rowOfUser(db, presenter, id);
 }
 
@@ -114,6 +116,7 @@ async function removeKey(
 ) {
   const found = await keyOf(context.db, ownerId, id);
   context.requireUnmodified(found.updated_at);
+  await recordKey(context, "destroy", { id: found.id, userId: context.caller.id });
   await keys.remove(context.db, found.id);
   await audit.log(context, "SSH key removed", { userId: ownerId, target: found.title });
   return undefined;

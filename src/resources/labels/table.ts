@@ -61,6 +61,13 @@ const uncounted = (counted: Counted) =>
   `create or replace function ${counted}_labels_removed() returns trigger language plpgsql as $do$ begin ${increment(counted, "old", -1)} and l.removed = 0 and p.visibility >= 0; return null; end $do$;\n`;
 
 /**
+ * Sums up what is counted of the label and project of a row that was taken away, for every so many ids, unless one of
+ * the two is being deleted with it.
+ */
+const summedUp = (counted: Counted) =>
+  `create or replace function ${counted}_labels_removed() returns trigger language plpgsql as $do$ begin ${increment(counted, "old", -1)} and l.removed = 0 and p.visibility >= 0; if old.${counted}_id % ${SUMMED} = 0 then with gone as (delete from label_counts where label_id = old.label_id and project_id in (select t.project_id from ${counted}s t join projects p on p.id = t.project_id join labels l on l.id = old.label_id where t.id = old.${counted}_id and l.removed = 0 and p.visibility >= 0) returning *) insert into ${COUNTS} select label_id, project_id, kind, sum(count) from gone group by 1, 2, 3; end if; return null; end $do$;\n`;
+
+/**
  * Increments, so that transactions do not wait for each other to count the same label. A trigger sums them up from time
  * to time. Of a label or project that is being deleted, nothing is counted.
  */
@@ -162,4 +169,5 @@ create index labels_removed on labels (id) where removed = 1;
   },
   searchMigration("20261123-03-label-search", LABEL_SEARCH),
   { id: "20261123-03-removed-labels-uncounted", sql: { sqlite: "", postgres: both(uncounted) } },
+  { id: "20261125-70-label-counts-summed", sql: { sqlite: "", postgres: both(summedUp) } },
 ];

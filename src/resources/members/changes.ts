@@ -1,11 +1,15 @@
 import * as audit from "../../audit/log.ts";
+import type { Caller } from "../../core/access/caller.ts";
 import { ROLES, roleOf } from "../../core/access/roles.ts";
 import type { Source } from "../../core/access/source.ts";
 import { conflict, forbidden, invalid } from "../../core/errors.ts";
+import type { Context } from "../../core/resource.ts";
+import { recordMember } from "../../hooks/records.ts";
 import type { Database } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import * as events from "../events/record.ts";
 import * as members from "./queries.ts";
+import * as requests from "./requests.ts";
 
 /** The changeable fields of a membership: its level, and the day it expires. */
 export interface Membership {
@@ -25,6 +29,17 @@ export interface MemberChange {
   today: string;
 }
 
+/** The context of a route that changes members, as the functions of this file take it. */
+export function changeOf(
+  context: Pick<Context, "source" | "request" | "now" | "viewer"> & {
+    db: Database;
+    caller: Caller;
+  },
+): MemberChange {
+  const { db, source, now, viewer } = context;
+  return { db, source, by: audit.actorOf(context), now, today: viewer.today };
+}
+
 /**
  * Adds a member.
  *
@@ -36,17 +51,44 @@ export async function addMember(
   userId: number,
   membership: Membership,
 ): Promise<number> {
-  const { db, source, by, now } = change;
+  const { db, source } = change;
   if (await members.find(db, source, userId)) throw conflict("Member already exists");
-  requireLevel(source, membership.access_level);
-  requireReach(source, membership.access_level);
+  requireGrantable(source, membership.access_level);
   await requireAboveInherited(change, userId, membership.access_level);
+  return enroll(change, userId, membership);
+}
+
+/** A change to the members of a place, whoever may make it. */
+export type PlaceChange = Pick<MemberChange, "db" | "by" | "now"> & { source: Place };
+
+/** A group or project that has members. */
+export type Place = Pick<Source, "kind" | "id" | "column" | "fullPath">;
+
+/** Adds a member whose right to be one has been checked, and returns the id of the membership. */
+export async function enroll(
+  change: PlaceChange,
+  userId: number,
+  membership: Membership,
+): Promise<number> {
+  const { db, source, by, now } = change;
   const created_by_id = by.id ?? undefined;
   const row = { ...membership, user_id: userId, created_by_id };
   const added = await members.insert(db, source, row, now);
+  await requests.remove(db, source, userId);
   recordEvent(db, source, "joined", userId, now);
+  await tellHooks(change, "add", userId, membership);
   await logChange(change, "member added", userId, membership.access_level);
   return added;
+}
+
+/**
+ * Checks a level that somebody wants to give to others.
+ *
+ * @throws ApiError 400 for an invalid level, 403 for one above the caller's
+ */
+export function requireGrantable(source: Source, accessLevel: number): void {
+  requireLevel(source, accessLevel);
+  requireReach(source, accessLevel);
 }
 
 /**
@@ -67,6 +109,11 @@ export async function changeMember(
     await requireAnotherOwner(change, found);
   }
   await updateRow(db, "members", found.id, { access_level, expires_at }, now);
+  const after = {
+    access_level,
+    expires_at: expires_at === undefined ? found.expires_at : expires_at,
+  };
+  await tellHooks(change, "update", found.user_id, after);
   await logChange(change, "member changed", found.user_id, access_level);
 }
 
@@ -82,6 +129,7 @@ export async function removeMember(change: MemberChange, found: members.Member):
   await members.remove(db, found.id);
   const how = isOver(found.expires_at, today) ? "expired" : "left";
   recordEvent(db, source, how, found.user_id, now);
+  await tellHooks(change, "remove", found.user_id, found);
   await logChange(change, "member removed", found.user_id, found.access_level);
 }
 
@@ -149,10 +197,21 @@ async function requireAnotherOwner(
   }
 }
 
+async function tellHooks(
+  { db, source, by, now }: PlaceChange,
+  action: "add" | "update" | "remove",
+  memberId: number,
+  { access_level, expires_at = null }: Membership,
+): Promise<void> {
+  const { column, id } = source;
+  const membership = { column, id, memberId, userId: by.id, access_level, expires_at };
+  await recordMember({ db, now }, action, membership);
+}
+
 /** The member who joins or leaves a project is the author of the event; groups have no events. */
 function recordEvent(
   db: Database,
-  source: Source,
+  source: Place,
   action: "joined" | "left" | "expired",
   userId: number,
   now: number,
@@ -162,7 +221,7 @@ function recordEvent(
 }
 
 function logChange(
-  change: MemberChange,
+  change: PlaceChange,
   action: audit.AuditAction,
   userId: number,
   level: number,

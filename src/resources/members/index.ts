@@ -1,22 +1,16 @@
-import { actorOf } from "../../audit/log.ts";
-import type { Caller } from "../../core/access/caller.ts";
 import { notFound } from "../../core/errors.ts";
-import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
-import { presenter } from "../../core/presenter.ts";
 import { type Context, type Resource, routes, type SourceKind } from "../../core/resource.ts";
-import type { Database, Reader } from "../../store/port.ts";
-import { userSummaryFields } from "../users/json.ts";
+import type { Reader } from "../../store/port.ts";
 import * as users from "../users/queries.ts";
-import { addMember, changeMember, type MemberChange, removeMember } from "./changes.ts";
+
+export { accessRequestResource } from "./access-requests.ts";
+export { invitationResource } from "./invitations.ts";
+
+import { addMember, changeMember, changeOf, removeMember } from "./changes.ts";
+import { member } from "./json.ts";
 import * as members from "./queries.ts";
 import { migrations } from "./table.ts";
-
-const member = presenter({
-  ...userSummaryFields,
-  access_level: field.integer("m.access_level"),
-  expires_at: field.date("m.expires_at"),
-});
 
 const query = { query: param.optional(param.anyText()) };
 const id = { user_id: param.recordId() };
@@ -28,16 +22,6 @@ async function findMember({ db, source, input }: In) {
   const found = await members.find(db, source, input.user_id);
   if (!found) throw notFound();
   return found;
-}
-
-function changeOf(
-  context: Pick<Context, "source" | "request" | "now" | "viewer"> & {
-    db: Database;
-    caller: Caller;
-  },
-): MemberChange {
-  const { db, source, now, viewer } = context;
-  return { db, source, by: actorOf(context), now, today: viewer.today };
 }
 
 function routesOf(source: SourceKind) {

@@ -1,6 +1,6 @@
 import type { Migration } from "../../store/migrate.ts";
 
-/** Memberships of groups (`namespace_id`) and of projects (`project_id`): one of the two is set. */
+/** Memberships of groups (`namespace_id`) and of projects (`project_id`): one of the two is set; and requests for them. */
 export const migrations: Migration[] = [
   {
     id: "20261121-04-members",
@@ -34,6 +34,46 @@ create index members_by_expiry on members (expires_at, id) where expires_at is n
     sql: `
 create index members_of_namespace_by_id on members (namespace_id, id) where namespace_id is not null;
 create index members_of_project_by_id on members (project_id, id) where project_id is not null;
+`,
+  },
+  {
+    id: "20261123-11-access-requests",
+    sql: `
+create table access_requests (
+  id $id,
+  user_id $int not null references users (id) on delete cascade,
+  namespace_id $int references namespaces (id) on delete cascade,
+  project_id $int references projects (id) on delete cascade,
+  created_at $int not null,
+  check ((namespace_id is null) <> (project_id is null))
+);
+create unique index access_requests_of_namespace on access_requests (namespace_id, user_id) where namespace_id is not null;
+create unique index access_requests_of_project on access_requests (project_id, user_id) where project_id is not null;
+create index access_requests_by_user on access_requests (user_id);
+`,
+  },
+  {
+    // Addresses that become members once they are confirmed to be a user's.
+    id: "20261124-06-member-invitations",
+    sql: `
+create table member_invitations (
+  id $id,
+  namespace_id $int references namespaces (id) on delete cascade,
+  project_id $int references projects (id) on delete cascade,
+  email $text not null,
+  access_level $int not null,
+  expires_at $text,
+  created_by_id $int references users (id) on delete set null,
+  created_at $int not null,
+  updated_at $int not null,
+  check ((namespace_id is null) <> (project_id is null))
+);
+create unique index member_invitations_of_namespace on member_invitations (namespace_id, lower(email)) where namespace_id is not null;
+create unique index member_invitations_of_project on member_invitations (project_id, lower(email)) where project_id is not null;
+create index member_invitations_of_namespace_by_id on member_invitations (namespace_id, id);
+create index member_invitations_of_project_by_id on member_invitations (project_id, id);
+create index member_invitations_by_email on member_invitations (lower(email));
+create index member_invitations_by_creator on member_invitations (created_by_id);
 `,
   },
 ];

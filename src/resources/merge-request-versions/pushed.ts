@@ -6,7 +6,8 @@ import { placeholders } from "../../store/placeholders.ts";
 import { updateRow } from "../../store/update.ts";
 import * as lifecycle from "../issuables/lifecycle.ts";
 import { isDraft, MERGE_REQUEST } from "../issuables/merge-request.ts";
-import type { Issuable } from "../issuables/queries.ts";
+import { type Issuable, readers } from "../issuables/queries.ts";
+import * as todos from "../issuables/todos.ts";
 import type { Writing } from "../issuables/type.ts";
 import * as notes from "../notes/queries.ts";
 import { closeReferred, storeReferences } from "./references.ts";
@@ -16,7 +17,8 @@ import { renewVersion, type VersionOwner } from "./versions.ts";
 /** An open merge request, and what changes it. */
 interface Located {
   readonly writing: Writing;
-  readonly request: Issuable & VersionOwner & { readonly sha: string | null };
+  readonly request: Issuable &
+    VersionOwner & { readonly sha: string | null; readonly auto_merge: number };
 }
 
 /**
@@ -29,13 +31,13 @@ interface Located {
 export async function refresh(
   writing: Writing,
   { name, to }: CheckedChange,
-  { versions, merged }: Refresh,
+  { versions, merged, stuck }: Refresh,
   base: string | undefined,
 ): Promise<void> {
-  const { db, source, now } = writing;
+  const { db, source } = writing;
   const branch = name.slice(BRANCHES.length);
   const from = await openFrom(db, source.id, branch);
-  const into = [...versions.keys(), ...merged.map(({ id }) => id)];
+  const into = [...versions.keys(), ...[...merged, ...stuck].map(({ id }) => id)];
   const known = await requestsOf(writing, [...from.map(({ id }) => id), ...into]);
   for (const request of from) {
     const at = known.get(request.id);
@@ -43,7 +45,9 @@ export async function refresh(
     if (to === undefined) await lifecycle.setState(at.writing, MERGE_REQUEST, at.request, "close");
     else {
       const planned = versions.get(request.id) ?? (await planWithin(db, request, to, base));
-      if (planned) await addPushed(at, planned, base);
+      if (!planned) continue;
+      await addPushed(at, planned, base);
+      lifecycle.recordChange(at.writing, MERGE_REQUEST, request.id, "update", {}, at.request.sha);
     }
   }
   const own = new Set(from.map(({ id }) => id));
@@ -51,7 +55,7 @@ export async function refresh(
     const at = known.get(id);
     // One from the branch itself, or one that was changed meanwhile.
     if (own.has(id) || at?.request.sha !== facts.head_sha) continue;
-    await renewVersion(db, at.request, facts, now);
+    await renewVersion(writing, at.request, facts);
     await storeReferences(db, id, writing.viewer, base);
   }
   for (const { id, sha, mergeCommit } of merged) {
@@ -60,6 +64,19 @@ export async function refresh(
     await lifecycle.merge(at.writing, at.request, { merge_commit_sha: mergeCommit });
     await closeReferred(at.writing, id);
   }
+  for (const { id, sha } of stuck) {
+    const at = known.get(id);
+    if (at?.request.sha === sha) await tellAuthor(at, "unmergeable");
+  }
+}
+
+/** Gives the author of a merge request a todo. */
+async function tellAuthor({ writing, request }: Located, action: todos.Action): Promise<void> {
+  const { db, viewer, now } = writing;
+  const { id, project_id: projectId, author_id } = request;
+  if (author_id === null) return;
+  const authors = await readers(db, MERGE_REQUEST, { id }, { ids: [author_id] }, viewer.today);
+  await todos.add(db, MERGE_REQUEST, { projectId, id }, authors, action, author_id, now);
 }
 
 /** The open ones among some merge requests, by their ids. */
@@ -68,7 +85,7 @@ async function requestsOf(writing: Writing, ids: readonly number[]): Promise<Map
   const { db, viewer } = writing;
   const among = placeholders(ids);
   const found = await db.all<Located["request"]>(
-    `select id, iid, project_id, source_project_id, author_id, title, description, state, sha,
+    `select id, iid, project_id, source_project_id, author_id, title, description, state, sha, auto_merge,
        discussion_locked, milestone_id, created_at, updated_at, 1 as visible
      from merge_requests where id in (${among.sql}) and state = 'opened'`,
     among.values,
@@ -90,24 +107,32 @@ async function addPushed(
   base: string | undefined,
 ): Promise<void> {
   const { db, source, now } = writing;
-  const versionId = await renewVersion(db, request, facts, now);
+  const versionId = await renewVersion(writing, request, facts);
   if (versionId === undefined) return;
   await storeReferences(db, request.id, writing.viewer, base);
+  if (request.auto_merge === 1) {
+    const body = "aborted the automatic merge because the source branch was updated";
+    await notes.recordAction(writing, MERGE_REQUEST, request.id, body);
+  }
   if (count === 0) return;
   const items = listed.map(({ id, title }) => `<li>${id.slice(0, 8)} - ${escaped(title)}</li>`);
   const query = `diff_id=${versionId}${request.sha === null ? "" : `&start_sha=${request.sha}`}`;
   const link = `/${source.fullPath}/-/merge_requests/${request.iid}/diffs?${query}`;
   const heading = `added ${count} ${count === 1 ? "commit" : "commits"}`;
-  await addNote(
-    { writing, request },
+  await notes.recordAction(
+    writing,
+    MERGE_REQUEST,
+    request.id,
     `${heading}\n\n<ul>${items.join("")}</ul>\n\n[Compare with previous version](${link})`,
   );
   const draft = listed.find(({ title }) => UNFINISHED.test(title));
   if (!draft || isDraft(request.title)) return;
   const title = [...`Draft: ${request.title}`].slice(0, TITLE).join("");
   await updateRow(db, "merge_requests", request.id, { title }, now);
-  await addNote(
-    { writing, request },
+  await notes.recordAction(
+    writing,
+    MERGE_REQUEST,
+    request.id,
     `marked this merge request as **draft** from ${draft.id.slice(0, 8)}`,
   );
 }
@@ -116,12 +141,3 @@ async function addPushed(
 const UNFINISHED = /^(fixup|squash|amend)! /;
 /** Characters of a title. */
 const TITLE = 255;
-
-/** Notes what the user has done to a merge request. */
-async function addNote(
-  { writing: { db, source, caller, now }, request: { id } }: Located,
-  body: string,
-): Promise<void> {
-  const note = { project_id: source.id, id, author_id: caller.id, body, system: true };
-  await notes.insert(db, MERGE_REQUEST, note, now);
-}

@@ -1,6 +1,7 @@
 import { commitId, commitNumber, readCommit, titleOf } from "../../git/commits.ts";
 import type { Graph } from "../../git/graph.ts";
 import { logOf } from "../../git/log.ts";
+import { findMergeability } from "../../git/mergeability.ts";
 import { Pace } from "../../git/pace.ts";
 import { Packs } from "../../git/packs.ts";
 import type { CheckedChange, Push } from "../../git/push.ts";
@@ -12,7 +13,7 @@ import {
   open,
   type Repository,
   type RepositoryRow,
-  sharePacks,
+  shareCode,
 } from "../../git/repository.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Database, Reader, Store } from "../../store/port.ts";
@@ -51,11 +52,19 @@ interface MergedByPush {
   readonly mergeCommit: string;
 }
 
+/** A merge request that waits to be merged, and has conflicts by a push to its target branch. */
+interface StuckByPush {
+  readonly id: number;
+  /** The newest commit of its source branch. */
+  readonly sha: string;
+}
+
 /** What a change of a branch means for merge requests. */
 export interface Refresh {
   /** The versions that they get, by their ids. */
   readonly versions: ReadonlyMap<number, PlannedVersion>;
   readonly merged: readonly MergedByPush[];
+  readonly stuck: readonly StuckByPush[];
 }
 
 /**
@@ -76,7 +85,7 @@ export async function planRefresh(
   const db = store.reader();
   const branch = name.slice(BRANCHES.length);
   const versions = new Map<number, PlannedVersion>();
-  if (to === undefined) return { versions, merged: [] };
+  if (to === undefined) return { versions, merged: [], stuck: [] };
   const pace = new Pace();
   for (const request of await openFrom(db, projectId, branch)) {
     const isOwn = request.project_id === projectId;
@@ -90,14 +99,18 @@ export async function planRefresh(
     if (planned) versions.set(request.id, planned);
     if (pace.isDue) await pace.pause();
   }
-  if (from === undefined || from === to) return { versions, merged: [] };
+  if (from === undefined || from === to) return { versions, merged: [], stuck: [] };
   for (const request of isForced ? await openInto(db, projectId, branch) : []) {
     if (request.sha === null) continue;
     const planned = await planOf(repository, request, request.sha, to, base);
     if (planned) versions.set(request.id, planned);
     if (pace.isDue) await pace.pause();
   }
-  return { versions, merged: await findMerged(db, projectId, branch, repository, from, to) };
+  return {
+    versions,
+    merged: await findMerged(db, projectId, branch, repository, from, to),
+    stuck: await findStuck(db, projectId, branch, repository, from, to),
+  };
 }
 
 /**
@@ -113,7 +126,7 @@ export async function planWithin(
   const target = await startOf(db, request);
   if (!target) return undefined;
   if (request.source_project_id !== null && request.source_project_id !== request.project_id) {
-    await sharePacks(db, request.source_project_id, request.project_id);
+    await shareCode(db, request.source_project_id, request.project_id);
   }
   const repository = await load(db, Packs.within(db), target.row.id);
   return planOf(repository, request, to, target.start, base);
@@ -135,7 +148,11 @@ export async function openFrom(
 }
 
 /** The open merge requests with code into a branch of a project. */
-async function openInto(db: Reader, projectId: number, branch: string): Promise<OpenRequest[]> {
+export async function openInto(
+  db: Reader,
+  projectId: number,
+  branch: string,
+): Promise<OpenRequest[]> {
   return db.all<OpenRequest>(
     `${OPEN} and project_id = ? and target_branch = ?
        and exists (select 1 from merge_request_versions v where v.merge_request_id = merge_requests.id)
@@ -168,10 +185,7 @@ async function planOf(
   if (to === undefined || from === undefined) return undefined;
   const before = request.sha === null ? undefined : commitNumber(repository, request.sha);
   const known = before === undefined ? [from] : [before, from];
-  const { graph } = repository;
-  const count = graph
-    .reach([to], undefined, graph.reach(known))
-    .reduce((sum, mark) => sum + mark, 0);
+  const count = repository.graph.missing(to, known).length;
   const listed: { id: string; title: string }[] = [];
   if (count > 0) {
     const log = logOf(repository, { from: [to], not: known, order: "date" });
@@ -181,6 +195,32 @@ async function planOf(
     }
   }
   return { facts: await planVersion(repository, head, start, base), added: { count, listed } };
+}
+
+/** Merge requests that wait to be merged and are looked at for conflicts, at most: the newest ones. */
+const MOST_WAITING = 100;
+
+/** The merge requests into a branch that wait to be merged, and that get conflicts by a push to it. */
+async function findStuck(
+  db: Reader,
+  projectId: number,
+  branch: string,
+  repository: Repository,
+  from: string,
+  to: string,
+): Promise<StuckByPush[]> {
+  const waiting = await db.all<StuckByPush>(
+    `select id, sha from merge_requests where project_id = ? and target_branch = ? and state = 'opened'
+       and auto_merge = 1 and sha is not null order by id desc limit ${MOST_WAITING}`,
+    [projectId, branch],
+  );
+  const stuck: StuckByPush[] = [];
+  for (const { id, sha } of waiting) {
+    const known = [sha, from, to].every((oid) => commitNumber(repository, oid) !== undefined);
+    if (!known || (await findMergeability(repository, sha, from)).hasConflicts) continue;
+    if ((await findMergeability(repository, sha, to)).hasConflicts) stuck.push({ id, sha });
+  }
+  return stuck;
 }
 
 /** The merge requests into a branch whose newest commits are among those that a push adds to it. */
@@ -198,7 +238,7 @@ async function findMerged(
   const [old, next] = [from, to].map((oid) => commitNumber(repository, oid));
   if (!first || next === undefined) return [];
   const { graph } = repository;
-  const added = graph.reach([next], undefined, old === undefined ? undefined : graph.reach([old]));
+  const added = new Set(graph.missing(next, old === undefined ? [] : [old]));
   const merged: MergedByPush[] = [];
   let oids: string[] = [];
   const lookUp = async () => {
@@ -215,8 +255,7 @@ async function findMerged(
       merged.push({ id, sha, mergeCommit });
     }
   };
-  for (const [commit, mark] of added.entries()) {
-    if (mark === 0) continue;
+  for (const commit of added) {
     oids.push(commitId(repository, commit));
     if (oids.length === BATCH) await lookUp();
   }
@@ -228,11 +267,16 @@ async function findMerged(
  * The commit that brought another one into a branch: the oldest of the branch's own line that has it.
  *
  * @param tip the branch's newest commit
- * @param added marks of the commits that are looked at; by default all
+ * @param added the commits that are looked at; by default all
  */
-export function broughtBy(graph: Graph, commit: number, tip: number, added?: Uint8Array): number {
+export function broughtBy(
+  graph: Graph,
+  commit: number,
+  tip: number,
+  added?: ReadonlySet<number>,
+): number {
   const line: number[] = [];
-  for (let at: number | undefined = tip; at !== undefined && added?.[at] !== 0; ) {
+  for (let at: number | undefined = tip; at !== undefined && added?.has(at) !== false; ) {
     line.push(at);
     at = graph.parentsOf(at)[0];
   }

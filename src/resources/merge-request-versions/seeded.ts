@@ -62,7 +62,7 @@ export class SeededVersions {
     const request = { id, iid, project_id, source_project_id: project_id };
     const merge = state === "merged" ? mergeOf(repository, head, tip) : undefined;
     const version = await planVersion(repository, head, merge?.before ?? tip);
-    await addVersion(db, request, version, now);
+    await addVersion({ db, now }, request, version);
     if (merge) await updateRow(db, "merge_requests", id, { merge_commit_sha: merge.commit }, now);
   }
 }

@@ -4,7 +4,7 @@ import { changesBetween } from "../../git/compared.ts";
 import { logOf } from "../../git/log.ts";
 import { mergeBases } from "../../git/merge-bases.ts";
 import { headNameOf, keptName } from "../../git/refs.ts";
-import { type Repository, sharePacks } from "../../git/repository.ts";
+import { type Repository, shareCode } from "../../git/repository.ts";
 import * as outbox from "../../jobs/outbox.ts";
 import { insertRow } from "../../store/insert.ts";
 import { placeholders } from "../../store/placeholders.ts";
@@ -115,23 +115,30 @@ async function messagesOf(repository: Repository, from: number, not: number): Pr
   return messages;
 }
 
+/** Who adds a version, and when. */
+interface Adding {
+  readonly db: Database;
+  /** `undefined` in seeds. */
+  readonly caller?: { readonly id: number };
+  readonly now: number;
+}
+
 /**
  * Adds a version to a merge request, unless it is the same as the latest one, or there is no code.
  *
  * @returns its id, if it was added
  */
 export async function renewVersion(
-  db: Database,
+  adding: Adding,
   request: VersionOwner,
   version: NewVersion | undefined,
-  now: number,
 ): Promise<number | undefined> {
-  const before = await latest(db, request.id);
+  const before = await latest(adding.db, request.id);
   const isSame =
     version?.head_sha === before?.head_sha &&
     version?.base_sha === before?.base_sha &&
     version?.start_sha === before?.start_sha;
-  return version && !isSame ? addVersion(db, request, version, now) : undefined;
+  return version && !isSame ? addVersion(adding, request, version) : undefined;
 }
 
 async function hasPositions(db: Reader, requestId: number): Promise<boolean> {
@@ -160,10 +167,9 @@ async function setRef(db: Database, projectId: number, name: string, oid: string
  * @returns its id
  */
 export async function addVersion(
-  db: Database,
+  { db, caller, now }: Adding,
   request: VersionOwner,
   version: NewVersion,
-  now: number,
 ): Promise<number> {
   const { id, iid, project_id, source_project_id } = request;
   const { head_sha, base_sha, start_sha, changed_files, references } = version;
@@ -182,12 +188,12 @@ export async function addVersion(
   await storeReview(db, request, version.review, now);
   if (before && before.head_sha !== head_sha) await resetApprovals(db, request);
   if (source_project_id !== null && source_project_id !== project_id) {
-    await sharePacks(db, source_project_id, project_id);
+    await shareCode(db, source_project_id, project_id);
   }
   if (before) await setRef(db, project_id, keptName(before.head_sha), before.head_sha);
   await setRef(db, project_id, headNameOf(iid), head_sha);
   if (before && (await hasPositions(db, id))) {
-    const task = { merge_request: id };
+    const task = { merge_request: id, user: caller?.id };
     await outbox.add(db, TRACER, [task], now, ({ merge_request }) => merge_request);
   }
   return versionId;

@@ -61,10 +61,14 @@ export async function openCode(
 /**
  * Finds out whether a merge request can be merged, unless that is known: the answers that present it say so then.
  * To be called before the transaction.
+ *
+ * @returns the merge request
+ * @throws ApiError 404 if there is none, or the caller may not read it
  */
-export async function checkCode(preparing: Preparing, iid: number): Promise<void> {
-  const { id } = await requestOf(preparing, iid);
-  await checkCodeOf(preparing, id);
+export async function checkCode(preparing: Preparing, iid: number): Promise<Issuable> {
+  const request = await requestOf(preparing, iid);
+  await checkCodeOf(preparing, request.id);
+  return request;
 }
 
 /** {@link checkCode} of the merge request with this id. */

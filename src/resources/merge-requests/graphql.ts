@@ -41,6 +41,7 @@ import {
 import { all, among, type Condition, when } from "../../store/conditions.ts";
 import type { Value } from "../../store/port.ts";
 import { type ApprovalState, hasRules, statesOf } from "../approval-state/state.ts";
+import { HEAD } from "../ci/heads.ts";
 import {
   combinedConditions,
   commonFilter,
@@ -112,29 +113,6 @@ const ofState = (type: string, read: (state: MergeState) => unknown) =>
     const states = await mergeStatesOf(context.db, ids, context);
     return new Map([...states].map(([id, state]) => [id, read(state)]));
   });
-
-// Merge requests have no pipelines yet. Clients name these fields, and one unknown field would fail
-// their whole documents.
-const jobStatus = valueType("DetailedStatus", "The status of a job, and where its page is.", {
-  detailsPath: property("String"),
-});
-
-const job = valueType("CiJob", "A job of a pipeline.", {
-  id: property("ID"),
-  name: property("String"),
-  status: property("String"),
-  allowFailure: required(property("Boolean")),
-  detailedStatus: property(jobStatus),
-});
-
-const pipeline = valueType("Pipeline", "A pipeline.", {
-  id: required(property("ID")),
-  iid: required(property("String")),
-  status: required(property("String")),
-  active: required(property("Boolean")),
-  path: property("String"),
-  jobs: emptyConnection(job),
-});
 
 const interaction = valueType(
   "UserMergeRequestInteraction",
@@ -276,7 +254,7 @@ const mergeRequest = rowType("MergeRequest", {
     ),
     approvalsRequired: approvals("Int", ({ required: wanted }) => wanted),
     approvalsLeft: approvals("Int", ({ left }) => left),
-    headPipeline: absent(pipeline),
+    headPipeline: one("Pipeline", HEAD),
     commitCount: constant("Int", null),
     commits: emptyConnection(commit),
     ...issuableFields(MERGE_REQUEST),

@@ -1,8 +1,9 @@
 import * as param from "../../core/input.ts";
 import { type Resource, routes } from "../../core/resource.ts";
-import { when } from "../../store/conditions.ts";
 import { updateRow } from "../../store/update.ts";
+import { queueReady, queueTask } from "../ci/progress.ts";
 import { headOf } from "../events/record.ts";
+import { snapshotIfHeard } from "../issuables/differences.ts";
 import { rowOf } from "../issuables/embed.ts";
 import { filterOf, listInput } from "../issuables/filters.ts";
 import { ISSUE } from "../issuables/issue.ts";
@@ -13,67 +14,28 @@ import { listRoutes, participantsRoute, subscriptionRoutes } from "../issuables/
 import { findIssuable, requireChanger } from "../issuables/rules.ts";
 import { storeReferences } from "../merge-request-versions/references.ts";
 import { addVersion, renewVersion } from "../merge-request-versions/versions.ts";
+import { afterCommands, commandsIn } from "../quick-actions/perform.ts";
 import { assignReviewers } from "../reviewers/changes.ts";
 import { checkCode, divergedCommits } from "./code.ts";
+import { ownFilters, ownInput } from "./filters.ts";
 import { mergeRoutes } from "./merging.ts";
 import { planChange, planOpening, requireOpening } from "./opening.ts";
 import * as requests from "./queries.ts";
 import { closedIssues, referringRequests } from "./references.ts";
+import { recordTarget } from "./retarget.ts";
 import { migrations } from "./table.ts";
 import { versionRoutes } from "./versions.ts";
-
-/** The filters by branches. */
-function byBranch(input: {
-  source_branch?: string | undefined;
-  target_branch?: string | undefined;
-}) {
-  return (["source_branch", "target_branch"] as const).flatMap((column) => {
-    const value = input[column];
-    if (value === undefined) return [];
-    const values = [value];
-    return [
-      {
-        // Not a bare column: an engine should not start with a branch that most merge requests have.
-        condition: { sql: `mr.${column} || '' = ?`, values },
-        ids: { sql: `select id from merge_requests where ${column} = ?`, values },
-      },
-    ];
-  });
-}
-
-/** The filters by a reviewer. */
-function reviewedBy(input: {
-  reviewer_id?: number | undefined;
-  reviewer_username?: string | undefined;
-}) {
-  const users = [
-    when("x.user_id = ?", input.reviewer_id),
-    when(
-      "x.user_id = (select id from users where lower(username) = lower(?))",
-      input.reviewer_username,
-    ),
-  ];
-  return users
-    .filter((user) => user !== undefined)
-    .map(({ sql, values }) => {
-      const ids = `select x.merge_request_id as id from merge_request_reviewers x where ${sql}`;
-      return { condition: { sql: `mr.id in (${ids})`, values }, ids: { sql: ids, values } };
-    });
-}
 
 const lists = listRoutes(MERGE_REQUEST, {
   input: {
     ...listInput,
     state: param.optional(param.choice(["opened", "closed", "locked", "merged", "all"])),
-    source_branch: param.optional(param.anyText()),
-    target_branch: param.optional(param.anyText()),
-    reviewer_id: param.optional(param.integer()),
-    reviewer_username: param.optional(param.anyText()),
+    ...ownInput,
     view: param.optional(param.choice(["simple"])),
   },
   filter: (input, caller, scope) => ({
     ...filterOf(input, caller, scope),
-    own: [...reviewedBy(input), ...byBranch(input)],
+    own: ownFilters(input),
   }),
   presenter: ({ input }) => (input.view === "simple" ? simpleMergeRequest : MERGE_REQUEST.listed),
 });
@@ -128,9 +90,11 @@ export const mergeRequestResource: Resource = {
         const isFork = source.id !== target.id;
         if (isFork) await db.lock(target.id);
         await requireOpening(db, opening);
-        const { title, description, source_branch, target_branch } = input;
+        const { title, source_branch, target_branch } = input;
+        const { text: description, commands } = commandsIn(MERGE_REQUEST, input.description);
         const owner = { project_id: target.id, source_project_id: source.id };
         const inTarget = { ...context, source: target };
+        const defaults = await requests.defaultsOf(db, source.id, target.id);
         const created = await requests.insert(
           db,
           {
@@ -141,13 +105,13 @@ export const mergeRequestResource: Resource = {
             source_branch,
             target_branch,
             sha: version ? null : await headOf(db, source.id, source_branch),
-            squash: input.squash,
-            remove_source_branch: input.remove_source_branch,
+            squash: input.squash ?? defaults.squash,
+            remove_source_branch: input.remove_source_branch ?? defaults.removesSource,
             ...(await plannedColumns(inTarget, input)),
           },
           now,
         );
-        if (version) await addVersion(db, { ...created, ...owner }, version, now);
+        if (version) await addVersion(context, { ...created, ...owner }, version);
         await lifecycle.afterCreating(
           inTarget,
           MERGE_REQUEST,
@@ -155,8 +119,12 @@ export const mergeRequestResource: Resource = {
           input,
         );
         if (input.reviewer_ids) await assignReviewers(inTarget, created.id, input.reviewer_ids);
+        if (version) await queueTask(db, { opened: created.id, user: caller.id }, now);
         await storeReferences(db, created.id, context.viewer, view.base);
-        return rowOf(inTarget, MERGE_REQUEST, created.id);
+        if (commands.length === 0) return rowOf(inTarget, MERGE_REQUEST, created.id);
+        return afterCommands(inTarget, MERGE_REQUEST, created.id, commands, (reader) =>
+          rowOf({ ...inTarget, db: reader }, MERGE_REQUEST, created.id),
+        );
       },
     }),
     project.get("/merge_requests/:merge_request_iid", {
@@ -170,14 +138,15 @@ export const mergeRequestResource: Resource = {
       },
       presenter: MERGE_REQUEST.single,
       prepare: async (input, preparing) => {
-        await checkCode(preparing, input.merge_request_iid);
-        return input.include_diverged_commits_count
-          ? divergedCommits(preparing, input.merge_request_iid)
+        const { id } = await checkCode(preparing, input.merge_request_iid);
+        const diverged = input.include_diverged_commits_count
+          ? await divergedCommits(preparing, input.merge_request_iid)
           : null;
+        return { id, diverged };
       },
       handle: async (context) => {
-        const { input, presenter, prepared: diverged } = context;
-        const { id } = await findIssuable(context, MERGE_REQUEST, input.merge_request_iid);
+        const { input, presenter } = context;
+        const { id, diverged } = context.prepared;
         const row = await rowOf(context, MERGE_REQUEST, id);
         if (diverged !== null) row[presenter.at("diverged_commits_count")] = String(diverged);
         if (input.include_rebase_in_progress) row[presenter.at("rebase_in_progress")] = "false";
@@ -198,17 +167,16 @@ export const mergeRequestResource: Resource = {
       prepare: (input, preparing) => planChange(preparing, input),
       handle: async (context) => {
         const { db, viewer, input, view, now, prepared: opening } = context;
-        const { title, description, target_branch, state_event } = input;
+        const { title, target_branch, state_event } = input;
+        const { text: description, commands } = commandsIn(MERGE_REQUEST, input.description);
         const found = await findIssuable(context, MERGE_REQUEST, input.merge_request_iid);
         await requireChanger(context, MERGE_REQUEST, found, "developer");
+        const before = await snapshotIfHeard(context, MERGE_REQUEST, found.id);
         if (opening) {
           await requireOpening(db, opening, found.id);
-          await renewVersion(
-            db,
-            { ...found, source_project_id: opening.source.id },
-            opening.version,
-            now,
-          );
+          const request = { ...found, source_project_id: opening.source.id };
+          await renewVersion(context, request, opening.version);
+          await recordTarget(context, found.id, opening.target_branch);
         }
         await updateRow(
           db,
@@ -225,14 +193,19 @@ export const mergeRequestResource: Resource = {
           },
           now,
         );
-        await lifecycle.afterChanging(context, MERGE_REQUEST, found, input);
+        await lifecycle.afterChanging(context, MERGE_REQUEST, found, { ...input, description });
         if (input.reviewer_ids !== undefined) {
           await assignReviewers(context, found.id, input.reviewer_ids);
         }
+        await lifecycle.recordChanges(context, MERGE_REQUEST, found.id, before);
         if (opening || title !== undefined || description !== undefined) {
           await storeReferences(db, found.id, viewer, view.base);
         }
-        return rowOf(context, MERGE_REQUEST, found.id);
+        if (title !== undefined) await queueReady(db, found.id, now);
+        if (commands.length === 0) return rowOf(context, MERGE_REQUEST, found.id);
+        return afterCommands(context, MERGE_REQUEST, found.id, commands, (reader) =>
+          rowOf({ ...context, db: reader }, MERGE_REQUEST, found.id),
+        );
       },
     }),
     ...mergeRoutes,

@@ -1,8 +1,8 @@
 import type { Caller } from "../../core/access/caller.ts";
-import { ROLES } from "../../core/access/roles.ts";
 import { type Source, sourcesById } from "../../core/access/source.ts";
 import type { Viewer } from "../../core/access/visibility.ts";
 import { ApiError, Unapplied, unauthorized } from "../../core/errors.ts";
+import type { View } from "../../core/field.ts";
 import type { PrepareContext } from "../../core/resource.ts";
 import { dayOf } from "../../core/time.ts";
 import { commitNumber, readCommit } from "../../git/commits.ts";
@@ -13,16 +13,18 @@ import { BRANCHES, type Ref } from "../../git/refs.ts";
 import type { Repository } from "../../git/repository.ts";
 import type { Awaitable, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
+import { isHeadActive } from "../ci/heads.ts";
 import * as lifecycle from "../issuables/lifecycle.ts";
 import { type Approving, type MergeCheck, mergeStateOf } from "../issuables/merge-checks.ts";
+import { MERGE_REQUEST } from "../issuables/merge-request.ts";
 import type { Writing } from "../issuables/type.ts";
 import { closeReferred, closingIssues } from "../merge-request-versions/references.ts";
-import { rightsOf } from "../protected-refs/rights.ts";
+import * as notes from "../notes/queries.ts";
+import { mayMergeRequest } from "../protected-refs/rights.ts";
 import type { Received } from "../repositories/pushes.ts";
 import { applyAll, openToChange, stage, stagePush } from "../repositories/write.ts";
 import { openCode, type RequestCode } from "./code.ts";
 import {
-  DEFAULT_TEMPLATES,
   type MessageCommit,
   type MessageFacts,
   MOST_MENTIONED,
@@ -30,6 +32,7 @@ import {
   type Named,
 } from "./messages.ts";
 import * as requests from "./queries.ts";
+import { type Ended, retarget } from "./retarget.ts";
 
 /** What a request to merge asks for. */
 export interface MergeInput {
@@ -46,8 +49,11 @@ export interface MergeInput {
   readonly auto_merge?: boolean | undefined;
 }
 
-/** What routes of one merge request are prepared with. */
-type Preparing = PrepareContext<Caller, "parsed", Source>;
+/** What a merge is prepared with. */
+type Preparing = Pick<
+  PrepareContext<Caller, "parsed", Source>,
+  "db" | "store" | "source" | "caller" | "tier" | "viewer" | "now"
+> & { readonly view: Pick<View, "base"> };
 
 /** Commits of a merge request that are looked at for its messages, besides those they mention. */
 const MOST_COMMITS = 10_000;
@@ -58,6 +64,8 @@ export interface StagedMerge {
   readonly received: Received | undefined;
   /** The deletion of the source branch, if it is in another project. */
   readonly removal: Received | undefined;
+  /** The source branch, if it is in the same project and is deleted. */
+  readonly ended: Ended | undefined;
   /** The commit of the source branch. */
   readonly sha: string | null;
   readonly mergeCommit: string | null;
@@ -88,8 +96,8 @@ export async function stageMerge(
   if (await canWait(preparing, request, input)) return "later";
   await requireReady(preparing, request, input.sha);
   if (!hasCode) {
-    const none = { received: undefined, removal: undefined, mergeCommit: null, squashCommit: null };
-    return { ...none, sha: request.sha };
+    const none = { received: undefined, removal: undefined, ended: undefined };
+    return { ...none, mergeCommit: null, squashCommit: null, sha: request.sha };
   }
   const made = await mergeInto(preparing, { ...code, target }, draft, tree, input);
   const change = { name: BRANCHES + request.target_branch, from: target.oid, to: made.to };
@@ -105,6 +113,7 @@ export async function stageMerge(
       removal && !isOwn
         ? await stage(removal.place, new Draft(removal.place.repository), [removal.change])
         : undefined,
+    ended: isOwn ? { branch: request.source_branch, into: request.target_branch } : undefined,
     sha: request.sha,
     mergeCommit: made.mergeCommit,
     squashCommit: made.squashCommit,
@@ -115,9 +124,9 @@ export async function stageMerge(
 export async function requireRight(
   db: Reader,
   project: Source,
-  { target_branch }: Pick<requests.Branches, "target_branch">,
+  { id }: { readonly id: number },
 ): Promise<void> {
-  if (!(await mayMerge(db, project, target_branch))) throw unauthorized();
+  if (!(await mayMergeRequest(db, project, id))) throw unauthorized();
 }
 
 /**
@@ -134,6 +143,11 @@ export async function requireReady(
 ): Promise<void> {
   const { failed } = await mergeStateOf(context.db, request.id, context);
   if (failed) throw refusalOf(failed.answer);
+  requireHead(request, sha);
+}
+
+/** Checks that a merge request is for the commit that the caller says, if they do. @throws ApiError 409 */
+function requireHead(request: Pick<requests.Branches, "sha">, sha: string | undefined): void {
   if (sha !== undefined && sha !== request.sha) {
     throw new ApiError(409, {
       message: `SHA does not match HEAD of source branch: ${request.sha ?? "unknown"}`,
@@ -146,38 +160,48 @@ const refusalOf = (answer: MergeCheck["answer"]) =>
     message: answer === 405 ? "405 Method Not Allowed" : "Branch cannot be merged",
   });
 
-/** Whether the caller may merge into a branch of a project. */
-export async function mayMerge(db: Reader, project: Source, branch: string): Promise<boolean> {
-  const rights = await rightsOf(db, project, [BRANCHES + branch]);
-  // Without a repository there is nothing to protect: merge requests are only records then.
-  return rights.isEmpty ? project.level >= ROLES.developer : rights.mayMerge(branch);
-}
-
-/** Whether a merge request is to be merged as soon as it is ready, which it is not yet. */
+/**
+ * Whether a merge request is to be merged as soon as it is ready, which it is not yet: something is missing that may come
+ * by itself, or a pipeline of what would be merged has not ended.
+ */
 async function canWait(
   context: Approving & { readonly db: Reader },
   { id }: { readonly id: number },
   { auto_merge, merge_when_pipeline_succeeds: waits = auto_merge }: MergeInput,
 ): Promise<boolean> {
   if (waits !== true) return false;
-  return (await mergeStateOf(context.db, id, context)).failed?.mayPass === true;
+  const { failed } = await mergeStateOf(context.db, id, context);
+  return failed ? failed.mayPass === true : isHeadActive(context.db, id);
 }
 
 /**
- * Notes that a merge request is to be merged as soon as it is ready.
+ * Notes that a merge request is to be merged as soon as it is ready, by the caller.
  *
+ * @throws ApiError 409 if its source branch is for another commit than the caller says
  * @throws Unapplied if it is ready by now
  */
 export async function noteAutoMerge(
   context: Writing & Approving,
-  request: { readonly id: number },
+  request: { readonly id: number; readonly sha: string | null },
   input: MergeInput,
 ): Promise<void> {
-  const { db, now } = context;
+  const { db, caller, now } = context;
   if (!(await canWait(context, request, input))) {
     throw new Unapplied(refusalOf(405), true, async () => {});
   }
-  await updateRow(db, "merge_requests", request.id, { ...flagsOf(input), auto_merge: 1 }, now);
+  requireHead(request, input.sha);
+  const { should_remove_source_branch, merge_commit_message, squash_commit_message } = input;
+  const wanted = { should_remove_source_branch, merge_commit_message, squash_commit_message };
+  const columns = {
+    ...flagsOf(input),
+    auto_merge: 1,
+    auto_merge_user_id: caller.id,
+    merge_params: JSON.stringify(wanted),
+  };
+  await updateRow(db, "merge_requests", request.id, columns, now);
+  const what = request.sha === null ? "it is ready" : `all checks for ${request.sha} pass`;
+  const body = `enabled an automatic merge when ${what}`;
+  await notes.recordAction(context, MERGE_REQUEST, request.id, body);
 }
 
 /** The columns that a request to merge sets. */
@@ -211,7 +235,7 @@ async function mergeInto(
     number,
   ];
   const settings = await requests.mergeFactsOf(db, request.id, caller.id);
-  const isSquashed = input.squash ?? request.squash === 1;
+  const isSquashed = isSquashing(settings.squash_option, input.squash ?? request.squash === 1);
   if (settings.merge_method === "ff" && !isSquashed) {
     return { to: head, mergeCommit: null, squashCommit: null };
   }
@@ -234,8 +258,8 @@ async function mergeInto(
   };
   let tip = head;
   if (isSquashed) {
-    const template = settings.squash_commit_template ?? DEFAULT_TEMPLATES.squash;
-    const message = input.squash_commit_message ?? messageOf(template, facts);
+    const message =
+      input.squash_commit_message ?? messageOf("squash", settings.squash_commit_template, facts);
     // One commit with this very message is what squashing would make.
     const [only] = commits.count === 1 ? commits.commits : [];
     if (only?.message.trim() !== message.trim()) {
@@ -245,11 +269,16 @@ async function mergeInto(
   }
   const squashCommit = isSquashed ? tip : null;
   if (settings.merge_method === "ff") return { to: tip, mergeCommit: null, squashCommit };
-  const template = settings.merge_commit_template ?? DEFAULT_TEMPLATES.merge;
-  const message = input.merge_commit_message ?? messageOf(template, facts);
+  const message =
+    input.merge_commit_message ?? messageOf("merge", settings.merge_commit_template, facts);
   const by = { author: merger, committer: merger };
   const mergeCommit = draft.addCommit({ tree, parents: [start, tip], ...by, message });
   return { to: mergeCommit, mergeCommit, squashCommit };
+}
+
+/** Whether commits become one, as far as the project leaves that to the merge request. */
+function isSquashing(option: requests.SquashOption, wanted: boolean): boolean {
+  return option === "always" || (option !== "never" && wanted);
 }
 
 /** The commits of a merge request, as messages mention them. */
@@ -333,7 +362,7 @@ export async function applyMerge(
   input: MergeInput,
 ): Promise<void> {
   const { db, now } = context;
-  const { received, removal, mergeCommit, squashCommit } = staged;
+  const { received, removal, ended, mergeCommit, squashCommit } = staged;
   if (found.sha !== staged.sha) {
     const answer = new ApiError(409, { message: "The branches have changed. Please try again." });
     throw new Unapplied(answer, true, async () => received?.push.staged?.discard());
@@ -343,6 +372,7 @@ export async function applyMerge(
   await closeReferred(context, found.id);
   if (received) await applyAll(db, received, now, "merge");
   if (removal) await applyAll(db, removal, now);
+  if (ended) await retarget(context, ended, received?.base);
   await lifecycle.merge(context, found, {
     ...flagsOf(input),
     merge_commit_sha: mergeCommit,
@@ -358,7 +388,7 @@ function namedIn(
   requestId: number,
 ): Awaitable<Named[]> {
   return db.all<Named>(
-    `select u.name, u.email from ${table} x join users u on u.id = x.user_id
+    `select u.name, coalesce(u.commit_email, u.email) as email from ${table} x join users u on u.id = x.user_id
      where x.merge_request_id = ? order by x.created_at, x.user_id`,
     [requestId],
   );

@@ -1,20 +1,13 @@
 import { codeRole } from "../../core/access/visibility.ts";
-import { unauthorized } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import { Json, type Route, routes } from "../../core/resource.ts";
 import { updateRow } from "../../store/update.ts";
 import { rowOf } from "../issuables/embed.ts";
 import { MERGE_REQUEST } from "../issuables/merge-request.ts";
 import { findIssuable } from "../issuables/rules.ts";
+import * as notes from "../notes/queries.ts";
 import { orDiscard } from "../repositories/write.ts";
-import {
-  applyMerge,
-  mayMerge,
-  noteAutoMerge,
-  requireReady,
-  requireRight,
-  stageMerge,
-} from "./merge.ts";
+import { applyMerge, noteAutoMerge, requireReady, requireRight, stageMerge } from "./merge.ts";
 import { storeMergeRef } from "./merge-ref.ts";
 import * as requests from "./queries.ts";
 import { applyRebase, stageRebase } from "./rebase.ts";
@@ -66,11 +59,11 @@ export const mergeRoutes: readonly Route[] = [
     handle: async (context) => {
       const { db, source, caller, input, now } = context;
       const { id, author_id } = await findIssuable(context, MERGE_REQUEST, input.merge_request_iid);
-      const { target_branch } = await requests.branchesOf(db, id);
-      if (author_id !== caller.id && !(await mayMerge(db, source, target_branch))) {
-        throw unauthorized();
+      if (author_id !== caller.id) await requireRight(db, source, { id });
+      if (await requests.isWaiting(db, id)) {
+        await updateRow(db, "merge_requests", id, { auto_merge: 0 }, now);
+        await notes.recordAction(context, MERGE_REQUEST, id, "canceled the automatic merge");
       }
-      await updateRow(db, "merge_requests", id, { auto_merge: 0 }, now);
       return new Json({ status: "success" });
     },
   }),

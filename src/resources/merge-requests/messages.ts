@@ -1,3 +1,5 @@
+import { invalid } from "../../core/errors.ts";
+import { LONG_TEXT } from "../../core/input.ts";
 import { titleOf } from "../../git/commits.ts";
 
 /** Somebody as messages name them. */
@@ -42,7 +44,7 @@ export const MOST_MENTIONED = 100;
 /** Longer messages of commits are not repeated, in characters. */
 const MOST_OF_ONE = 100 * 1024;
 /** Likewise, of all of them. */
-const MOST_OF_ALL = 1024 * 1024;
+const MOST_OF_ALL = 512 * 1024;
 /** The longest title in place of such a message. */
 const MOST_OF_TITLE = 1000;
 
@@ -112,7 +114,7 @@ const PLACEHOLDER = new RegExp(`%\\{(${NAMES})\\}`, "g");
 const ALONE = new RegExp(`^[ \\t]*%\\{(${NAMES})\\}[ \\t]*$`);
 
 /** What messages are if the project has no templates of its own. */
-export const DEFAULT_TEMPLATES = {
+const DEFAULT_TEMPLATES = {
   merge:
     "Merge branch '%{source_branch}' into '%{target_branch}'\n\n%{title}\n\n%{issues}\n\nSee merge request %{reference}",
   squash: "%{title}",
@@ -121,20 +123,36 @@ export const DEFAULT_TEMPLATES = {
 /**
  * Fills in the template of a commit's message. A line with nothing but an empty placeholder is left out, and the empty
  * line before it if there is another one behind it.
+ *
+ * @param template that of the project, if it has one
+ * @throws ApiError 400 if the message is too long: a template may name a long text many times
  */
-export function messageOf(template: string, facts: MessageFacts): string {
+export function messageOf(
+  kind: "merge" | "squash",
+  template: string | null,
+  facts: MessageFacts,
+): string {
   const known = new Map<string, string>();
+  let characters = 0;
   const filled = (name: string) => {
     const value = known.get(name) ?? PLACEHOLDERS[name]?.(facts) ?? "";
     known.set(name, value);
     return value;
   };
-  const written = template.replaceAll("\r\n", "\n").split("\n");
+  const placed = (name: string) => {
+    const value = filled(name);
+    characters += value.length;
+    if (characters <= LONG_TEXT) return value;
+    throw invalid({
+      [`${kind}_commit_message`]: [`is too long (maximum is ${LONG_TEXT} characters)`],
+    });
+  };
+  const written = (template ?? DEFAULT_TEMPLATES[kind]).replaceAll("\r\n", "\n").split("\n");
   const kept: string[] = [];
   for (const [at, line] of written.entries()) {
     const alone = ALONE.exec(line)?.[1];
     if (alone === undefined || filled(alone) !== "") {
-      kept.push(line.replace(PLACEHOLDER, (_, name: string) => filled(name)));
+      kept.push(line.replace(PLACEHOLDER, (_, name: string) => placed(name)));
     } else if (kept.at(-1) === "" && (written[at + 1] ?? "") === "") kept.pop();
   }
   return kept.join("\n");

@@ -1,11 +1,12 @@
 import { requireFeature } from "../../core/access/features.ts";
+import { areRelated } from "../../core/access/forks.ts";
 import { findSource, requireRole, type Source, sourcesById } from "../../core/access/source.ts";
 import { codeRole } from "../../core/access/visibility.ts";
 import { ApiError, invalid, Unapplied } from "../../core/errors.ts";
 import type { PrepareContext } from "../../core/resource.ts";
 import { dayOf } from "../../core/time.ts";
 import { findMergeability } from "../../git/mergeability.ts";
-import { BRANCHES, findRef } from "../../git/refs.ts";
+import { BRANCHES, findRef, isRefName } from "../../git/refs.ts";
 import { joined } from "../../git/repository.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { MERGE_REQUEST } from "../issuables/merge-request.ts";
@@ -59,7 +60,7 @@ export async function planOpening(
     requireFeature(target, { features: ["merge_requests"], isReading: false });
     const role = codeRole(viewer, target);
     if (role) requireRole(target, role);
-    if (!(await requests.areRelated(db, source.id, target.id))) {
+    if (!(await areRelated(db, source.id, target.id))) {
       throw new ApiError(422, { error: ["Source project is not a fork of the target project"] });
     }
   }
@@ -124,14 +125,17 @@ async function planCode(
   const start = to.refs.get(BRANCHES + target_branch)?.oid;
   if (head === undefined || start === undefined) {
     throw invalid({
-      ...(head === undefined && { source_branch: ["does not exist"] }),
-      ...(start === undefined && { target_branch: ["does not exist"] }),
+      ...(head === undefined && { source_branch: [problemOf(source_branch)] }),
+      ...(start === undefined && { target_branch: [problemOf(target_branch)] }),
     });
   }
   const repository = joined(to.repository, from.repository);
   await findMergeability(repository, head, start);
   return { ...ends, version: await planVersion(repository, head, start, view.base) };
 }
+
+/** Why there is no branch with a name. */
+const problemOf = (name: string) => (isRefName(BRANCHES + name) ? "does not exist" : "is invalid");
 
 async function hasCode(db: Reader, { id }: Source): Promise<boolean> {
   const { row } = await findRecord(db, id);

@@ -69,9 +69,37 @@ export async function branchesOf(db: Reader, id: number): Promise<Branches> {
   return found as Branches;
 }
 
+/** Whether a merge request waits to be merged as soon as it is ready. */
+export async function isWaiting(db: Reader, id: number): Promise<boolean> {
+  const found = await db.rows(
+    "select 1 from merge_requests where id = ? and state = 'opened' and auto_merge = 1",
+    [id],
+  );
+  return found.length > 0;
+}
+
+/** What a project says about squashing: it decides, or only suggests. */
+export type SquashOption = "never" | "always" | "default_on" | "default_off";
+
+/** What new merge requests are like, as far as whoever opens them does not say. */
+export async function defaultsOf(
+  db: Reader,
+  sourceId: number,
+  targetId: number,
+): Promise<{ squash: boolean; removesSource: boolean }> {
+  const found = await db.one<{ squash_option: SquashOption; removes: number }>(
+    `select t.squash_option, s.remove_source_branch_after_merge as removes
+     from projects s, projects t where s.id = ? and t.id = ?`,
+    [sourceId, targetId],
+  );
+  const squash = found?.squash_option === "always" || found?.squash_option === "default_on";
+  return { squash, removesSource: found?.removes === 1 };
+}
+
 /** How a merge request is to be merged: what its project says, and who takes part. */
 interface MergeFacts {
   merge_method: "merge" | "rebase_merge" | "ff";
+  squash_option: SquashOption;
   merge_commit_template: string | null;
   squash_commit_template: string | null;
   author_name: string | null;
@@ -83,8 +111,9 @@ interface MergeFacts {
 /** How a merge request is to be merged by a user. */
 export async function mergeFactsOf(db: Reader, id: number, mergerId: number): Promise<MergeFacts> {
   const found = await db.one<MergeFacts>(
-    `select p.merge_method, p.merge_commit_template, p.squash_commit_template,
-       u.name as author_name, u.email as author_email, m.name as merger_name, m.email as merger_email
+    `select p.merge_method, p.squash_option, p.merge_commit_template, p.squash_commit_template,
+       u.name as author_name, coalesce(u.commit_email, u.email) as author_email,
+       m.name as merger_name, coalesce(m.commit_email, m.email) as merger_email
      from merge_requests mr join projects p on p.id = mr.project_id join users m on m.id = ?
      left join users u on u.id = mr.author_id where mr.id = ?`,
     [mergerId, id],
@@ -107,17 +136,4 @@ export async function findOpen(
     [projectId, source_branch, target_branch, source_project_id, exceptId],
   );
   return found?.iid;
-}
-
-/** Whether two projects are forks of the same one, or one of them is a fork of the other. */
-export async function areRelated(db: Reader, one: number, other: number): Promise<boolean> {
-  const root = (start: string) => `
-    with recursive line (id, source_id, depth) as (
-      select id, forked_from_project_id, 0 from projects where id = ${start}
-      union all
-      select p.id, p.forked_from_project_id, depth + 1 from line join projects p on p.id = line.source_id
-      where depth < 1000)
-    select id from line order by depth desc limit 1`;
-  const [found] = await db.rows(`select (${root("?")}) = (${root("?")})`, [one, other]);
-  return Boolean(found?.[0]);
 }

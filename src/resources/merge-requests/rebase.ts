@@ -8,7 +8,7 @@ import { commitNumber } from "../../git/commits.ts";
 import { Draft } from "../../git/draft.ts";
 import { rebase } from "../../git/rebase.ts";
 import { BRANCHES } from "../../git/refs.ts";
-import { joined, sharePacks } from "../../git/repository.ts";
+import { joined } from "../../git/repository.ts";
 import type { Database } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import type { Received } from "../repositories/pushes.ts";
@@ -18,7 +18,6 @@ import { openCode } from "./code.ts";
 /** A source branch that was rebased. */
 export interface StagedRebase {
   readonly requestId: number;
-  readonly targetProjectId: number;
   /** The change of the source branch; `undefined` if there is nothing to change. */
   readonly received: Received | undefined;
   /** Why it could not be rebased. */
@@ -54,7 +53,7 @@ export async function stageRebase(
     throw forbidden("Source branch is protected from force push");
   }
   if (request.state !== "opened") throw conflict();
-  const done = { requestId: request.id, targetProjectId: project.id, received: undefined };
+  const done = { requestId: request.id, received: undefined };
   if (!target) return { ...done, problem: CONFLICTS };
   const isFork = place.project.id !== project.id;
   const repository = isFork ? joined(place.repository, opened.repository) : opened.repository;
@@ -67,7 +66,9 @@ export async function stageRebase(
   const to = await rebase(draft, head, onto, committer);
   if (to === undefined) return { ...done, problem: CONFLICTS };
   if (to === from) return { ...done, problem: null };
-  return { ...done, received: await stage(place, draft, [{ name, from, to }]), problem: null };
+  const lender = isFork ? opened.row : undefined;
+  const received = await stage({ ...place, lender }, draft, [{ name, from, to }]);
+  return { ...done, received, problem: null };
 }
 
 /**
@@ -77,12 +78,9 @@ export async function stageRebase(
  */
 export async function applyRebase(
   db: Database,
-  { requestId, targetProjectId, received, problem }: StagedRebase,
+  { requestId, received, problem }: StagedRebase,
   now: number,
 ): Promise<void> {
   await updateRow(db, "merge_requests", requestId, { merge_error: problem }, now);
-  if (!received) return;
-  const { id } = received.project;
-  if (id !== targetProjectId) await sharePacks(db, targetProjectId, id);
-  await applyAll(db, received, now);
+  if (received) await applyAll(db, received, now);
 }

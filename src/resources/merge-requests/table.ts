@@ -140,4 +140,27 @@ create index merge_requests_by_merge_commit on merge_requests (project_id, merge
 alter table merge_request_versions add column issue_references $text not null default '[]';
 `,
   },
+  {
+    id: "20261123-05-waiting-merge-requests",
+    sql: `
+create index merge_requests_waiting on merge_requests (project_id, target_branch, id) where auto_merge = 1;
+`,
+  },
+  {
+    id: "20261124-02-merging-later",
+    sql: `
+alter table merge_requests add column auto_merge_user_id $int references users (id) on delete set null;
+alter table merge_requests add column merge_params $text;
+create index merge_requests_by_auto_merger on merge_requests (auto_merge_user_id)
+  where auto_merge_user_id is not null;
+`,
+  },
+  {
+    // By the commit with which they arrived in their target branch.
+    id: "20261125-11-merged-commits",
+    sql: `
+create index merge_requests_by_merged_commit
+  on merge_requests (project_id, coalesce(merge_commit_sha, squash_commit_sha, sha)) where state = 'merged';
+`,
+  },
 ];

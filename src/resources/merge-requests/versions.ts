@@ -1,22 +1,26 @@
 import { notFound } from "../../core/errors.ts";
 import type { View } from "../../core/field.ts";
 import * as field from "../../core/field.ts";
+import { cancellable } from "../../core/http/streamed.ts";
 import * as param from "../../core/input.ts";
 import { pageOf, paginate } from "../../core/pagination.ts";
 import { type Presenter, presenter } from "../../core/presenter.ts";
-import { type Route, routes } from "../../core/resource.ts";
+import { RawReply, type Route, routes } from "../../core/resource.ts";
 import type { FileChange } from "../../git/changes.ts";
 import { commitNumber } from "../../git/commits.ts";
 import { changesBetween } from "../../git/compared.ts";
 import { type LogQuery, logOf } from "../../git/log.ts";
+import { Lru } from "../../git/lru.ts";
+import { type PackReader, Packs } from "../../git/packs.ts";
+import { rawDiff } from "../../git/raw-diff.ts";
 import type { Value } from "../../store/port.ts";
 import { rowOf } from "../issuables/embed.ts";
 import { MERGE_REQUEST, MOST_FILES } from "../issuables/merge-request.ts";
-import type { Version, VersionFacts } from "../merge-request-versions/versions.ts";
+import { latest, type Version, type VersionFacts } from "../merge-request-versions/versions.ts";
 import { diff, readAllDiffs, readDiffs } from "../repositories/diffs.ts";
 import { commit } from "../repositories/json.ts";
 import { commitRows, pageOfLog } from "../repositories/log.ts";
-import type { OpenRepository } from "../repositories/open.ts";
+import { type OpenRepository, openRepository, withRefs } from "../repositories/open.ts";
 import { checkCode, openCode, type RequestCode } from "./code.ts";
 
 /** Commits of a version that are shown with it at most. */
@@ -82,14 +86,48 @@ async function changesOf(
 /** The changes of a version as rows, and whether some are left out. */
 async function diffsOf(
   opened: OpenRepository,
-  version: VersionFacts | undefined,
+  version: VersionFacts,
   unidiff: boolean | undefined,
 ): Promise<{ rows: Value[][]; isCut: boolean }> {
-  if (!version) return { rows: [], isCut: false };
   const changes = await changesOf(opened, version);
   const rows = await readAllDiffs(opened.repository, changes.slice(0, MOST_FILES), unidiff);
   const isCut = changes.length > MOST_FILES || rows.some((row) => row[diff.at("collapsed")] === 1);
   return { rows, isCut };
+}
+
+/** The changes of a version as JSON, and whether some are left out. */
+interface ShownDiffs {
+  readonly json: string;
+  readonly isCut: boolean;
+}
+
+const NONE: ShownDiffs = { json: "[]", isCut: false };
+
+/** What is between pairs of commits, which never changes, by repositories' packs. */
+const shown = new WeakMap<PackReader, Lru<string, ShownDiffs>>();
+const CACHE = 16 * 1024 * 1024;
+/** What an entry of the cache takes besides its text, whose characters take up to two bytes. */
+const ENTRY = 300;
+
+/** The changes of a version, as they were shown before or from the repository. */
+async function shownDiffs(
+  preparing: Parameters<typeof openCode>[0] & { readonly view: View },
+  version: VersionFacts,
+  unidiff: boolean | undefined,
+): Promise<ShownDiffs> {
+  const packs = Packs.of(preparing.store);
+  const cache = shown.get(packs) ?? new Lru<string, ShownDiffs>(CACHE);
+  shown.set(packs, cache);
+  const { head_sha, base_sha } = version;
+  const key = `${base_sha} ${head_sha} ${unidiff === true}`;
+  const known = cache.get(key);
+  if (known) return known;
+  const head = { name: head_sha, oid: head_sha, peeled: null };
+  const opened = await withRefs(await openRepository(preparing), [head]);
+  const { rows, isCut } = await diffsOf(opened, version, unidiff);
+  const found = { json: arrayOf(diff, rows, preparing.view), isCut };
+  cache.set(key, found, ENTRY + 2 * found.json.length);
+  return found;
 }
 
 /** Rows as a JSON array. */
@@ -103,6 +141,13 @@ const prepare = (
   { merge_request_iid }: { merge_request_iid: number },
   preparing: Parameters<typeof openCode>[0],
 ): Promise<RequestCode> => openCode(preparing, merge_request_iid);
+
+/** Browsers show it as text, whatever it is. */
+const TEXT = {
+  "content-type": "text/plain",
+  "content-disposition": "inline",
+  "content-security-policy": "sandbox",
+};
 
 const { get, list } = routes({
   source: "project",
@@ -129,16 +174,15 @@ export const versionRoutes: readonly Route[] = [
     input: { ...number, unidiff, access_raw_diffs: param.optional(param.boolean()) },
     presenter: withChanges,
     prepare: async (input, preparing) => {
-      await checkCode(preparing, input.merge_request_iid);
-      return openCode(preparing, input.merge_request_iid);
+      const { id } = await checkCode(preparing, input.merge_request_iid);
+      const version = await latest(preparing.db, id);
+      return { id, shown: version ? await shownDiffs(preparing, version, input.unidiff) : NONE };
     },
     handle: async (context) => {
-      const { prepared, input, view } = context;
-      const { opened, request, version } = prepared;
-      const row = await rowOf(context, MERGE_REQUEST, request.id);
-      const { rows, isCut } = await diffsOf(opened, version, input.unidiff);
-      row[withChanges.at("changes")] = arrayOf(diff, rows, view);
-      row[withChanges.at("overflow")] = String(isCut);
+      const { id, shown } = context.prepared;
+      const row = await rowOf(context, MERGE_REQUEST, id);
+      row[withChanges.at("changes")] = shown.json;
+      row[withChanges.at("overflow")] = String(shown.isCut);
       return row;
     },
   }),
@@ -152,6 +196,20 @@ export const versionRoutes: readonly Route[] = [
       const changes = version ? await changesOf(opened, version) : [];
       return pageOf(page, changes.length, (from, to) =>
         readDiffs(opened.repository, changes.slice(from, to), input.unidiff),
+      );
+    },
+  }),
+  get("/raw_diffs", {
+    summary: "Get what a merge request changes as text, as `git diff` writes it",
+    access: "anyone",
+    input: number,
+    prepare,
+    handle: async ({ prepared: { opened, version } }) => {
+      const changes = version ? await changesOf(opened, version) : [];
+      return new RawReply(
+        200,
+        TEXT,
+        cancellable((signal) => rawDiff(opened.repository, changes, signal)),
       );
     },
   }),

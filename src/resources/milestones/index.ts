@@ -2,18 +2,16 @@ import type { Caller } from "../../core/access/caller.ts";
 import type { Source } from "../../core/access/source.ts";
 import { invalid, notFound } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
-import { presenter } from "../../core/presenter.ts";
 import { type Context, type Resource, routes, type SourceKind } from "../../core/resource.ts";
+import { type Recording, recordMoment } from "../../hooks/moments.ts";
+import { recordRemoval } from "../../hooks/records.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import * as events from "../events/record.ts";
-import { groupMilestoneFields, projectMilestoneFields } from "./json.ts";
+import { groupMilestone, projectMilestone, toldMilestone } from "./json.ts";
 import * as milestones from "./queries.ts";
 import { remove } from "./removal.ts";
 import { migrations } from "./table.ts";
-
-const groupMilestone = presenter(groupMilestoneFields);
-const projectMilestone = presenter(projectMilestoneFields);
 
 const attributes = {
   description: param.clearable(param.anyText({ max: param.LONG_TEXT })),
@@ -42,13 +40,28 @@ function requireOrder(start: string | null | undefined, due: string | null | und
   }
 }
 
-/** Records an event for a project's milestone; groups have no events. */
+/** What happens to milestones, and how webhooks call it. */
+const TOLD = {
+  created: "create",
+  closed: "close",
+  reopened: "reopen",
+  destroyed: "delete",
+} as const;
+
+/** Records an event for a project's milestone, and tells webhooks; groups have no events. */
 async function recordEvent(
-  { db, source, caller, now }: Pick<Context, "source" | "now"> & { db: Database; caller: Caller },
-  action: "created" | "closed" | "reopened" | "destroyed",
+  context: Pick<Context, "source" | "now"> & Recording & { db: Database; caller: Caller },
+  action: keyof typeof TOLD,
   id: number,
 ): Promise<void> {
+  const { db, source, caller, now } = context;
   if (source.kind !== "project") return;
+  const of = { project: source.id };
+  const moment = { kind: "milestone", of, userId: caller.id, id, action: TOLD[action] } as const;
+  if (action === "destroyed") {
+    const from = "milestones m where m.id = ?";
+    await recordRemoval(context, moment, { columns: toldMilestone.columns, from });
+  } else recordMoment(context, moment);
   const found = (await milestones.find(db, source, id)) as milestones.Milestone;
   const { iid, title } = found;
   const event = { project_id: source.id, author_id: caller.id, action };

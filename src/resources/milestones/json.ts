@@ -1,4 +1,5 @@
 import * as field from "../../core/field.ts";
+import { presenter } from "../../core/presenter.ts";
 
 const about = {
   title: field.text("m.title"),
@@ -23,7 +24,7 @@ export const groupMilestoneFields = {
 };
 
 /** A project's milestone; `mp` is its project. */
-export const projectMilestoneFields = {
+const projectMilestoneFields = {
   id: field.integer("m.id"),
   iid: field.integer("m.iid"),
   project_id: field.integer("m.project_id"),
@@ -43,3 +44,20 @@ export const anyMilestoneFields = {
     (path, iid) => `/${path}/-/milestones/${iid}`,
   ),
 };
+
+/** A project's milestone, as webhooks are told of it. */
+export const toldMilestone = presenter({
+  id: projectMilestoneFields.id,
+  iid: projectMilestoneFields.iid,
+  ...about,
+  project_id: projectMilestoneFields.project_id,
+});
+
+/** A milestone of a group or project. */
+export const anyMilestone = presenter(anyMilestoneFields);
+
+/** A project's milestone. */
+export const projectMilestone = presenter(projectMilestoneFields);
+
+/** A group's milestone. */
+export const groupMilestone = presenter(groupMilestoneFields);

@@ -1,9 +1,9 @@
 import { type Heir, inheritedBy, type Owner, ownedBy } from "../../core/access/owner.ts";
-import { LIVING_MILESTONE } from "../../core/access/visibility.ts";
+import { LIVING_MILESTONE, type Viewer, visibleOwner } from "../../core/access/visibility.ts";
 import { paginateNarrowed } from "../../core/narrowed.ts";
 import type { Page, RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
-import { all, when } from "../../store/conditions.ts";
+import { all, any, belowGroup, projectsBelow, when } from "../../store/conditions.ts";
 import { contains } from "../../store/patterns.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
@@ -26,10 +26,10 @@ export interface Milestone {
 
 /** The filters of a list. */
 export interface MilestoneFilter {
-  state: "active" | "closed" | undefined;
-  iids: readonly number[] | undefined;
-  title: string | undefined;
-  search: string | undefined;
+  state?: "active" | "closed" | undefined;
+  iids?: readonly number[] | undefined;
+  title?: string | undefined;
+  search?: string | undefined;
 }
 
 /** The milestones of a group or project, newest first. */
@@ -53,6 +53,46 @@ export async function list(
   ]);
   const { column, id } = owner;
   const narrow = await narrowing(db, MILESTONE_SEARCH, "m", search, { owners: [{ column, id }] });
+  return paginateNarrowed(db, presenter, page, narrow, {
+    alias: "m",
+    tables: "milestones m",
+    presented: { sql: MILESTONES, values: [] },
+    where,
+    order: "m.id desc",
+  });
+}
+
+/**
+ * The milestones that the caller may read and whose texts contain a text, newest first; with a group, those in it and
+ * below; with a project, its own.
+ */
+export async function search(
+  db: Reader,
+  presenter: Presenter,
+  page: Page,
+  viewer: Viewer,
+  {
+    text,
+    groupId,
+    projectId,
+  }: {
+    readonly text: string;
+    readonly groupId?: number | undefined;
+    readonly projectId?: number | undefined;
+  },
+): Promise<RowPage> {
+  const where = all([
+    when(LIVING_MILESTONE),
+    groupId === undefined
+      ? undefined
+      : any([belowGroup("m.namespace_id", groupId), projectsBelow("m.project_id", groupId)]),
+    when("m.project_id = ?", projectId),
+    contains(["m.title", "m.description"], text),
+    visibleOwner(viewer, "m", ["issues", "merge_requests"]),
+  ]);
+  const owners =
+    projectId === undefined ? undefined : [{ column: "project_id", id: projectId } as const];
+  const narrow = await narrowing(db, MILESTONE_SEARCH, "m", text, { owners });
   return paginateNarrowed(db, presenter, page, narrow, {
     alias: "m",
     tables: "milestones m",

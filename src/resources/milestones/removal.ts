@@ -10,13 +10,18 @@ export const MILESTONE_REFERENCES: readonly Part[] = [
   ["resource_milestone_events", "milestone_id", "id"],
 ];
 
+/** What a milestone is in, and is taken out of. */
+export const MILESTONE_PARTS: readonly Part[] = [
+  ["release_milestones", "milestone_id", "release_id"],
+];
+
 /**
  * Deletes a milestone, also from the boards limited to it: at once if few issues and merge requests have it. Otherwise
  * nobody sees it any more, its title is free, and a worker takes it from them.
  */
 export async function remove(db: Database, milestoneId: number, now: number): Promise<void> {
   const milestone = placeholders([milestoneId]);
-  if (await areFew(db, MILESTONE_REFERENCES, milestone, SMALL)) {
+  if (await areFew(db, [...MILESTONE_REFERENCES, ...MILESTONE_PARTS], milestone, SMALL)) {
     await db.run("delete from milestones where id = ?", [milestoneId]);
     return;
   }
@@ -37,6 +42,9 @@ export async function removeMilestone(
 ): Promise<void> {
   for (const part of MILESTONE_REFERENCES) {
     await handPart(store, part, [milestoneId], null, { signal });
+  }
+  for (const part of MILESTONE_PARTS) {
+    await removePart(store, part, placeholders([milestoneId]), signal);
   }
   await removePart(store, ["milestones", "id", "id"], placeholders([milestoneId]), signal);
 }

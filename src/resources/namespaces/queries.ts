@@ -2,6 +2,7 @@ import { REMOVED } from "../../core/access/visibility.ts";
 import { belowGroup } from "../../store/conditions.ts";
 import { insertRow } from "../../store/insert.ts";
 import type { Awaitable, Database, Reader } from "../../store/port.ts";
+import { keepPaths, releasePaths } from "./redirects.ts";
 
 /** A group, or the namespace of a user's own projects. */
 export interface Namespace {
@@ -89,18 +90,20 @@ export async function isTaken(db: Reader, fullPath: string): Promise<boolean> {
 /** Adds a namespace with its rows of ancestors, and returns its id. */
 export async function insert(db: Database, namespace: NewNamespace, now: number): Promise<number> {
   const { parent } = namespace;
+  const full_path = parent ? `${parent.full_path}/${namespace.path}` : namespace.path;
+  await releasePaths(db, full_path);
   const id = await insertRow(db, "namespaces", {
     kind: namespace.kind,
     name: namespace.name,
     path: namespace.path,
     full_name: parent ? `${parent.full_name} / ${namespace.name}` : namespace.name,
-    full_path: parent ? `${parent.full_path}/${namespace.path}` : namespace.path,
+    full_path,
     description: namespace.description ?? "",
     visibility: namespace.visibility,
     parent_id: parent?.id ?? null,
     owner_id: namespace.owner_id ?? null,
     lfs_enabled: namespace.lfs_enabled === false ? 0 : 1,
-    request_access_enabled: namespace.request_access_enabled ? 1 : 0,
+    request_access_enabled: namespace.request_access_enabled === false ? 0 : 1,
     created_at: now,
     updated_at: now,
   });
@@ -127,6 +130,10 @@ export async function renameBelow(
     belowGroup("id", namespaceId),
     belowGroup("namespace_id", namespaceId),
   ];
+  if (to.full_path !== from.full_path) {
+    await releasePaths(db, to.full_path);
+    await keepPaths(db, projects);
+  }
   await db.run(
     `update namespaces set full_path = cast(? as text) || substr(full_path, ?),
        full_name = cast(? as text) || substr(full_name, ?)

@@ -1,6 +1,8 @@
 import { ROLES } from "../../core/access/roles.ts";
 import { badRequest, forbidden } from "../../core/errors.ts";
+import { recordMoment } from "../../hooks/moments.ts";
 import { updateRow } from "../../store/update.ts";
+import { queueReady } from "../ci/progress.ts";
 import * as events from "../events/record.ts";
 import * as todos from "../issuables/todos.ts";
 import type { Writing } from "../issuables/type.ts";
@@ -23,6 +25,8 @@ export interface Written {
   internal?: boolean | undefined;
   /** Where it is, if it is on a changed file. A reply is where its discussion is. */
   place?: notes.Place | undefined;
+  /** The commit of a merge request that it is about, in hex. A reply is about that of its discussion. */
+  commitId?: string | null | undefined;
   /** When it was written, in epoch milliseconds: for imports, ignored below owner. Default: now. */
   at?: number | undefined;
 }
@@ -42,7 +46,8 @@ export async function create(
 ): Promise<number> {
   requireUnlocked(writing, noteable);
   if (written.internal) requireInternal(writing, noteable);
-  const id = await insert(writing, noteable, written, { internal: written.internal });
+  const { internal, commitId } = written;
+  const id = await insert(writing, noteable, written, { internal, commit_id: commitId });
   if (kind === "thread") await notes.startThread(writing.db, id);
   if (written.place) await notes.place(writing.db, id, written.place);
   await afterWriting(writing, noteable, id, written.body);
@@ -60,7 +65,7 @@ export async function reply(
   writing: Writing,
   noteable: Noteable,
   discussion: discussions.Discussion,
-  written: Omit<Written, "internal" | "place">,
+  written: Omit<Written, "internal" | "place" | "commitId">,
 ): Promise<number> {
   requireUnlocked(writing, noteable);
   if (discussion.system === 1) throw badRequest("Discussion can not be replied to.");
@@ -70,6 +75,7 @@ export async function reply(
   const id = await insert(writing, noteable, written, {
     internal: discussion.internal === 1,
     thread_id: discussion.number,
+    commit_id: discussion.commit_id,
     ...(isResolved && { resolved_at: writing.now, resolved_by_id: writing.caller.id }),
   });
   await notes.placeReply(writing.db, id, discussion.number);
@@ -97,6 +103,7 @@ export async function edit(
     requireRoom(found as discussions.Discussion, { replies: 0, characters });
   }
   await updateRow(db, "notes", note.id, { body }, now);
+  recordNote(writing, note.id, "update");
   await mention(writing, noteable, note.id, { after: [body], before: [note.body] });
 }
 
@@ -134,22 +141,22 @@ export async function resolveDiscussion(
 
 /** Resolves the notes of a thread, or takes that back. Who resolves the last one of a merge request is recorded there. */
 export async function setResolved(
-  writing: Writing,
-  noteable: Noteable,
+  writing: notes.Acting,
+  noteable: Pick<Noteable, "type" | "id">,
   thread: number,
   resolved: boolean,
 ): Promise<void> {
-  const { db, source, caller, now } = writing;
+  const { db } = writing;
   const { type, id } = noteable;
   const isOpen = () => notes.haveUnresolved(db, id);
   const wasOpen = resolved && (await isOpen());
   await notes.setResolved(db, { thread_id: thread }, resolved ? by(writing) : null);
   if (!wasOpen || (await isOpen())) return;
-  const record = { author_id: caller.id, body: "resolved all threads", system: true };
-  await notes.insert(db, type, { project_id: source.id, id, ...record }, now);
+  await notes.recordAction(writing, type, id, "resolved all threads");
+  await queueReady(db, id, writing.now);
 }
 
-const by = ({ caller, now }: Writing) => ({ userId: caller.id, now });
+const by = ({ caller, now }: notes.Acting) => ({ userId: caller.id, now });
 
 /**
  * Deletes a note with its events. Its replies stay.
@@ -170,7 +177,7 @@ function insert(
   { db, source, caller, now }: Writing,
   { type, id }: Noteable,
   { body, at }: Written,
-  more: Pick<notes.NewNote, "internal" | "thread_id" | "resolved_at" | "resolved_by_id">,
+  more: Omit<notes.NewNote, "project_id" | "id" | "author_id" | "body">,
 ): Promise<number> {
   return notes.insert(
     db,
@@ -195,9 +202,22 @@ async function afterWriting(
     target,
   } as const;
   events.record(db, event, now);
+  recordNote(writing, noteId, "create");
   const { type, id } = noteable;
   if (isIssuable(type)) await todos.resolve(db, type, id, caller.id, now);
   await mention(writing, noteable, noteId, { after: [body] });
+}
+
+/** Records for webhooks that a note was written or changed. */
+function recordNote(writing: Writing, id: number, action: "create" | "update"): void {
+  const { source, caller } = writing;
+  recordMoment(writing, {
+    kind: "note",
+    of: { project: source.id },
+    userId: caller.id,
+    id,
+    action,
+  });
 }
 
 /** Adds todos for mentioned users, except on snippets, which have none in GitLab, and on commits. */

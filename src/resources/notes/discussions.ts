@@ -40,8 +40,10 @@ export interface Discussion {
   /** The length of the replies together. */
   characters: number;
   internal: number;
-  /** 1 if it is a note that records an action. */
+  /** 1 if it is a note that records an action. Such notes can be in others, too. */
   system: number;
+  /** The commit of a merge request that it is about, in hex. */
+  commit_id: string | null;
   /** How many of its notes can be resolved, and how many of these are not. */
   resolvable: number;
   unresolved: number;
@@ -60,7 +62,8 @@ export async function find(
   const { sql, values } = notesOf(type, id, number, viewer);
   return db.one<Discussion>(
     `select ${NUMBER} as number, max(nt.thread_id) as thread_id, cast(sum(nt.reply) as bigint) as replies,
-       cast(sum(case when nt.reply = 1 then length(nt.body) else 0 end) as bigint) as characters, max(nt.internal) as internal, max(nt.system) as system,
+       cast(sum(case when nt.reply = 1 then length(nt.body) else 0 end) as bigint) as characters, max(nt.internal) as internal, max(nt.commit_id) as commit_id,
+       max(case when nt.reply = 0 then nt.system else 0 end) as system,
        cast(sum(case when ${RESOLVABLE} then 1 else 0 end) as bigint) as resolvable,
        cast(sum(case when ${RESOLVABLE} and nt.resolved_at is null then 1 else 0 end) as bigint) as unresolved
      from notes nt where ${sql} group by ${NUMBER}`,

@@ -4,7 +4,10 @@ import { type Context, type Resource, routes } from "../../core/resource.ts";
 import type { Reader } from "../../store/port.ts";
 import { instantOf } from "../issuables/filters.ts";
 import type { NoteableType } from "../issuables/type.ts";
+import { isIssuable } from "../issuables/types.ts";
+import { writeNote } from "../quick-actions/perform.ts";
 import * as changes from "./changes.ts";
+import { editNote } from "./edit.ts";
 import { body, target, written } from "./input.ts";
 import { note } from "./json.ts";
 import { NOTEABLE_TYPES } from "./noteables.ts";
@@ -58,26 +61,32 @@ function routesOf(type: NoteableType) {
       },
     }),
     post("", {
-      summary: `Write a note on ${type.one}`,
+      summary: isIssuable(type)
+        ? `Write a note on ${type.one}, or perform quick actions; 202 for nothing but these`
+        : `Write a note on ${type.one}`,
       input: { ...target, ...written },
       presenter: note,
       handle: async (context) => {
-        const { db, presenter, input } = context;
+        const { presenter, input } = context;
         const { body, internal = input.confidential } = input;
         const at = instantOf("created_at", input.created_at);
         const noteable = await findNoteable(context, type, input.noteable_id);
-        const id = await changes.create(context, noteable, { body, internal, at }, "individual");
-        return notes.row(db, presenter, id);
+        return writeNote(context, noteable, body, async (text) => {
+          const written = { body: text, internal, at };
+          const id = await changes.create(context, noteable, written, "individual");
+          return (reader) => notes.row(reader, presenter, id);
+        });
       },
     }),
     put("/:note_id", {
-      summary: "Change a note",
+      summary: isIssuable(type)
+        ? "Change a note, or perform quick actions; 202 for nothing but these"
+        : "Change a note",
       input: { ...one, body },
       presenter: note,
       handle: async (context) => {
         const { noteable, found } = await find(context, type);
-        await changes.edit(context, noteable, found, context.input.body);
-        return notes.row(context.db, context.presenter, found.id);
+        return editNote(context, noteable, found, context.input.body);
       },
     }),
     del("/:note_id", {

@@ -38,8 +38,12 @@ export const positionFields: field.Fields = {
 };
 
 /** The type of a row `nt` of notes with its place `np`, as SQL. */
-const NOTE_TYPE = `case when np.position is not null then 'DiffNote' when np.path is not null then 'LegacyDiffNote'
+export const NOTE_TYPE = `case when np.position is not null then 'DiffNote' when np.path is not null then 'LegacyDiffNote'
   when nt.thread_id is not null then 'DiscussionNote' end`;
+
+/** Whether a row `nt` of notes is on a line of a merge request, as SQL. */
+const ON_DIFF =
+  "case when np.position is not null and nt.merge_request_id is not null then 1 else 0 end";
 
 /** A note. As in GitLab, it has no votes. */
 export const note = presenter({
@@ -54,6 +58,7 @@ export const note = presenter({
   noteable_id: field.integer(noteable.id),
   noteable_type: field.text(`coalesce(${noteable.className}, 'Commit')`),
   project_id: field.integer("nt.project_id"),
+  commit_id: field.onlyIf(ON_DIFF, field.text("nt.commit_id")),
   resolvable: field.flag(resolvable),
   resolved: field.onlyIf(
     resolvable,

@@ -1,16 +1,19 @@
-import { type Viewer, visibleNotes } from "../../core/access/visibility.ts";
+import { type Viewer, visibleCode, visibleNotes } from "../../core/access/visibility.ts";
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
+import { all, any } from "../../store/conditions.ts";
 import { insertRow } from "../../store/insert.ts";
+import { contains } from "../../store/patterns.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 import { statement } from "../../store/texts.ts";
-import type { DiscussedType, IssuableType, NoteableType } from "../issuables/type.ts";
+import type { DiscussedType, IssuableType, NoteableType, Writing } from "../issuables/type.ts";
 import { noteable, RESOLVABLE } from "./json.ts";
 import { COMMIT } from "./noteables.ts";
 
-/** The tables a note is presented from. */
-export const NOTES = `notes nt left join users u on u.id = nt.author_id left join users rb on rb.id = nt.resolved_by_id
+const JOINS = `left join users u on u.id = nt.author_id left join users rb on rb.id = nt.resolved_by_id
   left join note_positions np on np.note_id = nt.id ${noteable.joins}`;
+/** The tables a note is presented from. */
+export const NOTES = `notes nt ${JOINS}`;
 
 /** A note as stored. */
 export interface Note {
@@ -43,6 +46,32 @@ export function list(
     countFrom: statement`notes nt ${where}`,
     values: [id, ...visible.values],
     order: statement`nt.${orderBy} ${sort}, nt.id ${sort}`,
+  });
+}
+
+/** How many of a project's notes a search looks at: the newest ones. */
+const MOST_SEARCHED = 5000;
+
+/** The notes of a project that contain a text, newest first, except those that record actions. */
+export function search(
+  db: Reader,
+  presenter: Presenter,
+  page: Page,
+  viewer: Viewer,
+  projectId: number,
+  text: string,
+): Promise<RowPage> {
+  const { sql, values } = all([
+    contains(["nt.body"], text),
+    visibleNotes(viewer),
+    noteable.visible(viewer),
+    any([{ sql: "nt.noted_commit_id is null", values: [] }, visibleCode(viewer)]),
+  ]);
+  return paginate(db, presenter, page, {
+    from: `(select * from notes where project_id = ? and system = 0 order by id desc limit ${MOST_SEARCHED}) nt
+      ${JOINS} join projects p on p.id = nt.project_id where ${sql}`,
+    values: [projectId, ...values],
+    order: "nt.id desc",
   });
 }
 
@@ -85,6 +114,8 @@ export interface NewNote {
   thread_id?: number | null | undefined;
   resolved_at?: number | null | undefined;
   resolved_by_id?: number | null | undefined;
+  /** The commit of a merge request that it is about, in hex. */
+  commit_id?: string | null | undefined;
 }
 
 /** Adds a note and returns its id. */
@@ -105,6 +136,7 @@ export async function insert(
     reply: note.thread_id ? 1 : 0,
     resolved_at: note.resolved_at ?? null,
     resolved_by_id: note.resolved_by_id ?? null,
+    commit_id: note.commit_id ?? null,
     created_at: now,
     updated_at: now,
   });
@@ -116,6 +148,29 @@ export async function insert(
     ]);
   }
   return id;
+}
+
+/** Who does something, in which project. */
+export interface Acting extends Pick<Writing, "db" | "now"> {
+  readonly source: { readonly id: number };
+  readonly caller: { readonly id: number };
+}
+
+/**
+ * Notes what the caller has done to a record, and returns the note's id.
+ *
+ * @param body a sentence without its subject
+ * @param thread the discussion that it belongs to, if it is about one
+ */
+export function recordAction(
+  { db, source, caller, now }: Acting,
+  type: DiscussedType,
+  id: number,
+  body: string,
+  thread?: Pick<NewNote, "thread_id" | "internal">,
+): Promise<number> {
+  const note = { project_id: source.id, id, author_id: caller.id, body, system: true };
+  return insert(db, type, { ...note, ...thread }, now);
 }
 
 /** The id by which notes know a commit of a project; 0 if nobody has commented on it. */
@@ -163,8 +218,8 @@ export async function place(db: Database, noteId: number, place: Place): Promise
 /** Says that a reply is where the other notes of its thread are. */
 export async function placeReply(db: Database, noteId: number, threadId: number): Promise<void> {
   await db.run(
-    `insert into note_positions (note_id, path, line, line_type, line_code, position, original_position)
-     select cast(? as bigint), np.path, np.line, np.line_type, np.line_code, np.position, np.original_position
+    `insert into note_positions (note_id, path, line, line_type, line_code, position, original_position, outdated)
+     select cast(? as bigint), np.path, np.line, np.line_type, np.line_code, np.position, np.original_position, np.outdated
      from notes nt join note_positions np on np.note_id = nt.id where nt.thread_id = ? and nt.reply = 0`,
     [noteId, threadId],
   );

@@ -181,7 +181,7 @@ export function requireInternal({ source }: Pick<Writing, "source">, { type }: N
 }
 
 /** The most replies to the first note of a discussion, and their characters together (docs/decisions/0022). */
-const MAX_REPLIES = { count: 1000, characters: 1_000_000 };
+export const MAX_REPLIES = { count: 1000, characters: 1_000_000 };
 
 /**
  * Checks that a discussion can take a reply, or a longer one.

@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { optionsOf } from "../../core/options.ts";
 import {
+  type CheckedRecord,
   type InsertNested,
   type InstantSeed,
   instant,
@@ -13,19 +14,23 @@ import { recordEvent } from "../events/seed.ts";
 import type { NoteableType } from "../issuables/type.ts";
 import * as notes from "./queries.ts";
 
-/** A note of a seed. */
-export interface NoteSeed {
+/** A note of a seed, with what is written in its thread. */
+export interface ThreadSeed {
   author: string;
   body: string;
   created_at?: InstantSeed;
-  /** Whether only reporters and above may read it and its replies. Default: no. */
-  internal?: boolean | undefined;
-  /** Whether it records an action, such as a change of the milestone. Default: no. */
-  system?: boolean | undefined;
   /** The replies to it; with an empty list it begins a thread. Default: it stands alone. */
   replies?: { author: string; body: string; created_at?: InstantSeed }[] | undefined;
   /** Who resolved the thread; only on merge requests. */
   resolved_by?: string | undefined;
+}
+
+/** A note of a seed. */
+export interface NoteSeed extends ThreadSeed {
+  /** Whether only reporters and above may read it and its replies. Default: no. */
+  internal?: boolean | undefined;
+  /** Whether it records an action, such as a change of the milestone. Default: no. */
+  system?: boolean | undefined;
 }
 
 /** A seeded issue, merge request or snippet, as its notes need it. */
@@ -45,32 +50,52 @@ export interface SeededNote {
 
 const entries = { author: v.string(), body: v.string(), created_at: instant };
 
+/** The schemas of {@link ThreadSeed}. */
+export const threadEntries = {
+  ...entries,
+  replies: v.optional(v.array(optionsOf(entries))),
+  resolved_by: v.optional(v.string()),
+};
+
+/** Adds a note with its replies, and returns its id. @param place where it is: then it begins a thread */
+export async function insertNote(
+  seeding: Seeding,
+  noteable: SeededNoteable,
+  note: CheckedRecord<typeof threadEntries>,
+  { place, ...more }: Pick<notes.NewNote, "internal" | "system"> & { place?: notes.Place },
+): Promise<number> {
+  const { db } = seeding;
+  const { created_at: at = noteable.createdAt, replies, resolved_by } = note;
+  const id = await insert(seeding, noteable, note, more, at);
+  if (replies || place) await notes.startThread(db, id);
+  if (place) await notes.place(db, id, place);
+  for (const reply of replies ?? []) {
+    const thread = { internal: more.internal, thread_id: id };
+    const replyId = await insert(seeding, noteable, reply, thread, reply.created_at ?? at);
+    if (place) await notes.placeReply(db, replyId, id);
+    seeding.count("notes", 1);
+  }
+  if (resolved_by !== undefined) {
+    const by = { userId: seeding.userId(resolved_by), now: at };
+    await notes.setResolved(db, { thread_id: id }, by);
+  }
+  return id;
+}
+
 /** The notes of an issue, merge request or snippet. @param nested what each of them has */
 export const notesPart = <Nested extends SeedParts<SeededNote>>(nested: Nested) =>
   seedList({
     entries: {
-      ...entries,
+      ...threadEntries,
       internal: v.optional(v.boolean()),
       system: v.optional(v.boolean()),
-      replies: v.optional(v.array(optionsOf(entries))),
-      resolved_by: v.optional(v.string()),
     },
     nested,
     counted: "notes",
     async insert(seeding, note, noteable: SeededNoteable, insertNested: InsertNested<SeededNote>) {
-      const { created_at: at = noteable.createdAt, internal, system, replies, resolved_by } = note;
-      const id = await insert(seeding, noteable, note, { internal, system }, at);
-      if (replies) await notes.startThread(seeding.db, id);
-      for (const reply of replies ?? []) {
-        const thread = { internal, thread_id: id };
-        await insert(seeding, noteable, reply, thread, reply.created_at ?? at);
-        seeding.count("notes", 1);
-      }
-      if (resolved_by !== undefined) {
-        const by = { userId: seeding.userId(resolved_by), now: at };
-        await notes.setResolved(seeding.db, { thread_id: id }, by);
-      }
-      await insertNested({ column: "note_id", id, createdAt: at });
+      const { internal, system, created_at: createdAt = noteable.createdAt } = note;
+      const id = await insertNote(seeding, noteable, note, { internal, system });
+      await insertNested({ column: "note_id", id, createdAt });
     },
   });
 

@@ -228,4 +228,19 @@ insert into note_positions (note_id, path, line, line_type)
 drop table commit_comments;
 `,
   },
+  {
+    id: "20261123-05-note-commits",
+    sql: `
+alter table notes add column commit_id $text;
+alter table note_positions add column outdated $int not null default 0;
+`,
+  },
+  {
+    // Searches look at the newest notes of a project.
+    id: "20261124-05-project-notes",
+    sql: `
+drop index notes_by_project;
+create index notes_by_project on notes (project_id, id);
+`,
+  },
 ];

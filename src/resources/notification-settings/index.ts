@@ -114,8 +114,7 @@ export const notificationSettingsResource: Resource = {
       handle: async ({ db, input, caller, tier, now }) => {
         const userId = caller.id;
         const { notification_email: email } = input;
-        const own = (await users.find(db, userId))?.email;
-        if (email !== undefined && email !== own) {
+        if (email !== undefined && !(await users.hasAddress(db, userId, email))) {
           throw invalid({ notification_email: ["is not an email you own"] });
         }
         await change(db, userId, "global", input, tier, now, email);

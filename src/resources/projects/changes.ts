@@ -1,4 +1,5 @@
 import { ROLES } from "../../core/access/roles.ts";
+import { recordProject } from "../../hooks/records.ts";
 import type { Database } from "../../store/port.ts";
 import * as events from "../events/record.ts";
 
@@ -36,5 +37,6 @@ export async function createProject(
     };
     await members.insert(db, { column: "project_id", id }, membership, now);
   }
+  await recordProject({ db, now }, "create", { id, userId: creator_id });
   return id;
 }

@@ -135,7 +135,12 @@ async function embedStatistics(
   const found = await db.rows(
     `select p.id, coalesce(max(case when r.kind = 'code' then r.commit_count end), 0),
        coalesce(sum(case when r.kind = 'code' then k.bytes end), 0),
-       coalesce(sum(case when r.kind = 'wiki' then k.bytes end), 0)
+       coalesce(sum(case when r.kind = 'wiki' then k.bytes end), 0),
+       (select coalesce(sum(f.size), 0) from packages g join package_files f on f.package_id = g.id
+        where g.project_id = p.id),
+       (select coalesce(sum(f.size), 0) from project_uploads f where f.project_id = p.id),
+       (select coalesce(sum(f.size), 0) from job_artifacts a join stored_files f on f.id = a.file_id
+        where a.project_id = p.id)
      from projects p left join git_repositories r on r.project_id = p.id
      left join git_repository_packs rk on rk.repository_id = r.id left join git_packs k on k.id = rk.pack_id
      where p.id in (${among.sql}) and ${reported.sql} group by p.id`,
@@ -145,18 +150,25 @@ async function embedStatistics(
   for (const row of rows) {
     const known = statistics.get(row[idAt] as Value);
     if (!known) continue;
-    const [commit_count, repository_size, wiki_size] = known as [number, number, number];
+    const [
+      commit_count = 0,
+      repository_size = 0,
+      wiki_size = 0,
+      packages_size = 0,
+      uploads_size = 0,
+      job_artifacts_size = 0,
+    ] = known;
     row[at] = JSON.stringify({
       commit_count,
-      storage_size: repository_size + wiki_size,
+      storage_size: repository_size + wiki_size + packages_size + uploads_size + job_artifacts_size,
       repository_size,
       wiki_size,
       lfs_objects_size: 0,
-      job_artifacts_size: 0,
+      job_artifacts_size,
       pipeline_artifacts_size: 0,
-      packages_size: 0,
+      packages_size,
       snippets_size: 0,
-      uploads_size: 0,
+      uploads_size,
     });
   }
 }

@@ -1,6 +1,7 @@
 import { ROLES, roleOf } from "../../core/access/roles.ts";
 import { sourcesById } from "../../core/access/source.ts";
 import { memberProjects, VISIBILITY_WORDS, visibleProjects } from "../../core/access/visibility.ts";
+import { ownAvatar } from "../../core/avatars.ts";
 import * as field from "../../core/field.ts";
 import {
   type Args,
@@ -40,6 +41,7 @@ import { placeholders } from "../../store/placeholders.ts";
 import type { Value } from "../../store/port.ts";
 import { ACCESS_LEVEL, accessLevelOf, LEVEL } from "../members/access-level.ts";
 import { VISIBILITY } from "../namespaces/graphql.ts";
+import { hasTopic, namesOf, topicsOf } from "../topics/queries.ts";
 import { countOpenIssues } from "./embed.ts";
 import { projectResource } from "./index.ts";
 import { FORKS } from "./json.ts";
@@ -130,7 +132,7 @@ const project = rowType("Project", {
     archived: boolean("p.archived"),
     webUrl: string(field.url("p.full_path", (path) => `/${path}`)),
     webPath: required(string("'/' || p.full_path")),
-    avatarUrl: string("p.avatar_url"),
+    avatarUrl: string(ownAvatar("p.avatar_url")),
     createdAt: time("p.created_at"),
     updatedAt: time("p.updated_at"),
     lastActivityAt: time("p.last_activity_at"),
@@ -159,7 +161,7 @@ const project = rowType("Project", {
     squashReadOnly: constant("Boolean!", false),
     allowsMultipleMergeRequestAssignees: constant("Boolean!", true),
     allowsMultipleMergeRequestReviewers: constant("Boolean!", true),
-    topics: computed("[String!]", ["p.topics"], ([topics]) => JSON.parse(String(topics))),
+    topics: computed("[String!]", [topicsOf("p.id")], ([found]) => namesOf(found)),
     repository: computed(repository, ["p.default_branch", HAS_CODE], ([branch, hasCode]) => ({
       empty: hasCode === 0,
       exists: hasCode === 1,
@@ -260,7 +262,7 @@ function conditionOf(args: Filters, { viewer }: GraphContext): Condition {
     when("p.visibility = ?", args.visibilityLevel),
     args.withIssuesEnabled ? when("p.issues_enabled = 1") : undefined,
     args.withMergeRequestsEnabled ? when("p.merge_requests_enabled = 1") : undefined,
-    ...(args.topics ?? []).map((topic) => when("instr(p.topics, ?) > 0", JSON.stringify(topic))),
+    ...(args.topics ?? []).map(hasTopic),
     search
       ? args.searchNamespaces
         ? contains(["p.name", "p.path", "p.description", "n.name", "n.full_path"], search)

@@ -4,25 +4,30 @@ import { VISIBILITIES, VISIBILITY_NAMES } from "../../core/access/visibility.ts"
 import { conflict, notFound, notModified } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import { keysetUnavailable } from "../../core/pagination.ts";
-import { requirePath } from "../../core/paths.ts";
 import { type Context, Json, type Resource, routes } from "../../core/resource.ts";
 import { fork } from "../../git/repository.ts";
+import { recordProject } from "../../hooks/records.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
+import * as settings from "../application-settings/queries.ts";
+import { AVATAR_PART, avatar } from "../avatars/input.ts";
+import * as avatars from "../avatars/queries.ts";
 import * as namespaces from "../namespaces/queries.ts";
+import { keepPaths } from "../namespaces/redirects.ts";
 import { protectDefault } from "../protected-refs/changes.ts";
-import { setMain } from "../repositories/pushes.ts";
+import { setMain } from "../repositories/facts.ts";
 import { applyAll, orDiscard } from "../repositories/write.ts";
+import { setTopics } from "../topics/queries.ts";
 import { createProject } from "./changes.ts";
 import {
-  basicProject,
+  listedProject as listed,
   projectFilter,
   projectListInput,
   projectOrder,
   projectWithPermissions,
-  projectWithStatistics,
 } from "./json.ts";
 import { listByKey, list as listProjects, row } from "./list.ts";
+import { ofUsers } from "./of-users.ts";
 import * as projects from "./queries.ts";
 import { remove } from "./removal.ts";
 import { chooseBranch, requireBranchName, stageReadme } from "./repository.ts";
@@ -42,43 +47,76 @@ const FLAGS = [
   "only_allow_merge_if_pipeline_succeeds",
   "only_allow_merge_if_all_discussions_are_resolved",
   "autoclose_referenced_issues",
+  "resolve_outdated_diff_discussions",
+  "remove_source_branch_after_merge",
 ] as const;
 
 const flags = Object.fromEntries(
   FLAGS.map((name) => [name, param.optional(param.boolean())]),
 ) as Record<(typeof FLAGS)[number], ReturnType<typeof param.optional<boolean>>>;
 
+/** Newer names of the flags of features. */
+const ACCESS_LEVELS = {
+  issues_access_level: "issues_enabled",
+  merge_requests_access_level: "merge_requests_enabled",
+  wiki_access_level: "wiki_enabled",
+  builds_access_level: "jobs_enabled",
+  snippets_access_level: "snippets_enabled",
+} as const;
+
+const accessLevel = param.optional(param.choice(["disabled", "enabled"]));
+const accessLevels = Object.fromEntries(
+  Object.keys(ACCESS_LEVELS).map((name) => [name, accessLevel]),
+) as Record<keyof typeof ACCESS_LEVELS, typeof accessLevel>;
+
 /** The longest template of a commit's message, as in GitLab. */
 const MAX_TEMPLATE = 500;
 
 const attributes = {
+  avatar: param.clearable(avatar()),
   description: param.clearable(param.anyText({ max: 2000 })),
   visibility: param.optional(param.choice(VISIBILITY_NAMES)),
   default_branch: param.clearable(param.text({ max: 1024 })),
   merge_method: param.optional(param.choice(["merge", "rebase_merge", "ff"])),
+  squash_option: param.optional(param.choice(["never", "always", "default_on", "default_off"])),
   merge_commit_template: param.clearable(param.anyText({ max: MAX_TEMPLATE })),
   squash_commit_template: param.clearable(param.anyText({ max: MAX_TEMPLATE })),
   topics: param.optional(param.commaSeparated()),
   tag_list: param.optional(param.commaSeparated()),
+  ci_config_path: param.clearable(param.anyText()),
+  ci_default_git_depth: param.optional(param.integer({ min: 0, max: 1000 })),
+  build_timeout: param.optional(param.integer({ min: 600, max: 2_592_000 })),
   ...flags,
+  ...accessLevels,
 };
 
 /** The columns that are set from attributes directly. */
 function columnsOf(input: param.Input<typeof attributes>): Record<string, Value | undefined> {
-  const topics = input.topics ?? input.tag_list;
   return {
     description: input.description,
     default_branch: input.default_branch,
     merge_method: input.merge_method,
+    squash_option: input.squash_option,
     merge_commit_template: input.merge_commit_template,
     squash_commit_template: input.squash_commit_template,
     visibility: input.visibility && VISIBILITIES[input.visibility],
-    topics: topics && JSON.stringify(topics),
+    ci_config_path: input.ci_config_path,
+    ci_default_git_depth: input.ci_default_git_depth,
+    build_timeout: input.build_timeout,
     ...Object.fromEntries(
       FLAGS.map((name) => [name, input[name] === undefined ? undefined : Number(input[name])]),
     ),
+    ...Object.fromEntries(
+      Object.entries(ACCESS_LEVELS).flatMap(([name, flag]) => {
+        const level = input[name as keyof typeof ACCESS_LEVELS];
+        return level === undefined ? [] : [[flag, Number(level === "enabled")]];
+      }),
+    ),
   };
 }
+
+/** The names that `topics`, or its older name `tag_list`, has. */
+const topicsIn = (input: param.Input<typeof attributes>) => input.topics ?? input.tag_list;
 
 /** The row of a single project. */
 function rowOf(
@@ -92,18 +130,6 @@ function rowOf(
 async function projectOf({ db, source }: Pick<Context, "source"> & { db: Reader }) {
   return (await projects.find(db, source.id)) as projects.Project;
 }
-
-/** The presenter of lists. */
-const listed = ({
-  caller,
-  input,
-}: {
-  caller: Caller | undefined;
-  input: { simple?: boolean | undefined; statistics?: boolean | undefined };
-}) => {
-  if (!caller || input.simple) return basicProject;
-  return input.statistics ? projectWithStatistics : projectWithPermissions;
-};
 
 async function setStar(
   context: Pick<Context, "source" | "presenter" | "viewer"> & { db: Database; caller: Caller },
@@ -139,6 +165,7 @@ export const projectResource: Resource = {
   name: "Projects",
   migrations,
   routes: [
+    ...ofUsers,
     list("", {
       summary: "List the projects the caller can see",
       access: "anyone",
@@ -153,7 +180,7 @@ export const projectResource: Resource = {
       presenter: listed,
       handle: async ({ db, presenter, page, viewer, input }) => {
         const filter = {
-          ...projectFilter(input),
+          ...projectFilter(input, viewer),
           membership: input.membership,
           idAfter: input.id_after,
           idBefore: input.id_before,
@@ -175,25 +202,36 @@ export const projectResource: Resource = {
         initialize_with_readme: param.optional(param.boolean()),
         ...attributes,
       },
+      upload: AVATAR_PART,
       atLeastOne: ["name", "path"],
       presenter: projectWithPermissions,
       prepare: async (input, { store, caller, now }) => {
-        const { path = "", name = path, description, default_branch: defaultBranch } = input;
-        if (defaultBranch) requireBranchName(defaultBranch);
-        if (!input.initialize_with_readme) return undefined;
-        return stageReadme(store, caller, { name, description, defaultBranch }, now);
+        const { path = "", name = path, description } = input;
+        if (input.default_branch) requireBranchName(input.default_branch);
+        const defaults = await settings.find(store.reader());
+        const defaultBranch = input.default_branch ?? defaults.default_branch_name;
+        const readme = input.initialize_with_readme
+          ? await stageReadme(store, caller, { name, description, defaultBranch }, now)
+          : undefined;
+        return { readme, defaultBranch, defaults };
       },
       handle: async (context) => {
-        const { db, caller, input, prepared: readme, now } = context;
+        const { db, caller, input, now } = context;
+        const { readme, defaultBranch, defaults } = context.prepared;
         return orDiscard(readme, async () => {
           const name = (input.name ?? input.path) as string;
           const path = input.path ?? pathOf(name);
-          requirePath(path);
           const namespace = await targetNamespace(context, input.namespace_id);
-          const visibility = VISIBILITIES[input.visibility ?? "private"];
+          const visibility = input.visibility
+            ? VISIBILITIES[input.visibility]
+            : Math.min(defaults.default_project_visibility, namespace.visibility);
           const created = { namespace, creator_id: caller.id, name, path, visibility };
-          const id = await createProject(db, created, now);
-          await updateRow(db, "projects", id, columnsOf(input), now);
+          const topics = topicsIn(input);
+          const id = await createProject(db, { ...created, topics }, now);
+          const { ci_config_path = defaults.default_ci_config_path } = input;
+          const columns = columnsOf({ ...input, default_branch: defaultBranch, ci_config_path });
+          await updateRow(db, "projects", id, columns, now);
+          await avatars.change(db, { kind: "project", id }, input.avatar, now);
           if (readme) await applyAll(db, { ...readme, caller, project: { id } }, now);
           return rowOf(context, id);
         });
@@ -215,6 +253,7 @@ export const projectResource: Resource = {
         path: param.optional(param.text()),
         ...attributes,
       },
+      upload: AVATAR_PART,
       atLeastOne: ["name", "path", ...(Object.keys(attributes) as (keyof typeof attributes)[])],
       presenter: projectWithPermissions,
       prepare: ({ default_branch }, { store, source }) =>
@@ -226,9 +265,10 @@ export const projectResource: Resource = {
         const found = await projectOf(context);
         const namespace = (await namespaces.find(db, found.namespace_id)) as namespaces.Namespace;
         requireVisibility(namespace, input.visibility && VISIBILITIES[input.visibility]);
-        if (path !== undefined) requirePath(path);
         await requireFree(db, namespace, { name, path }, found);
         const full_path = path && `${namespace.full_path}/${path}`;
+        const isRenamed = path !== undefined && path !== found.path;
+        if (isRenamed) await keepPaths(db, { sql: "id = ?", values: [source.id] });
         await updateRow(
           db,
           "projects",
@@ -236,7 +276,13 @@ export const projectResource: Resource = {
           { ...columnsOf(input), name, path, full_path, last_activity_at: now },
           now,
         );
+        await avatars.change(db, source, input.avatar, now);
+        const topics = topicsIn(input);
+        if (topics) await setTopics(db, source.id, topics, now);
         if (chosen) await setMain(db, chosen.repositoryId, chosen.facts);
+        const old = isRenamed ? { old_path_with_namespace: source.fullPath } : undefined;
+        const about = { id: source.id, userId: context.caller.id };
+        await recordProject(context, isRenamed ? "rename" : "update", about, old);
         return rowOf(context, source.id);
       },
     }),
@@ -247,6 +293,7 @@ export const projectResource: Resource = {
       handle: async (context) => {
         const found = await projectOf(context);
         context.requireUnmodified(found.updated_at);
+        await recordProject(context, "destroy", { id: found.id, userId: context.caller.id });
         await remove(context.db, found.id, context.now);
         return new Json({ message: "202 Accepted" });
       },
@@ -285,7 +332,6 @@ export const projectResource: Resource = {
         const namespace = await forkTarget(context, named);
         const name = input.name ?? from.name;
         const path = input.path ?? from.path;
-        requirePath(path);
         const visibility = VISIBILITIES[input.visibility ?? "public"];
         const id = await createProject(
           db,
@@ -314,7 +360,7 @@ export const projectResource: Resource = {
       input: projectListInput,
       presenter: listed,
       handle: ({ db, presenter, page, viewer, input, source }) => {
-        const filter = { ...projectFilter(input), forkedFrom: source.id };
+        const filter = { ...projectFilter(input, viewer), forkedFrom: source.id };
         return listProjects(db, presenter, page, viewer, filter, projectOrder(input));
       },
     }),

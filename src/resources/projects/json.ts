@@ -1,12 +1,16 @@
+import type { Caller } from "../../core/access/caller.ts";
 import {
   REMOVED,
   VISIBILITIES,
   VISIBILITY_NAMES,
   VISIBILITY_WORDS,
+  type Viewer,
 } from "../../core/access/visibility.ts";
+import { ownAvatar } from "../../core/avatars.ts";
 import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
-import { presenter } from "../../core/presenter.ts";
+import { type Presenter, presenter } from "../../core/presenter.ts";
+import { namesOf, topicsOf } from "../topics/queries.ts";
 import { userSummaryFields } from "../users/json.ts";
 import type { ProjectFilter, ProjectOrder } from "./list.ts";
 
@@ -17,9 +21,16 @@ export const FORKS = `(select count(*) from projects f
 const README =
   "(select g.readme from git_repositories g where g.project_id = p.id and g.kind = 'code')";
 
+/** SQL of where the import of a project `p` is. A fork has its branches and tags from the beginning. */
+export const IMPORT_STATUS = `coalesce((select i.status from project_imports i where i.project_id = p.id),
+  case when exists (select 1 from projects f where f.id = p.forked_from_project_id and f.visibility > ${REMOVED})
+    then 'finished' else 'none' end)`;
+
 /** Whether a project has no branch. */
 const IS_EMPTY = `case when exists (select 1 from git_repositories g join git_refs r on r.repository_id = g.id
   where g.project_id = p.id and g.kind = 'code' and r.name > 'refs/heads/' and r.name < 'refs/heads0') then 0 else 1 end`;
+
+const topics = field.derived([topicsOf("p.id")], "array of string", ([found]) => namesOf(found));
 
 const basicFields = {
   id: field.integer("p.id"),
@@ -30,8 +41,8 @@ const basicFields = {
   path_with_namespace: field.text("p.full_path"),
   created_at: field.instant("p.created_at"),
   default_branch: field.text("p.default_branch"),
-  tag_list: field.json("p.topics", "array of string"),
-  topics: field.json("p.topics", "array of string"),
+  tag_list: topics,
+  topics,
   ssh_url_to_repo: field.derived(
     ["p.full_path"],
     "string",
@@ -45,7 +56,7 @@ const basicFields = {
     ([readme, path, branch], { base }) =>
       readme === null ? null : `${base}/${path}/-/blob/${encodeURI(`${branch}/${readme}`)}`,
   ),
-  avatar_url: field.text("p.avatar_url"),
+  avatar_url: ownAvatar("p.avatar_url"),
   star_count: field.integer("p.star_count"),
   forks_count: field.integer(FORKS),
   last_activity_at: field.instant("p.last_activity_at"),
@@ -56,7 +67,7 @@ const basicFields = {
     kind: field.text("n.kind"),
     full_path: field.text("n.full_path"),
     parent_id: field.integer("n.parent_id"),
-    avatar_url: field.text("n.avatar_url"),
+    avatar_url: ownAvatar("n.avatar_url"),
     web_url: field.url(["n.full_path", "n.kind"], (path, kind) =>
       kind === "group" ? `/groups/${path}` : `/${path}`,
     ),
@@ -64,6 +75,9 @@ const basicFields = {
 };
 
 const link = (suffix: string) => field.url("p.id", (id) => `/api/v4/projects/${id}${suffix}`);
+
+/** Who may use a feature: everybody who may see the project, or nobody. */
+const accessLevel = (column: string) => field.word(column, { 0: "disabled", 1: "enabled" });
 
 const fullFields = {
   ...basicFields,
@@ -85,13 +99,22 @@ const fullFields = {
   wiki_enabled: field.flag("p.wiki_enabled"),
   jobs_enabled: field.flag("p.jobs_enabled"),
   snippets_enabled: field.flag("p.snippets_enabled"),
+  repository_access_level: field.constant("enabled"),
+  issues_access_level: accessLevel("p.issues_enabled"),
+  merge_requests_access_level: accessLevel("p.merge_requests_enabled"),
+  wiki_access_level: accessLevel("p.wiki_enabled"),
+  builds_access_level: accessLevel("p.jobs_enabled"),
+  snippets_access_level: accessLevel("p.snippets_enabled"),
   shared_runners_enabled: field.flag("p.shared_runners_enabled"),
   lfs_enabled: field.flag("p.lfs_enabled"),
   creator_id: field.integer("p.creator_id"),
   forked_from_project: field.omittedIfNull(field.json("p.forked_from_project_id", "object")),
-  import_status: field.constant("none"),
+  import_status: field.text(IMPORT_STATUS),
   open_issues_count: field.omittedIfNull(field.embedded("open_issues_count", "integer", "null")),
   public_jobs: field.flag("p.public_jobs"),
+  ci_config_path: field.text("p.ci_config_path"),
+  ci_default_git_depth: field.integer("p.ci_default_git_depth"),
+  build_timeout: field.integer("p.build_timeout"),
   shared_with_groups: field.constant([]),
   merge_method: field.text("p.merge_method"),
   request_access_enabled: field.flag("p.request_access_enabled"),
@@ -99,6 +122,9 @@ const fullFields = {
   only_allow_merge_if_all_discussions_are_resolved: field.flag(
     "p.only_allow_merge_if_all_discussions_are_resolved",
   ),
+  remove_source_branch_after_merge: field.flag("p.remove_source_branch_after_merge"),
+  squash_option: field.text("p.squash_option"),
+  resolve_outdated_diff_discussions: field.flag("p.resolve_outdated_diff_discussions"),
   autoclose_referenced_issues: field.flag("p.autoclose_referenced_issues"),
   merge_commit_template: field.text("p.merge_commit_template"),
   squash_commit_template: field.text("p.squash_commit_template"),
@@ -119,7 +145,7 @@ export const projectWithPermissions = presenter({
 const bytes = field.integer("size");
 
 /** {@link projectWithPermissions} and, for reporters and above, how large its repository is. */
-export const projectWithStatistics = presenter({
+const projectWithStatistics = presenter({
   ...projectWithPermissions.fields,
   statistics: field.omittedIfNull(
     field.embedded("statistics", "object", "null", {
@@ -127,17 +153,32 @@ export const projectWithStatistics = presenter({
         commit_count: field.integer("count"),
         storage_size: bytes,
         repository_size: bytes,
-        wiki_size: field.constant(0),
+        wiki_size: bytes,
         lfs_objects_size: field.constant(0),
-        job_artifacts_size: field.constant(0),
+        job_artifacts_size: bytes,
         pipeline_artifacts_size: field.constant(0),
-        packages_size: field.constant(0),
+        packages_size: bytes,
         snippets_size: field.constant(0),
-        uploads_size: field.constant(0),
+        uploads_size: bytes,
       },
     }),
   ),
 });
+
+/** The presenter of lists: with permissions, unless the caller is anonymous or wants little. */
+export const listedProject = ({
+  caller,
+  input,
+}: {
+  caller: Caller | undefined;
+  input: { simple?: boolean | undefined; statistics?: boolean | undefined };
+}): Presenter => {
+  if (!caller || input.simple) return basicProject;
+  return input.statistics ? projectWithStatistics : projectWithPermissions;
+};
+
+/** The most topics that a list can be narrowed to: each is another condition. */
+const MAX_TOPICS = 20;
 
 /** Parameters of every list of projects. */
 export const projectListInput = {
@@ -149,6 +190,8 @@ export const projectListInput = {
   starred: param.optional(param.boolean()),
   min_access_level: param.optional(param.accessLevel()),
   with_issues_enabled: param.optional(param.boolean()),
+  topic: param.optional(param.commaSeparated({ max: MAX_TOPICS })),
+  topic_id: param.optional(param.integer()),
   order_by: param.optional(
     param.choice(["id", "name", "path", "created_at", "updated_at", "last_activity_at"]),
   ),
@@ -160,15 +203,20 @@ export function projectOrder(input: param.Input<typeof projectListInput>): Proje
   return { orderBy: input.order_by ?? "created_at", sort: input.sort ?? "desc" };
 }
 
-/** Converts a list's parameters to a filter. */
-export function projectFilter(input: param.Input<typeof projectListInput>): ProjectFilter {
+/** Converts a list's parameters of this caller to a filter. */
+export function projectFilter(
+  input: param.Input<typeof projectListInput>,
+  { caller }: Viewer,
+): ProjectFilter {
   return {
     archived: input.archived,
     visibility: input.visibility && VISIBILITIES[input.visibility],
     search: input.search,
     owned: input.owned,
-    starred: input.starred,
+    starredBy: input.starred ? (caller?.id ?? 0) : undefined,
     role: input.min_access_level,
     withIssuesEnabled: input.with_issues_enabled,
+    topics: input.topic,
+    topicId: input.topic_id,
   };
 }

@@ -2,6 +2,7 @@ import { REMOVED } from "../../core/access/visibility.ts";
 import { all, when } from "../../store/conditions.ts";
 import { insertRow } from "../../store/insert.ts";
 import type { Awaitable, Database, Reader } from "../../store/port.ts";
+import { setTopics } from "../topics/queries.ts";
 
 /** A project as stored. */
 export interface Project {
@@ -62,8 +63,8 @@ export interface NewProject {
 }
 
 /** Adds a project and returns its id. */
-export function insert(db: Database, project: NewProject, now: number): Promise<number> {
-  return insertRow(db, "projects", {
+export async function insert(db: Database, project: NewProject, now: number): Promise<number> {
+  const id = await insertRow(db, "projects", {
     namespace_id: project.namespace.id,
     creator_id: project.creator_id,
     name: project.name,
@@ -72,12 +73,15 @@ export function insert(db: Database, project: NewProject, now: number): Promise<
     visibility: project.visibility,
     description: project.description ?? null,
     default_branch: project.default_branch ?? null,
-    topics: JSON.stringify(project.topics ?? []),
     forked_from_project_id: project.forked_from_project_id ?? null,
+    request_access_enabled: 1,
     created_at: now,
     updated_at: now,
     last_activity_at: now,
   });
+  const { topics = [] } = project;
+  if (topics.length > 0) await setTopics(db, id, topics, now);
+  return id;
 }
 
 /** Stars a project for a user; returns whether that changed anything. */

@@ -3,13 +3,13 @@ import { invalid } from "../../core/errors.ts";
 import { Draft } from "../../git/draft.ts";
 import { BLOB } from "../../git/objects.ts";
 import { Packs } from "../../git/packs.ts";
-import { BRANCHES, findRef } from "../../git/refs.ts";
+import { BRANCHES, findRef, isShortName } from "../../git/refs.ts";
 import { Repository } from "../../git/repository.ts";
 import { FILE, WorkTree } from "../../git/work-tree.ts";
 import type { Store } from "../../store/port.ts";
+import { factsOf, type MainFacts } from "../repositories/facts.ts";
 import { findRecord, MAIN, openRecord } from "../repositories/open.ts";
-import { factsOf, hasBranches, type MainFacts, type PreparedPush } from "../repositories/pushes.ts";
-import { isShortName } from "../repositories/rules.ts";
+import { hasBranches, type PreparedPush } from "../repositories/pushes.ts";
 import { signatureOf, stagePush } from "../repositories/write.ts";
 
 /** Checks the name of a default branch. @throws ApiError 400 */

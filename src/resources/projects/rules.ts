@@ -2,7 +2,7 @@ import type { Caller } from "../../core/access/caller.ts";
 import { ROLES } from "../../core/access/roles.ts";
 import { VISIBILITY_WORDS } from "../../core/access/visibility.ts";
 import { forbidden, invalid, notFound } from "../../core/errors.ts";
-import { requireFullPath } from "../../core/paths.ts";
+import { problemOfProjectPath, requireFullPath } from "../../core/paths.ts";
 import type { Context } from "../../core/resource.ts";
 import type { Reader } from "../../store/port.ts";
 import * as namespaces from "../namespaces/queries.ts";
@@ -21,9 +21,10 @@ export function pathOf(name: string): string {
 }
 
 /**
- * Checks that a project's name and path are not taken in the namespace.
+ * Checks that a project can have a name and path in a namespace.
  *
- * @throws ApiError 409 if one is, 400 for a path that is too long
+ * @param except the project, if it exists: it can keep what it has
+ * @throws ApiError 409 if one is taken, 400 for a path that no project can have
  */
 export async function requireFree(
   db: Reader,
@@ -33,6 +34,9 @@ export async function requireFree(
 ): Promise<void> {
   const { name, path } = wanted;
   if (path !== undefined) requireFullPath(`${namespace.full_path}/${path}`);
+  const problem =
+    path === undefined || path === except?.path ? undefined : problemOfProjectPath(path);
+  if (problem !== undefined) throw invalid({ path: [problem] });
   const nameTaken =
     name !== undefined && (await projects.isNameTaken(db, namespace.id, name, except?.id));
   const samePath = path?.toLowerCase() === except?.path.toLowerCase();

@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { ROLES } from "../../core/access/roles.ts";
 import { VISIBILITIES } from "../../core/access/visibility.ts";
+import { problemOfProjectPath } from "../../core/paths.ts";
 import {
   type CheckedRecord,
   type InsertNested,
@@ -76,6 +77,8 @@ async function insert(
   const { db, now } = seeding;
   const { path, name = path, creator, created_at: createdAt = now } = project;
   const fullPath = `${namespace.full_path}/${path}`;
+  const problem = problemOfProjectPath(path);
+  if (problem !== undefined) throw new SeedError(`${fullPath}: the path ${problem}`);
   if (await namespaces.isTaken(db, fullPath)) throw new SeedError(`${fullPath} is taken`);
   requireVisibility(fullPath, project.visibility, namespace);
   const id = await projects.insert(

@@ -86,4 +86,32 @@ alter table projects add column squash_commit_template $text;
 `,
   },
   searchMigration("20261123-03-project-search", PROJECT_SEARCH),
+  {
+    id: "20261123-05-merge-options",
+    sql: `
+alter table projects add column resolve_outdated_diff_discussions $int not null default 0;
+alter table projects add column squash_option $text not null default 'default_off';
+alter table projects add column remove_source_branch_after_merge $int not null default 0;
+`,
+  },
+  {
+    id: "20261125-80-project-ci-settings",
+    sql: `
+alter table projects add column ci_config_path $text;
+alter table projects add column build_timeout $int not null default 3600;
+alter table projects add column ci_default_git_depth $int not null default 20;
+`,
+  },
+  {
+    // Paths that projects had, in lower case: Git's clients find them there still.
+    id: "20261124-01-project-redirects",
+    sql: `
+create table project_redirects (
+  id $id,
+  path $text not null unique,
+  project_id $int not null references projects (id) on delete cascade
+);
+create index project_redirects_of_project on project_redirects (project_id);
+`,
+  },
 ];

@@ -3,7 +3,7 @@ import { ROLES } from "../../core/access/roles.ts";
 import type { Source } from "../../core/access/source.ts";
 import { ApiError, conflict, invalid, notFound } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
-import { type Context, type Resource, routes } from "../../core/resource.ts";
+import { type Context, type Resource, type Route, routes } from "../../core/resource.ts";
 import type { Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import { protectedBranch, protectedTag } from "./json.ts";
@@ -48,6 +48,25 @@ const targetOf = ({ source, input }: Pick<Context, "source"> & { input: { name: 
 
 const branches = routes({ source: "project", path: "/protected_branches" });
 const tags = routes({ source: "project", path: "/protected_tags" });
+
+/** The route that removes a rule. */
+const unprotecting = (
+  { del }: typeof branches | typeof tags,
+  what: "branch" | "tag",
+  table: rules.RulesTable,
+): Route =>
+  del("/:name", {
+    summary: `Unprotect a ${what}`,
+    role: "maintainer",
+    input: name,
+    handle: async (context) => {
+      const found = await ruleOf(context, table);
+      context.requireUnmodified(found.updated_at);
+      await rules.remove(context.db, table, found.id);
+      await audit.log(context, `${what} unprotected`, targetOf(context));
+      return undefined;
+    },
+  });
 
 /** Protected branches of projects. */
 export const protectedBranchResource: Resource = {
@@ -122,18 +141,7 @@ export const protectedBranchResource: Resource = {
         return rules.row(db, presenter, "protected_branches", id);
       },
     }),
-    branches.del("/:name", {
-      summary: "Unprotect a branch",
-      role: "maintainer",
-      input: name,
-      handle: async (context) => {
-        const found = await ruleOf(context, "protected_branches");
-        context.requireUnmodified(found.updated_at);
-        await rules.remove(context.db, "protected_branches", found.id);
-        await audit.log(context, "branch unprotected", targetOf(context));
-        return undefined;
-      },
-    }),
+    unprotecting(branches, "branch", "protected_branches"),
   ],
 };
 
@@ -179,17 +187,6 @@ export const protectedTagResource: Resource = {
         return rules.row(db, presenter, "protected_tags", id);
       },
     }),
-    tags.del("/:name", {
-      summary: "Unprotect a tag",
-      role: "maintainer",
-      input: name,
-      handle: async (context) => {
-        const found = await ruleOf(context, "protected_tags");
-        context.requireUnmodified(found.updated_at);
-        await rules.remove(context.db, "protected_tags", found.id);
-        await audit.log(context, "tag unprotected", targetOf(context));
-        return undefined;
-      },
-    }),
+    unprotecting(tags, "tag", "protected_tags"),
   ],
 };

@@ -42,11 +42,13 @@ const COLUMNS = {
   protected_tags: "name, create_level",
 } as const;
 
-const STATE = `select p.default_branch, case when exists (
+/** SQL that says whether the repository of a project `p` has no branch yet. */
+const IS_EMPTY = `case when exists (
     select 1 from git_repositories g join git_refs r on r.repository_id = g.id
     where g.project_id = p.id and g.kind = 'code' and r.name > 'refs/heads/' and r.name < 'refs/heads0')
-  then 0 else 1 end as is_empty
-  from projects p where p.id = ?`;
+  then 0 else 1 end`;
+
+const STATE = `select p.default_branch, ${IS_EMPTY} as is_empty from projects p where p.id = ?`;
 
 /** Names that one statement asks for. */
 const NAMES_AT_ONCE = 256;
@@ -74,6 +76,49 @@ export async function rulesOf(
   };
 }
 
+const REQUEST = "from merge_requests mr join projects p on p.id = mr.project_id";
+const RULE = "null, null, null, b.name, b.push_level, b.merge_level, b.allow_force_push";
+
+const OF_TARGET = `
+  select mr.target_branch, p.default_branch, ${IS_EMPTY}, null, null, null, null ${REQUEST} where mr.id = ?
+  union all select ${RULE} ${REQUEST}
+    join protected_branches b on b.project_id = p.id and b.is_wildcard = 0 and b.name = mr.target_branch
+    where mr.id = ?
+  union all select ${RULE} ${REQUEST}
+    join protected_branches b on b.project_id = p.id and b.is_wildcard = 1 where mr.id = ?`;
+
+/** The rules of a merge request's project about its target branch, in one statement. */
+export async function rulesOfTarget(
+  db: Reader,
+  requestId: Value,
+): Promise<{ branch: string; rules: Rules }> {
+  const rows = await db.rows(OF_TARGET, [requestId, requestId, requestId]);
+  const [branch, defaultBranch, isEmpty] = rows.find(([name]) => name !== null) as [
+    string,
+    string | null,
+    number,
+  ];
+  const rules = rows
+    .filter(([name]) => name === null)
+    .map(([, , , name, push_level, merge_level, allow_force_push]) => ({
+      name: name as string,
+      push_level: push_level as number,
+      merge_level: merge_level as number,
+      allow_force_push: allow_force_push as number,
+    }));
+  return {
+    branch,
+    rules: {
+      isEmpty: isEmpty !== 0,
+      defaultBranch,
+      branches: (name) => rules.filter((rule) => fits(rule.name, name)),
+      tags: () => [],
+    },
+  };
+}
+
+const NOTHING = { sql: "", values: [] };
+
 /** Loads the rules that may fit some names. @returns which of them fit a name */
 async function fitting<Rule extends { readonly name: string }>(
   db: Reader,
@@ -81,17 +126,24 @@ async function fitting<Rule extends { readonly name: string }>(
   projectId: number,
   names: readonly string[],
 ): Promise<(name: string) => readonly Rule[]> {
+  if (names.length === 0) return () => [];
   const exact = new Map<string, Rule>();
-  const select = `select ${COLUMNS[table]} from ${table} where project_id = ? and`;
+  const wild: Rule[] = [];
+  const select = `select ${COLUMNS[table]} from ${table} where project_id = ? and is_wildcard =`;
   for (let at = 0; at < names.length; at += NAMES_AT_ONCE) {
     const among = placeholders(names.slice(at, at + NAMES_AT_ONCE));
-    const rules = await db.all<Rule>(`${select} is_wildcard = 0 and name in (${among.sql})`, [
+    const named = { sql: `${select} 0 and name in (${among.sql})`, values: among.values };
+    const more = at === 0 ? { sql: ` union all ${select} 1`, values: [projectId] } : NOTHING;
+    const rules = await db.all<Rule>(named.sql + more.sql, [
       projectId,
-      ...among.values,
+      ...named.values,
+      ...more.values,
     ]);
-    for (const rule of rules) exact.set(rule.name, rule);
+    for (const rule of rules) {
+      if (isWildcard(rule.name)) wild.push(rule);
+      else exact.set(rule.name, rule);
+    }
   }
-  const wild = names.length > 0 ? await db.all<Rule>(`${select} is_wildcard = 1`, [projectId]) : [];
   return (name) => {
     const own = exact.get(name);
     const others = wild.filter((rule) => fits(rule.name, name));

@@ -1,8 +1,8 @@
 import { ROLES } from "../../core/access/roles.ts";
 import type { Source } from "../../core/access/source.ts";
 import { BRANCHES, TAGS } from "../../git/refs.ts";
-import type { Reader } from "../../store/port.ts";
-import { type Rules, rulesOf } from "./queries.ts";
+import type { Reader, Value } from "../../store/port.ts";
+import { type Rules, rulesOf, rulesOfTarget } from "./queries.ts";
 
 /** A change of a reference that somebody asks for. */
 interface WantedChange {
@@ -42,6 +42,22 @@ export async function rightsOf(
   names: readonly string[],
 ): Promise<RefRights> {
   return new RefRights(project, await rulesOf(db, project.id, names));
+}
+
+/**
+ * Whether a caller may merge a merge request, as far as the right to do so is concerned.
+ *
+ * @param project of the merge request, with the caller's level in it
+ */
+export async function mayMergeRequest(
+  db: Reader,
+  project: Pick<Source, "fullPath" | "level" | "archived">,
+  requestId: Value,
+): Promise<boolean> {
+  // Without such a role it does not matter what is protected.
+  if (project.archived || project.level < ROLES.developer) return false;
+  const { branch, rules } = await rulesOfTarget(db, requestId);
+  return new RefRights(project, rules).mayMergeInto(branch);
 }
 
 /**
@@ -93,6 +109,21 @@ export class RefRights {
       this.mayPush(branch) ||
       (!this.#rules.isEmpty && rules.some(({ merge_level }) => this.#reaches(merge_level)))
     );
+  }
+
+  /** Whether the caller may run pipelines of a branch or tag, given in full: they get its protected variables. */
+  mayRun(ref: string): boolean {
+    if (ref.startsWith(TAGS)) return this.#mayWrite && this.#mayCreateTag(ref.slice(TAGS.length));
+    const branch = ref.slice(BRANCHES.length);
+    return !this.isProtected(branch) || this.mayMerge(branch);
+  }
+
+  /**
+   * Whether the caller may merge a merge request into a branch. Without a repository there is nothing to protect: merge
+   * requests are only records then.
+   */
+  mayMergeInto(branch: string): boolean {
+    return this.#rules.isEmpty ? this.#mayWrite : this.mayMerge(branch);
   }
 
   /** Whether a rule lets developers push to a branch. */
@@ -182,8 +213,7 @@ export class RefRights {
     if (to !== undefined && LIKE_AN_OID.test(tag)) {
       return "You cannot create a tag with a SHA-1 or SHA-256 tag name.";
     }
-    const rules = this.#rules.tags(tag);
-    if (rules.length === 0) return undefined;
+    if (!this.isProtectedTag(tag)) return undefined;
     if (from !== undefined && to !== undefined) return "Protected tags cannot be updated.";
     if (to === undefined) {
       if (!this.#reaches(ROLES.maintainer)) {
@@ -194,9 +224,14 @@ export class RefRights {
       }
       if (via === "push") return "You can only delete protected tags using the web interface.";
     }
-    return rules.some(({ create_level }) => this.#reaches(create_level))
+    return this.#mayCreateTag(tag)
       ? undefined
       : "You are not allowed to create this tag as it is protected.";
+  }
+
+  #mayCreateTag(tag: string): boolean {
+    const rules = this.#rules.tags(tag);
+    return rules.length === 0 || rules.some(({ create_level }) => this.#reaches(create_level));
   }
 
   get #mayWrite(): boolean {

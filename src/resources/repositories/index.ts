@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { ApiError, badRequest, notAcceptable, notFound } from "../../core/errors.ts";
 import * as field from "../../core/field.ts";
+import { dispositionOf } from "../../core/http/file-reply.ts";
 import type { Bytes } from "../../core/http/incoming.ts";
 import { cancellable } from "../../core/http/streamed.ts";
 import * as param from "../../core/input.ts";
@@ -17,7 +18,8 @@ import { type ListedEntry, TreeList } from "../../git/tree-list.ts";
 import { entryAt, partsOf, treeOf, typeOfMode } from "../../git/trees.ts";
 import type { Value } from "../../store/port.ts";
 import { bodyOf, jsonWithContent } from "./blobs.ts";
-import { compare, comparison } from "./compare.ts";
+import { compare, comparison, openCompared } from "./compare.ts";
+import { housekeepingRoutes } from "./housekeeping.ts";
 import { commit, commitRow, commitValues } from "./json.ts";
 import { type OpenRepository, openRepository } from "./open.ts";
 
@@ -110,7 +112,7 @@ async function archiveOf(
     200,
     {
       "content-type": type,
-      "content-disposition": attachmentOf(`${folder}.${ending}`),
+      "content-disposition": dispositionOf("attachment", `${folder}.${ending}`),
     },
     cancellable((signal) => archive(archived, format, signal)),
   );
@@ -237,8 +239,8 @@ export const repositoryResource: Resource = {
         unidiff: param.optional(param.boolean()),
       },
       presenter: comparison,
-      prepare: ({ from, to }, preparing) => openRepository(preparing, [from, to]),
-      handle: ({ input, view, prepared: opened }) => compare(opened, input, view),
+      prepare: (input, preparing) => openCompared(preparing, input),
+      handle: ({ input, view, prepared: compared }) => compare(compared, input, view),
     }),
     get("/merge_base", {
       summary: "Get the best common ancestor of commits",
@@ -299,6 +301,7 @@ export const repositoryResource: Resource = {
         return rawBlob(input.sha.toLowerCase(), await bodyOf(opened.repository, object));
       },
     }),
+    ...housekeepingRoutes,
   ],
 };
 
@@ -315,10 +318,6 @@ function rawBlob(oid: string, body: Buffer | Bytes): RawReply {
     body,
   );
 }
-
-/** Names a file for the client's folder (RFC 6266). */
-const attachmentOf = (name: string) =>
-  `attachment; filename="${name.replace(/[^\x20-\x7e]|["\\]/g, "_")}"; filename*=UTF-8''${encodeURIComponent(name)}`;
 
 /** The names in a list whose entries may be lists, too. */
 const namesIn = (refs: readonly string[]) =>

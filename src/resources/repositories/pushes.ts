@@ -14,8 +14,12 @@ import {
 } from "../../git/push.ts";
 import { BRANCHES, bounds, findRef, TAGS } from "../../git/refs.ts";
 import { create, type Repository, type RepositoryRow } from "../../git/repository.ts";
+import { entryAt, treeOf } from "../../git/trees.ts";
+import { recordMoment } from "../../hooks/moments.ts";
 import type { Database, Reader, Store } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
+import { queueTask } from "../ci/progress.ts";
+import { ciSettingsOf } from "../ci/settings.ts";
 import { recordPush } from "../events/record.ts";
 import { closeIssues } from "../issues/closing.ts";
 import { findReferred } from "../issues/referred.ts";
@@ -23,7 +27,7 @@ import { refresh } from "../merge-request-versions/pushed.ts";
 import { planRefresh, type Refresh } from "../merge-request-versions/refresh.ts";
 import { protectDefault } from "../protected-refs/changes.ts";
 import { rightsOf, type Via } from "../protected-refs/rights.ts";
-import { readmeOf } from "./readme.ts";
+import { factsOf, type MainFacts, setMain } from "./facts.ts";
 
 /** What an event says about a change, but for whose it is. */
 type Pushed = Omit<Parameters<typeof recordPush>[1], "project_id" | "author_id">;
@@ -34,12 +38,16 @@ export interface PreparedPush<P extends Push = Push> {
   readonly events: ReadonlyMap<CheckedChange, Pushed>;
   /** What it means for merge requests, by its changes of branches. */
   readonly refreshes: ReadonlyMap<CheckedChange, Refresh>;
+  /** The commits of those of its changes that may start pipelines. */
+  readonly configured: ReadonlyMap<CheckedChange, string>;
   /** The default branch as it will be, with its full name; `undefined` if it stays as it is. */
   readonly main: (MainFacts & { readonly name: string }) | undefined;
   /** The issues that messages of new commits of the default branch say they close. */
   readonly closing: readonly CommitReference[];
   /** The public address: texts may refer to pages below it. */
   readonly base: string | undefined;
+  /** The newest commit of the default branch before: new branches add what it does not have. */
+  readonly tip: string | undefined;
 }
 
 /** An issue that the message of a commit refers to. */
@@ -63,14 +71,6 @@ interface Target {
   readonly base?: string | undefined;
 }
 
-/** What is noted of a default branch, for lists of projects. */
-export interface MainFacts {
-  /** How many commits it has. */
-  readonly commits: number;
-  /** The path of its README, if it has one. */
-  readonly readme: string | null;
-}
-
 /**
  * Finds out what applying a push will take, and what its events will say: reading commits takes too long for its
  * transaction.
@@ -92,12 +92,32 @@ export async function receive<P extends Push>(
     if (projectId === undefined || ref_type === "tag") continue;
     refreshes.set(change, await planRefresh(store, projectId, push, change, base));
   }
-  const known = { push, events, refreshes, base };
+  const configured = await configuredIn(db, projectId, push, events.keys());
+  const known = { push, events, refreshes, configured, base, tip: main };
   const change = mainChange(push, head, isEmpty);
   if (change?.to === undefined) return { ...known, main: undefined, closing: [] };
   const { name, from, to } = change;
   const facts = { name, ...(await factsOf(push.repository, to)) };
   return { ...known, main: facts, closing: await closedBy(push.repository, from, to, base) };
+}
+
+/** The changes to commits that have a configuration of pipelines, and these commits. */
+async function configuredIn(
+  db: Reader,
+  projectId: number | undefined,
+  { repository }: Push,
+  changes: Iterable<CheckedChange>,
+): Promise<Map<CheckedChange, string>> {
+  const configured = new Map<CheckedChange, string>();
+  const { configurationPath } = await ciSettingsOf(db, projectId);
+  for (const change of changes) {
+    const sha = change.peeled ?? change.to;
+    const commit = sha === undefined ? undefined : commitNumber(repository, sha);
+    if (sha === undefined || commit === undefined) continue;
+    const found = await entryAt(repository, treeOf(repository, commit), configurationPath);
+    if (found) configured.set(change, sha);
+  }
+  return configured;
 }
 
 /** @param main the newest commit of the default branch */
@@ -183,12 +203,6 @@ async function closedBy(
   return closing.slice(0, MOST_CLOSED);
 }
 
-/** Finds out what is noted of a default branch. @param to its newest commit, in hex */
-export async function factsOf(repository: Repository, to: string): Promise<MainFacts> {
-  const { count } = await pushedCommits(repository, to, []);
-  return { commits: count, readme: await readmeOf(repository, to) };
-}
-
 /** What became of a push. */
 export interface Applied {
   readonly outcomes: readonly Outcome[];
@@ -207,7 +221,18 @@ export interface Applied {
  */
 export async function apply(
   db: Database,
-  { push, caller, events, refreshes, main, closing, base, project: { id } }: Received,
+  {
+    push,
+    caller,
+    events,
+    refreshes,
+    configured,
+    main,
+    closing,
+    base,
+    tip,
+    project: { id },
+  }: Received,
   via: Via,
   now: number,
 ): Promise<Applied> {
@@ -240,6 +265,12 @@ export async function apply(
       await closeIssues({ db, project, caller, viewer, now }, issues);
     }
   }
+  tellHooks(
+    db,
+    { id, userId: caller.id, now, tip },
+    made.map(({ change }) => change),
+    events,
+  );
   for (const { change } of made) {
     const event = events.get(change);
     if (!event) continue;
@@ -247,22 +278,66 @@ export async function apply(
     const writing = { db, source: project, caller, viewer, now };
     const planned = refreshes.get(change);
     if (planned) await refresh(writing, change, planned, base);
+    const sha = project.features.includes("jobs") ? configured.get(change) : undefined;
+    if (sha === undefined) continue;
+    const { name: pushed, from: before = null } = change;
+    const { options = [] } = push;
+    const requests = await openRequests(db, id, pushed);
+    const task = { pushed, project: id, user: caller.id, before, sha, options, requests };
+    await queueTask(db, task, now);
   }
   return { outcomes, refusal, defaultBranch };
 }
 
-/** Notes what lists of projects show of the default branch. */
-export async function setMain(
-  db: Database,
-  repositoryId: number,
-  { commits, readme }: MainFacts,
-): Promise<void> {
-  await db.run("update git_repositories set commit_count = ?, readme = ? where id = ?", [
-    commits,
-    readme,
-    repositoryId,
-  ]);
+/** Merge requests that a push starts pipelines of, at most. */
+const MOST_REQUESTS = 20;
+
+/** The open merge requests from a branch. */
+async function openRequests(db: Reader, projectId: number, name: string): Promise<number[]> {
+  if (!name.startsWith(BRANCHES)) return [];
+  const found = await db.rows(
+    `select id from merge_requests where source_project_id = ? and source_branch = ? and state = 'opened'
+     order by id limit ${MOST_REQUESTS}`,
+    [projectId, name.slice(BRANCHES.length)],
+  );
+  return found.map(([id]) => id as number);
 }
+
+/** Branches, and tags, of one push that hooks are told of, like GitLab's `push_event_hooks_limit`: of more, none. */
+const MOST_TOLD = 3;
+
+/** Records for webhooks what a push has changed. */
+function tellHooks(
+  db: Database,
+  { id, userId, now, tip }: { id: number; userId: number; now: number; tip: string | undefined },
+  made: readonly CheckedChange[],
+  events: ReadonlyMap<CheckedChange, Pushed>,
+): void {
+  const of = { project: id };
+  for (const kind of ["push", "tag_push"] as const) {
+    const beginning = kind === "push" ? BRANCHES : TAGS;
+    const changes = made.filter(({ name }) => name.startsWith(beginning));
+    if (changes.length > MOST_TOLD) continue;
+    for (const change of changes) {
+      const { commit_count: count = 0 } = events.get(change) ?? {};
+      const [before, after] = [change.from ?? null, change.to ?? null];
+      const data = { ref: change.name, before, after, known: before ?? tip, count };
+      recordMoment({ db, now }, { kind, of, userId, id, data });
+    }
+  }
+  if (made.length === 0) return;
+  const changes = made.slice(0, MOST_LISTED).map(({ name, from, to }) => ({
+    before: from ?? NO_OBJECT,
+    after: to ?? NO_OBJECT,
+    ref: name,
+  }));
+  const moment = { kind: "repository_update", of, userId, id, data: { changes } } as const;
+  recordMoment({ db, now }, moment);
+}
+
+/** Changes of one push that `repository_update` lists. */
+const MOST_LISTED = 100;
+const NO_OBJECT = "0".repeat(40);
 
 /** The first answer that there is. */
 function firstOf<T, R>(values: readonly T[], ask: (value: T) => R | undefined): R | undefined {

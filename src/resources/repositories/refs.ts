@@ -1,6 +1,8 @@
+import type { Expression } from "../../core/expressions.ts";
 import * as field from "../../core/field.ts";
 import { type Page, pageOf, paginate, type RowPage } from "../../core/pagination.ts";
 import { presenter } from "../../core/presenter.ts";
+import { Pace } from "../../git/pace.ts";
 import { bounds, listRefsBelow, type Ref } from "../../git/refs.ts";
 import type { Reader, Value } from "../../store/port.ts";
 import { type OpenRepository, withRefs } from "./open.ts";
@@ -81,4 +83,19 @@ export function searched(refs: readonly Ref[], folder: string, search: string): 
   const found = refs.filter((ref) => fits(nameOf(ref).toLowerCase()));
   const exact = found.filter((ref) => nameOf(ref) === search);
   return [...exact, ...found.filter((ref) => nameOf(ref) !== search)];
+}
+
+/** The references whose names fit a regular expression. */
+export async function fittingOf(
+  refs: readonly Ref[],
+  folder: string,
+  expression: Expression,
+): Promise<Ref[]> {
+  const pace = new Pace();
+  const fitting: Ref[] = [];
+  for (const ref of refs) {
+    if (expression.fits(ref.name.slice(folder.length))) fitting.push(ref);
+    if (pace.isDue) await pace.pause();
+  }
+  return fitting;
 }

@@ -1,18 +1,9 @@
 import { ApiError } from "../../core/errors.ts";
 import { isEntryName } from "../../git/objects.ts";
-import { BRANCHES, isRefName } from "../../git/refs.ts";
 import { FILE } from "../../git/work-tree.ts";
 
 /** 400 for a change of a repository that can't be made. */
 export const impossible = (message: string) => new ApiError(400, { message });
-
-/** What no name of a branch or tag begins with: clients would take them for options or full names. */
-const MISLEADING = /^(-|refs\/(heads|tags|remotes)\/)/;
-
-/** Whether a branch or tag may have a name. */
-export function isShortName(name: string): boolean {
-  return name !== "HEAD" && !MISLEADING.test(name) && isRefName(BRANCHES + name);
-}
 
 /** Folders that a path leads through: each costs a tree. */
 const MAX_FOLDERS = 100;

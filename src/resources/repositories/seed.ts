@@ -4,11 +4,15 @@ import {
   type InstantSeed,
   instant,
   oneOf,
+  SeedError,
   type SeededSource,
+  type Seeding,
   type SeedPart,
   type Word,
 } from "../../core/seeding.ts";
+import { BRANCHES, findRef, TAGS } from "../../git/refs.ts";
 import { recordEvent } from "../events/seed.ts";
+import { findRecord } from "./open.ts";
 import { SeededCode } from "./seeded.ts";
 
 /** A push. With `commits`, the project's repository has them; otherwise it is an event only, as a Git hook reports it. */
@@ -91,6 +95,19 @@ export const pushesPart: SeedPart<SeededSource, PushSeed[] | undefined> = {
     await code?.store();
   },
 };
+
+/** The commit of a branch or tag. @throws SeedError if it does not exist */
+export async function tipOf(
+  { db }: Seeding,
+  projectId: number,
+  ref: string,
+  tag: boolean,
+): Promise<string> {
+  const { row } = await findRecord(db, projectId);
+  const found = row && (await findRef(db, row.id, `${tag ? TAGS : BRANCHES}${ref}`));
+  if (!found) throw new SeedError(`there is no branch or tag ${ref}, so a sha is needed`);
+  return found.peeled ?? found.oid;
+}
 
 /** What a push says itself. */
 function reported({ action: push_action, ref, ref_type, commit_count, ...push }: Push) {

@@ -12,8 +12,8 @@ import { FILE, isFile, type Placed, WorkTree } from "../../git/work-tree.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type * as events from "../events/record.ts";
 import { protectDefault } from "../protected-refs/changes.ts";
+import { factsOf, setMain } from "./facts.ts";
 import { findRecord } from "./open.ts";
-import { factsOf, setMain } from "./pushes.ts";
 import { treePath } from "./rules.ts";
 
 /** A push of a seed, checked. */

@@ -1,12 +1,16 @@
 import type { Caller } from "../../core/access/caller.ts";
 import type { Source } from "../../core/access/source.ts";
 import { ApiError, Unapplied } from "../../core/errors.ts";
-import type { PrepareContext } from "../../core/resource.ts";
-import type { Signature } from "../../git/commits.ts";
-import type { Draft } from "../../git/draft.ts";
+import type { View } from "../../core/field.ts";
+import type { Attributes } from "../../core/input.ts";
+import type { Context, PrepareContext } from "../../core/resource.ts";
+import { commitNumber, readCommit, type Signature } from "../../git/commits.ts";
+import { Draft } from "../../git/draft.ts";
 import { RefusedError } from "../../git/errors.ts";
 import { Packs } from "../../git/packs.ts";
 import { isOutdated, type RefChange } from "../../git/push.ts";
+import type { Ref } from "../../git/refs.ts";
+import type { RepositoryRow } from "../../git/repository.ts";
 import type { Database, Reader, Store } from "../../store/port.ts";
 import { type RefRights, rightsOf, type Via } from "../protected-refs/rights.ts";
 import { type OpenRepository, openRepository } from "./open.ts";
@@ -22,6 +26,8 @@ export interface Place extends OpenRepository {
   readonly base: string;
   /** Epoch milliseconds. */
   readonly now: number;
+  /** The repository of a relative with objects that the changes need. */
+  readonly lender?: RepositoryRow | undefined;
 }
 
 /**
@@ -31,7 +37,10 @@ export interface Place extends OpenRepository {
  * @param names what the request names commits by besides, as in {@link openRepository}
  */
 export async function openToChange(
-  preparing: PrepareContext<Caller | undefined> & { source: Source },
+  preparing: Pick<PrepareContext, "db" | "store" | "caller" | "viewer" | "now"> & {
+    source: Source;
+    view: Pick<View, "base">;
+  },
   changed: readonly string[],
   names: readonly string[] = [],
 ): Promise<Place> {
@@ -54,12 +63,13 @@ export async function stagePush(
   store: Store,
   draft: Draft,
   changes: readonly RefChange[],
-  target: Parameters<typeof receive>[3] & { readonly project?: Pick<Source, "id"> },
+  target: Parameters<typeof receive>[3] & Partial<Pick<Place, "project" | "lender">>,
   now: number,
 ): Promise<PreparedPush> {
   try {
-    const push = await draft.push(changes, target.row?.version ?? 0, Packs.of(store), now);
-    return await receive(store, push, target.project?.id, target);
+    const { row, project, lender } = target;
+    const push = await draft.push(changes, row?.version ?? 0, Packs.of(store), now);
+    return await receive(store, { ...push, lender }, project?.id, target);
   } catch (error) {
     throw error instanceof RefusedError ? impossible(error.message) : error;
   }
@@ -101,6 +111,44 @@ export async function applyAll(
   throw new Unapplied(impossible(reason), isOnlyOutdated, discard);
 }
 
+/** The deletion of a branch or tag. */
+interface StagedDeletion {
+  readonly received: Received;
+  /** When the commit was written, in epoch milliseconds; 0 for a tag of something else. */
+  readonly authoredAt: number;
+}
+
+/** Stages the deletion of a branch or tag of a place. */
+export async function stageDeletion(
+  place: Place,
+  { name, oid: from, peeled }: Ref,
+): Promise<StagedDeletion> {
+  const { repository } = place;
+  const number = commitNumber(repository, peeled ?? from);
+  const commit = number === undefined ? undefined : await readCommit(repository, number);
+  const received = await stage(place, new Draft(repository), [{ name, from, to: undefined }]);
+  return { received, authoredAt: 1000 * (commit?.author.time ?? 0) };
+}
+
+/**
+ * Deletes a branch or tag.
+ *
+ * @throws ApiError 412 if its commit was written after what the client says; see {@link applyAll}
+ */
+export async function applyDeletion({
+  db,
+  prepared: { received, authoredAt },
+  requireUnmodified,
+  now,
+}: Pick<
+  Context<Attributes, Database, StagedDeletion>,
+  "db" | "prepared" | "requireUnmodified" | "now"
+>) {
+  requireUnmodified(authoredAt);
+  await applyAll(db, received, now);
+  return undefined;
+}
+
 /** Does the work of a transaction. If it is refused, what was staged for it is deleted. */
 export async function orDiscard<T>(
   prepared: PreparedPush | undefined,
@@ -118,7 +166,7 @@ export async function orDiscard<T>(
 /** The name and address of a user, as commits have them. */
 export async function signatureOf(db: Reader, userId: number, now: number): Promise<Signature> {
   const user = await db.one<{ name: string; email: string }>(
-    "select name, email from users where id = ?",
+    "select name, coalesce(commit_email, email) as email from users where id = ?",
     [userId],
   );
   const { name, email } = user as { name: string; email: string };

@@ -1,6 +1,6 @@
-import { ROLES } from "../../core/access/roles.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { MERGE_REQUEST } from "../issuables/merge-request.ts";
+import { mayPlan } from "../issuables/planning.ts";
 import { readers } from "../issuables/queries.ts";
 import * as todos from "../issuables/todos.ts";
 import type { Writing } from "../issuables/type.ts";
@@ -21,7 +21,7 @@ export async function assignReviewers(
   wanted: readonly number[] | null,
 ): Promise<void> {
   const { db, source, caller, viewer, now } = writing;
-  if (source.level < ROLES.reporter) return;
+  if (!mayPlan(source)) return;
   const before = await reviewersOf(db, requestId);
   const ids = [...new Set(wanted ?? [])].filter((userId) => userId > 0);
   const after = await readers(db, MERGE_REQUEST, { id: requestId }, { ids }, viewer.today);
@@ -55,7 +55,7 @@ export async function askAgain(
 }
 
 /** Adds a reviewer. */
-async function insertReviewer(
+export async function insertReviewer(
   db: Database,
   requestId: number,
   userId: number,
@@ -91,22 +91,17 @@ async function reviewersOf(db: Reader, requestId: number): Promise<number[]> {
 
 /** Writes the note about who was asked, and who is not any more. */
 async function record(
-  { db, source, caller, now }: Writing,
+  writing: Writing,
   requestId: number,
   { added, removed }: { added: readonly number[]; removed: readonly number[] },
 ): Promise<void> {
+  const { db } = writing;
   const parts = [
     ...(added.length > 0 ? [`requested review from ${await namesOf(db, added)}`] : []),
     ...(removed.length > 0 ? [`removed review request for ${await namesOf(db, removed)}`] : []),
   ];
   if (parts.length === 0) return;
-  const body = parts.join(" and ");
-  await notes.insert(
-    db,
-    MERGE_REQUEST,
-    { project_id: source.id, id: requestId, author_id: caller.id, body, system: true },
-    now,
-  );
+  await notes.recordAction(writing, MERGE_REQUEST, requestId, parts.join(" and "));
 }
 
 /** Users as a sentence names them: `@ada, @bob, and @eve`. */

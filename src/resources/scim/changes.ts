@@ -8,10 +8,10 @@ import { refused } from "../../scim/errors.ts";
 import { areEqual } from "../../scim/patch.ts";
 import { elementsIn } from "../../scim/values.ts";
 import type { Reader } from "../../store/port.ts";
+import { changeAccount, createAccount as register } from "../accounts/changes.ts";
 import { addMember, changeMember, type MemberChange, removeFromGroup } from "../members/changes.ts";
 import * as members from "../members/queries.ts";
 import * as namespaces from "../namespaces/queries.ts";
-import { changeUser, createUser } from "../users/changes.ts";
 import * as users from "../users/queries.ts";
 import * as scim from "./queries.ts";
 
@@ -180,7 +180,7 @@ async function createAccount(
 ): Promise<number> {
   const { userName, name, email } = namesOf(attributes);
   const username = await freeUsername(db, userName, uid);
-  return createUser(db, by, { username, name, email }, now);
+  return register(db, by, { username, name, email }, now);
 }
 
 /** Gives an account the name and e-mail address of its user where these have changed. The user name stays, as in GitLab. */
@@ -200,7 +200,7 @@ async function followWithAccount(
     throw refused("uniqueness", "The e-mail address belongs to another account.");
   }
   const changed = { name, email, username: undefined, admin: undefined };
-  await changeUser(db, by, account, changed, now);
+  await changeAccount(db, by, account, changed, now);
 }
 
 /** Maximum characters of an account's name. */

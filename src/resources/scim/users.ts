@@ -74,6 +74,7 @@ function changeOf({ db, caller, now, viewer, request }: Changing): changes.ScimC
       level: ROLES.owner,
       features: FEATURES,
       archived: false,
+      hasPublicJobs: false,
     },
     by: { id: null, name: caller.username, ip: request.ip },
     now,

@@ -1,13 +1,6 @@
 import { ROLES } from "../../core/access/roles.ts";
 import { sourcesById } from "../../core/access/source.ts";
-import {
-  openSnippets,
-  PERSONAL_SNIPPET,
-  VISIBILITIES,
-  VISIBILITY_WORDS,
-  visibleProjects,
-  visibleSnippets,
-} from "../../core/access/visibility.ts";
+import { readableSnippets, VISIBILITIES, VISIBILITY_WORDS } from "../../core/access/visibility.ts";
 import { invalid } from "../../core/errors.ts";
 import * as field from "../../core/field.ts";
 import { escaped } from "../../core/markup.ts";
@@ -36,7 +29,7 @@ import {
   valueType,
   word,
 } from "../../graphql/declare.ts";
-import { all, among, any, type Condition, when } from "../../store/conditions.ts";
+import { all, among, type Condition, when } from "../../store/conditions.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Reader, Value } from "../../store/port.ts";
 import { VISIBILITY } from "../namespaces/graphql.ts";
@@ -46,12 +39,7 @@ import { snippetFields } from "./json.ts";
 const rows = {
   from: "snippets s left join projects p on p.id = s.project_id",
   key: "s.id",
-  visible: (viewer: GraphContext["viewer"]) => {
-    const ofProjects = all([visibleProjects(viewer), visibleSnippets(viewer)]);
-    if (!viewer.caller) return ofProjects;
-    // As in the REST API, callers without a token see no personal snippets.
-    return any([ofProjects, all([when(PERSONAL_SNIPPET), openSnippets(viewer)])]);
-  },
+  visible: readableSnippets,
 };
 
 const WEB_PATH =

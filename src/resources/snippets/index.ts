@@ -8,9 +8,8 @@ import {
   VISIBILITY_NAMES,
   visibleSnippets,
 } from "../../core/access/visibility.ts";
-import { notFound } from "../../core/errors.ts";
+import { missing, notFound } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
-import { presenter } from "../../core/presenter.ts";
 import {
   type Context,
   RawReply,
@@ -21,30 +20,27 @@ import {
 import { all, type Condition, when } from "../../store/conditions.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
+import * as settings from "../application-settings/queries.ts";
 import * as events from "../events/record.ts";
-import { snippetFields } from "./json.ts";
+import { fileInput, sentFile } from "./files.ts";
+import { snippet } from "./json.ts";
 import * as snippets from "./queries.ts";
 import { migrations } from "./table.ts";
 
-const snippet = presenter(snippetFields);
-
 const visibility = param.optional(param.choice(VISIBILITY_NAMES));
-const content = param.text({ max: param.LONG_TEXT });
 const created = {
   title: param.text(),
-  file_name: param.text(),
-  content,
+  ...fileInput,
   description: param.clearable(param.anyText({ max: param.LONG_TEXT })),
   visibility,
 };
 const changed = {
   title: param.optional(param.text()),
-  file_name: param.optional(param.text()),
-  content: param.optional(content),
+  ...fileInput,
   description: param.clearable(param.anyText({ max: param.LONG_TEXT })),
   visibility,
 };
-const CHANGEABLE = ["title", "file_name", "content", "description", "visibility"] as const;
+const CHANGEABLE = ["title", "file_name", "content", "files", "description", "visibility"] as const;
 const one = { snippet_id: param.recordId() };
 
 type In = Pick<Context, "caller" | "viewer"> & {
@@ -136,7 +132,8 @@ function routesOfOne(kind: SnippetKind) {
         const { db, presenter, input, now } = context;
         const found = await findSnippet(kind, context);
         kind.requireChangeable(context, found);
-        const { title, file_name, content, description } = input;
+        const { title, description } = input;
+        const { file_name, content } = sentFile(input, found.file_name);
         const level = input.visibility && VISIBILITIES[input.visibility];
         const changes = { title, file_name, content, description, visibility: level };
         await updateRow(db, "snippets", found.id, changes, now);
@@ -169,8 +166,22 @@ async function create(
   projectId: number | null,
 ) {
   const { db, presenter, input, caller, now } = context;
-  const visibility = VISIBILITIES[input.visibility ?? "internal"];
-  const snippet = { ...input, visibility, author_id: caller.id, project_id: projectId };
+  const { title, description } = input;
+  const { file_name, content } = sentFile(input);
+  if (file_name === undefined) throw missing("file_name");
+  if (content === undefined) throw missing("content");
+  const visibility = input.visibility
+    ? VISIBILITIES[input.visibility]
+    : (await settings.find(db)).default_snippet_visibility;
+  const file = { file_name, content };
+  const snippet = {
+    title,
+    description,
+    ...file,
+    visibility,
+    author_id: caller.id,
+    project_id: projectId,
+  };
   return snippets.row(db, presenter, await snippets.insert(db, snippet, now));
 }
 

@@ -1,5 +1,6 @@
 import { VISIBILITY_WORDS } from "../../core/access/visibility.ts";
 import * as field from "../../core/field.ts";
+import { presenter } from "../../core/presenter.ts";
 import { userSummaryFields } from "../users/json.ts";
 
 const webPath = (id: string, project: string) =>
@@ -10,6 +11,13 @@ export const snippetFields = {
   id: field.integer("s.id"),
   title: field.text("s.title"),
   file_name: field.text("s.file_name"),
+  files: field.derived(
+    ["s.file_name", "s.id", "p.full_path"],
+    "array of object",
+    ([path, id, project], { base }) => [
+      { path, raw_url: `${base}${webPath(String(id), String(project))}/raw` },
+    ],
+  ),
   description: field.text("s.description"),
   visibility: field.word("s.visibility", VISIBILITY_WORDS),
   author: field.nested(userSummaryFields),
@@ -19,3 +27,6 @@ export const snippetFields = {
   web_url: field.url(["s.id", "p.full_path"], webPath),
   raw_url: field.url(["s.id", "p.full_path"], (id, project) => `${webPath(id, project)}/raw`),
 };
+
+/** A snippet. */
+export const snippet = presenter(snippetFields);

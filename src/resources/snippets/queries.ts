@@ -1,8 +1,12 @@
+import { paginateNarrowed } from "../../core/narrowed.ts";
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
-import type { Condition } from "../../store/conditions.ts";
+import { all, type Condition } from "../../store/conditions.ts";
 import { insertRow } from "../../store/insert.ts";
+import { contains } from "../../store/patterns.ts";
 import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
+import { narrowing } from "../../store/search.ts";
+import { SNIPPET_SEARCH } from "./search.ts";
 
 const OWNED = "snippets s left join projects p on p.id = s.project_id";
 const SNIPPETS = `${OWNED} join users u on u.id = s.author_id`;
@@ -11,6 +15,7 @@ const SNIPPETS = `${OWNED} join users u on u.id = s.author_id`;
 export interface Snippet {
   id: number;
   author_id: number;
+  file_name: string;
   updated_at: number;
 }
 
@@ -40,6 +45,23 @@ export function list(
   });
 }
 
+/** The snippets that match such a condition and whose titles or file names contain a text, newest first. */
+export async function search(
+  db: Reader,
+  presenter: Presenter,
+  page: Page,
+  readable: Condition,
+  text: string,
+): Promise<RowPage> {
+  return paginateNarrowed(db, presenter, page, await narrowing(db, SNIPPET_SEARCH, "s", text), {
+    alias: "s",
+    tables: OWNED,
+    presented: { sql: SNIPPETS, values: [] },
+    where: all([contains(["s.title", "s.file_name"], text), readable]),
+    order: "s.id desc",
+  });
+}
+
 /** One snippet as a row of its presenter. */
 export async function row(db: Reader, presenter: Presenter, snippetId: number): Promise<Value[]> {
   const [found] = await db.rows(`select ${presenter.columns} from ${SNIPPETS} where s.id = ?`, [
@@ -55,7 +77,7 @@ export function find(
   where: Condition,
 ): Awaitable<Snippet | undefined> {
   return db.one<Snippet>(
-    `select s.id, s.author_id, s.updated_at from ${OWNED}
+    `select s.id, s.author_id, s.file_name, s.updated_at from ${OWNED}
      where s.id = ? and ${where.sql}`,
     [snippetId, ...where.values],
   );

@@ -1,4 +1,6 @@
 import type { Migration } from "../../store/migrate.ts";
+import { searchMigration } from "../../store/search.ts";
+import { SNIPPET_SEARCH } from "./search.ts";
 
 /** Snippets of projects, and personal ones (`project_id` null). */
 export const migrations: Migration[] = [
@@ -22,4 +24,5 @@ create index snippets_by_author on snippets (author_id, id);
 create index snippets_by_visibility on snippets (visibility, id) where project_id is null;
 `,
   },
+  searchMigration("20261123-11-snippet-search", SNIPPET_SEARCH),
 ];

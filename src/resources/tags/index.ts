@@ -3,18 +3,17 @@ import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
 import { presenter, rowMaker } from "../../core/presenter.ts";
 import { AfterCommit, type Resource, routes } from "../../core/resource.ts";
-import { commitId, commitNumber, readCommit, readTag, timeOf } from "../../git/commits.ts";
-import { Draft } from "../../git/draft.ts";
+import { commitNumber, readCommit, readTag, timeOf } from "../../git/commits.ts";
 import { Lru } from "../../git/lru.ts";
 import { type Ref, TAGS } from "../../git/refs.ts";
-import { findCommit } from "../../git/revisions.ts";
 import type { Reader, Value } from "../../store/port.ts";
 import { type RefRights, rightsOf } from "../protected-refs/rights.ts";
+import { notesOf, remove } from "../releases/queries.ts";
 import { commitFields, commitValues } from "../repositories/json.ts";
 import { type OpenRepository, openRepository } from "../repositories/open.ts";
 import { pageByName, pageOfChosen, searched } from "../repositories/refs.ts";
-import { impossible, isShortName } from "../repositories/rules.ts";
-import { applyAll, openToChange, type Place, signatureOf, stage } from "../repositories/write.ts";
+import { stageTag } from "../repositories/tag.ts";
+import { applyAll, applyDeletion, openToChange, stageDeletion } from "../repositories/write.ts";
 
 /** A tag. */
 const tag = presenter({
@@ -22,7 +21,10 @@ const tag = presenter({
   message: field.text("tag_message"),
   target: field.text("target"),
   commit: field.nested(commitFields),
-  release: field.constant(null),
+  release: field.nested({
+    tag_name: field.text("released_tag"),
+    description: field.text("release_description"),
+  }),
   protected: field.flag("protected"),
   created_at: field.zoned("tagged_at"),
 });
@@ -32,16 +34,20 @@ async function rowOf(
   opened: OpenRepository,
   { name, oid, peeled }: Ref,
   rights: RefRights,
+  notes: ReadonlyMap<string, string | null>,
 ): Promise<Value[]> {
   const { repository } = opened;
   const annotated = await readTag(repository, repository.findHex(oid));
   const number = commitNumber(repository, peeled ?? oid);
+  const tagName = name.slice(TAGS.length);
   const values = {
-    tag_name: name.slice(TAGS.length),
+    tag_name: tagName,
     tag_message: annotated?.message.trimEnd() ?? "",
     target: oid,
-    protected: Number(rights.isProtectedTag(name.slice(TAGS.length))),
+    protected: Number(rights.isProtectedTag(tagName)),
     tagged_at: annotated?.tagger ? timeOf(annotated.tagger) : null,
+    released_tag: notes.has(tagName) ? tagName : null,
+    release_description: notes.get(tagName) ?? null,
   };
   return number === undefined
     ? tagRow(values)
@@ -56,8 +62,13 @@ async function rowsOf(
 ): Promise<Value[][]> {
   const names = refs.map(({ name }) => name);
   const rights = await rightsOf(db, opened.project, names);
+  const notes = await notesOf(
+    db,
+    opened.project.id,
+    names.map((name) => name.slice(TAGS.length)),
+  );
   const rows: Value[][] = [];
-  for (const ref of refs) rows.push(await rowOf(opened, ref, rights));
+  for (const ref of refs) rows.push(await rowOf(opened, ref, rights, notes));
   return rows;
 }
 
@@ -120,27 +131,6 @@ function requireTag({ refs }: OpenRepository, name: string): Ref {
   return ref;
 }
 
-/**
- * Stages a new tag: annotated, if it has a message.
- *
- * @param place opened with the tag and `target`
- * @throws ApiError 400 if there can't be such a tag
- */
-async function stageTag(place: Place, name: string, target: string, message: string) {
-  const { repository, refs, store, caller, now } = place;
-  if (!isShortName(name)) throw impossible("Tag name invalid");
-  if (refs.has(TAGS + name)) throw impossible(`Tag ${name} already exists`);
-  const number = await findCommit(place, target);
-  if (number === undefined) throw impossible(`Target ${target} is invalid`);
-  const commit = commitId(repository, number);
-  const draft = new Draft(repository);
-  const tagger = message === "" ? undefined : await signatureOf(store.reader(), caller.id, now);
-  const oid = tagger ? draft.addTag({ commit, name, tagger, message }) : commit;
-  const received = await stage(place, draft, [{ name: TAGS + name, from: undefined, to: oid }]);
-  const ref = { name: TAGS + name, oid, peeled: tagger ? commit : null };
-  return { received, ref, place: { ...place, repository: received.push.repository } };
-}
-
 /** Tags of projects' repositories. */
 export const tagResource: Resource = {
   name: "Tags",
@@ -201,22 +191,16 @@ export const tagResource: Resource = {
       },
     }),
     del("/:tag_name", {
-      summary: "Delete a tag",
+      summary: "Delete a tag with its release",
       ...writing,
       input: { tag_name: param.anyText({ max: 1024 }) },
       prepare: async ({ tag_name: name }, preparing) => {
         const place = await openToChange(preparing, [TAGS + name]);
-        const { repository } = place;
-        const { name: fullName, oid: from, peeled } = requireTag(place, name);
-        const number = commitNumber(repository, peeled ?? from);
-        const commit = number === undefined ? undefined : await readCommit(repository, number);
-        const change = { name: fullName, from, to: undefined };
-        const received = await stage(place, new Draft(repository), [change]);
-        return { received, authoredAt: 1000 * (commit?.author.time ?? 0) };
+        return stageDeletion(place, requireTag(place, name));
       },
-      handle: async ({ db, prepared: { received, authoredAt }, requireUnmodified, now }) => {
-        requireUnmodified(authoredAt);
-        await applyAll(db, received, now);
+      handle: async (context) => {
+        await applyDeletion(context);
+        await remove(context.db, context.source.id, context.input.tag_name);
         return undefined;
       },
     }),

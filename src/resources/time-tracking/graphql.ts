@@ -50,7 +50,7 @@ const timelog = rowType("Timelog", {
     project: required(one("Project", "tl.project_id")),
     issue: one("Issue", `tl.${ISSUE.column}`),
     mergeRequest: one("MergeRequest", `tl.${MERGE_REQUEST.column}`),
-    // Notes log no time here: there are no quick actions.
+    // Time that quick actions log is not stored with the note they were written in.
     note: one("Note", "null"),
   },
 });

@@ -103,7 +103,7 @@ export const finishAll = post("/todos/finish", {
       param.arrayOf(param.choice(ISSUABLE_TYPES.map(({ className }) => className))),
     ),
   },
-  handle: async ({ db, caller, input, now }) => {
+  prepare: (input, { store, caller, now }) => {
     const filter = {
       actions: input.actions,
       authorIds: input.author_ids,
@@ -111,8 +111,9 @@ export const finishAll = post("/todos/finish", {
       projectIds: input.project_ids,
       types: input.types && ISSUABLE_TYPES.filter((type) => input.types?.includes(type.className)),
     };
-    return new Json({ ids: await todos.finishAll(db, caller.id, filter, now) });
+    return todos.finishAll(store, caller.id, filter, now);
   },
+  handle: ({ prepared }) => new Json({ ids: prepared }),
 });
 
 /** Changes the state of some of the caller's todos, all or none: for GraphQL. */
@@ -164,10 +165,8 @@ export const todoResource: Resource = {
     post("/todos/mark_as_done", {
       summary: "Mark all of the caller's todos as done",
       status: 204,
-      handle: async ({ db, caller, now }) => {
-        await todos.finishAll(db, caller.id, {}, now);
-        return undefined;
-      },
+      prepare: (_, { store, caller, now }) => todos.finishAll(store, caller.id, {}, now),
+      handle: () => undefined,
     }),
     post("/todos/:todo_id/mark_as_done", {
       summary: "Mark a todo as done",

@@ -8,9 +8,10 @@ import {
 import * as field from "../../core/field.ts";
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
-import { all, type Condition, when } from "../../store/conditions.ts";
+import { all, type Condition, rowByRow, when } from "../../store/conditions.ts";
 import { placeholders } from "../../store/placeholders.ts";
-import type { Database, Reader, Value } from "../../store/port.ts";
+import type { Database, Reader, Store, Value } from "../../store/port.ts";
+import { statement } from "../../store/texts.ts";
 import type { IssuableType } from "../issuables/type.ts";
 import { targetOf } from "../issuables/types.ts";
 
@@ -41,9 +42,11 @@ export const targetUrl = field.url(
   (path, rest) => `/${path}/-/${rest}`,
 );
 
+const NARROW = "todos td join projects p on p.id = td.project_id";
+const TARGET = `${target.joins} left join notes nt on nt.id = td.note_id`;
+
 /** The tables a todo is read from. */
-export const TODOS = `todos td join projects p on p.id = td.project_id ${target.joins}
-  left join notes nt on nt.id = td.note_id`;
+export const TODOS = `${NARROW} ${TARGET}`;
 
 const PRESENTED = `${TODOS} join namespaces n on n.id = p.namespace_id join users u on u.id = td.author_id`;
 
@@ -60,13 +63,23 @@ export interface TodoFilter {
 
 /** The caller's own todos, without those whose target or note they can no longer read. */
 export function readable(viewer: Viewer): Condition {
-  const [caller, note] = [idOf(viewer), visibleNotes(viewer)];
+  return all([own(viewer), withReadableTarget(viewer)]);
+}
+
+function own(viewer: Viewer): Condition {
+  const caller = idOf(viewer);
   return all([
-    { sql: `td.user_id = ${caller.sql}`, values: caller.values },
+    { sql: statement`td.user_id = ${caller.sql}`, values: caller.values },
     when(`td.author_id not in (${REMOVED_ROWS.users})`),
     visibleProjects(viewer),
+  ]);
+}
+
+function withReadableTarget(viewer: Viewer): Condition {
+  const note = visibleNotes(viewer);
+  return all([
     target.visible(viewer),
-    { sql: `(nt.id is null or ${note.sql})`, values: note.values },
+    { sql: statement`(nt.id is null or ${note.sql})`, values: note.values },
   ]);
 }
 
@@ -103,10 +116,21 @@ export function list(
   filter: TodoFilter,
 ): Promise<RowPage> {
   const { sql, values } = all([readable(viewer), filtered(filter)]);
+  const target = withReadableTarget(viewer);
+  const counted = all([
+    own(viewer),
+    filtered(filter),
+    {
+      sql: rowByRow(`select 1 from (select 1) as one ${TARGET} where ${target.sql}`),
+      values: target.values,
+    },
+  ]);
   return paginate(db, presenter, page, {
-    from: `${PRESENTED} where ${sql}`,
-    countFrom: `${TODOS} where ${sql}`,
+    from: statement`${PRESENTED} where ${sql}`,
     values,
+    // Joined, PostgreSQL would read all issues and merge requests.
+    countFrom: statement`${NARROW} where ${counted.sql}`,
+    countValues: counted.values,
     order: "td.id desc",
   });
 }
@@ -143,24 +167,35 @@ export async function finish(
 /** The most todos that {@link finishAll} tells. */
 const MAX_TOLD = 100;
 
-/** Marks a user's pending todos that a filter selects as done, and returns the ids of the newest ones. */
+/** How many todos a transaction of {@link finishAll} marks: others wait for it. */
+const AT_ONCE = 512;
+
+/**
+ * Marks a user's pending todos that a filter selects as done, from the newest on, in several transactions, between
+ * which others can write. A later call continues where this one was stopped.
+ *
+ * @returns the ids of the newest ones
+ */
 export async function finishAll(
-  db: Database,
+  store: Store,
   userId: number,
   filter: Omit<TodoFilter, "states">,
   now: number,
 ): Promise<number[]> {
-  const { sql, values } = all([
-    { sql: "td.user_id = ? and td.state = 'pending'", values: [userId] },
-    filtered(filter),
-  ]);
-  const selected = `select td.id from todos td join projects p on p.id = td.project_id where ${sql}`;
-  const newest = await db.rows(`${selected} order by td.id desc limit ${MAX_TOLD}`, values);
-  await db.run(`update todos set state = 'done', updated_at = ? where id in (${selected})`, [
-    now,
-    ...values,
-  ]);
-  return newest.map(([id]) => id as number);
+  const told: number[] = [];
+  const { sql, values } = filtered(filter);
+  const selected = `select td.id from todos td join projects p on p.id = td.project_id
+    where td.user_id = ? and td.state = 'pending' and td.id < ? and ${sql} order by td.id desc limit ${AT_ONCE}`;
+  let before = Number.MAX_SAFE_INTEGER;
+  for (;;) {
+    const rows = await store.rows(selected, [userId, before, ...values]);
+    const ids = rows.map(([id]) => id as number);
+    if (ids.length === 0) return told;
+    await store.transaction((db) => setState(db, ids, "done", now));
+    told.push(...ids.slice(0, MAX_TOLD - told.length));
+    if (ids.length < AT_ONCE) return told;
+    before = ids.at(-1) as number;
+  }
 }
 
 /** How many of these todos are the caller's, and can be read. */

@@ -14,6 +14,8 @@ import * as tokens from "./queries.ts";
 import { expiryAfterRotation } from "./rules.ts";
 import { migrations } from "./table.ts";
 
+export { accessTokenResource } from "./access-tokens.ts";
+
 const token = presenter(tokenFields);
 const createdToken = presenter({ ...tokenFields, token: secretField });
 const impersonationToken = presenter(impersonationFields);

@@ -1,4 +1,29 @@
+import { REMOVED } from "../../core/access/visibility.ts";
 import type { Migration } from "../../store/migrate.ts";
+
+const RESOURCE_BOTS = `
+create table resource_bots (
+  user_id $int primary key references users (id) on delete cascade,
+  namespace_id $int references namespaces (id) on delete cascade,
+  project_id $int references projects (id) on delete cascade,
+  check ((namespace_id is null) <> (project_id is null))
+);
+create index resource_bots_of_namespace on resource_bots (namespace_id, user_id) where namespace_id is not null;
+create index resource_bots_of_project on resource_bots (project_id, user_id) where project_id is not null;`;
+
+const blockBots = (ids: string) =>
+  `update users set state = 'blocked' where id in (${ids}) and state = 'active'`;
+
+/** Bots are blocked as soon as their group or project is hidden, which is before it is deleted. */
+const BLOCKING = [
+  ["resource_bots_removed", "after delete on resource_bots", "", "old.user_id"],
+  ...(["project", "namespace"] as const).map((kind) => [
+    `bots_of_hidden_${kind}s`,
+    `after update of visibility on ${kind}s`,
+    `when (new.visibility = ${REMOVED})`,
+    `select user_id from resource_bots where ${kind}_id = new.id`,
+  ]),
+] as [name: string, event: string, when: string, ids: string][];
 
 /** Personal and impersonation tokens. Only the SHA-256 of the secret is stored; `scopes` are separated by spaces. */
 export const migrations: Migration[] = [
@@ -58,6 +83,27 @@ create index job_tokens_by_expiry on job_tokens (expires_at);
     id: "20261121-80-own-tokens",
     sql: `
 create index tokens_own on tokens (user_id, id) where impersonation = 0 and revoked = 0;
+`,
+  },
+  {
+    // Users that stand for access tokens of groups (`namespace_id`) and projects (`project_id`), one for each family of
+    // tokens. Those of deleted groups and projects are blocked.
+    id: "20261123-11-resource-bots",
+    sql: {
+      sqlite: `${RESOURCE_BOTS}
+${BLOCKING.map(([name, event, when, ids]) => `create trigger ${name} ${event} ${when} begin ${blockBots(ids)}; end;`).join("\n")}
+`,
+      postgres: `${RESOURCE_BOTS}
+${BLOCKING.map(([name, event, when, ids]) => `create function ${name}() returns trigger language plpgsql as $do$ begin ${blockBots(ids)}; return null; end $do$;\ncreate trigger ${name} ${event} for each row ${when} execute function ${name}();`).join("\n")}
+`,
+    },
+  },
+  {
+    // Whether webhooks were told that a token expires soon.
+    id: "20261124-04-told-tokens",
+    sql: `
+alter table tokens add column expiry_told $int not null default 0;
+create index tokens_untold on tokens (expires_at, id) where expiry_told = 0 and revoked = 0;
 `,
   },
 ];

@@ -4,8 +4,10 @@ import type { UserState } from "../../core/access/caller.ts";
 import { forbidden } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import { requireFullPath } from "../../core/paths.ts";
+import { recordUser } from "../../hooks/records.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
+import * as settings from "../application-settings/queries.ts";
 import * as namespaces from "../namespaces/queries.ts";
 import * as users from "./queries.ts";
 import { remove } from "./removal.ts";
@@ -23,7 +25,7 @@ export const userInput = {
 };
 
 /**
- * Creates a user.
+ * Creates a user. What is not given is as the settings of the application say.
  *
  * @param user users without a `password_hash` cannot sign in
  * @returns the user's id
@@ -36,9 +38,16 @@ export async function createUser(
   now: number,
 ): Promise<number> {
   await requireFree(db, user);
-  const id = await users.insert(db, user, now);
+  const defaults = await settings.find(db);
+  const {
+    external = defaults.user_default_external === 1,
+    projects_limit = defaults.default_projects_limit,
+    can_create_group = defaults.can_create_group === 1,
+  } = user;
+  const id = await users.insert(db, { ...user, external, projects_limit, can_create_group }, now);
   await audit.log({ db, by, now }, "user created", { userId: id });
   if (user.admin) await audit.log({ db, by, now }, "administrator added", { userId: id });
+  await recordUser({ db, now }, "create", { id, userId: by.id });
   return id;
 }
 
@@ -65,6 +74,8 @@ export async function changeUser(
   if (username !== undefined && username !== found.username) {
     const about = { userId: found.id, target: `from ${found.username}` };
     await audit.log({ db, by, now }, "user renamed", about);
+    const old = { old_username: found.username };
+    await recordUser({ db, now }, "rename", { id: found.id, userId: by.id }, old);
   }
   await renamePersonal(db, found, { username, name }, now);
 }
@@ -109,6 +120,7 @@ export async function deleteUser(
 ): Promise<boolean> {
   await requireAnotherAdmin(db, found);
   await audit.log({ db, by, now }, "user deleted", { userId: found.id, target: found.username });
+  await recordUser({ db, now }, "destroy", { id: found.id, userId: by.id });
   return remove(db, found.id, now);
 }
 

@@ -1,3 +1,4 @@
+import { avatarUrl } from "../../core/avatars.ts";
 import * as field from "../../core/field.ts";
 import { presenter } from "../../core/presenter.ts";
 
@@ -7,39 +8,12 @@ export const userFields = (alias: string) => ({
   name: field.text(`${alias}.name`),
   username: field.text(`${alias}.username`),
   state: field.text(`case when ${alias}.state = 'blocked' then 'blocked' else 'active' end`),
-  avatar_url: field.derived(
-    [`${alias}.avatar_url`, `${alias}.username`],
-    "URL",
-    ([avatar, username], view) =>
-      avatar === null ? `${view.base}/-/avatars/${avatarName(String(username))}` : avatar,
-  ),
+  avatar_url: avatarUrl(alias),
   web_url: field.url(`${alias}.username`, (username) => `/${username}`),
 });
 
 /** The summary of a user with the alias `u`. */
 export const userSummaryFields = userFields("u");
-
-const avatarNames = new Map<string, string>();
-/** Maximum remembered file names. */
-const MAX_NAMES = 1000;
-
-/** The file name of the generated avatar of a user without a picture: their initial and a hue. */
-function avatarName(username: string): string {
-  const known = avatarNames.get(username);
-  if (known !== undefined) return known;
-  if (avatarNames.size >= MAX_NAMES) avatarNames.clear();
-  const name = nameOf(username);
-  avatarNames.set(username, name);
-  return name;
-}
-
-function nameOf(username: string): string {
-  let hue = 0;
-  for (let index = 0; index < username.length; index += 1) {
-    hue = (hue * 31 + username.charCodeAt(index)) % 360;
-  }
-  return `${/[a-z0-9]/i.exec(username)?.[0]?.toLowerCase() ?? "x"}-${hue}.svg`;
-}
 
 const profile = {
   bio: field.text("u.bio"),
@@ -74,6 +48,7 @@ const account = {
   confirmed_at: field.instant("u.created_at"),
   last_activity_on: field.date("u.last_activity_on"),
   email: field.text("u.email"),
+  commit_email: field.text("coalesce(u.commit_email, u.email)"),
   theme_id: field.constant(1),
   color_scheme_id: field.constant(1),
   projects_limit: field.integer("u.projects_limit"),
@@ -97,3 +72,10 @@ export const adminUser = presenter({ ...account, is_admin: field.flag("u.admin")
 
 /** A user in a list. */
 export const userSummary = presenter(userSummaryFields);
+
+/** When a user was active last: `last_activity_at` is the older name. */
+export const activity = presenter({
+  username: field.text("u.username"),
+  last_activity_on: field.date("u.last_activity_on"),
+  last_activity_at: field.date("u.last_activity_on"),
+});

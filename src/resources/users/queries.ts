@@ -36,6 +36,10 @@ export interface NewUser {
   password_hash?: string | null | undefined;
   admin?: boolean | undefined;
   external?: boolean | undefined;
+  projects_limit?: number | undefined;
+  can_create_group?: boolean | undefined;
+  /** Whether users of access tokens of groups and projects are left out. */
+  withoutBots?: boolean | undefined;
   state?: User["state"] | undefined;
 }
 
@@ -49,10 +53,14 @@ export interface UserFilter {
   blocked?: boolean | undefined;
   twoFactor?: boolean | undefined;
   external?: boolean | undefined;
+  /** Whether users of access tokens of groups and projects are left out. */
+  withoutBots?: boolean | undefined;
   /** Only users with an external identity, which nobody has. */
   identified?: boolean | undefined;
   createdAfter?: number | undefined;
   createdBefore?: number | undefined;
+  /** A further condition on a row `u`. */
+  among?: Condition | undefined;
   orderBy: "id" | "name" | "username" | "created_at" | "updated_at";
   sort: "asc" | "desc";
 }
@@ -75,9 +83,11 @@ export async function list(
     filter.blocked ? when("u.state = 'blocked'") : undefined,
     twoFactor === undefined ? undefined : when(hasTwoFactor),
     when("u.external = ?", external === undefined ? undefined : Number(external)),
+    filter.withoutBots ? when("u.id not in (select user_id from resource_bots)") : undefined,
     filter.identified ? when("1 = 0") : undefined,
     when("u.created_at >= ?", filter.createdAfter),
     when("u.created_at < ?", filter.createdBefore),
+    filter.among,
   ]);
   const { orderBy, sort } = filter;
   const narrow = await narrowing(db, USER_SEARCH, "u", search, { also: withAddress(search ?? "") });
@@ -147,13 +157,37 @@ export async function findByEmail(db: Reader, email: string): Promise<User | und
   return db.one<User>(`${USER} where lower(email) = lower(?) and ${LIVING_USER}`, [email]);
 }
 
-/** Whether another user than `exceptId` has this e-mail address, ignoring case. */
+/** Whether another user than `exceptId` has this e-mail address, also as a confirmed further one, ignoring case. */
 export async function isEmailTaken(db: Reader, email: string, exceptId = 0): Promise<boolean> {
-  const found = await db.rows("select 1 from users where lower(email) = lower(?) and id <> ?", [
-    email,
-    exceptId,
-  ]);
+  const found = await db.rows(
+    `select 1 from users where lower(email) = lower(?) and id <> ?
+     union all select 1 from user_emails where lower(email) = lower(?) and confirmed_at is not null and user_id <> ?`,
+    [email, exceptId, email, exceptId],
+  );
   return found.length > 0;
+}
+
+/** The e-mail addresses that are known to be somebody's, by columns `user_id` and `email`, in small letters. */
+export const CONFIRMED_ADDRESSES = `select id as user_id, lower(email) as email from users
+  union all select user_id, lower(email) from user_emails where confirmed_at is not null`;
+
+/** Whether an address is a user's own and confirmed, ignoring case. */
+export async function hasAddress(db: Reader, userId: number, email: string): Promise<boolean> {
+  const found = await db.rows(
+    `select 1 from (${CONFIRMED_ADDRESSES}) a where a.user_id = ? and a.email = lower(?)`,
+    [userId, email],
+  );
+  return found.length > 0;
+}
+
+/** The id of the user whose confirmed address this is, ignoring case, or `undefined`. */
+export async function idByAddress(db: Reader, email: string): Promise<number | undefined> {
+  const [found] = await db.rows(
+    `select u.id from (${CONFIRMED_ADDRESSES}) a join users u on u.id = a.user_id and ${LIVING_USER}
+     where a.email = lower(?) and u.state <> 'ghost'`,
+    [email],
+  );
+  return found?.[0] as number | undefined;
 }
 
 /** Adds a user with their personal namespace, and returns their id. */
@@ -165,6 +199,8 @@ export async function insert(db: Database, user: NewUser, now: number): Promise<
     password_hash: user.password_hash ?? null,
     admin: user.admin ? 1 : 0,
     external: user.external ? 1 : 0,
+    projects_limit: user.projects_limit ?? 100_000,
+    can_create_group: Number(user.can_create_group ?? true),
     state: user.state ?? "active",
     created_at: now,
     updated_at: now,

@@ -13,9 +13,11 @@ export const CONTRIBUTIONS: readonly Part[] = [
   ["merge_requests", "author_id", "id"],
   ["merge_requests", "merged_by_id", "id"],
   ["merge_requests", "closed_by_id", "id"],
+  ["deployments", "user_id", "id"],
   ["notes", "author_id", "id"],
   ["notes", "resolved_by_id", "id"],
   ["timelogs", "user_id", "id"],
+  ["releases", "author_id", "id"],
   ["resource_label_events", "user_id", "id"],
   ["resource_milestone_events", "user_id", "id"],
   ["resource_state_events", "user_id", "id"],
@@ -42,6 +44,13 @@ export const USER_PARTS: readonly Part[] = [
   ["collapsed_board_lists", "user_id", "list_id"],
   ["notification_settings", "user_id", "id"],
   ["members", "user_id", "id"],
+  ["access_requests", "user_id", "id"],
+  ["user_follows", "follower_id", "id"],
+  ["user_follows", "followed_id", "id"],
+  ["avatars", "user_id", "id"],
+  ["user_emails", "user_id", "id"],
+  ["user_statuses", "user_id", "user_id"],
+  ["resource_bots", "user_id", "user_id"],
   ["scim_users", "user_id", "id"],
   ["invitations", "user_id", "digest"],
   ["sessions", "user_id", "id"],
@@ -52,14 +61,24 @@ export const USER_PARTS: readonly Part[] = [
   ["job_tokens", "user_id", "id"],
   ["oauth_grants", "user_id", "id"],
   ["oauth_applications", "user_id", "id"],
+  ["pipeline_triggers", "owner_id", "id"],
   ["ssh_keys", "user_id", "id"],
 ];
 
 /** What names a user, and stays without them. */
 export const USER_REFERENCES: readonly Part[] = [
   ["boards", "assignee_id", "id"],
+  ["ci_jobs", "user_id", "id"],
   ["members", "created_by_id", "id"],
+  ["member_invitations", "created_by_id", "id"],
+  ["merge_requests", "auto_merge_user_id", "id"],
+  ["pipelines", "user_id", "id"],
+  ["packages", "creator_id", "id"],
+  ["project_uploads", "uploader_id", "id"],
+  ["project_imports", "user_id", "project_id"],
   ["projects", "creator_id", "id"],
+  ["runners", "creator_id", "id"],
+  ["pipeline_schedules", "owner_id", "id"],
   ["wiki_attachments", "author_id", "id"],
   ["wiki_page_versions", "author_id", "id"],
 ];
@@ -98,7 +117,7 @@ export async function remove(db: Database, userId: number, now: number): Promise
   await db.run(
     `update users set state = 'removed', username = ?, email = ?, name = ?, password_hash = null, admin = 0,
        bio = null, location = null, public_email = null, skype = null, linkedin = null, twitter = null,
-       website_url = null, organization = null, avatar_url = null, updated_at = ? where id = ?`,
+       website_url = null, organization = null, avatar_url = null, commit_email = null, updated_at = ? where id = ?`,
     [name, name, GHOST_NAME, now, userId],
   );
   await removeLater(db, { user: userId }, now);

@@ -1,5 +1,5 @@
 import type { Viewer } from "../../core/access/visibility.ts";
-import { conflict, invalid, notFound } from "../../core/errors.ts";
+import { conflict, forbidden, invalid, notFound } from "../../core/errors.ts";
 import { requirePath } from "../../core/paths.ts";
 import type { Reader } from "../../store/port.ts";
 import * as namespaces from "../namespaces/queries.ts";
@@ -10,6 +10,27 @@ export async function requireUser(db: Reader, userId: number): Promise<users.Use
   const found = await users.find(db, userId);
   if (!found) throw notFound("User");
   return found;
+}
+
+/** A user whose account is to be changed. As in GitLab, the ghost user cannot be. @throws ApiError 404, 403 */
+export async function requireChangeable(db: Reader, userId: number): Promise<users.User> {
+  const found = await requireUser(db, userId);
+  if (found.state === "ghost") throw forbidden();
+  return found;
+}
+
+/** The user that a path names: by id if it is all digits, otherwise by user name. @throws ApiError 404 */
+export async function requireUserNamed(db: Reader, idOrName: string): Promise<users.User> {
+  const found = /^\d{1,15}$/.test(idOrName)
+    ? await users.find(db, Number(idOrName))
+    : await users.findByUsername(db, idOrName);
+  if (!found) throw notFound("User");
+  return found;
+}
+
+/** Whether a text has the form of an e-mail address. */
+export function isAddress(text: string): boolean {
+  return /^[^\s@]+@[^\s@]+$/.test(text);
 }
 
 /**
@@ -25,7 +46,7 @@ export async function requireFree(
 ): Promise<void> {
   const { username, email } = user;
   if (email !== undefined) {
-    if (!/^[^\s@]+@[^\s@]+$/.test(email)) throw invalid({ email: ["is invalid"] });
+    if (!isAddress(email)) throw invalid({ email: ["is invalid"] });
     if (await users.isEmailTaken(db, email, except?.id)) {
       throw conflict("Email has already been taken");
     }

@@ -92,4 +92,30 @@ create index users_by_username on users (username, id);
     sql: "create index users_by_public_email on users (lower(public_email)) where public_email is not null;\n",
   },
   searchMigration("20261123-03-user-search", USER_SEARCH),
+  {
+    // Further addresses. One is a user's only once it is confirmed: until then anybody may have added it. Of the secret in
+    // the mail only the SHA-256 is stored.
+    id: "20261124-06-user-emails",
+    sql: `
+create table user_emails (
+  id $id,
+  user_id $int not null references users (id) on delete cascade,
+  email $text not null,
+  confirmed_at $int,
+  digest $text,
+  expires_at $int,
+  created_at $int not null,
+  updated_at $int not null
+);
+create unique index user_emails_by_user on user_emails (user_id, lower(email));
+create index user_emails_of_user on user_emails (user_id, id);
+create unique index user_emails_confirmed on user_emails (lower(email)) where confirmed_at is not null;
+create unique index user_emails_by_digest on user_emails (digest) where digest is not null;
+alter table users add column commit_email $text;
+`,
+  },
+  {
+    id: "20261125-86-user-activity",
+    sql: "create index users_by_activity on users (last_activity_on, id) where last_activity_on is not null;\n",
+  },
 ];

@@ -7,10 +7,27 @@ import { startWorker, type Worker, type WorkerSettings } from "../../jobs/worker
 import type { Database, Reader, Store } from "../../store/port.ts";
 import { WikiHistory } from "./history.ts";
 import { type PageFile, placePage } from "./pages.ts";
-import { bytesOf } from "./queries.ts";
 import { isUnconverted } from "./record.ts";
 import { type Format, isAllowed, titleOf } from "./rules.ts";
 import { CONVERTER } from "./table.ts";
+
+/** The bytes of a file that was attached before wikis were repositories. */
+async function* bytesOf(
+  db: Reader,
+  blob: { readonly id: number; readonly size: number },
+): AsyncGenerator<Uint8Array> {
+  let sent = 0;
+  for (let number = 0; sent < blob.size; number += 1) {
+    const [found] = await db.rows(
+      "select bytes from wiki_blob_pieces where blob_id = ? and number = ?",
+      [blob.id, number],
+    );
+    if (!found) throw new Error("the attachment was deleted while it was read");
+    const bytes = found[0] as Uint8Array;
+    sent += bytes.length;
+    yield bytes;
+  }
+}
 
 /** A version of a page, as it was stored before wikis were repositories. */
 interface Version {

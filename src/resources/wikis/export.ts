@@ -1,7 +1,6 @@
 import { isRegular, textOf } from "../../git/changes.ts";
 import { filesOf, gitFiles } from "../../git/clone.ts";
 import { StoredObjects } from "../../git/contents.ts";
-import { contentsOf } from "../../git/streams.ts";
 import type { Store } from "../../store/port.ts";
 import { openRecord } from "../repositories/open.ts";
 import { findWiki, tipOf } from "./open.ts";
@@ -39,7 +38,7 @@ export async function* exportWiki(
   const taken = new Paths();
   for await (const { path, mode, oid } of filesOf(new StoredObjects(repository), tree)) {
     if (!isRegular(mode)) continue;
-    const bytes = contentsOf(repository, repository.findHex(oid));
+    const bytes = repository.stream(repository.findHex(oid));
     yield { path: taken.free(textOf(path)), bytes };
   }
 }

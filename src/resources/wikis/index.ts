@@ -3,34 +3,32 @@ import type { Caller } from "../../core/access/caller.ts";
 import type { Source } from "../../core/access/source.ts";
 import { invalid, notFound } from "../../core/errors.ts";
 import * as field from "../../core/field.ts";
+import { attachmentName, markdownOf } from "../../core/http/attachments.ts";
+import { uploadHeaders } from "../../core/http/file-reply.ts";
 import { file, type UploadedFile } from "../../core/http/upload.ts";
 import * as param from "../../core/input.ts";
 import { presenter } from "../../core/presenter.ts";
-import { Json, type PrepareContext, RawReply, type Resource, routes } from "../../core/resource.ts";
+import {
+  type Context,
+  Json,
+  type PrepareContext,
+  RawReply,
+  type Resource,
+  routes,
+} from "../../core/resource.ts";
+import { readFile } from "../../files/read.ts";
 import { isRegular } from "../../git/changes.ts";
 import { BLOB } from "../../git/objects.ts";
-import { BRANCHES } from "../../git/refs.ts";
-import { contentsOf } from "../../git/streams.ts";
+import { BRANCHES, isShortName } from "../../git/refs.ts";
 import { entryAt } from "../../git/trees.ts";
 import { FILE } from "../../git/work-tree.ts";
 import type { Database } from "../../store/port.ts";
 import { Queue } from "../../store/queue.ts";
-import { isShortName } from "../repositories/rules.ts";
 import { openWiki } from "./open.ts";
 import { type PageFile, PageTree, placePage } from "./pages.ts";
 import { applyCommit, stageWikiCommit, type WikiPush } from "./pushes.ts";
 import * as wikis from "./queries.ts";
-import {
-  ATTACHMENT,
-  attachmentName,
-  directoryOf,
-  FORMATS,
-  headersOf,
-  markdownOf,
-  nameOf,
-  type PageName,
-  titleOf,
-} from "./rules.ts";
+import { ATTACHMENT, directoryOf, FORMATS, nameOf, type PageName, titleOf } from "./rules.ts";
 import { migrations } from "./table.ts";
 
 const fields = {
@@ -81,12 +79,13 @@ const noRoom = () => invalid({ base: ["There is a file where the page's folder w
 const messageOf = ({ username }: Caller, action: string, slug: string) =>
   `${username} ${action} page: ${titleOf(slug)}`;
 
+type Applying = Pick<Context, "source" | "caller" | "now"> & { readonly db: Database };
+
 /** Makes a commit that was staged, if there is one. */
-const apply = async (
-  { db, source, now }: { db: Database; source: Source; now: number },
-  staged: WikiPush | undefined,
-) => {
-  if (staged) await applyCommit(db, source.id, staged, now);
+const apply = async ({ db, source, caller, now }: Applying, staged: WikiPush | undefined) => {
+  // The role was checked, so there is a caller.
+  const userId = (caller as Caller).id;
+  if (staged) await applyCommit(db, source.id, staged, { userId, now });
 };
 
 /** Attachments of which a process makes commits, one after another: each is in memory then. */
@@ -98,7 +97,7 @@ function attach(preparing: Preparing, file: UploadedFile, path: string, branch?:
     const { store, caller, now } = preparing;
     const wiki = await openWiki(preparing, branch);
     const pieces: Uint8Array[] = [];
-    for await (const piece of wikis.bytesOf(store, file)) pieces.push(piece);
+    for await (const piece of readFile(store, file)) pieces.push(piece);
     const message = `Upload attachment ${path.slice(path.lastIndexOf("/") + 1)}`;
     const by = { caller: caller as Caller, now };
     const staged = await stageWikiCommit(wiki, by, { message }, async (tree, draft) => {
@@ -243,12 +242,7 @@ const wikiRoutes = [
         },
       },
     ],
-    upload: {
-      part: "file",
-      begin: (db, source, now) => wikis.beginBlob(db, source.id, now),
-      append: wikis.appendToBlob,
-      discard: wikis.discardBlob,
-    },
+    upload: { part: "file" },
     prepare: async ({ file, branch }, preparing) => {
       const name = attachmentName(file.name);
       if (branch && !isShortName(branch)) throw invalid({ branch: ["is invalid"] });
@@ -256,10 +250,8 @@ const wikiRoutes = [
       return { name, path, ...(await attach(preparing, file, path, branch ?? undefined)) };
     },
     handle: async (context) => {
-      const { db, input, prepared } = context;
-      const { name: file_name, path: file_path, branch, staged } = prepared;
+      const { name: file_name, path: file_path, branch, staged } = context.prepared;
       await apply(context, staged);
-      await wikis.discardBlob(db, input.file.id);
       const link = { url: file_path, markdown: markdownOf(file_name, file_path) };
       return new Json({ file_name, file_path, branch, link });
     },
@@ -284,8 +276,8 @@ const wikiRoutes = [
       const object = repository.findHex(found.oid);
       return new RawReply(
         200,
-        { ...headersOf(file_name), etag: `"${found.oid}"` },
-        { length: repository.sizeOf(object), chunks: () => contentsOf(repository, object) },
+        { ...uploadHeaders(file_name), etag: `"${found.oid}"` },
+        { length: repository.sizeOf(object), chunks: () => repository.stream(object) },
       );
     },
   }),

@@ -7,12 +7,13 @@ import { applyPush, isOutdated, type Outcome, type Push } from "../../git/push.t
 import { BRANCHES, type Refs } from "../../git/refs.ts";
 import { create, Repository } from "../../git/repository.ts";
 import { WorkTree } from "../../git/work-tree.ts";
+import { isHeard, type Recording, recordMoment } from "../../hooks/moments.ts";
 import type { Database } from "../../store/port.ts";
 import { hasBranches } from "../repositories/pushes.ts";
 import { impossible } from "../repositories/rules.ts";
 import { signatureOf } from "../repositories/write.ts";
 import { type OpenWiki, tipOf } from "./open.ts";
-import { comparePages, type PageChange, textOfPage } from "./pages.ts";
+import { comparePages, type PageChange, type PageFile, textOfPage } from "./pages.ts";
 import { findWikiRecord, MASTER } from "./record.ts";
 import { titleOf } from "./rules.ts";
 
@@ -108,13 +109,13 @@ export interface AppliedToWiki {
 /**
  * Applies a push in a transaction: its references, and the pages of the default branch.
  *
- * @param now epoch milliseconds
+ * @param by the id of the user who pushes, and when, in epoch milliseconds
  */
 export async function applyToWiki(
   db: Database,
   projectId: number,
   { push, head, pages }: WikiPush,
-  now: number,
+  { userId, now }: { readonly userId: number; readonly now: number },
 ): Promise<AppliedToWiki> {
   await db.lock(projectId);
   const { row, head: current } = await findWikiRecord(db, projectId);
@@ -133,8 +134,31 @@ export async function applyToWiki(
   if (made && (isEmpty || head === current)) {
     if (head !== current) await setHead(db, id, head);
     await updatePages(db, projectId, push.repository, pages ?? [], now);
+    await tellHooks({ db, now }, { id: projectId, userId, version: made.change.to }, pages ?? []);
   }
   return { outcomes, refusal };
+}
+
+/** Pages of one push that hooks are told of. */
+const MOST_TOLD = 100;
+
+/** Records for webhooks what a push has changed. */
+async function tellHooks(
+  recording: Recording,
+  { id, userId, version }: { id: number; userId: number; version: string | undefined },
+  pages: readonly PageChange[],
+): Promise<void> {
+  const moment = { kind: "wiki_page", of: { project: id }, userId, id } as const;
+  if (pages.length === 0 || !(await isHeard(recording.db, moment))) return;
+  for (const { before, after } of pages.slice(0, MOST_TOLD)) {
+    const { slug, format } = (after ?? before) as PageFile;
+    const action = !after ? "delete" : before ? "update" : "create";
+    recordMoment(recording, {
+      ...moment,
+      action,
+      data: { slug, title: titleOf(slug), format, version },
+    });
+  }
 }
 
 async function setHead(db: Database, repositoryId: number, head: string): Promise<void> {
@@ -189,9 +213,9 @@ export async function applyCommit(
   db: Database,
   projectId: number,
   staged: WikiPush,
-  now: number,
+  by: { readonly userId: number; readonly now: number },
 ): Promise<void> {
-  const { outcomes, refusal } = await applyToWiki(db, projectId, staged, now);
+  const { outcomes, refusal } = await applyToWiki(db, projectId, staged, by);
   const failed = outcomes.find(({ problem }) => problem !== undefined);
   if (!failed) return;
   const error = impossible(refusal ?? (failed.problem as string));

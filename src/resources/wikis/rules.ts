@@ -1,5 +1,4 @@
-import { extname } from "node:path/posix";
-import { ApiError, invalid } from "../../core/errors.ts";
+import { invalid } from "../../core/errors.ts";
 import { LONG_TEXT } from "../../core/input.ts";
 import { isEntryName } from "../../git/objects.ts";
 import { FILE } from "../../git/work-tree.ts";
@@ -94,62 +93,4 @@ function isSlug(slug: string): boolean {
 /** The directory a slug is in, `""` for the root. */
 export function directoryOf(slug: string): string {
   return slug.slice(0, Math.max(0, slug.lastIndexOf("/")));
-}
-
-const MAX_NAME_LENGTH = 255;
-
-/**
- * The name an attachment is stored under, with GitLab's replacements.
- *
- * @throws ApiError 400 for an empty one
- */
-export function attachmentName(name: string): string {
-  if (name.trim() === "") {
-    throw new ApiError(400, { message: "The file name cannot be empty" });
-  }
-  const clean = name.replace(/[^a-zA-Z0-9.\-+_]/gu, "_").replace(/^\.+$/, "_");
-  if (clean.length <= MAX_NAME_LENGTH) return clean;
-  const extension = extname(clean).slice(0, MAX_NAME_LENGTH - 1);
-  return clean.slice(0, MAX_NAME_LENGTH - extension.length) + extension;
-}
-
-/** Images that browsers may show inline. SVG is not among them, since it can contain scripts. */
-const IMAGES: Readonly<Record<string, string>> = {
-  ".avif": "image/avif",
-  ".bmp": "image/bmp",
-  ".gif": "image/gif",
-  ".ico": "image/x-icon",
-  ".jpeg": "image/jpeg",
-  ".jpg": "image/jpeg",
-  ".png": "image/png",
-  ".tif": "image/tiff",
-  ".tiff": "image/tiff",
-  ".webp": "image/webp",
-};
-
-const VIDEOS: Readonly<Record<string, string>> = {
-  ".m4v": "video/mp4",
-  ".mov": "video/quicktime",
-  ".mp4": "video/mp4",
-  ".ogv": "video/ogg",
-  ".webm": "video/webm",
-};
-
-/** The Markdown that shows or links an attachment. */
-export function markdownOf(name: string, path: string): string {
-  const extension = extname(name);
-  const kind = extension.toLowerCase();
-  if (!IMAGES[kind] && !VIDEOS[kind]) return `[${name}](${path})`;
-  return `![${name.slice(0, -extension.length)}](${path})`;
-}
-
-/** The response headers of an attachment. They depend on its name, not on the type the uploader declared. */
-export function headersOf(name: string): Record<string, string> {
-  const kind = extname(name).toLowerCase();
-  return {
-    "content-type": IMAGES[kind] ?? VIDEOS[kind] ?? "application/octet-stream",
-    // The name has no characters that need escaping.
-    "content-disposition": `${IMAGES[kind] ? "inline" : "attachment"}; filename="${name}"`,
-    "content-security-policy": "default-src 'none'; sandbox",
-  };
 }

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { attachmentName } from "../../core/http/attachments.ts";
 import { optionsOf } from "../../core/options.ts";
 import {
   type InstantSeed,
@@ -15,7 +16,7 @@ import { insertRow } from "../../store/insert.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import { type Edit, WikiHistory } from "./history.ts";
 import { placePage } from "./pages.ts";
-import { attachmentName, FORMATS, type Format, nameOf } from "./rules.ts";
+import { FORMATS, type Format, nameOf } from "./rules.ts";
 
 /** A wiki page of a seed. */
 export interface WikiPageSeed {

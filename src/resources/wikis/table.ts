@@ -5,11 +5,10 @@ export const CONVERTER = "wiki-converter";
 
 /**
  * The pages of wikis' default branches, which follow from their repositories, and who subscribed to them. `content`
- * comes last, so that listing pages does not read it. Files that are being uploaded are in pieces (`wiki_blobs`, without
- * a `sha256`).
+ * comes last, so that listing pages does not read it.
  *
- * Before wikis were repositories, `wiki_page_versions` and `wiki_attachments` had their history and their files. A
- * worker, or whoever needs the repository first, makes one of them; then the worker deletes these rows.
+ * Before wikis were repositories, `wiki_page_versions` and `wiki_attachments` had their history and their files (in
+ * `wiki_blobs`). A worker, or whoever needs the repository first, makes one of them; then the worker deletes these rows.
  */
 export const migrations: Migration[] = [
   {

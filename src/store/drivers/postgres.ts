@@ -286,6 +286,7 @@ function codeOf(error: unknown): string {
 const FOLDED = /\blower\(\?\)/g;
 /** Functions with another name in PostgreSQL. */
 const INSTR = /\binstr\(/g;
+const CONCAT = /\bgroup_concat\(/g;
 const LAST_ID = /\blast_insert_rowid\(\)/g;
 
 const numberedTexts = new StatementCache<Numbered>(() => undefined);
@@ -305,6 +306,7 @@ function numbered(sql: string): Numbered {
   const text = sql
     .replace(FOLDED, 'lower(? collate "C")')
     .replace(INSTR, "strpos(")
+    .replace(CONCAT, "string_agg(")
     .replace(LAST_ID, "lastval()")
     .replace(/\?/g, () => {
       count += 1;

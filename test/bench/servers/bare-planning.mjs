@@ -183,6 +183,18 @@ const mergeRequestJson = (row) => {
   };
 };
 
+const singleMergeRequestJson = (row) => ({
+  ...mergeRequestJson(row),
+  subscribed: row.subscribed === 1,
+  changes_count: row.changed_files === 0 ? null : String(row.changed_files),
+  merge_error: row.merge_error,
+  diff_refs: { head_sha: row.head_sha, base_sha: row.base_sha, start_sha: row.start_sha },
+  pipeline: null,
+  head_pipeline: null,
+  user: { can_merge: true },
+  first_contribution: false,
+});
+
 const noteJson = (row) => ({
   id: row.id,
   type: null,
@@ -257,6 +269,7 @@ const callerJson = (row) => ({
   confirmed_at: instant(row.created_at),
   last_activity_on: row.last_activity_on,
   email: row.email,
+  commit_email: row.commit_email ?? row.email,
   theme_id: 1,
   color_scheme_id: 1,
   projects_limit: row.projects_limit,
@@ -304,10 +317,17 @@ export function planning(db) {
   const newest = db.prepare(`${ISSUE} ${LAST}`);
   const label = db.prepare(counted(`${LABELS} and l.name = ?`));
   const labels = db.prepare(counted(`${LABELS} order by l.name, l.id limit 20`));
-  const mergeRequests = db.prepare(`select mr.*, ${plannedColumns("mr", "merge_request")},
+  const REQUEST = `mr.*, ${plannedColumns("mr", "merge_request")},
       (select json_group_array(json_array(a.id, a.name, a.username, a.state, a.avatar_url)) from merge_request_reviewers x
-        join users a on a.id = x.user_id where x.merge_request_id = mr.id) as reviewers from merge_requests mr ${plannedJoins("mr")}
+        join users a on a.id = x.user_id where x.merge_request_id = mr.id) as reviewers`;
+  const mergeRequests = db.prepare(`select ${REQUEST} from merge_requests mr ${plannedJoins("mr")}
       where mr.${OF_PROJECT} order by mr.created_at desc, mr.id desc limit 20`);
+  const mergeRequest =
+    db.prepare(`select ${REQUEST}, v.changed_files, v.head_sha, v.base_sha, v.start_sha,
+        case when mr.author_id = ? then 1 else 0 end as subscribed
+      from merge_requests mr ${plannedJoins("mr")}
+      join merge_request_versions v on v.id = (select max(id) from merge_request_versions where merge_request_id = mr.id)
+      where mr.${OF_PROJECT} and mr.iid = ?`);
   const notes =
     db.prepare(`${NOTE} where nt.issue_id = (select id from issues where ${OF_PROJECT} and iid = ?)
     order by nt.created_at desc, nt.id desc limit 20`);
@@ -345,6 +365,8 @@ export function planning(db) {
     label: (path, name) => labelJson(label.get(path, name)),
     labels: (path) => labels.all(path).map(labelJson),
     mergeRequests: (path) => mergeRequests.all(path).map(mergeRequestJson),
+    mergeRequest: (path, iid, callerId) =>
+      singleMergeRequestJson(mergeRequest.get(callerId, path, iid)),
     notes: (path, iid) => notes.all(path, iid).map(noteJson),
     todos: (callerId) => todos.all(callerId).map(todoJson),
     createIssue(path, { title, description }, callerId) {

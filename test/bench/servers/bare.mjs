@@ -3,7 +3,9 @@
 import { createHash } from "node:crypto";
 import { createServer } from "node:http";
 import Database from "better-sqlite3";
+import { reporting } from "./bare-pipelines.mjs";
 import { labelJson, planning, userJson } from "./bare-planning.mjs";
+import { stored } from "./bare-stored.mjs";
 import { ready } from "./control.mjs";
 
 const [file, callerId, port = "0"] = process.argv.slice(2);
@@ -16,6 +18,8 @@ const userOf = db.prepare(
    where t.digest = ? and t.revoked = 0 and u.state = 'active'`,
 );
 const planned = planning(db);
+const report = reporting(db);
+const answers = stored(db);
 
 const LIST = `select bl.id, l.name, l.color, l.description, bl.position
   from board_lists bl join labels l on l.id = bl.label_id`;
@@ -24,7 +28,9 @@ const lists = db.prepare(`${LIST} where bl.board_id = ? order by bl.position lim
 
 const PROJECT = `select p.*, n.name as group_name, n.path as group_path, n.full_path as group_full_path, n.kind,
     n.parent_id, n.avatar_url as group_avatar_url, not exists (select 1 from git_refs r
-      join git_repositories g on g.id = r.repository_id where g.project_id = p.id and g.kind = 'code') as is_empty, pm.access_level as project_level, gm.access_level as group_level
+      join git_repositories g on g.id = r.repository_id where g.project_id = p.id and g.kind = 'code') as is_empty, pm.access_level as project_level, gm.access_level as group_level,
+  (select group_concat(t.name, char(10)) from project_topics x join topics t on t.id = x.topic_id
+    where x.project_id = p.id) as topics
   from projects p join namespaces n on n.id = p.namespace_id
   left join members pm on pm.project_id = p.id and pm.user_id = ${Number(callerId)}
   left join members gm on gm.namespace_id = n.id and gm.user_id = ${Number(callerId)}`;
@@ -51,9 +57,11 @@ const listJson = (row) => ({
 const levelJson = (level) =>
   level === null ? null : { access_level: level, notification_level: 3 };
 
+const accessLevel = (flag) => (flag === 1 ? "enabled" : "disabled");
+
 const projectJson = (row) => {
   const self = `${BASE}/api/v4/projects/${row.id}`;
-  const topics = JSON.parse(row.topics);
+  const topics = row.topics?.split("\n") ?? [];
   return {
     id: row.id,
     description: row.description,
@@ -100,18 +108,30 @@ const projectJson = (row) => {
     wiki_enabled: row.wiki_enabled === 1,
     jobs_enabled: row.jobs_enabled === 1,
     snippets_enabled: row.snippets_enabled === 1,
+    repository_access_level: "enabled",
+    issues_access_level: accessLevel(row.issues_enabled),
+    merge_requests_access_level: accessLevel(row.merge_requests_enabled),
+    wiki_access_level: accessLevel(row.wiki_enabled),
+    builds_access_level: accessLevel(row.jobs_enabled),
+    snippets_access_level: accessLevel(row.snippets_enabled),
     shared_runners_enabled: row.shared_runners_enabled === 1,
     lfs_enabled: row.lfs_enabled === 1,
     creator_id: row.creator_id,
     import_status: "none",
     open_issues_count: row.open ?? 0,
     public_jobs: row.public_jobs === 1,
+    ci_config_path: row.ci_config_path,
+    ci_default_git_depth: row.ci_default_git_depth,
+    build_timeout: row.build_timeout,
     shared_with_groups: [],
     merge_method: row.merge_method,
     request_access_enabled: row.request_access_enabled === 1,
     only_allow_merge_if_pipeline_succeeds: row.only_allow_merge_if_pipeline_succeeds === 1,
     only_allow_merge_if_all_discussions_are_resolved:
       row.only_allow_merge_if_all_discussions_are_resolved === 1,
+    remove_source_branch_after_merge: row.remove_source_branch_after_merge === 1,
+    squash_option: row.squash_option,
+    resolve_outdated_diff_discussions: row.resolve_outdated_diff_discussions === 1,
     autoclose_referenced_issues: row.autoclose_referenced_issues === 1,
     merge_commit_template: row.merge_commit_template,
     squash_commit_template: row.squash_commit_template,
@@ -242,93 +262,6 @@ const eventJson = (row) => ({
 });
 const projectEventJson = (row) => ({ ...eventJson(row), data: null });
 
-const commitJson = (row) => ({
-  id: row.id,
-  short_id: row.short_id,
-  created_at: row.created_at,
-  parent_ids: JSON.parse(row.parent_ids),
-  title: row.title,
-  message: row.message,
-  author_name: row.author_name,
-  author_email: row.author_email,
-  authored_date: row.authored_date,
-  committer_name: row.committer_name,
-  committer_email: row.committer_email,
-  committed_date: row.committed_date,
-  trailers: JSON.parse(row.trailers),
-  extended_trailers: JSON.parse(row.extended_trailers),
-  web_url: row.web_url,
-});
-
-const branchJson = (row) => ({
-  name: row.name,
-  commit: commitJson(row),
-  merged: row.merged === 1,
-  protected: row.protected === 1,
-  developers_can_push: row.developers_can_push === 1,
-  developers_can_merge: row.developers_can_merge === 1,
-  can_push: row.can_push === 1,
-  default: row.default === 1,
-  web_url: row.branch_url,
-});
-
-// Tables that exist only where repositories are measured.
-const ofRepository = (sql) =>
-  db.prepare("select 1 from sqlite_master where name like 'bench_%'").get()
-    ? db.prepare(sql)
-    : undefined;
-const files = ofRepository("select * from bench_files");
-const branches = ofRepository("select * from bench_branches");
-const commits = ofRepository("select * from bench_commits");
-const request = ofRepository("select * from bench_requests");
-const changes = ofRepository("select * from bench_changes");
-
-/** Flags of merge requests and of changed files. */
-const REQUEST_FLAGS = [
-  "has_conflicts",
-  "draft",
-  "work_in_progress",
-  "merge_when_pipeline_succeeds",
-  "discussion_locked",
-  "force_remove_source_branch",
-  "squash",
-  "subscribed",
-  "first_contribution",
-];
-const CHANGE_FLAGS = [
-  "new_file",
-  "renamed_file",
-  "deleted_file",
-  "generated_file",
-  "collapsed",
-  "too_large",
-];
-/** Objects and lists of merge requests. */
-const REQUEST_PARTS = [
-  "assignees",
-  "reviewers",
-  "author",
-  "labels",
-  "time_stats",
-  "diff_refs",
-  "user",
-];
-
-function withFlags(row, flags) {
-  for (const name of flags) row[name] = row[name] === 1;
-  return row;
-}
-
-function requestJson(row) {
-  for (const name of REQUEST_PARTS) row[name] = JSON.parse(row[name]);
-  return withFlags(row, REQUEST_FLAGS);
-}
-
-function changesJson() {
-  const list = changes.all().map((row) => withFlags(row, CHANGE_FLAGS));
-  return { ...requestJson(request.get()), changes: list, overflow: false };
-}
-
 function send(res, status, value) {
   const body = JSON.stringify(value);
   res.writeHead(status, {
@@ -357,9 +290,14 @@ function answerPlanned(req, res) {
   else if (kind === "todos") send(res, 200, planned.todos(callerId));
   else if (kind === "issues?scope=all") send(res, 200, planned.newest());
   else if (kind !== "projects") return false;
-  else if (below === undefined) send(res, 200, projectJson(oneProject.get(path)));
-  else if (below === "merge_requests") send(res, 200, planned.mergeRequests(path));
-  else if (below === "labels" && method === "GET") {
+  else if (below === "statuses") {
+    sendFor(req, res, 201, (sent) => report(path, number, sent, callerId));
+  } else if (below === undefined) send(res, 200, projectJson(oneProject.get(path)));
+  else if (below === "merge_requests" && number === undefined) {
+    send(res, 200, planned.mergeRequests(path));
+  } else if (below === "merge_requests" && notes === undefined) {
+    send(res, 200, planned.mergeRequest(path, number, callerId));
+  } else if (below === "labels" && method === "GET") {
     const name = number?.replace("%20", " ");
     send(res, 200, name === undefined ? planned.labels(path) : planned.label(path, name));
   } else if (below !== "issues") return false;
@@ -377,10 +315,8 @@ function answerPlanned(req, res) {
 const server = createServer((req, res) => {
   const digest = createHash("sha256").update(req.headers["private-token"]).digest("hex");
   if (!userOf.get(digest)) return send(res, 401, { message: "401 Unauthorized" });
-  if (request && req.url.includes("/merge_requests/1")) {
-    const value = req.url.endsWith("/changes") ? changesJson() : requestJson(request.get());
-    return send(res, 200, value);
-  }
+  const answer = answers.get(req.url);
+  if (answer) return send(res, 200, answer());
   if (answerPlanned(req, res)) return undefined;
   // /api/v4/groups/:id/boards/:board_id/lists/:list_id, /api/v4/projects/:id/labels
   const [, , , kind, id, below, boardId, , listId] = req.url.split("/");
@@ -388,11 +324,7 @@ const server = createServer((req, res) => {
   if (req.url.startsWith("/api/scim/")) {
     // /api/scim/v2/groups/:group/Users?filter=…
     send(res, 200, scimList(below, req.url.slice(req.url.indexOf("?"))));
-  } else if (below === "repository" && boardId.startsWith("tree")) send(res, 200, files.all());
-  else if (below === "repository" && boardId === "branches") {
-    send(res, 200, branches.all().map(branchJson));
-  } else if (below === "repository") send(res, 200, commits.all().map(commitJson));
-  else if (kind === "events") send(res, 200, ofCaller.all(callerId).map(eventJson));
+  } else if (kind === "events") send(res, 200, ofCaller.all(callerId).map(eventJson));
   else if (kind === "events?scope=all") send(res, 200, ofProjects.all(callerId).map(eventJson));
   else if (below === "events") {
     const events =

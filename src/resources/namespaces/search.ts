@@ -1,7 +1,7 @@
 import type { SearchIndex } from "../../store/search.ts";
 
-/** The index of names and paths of groups. */
-export const GROUP_SEARCH: SearchIndex = {
+/** The index of names and paths of groups and of users' own namespaces. */
+export const NAMESPACE_SEARCH: SearchIndex = {
   name: "namespace_search",
   table: "namespaces",
   columns: ["name", "path"],

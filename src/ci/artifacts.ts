@@ -1,0 +1,135 @@
+import { isMapping, type Value } from "./document.ts";
+import { Entry, given } from "./entry.ts";
+import type { Findings } from "./findings.ts";
+import type { Json } from "./types.ts";
+
+type Artifact = { readonly [key: string]: Json };
+
+const KEYS = [
+  "name",
+  "untracked",
+  "paths",
+  "reports",
+  "when",
+  "expire_in",
+  "expose_as",
+  "exclude",
+  "public",
+  "access",
+];
+const WHEN = ["on_success", "on_failure", "always"] as const;
+const ACCESS = ["none", "developer", "maintainer", "all"] as const;
+
+/** The file of each kind of report, and how runners send it. */
+const REPORTS: Readonly<Record<string, readonly [name: string, format: "gzip" | "raw" | "zip"]>> = {
+  accessibility: ["gl-accessibility.json", "raw"],
+  annotations: ["gl-annotations.json", "gzip"],
+  api_fuzzing: ["gl-api-fuzzing-report.json", "raw"],
+  browser_performance: ["browser-performance.json", "raw"],
+  cluster_image_scanning: ["gl-cluster-image-scanning-report.json", "raw"],
+  codequality: ["gl-code-quality-report.json", "raw"],
+  container_scanning: ["gl-container-scanning-report.json", "raw"],
+  coverage_fuzzing: ["gl-coverage-fuzzing.json", "raw"],
+  cyclonedx: ["gl-sbom.cdx.json", "gzip"],
+  dast: ["gl-dast-report.json", "raw"],
+  dependency_scanning: ["gl-dependency-scanning-report.json", "raw"],
+  dotenv: [".env", "gzip"],
+  junit: ["junit.xml", "gzip"],
+  load_performance: ["load-performance.json", "raw"],
+  lsif: ["lsif.json", "zip"],
+  metrics: ["metrics.txt", "gzip"],
+  performance: ["performance.json", "raw"],
+  repository_xray: ["gl-repository-xray.json", "gzip"],
+  requirements: ["requirements.json", "raw"],
+  requirements_v2: ["requirements_v2.json", "raw"],
+  sast: ["gl-sast-report.json", "raw"],
+  secret_detection: ["gl-secret-detection-report.json", "raw"],
+  terraform: ["tfplan.json", "raw"],
+};
+const COVERAGE_FORMATS = ["cobertura", "jacoco"] as const;
+
+/** Reads `artifacts` as what runners send: the archive, and each report. */
+export function readArtifacts(value: Value, at: string, findings: Findings): readonly Artifact[] {
+  if (!isMapping(value)) {
+    findings.error(at, "config should be a hash");
+    return [];
+  }
+  const entry = new Entry(value, at, findings);
+  entry.allow(KEYS);
+  const name = entry.text("name");
+  const untracked = entry.boolean("untracked");
+  const paths = entry.strings("paths");
+  const exclude = entry.strings("exclude");
+  const when = entry.word("when", WHEN);
+  const expiry = readExpiry(entry, "expire_in");
+  readAccess(entry);
+  readExposure(entry, paths);
+  const archive = given({ name, untracked, paths, exclude, when, expire_in: expiry });
+  const isArchive = paths !== undefined || untracked === true;
+  return [
+    ...(isArchive ? [{ ...archive, artifact_type: "archive", artifact_format: "zip" }] : []),
+    ...readReports(entry, given({ expire_in: expiry })),
+  ];
+}
+
+/** A time after which something ends, or `never`. */
+export function readExpiry(entry: Entry, key: string): string | undefined {
+  const value = entry.get(key);
+  if (value === "never") return value;
+  entry.duration(key);
+  return typeof value === "string" ? value : undefined;
+}
+
+function readAccess(entry: Entry) {
+  entry.boolean("public");
+  entry.word("access", ACCESS);
+  if (entry.mapping.has("public") && entry.mapping.has("access")) {
+    entry.error("config these keys cannot be used together: public, access");
+  }
+}
+
+function readExposure(entry: Entry, paths: readonly string[] | undefined) {
+  const name = entry.text("expose_as");
+  if (name === undefined) return;
+  if (!paths?.length) entry.errorOf("paths", "can't be blank");
+  if (paths?.some((path) => path.includes("*"))) {
+    entry.errorOf("paths", "can't contain '*' when used with 'expose_as'");
+  }
+  if (name.length > 100) {
+    entry.errorOf("expose_as", "is too long (maximum is 100 characters)");
+  } else if (!/^\w[-\w ]*$/.test(name)) {
+    entry.errorOf("expose_as", "can contain only letters, digits, '-', '_' and spaces");
+  }
+}
+
+function readReports(entry: Entry, common: Artifact): readonly Artifact[] {
+  const reports = entry.child("reports");
+  if (!reports) return [];
+  reports.allow([...Object.keys(REPORTS), "coverage_report"]);
+  const found = Object.entries(REPORTS).flatMap(([type, [name, format]]) => {
+    const paths = reports.oneOrMore(type);
+    return paths ? [{ type, name, format, paths }] : [];
+  });
+  const coverage = readCoverage(reports);
+  return [...found, ...(coverage ? [coverage] : [])].map(({ type, name, format, paths }) => ({
+    name,
+    paths,
+    when: "always",
+    artifact_type: type,
+    artifact_format: format,
+    ...common,
+  }));
+}
+
+function readCoverage(reports: Entry) {
+  const entry = reports.child("coverage_report");
+  if (!entry) return undefined;
+  entry.allow(["coverage_format", "path"]);
+  const type = entry.word("coverage_format", COVERAGE_FORMATS);
+  const path = entry.text("path");
+  for (const key of ["coverage_format", "path"]) {
+    if (entry.get(key) === undefined) entry.errorOf(key, "can't be blank");
+  }
+  if (!type || path === undefined) return undefined;
+  return { type, name: `${type}-coverage.xml`, format: "gzip", paths: [path] };
+}

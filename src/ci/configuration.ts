@@ -1,0 +1,142 @@
+import { ConfigurationError, isMapping, type Mapping, type Value } from "./document.ts";
+import { Entry, flatten, given } from "./entry.ts";
+import type { Findings } from "./findings.ts";
+import { PART_KEYS, type Parts, type ReadJob, readJob, readParts } from "./jobs.ts";
+import { checkLogic, expandJobs } from "./logic.ts";
+import { readAutoCancel, readRules, WORKFLOW_RULES } from "./rules.ts";
+import type { Configuration } from "./types.ts";
+import { readVariables } from "./variables.ts";
+
+/** Parts that may be written outside `default`, as in old configurations. */
+const GLOBAL_PARTS = ["before_script", "after_script", "image", "services", "cache"] as const;
+
+/** Keys that are no jobs. */
+const GLOBAL_KEYS: ReadonlySet<string> = new Set([
+  ...GLOBAL_PARTS,
+  "include",
+  "variables",
+  "stages",
+  "workflow",
+  "spec",
+]);
+
+/** Maximum number of jobs. */
+const MAX_JOBS = 10_000;
+const TOO_MANY_JOBS = `jobs config generates too many jobs (maximum is ${MAX_JOBS})`;
+
+const DEFAULT_STAGES = ["build", "test", "deploy"];
+
+/** Reads a configuration in which includes, references and `extends` are resolved. */
+export function readRoot(root: Mapping, findings: Findings): Configuration | undefined {
+  const stages = readStages(root.get("stages"), findings);
+  const workflow = readWorkflow(root, findings);
+  const variables = readVariables(root.get("variables"), "variables", findings, {
+    areGlobal: true,
+  });
+  const defaults = {
+    parts: readDefaults(root, findings),
+    hasWorkflowRules: workflow.rules !== undefined,
+  };
+  const read: ReadJob[] = [];
+  let count = 0;
+  for (const [name, job] of root) {
+    if (!isJobName(name, job)) continue;
+    if (isMapping(job) && ["script", "run", "trigger"].some((key) => job.has(key))) {
+      const one = readJob(name, job, defaults, findings);
+      count += one.instances?.length ?? 1;
+      if (count > MAX_JOBS) throw new ConfigurationError(TOO_MANY_JOBS);
+      read.push(one);
+    } else {
+      findings.error(
+        `jobs ${name}`,
+        "config should implement the script:, run:, or trigger: keyword",
+      );
+    }
+  }
+  if (read.length === 0) findings.error("jobs", "config should contain at least one visible job");
+  if (findings.errors.length > 0) return undefined;
+  const jobs = expandJobs(read);
+  checkLogic(jobs, stages);
+  return { stages, jobs, variables, workflow };
+}
+
+function isJobName(name: string, job: Value) {
+  if (name.startsWith(".") || GLOBAL_KEYS.has(name)) return false;
+  return name !== "default" || (isMapping(job) && job.has("script"));
+}
+
+/** Reads `stages`; `.pre` and `.post` are around them. */
+function readStages(value: Value | undefined, findings: Findings): readonly string[] {
+  const isText = (one: Value): one is string => typeof one === "string";
+  const stages = flatten(value ?? DEFAULT_STAGES, isText);
+  if (!stages) {
+    findings.error(
+      "stages",
+      "config should be an array of strings or a nested array of strings up to 10 levels deep",
+    );
+    return [];
+  }
+  const between = stages.filter((stage) => stage !== ".pre" && stage !== ".post");
+  return [...new Set([".pre", ...between, ".post"])];
+}
+
+/** Puts `.pre` and `.post` around the stages that a configuration names. */
+export function withEdgeStages(root: Mapping): Mapping {
+  const stages = root.get("stages");
+  if (!Array.isArray(stages)) return root;
+  const between = stages.filter((stage) => stage !== ".pre" && stage !== ".post");
+  return new Map(root).set("stages", [".pre", ...between, ".post"]);
+}
+
+function readDefaults(root: Mapping, findings: Findings): Parts {
+  const global = readParts(
+    new Entry(
+      new Map([...root].filter(([key]) => (GLOBAL_PARTS as readonly string[]).includes(key))),
+      "",
+      findings,
+    ),
+  );
+  const value = root.get("default");
+  if (value === undefined || value === null || (isMapping(value) && value.has("script"))) {
+    return global;
+  }
+  if (!isMapping(value)) {
+    findings.error("default", "config should be a hash");
+    return global;
+  }
+  const entry = new Entry(value, "default", findings);
+  entry.allow([...PART_KEYS, "identity"]);
+  for (const key of GLOBAL_PARTS) {
+    if (entry.get(key) !== undefined && (root.get(key) ?? undefined) !== undefined) {
+      throw new ConfigurationError(`${key} is defined in top-level and \`default:\` entry`);
+    }
+  }
+  return { ...global, ...readParts(entry) };
+}
+
+function readWorkflow(root: Mapping, findings: Findings): Configuration["workflow"] {
+  const value = root.get("workflow");
+  if (value === undefined || value === null) return { autoCancel: {} };
+  if (!isMapping(value)) {
+    findings.error("workflow", "config should be a hash");
+    return { autoCancel: {} };
+  }
+  const entry = new Entry(value, "workflow", findings);
+  entry.allow(["rules", "name", "auto_cancel"]);
+  const rules = entry.get("rules");
+  const name = entry.text("name");
+  if (name !== undefined && name.length > 255) {
+    entry.errorOf("name", "is too long (maximum is 255 characters)");
+  }
+  const autoCancel = entry.child("auto_cancel");
+  return {
+    autoCancel: autoCancel ? readAutoCancel(autoCancel) : {},
+    ...given({
+      name,
+      rules:
+        rules === undefined
+          ? undefined
+          : readRules(rules, "workflow:rules", findings, WORKFLOW_RULES),
+    }),
+  };
+}

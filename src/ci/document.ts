@@ -1,0 +1,256 @@
+import {
+  type Alias,
+  Composer,
+  type CST,
+  Document,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  Lexer,
+  type Node,
+  Parser,
+  type Scalar,
+  type SchemaOptions,
+  type YAMLMap,
+} from "yaml";
+
+/** What is wrong with a configuration as a whole, so that nothing else of it can be read. */
+export class ConfigurationError extends Error {
+  override get name() {
+    return "ConfigurationError" as const;
+  }
+}
+
+/** A value of a configuration. Aliases share one value; {@link readDocument} bounds what results if each is a copy. */
+export type Value =
+  | string
+  | number
+  | boolean
+  | null
+  | readonly Value[]
+  | ReadonlyMap<string, Value>
+  | Reference;
+export type Mapping = ReadonlyMap<string, Value>;
+
+/** `!reference [job, key, …]`: stands for the value at a path of the configuration. */
+export class Reference {
+  constructor(readonly path: readonly string[]) {}
+
+  toString() {
+    return `!reference ${JSON.stringify(this.path).replaceAll('","', '", "')}`;
+  }
+}
+
+export function isMapping(value: Value | undefined): value is Mapping {
+  return value instanceof Map;
+}
+
+export function isList(value: Value | undefined): value is readonly Value[] {
+  return Array.isArray(value);
+}
+
+/** Maximum length of one file in characters. */
+const MAX_LENGTH = 512 * 1024;
+/** Maximum number of words, signs and spaces in one file. */
+const MAX_LEXEMES = 100_000;
+/** Maximum depth of lists and mappings in each other. */
+const MAX_DEPTH = 100;
+/** Maximum size of a value, in which each alias counts as a copy: characters, and {@link NODE_SIZE} for each value. */
+const MAX_SIZE = 4 * 1024 * 1024;
+const NODE_SIZE = 8;
+
+const TOO_BIG = "The parsed YAML is too big";
+
+/**
+ * Reads YAML 1.1, as GitLab does: `yes` and `on` are booleans, and of equal keys the last one counts.
+ *
+ * @throws ConfigurationError if the text is not YAML, not a mapping, too big, or too deep
+ */
+export function readDocument(text: string): Mapping {
+  if (text.length > MAX_LENGTH) throw new ConfigurationError(TOO_BIG);
+  const lineStarts = [0];
+  const parser = new Parser((at) => lineStarts.push(at));
+  const tokens: CST.Token[] = [];
+  let lexemes = 0;
+  for (const lexeme of lexer().lex(text)) {
+    tokens.push(...parser.next(lexeme));
+    lexemes += 1;
+    // The composer calls itself for each level.
+    const isTooDeep = parser.stack.length > MAX_DEPTH;
+    if (isTooDeep || lexemes > MAX_LEXEMES) throw new ConfigurationError(TOO_BIG);
+  }
+  tokens.push(...parser.end());
+  const composer = new Composer({
+    version: "1.1",
+    uniqueKeys: false,
+    logLevel: "silent",
+    customTags,
+  });
+  const documents = [...composer.compose(tokens, true, text.length)];
+  const error = documents.flatMap((document) => document.errors)[0];
+  if (error) {
+    const line = lineStarts.findLastIndex((start) => start <= error.pos[0]);
+    const column = error.pos[0] - (lineStarts[line] as number) + 1;
+    throw new ConfigurationError(
+      `(<unknown>): ${error.message} at line ${line + 1} column ${column}`,
+    );
+  }
+  // GitLab reads a first document with `spec` as the header of the second one.
+  if (documents.length > 1)
+    throw new ConfigurationError("several YAML documents are not supported");
+  const contents = documents[0]?.contents as Node | null | undefined;
+  const value = contents ? new Conversion().convert(contents) : null;
+  if (!isMapping(value)) throw new ConfigurationError("Invalid configuration format");
+  return value;
+}
+
+/**
+ * A lexer that asks for no indentation between brackets. YAML does, but libyaml, with which GitLab reads, doesn't, and many
+ * configurations close a list further to the left. The library has no option for that.
+ */
+function lexer(): Lexer {
+  const made = new Lexer();
+  let least = 0;
+  Object.defineProperty(made, "indentNext", {
+    get: () => (Reflect.get(made, "flowLevel") > 0 ? 0 : least),
+    set: (indentation: number) => {
+      least = indentation;
+    },
+  });
+  return made;
+}
+
+/** Tags of values that configurations don't have; what looks like one of them is a text. */
+const REFUSED = new Set([
+  "tag:yaml.org,2002:binary",
+  "tag:yaml.org,2002:omap",
+  "tag:yaml.org,2002:pairs",
+  "tag:yaml.org,2002:set",
+  "tag:yaml.org,2002:timestamp",
+]);
+
+const customTags: NonNullable<SchemaOptions["customTags"]> = (tags) =>
+  tags.filter((tag) => typeof tag === "string" || !REFUSED.has(tag.tag));
+
+/** The sizes of values: each is reckoned once, and refused if too big. */
+export class Sizes {
+  readonly #sizes = new WeakMap<object, number>();
+
+  /**
+   * The size of a value if each of its parts were a copy.
+   *
+   * @throws ConfigurationError if it is too big
+   */
+  of(value: Value): number {
+    if (typeof value === "string") return NODE_SIZE + value.length;
+    if (typeof value !== "object" || value === null) return NODE_SIZE;
+    const known = this.#sizes.get(value);
+    if (known !== undefined) return known;
+    let size = NODE_SIZE;
+    if (isList(value)) for (const one of value) size = this.#sum(size, one);
+    else if (isMapping(value)) {
+      for (const [key, one] of value) size = this.#sum(size + key.length, one);
+    }
+    this.#sizes.set(value, size);
+    return size;
+  }
+
+  #sum(size: number, value: Value) {
+    const sum = size + this.of(value);
+    if (sum > MAX_SIZE) throw new ConfigurationError(TOO_BIG);
+    return sum;
+  }
+}
+
+/** Makes values of YAML's nodes. */
+class Conversion {
+  readonly #sizes = new Sizes();
+  readonly #anchors = new Map<string, Value>();
+  #merged = 0;
+
+  convert(node: Node): Value {
+    const value = this.#valueOf(node);
+    if (!isAlias(node) && node.anchor) this.#anchors.set(node.anchor, value);
+    this.#sizes.of(value);
+    return value;
+  }
+
+  #valueOf(node: Node): Value {
+    if (isAlias(node)) return this.#target(node);
+    if (isScalar(node)) return scalarOf(node);
+    if (isSeq(node)) {
+      const items = node.items.map((item) => this.convert(item as Node));
+      return node.tag === "!reference" ? referenceOf(items) : items;
+    }
+    return isMap(node) ? this.#mapping(node) : null;
+  }
+
+  #target({ source }: Alias): Value {
+    const value = this.#anchors.get(source);
+    if (value === undefined) throw new ConfigurationError(`Unknown alias: ${source}`);
+    return value;
+  }
+
+  #mapping(node: YAMLMap): Mapping {
+    const mapping = new Map<string, Value>();
+    for (const pair of node.items) {
+      const key = isScalar(pair.key) ? keyOf(pair.key) : undefined;
+      if (key === undefined) throw new ConfigurationError("Invalid configuration format");
+      const value = pair.value ? this.convert(pair.value as Node) : null;
+      const isMerge = key === "<<" && (pair.key as Scalar).type === "PLAIN";
+      if (isMerge) this.#merge(mapping, value);
+      else mapping.set(key, value);
+    }
+    return mapping;
+  }
+
+  /** Sets what a `<<` gives. Like in GitLab, it overrides keys before it. */
+  #merge(mapping: Map<string, Value>, value: Value) {
+    const sources = isList(value) ? value.toReversed() : [value];
+    for (const source of sources) {
+      if (!isMapping(source)) throw new ConfigurationError("Invalid configuration format");
+      this.#merged += source.size;
+      if (this.#merged > MAX_SIZE / NODE_SIZE) throw new ConfigurationError(TOO_BIG);
+      for (const [key, one] of source) mapping.set(key, one);
+    }
+  }
+}
+
+function keyOf(key: Scalar): string {
+  // `on` and the like would be booleans; as keys they are names. So are Ruby's symbols, such as `:script`.
+  const text = textOf(key.source ?? String(key.value ?? ""));
+  return key.type === "PLAIN" && /^:\w/.test(text) ? text.slice(1) : text;
+}
+
+/** A text without NUL, which neither names nor the environment of a job can have. @throws ConfigurationError */
+function textOf(text: string): string {
+  if (text.includes("\0")) throw new ConfigurationError("control characters are not allowed");
+  return text;
+}
+
+function scalarOf({ value, source }: Scalar): Value {
+  // Ruby reads `y` and `n` as texts.
+  if (typeof value === "boolean") return /^[yn]$/i.test(source ?? "") ? (source as string) : value;
+  if (typeof value === "number" && /^[^e]*$|^0x|\.\d*e[-+]\d+$/i.test(source ?? "")) {
+    // Versions: `1.0` is no integer, and long numbers keep their digits.
+    if (Number.isSafeInteger(value)) return source?.includes(".") ? `${value}.0` : value;
+    return Number.isInteger(value) ? (source ?? String(value)) : value;
+  }
+  // An abbreviated SHA such as `1e3` is a text, too.
+  return value === null || value === undefined ? null : textOf(source ?? String(value));
+}
+
+function referenceOf(items: readonly Value[]): Value {
+  return new Reference(items.map(String));
+}
+
+/** Writes a value as YAML, without anchors. */
+export function writeDocument(value: Mapping): string {
+  const document = new Document(value, {
+    version: "1.1",
+    customTags,
+    aliasDuplicateObjects: false,
+  });
+  return `---\n${document.toString({ lineWidth: 0, indentSeq: false })}`;
+}

@@ -1,0 +1,141 @@
+import { readPattern } from "./patterns.ts";
+import type { Expression, Lookup, Operator, Pattern } from "./types.ts";
+
+/** An expression can't be read. */
+class ExpressionError extends Error {
+  override get name() {
+    return "ExpressionError" as const;
+  }
+}
+
+type Token = Operator | "(" | ")" | Expression;
+
+/** How strongly operators bind. */
+const PRECEDENCE: Record<Operator, number> = {
+  "||": 1,
+  "&&": 2,
+  "==": 3,
+  "!=": 3,
+  "=~": 3,
+  "!~": 3,
+};
+
+/** Maximum length of an expression in characters. */
+const MAX_LENGTH = 10_000;
+/** Maximum depth of parentheses. */
+const MAX_DEPTH = 100;
+
+const TOKEN =
+  /\s*(?:(?<operator>==|!=|=~|!~|&&|\|\||[()])|\$(?:(?<name>\w+)|\{(?<braced>\w+)\})|"(?<double>[^"]*)"|'(?<single>[^']*)'|(?<null>null)\b|(?<pattern>\/(?:[^/\\]|\\.)+\/[ismU]*))/y;
+
+/**
+ * Reads an expression. Takes time that grows with its length only.
+ *
+ * @throws ExpressionError if it is none
+ */
+function readExpression(text: string): Expression {
+  if (text.length > MAX_LENGTH) throw new ExpressionError("the expression is too long");
+  const tokens = tokensOf(text.trim());
+  let at = 0;
+  const operand = (depth: number): Expression => {
+    const token = tokens[at];
+    at += 1;
+    if (token === "(" && depth < MAX_DEPTH) {
+      const inner = operation(1, depth + 1);
+      if (tokens[at] !== ")") throw new ExpressionError("a parenthesis is not closed");
+      at += 1;
+      return inner;
+    }
+    if (typeof token !== "object") throw new ExpressionError("a value is missing");
+    return token;
+  };
+  const operation = (least: number, depth: number): Expression => {
+    let left = operand(depth);
+    for (;;) {
+      const operator = tokens[at];
+      const strength = typeof operator === "string" ? PRECEDENCE[operator as Operator] : undefined;
+      if (strength === undefined || strength < least) return left;
+      at += 1;
+      const right = operation(strength + 1, depth);
+      left = { kind: "operation", operator: operator as Operator, left, right };
+    }
+  };
+  const expression = operation(1, 0);
+  if (at < tokens.length) throw new ExpressionError("an operator is missing");
+  return expression;
+}
+
+/** Reads an expression; `undefined` if it is none. */
+export function readCondition(text: string): Expression | undefined {
+  try {
+    return readExpression(text);
+  } catch (error) {
+    if (error instanceof ExpressionError) return undefined;
+    throw error;
+  }
+}
+
+function tokensOf(text: string): Token[] {
+  const tokens: Token[] = [];
+  const matcher = new RegExp(TOKEN);
+  while (matcher.lastIndex < text.length) {
+    const groups = matcher.exec(text)?.groups;
+    if (!groups) throw new ExpressionError("the expression has an unknown part");
+    tokens.push(tokenOf(groups));
+  }
+  return tokens;
+}
+
+function tokenOf(groups: Record<string, string | undefined>): Token {
+  const { operator, pattern } = groups;
+  if (operator !== undefined) return operator as Token;
+  if (pattern !== undefined) {
+    const read = readPattern(pattern);
+    if (!read) throw new ExpressionError("a regular expression is invalid");
+    return { kind: "pattern", pattern: read };
+  }
+  const name = groups["name"] ?? groups["braced"];
+  if (name !== undefined) return { kind: "variable", name };
+  return { kind: "text", value: groups["double"] ?? groups["single"] ?? null };
+}
+
+type Result = string | boolean | null | Pattern;
+
+/** Whether an expression is true: its value is neither `null`, false nor blank. */
+export function isTrue(expression: Expression, variables: Lookup): boolean {
+  const value = evaluate(expression, variables);
+  return typeof value === "string" ? value.trim() !== "" : Boolean(value);
+}
+
+function evaluate(expression: Expression, variables: Lookup): Result {
+  switch (expression.kind) {
+    case "text":
+      return expression.value;
+    case "variable":
+      return variables.get(expression.name) ?? null;
+    case "pattern":
+      return expression.pattern;
+    case "operation":
+      return operate(expression, variables);
+  }
+}
+
+function operate(
+  { operator, left, right }: Extract<Expression, { kind: "operation" }>,
+  variables: Lookup,
+): Result {
+  const value = evaluate(left, variables);
+  // Texts count as true here even if they are empty, as in GitLab.
+  if (operator === "&&" && (value === null || value === false)) return value;
+  if (operator === "||" && value !== null && value !== false) return value;
+  const other = evaluate(right, variables);
+  if (operator === "&&" || operator === "||") return other;
+  if (operator === "==") return value === other;
+  if (operator === "!=") return value !== other;
+  const pattern = typeof other === "string" ? readPattern(other) : other;
+  const fits =
+    typeof pattern === "object" &&
+    pattern !== null &&
+    pattern.fits(typeof value === "string" ? value : "");
+  return operator === "=~" ? fits : !fits;
+}

@@ -1,0 +1,77 @@
+import { isList, isMapping, type Mapping, type Value } from "./document.ts";
+import { Entry, given, jsonOf } from "./entry.ts";
+import type { Findings } from "./findings.ts";
+import type { Json } from "./types.ts";
+import { readVariables } from "./variables.ts";
+
+type Image = { readonly [key: string]: Json };
+
+const PULL_POLICIES: readonly Value[] = ["always", "never", "if-not-present"];
+const IMAGE_KEYS = ["name", "entrypoint", "ports", "pull_policy", "docker", "kubernetes"];
+const SERVICE_KEYS = [...IMAGE_KEYS, "command", "alias", "variables"];
+
+/** Reads `image`. */
+export function readImage(value: Value, at: string, findings: Findings): Image | undefined {
+  return readContainer(value, at, findings, IMAGE_KEYS)?.image;
+}
+
+/** Reads `services`. */
+export function readServices(value: Value, at: string, findings: Findings): readonly Image[] {
+  if (!isList(value)) {
+    findings.error(at, "config should be a array");
+    return [];
+  }
+  return value.flatMap((one) => {
+    const service = readContainer(one, `${at}:service`, findings, SERVICE_KEYS);
+    if (!service) return [];
+    const { entry, image } = service;
+    const variables = readVariables(entry.get("variables"), entry.at("variables"), findings);
+    return [
+      {
+        ...image,
+        ...given({ alias: entry.text("alias"), command: entry.strings("command") }),
+        ...(variables.size > 0 && {
+          variables: [...variables.values()].map((variable) => ({
+            key: variable.key,
+            value: variable.value,
+            public: true,
+            raw: !variable.expand,
+          })),
+        }),
+      },
+    ];
+  });
+}
+
+function readContainer(
+  value: Value,
+  at: string,
+  findings: Findings,
+  keys: readonly string[],
+): { entry: Entry; image: Image } | undefined {
+  if (typeof value !== "string" && !isMapping(value)) {
+    return findings.error(at, "config should be a hash or a string");
+  }
+  const mapping: Mapping = isMapping(value) ? value : new Map([["name", value]]);
+  const entry = new Entry(mapping, at, findings);
+  entry.allow(keys);
+  if (mapping.has("ports")) entry.error("config contains disallowed keys: ports");
+  const name = entry.text("name");
+  if (mapping.get("name") === undefined || name === "") entry.errorOf("name", "can't be blank");
+  const options = [...mapping].filter(([key]) => key === "docker" || key === "kubernetes");
+  const image = {
+    name: name ?? "",
+    ...given({ entrypoint: entry.strings("entrypoint"), pull_policy: readPullPolicy(entry) }),
+    ...(options.length > 0 && { executor_opts: jsonOf(new Map(options)) }),
+  };
+  return { entry, image };
+}
+
+function readPullPolicy(entry: Entry): readonly string[] | undefined {
+  const value = entry.get("pull_policy");
+  if (value === undefined) return undefined;
+  const policies = isList(value) ? value : [value];
+  const isKnown = policies.length > 0 && policies.every((one) => PULL_POLICIES.includes(one));
+  if (isKnown) return policies as readonly string[];
+  return entry.errorIn("pull_policy", `should be one of: ${PULL_POLICIES.join(", ")}`);
+}

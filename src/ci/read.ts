@@ -1,0 +1,35 @@
+import { Conditions } from "./conditions.ts";
+import { readRoot, withEdgeStages } from "./configuration.ts";
+import { ConfigurationError, readDocument, writeDocument } from "./document.ts";
+import { resolveExtends } from "./extends.ts";
+import { Findings } from "./findings.ts";
+import { Includes } from "./includes.ts";
+import { Merger } from "./merge.ts";
+import { resolveReferences } from "./references.ts";
+import type { Circumstances, Reading } from "./types.ts";
+import { byKey, Values } from "./variables.ts";
+
+/** @see readConfiguration */
+export async function read(text: string, circumstances: Circumstances): Promise<Reading> {
+  const findings = new Findings();
+  const merger = new Merger();
+  const values = new Values(byKey(circumstances.variables), byKey(circumstances.predefined));
+  const includes = new Includes(circumstances, new Conditions(circumstances), merger, values);
+  let mergedYaml: Reading["mergedYaml"];
+  let configuration: Reading["configuration"];
+  try {
+    if (text.trim() === "") throw new ConfigurationError(EMPTY);
+    const included = await includes.resolve(readDocument(text));
+    const extended = resolveExtends(resolveReferences(included), merger);
+    const merged = withEdgeStages(extended);
+    mergedYaml = () => writeDocument(merged);
+    configuration = readRoot(merged, findings);
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error;
+    findings.errors.push(error.message);
+  }
+  const { errors, warnings } = findings;
+  return { errors, warnings, mergedYaml, includes: includes.files, configuration };
+}
+
+const EMPTY = "Please provide content of .gitlab-ci.yml";

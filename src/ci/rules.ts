@@ -1,0 +1,147 @@
+import { isMapping, type Value } from "./document.ts";
+import { Entry, flatten, given } from "./entry.ts";
+import { readCondition } from "./expressions.ts";
+import type { Findings } from "./findings.ts";
+import { readNeeds } from "./needs.ts";
+import type { AutoCancel, Expression, Rule, When } from "./types.ts";
+import { readVariables } from "./variables.ts";
+
+const WEEK = 7 * 24 * 3600;
+
+/** What rules of a kind may contain. */
+export interface RuleKind {
+  readonly keys: readonly string[];
+  readonly when: readonly string[];
+}
+
+export const JOB_RULES: RuleKind = {
+  keys: [
+    "if",
+    "changes",
+    "exists",
+    "when",
+    "start_in",
+    "allow_failure",
+    "variables",
+    "needs",
+    "interruptible",
+  ],
+  when: ["on_success", "on_failure", "always", "never", "manual", "delayed"],
+};
+export const WORKFLOW_RULES: RuleKind = {
+  keys: ["if", "changes", "exists", "when", "variables", "auto_cancel"],
+  when: ["always", "never"],
+};
+export const INCLUDE_RULES: RuleKind = {
+  keys: ["if", "changes", "exists", "when"],
+  when: ["always", "never"],
+};
+
+/** Maximum number of globs in `changes` or `exists`. */
+const MAX_GLOBS = 50;
+
+/** Reads `rules`. */
+export function readRules(
+  value: Value,
+  at: string,
+  findings: Findings,
+  kind: RuleKind,
+): readonly Rule[] {
+  const rules = flatten(value, isMapping);
+  if (rules) return rules.map((rule) => readRule(new Entry(rule, `${at}:rule`, findings), kind));
+  const parent = at.slice(0, at.lastIndexOf(":"));
+  findings.error(parent, "rules should be an array containing hashes and arrays of hashes");
+  return [];
+}
+
+function readRule(entry: Entry, kind: RuleKind): Rule {
+  entry.allow(kind.keys);
+  const when = entry.get("when");
+  if (when !== undefined && !kind.when.includes(String(when))) {
+    entry.errorOf("when", `unknown value: ${String(when)}`);
+  }
+  const needs = entry.get("needs");
+  const variables = entry.get("variables");
+  const autoCancel = entry.child("auto_cancel");
+  return given({
+    if: readIf(entry),
+    changes: readChanges(entry),
+    exists: readExists(entry),
+    when: when as When | "never" | undefined,
+    startIn: readStart(entry, when === "delayed"),
+    allowFailure: entry.boolean("allow_failure"),
+    interruptible: entry.boolean("interruptible"),
+    variables:
+      variables === undefined
+        ? undefined
+        : readVariables(variables, entry.at("variables"), entry.findings),
+    needs: needs === undefined ? undefined : readNeeds(needs, entry.at("needs"), entry.findings),
+    autoCancel: autoCancel && readAutoCancel(autoCancel),
+  });
+}
+
+const ON_NEW_COMMIT = ["conservative", "interruptible", "none"] as const;
+const ON_JOB_FAILURE = ["all", "none"] as const;
+
+/** Reads `auto_cancel`. */
+export function readAutoCancel(entry: Entry): AutoCancel {
+  entry.allow(["on_new_commit", "on_job_failure"]);
+  return given({
+    onNewCommit: entry.word(
+      "on_new_commit",
+      ON_NEW_COMMIT,
+      `must be one of: ${ON_NEW_COMMIT.join(", ")}`,
+    ),
+    onJobFailure: entry.word(
+      "on_job_failure",
+      ON_JOB_FAILURE,
+      `must be one of: ${ON_JOB_FAILURE.join(", ")}`,
+    ),
+  });
+}
+
+function readIf(entry: Entry): Expression | undefined {
+  const text = entry.get("if");
+  if (text === undefined) return undefined;
+  const condition = typeof text === "string" ? readCondition(text) : undefined;
+  return condition ?? entry.errorOf("if", "invalid expression syntax");
+}
+
+function readStart(entry: Entry, isDelayed: boolean): number | undefined {
+  if (isDelayed && entry.get("start_in") === undefined)
+    return entry.errorOf("start_in", "can't be blank");
+  if (isDelayed) return entry.duration("start_in", WEEK);
+  if (!entry.mapping.has("start_in")) return undefined;
+  return entry.error("config contains disallowed keys: start_in");
+}
+
+function readChanges(entry: Entry): Rule["changes"] {
+  const value = entry.get("changes");
+  if (!isMapping(value)) {
+    const paths = readGlobs(entry, "changes");
+    return paths && { paths };
+  }
+  const changes = new Entry(value, entry.at("changes"), entry.findings);
+  changes.allow(["paths", "compare_to"]);
+  const paths = readGlobs(changes, "paths");
+  const compareTo = changes.text("compare_to");
+  if (value.get("paths") === undefined) changes.error("config missing required keys: paths");
+  return paths && { paths, ...(compareTo !== undefined && { compareTo }) };
+}
+
+function readExists(entry: Entry): readonly string[] | undefined {
+  const value = entry.get("exists");
+  if (!isMapping(value)) return readGlobs(entry, "exists");
+  const exists = new Entry(value, entry.at("exists"), entry.findings);
+  exists.allow(["paths", "project", "ref"]);
+  if (value.has("project")) exists.error("config project is not supported on this server");
+  return readGlobs(exists, "paths");
+}
+
+function readGlobs(entry: Entry, key: string): readonly string[] | undefined {
+  const globs = entry.strings(key);
+  if (globs && globs.length > MAX_GLOBS) {
+    return entry.errorOf(key, `is too long (maximum is ${MAX_GLOBS} entries)`);
+  }
+  return globs;
+}

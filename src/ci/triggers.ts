@@ -1,0 +1,66 @@
+import { isList, isMapping, type Value } from "./document.ts";
+import { Entry, given } from "./entry.ts";
+import type { Findings } from "./findings.ts";
+import type { Trigger } from "./types.ts";
+
+const STRATEGIES = ["depend", "mirror"] as const;
+const PROJECT_KEYS = ["project", "branch", "strategy", "forward", "inputs"];
+const CHILD_KEYS = ["include", "strategy", "forward", "inputs"];
+/** Maximum number of files of which a child pipeline's configuration is made. */
+const MAX_FILES = 3;
+const FORWARD = { yamlVariables: true, pipelineVariables: false };
+
+/** Reads `trigger`. */
+export function readTrigger(value: Value, at: string, findings: Findings): Trigger | undefined {
+  if (typeof value === "string") {
+    if (value !== "") return { project: value, depends: false, forward: FORWARD };
+    return findings.error(at, "config can't be blank");
+  }
+  if (!isMapping(value)) return findings.error(at, "has to be either a string or a hash");
+  const entry = new Entry(value, at, findings);
+  const isChild = value.has("include");
+  entry.allow(isChild ? CHILD_KEYS : PROJECT_KEYS);
+  if (value.has("inputs")) entry.errorIn("inputs", "is not supported on this server");
+  const strategy = entry.word("strategy", STRATEGIES);
+  const project = isChild ? undefined : entry.text("project");
+  if (!isChild && !entry.get("project")) entry.errorOf("project", "can't be blank");
+  return {
+    depends: strategy !== undefined,
+    forward: readForward(entry),
+    ...given({
+      project,
+      branch: isChild ? undefined : entry.text("branch"),
+      include: isChild ? readFiles(entry) : undefined,
+    }),
+  };
+}
+
+function readForward(entry: Entry): Trigger["forward"] {
+  const forward = entry.child("forward");
+  if (!forward) return FORWARD;
+  forward.allow(["yaml_variables", "pipeline_variables"]);
+  return {
+    yamlVariables: forward.boolean("yaml_variables") ?? true,
+    pipelineVariables: forward.boolean("pipeline_variables") ?? false,
+  };
+}
+
+function readFiles(entry: Entry): readonly string[] {
+  const value = entry.get("include") ?? [];
+  const files = isList(value) ? value : [value];
+  if (files.length > MAX_FILES) {
+    entry.errorIn("include", `is too long (maximum is ${MAX_FILES})`);
+    return [];
+  }
+  return files.flatMap((file) => {
+    const local = isMapping(file) ? file.get("local") : file;
+    if (isMapping(file) && [...file.keys()].some((key) => key !== "local")) {
+      const kind = [...file.keys()].join(", ");
+      entry.errorIn("include", `${kind} is not supported on this server, which reads local only`);
+      return [];
+    }
+    if (typeof local === "string" && local !== "") return [local];
+    entry.errorIn("include", "should be a string or a hash with local");
+    return [];
+  });
+}

@@ -1,0 +1,295 @@
+/** What can make a pipeline. */
+export const PIPELINE_SOURCES = [
+  "unknown",
+  "push",
+  "web",
+  "trigger",
+  "schedule",
+  "api",
+  "external",
+  "pipeline",
+  "chat",
+  "webide",
+  "merge_request_event",
+  "external_pull_request_event",
+  "parent_pipeline",
+] as const;
+/** What made a pipeline. */
+export type PipelineSource = (typeof PIPELINE_SOURCES)[number];
+
+/** Values of variables by name. */
+export interface Lookup {
+  get(name: string): string | undefined;
+}
+
+/** A regular expression. */
+export interface Pattern {
+  /** Whether a part of a text fits. */
+  fits(text: string): boolean;
+  /** What the groups of the last part that fits have found, or that part if there are no groups. */
+  last(text: string): string | undefined;
+}
+
+/** An expression of `if`, as `$CI_COMMIT_BRANCH == "main" && $DEPLOY`. */
+export type Expression =
+  | { readonly kind: "text"; readonly value: string | null }
+  | { readonly kind: "variable"; readonly name: string }
+  | { readonly kind: "pattern"; readonly pattern: Pattern }
+  | {
+      readonly kind: "operation";
+      readonly operator: Operator;
+      readonly left: Expression;
+      readonly right: Expression;
+    };
+export type Operator = "==" | "!=" | "=~" | "!~" | "&&" | "||";
+
+/** A variable by its key and value, as rules read it. */
+export interface Variable {
+  readonly key: string;
+  readonly value: string;
+}
+
+/** A variable that a configuration gives to a job. */
+export interface JobVariable extends Variable {
+  /** Whether names of other variables in its value stand for their values. */
+  readonly expand: boolean;
+}
+
+/**
+ * What a configuration is read for: a commit, a branch or tag, and what makes the pipeline. The functions are called only
+ * if the configuration needs what they answer.
+ */
+export interface Circumstances {
+  /** The name of the branch or tag, without `refs/heads/` or `refs/tags/`. */
+  readonly ref: string;
+  readonly tag: boolean;
+  readonly source: PipelineSource;
+  /** Full path of the project. */
+  readonly project: string;
+  /** Variables which those of the configuration override, as `CI_COMMIT_BRANCH`. Among equal keys, the last one counts. */
+  readonly predefined: readonly Variable[];
+  /** Variables of the instance, groups, project and pipeline; they override those of the configuration, and the last one counts. */
+  readonly variables: readonly Variable[];
+  /** The text of a file at the commit; `undefined` if there is none. */
+  file(path: string): Promise<string | undefined>;
+  /** Paths of all files at the commit. */
+  paths(): Promise<readonly string[]>;
+  /**
+   * Paths of files that were changed; `undefined` if there is nothing to compare with, as in pipelines of tags; `null` if
+   * `compareTo` names no commit.
+   *
+   * @param compareTo the branch, tag or commit to compare with, otherwise the commit before the push or the merge request's target
+   */
+  changes(compareTo?: string): Promise<readonly string[] | undefined | null>;
+}
+
+/** A file that a configuration includes. */
+export interface IncludedFile {
+  readonly type: "local";
+  readonly location: string;
+  /** What includes it: the path of a file, or `undefined` for the configuration itself. */
+  readonly from: string | undefined;
+}
+
+/** What {@link readConfiguration} found. */
+export interface Reading {
+  /** Mistakes, which prevent pipelines. Without any, there is a {@link configuration}. */
+  readonly errors: readonly string[];
+  readonly warnings: readonly string[];
+  /** Writes the configuration with includes, `extends` and references resolved as YAML; `undefined` if these failed. */
+  readonly mergedYaml: (() => string) | undefined;
+  readonly includes: readonly IncludedFile[];
+  readonly configuration: Configuration | undefined;
+}
+
+/** When a job starts. */
+export type When = "on_success" | "on_failure" | "always" | "manual" | "delayed";
+
+/** One of a list of conditions: the first that fits decides. */
+export interface Rule {
+  readonly if?: Expression;
+  readonly changes?: { readonly paths: readonly string[]; readonly compareTo?: string };
+  readonly exists?: readonly string[];
+  readonly when?: When | "never";
+  /** Seconds. */
+  readonly startIn?: number;
+  readonly allowFailure?: boolean;
+  readonly variables?: ReadonlyMap<string, JobVariable>;
+  readonly needs?: readonly Need[];
+  readonly interruptible?: boolean;
+  readonly autoCancel?: AutoCancel;
+}
+
+/** What `only` or `except` lists. */
+export interface Policy {
+  readonly refs?: readonly string[];
+  readonly variables?: readonly { readonly text: string; readonly expression: Expression }[];
+  readonly changes?: readonly string[];
+  readonly kubernetes?: true;
+}
+
+/** A job that another one waits for. */
+export interface Need {
+  readonly job: string;
+  /** Whether the job's artifacts are downloaded. */
+  readonly artifacts: boolean;
+  /** Whether the job may be missing in the pipeline. */
+  readonly optional: boolean;
+  /** Variables of those that are needed of the jobs which `parallel:matrix` makes; all of them if left out. */
+  readonly matrix?: readonly ReadonlyMap<string, readonly string[]>[];
+}
+
+/** When newer pipelines cancel older ones. */
+export interface AutoCancel {
+  readonly onNewCommit?: "conservative" | "interruptible" | "none";
+  readonly onJobFailure?: "all" | "none";
+}
+
+/** A job's environment; names and addresses may contain variables. */
+export interface JobEnvironment {
+  readonly name: string;
+  readonly url?: string;
+  readonly action: "start" | "prepare" | "stop" | "verify" | "access";
+  readonly onStop?: string;
+  readonly deploymentTier?: "production" | "staging" | "testing" | "development" | "other";
+  readonly autoStopIn?: string;
+  readonly kubernetes?: Json;
+}
+
+/** How often a job that failed is run again by itself. */
+export interface Retry {
+  readonly max: 0 | 1 | 2;
+  /** Reasons of failure, as `runner_system_failure`, or `always`. */
+  readonly when: readonly string[];
+  readonly exitCodes?: readonly number[];
+}
+
+/** What a job starts instead of a script: a pipeline of a file of this commit, or of another project. */
+export interface Trigger {
+  /** Full path of another project, which may contain variables; `undefined` for a child pipeline. */
+  readonly project?: string;
+  readonly branch?: string;
+  /** Paths of this commit's files which together are the child pipeline's configuration. */
+  readonly include?: readonly string[];
+  /** Whether the job has the status of the pipeline that it started. */
+  readonly depends: boolean;
+  readonly forward: { readonly yamlVariables: boolean; readonly pipelineVariables: boolean };
+}
+
+/** A value of JSON, in the form in which runners get it. */
+export type Json =
+  | string
+  | number
+  | boolean
+  | null
+  | readonly Json[]
+  | { readonly [key: string]: Json };
+
+/** A cache in the runners' form. */
+export interface CacheConfiguration {
+  /** What the cache is found by; with {@link files}, the beginning of that. */
+  readonly key: string;
+  /** Files whose contents are part of the key. */
+  readonly files?: readonly string[];
+  readonly paths: readonly string[];
+  readonly untracked: boolean;
+  readonly unprotect: boolean;
+  /** `pull-push`, `pull`, `push` or a variable. */
+  readonly policy: string;
+  readonly when: "on_success" | "on_failure" | "always";
+  readonly fallback_keys: readonly string[];
+}
+
+/** What a runner gets about a job besides its variables, in the runners' form. It may be stored as JSON. */
+export interface JobOptions {
+  readonly before_script?: readonly string[];
+  readonly script?: readonly string[];
+  readonly after_script?: readonly string[];
+  readonly image?: { readonly [key: string]: Json };
+  readonly services?: readonly { readonly [key: string]: Json }[];
+  readonly artifacts?: readonly { readonly [key: string]: Json }[];
+  readonly cache?: readonly CacheConfiguration[];
+  /** Names of jobs whose artifacts are downloaded; all of earlier stages if left out. */
+  readonly dependencies?: readonly string[];
+  readonly hooks?: { readonly [key: string]: Json };
+  readonly id_tokens?: { readonly [key: string]: Json };
+  readonly release?: { readonly [key: string]: Json };
+  readonly pages?: { readonly [key: string]: Json };
+  /** A job's place among those that `parallel` made of one. */
+  readonly parallel?: { readonly number: number; readonly total: number };
+}
+
+/** A job of a configuration, before it is known whether a pipeline has it. */
+export interface JobConfiguration {
+  readonly name: string;
+  readonly stage: string;
+  readonly when: When;
+  /** Seconds after which a job with `when: delayed` starts. */
+  readonly startIn?: number;
+  readonly allowFailure: boolean;
+  /** With these exit codes a job may fail. */
+  readonly allowFailureExitCodes?: readonly number[];
+  readonly rules?: readonly Rule[];
+  readonly only?: Policy;
+  readonly except?: Policy;
+  /** What the job waits for instead of earlier stages. */
+  readonly needs?: readonly Need[];
+  readonly variables: ReadonlyMap<string, JobVariable>;
+  /** Names of global variables which the job has; all or none if a boolean. */
+  readonly inheritVariables: boolean | readonly string[];
+  readonly tags: readonly string[];
+  readonly environment?: JobEnvironment;
+  /** A regular expression without slashes. */
+  readonly coverage?: string;
+  readonly interruptible?: boolean;
+  readonly resourceGroup?: string;
+  readonly retry?: Retry;
+  /** Seconds. */
+  readonly timeout?: number;
+  readonly trigger?: Trigger;
+  /** What is asked before a manual job is started. */
+  readonly manualConfirmation?: string;
+  readonly options: JobOptions;
+}
+
+/** A configuration without mistakes. */
+export interface Configuration {
+  /** In order, with `.pre` and `.post`. */
+  readonly stages: readonly string[];
+  readonly jobs: readonly JobConfiguration[];
+  /** Global variables. */
+  readonly variables: ReadonlyMap<string, JobVariable>;
+  readonly workflow: {
+    readonly name?: string;
+    readonly rules?: readonly Rule[];
+    readonly autoCancel: AutoCancel;
+  };
+}
+
+/** A job that a pipeline has. */
+export interface PlannedJob
+  extends Omit<
+    JobConfiguration,
+    "rules" | "only" | "except" | "inheritVariables" | "variables" | "needs"
+  > {
+  /** The stage's place in the pipeline's list. */
+  readonly stageIndex: number;
+  /** The jobs of the pipeline that this one waits for; `undefined` if it waits for all of the stages before. */
+  readonly needs?: readonly Omit<Need, "optional">[];
+  /** Variables of the configuration in order of precedence: global ones, of the job and of its rule. */
+  readonly variables: readonly JobVariable[];
+}
+
+/** What a pipeline would be. */
+export interface Plan {
+  /** Why there is no pipeline. */
+  readonly errors: readonly string[];
+  /** What {@link errors} come from; `undefined` without errors. */
+  readonly failure?: "config_error" | "filtered_by_workflow_rules" | "filtered_by_rules";
+  /** The pipeline's name, with variables replaced. */
+  readonly name: string | undefined;
+  /** Stages that have jobs, in order. */
+  readonly stages: readonly string[];
+  readonly jobs: readonly PlannedJob[];
+  readonly autoCancel: AutoCancel;
+}

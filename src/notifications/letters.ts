@@ -1,0 +1,109 @@
+import { newOpaque } from "../auth/token-secrets.ts";
+import { roleOf } from "../core/access/roles.ts";
+import type { Letter } from "../jobs/letters.ts";
+import type { Reader, Store } from "../store/port.ts";
+import type { Message, Sender } from "./message.ts";
+
+/** For how long the link of a confirmation works, in milliseconds. */
+const LIFETIME = 3 * 86_400_000;
+
+/** What a letter says. */
+interface Written {
+  /** The same in every attempt to send the same text. */
+  id: string;
+  to: string;
+  subject: string;
+  lines: string[];
+}
+
+/**
+ * Writes a letter. The secret of a confirmation is created now, so that only its digest is ever stored; the link of an
+ * earlier mail stops working.
+ *
+ * @param now epoch milliseconds
+ * @returns `undefined` if it should no longer be sent
+ */
+export async function composeLetter(
+  store: Store,
+  letter: Letter,
+  sender: Sender,
+  now: number,
+): Promise<Message | undefined> {
+  const written =
+    "invitation" in letter
+      ? await invitationTo(store, letter.invitation, sender)
+      : await confirmationOf(store, letter.confirmation, sender, now);
+  if (!written) return undefined;
+  const { id, to, subject, lines } = written;
+  return {
+    from: sender.from,
+    to,
+    subject: subject.replace(/\s+/g, " "),
+    text: lines.join("\n"),
+    messageId: `<${id}.${sender.token}@${new URL(sender.url).hostname}>`,
+    headers: { "Auto-Submitted": "auto-generated", "X-PM-Reason": id.split("-")[0] as string },
+  };
+}
+
+async function confirmationOf(
+  store: Store,
+  id: number,
+  { url }: Sender,
+  now: number,
+): Promise<Written | undefined> {
+  const { secret, digest } = newOpaque();
+  const found = await store.transaction((db) =>
+    db.one<{ email: string; user_id: number }>(
+      `update user_emails set digest = ?, expires_at = ? where id = ? and confirmed_at is null
+       returning email, user_id`,
+      [digest, now + LIFETIME, id],
+    ),
+  );
+  const user = await store.one<{ name: string; username: string }>(
+    "select name, username from users where id = ?",
+    [found?.user_id ?? 0],
+  );
+  if (!found || !user) return undefined;
+  return {
+    id: `confirmation-${id}-${digest.slice(0, 16)}`,
+    to: found.email,
+    subject: "Confirm your e-mail address",
+    lines: [
+      `${user.name} (@${user.username}) wants to use this e-mail address. If that is you, open this link within three days:`,
+      "",
+      `${url}/users/confirmation?confirmation_token=${secret}`,
+      "",
+      "Otherwise nothing has to be done.",
+    ],
+  };
+}
+
+interface InvitationRow {
+  email: string;
+  access_level: number;
+  full_path: string;
+  name: string | null;
+}
+
+async function invitationTo(db: Reader, id: number, { url }: Sender): Promise<Written | undefined> {
+  const found = await db.one<InvitationRow>(
+    `select mi.email, mi.access_level, coalesce(p.full_path, n.full_path) as full_path, cb.name
+     from member_invitations mi left join projects p on p.id = mi.project_id
+     left join namespaces n on n.id = mi.namespace_id left join users cb on cb.id = mi.created_by_id
+     where mi.id = ?`,
+    [id],
+  );
+  if (!found) return undefined;
+  const { email, access_level, full_path: path, name } = found;
+  return {
+    id: `invitation-${id}`,
+    to: email,
+    subject: `Invitation to join ${path}`,
+    lines: [
+      `${name ?? "Somebody"} has invited you to ${path}, as ${roleOf(access_level)}.`,
+      "",
+      `You become a member once this address (${email}) belongs to your account at ${url}: as that of a new account, or`,
+      "added to yours and confirmed.",
+    ],
+  };
+}

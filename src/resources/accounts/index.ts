@@ -1,0 +1,132 @@
+import { actorOf } from "../../audit/log.ts";
+import { hashPassword } from "../../auth/passwords.ts";
+import { invalid } from "../../core/errors.ts";
+import * as param from "../../core/input.ts";
+import { type Resource, routes } from "../../core/resource.ts";
+import type { Reader } from "../../store/port.ts";
+import { updateRow } from "../../store/update.ts";
+import { AVATAR_PART, avatar } from "../avatars/input.ts";
+import * as avatars from "../avatars/queries.ts";
+import * as changes from "../users/changes.ts";
+import { adminUser } from "../users/json.ts";
+import * as queries from "../users/queries.ts";
+import { requireChangeable } from "../users/rules.ts";
+import { changeAccount, createAccount } from "./changes.ts";
+
+export { emailResource } from "./emails.ts";
+
+const profile = {
+  avatar: param.clearable(avatar()),
+  bio: param.clearable(param.anyText()),
+  location: param.clearable(param.anyText({ max: 500 })),
+  public_email: param.clearable(param.anyText()),
+  commit_email: param.clearable(param.anyText()),
+  skype: param.clearable(param.anyText({ max: 500 })),
+  linkedin: param.clearable(param.anyText({ max: 500 })),
+  twitter: param.clearable(param.anyText({ max: 500 })),
+  website_url: param.clearable(param.anyText({ max: 500 })),
+  organization: param.clearable(param.anyText({ max: 500 })),
+  projects_limit: param.optional(param.integer({ min: 0, max: 2 ** 31 - 1 })),
+  can_create_group: param.optional(param.boolean()),
+  private_profile: param.optional(param.boolean()),
+  external: param.optional(param.boolean()),
+};
+
+const id = { user_id: param.untypedId() };
+
+type Profile = param.Input<typeof profile>;
+
+const flag = (value: boolean | undefined) => (value === undefined ? undefined : Number(value));
+
+/** The columns that are set from a profile's attributes. */
+function columnsOf(input: Profile) {
+  return {
+    bio: input.bio,
+    location: input.location,
+    public_email: input.public_email,
+    commit_email: input.commit_email,
+    skype: input.skype,
+    linkedin: input.linkedin,
+    twitter: input.twitter,
+    website_url: input.website_url,
+    organization: input.organization,
+    projects_limit: input.projects_limit,
+    can_create_group: flag(input.can_create_group),
+    private_profile: flag(input.private_profile),
+    external: flag(input.external),
+  };
+}
+
+/** Checks that addresses a user is to show are theirs. @throws ApiError 400 */
+async function requireOwn(db: Reader, userId: number, input: Profile): Promise<void> {
+  for (const name of ["public_email", "commit_email"] as const) {
+    const email = input[name];
+    if (email && !(await queries.hasAddress(db, userId, email))) {
+      throw invalid({ [name]: ["is not an email you own"] });
+    }
+  }
+}
+
+const users = routes({ path: "/users" });
+
+/** How accounts are created and changed. */
+export const accountResource: Resource = {
+  name: "Accounts",
+  migrations: [],
+  routes: [
+    users.post("", {
+      summary: "Create a user",
+      access: "admin",
+      input: {
+        ...changes.newUserInput,
+        password: param.optional(param.anyText()),
+        reset_password: param.optional(param.boolean()),
+        force_random_password: param.optional(param.boolean()),
+        admin: param.optional(param.boolean()),
+        skip_confirmation: param.optional(param.boolean()),
+        ...profile,
+      },
+      upload: AVATAR_PART,
+      atLeastOne: ["password", "reset_password", "force_random_password"],
+      presenter: adminUser,
+      prepare: async ({ password }) => ({
+        password_hash: password === undefined ? null : await hashPassword(password),
+      }),
+      handle: async (context) => {
+        const { db, presenter, input, prepared, now } = context;
+        const { email, name, username, admin } = input;
+        const user = { email, name, username, admin, ...prepared };
+        const created = await createAccount(db, actorOf(context), user, now);
+        await requireOwn(db, created, input);
+        await updateRow(db, "users", created, columnsOf(input), now);
+        await avatars.change(db, { kind: "user", id: created }, input.avatar, now);
+        return queries.row(db, presenter, created);
+      },
+    }),
+    users.put("/:user_id", {
+      summary: "Change a user",
+      access: "admin",
+      input: {
+        ...id,
+        ...changes.userInput,
+        password: param.optional(param.anyText()),
+        skip_reconfirmation: param.optional(param.boolean()),
+        ...profile,
+      },
+      upload: AVATAR_PART,
+      presenter: adminUser,
+      prepare: ({ password }) => (password === undefined ? undefined : hashPassword(password)),
+      handle: async (context) => {
+        const { db, presenter, input, prepared, now } = context;
+        const found = await requireChangeable(db, input.user_id);
+        const by = actorOf(context);
+        await changeAccount(db, by, found, input, now);
+        await requireOwn(db, found.id, input);
+        await updateRow(db, "users", found.id, columnsOf(input), now);
+        await avatars.change(db, { kind: "user", id: found.id }, input.avatar, now);
+        if (prepared !== undefined) await changes.changePassword(db, by, found, prepared, now);
+        return queries.row(db, presenter, found.id);
+      },
+    }),
+  ],
+};

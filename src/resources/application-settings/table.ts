@@ -1,0 +1,22 @@
+import type { Migration } from "../../store/migrate.ts";
+
+/** The settings of the application: at most one row. What is null has its default. */
+export const migrations: Migration[] = [
+  {
+    id: "20261125-85-application-settings",
+    sql: `
+create table application_settings (
+  id $int not null primary key check (id = 1),
+  default_project_visibility $int,
+  default_group_visibility $int,
+  default_snippet_visibility $int,
+  default_branch_name $text,
+  default_ci_config_path $text,
+  default_projects_limit $int,
+  can_create_group $int,
+  user_default_external $int,
+  updated_at $int not null
+);
+`,
+  },
+];

@@ -1,0 +1,135 @@
+import { basename } from "node:path/posix";
+import { badRequest, notFound } from "../../core/errors.ts";
+import { dispositionOf, fileReply, uploadHeaders } from "../../core/http/file-reply.ts";
+import { RawReply, type RequestInfo } from "../../core/resource.ts";
+import type { StoredFile } from "../../files/write.ts";
+import { zipMember } from "../../files/zip.ts";
+import { among } from "../../store/conditions.ts";
+import { insertRow } from "../../store/insert.ts";
+import type { Database, Reader, Store } from "../../store/port.ts";
+import { FINISHED } from "./statuses.ts";
+
+/** A file that a job has uploaded. */
+export interface NewArtifact {
+  readonly project_id: number;
+  readonly job_id: number;
+  readonly file_type: string;
+  readonly file_format: string;
+  readonly file_name: string;
+}
+
+/** What kinds of files jobs upload. */
+export const ARTIFACT_TYPES = [
+  "archive",
+  "metadata",
+  "trace",
+  "junit",
+  "dotenv",
+  "cobertura",
+  "coverage_report",
+  "codequality",
+  "metrics",
+  "terraform",
+  "sast",
+  "secret_detection",
+  "dependency_scanning",
+  "container_scanning",
+  "dast",
+  "license_scanning",
+  "cyclonedx",
+  "accessibility",
+  "browser_performance",
+  "load_performance",
+  "annotations",
+] as const;
+
+/** Adds a file to a job. @returns `false` if it has one of that type with another content */
+export async function addArtifact(
+  db: Database,
+  artifact: NewArtifact,
+  { id, sha256 }: StoredFile,
+  now: number,
+): Promise<boolean> {
+  const [known] = await db.rows(
+    `select f.sha256 from job_artifacts a join stored_files f on f.id = a.file_id
+     where a.job_id = ? and a.file_type = ?`,
+    [artifact.job_id, artifact.file_type],
+  );
+  if (known) return known[0] === sha256;
+  await insertRow(db, "job_artifacts", { ...artifact, file_id: id, created_at: now });
+  return true;
+}
+
+/** Whether a job has any artifacts. */
+export async function hasArtifacts(db: Reader, jobId: number): Promise<boolean> {
+  const found = await db.rows("select 1 from job_artifacts where job_id = ? limit 1", [jobId]);
+  return found.length > 0;
+}
+
+/** Deletes the artifacts of jobs; the sweep deletes their content. */
+export async function deleteArtifacts(db: Database, jobIds: readonly number[]): Promise<void> {
+  if (jobIds.length === 0) return;
+  const these = among("job_id", jobIds);
+  await db.run(`delete from job_artifacts where ${these.sql}`, these.values);
+  const jobs = among("id", jobIds);
+  await db.run(`update ci_jobs set artifacts_expire_at = null where ${jobs.sql}`, jobs.values);
+}
+
+/** Deletes the artifacts of all jobs of a project that have ended. */
+export async function deleteAllArtifacts(db: Database, projectId: number): Promise<void> {
+  const ended = `project_id = ? and status in (${FINISHED.map((status) => `'${status}'`).join(", ")})`;
+  await db.run(
+    `delete from job_artifacts where project_id = ? and job_id in (select id from ci_jobs where ${ended})`,
+    [projectId, projectId],
+  );
+  await db.run(
+    `update ci_jobs set artifacts_expire_at = null where artifacts_expire_at is not null and ${ended}`,
+    [projectId],
+  );
+}
+
+type ArchiveFile = StoredFile & { readonly file_name: string };
+
+/** The archive of a job's artifacts. @throws ApiError 404 */
+async function archiveOf(db: Reader, jobId: number): Promise<ArchiveFile> {
+  const found = await db.one<ArchiveFile>(
+    `select f.id, f.size, f.sha256, a.file_name from job_artifacts a join stored_files f on f.id = a.file_id
+     where a.job_id = ? and a.file_type = 'archive'`,
+    [jobId],
+  );
+  if (!found) throw notFound();
+  return found;
+}
+
+/** Answers the archive of a job's artifacts. @throws ApiError 404 */
+export async function archiveReply(
+  store: Store,
+  db: Reader,
+  request: Pick<RequestInfo, "method" | "header">,
+  jobId: number,
+): Promise<RawReply> {
+  const found = await archiveOf(db, jobId);
+  return fileReply(store, request, found, {
+    "content-type": "application/zip",
+    "content-disposition": dispositionOf("attachment", found.file_name),
+  });
+}
+
+/**
+ * Answers one file of a job's artifacts.
+ *
+ * @param path its path in the archive
+ * @throws ApiError 400 for a path that leaves the archive, 404
+ */
+export async function artifactReply(
+  store: Store,
+  db: Reader,
+  jobId: number,
+  path: string,
+): Promise<RawReply> {
+  if (path.split("/").some((name) => ["", ".", ".."].includes(name)))
+    throw badRequest("Invalid path");
+  const member = await zipMember(store, await archiveOf(db, jobId), path);
+  if (!member) throw notFound();
+  return new RawReply(200, uploadHeaders(basename(path)), member);
+}

@@ -1,0 +1,252 @@
+import type { Caller } from "../../core/access/caller.ts";
+import { ApiError, badRequest, forbidden, invalid, notFound } from "../../core/errors.ts";
+import * as param from "../../core/input.ts";
+import { presenter } from "../../core/presenter.ts";
+import { type Context, type Resource, routes } from "../../core/resource.ts";
+import { commitId } from "../../git/commits.ts";
+import { BRANCHES, TAGS } from "../../git/refs.ts";
+import { findCommit } from "../../git/revisions.ts";
+import { among } from "../../store/conditions.ts";
+import type { Reader } from "../../store/port.ts";
+import { nameErrors } from "../ci/environment-names.ts";
+import {
+  DEPLOYMENT_STATUSES,
+  findEnvironment,
+  insertDeployment,
+  insertEnvironment,
+  setDeploymentStatus,
+  tellOfDeployment,
+} from "../ci/environments.ts";
+import { deploymentFields } from "../environments/json.ts";
+import { list as listIssuables } from "../issuables/list.ts";
+import { MERGE_REQUEST } from "../issuables/merge-request.ts";
+import { fillJobs } from "../pipelines/jobs.ts";
+import { openRepository } from "../repositories/open.ts";
+import { commitsOf, requestsMergedBy } from "./merge-requests.ts";
+import * as deployments from "./queries.ts";
+import { migrations } from "./table.ts";
+
+const { del, get, list, post, put } = routes({ source: "project", path: "/deployments" });
+
+const deployment = presenter(deploymentFields);
+
+const id = { deployment_id: param.recordId() };
+
+/** The statuses that clients give deployments, and what leads to each. */
+const EVENTS = { running: "run", success: "succeed", failed: "drop", canceled: "cancel" } as const;
+const status = param.choice(Object.keys(EVENTS) as (keyof typeof EVENTS)[]);
+
+/** @throws ApiError 404 */
+async function findOne({
+  db,
+  source,
+  input,
+}: Pick<Context, "source"> & {
+  db: Reader;
+  input: { deployment_id: number };
+}): Promise<deployments.Deployment> {
+  const found = await deployments.find(db, source.id, input.deployment_id);
+  if (!found) throw notFound();
+  return found;
+}
+
+const filters = {
+  environment: param.optional(param.anyText()),
+  status: param.optional(param.choice(DEPLOYMENT_STATUSES)),
+  updated_after: param.optional(param.instant()),
+  updated_before: param.optional(param.instant()),
+  finished_after: param.optional(param.instant()),
+  finished_before: param.optional(param.instant()),
+  order_by: param.optional(param.choice(deployments.ORDERS)),
+  sort: param.optional(param.choice(["asc", "desc"])),
+};
+
+/**
+ * Refuses filters that would look through all deployments.
+ *
+ * @throws ApiError 400
+ */
+function requireFitting(
+  {
+    updatedAfter,
+    updatedBefore,
+    finishedAfter,
+    finishedBefore,
+    status,
+  }: deployments.DeploymentFilter,
+  orderBy: string,
+): void {
+  const isUpdated = updatedAfter !== undefined || updatedBefore !== undefined;
+  const isFinished = finishedAfter !== undefined || finishedBefore !== undefined;
+  if (isUpdated && orderBy !== "updated_at") {
+    throw badRequest("`updated_at` filter requires `updated_at` sort");
+  }
+  if (isFinished && orderBy !== "finished_at") {
+    throw badRequest("`finished_at` filter requires `finished_at` sort.");
+  }
+  if (isFinished && status !== "success") {
+    throw badRequest("`finished_at` filter must be combined with `success` status filter.");
+  }
+}
+
+/** Where a deployment is, and who changes it. */
+const by = ({ source, caller }: Pick<Context, "source"> & { caller: Caller }) => ({
+  projectId: source.id,
+  userId: caller.id,
+});
+
+/** Deployments of projects. */
+export const deploymentResource: Resource = {
+  name: "Deployments",
+  migrations,
+  routes: [
+    list("", {
+      jobTokens: true,
+      summary: "List the deployments of a project",
+      role: "reporter",
+      input: filters,
+      presenter: deployment,
+      prepare: (_, preparing) => openRepository(preparing),
+      handle: async (context) => {
+        const { db, presenter, page, source, input } = context;
+        const filter = {
+          environment: input.environment,
+          status: input.status,
+          updatedAfter: input.updated_after,
+          updatedBefore: input.updated_before,
+          finishedAfter: input.finished_after,
+          finishedBefore: input.finished_before,
+        };
+        const order = input.order_by ?? "id";
+        requireFitting(filter, order);
+        const sorted = [order, input.sort ?? "asc"] as const;
+        const listed = await deployments.list(db, presenter, page, source.id, filter, sorted);
+        await fillJobs(context, listed.rows);
+        return listed;
+      },
+    }),
+    get("/:deployment_id", {
+      jobTokens: true,
+      summary: "Get a deployment",
+      role: "reporter",
+      input: id,
+      presenter: deployment,
+      prepare: (_, preparing) => openRepository(preparing),
+      handle: async (context) => {
+        const found = await findOne(context);
+        const row = await deployments.row(context.db, context.presenter, found.id);
+        await fillJobs(context, [row]);
+        return row;
+      },
+    }),
+    list("/:deployment_id/merge_requests", {
+      summary: "List the merge requests that a deployment brought",
+      role: "reporter",
+      input: {
+        ...id,
+        order_by: param.optional(param.choice(["created_at", "updated_at"])),
+        sort: param.optional(param.choice(["asc", "desc"])),
+      },
+      presenter: MERGE_REQUEST.listed,
+      prepare: async (input, preparing) =>
+        commitsOf(preparing, await findOne({ ...preparing, input })),
+      handle: async (context) => {
+        const { db, source, input, prepared: commits } = context;
+        const ids = await requestsMergedBy(db, source.id, commits);
+        return listIssuables(context, MERGE_REQUEST, {
+          projectId: source.id,
+          own: [{ condition: among("mr.id", ids) }],
+          orderBy: input.order_by ?? "created_at",
+          sort: input.sort ?? "desc",
+        });
+      },
+    }),
+    post("", {
+      jobTokens: true,
+      summary: "Record a deployment; a new name of an environment adds it",
+      role: "developer",
+      beside: "others",
+      input: {
+        environment: param.text(),
+        sha: param.text(),
+        ref: param.text({ max: 1024 }),
+        tag: param.boolean(),
+        status,
+      },
+      presenter: deployment,
+      prepare: async ({ sha, ref, tag }, preparing) => {
+        const opened = await openRepository(preparing, [sha, ref]);
+        const number = await findCommit(opened, sha);
+        if (number === undefined) throw invalid({ sha: ["The commit does not exist"] });
+        if (!opened.refs.has(`${tag ? TAGS : BRANCHES}${ref}`)) {
+          throw invalid({ ref: ["The branch or tag does not exist"] });
+        }
+        return commitId(opened.repository, number);
+      },
+      handle: async (context) => {
+        const { db, source, caller, input, prepared: sha, presenter, now } = context;
+        const { environment: name, ref, tag, status: given } = input;
+        const errors = nameErrors(name);
+        if (errors.length > 0) throw invalid({ environment: errors });
+        const found = await findEnvironment(db, source.id, { name });
+        const made = await insertDeployment(
+          db,
+          {
+            project_id: source.id,
+            environment_id: found?.id ?? (await insertEnvironment(db, source.id, { name }, now)),
+            user_id: caller.id,
+            ref,
+            tag,
+            sha,
+            status: given,
+          },
+          now,
+        );
+        tellOfDeployment(context, { id: made, ...by(context) }, given);
+        return deployments.row(db, presenter, made);
+      },
+    }),
+    put("/:deployment_id", {
+      jobTokens: true,
+      summary: "Change the status of a deployment",
+      role: "developer",
+      beside: "others",
+      input: { ...id, status },
+      presenter: deployment,
+      handle: async (context) => {
+        const { db, input, presenter, now } = context;
+        const found = await findOne(context);
+        if (found.job_id !== null) throw forbidden();
+        const isPossible =
+          input.status === "running"
+            ? ["created", "blocked"].includes(found.status)
+            : input.status !== found.status;
+        if (!isPossible) {
+          throw invalid({ status: [`cannot transition via "${EVENTS[input.status]}"`] });
+        }
+        await setDeploymentStatus(db, found, input.status, now);
+        tellOfDeployment(context, { id: found.id, ...by(context) }, input.status);
+        return deployments.row(db, presenter, found.id);
+      },
+    }),
+    del("/:deployment_id", {
+      jobTokens: true,
+      summary: "Remove a deployment that neither runs nor is the current one",
+      role: "maintainer",
+      beside: "others",
+      input: id,
+      handle: async (context) => {
+        const found = await findOne(context);
+        context.requireUnmodified(found.updated_at);
+        if (found.status === "running") {
+          throw new ApiError(400, { message: "Cannot destroy running deployment" });
+        }
+        if (await deployments.isCurrent(context.db, found)) {
+          throw new ApiError(400, { message: "Deployment currently deployed to environment" });
+        }
+        await deployments.remove(context.db, found.id);
+        return undefined;
+      },
+    }),
+  ],
+};

@@ -1,0 +1,129 @@
+import { paginateNarrowed } from "../../core/narrowed.ts";
+import type { Page, RowPage } from "../../core/pagination.ts";
+import type { Presenter } from "../../core/presenter.ts";
+import { all, type Condition, when, worded } from "../../store/conditions.ts";
+import { firstRare, idsOf, inspected } from "../../store/narrowing.ts";
+import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
+import { type DeploymentStatus, findEnvironment } from "../ci/environments.ts";
+import { OF_JOB } from "../ci/json.ts";
+
+/** By what lists are sorted. */
+export const ORDERS = ["id", "iid", "created_at", "updated_at", "finished_at", "ref"] as const;
+
+/** A deployment, as handlers need it. */
+export interface Deployment {
+  id: number;
+  environment_id: number;
+  status: DeploymentStatus;
+  /** The commit that is deployed, in hex. */
+  sha: string;
+  /** The job that deploys, if it is one. */
+  job_id: number | null;
+  updated_at: number;
+}
+
+/** Which deployments a list has. */
+export interface DeploymentFilter {
+  environment?: string | undefined;
+  status?: DeploymentStatus | undefined;
+  updatedAfter?: number | undefined;
+  updatedBefore?: number | undefined;
+  finishedAfter?: number | undefined;
+  finishedBefore?: number | undefined;
+}
+
+const TABLES = `deployments dp join environments en on en.id = dp.environment_id
+  join projects p on p.id = dp.project_id left join users u on u.id = dp.user_id
+  left join ci_jobs cj on cj.id = dp.job_id ${OF_JOB}`;
+
+/** The deployments of a project. */
+export async function list(
+  db: Reader,
+  presenter: Presenter,
+  page: Page,
+  projectId: number,
+  filter: DeploymentFilter,
+  [orderBy, sort]: readonly [order: (typeof ORDERS)[number], sort: "asc" | "desc"],
+): Promise<RowPage> {
+  const ofProject = { sql: "dp.project_id = ?", values: [projectId] };
+  const inEnvironment = await ofEnvironment(db, projectId, filter.environment);
+  const withStatus = worded("dp.status", filter.status && [filter.status]);
+  const spans = all([
+    when("dp.updated_at > ?", filter.updatedAfter),
+    when("dp.updated_at < ?", filter.updatedBefore),
+    when("dp.finished_at > ?", filter.finishedAfter),
+    when("dp.finished_at < ?", filter.finishedBefore),
+  ]);
+  const hasOrder = orderBy === "id";
+  const starts = [inEnvironment, withStatus && all([ofProject, withStatus])];
+  const narrowing = await firstRare(
+    db,
+    "dp",
+    (hasOrder ? [] : starts)
+      .filter((start) => start !== undefined)
+      .map((start) => idsOf("deployments dp", start)),
+  );
+  const filters = [withStatus, spans];
+  return paginateNarrowed(db, presenter, page, narrowing, {
+    alias: "dp",
+    tables: "deployments dp",
+    presented: { sql: TABLES, values: [] },
+    where: all([inEnvironment ?? ofProject, ...filters]),
+    picked: hasOrder
+      ? undefined
+      : all([ofProject, inEnvironment && inspected(inEnvironment), ...filters]),
+    order: hasOrder ? `dp.id ${sort}` : `dp.${orderBy} ${sort}, dp.id ${sort}`,
+  });
+}
+
+/** The condition that deployments are in an environment of a project, if they have to be. */
+async function ofEnvironment(
+  db: Reader,
+  projectId: number,
+  name: string | undefined,
+): Promise<Condition | undefined> {
+  if (name === undefined) return undefined;
+  const found = await findEnvironment(db, projectId, { name });
+  return { sql: "dp.environment_id = ?", values: [found?.id ?? 0] };
+}
+
+/** One deployment as a row for its presenter. */
+export async function row(db: Reader, presenter: Presenter, id: number): Promise<Value[]> {
+  const rows = await db.rows(`select ${presenter.columns} from ${TABLES} where dp.id = ?`, [id]);
+  return rows[0] as Value[];
+}
+
+/** A deployment of a project, or `undefined`. */
+export function find(db: Reader, projectId: number, id: number): Awaitable<Deployment | undefined> {
+  return db.one<Deployment>(
+    "select id, environment_id, status, sha, job_id, updated_at from deployments where project_id = ? and id = ?",
+    [projectId, id],
+  );
+}
+
+/** Whether a deployment is the one that its environment has now: the newest that succeeded. */
+export async function isCurrent(db: Reader, { id, environment_id }: Deployment): Promise<boolean> {
+  const rows = await db.rows(
+    "select max(id) from deployments where environment_id = ? and status = 'success'",
+    [environment_id],
+  );
+  return rows[0]?.[0] === id;
+}
+
+/** The commit that an environment had before a deployment, or `undefined`. */
+export async function previousSha(
+  db: Reader,
+  { id, environment_id }: Deployment,
+): Promise<string | undefined> {
+  const [found] = await db.rows(
+    `select sha from deployments where environment_id = ? and status = 'success' and id < ?
+     order by id desc limit 1`,
+    [environment_id, id],
+  );
+  return found?.[0] as string | undefined;
+}
+
+/** Removes a deployment. */
+export async function remove(db: Database, id: number): Promise<void> {
+  await db.run("delete from deployments where id = ?", [id]);
+}

@@ -1,0 +1,402 @@
+import * as v from "valibot";
+import { ROLES } from "../../core/access/roles.ts";
+import { VISIBILITIES } from "../../core/access/visibility.ts";
+import { NAMES } from "../award-emoji/names.ts";
+import {
+  type ArchivedColumn,
+  author,
+  day,
+  flag,
+  formed,
+  instant,
+  integer,
+  json,
+  maybe,
+  number,
+  oid,
+  oneOf,
+  person,
+  place,
+  row,
+  text,
+  word,
+} from "./columns.ts";
+
+/** A table of which an archive has the rows of a project. */
+export interface ArchivedTable {
+  /** Besides `id` and `project_id`. */
+  readonly columns: Readonly<Record<string, ArchivedColumn>>;
+  /** Whether its rows have an `id`. */
+  readonly numbered: boolean;
+  /** Whether its rows have the `project_id` of their project. */
+  readonly owned: boolean;
+  /** What a row is recognized by if the project has it already: then that one stands for it. */
+  readonly same?: string;
+  /** SQL of further rows, with a `?` for the project's id: what the project uses of its groups. */
+  readonly used?: string;
+}
+
+const LONG = 1_048_576;
+const long = text(LONG);
+const changed = { created_at: instant, updated_at: instant };
+const visibility = oneOf(...Object.values(VISIBILITIES));
+const roles = oneOf(...Object.values(ROLES));
+/** The roles for whom a branch or tag is protected; 0 for nobody. */
+const allowed = oneOf(0, ROLES.developer, ROLES.maintainer, 60);
+const path = text(4096);
+const address = formed(/^(https?|ftp):\/\//i, 2048);
+/** The number of an issue or merge request. */
+const iid = integer(1, 2 ** 31 - 1);
+const ref = text(1024);
+
+/** Rows of the project itself. */
+const owned = (columns: ArchivedTable["columns"], more: Partial<ArchivedTable> = {}) => ({
+  columns,
+  numbered: true,
+  owned: true,
+  ...more,
+});
+/**
+ * Rows that belong to those of other tables: their first column names which, or, if that may be null, one of the first
+ * columns does.
+ */
+const nested = (columns: ArchivedTable["columns"]) => ({ columns, numbered: true, owned: false });
+/** {@link nested} rows without an id. */
+const joined = (columns: ArchivedTable["columns"]) => ({ columns, numbered: false, owned: false });
+
+const noteable = { issue_id: maybe(row("issues")), merge_request_id: maybe(row("merge_requests")) };
+/** At most some thousand years, in seconds. */
+const seconds = integer(0, 2 ** 40);
+const estimates = { time_estimate: seconds, total_time_spent: seconds };
+const closing = { closed_at: maybe(instant), closed_by_id: maybe(author) };
+const label = row("labels");
+const isVisited = { subscribed: flag };
+
+const lineEnd = v.object({
+  line_code: v.string(),
+  type: v.nullable(v.picklist(["new", "old"])),
+  old_line: v.nullable(v.number()),
+  new_line: v.nullable(v.number()),
+});
+const optional = v.optional(v.nullable(v.number()));
+const sha = v.pipe(v.string(), v.regex(/^[0-9a-f]{40}$/));
+const position = json(
+  v.strictObject({
+    base_sha: sha,
+    start_sha: sha,
+    head_sha: sha,
+    old_path: v.string(),
+    new_path: v.string(),
+    position_type: v.picklist(["text", "image", "file"]),
+    old_line: optional,
+    new_line: optional,
+    line_range: v.optional(v.nullable(v.strictObject({ start: lineEnd, end: lineEnd }))),
+    width: optional,
+    height: optional,
+    x: optional,
+    y: optional,
+  }),
+);
+
+const ofIssues = "select id from issues where project_id = ?";
+const ofRequests = "select id from merge_requests where project_id = ?";
+
+/**
+ * The tables of which an archive has rows, each after those that its columns name. What a project uses of its groups
+ * becomes its own. Left out is what is about this server or secret: events, todos, hooks, variables, tokens, runners,
+ * pipelines, packages, and what people have set for themselves.
+ */
+export const ARCHIVED: Readonly<Record<string, ArchivedTable>> = {
+  labels: owned(
+    {
+      name: text(),
+      color: formed(/^#[\da-f]{6}$/i),
+      description: maybe(long),
+      priority: maybe(integer()),
+      archived: flag,
+      ...changed,
+    },
+    {
+      same: "name",
+      used: `select label_id from issue_labels where issue_id in (${ofIssues})
+        union select label_id from merge_request_labels where merge_request_id in (${ofRequests})
+        union select label_id from board_lists where board_id in (select id from boards where project_id = ?)`,
+    },
+  ),
+  milestones: owned(
+    {
+      iid: number,
+      title: text(),
+      description: maybe(long),
+      state: word("active", "closed"),
+      due_date: maybe(day),
+      start_date: maybe(day),
+      ...changed,
+    },
+    {
+      same: "title",
+      used: `select milestone_id from issues where project_id = ? and milestone_id is not null
+        union select milestone_id from merge_requests where project_id = ? and milestone_id is not null
+        union select milestone_id from boards where project_id = ? and milestone_id is not null`,
+    },
+  ),
+  badges: owned({ name: maybe(text()), link_url: address, image_url: address, ...changed }),
+  members: owned({
+    user_id: person,
+    access_level: roles,
+    expires_at: maybe(day),
+    created_by_id: maybe(person),
+    ...changed,
+  }),
+  protected_branches: owned({
+    name: ref,
+    is_wildcard: flag,
+    push_level: allowed,
+    merge_level: allowed,
+    allow_force_push: flag,
+    code_owner_approval_required: flag,
+    ...changed,
+  }),
+  protected_tags: owned({ name: ref, is_wildcard: flag, create_level: allowed, ...changed }),
+  issues: owned({
+    iid,
+    author_id: maybe(author),
+    title: text(),
+    description: maybe(long),
+    state: word("opened", "closed"),
+    confidential: flag,
+    discussion_locked: flag,
+    weight: maybe(integer()),
+    due_date: maybe(day),
+    milestone_id: maybe(row("milestones")),
+    relative_position: place,
+    ...closing,
+    ...changed,
+    ...estimates,
+  }),
+  merge_requests: owned({
+    iid,
+    author_id: maybe(author),
+    title: text(),
+    description: maybe(long),
+    state: word("opened", "closed", "merged", "locked"),
+    source_branch: ref,
+    target_branch: ref,
+    sha: maybe(oid),
+    merge_commit_sha: maybe(oid),
+    squash_commit_sha: maybe(oid),
+    squash: flag,
+    discussion_locked: flag,
+    remove_source_branch: flag,
+    should_remove_source_branch: maybe(flag),
+    milestone_id: maybe(row("milestones")),
+    merged_at: maybe(instant),
+    merged_by_id: maybe(author),
+    ...closing,
+    ...changed,
+    ...estimates,
+  }),
+  snippets: owned({
+    author_id: author,
+    title: text(),
+    file_name: text(),
+    description: maybe(long),
+    content: long,
+    visibility,
+    ...changed,
+  }),
+  noted_commits: owned({ sha: oid }, { same: "sha" }),
+  notes: owned({
+    ...noteable,
+    snippet_id: maybe(row("snippets")),
+    noted_commit_id: maybe(row("noted_commits")),
+    author_id: maybe(author),
+    body: long,
+    system: flag,
+    internal: flag,
+    thread_id: maybe(row("notes")),
+    reply: flag,
+    resolved_at: maybe(instant),
+    resolved_by_id: maybe(author),
+    commit_id: maybe(oid),
+    ...changed,
+  }),
+  note_positions: nested({
+    note_id: row("notes"),
+    path,
+    line: maybe(integer()),
+    line_type: maybe(word("new", "old")),
+    line_code: maybe(text(5000)),
+    position: maybe(position),
+    original_position: maybe(position),
+    outdated: flag,
+  }),
+  award_emoji: nested({
+    ...noteable,
+    snippet_id: maybe(row("snippets")),
+    note_id: maybe(row("notes")),
+    name: word(...NAMES),
+    user_id: author,
+    ...changed,
+  }),
+  issue_assignees: joined({ issue_id: row("issues"), user_id: person }),
+  issue_labels: joined({ issue_id: row("issues"), label_id: label }),
+  issue_subscriptions: joined({ issue_id: row("issues"), user_id: person, ...isVisited }),
+  issue_links: nested({
+    source_id: row("issues"),
+    target_id: row("issues"),
+    link_type: word("relates_to", "blocks"),
+    ...changed,
+  }),
+  merge_request_assignees: joined({ merge_request_id: row("merge_requests"), user_id: person }),
+  merge_request_reviewers: joined({
+    merge_request_id: row("merge_requests"),
+    user_id: person,
+    state: word("unreviewed", "approved", "unapproved"),
+    created_at: instant,
+  }),
+  merge_request_labels: joined({ merge_request_id: row("merge_requests"), label_id: label }),
+  merge_request_subscriptions: joined({
+    merge_request_id: row("merge_requests"),
+    user_id: person,
+    ...isVisited,
+  }),
+  merge_request_committers: joined({ merge_request_id: row("merge_requests"), user_id: person }),
+  merge_request_issues: joined({
+    merge_request_id: row("merge_requests"),
+    issue_id: row("issues"),
+    closes: flag,
+  }),
+  merge_request_versions: nested({
+    merge_request_id: row("merge_requests"),
+    head_sha: oid,
+    base_sha: maybe(oid),
+    start_sha: oid,
+    changed_files: integer(),
+    created_at: instant,
+  }),
+  approvals: joined({
+    merge_request_id: row("merge_requests"),
+    user_id: person,
+    created_at: instant,
+  }),
+  approval_rules: owned({
+    merge_request_id: maybe(row("merge_requests")),
+    source_id: maybe(row("approval_rules")),
+    name: text(1024),
+    rule_type: word("regular", "any_approver", "code_owner"),
+    approvals_required: integer(),
+    all_protected_branches: flag,
+    section: maybe(text(1024)),
+    is_optional: flag,
+    roles: maybe(json(v.array(v.picklist(Object.values(ROLES))))),
+    ...changed,
+  }),
+  approval_rule_users: joined({ rule_id: row("approval_rules"), user_id: person }),
+  approval_rule_branches: joined({
+    rule_id: row("approval_rules"),
+    branch_id: row("protected_branches"),
+  }),
+  resource_label_events: nested({
+    ...noteable,
+    user_id: maybe(author),
+    label_id: maybe(label),
+    action: word("add", "remove"),
+    created_at: instant,
+  }),
+  resource_milestone_events: nested({
+    ...noteable,
+    user_id: maybe(author),
+    milestone_id: maybe(row("milestones")),
+    action: word("add", "remove"),
+    state: word("opened", "closed", "merged", "locked"),
+    created_at: instant,
+  }),
+  resource_state_events: nested({
+    ...noteable,
+    user_id: maybe(author),
+    state: word("closed", "reopened", "merged"),
+    created_at: instant,
+    source_commit: maybe(oid),
+    source_merge_request_id: maybe(row("merge_requests")),
+  }),
+  timelogs: owned({
+    ...noteable,
+    user_id: maybe(author),
+    time_spent: integer(-(2 ** 40), 2 ** 40),
+    spent_at: instant,
+    summary: maybe(text(1024)),
+    created_at: instant,
+  }),
+  boards: owned({
+    name: text(),
+    milestone_id: maybe(row("milestones")),
+    assignee_id: maybe(person),
+    weight: maybe(integer()),
+    hide_backlog_list: flag,
+    hide_closed_list: flag,
+    ...changed,
+  }),
+  board_labels: joined({ board_id: row("boards"), label_id: label }),
+  board_lists: nested({
+    board_id: row("boards"),
+    label_id: maybe(label),
+    position: maybe(integer()),
+    list_type: word("label", "backlog", "closed"),
+    ...changed,
+  }),
+  releases: owned({
+    tag: ref,
+    name: maybe(text(1024)),
+    description: maybe(long),
+    sha: maybe(oid),
+    author_id: maybe(author),
+    released_at: instant,
+    ...changed,
+  }),
+  release_links: nested({
+    release_id: row("releases"),
+    name: text(1024),
+    url: address,
+    filepath: maybe(text(1024)),
+    link_type: word("other", "runbook", "image", "package"),
+    updated_at: instant,
+  }),
+  release_milestones: joined({ release_id: row("releases"), milestone_id: row("milestones") }),
+};
+
+/** The settings of a project that an archive has: columns of its own row, and its topics. */
+export const SETTINGS: Readonly<Record<string, ArchivedColumn>> = {
+  description: maybe(text(2000)),
+  visibility,
+  default_branch: maybe(ref),
+  archived: flag,
+  topics: json(v.pipe(v.array(v.pipe(v.string(), v.maxLength(255))), v.maxLength(100))),
+  merge_method: word("merge", "rebase_merge", "ff"),
+  squash_option: word("never", "always", "default_on", "default_off"),
+  ci_config_path: maybe(text(255)),
+  ci_default_git_depth: integer(0, 1000),
+  build_timeout: integer(600, 2_592_000),
+  merge_commit_template: maybe(text(500)),
+  squash_commit_template: maybe(text(500)),
+  issues_enabled: flag,
+  merge_requests_enabled: flag,
+  wiki_enabled: flag,
+  jobs_enabled: flag,
+  snippets_enabled: flag,
+  shared_runners_enabled: flag,
+  lfs_enabled: flag,
+  request_access_enabled: flag,
+  public_jobs: flag,
+  only_allow_merge_if_pipeline_succeeds: flag,
+  only_allow_merge_if_all_discussions_are_resolved: flag,
+  autoclose_referenced_issues: flag,
+  resolve_outdated_diff_discussions: flag,
+  remove_source_branch_after_merge: flag,
+  reset_approvals_on_push: flag,
+  selective_code_owner_removals: flag,
+  disable_overriding_approvers_per_merge_request: flag,
+  merge_requests_author_approval: flag,
+  merge_requests_disable_committers_approval: flag,
+  require_password_to_approve: flag,
+};

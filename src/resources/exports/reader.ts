@@ -1,0 +1,538 @@
+import { Readable } from "node:stream";
+import { createGunzip } from "node:zlib";
+import * as v from "valibot";
+import { imageTypeOf } from "../../core/http/images.ts";
+import { storeFile } from "../../files/write.ts";
+import { RefusedError } from "../../git/errors.ts";
+import { Packs } from "../../git/packs.ts";
+import { Input } from "../../git/pkt-line.ts";
+import { applyPush, checkChanges, type Outcome, type Push } from "../../git/push.ts";
+import { receivePack } from "../../git/receive.ts";
+import { BRANCHES } from "../../git/refs.ts";
+import { create, Repository } from "../../git/repository.ts";
+import { placeholders } from "../../store/placeholders.ts";
+import { ConstraintError, type Database, type Store, type Value } from "../../store/port.ts";
+import { MAX_AVATAR } from "../avatars/input.ts";
+import * as avatars from "../avatars/queries.ts";
+import { newPositionOf, placeLabels } from "../issuables/positions.ts";
+import { findRecord, openRecord } from "../repositories/open.ts";
+import * as uploads from "../uploads/queries.ts";
+import { applyToWiki, receiveWiki } from "../wikis/pushes.ts";
+import { MASTER } from "../wikis/record.ts";
+import { ARCHIVED, type ArchivedTable, SETTINGS } from "./archived.ts";
+import type { ArchivedColumn } from "./columns.ts";
+import {
+  ArchiveError,
+  FORMAT,
+  INHERITED,
+  MAX_GROWTH,
+  MAX_LINE,
+  MAX_LINES,
+  VERSION,
+} from "./format.ts";
+
+/** Rows that are inserted by one transaction. */
+const BATCH = 200;
+/** Characters of rows that wait to be inserted. */
+const MOST = 4 * 1024 * 1024;
+
+/** Where an archive is imported to. */
+export interface Target {
+  readonly store: Store;
+  readonly projectId: number;
+  /** The id of the user who imports. */
+  readonly importer: number;
+  /** Whether the importer may speak for others: administrators. */
+  readonly speaksForAll: boolean;
+  readonly now: number;
+}
+
+/** What an archive says of the project itself: values by column. */
+export type Settings = Readonly<Record<string, Value>>;
+
+/**
+ * Reads an archive into a new project, in many transactions. Each value is checked as if it came from a client.
+ *
+ * @param archive its bytes, and how many they are
+ * @param signal ends the work
+ * @returns the project's settings, which are not applied yet
+ * @throws ArchiveError if the archive is not valid; what was read before stays in the project
+ */
+export async function readArchive(
+  target: Target,
+  archive: { readonly bytes: AsyncIterable<Uint8Array>; readonly size: number },
+  signal: AbortSignal,
+): Promise<Settings> {
+  const reader = new ArchiveReader(target);
+  const lines = linesIn(archive.bytes, MAX_GROWTH * archive.size);
+  try {
+    let line = await lines.next();
+    requireFormat(line.value);
+    line = await lines.next();
+    while (!line.done) {
+      signal.throwIfAborted();
+      line = await reader.read(line.value, lines);
+    }
+    return await reader.end();
+  } catch (error) {
+    if (error instanceof RefusedError) throw new ArchiveError(`a repository: ${error.message}`);
+    if (error instanceof ConstraintError) throw new ArchiveError("the archive contradicts itself");
+    throw error;
+  } finally {
+    await lines.return(undefined);
+  }
+}
+
+type Lines = AsyncGenerator<unknown, undefined>;
+type Next = IteratorResult<unknown, undefined>;
+
+const HEAD = v.object({ format: v.literal(FORMAT), version: v.literal(VERSION) });
+
+function requireFormat(first: unknown): void {
+  if (!v.is(HEAD, first)) throw new ArchiveError("the file is not an archive of this format");
+}
+
+/** The JSON values of an archive's lines. @param most bytes they may have together @throws ArchiveError */
+async function* linesIn(bytes: AsyncIterable<Uint8Array>, most: number): Lines {
+  const gunzip = createGunzip();
+  const source = Readable.from(bytes, { objectMode: false });
+  source.once("error", (error) => gunzip.destroy(error));
+  let waiting: Buffer[] = [];
+  let length = 0;
+  let read = 0;
+  try {
+    for await (const chunk of source.pipe(gunzip) as AsyncIterable<Buffer>) {
+      read += chunk.length;
+      if (read > most)
+        throw new ArchiveError(`the archive grows to more than ${MAX_GROWTH} times its size`);
+      let from = 0;
+      for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, from)) {
+        waiting.push(chunk.subarray(from, end));
+        yield jsonIn(Buffer.concat(waiting));
+        waiting = [];
+        length = 0;
+        from = end + 1;
+      }
+      waiting.push(chunk.subarray(from));
+      length += chunk.length - from;
+      if (length > MAX_LINE) throw new ArchiveError("the archive has too long a line");
+    }
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code?.startsWith("Z_")) throw new ArchiveError("the file is not an archive, or damaged");
+    throw error;
+  } finally {
+    source.destroy();
+    gunzip.destroy();
+  }
+  return undefined;
+}
+
+function jsonIn(line: Buffer): unknown {
+  try {
+    return JSON.parse(line.toString());
+  } catch {
+    throw new ArchiveError("the archive is damaged: a line is not JSON");
+  }
+}
+
+const TABLE = v.object({ table: v.string(), columns: v.array(v.string()) });
+const PERSON = v.object({ person: v.tuple([v.number(), v.string()]) });
+const PROJECT = v.object({ project: v.record(v.string(), v.unknown()) });
+const FILE_NAME = v.pipe(v.string(), v.minLength(1), v.maxLength(255), v.regex(/^[^/\0]+$/));
+const AVATAR = v.object({ avatar: v.object({ file_name: FILE_NAME }) });
+const UPLOAD = v.object({
+  upload: v.object({
+    secret: v.pipe(v.string(), v.regex(/^[0-9a-f]{32}$/)),
+    file_name: FILE_NAME,
+    created_at: v.pipe(v.number(), v.safeInteger(), v.minValue(0)),
+    uploader_id: v.nullable(v.number()),
+  }),
+});
+const REPOSITORY = v.object({
+  repository: v.picklist(["code", "wiki"]),
+  refs: v.pipe(v.array(v.tuple([v.string(), v.string()])), v.maxLength(200_000)),
+  head: v.nullable(v.pipe(v.string(), v.maxLength(1024))),
+});
+const BYTES = v.object({ bytes: v.string() });
+const END = v.object({ end: v.literal(true) });
+
+/** A table that is being read. */
+interface Reading {
+  readonly name: string;
+  readonly table: ArchivedTable;
+  /** The columns of its rows, in their order; `undefined` for one that is not known here. */
+  readonly columns: readonly (readonly [name: string, column: ArchivedColumn] | undefined)[];
+}
+
+const FLAG: ArchivedColumn = { schema: v.picklist([0, 1]), isNeeded: true };
+const ID: ArchivedColumn = { schema: v.pipe(v.number(), v.safeInteger()), isNeeded: true };
+
+/** Reads the lines of one archive. */
+class ArchiveReader {
+  readonly #target: Target;
+  /** The new ids of rows by the old ones, by table. */
+  readonly #ids = new Map<string, Map<number, number>>();
+  /** The ids that people have here, by those in the archive, if the importer may speak for them. */
+  readonly #people = new Map<number, number>();
+  #reading: Reading | undefined;
+  /** The issues, and where they were in their order. */
+  readonly #places: [id: number, place: number | null][] = [];
+  #waiting: unknown[][] = [];
+  #length = 0;
+  #lines = 0;
+  #settings: Settings | undefined;
+  #hasEnded = false;
+
+  constructor(target: Target) {
+    this.#target = target;
+  }
+
+  /** Reads a line and what belongs to it, and returns the next one. */
+  async read(line: unknown, lines: Lines): Promise<Next> {
+    this.#lines += 1;
+    if (this.#lines > MAX_LINES)
+      throw new ArchiveError(`the archive has more than ${MAX_LINES} lines`);
+    if (this.#hasEnded) throw new ArchiveError("the archive goes on after its end");
+    if (Array.isArray(line)) {
+      await this.#row(line);
+      return lines.next();
+    }
+    await this.#flush();
+    if (v.is(PERSON, line)) await this.#person(line.person);
+    else if (v.is(PROJECT, line)) this.#settings = settingsOf(line.project);
+    else if (v.is(TABLE, line)) this.#begin(line);
+    else if (v.is(UPLOAD, line)) return this.#upload(line.upload, lines);
+    else if (v.is(AVATAR, line)) return this.#avatar(line.avatar.file_name, lines);
+    else if (v.is(REPOSITORY, line)) return this.#repository(line, lines);
+    else if (v.is(END, line)) this.#hasEnded = true;
+    else throw new ArchiveError("the archive has a line that is not understood");
+    return lines.next();
+  }
+
+  /** Ends the reading, and returns the project's settings. */
+  async end(): Promise<Settings> {
+    if (!this.#hasEnded || !this.#settings) throw new ArchiveError("the archive is cut short");
+    await this.#placeIssues();
+    await this.#forgetVersions();
+    return this.#settings;
+  }
+
+  async #person([id, username]: readonly [number, string]): Promise<void> {
+    const { store, importer, speaksForAll } = this.#target;
+    const [found] = await store.rows(
+      "select id from users where lower(username) = lower(?) and state <> 'removed'",
+      [username],
+    );
+    if (found && (speaksForAll || found[0] === importer)) this.#people.set(id, found[0] as number);
+  }
+
+  #begin({ table: name, columns }: v.InferOutput<typeof TABLE>): void {
+    const table = Object.hasOwn(ARCHIVED, name) ? ARCHIVED[name] : undefined;
+    this.#ids.set(name, this.#ids.get(name) ?? new Map());
+    // A table of another version; and only administrators say who has which role.
+    if (!table || (name === "members" && !this.#target.speaksForAll)) {
+      this.#reading = undefined;
+      return;
+    }
+    const known = columns.map((column) => {
+      if (column === "id" && table.numbered) return ["id", ID] as const;
+      if (column === INHERITED && table.used) return [INHERITED, FLAG] as const;
+      const found = Object.hasOwn(table.columns, column) ? table.columns[column] : undefined;
+      return found && ([column, found] as const);
+    });
+    this.#reading = { name, table, columns: known };
+  }
+
+  async #row(row: unknown[]): Promise<void> {
+    if (!this.#reading) return;
+    this.#waiting.push(row);
+    for (const value of row) this.#length += typeof value === "string" ? value.length : 8;
+    if (this.#waiting.length >= BATCH || this.#length > MOST) await this.#flush();
+  }
+
+  /** Inserts the rows that wait. */
+  async #flush(): Promise<void> {
+    const rows = this.#waiting;
+    const reading = this.#reading;
+    this.#waiting = [];
+    this.#length = 0;
+    if (rows.length === 0 || !reading) return;
+    const { store, projectId } = this.#target;
+    await store.transaction(
+      async (db) => {
+        await db.lock(projectId);
+        for (const row of rows) await this.#insert(db, reading, row);
+      },
+      { shared: true },
+    );
+  }
+
+  async #insert(db: Database, reading: Reading, row: unknown[]): Promise<void> {
+    const values = this.#valuesOf(reading, row);
+    if (!values) return;
+    const { id, [INHERITED]: isInherited, ...columns } = values;
+    const inherited = isInherited ? await this.#inherited(db, reading, columns) : undefined;
+    const newId = inherited ?? (await insert(db, this.#target.projectId, reading, columns));
+    if (newId === undefined) return;
+    this.#idsOf(reading.name).set(id as number, newId);
+    for (const [at, known] of reading.columns.entries()) {
+      if (known?.[1].of !== reading.name || row[at] !== id) continue;
+      await db.run(`update ${reading.name} set ${known[0]} = ? where id = ?`, [newId, newId]);
+    }
+    const at = reading.columns.findIndex((column) => column?.[1].isPlace);
+    if (at >= 0) this.#places.push([newId, row[at] as number | null]);
+  }
+
+  /** The row of a group above the project that has the same name. */
+  async #inherited(
+    db: Database,
+    { name, table }: Reading,
+    values: Readonly<Record<string, Value>>,
+  ): Promise<number | undefined> {
+    if (table.same === undefined) return undefined;
+    const [found] = await db.rows(
+      `select r.id from ${name} r
+       join namespace_ancestors a on a.ancestor_id = r.namespace_id
+       join projects p on p.namespace_id = a.namespace_id
+       where p.id = ? and r.${table.same} = ? and r.removed = 0 order by a.depth limit 1`,
+      [this.#target.projectId, values[table.same] ?? null],
+    );
+    return found?.[0] as number | undefined;
+  }
+
+  /** Removes the versions of merge requests whose commits are not in the repository: nobody could show them. */
+  async #forgetVersions(): Promise<void> {
+    const { store, projectId } = this.#target;
+    const repository = await openRecord(store, (await findRecord(store.reader(), projectId)).row);
+    const lacks = (sha: Value) => sha !== null && repository.findHex(sha as string) < 0;
+    for (let last: Value = 0; ; ) {
+      const found = await store.rows(
+        `select v.id, v.head_sha, v.start_sha, v.base_sha from merge_request_versions v
+         join merge_requests mr on mr.id = v.merge_request_id
+         where mr.project_id = ? and v.id > ? order by v.id limit ?`,
+        [projectId, last, BATCH],
+      );
+      if (found.length === 0) return;
+      last = found.at(-1)?.[0] ?? 0;
+      const ids = found.filter((row) => row.slice(1).some(lacks)).map(([id]) => id as number);
+      if (ids.length === 0) continue;
+      const these = placeholders(ids);
+      await store.transaction(
+        (db) =>
+          db.run(`delete from merge_request_versions where id in (${these.sql})`, these.values),
+        { shared: true },
+      );
+    }
+  }
+
+  /** Puts the issues into their order, and tells their labels. */
+  async #placeIssues(): Promise<void> {
+    const { store, projectId } = this.#target;
+    const ids = this.#places.map(([id]) => id).sort((a, b) => a - b);
+    const ordered = this.#places.toSorted(([a, one], [b, other]) =>
+      one === other ? a - b : (one ?? Number.MAX_VALUE) - (other ?? Number.MAX_VALUE),
+    );
+    for (let from = 0; from < ordered.length; from += BATCH) {
+      await store.transaction(
+        async (db) => {
+          await db.lock(projectId);
+          const moved = ordered.slice(from, from + BATCH);
+          for (const [index, [id]] of moved.entries()) {
+            const place = newPositionOf(ids[from + index] as number);
+            await db.run("update issues set relative_position = ? where id = ?", [place, id]);
+          }
+          await placeLabels(
+            db,
+            moved.map(([id]) => id),
+          );
+        },
+        { shared: true },
+      );
+    }
+  }
+
+  #idsOf(table: string): Map<number, number> {
+    return this.#ids.get(table) ?? new Map();
+  }
+
+  /** The values of a row by column, as they are here; `undefined` if something that it needs is not. */
+  #valuesOf({ name, columns }: Reading, row: unknown[]): Record<string, Value> | undefined {
+    const values: Record<string, Value> = {};
+    for (const [at, known] of columns.entries()) {
+      if (!known) continue;
+      const [key, column] = known;
+      const given = row[at];
+      if (!v.is(column.schema, given)) throw new ArchiveError(`${name}.${key} is not valid`);
+      const value = given as Value;
+      const mapped = value === null ? null : this.#here(column, value);
+      if (mapped === undefined && column.isNeeded) return undefined;
+      if (!column.isPlace) values[key] = mapped ?? null;
+    }
+    return values;
+  }
+
+  /** What a value stands for here. */
+  #here({ of, people }: ArchivedColumn, value: Value): Value | undefined {
+    if (of !== undefined) return this.#idsOf(of).get(value as number);
+    if (people === undefined) return value;
+    const known = this.#people.get(value as number);
+    return known ?? (people === "author" ? this.#target.importer : undefined);
+  }
+
+  async #upload(
+    { secret, file_name, created_at, uploader_id }: v.InferOutput<typeof UPLOAD>["upload"],
+    lines: Lines,
+  ): Promise<Next> {
+    const { store, projectId, importer, now } = this.#target;
+    const body = new Body(lines);
+    const file = await storeFile(store, body.chunks(), now);
+    const uploader = uploader_id === null ? undefined : this.#people.get(uploader_id);
+    const upload = { secret, file_name, uploader_id: uploader ?? importer };
+    await store.transaction((db) => uploads.insert(db, projectId, file, upload, created_at), {
+      shared: true,
+    });
+    return body.end();
+  }
+
+  async #avatar(name: string, lines: Lines): Promise<Next> {
+    const { store, projectId, now } = this.#target;
+    const body = new Body(lines);
+    const parts: Uint8Array[] = [];
+    let size = 0;
+    for await (const part of body.chunks()) {
+      size += part.length;
+      if (size > MAX_AVATAR) throw new ArchiveError("the avatar is too large");
+      parts.push(part);
+    }
+    const head = Buffer.concat(parts);
+    if (imageTypeOf(head) === undefined) throw new ArchiveError("the avatar is no image");
+    const file = await storeFile(store, Readable.from(parts), now);
+    const owner = { kind: "project", id: projectId } as const;
+    await store.transaction((db) => avatars.change(db, owner, { ...file, name, head }, now), {
+      shared: true,
+    });
+    return body.end();
+  }
+
+  async #repository(
+    { repository: kind, refs, head }: v.InferOutput<typeof REPOSITORY>,
+    lines: Lines,
+  ): Promise<Next> {
+    const { store, now } = this.#target;
+    const body = new Body(lines);
+    const packs = Packs.of(store);
+    const empty = new Repository(packs, []);
+    const staged = await receivePack(new Input(body.chunks()), empty, packs, now);
+    try {
+      const repository = staged ? empty.with(staged.pack) : empty;
+      const wanted = refs.map(([name, to]) => ({ name, from: undefined, to }));
+      const changes = await checkChanges(repository, wanted, "server");
+      const push = { changes, staged, repository, version: 0, isAtomic: false };
+      if (kind === "wiki") await this.#wiki(push, head ?? MASTER);
+      else await this.#code(push);
+    } catch (error) {
+      await staged?.discard();
+      throw error;
+    }
+    return body.end();
+  }
+
+  async #code(push: Push): Promise<void> {
+    const { store, projectId } = this.#target;
+    await store.transaction(
+      async (db) => {
+        await db.lock(projectId);
+        requireAll(await applyPush(db, await create(db, projectId, "code"), push, undefined));
+      },
+      { shared: true },
+    );
+  }
+
+  async #wiki(push: Push, head: string): Promise<void> {
+    const { store, projectId, importer: userId, now } = this.#target;
+    const received = await receiveWiki(push, { head: BRANCHES + head, list: [] });
+    await store.transaction(
+      async (db) => {
+        const { outcomes, refusal } = await applyToWiki(db, projectId, received, { userId, now });
+        if (refusal !== undefined) throw new ArchiveError(`the wiki: ${refusal}`);
+        requireAll(outcomes);
+      },
+      { shared: true },
+    );
+  }
+}
+
+/** @throws ArchiveError if a reference was refused */
+function requireAll(outcomes: readonly Outcome[]): void {
+  for (const { change, problem } of outcomes) {
+    if (problem !== undefined) throw new ArchiveError(`the reference ${change.name}: ${problem}`);
+  }
+}
+
+/** The bytes that follow a line. */
+class Body {
+  readonly #lines: Lines;
+  #after: Next | undefined;
+
+  constructor(lines: Lines) {
+    this.#lines = lines;
+  }
+
+  async *chunks(): AsyncGenerator<Uint8Array> {
+    while (!this.#after) {
+      const next = await this.#lines.next();
+      if (v.is(BYTES, next.value)) yield Buffer.from(next.value.bytes, "base64");
+      else this.#after = next;
+    }
+  }
+
+  /** Passes over what was not read, and returns the line after it. */
+  async end(): Promise<Next> {
+    for await (const _ of this.chunks());
+    return this.#after as Next;
+  }
+}
+
+/** The settings that are known here. @throws ArchiveError if one is not valid */
+function settingsOf(given: Readonly<Record<string, unknown>>): Settings {
+  const known = Object.entries(SETTINGS).filter(([name]) => Object.hasOwn(given, name));
+  for (const [name, { schema }] of known) {
+    if (!v.is(schema, given[name])) throw new ArchiveError(`project.${name} is not valid`);
+  }
+  return Object.fromEntries(known.map(([name]) => [name, given[name] as Value]));
+}
+
+/** Inserts a row, and returns its id if it has one, or that of the one that stands for it. */
+async function insert(
+  db: Database,
+  projectId: number,
+  { name, table }: Reading,
+  given: Readonly<Record<string, Value>>,
+): Promise<number | undefined> {
+  const values: Record<string, Value> = { ...given };
+  if (table.owned) values["project_id"] = projectId;
+  for (const [key, { isNumber }] of Object.entries(table.columns)) {
+    if (isNumber && values[key] == null) values[key] = await nextNumber(db, name, projectId);
+  }
+  const columns = Object.keys(values);
+  const marks = columns.map(() => "?").join(", ");
+  const inserting = `insert into ${name} (${columns.join(", ")}) values (${marks}) on conflict do nothing`;
+  if (!table.numbered) {
+    await db.run(inserting, Object.values(values));
+    return undefined;
+  }
+  const [row] = await db.rows(`${inserting} returning id`, Object.values(values));
+  if (row) return row[0] as number;
+  if (table.same === undefined) return undefined;
+  const [same] = await db.rows(
+    `select id from ${name} where project_id = ? and ${table.same} = ?`,
+    [projectId, values[table.same] as Value],
+  );
+  return same?.[0] as number | undefined;
+}
+
+async function nextNumber(db: Database, table: string, projectId: number): Promise<number> {
+  const [last] = await db.rows(`select max(iid) from ${table} where project_id = ?`, [projectId]);
+  return ((last?.[0] as number | null) ?? 0) + 1;
+}

@@ -1,0 +1,180 @@
+import { Readable } from "node:stream";
+import { createGzip } from "node:zlib";
+import { readFile } from "../../files/read.ts";
+import { storeFile } from "../../files/write.ts";
+import { BRANCHES, findRef } from "../../git/refs.ts";
+import * as outbox from "../../jobs/outbox.ts";
+import {
+  type Outcome,
+  startWorker,
+  type Worker,
+  type WorkerSettings,
+  workOff,
+} from "../../jobs/worker.ts";
+import type { Database, Store } from "../../store/port.ts";
+import { updateRow } from "../../store/update.ts";
+import * as namespaces from "../namespaces/queries.ts";
+import { factsOf, setMain } from "../repositories/facts.ts";
+import { findRecord, openRecord } from "../repositories/open.ts";
+import { setTopics } from "../topics/queries.ts";
+import { convert } from "../wikis/conversion.ts";
+import { ArchiveError } from "./format.ts";
+import * as archives from "./queries.ts";
+import type { Settings } from "./reader.ts";
+
+// What reads and writes archives is loaded when there is one to read or write: no start waits for it.
+
+const ARCHIVIST = "archivist";
+
+/** What the worker is to do, with the id of a project. */
+type ArchiveTask = { readonly exported: number } | { readonly imported: number };
+
+/** Queues the export or import of a project. */
+export function archiveLater(db: Database, task: ArchiveTask, now: number): Promise<void> {
+  return outbox.add(db, ARCHIVIST, [task], now);
+}
+
+type ArchivistSettings = Pick<WorkerSettings, "store" | "now" | "onError">;
+
+/** How the worker does its tasks. */
+function workerOf({ store, now, onError }: ArchivistSettings): WorkerSettings {
+  return {
+    store,
+    now,
+    onError,
+    name: ARCHIVIST,
+    announced: false,
+    interval: 500,
+    lanes: 1,
+    work: async ({ payload }, signal) => {
+      const task = JSON.parse(payload) as ArchiveTask;
+      return "exported" in task
+        ? exportProject(store, task.exported, now(), signal)
+        : importProject({ store, now: now(), onError }, task.imported, signal);
+    },
+  };
+}
+
+/** Starts the worker that writes and reads the archives of projects. */
+export function startArchivist(settings: ArchivistSettings): Promise<Worker> {
+  return startWorker(workerOf(settings));
+}
+
+/** Does what there is to do for that worker, and returns how many tasks it was. */
+export function writeArchives(settings: ArchivistSettings): Promise<number> {
+  return workOff(workerOf(settings));
+}
+
+async function exportProject(
+  store: Store,
+  projectId: number,
+  now: number,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const status = await archives.exportStatusOf(store, projectId);
+  // The project was deleted meanwhile, or the archive has been written.
+  if (status === "none" || status === "finished") return { done: true };
+  await store.transaction((db) => archives.setExport(db, projectId, "started"), { shared: true });
+  await convert(store, projectId, now);
+  const { linesOf } = await import("./writer.ts");
+  const lines = async function* () {
+    for await (const line of linesOf(store, projectId, now)) {
+      signal.throwIfAborted();
+      yield `${JSON.stringify(line)}\n`;
+    }
+  };
+  const zip = createGzip();
+  const text = Readable.from(lines());
+  text.once("error", (error) => zip.destroy(error));
+  try {
+    const file = await storeFile(store, text.pipe(zip), now);
+    return { done: true, follow: (db) => archives.setExport(db, projectId, "finished", file.id) };
+  } catch (error) {
+    if (signal.aborted) return "interrupted";
+    throw error;
+  }
+}
+
+interface Importing {
+  readonly store: Store;
+  readonly now: number;
+  readonly onError: (error: unknown) => void;
+}
+
+const INTERRUPTED = "The server was stopped meanwhile. Delete the project and import it again.";
+const BROKEN = "Something went wrong on the server. Delete the project and import it again.";
+
+async function importProject(
+  { store, now, onError }: Importing,
+  projectId: number,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const found = await archives.findImport(store, projectId);
+  const failed = (reason: string): Outcome => ({
+    done: true,
+    follow: (db) => archives.setImport(db, projectId, "failed", reason),
+  });
+  // A process has died after it began: part of the archive may have been read.
+  if (found?.status === "started") return failed(INTERRUPTED);
+  if (found?.status !== "scheduled") return { done: true };
+  // Whoever asked for it was deleted.
+  if (found.file_id === null || found.user_id === null) return failed(BROKEN);
+  const { file_id: id, size, user_id: importer, admin } = found;
+  await store.transaction((db) => archives.setImport(db, projectId, "started"), { shared: true });
+  const target = { store, projectId, importer, speaksForAll: admin === 1, now };
+  const { readArchive } = await import("./reader.ts");
+  try {
+    const file = { id, size: size ?? 0 };
+    const archive = { bytes: readFile(store, file), size: file.size };
+    const settings = await readArchive(target, archive, signal);
+    await finish(store, projectId, settings, now);
+    return { done: true, follow: (db) => archives.setImport(db, projectId, "finished") };
+  } catch (error) {
+    if (error instanceof ArchiveError) return failed(error.message);
+    if (signal.aborted) return failed(INTERRUPTED);
+    onError(error);
+    return failed(BROKEN);
+  }
+}
+
+/** Applies an archive's settings to its project, and notes what is noted of projects. */
+async function finish(
+  store: Store,
+  projectId: number,
+  settings: Settings,
+  now: number,
+): Promise<void> {
+  const { visibility, topics, ...others } = settings;
+  await store.transaction(
+    async (db) => {
+      const [row] = await db.rows("select namespace_id from projects where id = ?", [projectId]);
+      if (!row) return;
+      const namespace = await namespaces.find(db, row[0] as number);
+      const most = namespace?.kind === "group" ? namespace.visibility : Number.POSITIVE_INFINITY;
+      await updateRow(
+        db,
+        "projects",
+        projectId,
+        { ...others, visibility: Math.min((visibility ?? 0) as number, most) },
+        now,
+      );
+      if (topics != null) await setTopics(db, projectId, JSON.parse(String(topics)), now);
+      for (const [table, count] of [
+        ["issues", "issue_count"],
+        ["merge_requests", "merge_request_count"],
+      ]) {
+        await db.run(
+          `update projects set ${count} = coalesce((select max(iid) from ${table} where project_id = ?), 0)
+           where id = ?`,
+          [projectId, projectId],
+        );
+      }
+    },
+    { shared: true },
+  );
+  const { row, defaultBranch } = await findRecord(store.reader(), projectId);
+  const ref = row && (await findRef(store, row.id, BRANCHES + defaultBranch));
+  if (!ref) return;
+  const facts = await factsOf(await openRecord(store, row), ref.oid);
+  await store.transaction((db) => setMain(db, row.id, facts), { shared: true });
+}

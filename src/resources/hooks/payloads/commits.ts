@@ -1,0 +1,94 @@
+import { textOf } from "../../../git/changes.ts";
+import { commitNumber, readCommit, timeOf, titleOf } from "../../../git/commits.ts";
+import { logOf } from "../../../git/log.ts";
+import type { Repository } from "../../../git/repository.ts";
+import { changesOf } from "../../repositories/diffs.ts";
+import { findRecord, openRecord } from "../../repositories/open.ts";
+import type { Block } from "./blocks.ts";
+import type { Making } from "./making.ts";
+
+/** The code of a project. */
+export interface Code {
+  readonly repository: Repository;
+  /** Where its pages begin. */
+  readonly url: string;
+}
+
+/** Opens the code of a project. */
+export async function openCode({ store, view }: Making, projectId: number): Promise<Code> {
+  const { row } = await findRecord(store, projectId);
+  const [found] = await store.rows("select full_path from projects where id = ?", [projectId]);
+  const repository = await openRecord(store, row);
+  return { repository, url: `${view.base}/${found?.[0]}` };
+}
+
+/** A commit, as payloads show it; null if it is gone. */
+export async function commitBlock({ repository, url }: Code, oid: string): Promise<Block | null> {
+  const number = commitNumber(repository, oid);
+  return number === undefined ? null : shown(repository, url, number);
+}
+
+async function shown(repository: Repository, url: string, number: number): Promise<Block> {
+  const { id, message, author, committer } = await readCommit(repository, number);
+  return {
+    id,
+    message,
+    title: titleOf(message),
+    timestamp: timeOf(committer),
+    url: `${url}/-/commit/${id}`,
+    author: { name: author.name, email: author.email },
+  };
+}
+
+/** Commits that the payload of a push shows: the newest. */
+const MOST_COMMITS = 20;
+/** Files of each commit that are named. */
+const MOST_FILES = 1000;
+
+/**
+ * The newest commits of a push with the files they changed, oldest first.
+ *
+ * @param from commits that were there before, with all before them
+ */
+export async function pushedBlocks(
+  { repository, url }: Code,
+  from: readonly string[],
+  to: string,
+): Promise<Block[]> {
+  const end = commitNumber(repository, to);
+  if (end === undefined) return [];
+  const not = from.flatMap((oid) => commitNumber(repository, oid) ?? []);
+  const log = logOf(repository, { from: [end], not });
+  const numbers = (await log.first(repository, MOST_COMMITS)).slice(0, MOST_COMMITS);
+  const blocks: Block[] = [];
+  for (const number of [...numbers].reverse()) {
+    blocks.push(await withFiles(repository, url, number));
+  }
+  return blocks;
+}
+
+/** A commit with the files that it changed, as payloads show it; none if it is gone. */
+export async function taggedBlocks({ repository, url }: Code, oid: string): Promise<Block[]> {
+  const number = commitNumber(repository, oid);
+  return number === undefined ? [] : [await withFiles(repository, url, number)];
+}
+
+async function withFiles(repository: Repository, url: string, number: number): Promise<Block> {
+  return {
+    ...(await shown(repository, url, number)),
+    ...(await filesOf(repository, number)),
+  };
+}
+
+async function filesOf(repository: Repository, number: number): Promise<Block> {
+  const changes = (await changesOf(repository, number)).slice(0, MOST_FILES);
+  const paths = (fits: (from: unknown, to: unknown) => unknown) =>
+    changes
+      .filter(({ from, to }) => fits(from, to))
+      .map(({ from, to }) => textOf((to ?? from)?.path ?? ""));
+  return {
+    added: paths((from) => !from),
+    modified: paths((from, to) => from && to),
+    removed: paths((_, to) => !to),
+  };
+}

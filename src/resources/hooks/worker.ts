@@ -1,0 +1,94 @@
+import { HOOKS } from "../../hooks/moments.ts";
+import type { Task } from "../../jobs/outbox.ts";
+import { type Outcome, startWorker, type Worker, type WorkerSettings } from "../../jobs/worker.ts";
+import {
+  attempt,
+  type Delivering,
+  findDelivery,
+  isAccepted,
+  isSwitchedOff,
+  isSwitchedOffForGood,
+  pauseAfter,
+  problemOf,
+  readyPayload,
+  recordAttempt,
+} from "./delivery.ts";
+import * as hooks from "./queries.ts";
+
+/** Hooks that a process calls at once. */
+const LANES = 16;
+const INTERVAL = 1000;
+
+/** The settings of the worker that calls hooks. */
+export interface CallerSettings
+  extends Pick<WorkerSettings, "store" | "now" | "onError">,
+    Omit<Delivering, "now" | "store"> {
+  /** Milliseconds between two looks at an empty queue, and before the first attempt is repeated. Default 1000. */
+  readonly interval?: number | undefined;
+}
+
+/**
+ * Starts the worker that calls hooks: each gets what it is told in order, and what it does not accept again until it does,
+ * or is switched off.
+ *
+ * @throws UnavailableError if the database can't be used
+ */
+export function startHookCaller(settings: CallerSettings): Promise<Worker> {
+  const { store, now, onError, interval = INTERVAL } = settings;
+  return startWorker({
+    ...{ store, now, onError, interval },
+    name: HOOKS,
+    announced: false,
+    ordered: true,
+    lanes: LANES,
+    work: (task, signal) => deliver({ ...settings, now: now() }, task, interval, signal),
+  });
+}
+
+async function deliver(
+  delivering: Delivering,
+  task: Task,
+  interval: number,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const { store, now } = delivering;
+  const { delivery: id } = JSON.parse(task.payload) as { delivery: number };
+  const delivery = await findDelivery(store, id);
+  const hook = delivery && (await hooks.findAny(store, delivery.hook_id));
+  // Somebody may have sent it by hand since.
+  if (!delivery || !hook || delivery.pending === 0) return { done: true };
+  if (isSwitchedOffForGood(hook.failures)) {
+    return { done: true, follow: (db) => hooks.giveUp(db, id) };
+  }
+  const payload = await readyPayload(delivering, hook, delivery);
+  if (!payload) return { done: true, follow: (db) => hooks.forget(db, id) };
+  const made = await attempt(delivering, hook, payload, delivery.event_uuid, signal).catch(
+    (error) => {
+      if (signal.aborted) return undefined;
+      throw error;
+    },
+  );
+  if (!made) return "interrupted";
+  if (isAccepted(made)) {
+    return {
+      done: true,
+      follow: async (db) => {
+        await recordAttempt(db, hook, id, made, { isPending: false, now });
+        if (hook.failures > 0) await hooks.setFailures(db, hook.id, 0, null);
+      },
+    };
+  }
+  const failures = hook.failures + 1;
+  const isLast = isSwitchedOffForGood(failures);
+  const pause = pauseAfter(failures, interval);
+  const until = isSwitchedOff(failures) && !isLast ? now + pause : null;
+  return {
+    done: false,
+    error: problemOf(made),
+    pause,
+    follow: async (db) => {
+      await recordAttempt(db, hook, id, made, { isPending: !isLast, now });
+      await hooks.setFailures(db, hook.id, failures, until);
+    },
+  };
+}

@@ -1,0 +1,303 @@
+import { ROLES } from "../../core/access/roles.ts";
+import { badRequest, forbidden, invalid, notFound, unreadable } from "../../core/errors.ts";
+import * as param from "../../core/input.ts";
+import { Json, RawReply, type Resource, routes } from "../../core/resource.ts";
+import { all, when, worded } from "../../store/conditions.ts";
+import type { Reader, Store } from "../../store/port.ts";
+import { updateRow } from "../../store/update.ts";
+import {
+  archiveReply,
+  artifactReply,
+  deleteAllArtifacts,
+  deleteArtifacts,
+  hasArtifacts,
+} from "../ci/artifacts.ts";
+import { job } from "../ci/json.ts";
+import { cancel, play, retryJob } from "../ci/progress.ts";
+import { type GivenVariable, insertVariables } from "../ci/records.ts";
+import { FINISHED, type Status } from "../ci/statuses.ts";
+import { traceOf } from "../ci/traces.ts";
+import { jobRow, listJobs, scope } from "../pipelines/jobs.ts";
+import { readingRole, requireRunner } from "../pipelines/rules.ts";
+import { openRepository } from "../repositories/open.ts";
+
+const { del, get, list, post } = routes({ source: "project", path: "/jobs", features: ["jobs"] });
+const { del: removeAll } = routes({ source: "project", path: "/artifacts", features: ["jobs"] });
+
+const id = { job_id: param.recordId() };
+
+/** A job, as far as rules need it. */
+interface FoundJob {
+  readonly id: number;
+  readonly pipeline_id: number;
+  readonly user_id: number | null;
+  readonly name: string;
+  readonly stage_index: number;
+  readonly ref: string;
+  /** 1 for a job of a tag. */
+  readonly tag: number;
+  readonly status: Status;
+  readonly retried: number;
+  readonly trace_bytes: number;
+  readonly erased_at: number | null;
+}
+
+/** Finds a job of a project. @throws ApiError 404 */
+async function findJob(db: Reader, projectId: number, jobId: number): Promise<FoundJob> {
+  const found = await db.one<FoundJob>(
+    `select cj.id, cj.pipeline_id, cj.user_id, cj.name, cj.stage_index, cj.ref, pl.tag, cj.status, cj.retried,
+       cj.trace_bytes, cj.erased_at from ci_jobs cj join pipelines pl on pl.id = cj.pipeline_id
+     where cj.id = ? and cj.project_id = ? and cj.kind <> 'external'`,
+    [jobId, projectId],
+  );
+  if (!found) throw notFound();
+  return found;
+}
+
+/** Variables that a job can be given. */
+const MOST_VARIABLES = 100;
+
+/** Reads the variables of a manual job. @throws ApiError 400 */
+function readAttributes(sent: readonly unknown[] = []): GivenVariable[] {
+  return sent.map((one, at) => {
+    const { key, value } = (one ?? {}) as Record<string, unknown>;
+    for (const [name, given] of Object.entries({ key, value })) {
+      if (given === undefined || given === null) {
+        throw unreadable(`job_variables_attributes[${at}][${name}] is missing`);
+      }
+    }
+    const isValid = /^[A-Za-z0-9_]{1,255}$/.test(String(key)) && String(value).length <= 65_536;
+    if (!isValid) throw invalid({ job_variables_attributes: ["is invalid"] });
+    return { key: String(key), value: String(value), variable_type: "env_var" };
+  });
+}
+
+/** What routes that answer jobs have in common. */
+const showing = {
+  presenter: job,
+  prepare: (_: unknown, preparing: Parameters<typeof openRepository>[0]) =>
+    openRepository(preparing),
+} as const;
+
+/** What ways to download artifacts have in common. */
+const downloading = {
+  access: "anyone",
+  role: readingRole,
+  jobTokens: true,
+  prepare: (_: unknown, { store }: { readonly store: Store }) => store,
+} as const;
+
+const newest = { ref_name: param.anyText({ max: 1024 }), job: param.text() };
+
+/** The newest successful job of a name with artifacts, of a branch or tag. @throws ApiError 404 */
+async function newestJob(
+  db: Reader,
+  projectId: number,
+  { ref_name, job }: param.Input<typeof newest>,
+): Promise<number> {
+  const [found] = await db.rows(
+    `select cj.id from pipelines pl join ci_jobs cj on cj.pipeline_id = pl.id
+     where pl.project_id = ? and pl.ref = ? and pl.status = 'success' and cj.name = ? and cj.retried = 0
+     and exists (select 1 from job_artifacts a where a.job_id = cj.id and a.file_type = 'archive')
+     order by pl.id desc limit 1`,
+    [projectId, ref_name, job],
+  );
+  if (!found) throw notFound();
+  return found[0] as number;
+}
+
+/** Jobs of projects' pipelines. */
+export const jobResource: Resource = {
+  name: "Jobs",
+  migrations: [],
+  routes: [
+    list("", {
+      summary: "List the jobs of a project, the newest first",
+      role: readingRole,
+      jobTokens: true,
+      input: { ...scope, ref: param.optional(param.anyText({ max: 1024 })) },
+      ...showing,
+      handle: async (context) => {
+        const { source, input, page } = context;
+        const { ref } = input;
+        const owner = { sql: "cj.project_id = ? and cj.kind = 'build'", values: [source.id] };
+        const [ofRef, withStatus] = [when("cj.ref = ?", ref), worded("cj.status", input.scope)];
+        const where = all([owner, ofRef, withStatus]);
+        const hasOrder = ofRef ? !withStatus : (input.scope?.length ?? 0) <= 1;
+        const starts = hasOrder ? [] : [ofRef, withStatus].filter((one) => one !== undefined);
+        return listJobs(
+          context,
+          page,
+          where,
+          starts.map((start) => all([owner, start])),
+        );
+      },
+    }),
+    get("/:job_id", {
+      summary: "Get a job",
+      role: readingRole,
+      input: id,
+      ...showing,
+      handle: async (context) => {
+        const found = await findJob(context.db, context.source.id, context.input.job_id);
+        return jobRow(context, found.id);
+      },
+    }),
+    get("/:job_id/trace", {
+      summary: "Get the log of a job",
+      role: readingRole,
+      input: id,
+      prepare: (_, { store }) => store,
+      handle: async ({ db, source, input, prepared: store }) => {
+        const found = await findJob(db, source.id, input.job_id);
+        const headers = {
+          "content-type": "text/plain; charset=utf-8",
+          "content-disposition": `infile; filename="${found.id}.log"`,
+        };
+        const { trace_bytes: length } = found;
+        return new RawReply(200, headers, length === 0 ? "" : traceOf(store, found.id, length));
+      },
+    }),
+    post("/:job_id/cancel", {
+      summary: "Cancel a job, if it has not ended",
+      role: "developer",
+      input: { ...id, force: param.optional(param.boolean()) },
+      ...showing,
+      handle: async (context) => {
+        const { db, source, input, now } = context;
+        const found = await findJob(db, source.id, input.job_id);
+        await requireRunner(context, found);
+        if (input.force && source.level < ROLES.maintainer) throw forbidden();
+        if (found.retried === 0) {
+          await cancel(db, found.pipeline_id, { jobId: found.id, isForced: input.force }, now);
+        }
+        return jobRow(context, found.id);
+      },
+    }),
+    post("/:job_id/retry", {
+      summary: "Run a job again that has ended: as a new job",
+      role: "developer",
+      input: id,
+      ...showing,
+      handle: async (context) => {
+        const { db, source, caller, input, now } = context;
+        const found = await findJob(db, source.id, input.job_id);
+        await requireRunner(context, found);
+        if (found.retried === 1 || !FINISHED.includes(found.status)) {
+          throw forbidden("Job is not retryable");
+        }
+        return jobRow(context, await retryJob(db, found, caller.id, now));
+      },
+    }),
+    post("/:job_id/play", {
+      summary: "Start a job that waits for somebody, or for its time",
+      role: "developer",
+      input: {
+        ...id,
+        job_variables_attributes: param.optional(
+          param.arrayOf(param.json("variables, each with key and value"), { max: MOST_VARIABLES }),
+        ),
+      },
+      ...showing,
+      status: 200,
+      handle: async (context) => {
+        const { db, source, caller, input, secrets, now } = context;
+        const variables = readAttributes(input.job_variables_attributes);
+        const found = await findJob(db, source.id, input.job_id);
+        await requireRunner(context, found);
+        const isWaiting = found.status === "manual" || found.status === "scheduled";
+        if (!isWaiting || found.retried === 1) throw badRequest("Unplayable Job");
+        const place = { pipelineId: found.pipeline_id, jobId: found.id };
+        await insertVariables(db, secrets, place, variables);
+        await play(db, found, caller.id, now);
+        return jobRow(context, found.id);
+      },
+    }),
+    post("/:job_id/erase", {
+      summary: "Delete the log and the artifacts of a job that has ended",
+      role: "developer",
+      input: id,
+      ...showing,
+      handle: async (context) => {
+        const { db, source, caller, input, now } = context;
+        const found = await findJob(db, source.id, input.job_id);
+        if (source.level < ROLES.maintainer && found.user_id !== caller.id) throw forbidden();
+        const isEmpty = found.trace_bytes === 0 && !(await hasArtifacts(db, found.id));
+        if (!FINISHED.includes(found.status) || isEmpty) throw forbidden("Job is not erasable!");
+        await deleteArtifacts(db, [found.id]);
+        await db.run("delete from ci_trace_parts where job_id = ?", [found.id]);
+        await db.run(
+          "update ci_jobs set trace_bytes = 0, erased_at = ?, updated_at = ? where id = ?",
+          [now, now, found.id],
+        );
+        return jobRow(context, found.id);
+      },
+    }),
+    get("/:job_id/artifacts", {
+      summary: "Get the archive of a job's artifacts",
+      ...downloading,
+      input: id,
+      handle: async ({ db, source, input, request, prepared: store }) => {
+        const found = await findJob(db, source.id, input.job_id);
+        return archiveReply(store, db, request, found.id);
+      },
+    }),
+    post("/:job_id/artifacts/keep", {
+      summary: "Keep the artifacts of a job that would expire",
+      role: "developer",
+      input: id,
+      ...showing,
+      status: 200,
+      handle: async (context) => {
+        const { db, source, input, now } = context;
+        const found = await findJob(db, source.id, input.job_id);
+        if (!(await hasArtifacts(db, found.id))) throw notFound();
+        await updateRow(db, "ci_jobs", found.id, { artifacts_expire_at: null }, now);
+        return jobRow(context, found.id);
+      },
+    }),
+    del("/:job_id/artifacts", {
+      summary: "Delete the artifacts of a job",
+      role: "maintainer",
+      input: id,
+      handle: async ({ db, source, input }) => {
+        const found = await findJob(db, source.id, input.job_id);
+        await deleteArtifacts(db, [found.id]);
+        return undefined;
+      },
+    }),
+    get("/:job_id/artifacts/:artifact_path*", {
+      summary: "Get one file of a job's artifacts",
+      ...downloading,
+      input: { ...id, artifact_path: param.anyText() },
+      handle: async ({ db, source, input, prepared: store }) => {
+        const found = await findJob(db, source.id, input.job_id);
+        return artifactReply(store, db, found.id, input.artifact_path);
+      },
+    }),
+    get("/artifacts/:ref_name*/download", {
+      summary: "Get the archive of the newest successful job of a name, of a branch or tag",
+      ...downloading,
+      input: newest,
+      handle: async ({ db, source, input, request, prepared: store }) =>
+        archiveReply(store, db, request, await newestJob(db, source.id, input)),
+    }),
+    get("/artifacts/:ref_name*/raw/:artifact_path*", {
+      summary: "Get one file of the artifacts of the newest successful job of a name",
+      ...downloading,
+      input: { ...newest, artifact_path: param.anyText() },
+      handle: async ({ db, source, input, prepared: store }) =>
+        artifactReply(store, db, await newestJob(db, source.id, input), input.artifact_path),
+    }),
+    removeAll("", {
+      summary: "Delete the artifacts of all jobs of a project that have ended",
+      role: "maintainer",
+      status: 202,
+      examples: [{ message: "202 Accepted" }],
+      handle: async ({ db, source }) => {
+        await deleteAllArtifacts(db, source.id);
+        return new Json({ message: "202 Accepted" });
+      },
+    }),
+  ],
+};

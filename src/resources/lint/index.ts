@@ -1,0 +1,317 @@
+import {
+  type Circumstances,
+  type JobConfiguration,
+  type PlannedJob,
+  type Policy,
+  type Reading,
+  readConfiguration,
+} from "../../ci/index.ts";
+import { ROLES } from "../../core/access/roles.ts";
+import { ApiError, notFound } from "../../core/errors.ts";
+import * as param from "../../core/input.ts";
+import { type CodeSource, Json, type Resource, routes } from "../../core/resource.ts";
+import { commitId } from "../../git/commits.ts";
+import { findCommit } from "../../git/revisions.ts";
+import { NO_SHA } from "../ci/records.ts";
+import { ciSettingsOf } from "../ci/settings.ts";
+import { circumstancesOf, type Makers, predefinedVariables } from "../pipelines/circumstances.ts";
+import { PipelineRefusal, type Place, planCreation } from "../pipelines/create.ts";
+import { type OpenRepository, openRepository, requireCommit } from "../repositories/open.ts";
+import { variablesFor } from "../variables/effective.ts";
+
+const { get, query } = routes({ source: "project", path: "/ci/lint", repository: true });
+const { query: ofInstance } = routes({ path: "/ci/lint" });
+
+/** Maximum length of a configuration that is sent, in characters. */
+const MAX_CONTENT = 1024 * 1024;
+
+const NOT_ALLOWED = "Insufficient permissions to create a new pipeline";
+
+/** How a configuration is checked. */
+interface Check {
+  /** Whether a pipeline is planned, instead of all jobs being read. */
+  readonly dry_run?: boolean | undefined;
+  readonly include_jobs?: boolean | undefined;
+  /** The branch or tag of the planned pipeline. */
+  readonly ref: string;
+}
+
+const example = {
+  valid: true,
+  errors: [],
+  warnings: [],
+  merged_yaml: "---\ntest:\n  script: make test\n",
+  includes: [
+    {
+      type: "local",
+      location: "ci/test.yml",
+      blob: "https://pm.example/acme/shop/-/blob/6104942438c14ec7bd21c6cd5bd995272b3faff6/ci/test.yml",
+      raw: "https://pm.example/acme/shop/-/raw/6104942438c14ec7bd21c6cd5bd995272b3faff6/ci/test.yml",
+      extra: {},
+      context_project: "acme/shop",
+      context_sha: "6104942438c14ec7bd21c6cd5bd995272b3faff6",
+    },
+  ],
+};
+const refusedExample = {
+  valid: false,
+  errors: ["jobs config should contain at least one visible job"],
+  warnings: [],
+  merged_yaml: null,
+  includes: null,
+  jobs: [],
+};
+
+/** What is found in a configuration. */
+interface Result {
+  readonly errors: readonly string[];
+  readonly warnings: readonly string[];
+  readonly reading: Reading | undefined;
+  readonly jobs: readonly object[];
+}
+
+const checkInput = {
+  dry_run: param.optional(param.boolean()),
+  include_jobs: param.optional(param.boolean()),
+};
+const name = param.optional(param.text({ max: 1024 }));
+
+/** Checks of CI/CD configurations. */
+export const lintResource: Resource = {
+  name: "CI lint",
+  migrations: [],
+  routes: [
+    get("", {
+      summary: "Check the CI/CD configuration of a commit",
+      access: "anyone",
+      input: { ...checkInput, content_ref: name, sha: name, dry_run_ref: name, ref: name },
+      examples: [example, refusedExample],
+      prepare: async (input, preparing) => {
+        const content = oneOf(input, "content_ref", "sha") ?? "HEAD";
+        const opened = await openRepository(preparing, [content]);
+        if (opened.row === undefined) throw notFound("Repository");
+        const commit = await requireCommit(opened, content);
+        const ref = oneOf(input, "dry_run_ref", "ref") ?? opened.defaultBranch;
+        const place = placeOf(preparing);
+        const surroundings = await circumstancesAt(place, opened, commit);
+        const { configurationPath } = await ciSettingsOf(place.db, preparing.source.id);
+        const text = (await surroundings.file(configurationPath)) ?? "";
+        return show(
+          place,
+          opened,
+          commit,
+          await check(place, surroundings, text, { ...input, ref }),
+          input,
+        );
+      },
+      handle: ({ prepared }) => new Json(prepared),
+    }),
+    query("", {
+      summary: "Check a CI/CD configuration that is sent, as one of a project",
+      role: "developer",
+      input: { ...checkInput, content: param.anyText({ max: MAX_CONTENT }), ref: name },
+      examples: [example, refusedExample],
+      prepare: async (input, preparing) => {
+        const opened = await openRepository(preparing, ["HEAD"]);
+        const commit = await findCommit(opened, "HEAD");
+        const place = placeOf(preparing);
+        const surroundings =
+          commit === undefined
+            ? nowhere(preparing.source.fullPath, opened.defaultBranch)
+            : await circumstancesAt(place, opened, commit);
+        const ref = input.ref ?? opened.defaultBranch;
+        const result = await check(place, surroundings, input.content, { ...input, ref });
+        return show(place, opened, commit, result, input);
+      },
+      handle: ({ prepared }) => new Json(prepared),
+    }),
+    ofInstance("", {
+      summary: "Check a CI/CD configuration that is sent, without a project",
+      input: {
+        content: param.anyText({ max: MAX_CONTENT }),
+        include_merged_yaml: param.optional(param.boolean()),
+        include_jobs: param.optional(param.boolean()),
+      },
+      examples: [
+        { status: "valid", errors: [], warnings: [], merged_yaml: example.merged_yaml, jobs: [] },
+        { status: "invalid", errors: refusedExample.errors, warnings: [] },
+      ],
+      prepare: async (input) => {
+        const reading = await readConfiguration(input.content, nowhere("", "main"));
+        return {
+          status: reading.errors.length === 0 ? "valid" : "invalid",
+          errors: reading.errors,
+          warnings: reading.warnings,
+          ...(input.include_merged_yaml && { merged_yaml: reading.mergedYaml?.() ?? null }),
+          ...(input.include_jobs && { jobs: readJobs(reading) }),
+        };
+      },
+      handle: ({ prepared }) => new Json(prepared),
+    }),
+  ],
+};
+
+/** The value of one of two parameters that mean the same. @throws ApiError 400 if both are sent */
+function oneOf<K extends string>(
+  input: { readonly [key in K]?: string | undefined },
+  newer: K,
+  older: K,
+) {
+  if (input[newer] !== undefined && input[older] !== undefined) {
+    throw new ApiError(400, { error: `${older}, ${newer} are mutually exclusive` });
+  }
+  return input[newer] ?? input[older];
+}
+
+function placeOf({
+  store,
+  db,
+  secrets,
+  source,
+  caller,
+  view,
+}: Pick<Place, "store" | "db" | "secrets"> & {
+  readonly source: CodeSource;
+  readonly caller: { readonly id: number } | undefined;
+  readonly view: { readonly base: string };
+}): Place {
+  return { store, db, secrets, project: source, userId: caller?.id ?? null, base: view.base };
+}
+
+/** What a configuration of a commit is read for, without a pipeline. */
+async function circumstancesAt(
+  { db, secrets, project, userId, base }: Place,
+  opened: OpenRepository,
+  commit: number,
+): Promise<Circumstances> {
+  const makers: Makers = { db, opened, base, userId };
+  const target = {
+    ref: opened.defaultBranch,
+    tag: false,
+    isProtected: false,
+    sha: commitId(opened.repository, commit),
+    before: NO_SHA,
+    source: "push",
+  } as const;
+  const predefined = await predefinedVariables(makers, target);
+  const use = { isProtected: target.isProtected, environment: undefined };
+  const variables = await variablesFor(db, secrets, project, use);
+  return circumstancesOf(makers, target, { predefined, variables });
+}
+
+/** What a configuration is read for without a commit. */
+function nowhere(project: string, ref: string): Circumstances {
+  return {
+    ref,
+    tag: false,
+    source: "push",
+    project,
+    predefined: [],
+    variables: [],
+    file: async () => undefined,
+    paths: async () => [],
+    changes: async () => undefined,
+  };
+}
+
+async function check(
+  place: Place,
+  surroundings: Circumstances,
+  text: string,
+  { dry_run, ref }: Check,
+): Promise<Result> {
+  if (dry_run && place.project.level < ROLES.developer) {
+    return { errors: [NOT_ALLOWED], warnings: [], reading: undefined, jobs: [] };
+  }
+  const reading = await readConfiguration(text, surroundings);
+  const { errors, warnings } = reading;
+  if (!dry_run || errors.length > 0) return { errors, warnings, reading, jobs: readJobs(reading) };
+  try {
+    const { plan } = await planCreation(place, { ref, source: "push", content: text });
+    return { errors, warnings, reading, jobs: plan?.jobs.map(plannedJob) ?? [] };
+  } catch (error) {
+    if (!(error instanceof PipelineRefusal)) throw error;
+    return { errors: error.reasons, warnings, reading, jobs: [] };
+  }
+}
+
+function show(
+  { project, base }: Place,
+  { repository }: OpenRepository,
+  commit: number | undefined,
+  { errors, warnings, reading, jobs }: Result,
+  { include_jobs }: Pick<Check, "include_jobs">,
+): object {
+  const sha = commit === undefined ? null : commitId(repository, commit);
+  const address = `${base}/${project.fullPath}/-`;
+  const includes = reading?.includes.map(({ type, location }) => ({
+    type,
+    location,
+    blob: `${address}/blob/${sha}/${location}`,
+    raw: `${address}/raw/${sha}/${location}`,
+    extra: {},
+    context_project: project.fullPath,
+    context_sha: sha,
+  }));
+  return {
+    valid: errors.length === 0,
+    errors,
+    warnings,
+    merged_yaml: reading?.mergedYaml?.() ?? null,
+    includes: reading?.mergedYaml ? includes : null,
+    ...(include_jobs && { jobs }),
+  };
+}
+
+/** The jobs of a configuration, by stage. */
+function readJobs({ configuration }: Reading): readonly object[] {
+  if (!configuration) return [];
+  const { stages, jobs } = configuration;
+  const places = new Map(stages.map((stage, index) => [stage, index]));
+  return jobs
+    .toSorted((a, b) => (places.get(a.stage) as number) - (places.get(b.stage) as number))
+    .map((job) => ({
+      ...plannedJob(job),
+      only: policyOf(job.only),
+      except: policyOf(job.except),
+      needs:
+        job.needs?.map((need) => ({
+          name: need.job,
+          artifacts: need.artifacts,
+          optional: need.optional,
+        })) ?? null,
+    }));
+}
+
+function plannedJob({
+  name,
+  stage,
+  options,
+  tags,
+  environment,
+  when,
+  allowFailure,
+}: JobConfiguration | PlannedJob) {
+  return {
+    name,
+    stage,
+    before_script: options.before_script ?? [],
+    script: options.script ?? [],
+    after_script: options.after_script ?? [],
+    tag_list: tags,
+    environment: environment?.name ?? null,
+    when,
+    allow_failure: allowFailure,
+  };
+}
+
+function policyOf(policy: Policy | undefined) {
+  if (!policy) return null;
+  const { refs, variables, changes, kubernetes } = policy;
+  return {
+    ...(refs && { refs }),
+    ...(variables && { variables: variables.map(({ text }) => text) }),
+    ...(changes && { changes }),
+    ...(kubernetes && { kubernetes: "active" }),
+  };
+}

@@ -1,0 +1,213 @@
+import { inheritedBy } from "../../core/access/owner.ts";
+import type { Source } from "../../core/access/source.ts";
+import {
+  LIVING_LABEL,
+  LIVING_MILESTONE,
+  type Viewer,
+  visibleProjects,
+} from "../../core/access/visibility.ts";
+import type { View } from "../../core/field.ts";
+import {
+  asText,
+  MAX_MARKDOWN,
+  type ParsedMarkdown,
+  parseMarkdown,
+  type ReferenceLink,
+  type TextReference,
+} from "../../core/markdown.ts";
+import { Pace } from "../../git/pace.ts";
+import { all, any, when } from "../../store/conditions.ts";
+import { placeholders } from "../../store/placeholders.ts";
+import type { Reader } from "../../store/port.ts";
+import type { NoteableType } from "../issuables/type.ts";
+import { NOTEABLE_TYPES } from "../notes/noteables.ts";
+
+/** For whom a text is rendered. */
+export interface Rendering {
+  readonly db: Reader;
+  readonly viewer: Viewer;
+  readonly view: View;
+  /** The project of the text, which references without a path mean. */
+  readonly project?: Source | undefined;
+}
+
+/** The most characters that are rendered for one answer; texts beyond are shown as they are. */
+const MAX_TOGETHER = 4 * MAX_MARKDOWN;
+/** How many references of the texts of one answer become links. */
+const MAX_REFERENCES = 200;
+/** The most projects that the references of one text mean. */
+const MAX_PROJECTS = 20;
+
+type Links = Map<string, ReferenceLink>;
+
+const keyOf = ({ kind, project = "", name }: TextReference) =>
+  `${kind}${project.toLowerCase()} ${kind === "@" ? name.toLowerCase() : name}`;
+
+/**
+ * Renders Markdown texts of one project as HTML. What they refer to becomes a link if the viewer may see it, with a bounded
+ * number of queries for all texts; what they may not see stays text, like what is not there. Other requests are answered
+ * between the texts.
+ */
+export async function renderAll(rendering: Rendering, texts: readonly string[]): Promise<string[]> {
+  const pace = new Pace();
+  const parsed: ParsedMarkdown[] = [];
+  const references = new Map<string, TextReference>();
+  let left = MAX_TOGETHER;
+  for (const text of texts) {
+    left -= text.length;
+    const read = left < 0 ? asText(text) : await parseMarkdown(text);
+    parsed.push(read);
+    for (const reference of read.references) {
+      if (references.size < MAX_REFERENCES) references.set(keyOf(reference), reference);
+    }
+    if (pace.isDue) await pace.pause();
+  }
+  const links = await linksOf(rendering, [...references.values()]);
+  return parsed.map(({ html }) => html((reference) => links.get(keyOf(reference))));
+}
+
+async function linksOf(rendering: Rendering, references: readonly TextReference[]): Promise<Links> {
+  const links: Links = new Map();
+  if (references.length === 0) return links;
+  const projects = await projectsOf(rendering, references);
+  for (const type of NOTEABLE_TYPES) {
+    await addNumbered(rendering, type, references, projects, links);
+  }
+  await addUsers(rendering, references, links);
+  await addPlanning(rendering, references, links);
+  return links;
+}
+
+interface Project {
+  readonly id: number;
+  readonly full_path: string;
+}
+
+/** The projects that references mean, by the path as it is written in them, in lower case; `""` for none. */
+async function projectsOf(
+  { db, viewer, project }: Rendering,
+  references: readonly TextReference[],
+): Promise<Map<string, Project>> {
+  const paths = references.flatMap(({ project }) => (project ? [project.toLowerCase()] : []));
+  const among = placeholders([...new Set(paths)].slice(0, MAX_PROJECTS));
+  const visible = visibleProjects(viewer);
+  const found =
+    paths.length === 0
+      ? []
+      : await db.all<Project>(
+          `select p.id, p.full_path from projects p where lower(p.full_path) in (${among.sql}) and ${visible.sql}`,
+          [...among.values, ...visible.values],
+        );
+  const projects = new Map(found.map((one) => [one.full_path.toLowerCase(), one]));
+  if (project) projects.set("", { id: project.id, full_path: project.fullPath });
+  return projects;
+}
+
+/** Adds links to the issues, merge requests or snippets that references mean. */
+async function addNumbered(
+  { db, viewer, view }: Rendering,
+  { table, alias, number, path, sigil, prefix, visible }: NoteableType,
+  references: readonly TextReference[],
+  projects: ReadonlyMap<string, Project>,
+  links: Links,
+): Promise<void> {
+  const wanted = [...projects].flatMap(([written, { id, full_path }]) => {
+    const numbers = references.flatMap(({ kind, project = "", name }) =>
+      kind === sigil && project.toLowerCase() === written ? [Number(name)] : [],
+    );
+    return numbers.length === 0 ? [] : [{ written, id, full_path, numbers }];
+  });
+  if (wanted.length === 0) return;
+  const meant = any(
+    wanted.map(({ id, numbers }) => {
+      const among = placeholders(numbers);
+      return {
+        sql: `(${alias}.project_id = ? and ${alias}.${number} in (${among.sql}))`,
+        values: [id, ...among.values],
+      };
+    }),
+  );
+  const { sql, values } = all([meant, visible(viewer)]);
+  const found = await db.rows(
+    `select ${alias}.project_id, ${alias}.${number}, ${alias}.title from ${table} ${alias}
+     join projects p on p.id = ${alias}.project_id where ${sql}`,
+    values,
+  );
+  for (const [projectId, count, title] of found) {
+    for (const { written, full_path } of wanted.filter(({ id }) => id === projectId)) {
+      links.set(keyOf({ kind: sigil, project: written, name: String(count) }), {
+        href: `${view.base}/${full_path}/-/${path}/${count}`,
+        title: String(title),
+        className: prefix,
+      });
+    }
+  }
+}
+
+async function addUsers(
+  { db, view }: Rendering,
+  references: readonly TextReference[],
+  links: Links,
+): Promise<void> {
+  const names = references.flatMap(({ kind, name }) => (kind === "@" ? [name.toLowerCase()] : []));
+  if (names.length === 0) return;
+  const among = placeholders(names);
+  const found = await db.all<{ username: string; name: string }>(
+    `select username, name from users where lower(username) in (${among.sql}) and state = 'active'`,
+    among.values,
+  );
+  for (const { username, name } of found) {
+    const link = { href: `${view.base}/${username}`, title: name, className: "project_member" };
+    links.set(keyOf({ kind: "@", project: undefined, name: username }), link);
+  }
+}
+
+/** Adds links to the labels and milestones of the text's project, and of the groups above it. */
+async function addPlanning(
+  { db, view, project }: Rendering,
+  references: readonly TextReference[],
+  links: Links,
+): Promise<void> {
+  if (!project) return;
+  const base = `${view.base}/${project.fullPath}/-`;
+  const add = async (
+    kind: "~" | "%",
+    select: string,
+    living: string,
+    link: (name: string, about: unknown) => ReferenceLink,
+  ) => {
+    const names = references.flatMap((one) =>
+      one.kind === kind && one.project === undefined ? [one.name] : [],
+    );
+    if (names.length === 0) return;
+    const among = placeholders(names);
+    const column = kind === "~" ? "x.name" : "x.title";
+    const { sql, values } = all([
+      when(living),
+      { sql: `${column} in (${among.sql})`, values: among.values },
+      inheritedBy("x", project),
+    ]);
+    for (const [name, about] of await db.rows(`${select} where ${sql} order by x.id`, values)) {
+      const reference = { kind, project: undefined, name: String(name) };
+      links.set(keyOf(reference), link(String(name), about));
+    }
+  };
+  await add(
+    "~",
+    "select x.name, x.description from labels x",
+    onX(LIVING_LABEL),
+    (name, about) => ({
+      href: `${base}/issues?label_name=${encodeURIComponent(name)}`,
+      title: String(about ?? ""),
+      className: "label",
+    }),
+  );
+  await add("%", "select x.title, x.id from milestones x", onX(LIVING_MILESTONE), (title) => ({
+    href: `${base}/issues?milestone_title=${encodeURIComponent(title)}`,
+    title,
+    className: "milestone",
+  }));
+}
+
+/** A condition on a row `l` of labels or `m` of milestones for a row `x`. */
+const onX = (condition: string) => condition.replace(/^\w+\./, "x.");

@@ -1,0 +1,191 @@
+import { basename } from "node:path/posix";
+import type { Source } from "../../core/access/source.ts";
+import { codeRole, type Viewer, visibleCode } from "../../core/access/visibility.ts";
+import { notFound, unreadable } from "../../core/errors.ts";
+import { dispositionOf, fileReply } from "../../core/http/file-reply.ts";
+import * as param from "../../core/input.ts";
+import { Json, type Resource, routes } from "../../core/resource.ts";
+import { all, belowGroup, when } from "../../store/conditions.ts";
+import type { Reader } from "../../store/port.ts";
+import { groupPackage, packageFile, projectPackage, uploadedFile } from "./json.ts";
+import * as packages from "./queries.ts";
+import { migrations } from "./table.ts";
+
+const GIBIBYTE = 1024 ** 3;
+
+const project = routes({ source: "project", path: "/packages" });
+const group = routes({ source: "group", path: "/packages" });
+
+/** Who may read the code may read the packages. */
+const reading = {
+  access: "anyone",
+  jobTokens: true,
+  deployTokens: "read_package_registry",
+  role: ({ viewer, source }: { viewer: Viewer; source: Source }) => codeRole(viewer, source),
+} as const;
+const writing = {
+  access: "anyone",
+  jobTokens: true,
+  beside: "others",
+  whenArchived: "refuse",
+} as const;
+
+const sort = param.optional(param.choice(["asc", "desc"]));
+const filter = {
+  order_by: param.optional(param.choice(Object.keys(packages.ORDERS) as packages.Order[])),
+  sort,
+  package_type: param.optional(param.text()),
+  package_name: param.optional(param.text()),
+  package_version: param.optional(param.text()),
+  status: param.optional(param.choice(packages.STATUSES)),
+};
+const one = { package_id: param.recordId() };
+const version = { package_name: param.anyText(), package_version: param.anyText() };
+const generic = { ...version, file_name: param.anyText() };
+
+/** Checks the name of a file of a generic package, whose parts become parts of its address. @throws ApiError 400 */
+function requireNames(given: { package_name: string; package_version: string; file_name: string }) {
+  const isName = (text: string) => /^[\w.+-]+$/.test(text) && !text.includes("..");
+  const isFileName = (text: string) =>
+    /^[\w.+~@/-]+$/.test(text) && text.split("/").every((part) => !/^\.*$/.test(part));
+  const wrong = [
+    isName(given.package_name) ? "" : "package_name",
+    isName(given.package_version) ? "" : "package_version",
+    isFileName(given.file_name) ? "" : "file_name",
+  ].filter((name) => name !== "");
+  if (wrong.length > 0) throw unreadable(wrong.map((name) => `${name} is invalid`).join(", "));
+}
+
+const versionOf = (input: { package_name: string; package_version: string }) => ({
+  name: input.package_name,
+  version: input.package_version,
+});
+
+/** A package of a project. @throws ApiError 404 */
+async function requirePackage(db: Reader, { id }: Source, packageId: number) {
+  const found = await packages.find(db, id, packageId);
+  if (!found) throw notFound();
+  return found;
+}
+
+const packageRoutes = [
+  project.list("", {
+    summary: "List the packages of a project",
+    ...reading,
+    input: filter,
+    presenter: projectPackage,
+    handle: ({ db, source, presenter, page, input }) => {
+      const { order_by = "created_at", sort = "asc", ...wanted } = input;
+      const inProject = { sql: "pk.project_id = ?", values: [source.id] };
+      return packages.list(db, presenter, page, inProject, wanted, order_by, sort);
+    },
+  }),
+  group.list("", {
+    summary: "List the packages of the projects in a group and below it",
+    access: "anyone",
+    input: { ...filter, exclude_subgroups: param.optional(param.boolean()) },
+    presenter: groupPackage,
+    handle: ({ db, source, viewer, presenter, page, input }) => {
+      const { order_by = "created_at", sort = "asc", exclude_subgroups, ...wanted } = input;
+      const inGroup = all([
+        exclude_subgroups
+          ? when("p.namespace_id = ?", source.id)
+          : belowGroup("p.namespace_id", source.id),
+        visibleCode(viewer),
+      ]);
+      return packages.list(db, presenter, page, inGroup, wanted, order_by, sort);
+    },
+  }),
+  project.get("/:package_id", {
+    summary: "Get a package",
+    ...reading,
+    input: one,
+    presenter: projectPackage,
+    handle: async ({ db, source, presenter, input }) => {
+      const row = await packages.row(db, presenter, source.id, input.package_id);
+      if (!row) throw notFound();
+      return row;
+    },
+  }),
+  project.del("/:package_id", {
+    summary: "Delete a package with its files",
+    ...writing,
+    role: "maintainer",
+    input: one,
+    handle: async ({ db, source, input, requireUnmodified }) => {
+      const found = await requirePackage(db, source, input.package_id);
+      requireUnmodified(found.updated_at);
+      await packages.remove(db, found.id);
+      return undefined;
+    },
+  }),
+  project.list("/:package_id/package_files", {
+    summary: "List the files of a package",
+    ...reading,
+    input: one,
+    presenter: packageFile,
+    handle: async ({ db, source, presenter, page, input }) => {
+      const { id } = await requirePackage(db, source, input.package_id);
+      return packages.files(db, presenter, page, id);
+    },
+  }),
+  project.del("/:package_id/package_files/:package_file_id", {
+    summary: "Delete a file of a package, and the package with its last file",
+    ...writing,
+    role: "maintainer",
+    input: { ...one, package_file_id: param.recordId() },
+    handle: async ({ db, source, input }) => {
+      const { id } = await requirePackage(db, source, input.package_id);
+      const found = await packages.fileRow(db, packageFile, id, input.package_file_id);
+      if (!found) throw notFound();
+      await packages.removeFile(db, id, input.package_file_id);
+      return undefined;
+    },
+  }),
+  project.put("/generic/:package_name/:package_version/:file_name*", {
+    summary:
+      "Upload a file of a generic package, which is created if there is none: the body is the file",
+    ...writing,
+    deployTokens: "write_package_registry",
+    role: "developer",
+    input: {
+      ...generic,
+      status: param.optional(param.choice(packages.STATUSES)),
+      select: param.optional(param.choice(["package_file"])),
+    },
+    body: "file",
+    maxBodyBytes: GIBIBYTE,
+    status: 201,
+    presenter: uploadedFile,
+    examples: [{ message: "201 Created" }],
+    prepare: (input) => requireNames(input),
+    handle: async ({ db, source, presenter, caller, input, body, now }) => {
+      const { status = "default" } = input;
+      // Deploy tokens are no users.
+      const creator = caller?.by.kind === "deploy" ? null : (caller?.id as number);
+      const version = versionOf(input);
+      const id = await packages.findOrInsert(db, source.id, version, status, creator, now);
+      const file = { ...body, name: input.file_name };
+      const fileId = await packages.insertFile(db, id, file, status, now);
+      if (input.select !== "package_file") return new Json({ message: "201 Created" });
+      return packages.fileRow(db, presenter, id, fileId);
+    },
+  }),
+  project.get("/generic/:package_name/:package_version/:file_name*", {
+    summary: "Download a file of a generic package",
+    ...reading,
+    input: generic,
+    handle: async ({ db, source, request, input }) => {
+      const found = await packages.findContent(db, source.id, versionOf(input), input.file_name);
+      if (!found) throw notFound();
+      return fileReply(db, request, found, {
+        "content-type": "application/octet-stream",
+        "content-disposition": dispositionOf("attachment", basename(input.file_name)),
+        "content-security-policy": "default-src 'none'; sandbox",
+      });
+    },
+  }),
+];
+
+/** Packages of projects: files under a name and a version. */
+export const packageResource: Resource = { name: "Packages", migrations, routes: packageRoutes };

@@ -1,0 +1,198 @@
+import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
+import type { Presenter } from "../../core/presenter.ts";
+import type { StoredFile } from "../../files/write.ts";
+import { all, type Condition, when } from "../../store/conditions.ts";
+import { insertRow } from "../../store/insert.ts";
+import { contains } from "../../store/patterns.ts";
+import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
+
+/** Whether lists show a package or a file. */
+export const STATUSES = ["default", "hidden"] as const;
+export type Status = (typeof STATUSES)[number];
+
+/** The orders of packages, with their columns. */
+export const ORDERS = {
+  created_at: "pk.created_at",
+  name: "pk.name",
+  version: "pk.version",
+} as const;
+export type Order = keyof typeof ORDERS;
+
+/** The kind of packages that there are. */
+const GENERIC = "generic";
+
+/** Which packages are listed. */
+export interface PackageFilter {
+  package_type?: string | undefined;
+  package_name?: string | undefined;
+  package_version?: string | undefined;
+  status?: Status | undefined;
+}
+
+const PACKAGES = "packages pk join projects p on p.id = pk.project_id";
+
+/** A page of packages. @param where the group or project that they are in, and which of them the caller may see */
+export function list(
+  db: Reader,
+  presenter: Presenter,
+  page: Page,
+  where: Condition,
+  { package_type, package_name, package_version, status = "default" }: PackageFilter,
+  order: Order,
+  sort: "asc" | "desc",
+): Promise<RowPage> {
+  const { sql, values } = all([
+    where,
+    when("pk.status = ?", status),
+    when("pk.package_type = ?", package_type),
+    when("pk.version = ?", package_version),
+    package_name ? contains(["pk.name"], package_name) : undefined,
+  ]);
+  return paginate(db, presenter, page, {
+    from: `${PACKAGES} where ${sql}`,
+    values,
+    order: `${ORDERS[order]} ${sort}, pk.id ${sort}`,
+  });
+}
+
+/** A package of a project as a row of its presenter, or `undefined`. */
+export async function row(
+  db: Reader,
+  presenter: Presenter,
+  projectId: number,
+  packageId: number,
+): Promise<Value[] | undefined> {
+  const [found] = await db.rows(
+    `select ${presenter.columns} from ${PACKAGES} where pk.project_id = ? and pk.id = ?`,
+    [projectId, packageId],
+  );
+  return found;
+}
+
+/** A package as stored. */
+export interface Package {
+  readonly id: number;
+  readonly updated_at: number;
+}
+
+/** A package of a project by its id, or `undefined`. */
+export function find(
+  db: Reader,
+  projectId: number,
+  packageId: number,
+): Awaitable<Package | undefined> {
+  return db.one<Package>("select id, updated_at from packages where project_id = ? and id = ?", [
+    projectId,
+    packageId,
+  ]);
+}
+
+/** The name and version of a generic package. */
+export interface Version {
+  readonly name: string;
+  readonly version: string;
+}
+
+/** A generic package, which is created if there is none, and its id. */
+export async function findOrInsert(
+  db: Database,
+  projectId: number,
+  { name, version }: Version,
+  status: Status,
+  creatorId: number | null,
+  now: number,
+): Promise<number> {
+  const [known] = await db.rows(
+    "select id from packages where project_id = ? and package_type = ? and name = ? and version = ?",
+    [projectId, GENERIC, name, version],
+  );
+  if (known) return known[0] as number;
+  return insertRow(db, "packages", {
+    project_id: projectId,
+    package_type: GENERIC,
+    name,
+    version,
+    status,
+    creator_id: creatorId,
+    created_at: now,
+    updated_at: now,
+  });
+}
+
+/** Adds a file to a package, and returns its id. */
+export async function insertFile(
+  db: Database,
+  packageId: number,
+  file: StoredFile & { readonly name: string },
+  status: Status,
+  now: number,
+): Promise<number> {
+  await db.run("update packages set updated_at = ? where id = ?", [now, packageId]);
+  return insertRow(db, "package_files", {
+    package_id: packageId,
+    file_id: file.id,
+    file_name: file.name,
+    size: file.size,
+    sha256: file.sha256,
+    status,
+    created_at: now,
+  });
+}
+
+/** A page of the files of a package. */
+export function files(
+  db: Reader,
+  presenter: Presenter,
+  page: Page,
+  packageId: number,
+): Promise<RowPage> {
+  return paginate(db, presenter, page, {
+    from: "package_files pf where pf.package_id = ?",
+    values: [packageId],
+    order: "pf.id",
+  });
+}
+
+/** A file of a package as a row of its presenter, or `undefined`. */
+export async function fileRow(
+  db: Reader,
+  presenter: Presenter,
+  packageId: number,
+  fileId: number,
+): Promise<Value[] | undefined> {
+  const [found] = await db.rows(
+    `select ${presenter.columns} from package_files pf join packages pk on pk.id = pf.package_id
+     where pf.package_id = ? and pf.id = ?`,
+    [packageId, fileId],
+  );
+  return found;
+}
+
+/** The content of the newest file of a generic package with a name, or `undefined`. */
+export function findContent(
+  db: Reader,
+  projectId: number,
+  { name, version }: Version,
+  fileName: string,
+): Awaitable<StoredFile | undefined> {
+  return db.one<StoredFile>(
+    `select pf.file_id as id, pf.size, pf.sha256 from packages pk join package_files pf on pf.package_id = pk.id
+     where pk.project_id = ? and pk.package_type = ? and pk.name = ? and pk.version = ? and pf.file_name = ?
+     order by pf.id desc limit 1`,
+    [projectId, GENERIC, name, version, fileName],
+  );
+}
+
+/** Deletes a package with its files. */
+export async function remove(db: Database, packageId: number): Promise<void> {
+  await db.run("delete from packages where id = ?", [packageId]);
+}
+
+/** Deletes a file of a package, and the package if it has no other. */
+export async function removeFile(db: Database, packageId: number, fileId: number): Promise<void> {
+  await db.run("delete from package_files where id = ?", [fileId]);
+  await db.run(
+    "delete from packages where id = ? and not exists (select 1 from package_files where package_id = ?)",
+    [packageId, packageId],
+  );
+}

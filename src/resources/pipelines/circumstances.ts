@@ -1,0 +1,217 @@
+import type { Circumstances, PipelineSource, Variable } from "../../ci/index.ts";
+import { VISIBILITY_WORDS } from "../../core/access/visibility.ts";
+import { textOf } from "../../git/changes.ts";
+import { commitNumber, readCommit, timeOf, titleOf } from "../../git/commits.ts";
+import { changesBetween } from "../../git/compared.ts";
+import { mergeBases } from "../../git/merge-bases.ts";
+import { BLOB } from "../../git/objects.ts";
+import { findRefs } from "../../git/refs.ts";
+import type { Repository } from "../../git/repository.ts";
+import { findCommit, refNamesOf } from "../../git/revisions.ts";
+import { TreeList } from "../../git/tree-list.ts";
+import { entryAt, treeOf, typeOfMode } from "../../git/trees.ts";
+import type { Reader } from "../../store/port.ts";
+import { NO_SHA } from "../ci/records.ts";
+import { ciSettingsOf } from "../ci/settings.ts";
+import type { OpenRepository } from "../repositories/open.ts";
+
+/** The merge request that a pipeline is of. */
+export interface OfMergeRequest {
+  readonly id: number;
+  readonly iid: number;
+  readonly title: string;
+  readonly source_branch: string;
+  readonly target_branch: string;
+}
+
+/** The merge request that a pipeline is of, by its id, if it is of one. */
+export async function findRequestOf(
+  db: Reader,
+  id: number | null,
+): Promise<OfMergeRequest | undefined> {
+  if (id === null) return undefined;
+  return db.one<OfMergeRequest>(
+    "select id, iid, title, source_branch, target_branch from merge_requests where id = ?",
+    [id],
+  );
+}
+
+/** What a pipeline is made of. */
+export interface Target {
+  /** The branch or tag, without `refs/heads/` or `refs/tags/`. */
+  readonly ref: string;
+  readonly tag: boolean;
+  /** Whether the branch or tag is protected. */
+  readonly isProtected: boolean;
+  readonly sha: string;
+  /** The commit before a push; {@link NO_SHA} if there is none. */
+  readonly before: string;
+  readonly source: PipelineSource;
+  readonly request?: OfMergeRequest | undefined;
+}
+
+/** Where the address of the instance and the name of who makes a pipeline come from. */
+export interface Makers {
+  readonly db: Reader;
+  readonly opened: OpenRepository;
+  /** The public address, without a trailing slash. */
+  readonly base: string;
+  readonly userId: number | null;
+}
+
+/** What environments' and branches' names become in host names. */
+const slugOf = (name: string) =>
+  name
+    .toLowerCase()
+    .replace(/[^a-z0-9]/g, "-")
+    .slice(0, 63)
+    .replace(/^-+|-+$/g, "");
+
+interface ProjectFacts {
+  name: string;
+  path: string;
+  namespace: string;
+  default_branch: string | null;
+}
+
+/** The variables that say what a pipeline is of, as GitLab calls them. */
+export async function predefinedVariables(
+  { db, opened, base, userId }: Makers,
+  { ref, tag, isProtected, sha, before, source, request }: Target,
+): Promise<Variable[]> {
+  const { project, repository } = opened;
+  const facts = (await db.one<ProjectFacts>(
+    `select p.name, p.path, n.full_path as namespace, p.default_branch
+     from projects p join namespaces n on n.id = p.namespace_id where p.id = ?`,
+    [project.id],
+  )) as ProjectFacts;
+  const user = await db.one<{ id: number; username: string; name: string; email: string }>(
+    "select id, username, name, email from users where id = ?",
+    [userId],
+  );
+  const { configurationPath } = await ciSettingsOf(db, project.id);
+  const number = commitNumber(repository, sha);
+  const commit = number === undefined ? undefined : await readCommit(repository, number);
+  const { hostname = "", port = "", protocol = "https:" } = URL.canParse(base) ? new URL(base) : {};
+  const values: Record<string, string | undefined> = {
+    CI: "true",
+    GITLAB_CI: "true",
+    CI_SERVER: "yes",
+    CI_SERVER_URL: base,
+    CI_SERVER_HOST: hostname,
+    CI_SERVER_PORT: port || (protocol === "http:" ? "80" : "443"),
+    CI_SERVER_PROTOCOL: protocol.slice(0, -1),
+    CI_SERVER_NAME: "GitLab",
+    CI_API_V4_URL: `${base}/api/v4`,
+    CI_PIPELINE_SOURCE: source,
+    CI_CONFIG_PATH: configurationPath,
+    CI_PROJECT_ID: String(project.id),
+    CI_PROJECT_NAME: facts.path,
+    CI_PROJECT_TITLE: facts.name,
+    CI_PROJECT_PATH: project.fullPath,
+    CI_PROJECT_PATH_SLUG: slugOf(project.fullPath),
+    CI_PROJECT_NAMESPACE: facts.namespace,
+    CI_PROJECT_ROOT_NAMESPACE: facts.namespace.split("/")[0],
+    CI_PROJECT_URL: `${base}/${project.fullPath}`,
+    CI_PROJECT_VISIBILITY: VISIBILITY_WORDS[project.visibility],
+    CI_DEFAULT_BRANCH: facts.default_branch ?? undefined,
+    CI_COMMIT_SHA: sha,
+    CI_COMMIT_SHORT_SHA: sha.slice(0, 8),
+    CI_COMMIT_BEFORE_SHA: before,
+    CI_COMMIT_REF_NAME: ref,
+    CI_COMMIT_REF_SLUG: slugOf(ref),
+    CI_COMMIT_REF_PROTECTED: String(isProtected),
+    ...(tag ? { CI_COMMIT_TAG: ref } : request ? {} : { CI_COMMIT_BRANCH: ref }),
+    ...(commit && {
+      CI_COMMIT_MESSAGE: commit.message,
+      CI_COMMIT_TITLE: titleOf(commit.message),
+      CI_COMMIT_DESCRIPTION: commit.message.split("\n").slice(1).join("\n").trim(),
+      CI_COMMIT_TIMESTAMP: timeOf(commit.committer),
+      CI_COMMIT_AUTHOR: `${commit.author.name} <${commit.author.email}>`,
+    }),
+    ...(user && {
+      GITLAB_USER_ID: String(user.id),
+      GITLAB_USER_LOGIN: user.username,
+      GITLAB_USER_NAME: user.name,
+      GITLAB_USER_EMAIL: user.email,
+    }),
+    ...(request && {
+      CI_MERGE_REQUEST_ID: String(request.id),
+      CI_MERGE_REQUEST_IID: String(request.iid),
+      CI_MERGE_REQUEST_TITLE: request.title,
+      CI_MERGE_REQUEST_PROJECT_ID: String(project.id),
+      CI_MERGE_REQUEST_PROJECT_PATH: project.fullPath,
+      CI_MERGE_REQUEST_REF_PATH: `refs/merge-requests/${request.iid}/head`,
+      CI_MERGE_REQUEST_SOURCE_BRANCH_NAME: request.source_branch,
+      CI_MERGE_REQUEST_TARGET_BRANCH_NAME: request.target_branch,
+      CI_MERGE_REQUEST_EVENT_TYPE: "detached",
+    }),
+  };
+  return Object.entries(values).flatMap(([key, value]) =>
+    value === undefined ? [] : [{ key, value }],
+  );
+}
+
+/** Larger files are no configurations. */
+const MOST_BYTES = 1024 * 1024;
+/** Files of a commit that `exists` looks at. */
+const MOST_PATHS = 100_000;
+
+/** The text of a file of a commit. */
+async function fileOf(
+  repository: Repository,
+  commit: number,
+  path: string,
+): Promise<string | undefined> {
+  const entry = await entryAt(repository, treeOf(repository, commit), path);
+  if (!entry || typeOfMode(entry.mode) !== BLOB) return undefined;
+  const object = repository.findHex(entry.oid);
+  if (object < 0 || repository.sizeOf(object) > MOST_BYTES) return undefined;
+  return (await repository.read(object)).data.toString("utf8");
+}
+
+async function pathsOf(repository: Repository, commit: number): Promise<string[]> {
+  const list = new TreeList(repository, treeOf(repository, commit), "", true);
+  const entries = await list.slice(0, Math.min(await list.length(), MOST_PATHS));
+  return entries.filter(({ mode }) => typeOfMode(mode) === BLOB).map(({ path }) => path);
+}
+
+/** What configurations of a commit are read for. */
+export function circumstancesOf(
+  { db, opened }: Pick<Makers, "db" | "opened">,
+  target: Target,
+  variables: Pick<Circumstances, "predefined" | "variables">,
+): Circumstances {
+  const { repository, project, head, row } = opened;
+  const commit = commitNumber(repository, target.sha) as number;
+  const commitAt = async (name: string) => {
+    const refs = row ? await findRefs(db, row.id, refNamesOf(name, head)) : [];
+    const found = new Map(refs.map((ref) => [ref.name, ref]));
+    return findCommit({ repository, head, refs: found, all: undefined }, name);
+  };
+  const changes = async (compareTo?: string) => {
+    const { request, before } = target;
+    const against = compareTo ?? request?.target_branch;
+    let from = before === NO_SHA ? undefined : commitNumber(repository, before);
+    if (against !== undefined) {
+      const other = await commitAt(against);
+      if (other === undefined && compareTo !== undefined) return null;
+      from = other === undefined ? undefined : mergeBases(repository.graph, commit, [other])[0];
+    }
+    if (from === undefined) return undefined;
+    const found = await changesBetween(repository, from, commit);
+    return found.flatMap(({ from: old, to }) =>
+      [old, to].flatMap((file) => (file ? [textOf(file.path)] : [])),
+    );
+  };
+  return {
+    ref: target.ref,
+    tag: target.tag,
+    source: target.source,
+    project: project.fullPath,
+    ...variables,
+    file: (path) => fileOf(repository, commit, path),
+    paths: () => pathsOf(repository, commit),
+    changes,
+  };
+}

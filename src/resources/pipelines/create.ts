@@ -1,0 +1,204 @@
+import {
+  type PipelineSource,
+  type Plan,
+  planPipeline,
+  readConfiguration,
+  type Variable,
+} from "../../ci/index.ts";
+import type { Source } from "../../core/access/source.ts";
+import { ApiError } from "../../core/errors.ts";
+import type { Secrets } from "../../core/secrets.ts";
+import { commitId, readCommit } from "../../git/commits.ts";
+import { BRANCHES, TAGS } from "../../git/refs.ts";
+import { findCommit } from "../../git/revisions.ts";
+import type { Database, Reader, Store } from "../../store/port.ts";
+import { settle } from "../ci/progress.ts";
+import {
+  type GivenVariable,
+  insertJobs,
+  insertPipeline,
+  insertVariables,
+  NO_SHA,
+} from "../ci/records.ts";
+import { type CiSettings, ciSettingsOf } from "../ci/settings.ts";
+import { rightsOf } from "../protected-refs/rights.ts";
+import { openRepository } from "../repositories/open.ts";
+import { variablesFor } from "../variables/effective.ts";
+import {
+  circumstancesOf,
+  type Makers,
+  type OfMergeRequest,
+  predefinedVariables,
+  type Target,
+} from "./circumstances.ts";
+
+/** Where a pipeline is to be made, and for whom. */
+export interface Place {
+  readonly store: Store;
+  readonly db: Reader;
+  /** The project, with the level that the user has in it. */
+  readonly project: Source;
+  readonly userId: number | null;
+  /** The public address, without a trailing slash. */
+  readonly base: string;
+  readonly secrets: Pick<Secrets, "open">;
+}
+
+/** The pipeline that is wanted. */
+export interface Wanted {
+  /** A branch or tag, as a name or in full. */
+  readonly ref: string;
+  readonly source: PipelineSource;
+  readonly variables?: readonly GivenVariable[] | undefined;
+  /** The commit before a push. */
+  readonly before?: string | undefined;
+  /** The merge request that it is of; `ref` is its source branch. */
+  readonly request?: OfMergeRequest | undefined;
+  /** The commit, if it is not the newest one. */
+  readonly sha?: string | undefined;
+  /** The configuration, if it is not the one that the commit has. */
+  readonly content?: string | undefined;
+  /** Whether `[skip ci]` in the commit's message counts, and what else says that nothing is to run. */
+  readonly mayBeSkipped?: boolean | undefined;
+  readonly isSkipped?: boolean | undefined;
+}
+
+/** Why there is no pipeline. */
+export class PipelineRefusal extends ApiError {
+  /**
+   * @param reasons in the words that clients see
+   * @param target what it would have been of, if the configuration has mistakes: a failed pipeline can show these
+   */
+  constructor(
+    readonly reasons: readonly string[],
+    readonly target?: Target,
+  ) {
+    super(400, { message: { base: reasons } });
+  }
+}
+
+/** A pipeline that is planned, and not stored yet. */
+export interface Creation {
+  readonly project: Source;
+  readonly userId: number | null;
+  readonly target: Target;
+  readonly variables: readonly GivenVariable[];
+  readonly settings: CiSettings;
+  /** `undefined` if it is skipped. */
+  readonly plan: Plan | undefined;
+}
+
+const SKIPS = /\[(ci[ _-]skip|skip[ _-]ci)\]/i;
+
+/**
+ * Plans a pipeline: reads the configuration, and decides which jobs there are. It reads Git objects, which takes too long
+ * for a transaction; {@link storePipeline} then stores it.
+ *
+ * @throws PipelineRefusal if there is nothing to run, or the user may not
+ */
+export async function planCreation(place: Place, wanted: Wanted): Promise<Creation> {
+  const { db, store, project, userId, base, secrets } = place;
+  const { source, request, variables = [] } = wanted;
+  if (variables.some(({ value }) => value.includes("\0"))) {
+    throw new PipelineRefusal(["Variables can't contain null bytes"]);
+  }
+  const opened = await openRepository({ db, store, source: project }, [wanted.ref]);
+  const found = [wanted.ref, BRANCHES + wanted.ref, TAGS + wanted.ref].find((name) =>
+    opened.refs.has(name),
+  );
+  const number = found === undefined ? undefined : await findCommit(opened, wanted.sha ?? found);
+  if (found === undefined || number === undefined) {
+    throw new PipelineRefusal(["Reference not found"]);
+  }
+  const tag = found.startsWith(TAGS);
+  const ref = found.slice(tag ? TAGS.length : BRANCHES.length);
+  const rights = await rightsOf(db, project, [found]);
+  const isProtected = tag ? rights.isProtectedTag(ref) : rights.isProtected(ref);
+  if (!rights.mayRun(found)) {
+    throw new PipelineRefusal([
+      `You do not have sufficient permission to run a pipeline on '${ref}'. ` +
+        "Please select a different branch or contact your administrator for assistance.",
+    ]);
+  }
+  const sha = commitId(opened.repository, number);
+  const { before = NO_SHA } = wanted;
+  const target: Target = { ref, tag, isProtected, sha, before, source, request };
+  const settings = await ciSettingsOf(db, project.id);
+  const creation = { project, userId, target, variables, settings };
+  const makers: Makers = { db, opened, base, userId };
+  const predefined = await predefinedVariables(makers, target);
+  const own = await variablesFor(db, secrets, project, { isProtected, environment: undefined });
+  const circumstances = circumstancesOf(makers, target, {
+    predefined,
+    variables: shown([...own, ...variables]),
+  });
+  const text = wanted.content ?? (await circumstances.file(settings.configurationPath));
+  if (text === undefined) throw new PipelineRefusal(["Missing CI config file"]);
+  const { message } = await readCommit(opened.repository, number);
+  if (wanted.isSkipped || (wanted.mayBeSkipped && SKIPS.test(message))) {
+    return { ...creation, plan: undefined };
+  }
+  const { configuration, errors } = await readConfiguration(text, circumstances);
+  if (!configuration) throw new PipelineRefusal(errors, target);
+  const plan = await planPipeline(configuration, circumstances);
+  if (plan.errors.length > 0) {
+    throw new PipelineRefusal(plan.errors, plan.failure === "config_error" ? target : undefined);
+  }
+  return { ...creation, plan };
+}
+
+/** Variables as rules read them. */
+const shown = (variables: readonly Variable[]): Variable[] =>
+  variables.map(({ key, value }) => ({ key, value }));
+
+/** How a pipeline names what it is of. */
+const refOf = ({ ref, request }: Target) =>
+  request ? `refs/merge-requests/${request.iid}/head` : ref;
+
+/**
+ * Stores a planned pipeline with its jobs, and starts it, in a transaction that has locked the project.
+ *
+ * @returns its id
+ */
+export async function storePipeline(
+  db: Database,
+  secrets: Secrets,
+  { project, userId, target, variables, settings, plan }: Creation,
+  now: number,
+): Promise<number> {
+  const pipeline = { ...rowOf(project, userId, target), name: plan?.name };
+  const status = plan ? "created" : "skipped";
+  const id = await insertPipeline(db, { ...pipeline, status }, now);
+  await insertVariables(db, secrets, { pipelineId: id }, variables);
+  if (plan) {
+    const { isProtected } = target;
+    await insertJobs(db, { ...pipeline, id, isProtected, ...settings }, plan.jobs, now);
+    await settle(db, id, now);
+  }
+  return id;
+}
+
+/** Stores that a configuration has mistakes, as a pipeline that has failed. @returns its id */
+export function storeFailed(
+  db: Database,
+  { project, userId }: Pick<Place, "project" | "userId">,
+  target: Target,
+  reasons: readonly string[],
+  now: number,
+): Promise<number> {
+  const row = rowOf(project, userId, target);
+  return insertPipeline(db, { ...row, status: "failed", yaml_errors: reasons.join("\n") }, now);
+}
+
+function rowOf(project: Source, userId: number | null, target: Target) {
+  return {
+    project_id: project.id,
+    user_id: userId,
+    ref: refOf(target),
+    tag: target.tag,
+    sha: target.sha,
+    before_sha: target.before,
+    source: target.source,
+    merge_request_id: target.request?.id,
+  };
+}

@@ -1,0 +1,83 @@
+import type { Caller } from "../../core/access/caller.ts";
+import { isWritable } from "../../core/access/features.ts";
+import { ROLES, type Role } from "../../core/access/roles.ts";
+import { type Source, sourcesById } from "../../core/access/source.ts";
+import { REMOVED } from "../../core/access/visibility.ts";
+import { forbidden, notFound } from "../../core/errors.ts";
+import { dayOf } from "../../core/time.ts";
+import { BRANCHES, TAGS } from "../../git/refs.ts";
+import type { Reader } from "../../store/port.ts";
+import { rightsOf } from "../protected-refs/rights.ts";
+
+/** The role that callers need to see a project's pipelines and jobs: none where these are public. */
+export const readingRole = ({
+  source,
+}: {
+  readonly source: Pick<Source, "hasPublicJobs">;
+}): Role | undefined => (source.hasPublicJobs ? undefined : "reporter");
+
+/** A pipeline, as far as rules need it. */
+export interface FoundPipeline {
+  readonly id: number;
+  readonly user_id: number | null;
+  readonly ref: string;
+  readonly tag: number;
+  readonly sha: string;
+  readonly updated_at: number;
+}
+
+/** Finds a pipeline of a project. @throws ApiError 404 */
+export async function findPipeline(
+  db: Reader,
+  project: Pick<Source, "id">,
+  id: number,
+): Promise<FoundPipeline> {
+  const found = await db.one<FoundPipeline>(
+    "select id, user_id, ref, tag, sha, updated_at from pipelines where id = ? and project_id = ?",
+    [id, project.id],
+  );
+  if (!found) throw notFound();
+  return found;
+}
+
+/**
+ * Checks that the caller may run jobs of a branch or tag: whoever may not change a protected branch, or create a protected
+ * tag, may not.
+ *
+ * @throws ApiError 403
+ */
+export async function requireRunner(
+  { db, source }: { readonly db: Reader; readonly source: Source; readonly caller: Caller },
+  { ref, tag }: { readonly ref: string; readonly tag: number },
+): Promise<void> {
+  const name = (tag === 1 ? TAGS : BRANCHES) + ref;
+  const rights = await rightsOf(db, source, [name]);
+  if (!rights.mayRun(name)) throw forbidden();
+}
+
+/**
+ * A project as one of its people sees it who is not here, for pipelines that start without them.
+ *
+ * @returns `undefined` if they may not run pipelines there
+ */
+export async function projectFor(
+  db: Reader,
+  projectId: number,
+  userId: number,
+  now: number,
+): Promise<Source | undefined> {
+  const user = await db.one<{ id: number; username: string; admin: number; external: number }>(
+    `select u.id, u.username, u.admin, u.external from users u where u.id = ? and u.state = 'active'`,
+    [userId],
+  );
+  if (!user) return undefined;
+  const person = { ...user, admin: user.admin === 1, external: user.external === 1 };
+  const viewer = { caller: person, today: dayOf(now) };
+  const project = (await sourcesById(db, "project", [projectId], viewer)).get(projectId);
+  const mayRun =
+    project !== undefined &&
+    project.visibility > REMOVED &&
+    project.level >= ROLES.developer &&
+    isWritable(project, "jobs");
+  return mayRun ? project : undefined;
+}

@@ -1,0 +1,513 @@
+import { dayOf } from "../../core/time.ts";
+import { placeholders } from "../../store/placeholders.ts";
+import type { Reader } from "../../store/port.ts";
+import { humanDuration, parseDuration } from "../issuables/duration.ts";
+import { ISSUE } from "../issuables/issue.ts";
+import { isDraft, MERGE_REQUEST, withoutDraft } from "../issuables/merge-request.ts";
+import { mayPlan } from "../issuables/planning.ts";
+import * as issuables from "../issuables/queries.ts";
+import type { IssuableType, Writing } from "../issuables/type.ts";
+import * as labels from "../labels/queries.ts";
+import * as milestones from "../milestones/queries.ts";
+import { dayIn, namesIn, titleIn } from "./arguments.ts";
+
+/** What the commands of a text are about. */
+export interface About extends Pick<Writing, "source" | "caller" | "viewer" | "now"> {
+  readonly db: Reader;
+  readonly type: IssuableType;
+  readonly found: issuables.Issuable;
+  /** What the commands so far have set: the ids of users, by the attribute that sets them, and the title. */
+  readonly people: Map<PeopleAttribute, number[]>;
+  title: string;
+}
+
+type PeopleAttribute = "assignee_ids" | "reviewer_ids";
+
+/** A route to perform: its method and path, and its parameters. */
+export interface RouteCall {
+  readonly name: string;
+  readonly parameters: Readonly<Record<string, unknown>>;
+}
+
+/** A route of the issue or merge request itself, or below it. @param number what its path calls the number */
+export function routeAt(
+  { type, source, found }: Pick<About, "type" | "source" | "found">,
+  method: string,
+  path: string,
+  parameters: object = {},
+  number: string = type.parameter,
+): RouteCall {
+  return {
+    name: `${method} /projects/:id/${type.path}/:${number}${path}`,
+    parameters: { id: source.id, [number]: found.iid, ...parameters },
+  };
+}
+
+/** What a command stands for. */
+export interface Step {
+  /** Attributes of the change of the issue or merge request. Lists add up; others replace those of earlier commands. */
+  readonly change?: Readonly<Record<string, unknown>>;
+  /** Other routes. */
+  readonly routes?: readonly RouteCall[];
+  /** What clients are told that was changed, in GitLab's names. */
+  readonly changes?: Readonly<Record<string, unknown>>;
+  /** What people are told. */
+  readonly summary: string;
+}
+
+/** A command: what it stands for with an argument, or `undefined` if it can't be performed. */
+interface Definition {
+  readonly types?: readonly IssuableType[];
+  /** Whether it needs an argument. */
+  readonly hasArgument?: true;
+  /** Whether it is for those who may plan. */
+  readonly plans?: true;
+  step(about: About, argument: string): Promise<Step | undefined> | Step | undefined;
+}
+
+const ISSUES = [ISSUE];
+const REQUESTS = [MERGE_REQUEST];
+
+const sentence = (names: readonly string[]) =>
+  names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
+
+const setState = (event: "close" | "reopen"): Definition => ({
+  step: ({ type, found }) =>
+    found.state === (event === "close" ? "opened" : "closed")
+      ? {
+          change: { state_event: event },
+          changes: { state_event: event },
+          summary: `${event === "close" ? "Closed" : "Reopened"} this ${type.name}.`,
+        }
+      : undefined,
+});
+
+const LABEL_WORDS = {
+  add: { attribute: "add_labels", ids: "add_label_ids", done: "Added" },
+  remove: { attribute: "remove_labels", ids: "remove_label_ids", done: "Removed" },
+  replace: { attribute: "labels", ids: "label_ids", done: "Replaced all labels with" },
+} as const;
+
+const setLabels = (mode: keyof typeof LABEL_WORDS): Definition => ({
+  plans: true,
+  ...(mode !== "remove" && { hasArgument: true }),
+  step: async ({ db, source }, argument) => {
+    const { attribute, ids, done } = LABEL_WORDS[mode];
+    if (argument === "") {
+      return { change: { labels: [] }, changes: { label_ids: [] }, summary: "Removed all labels." };
+    }
+    const known = await labels.findNamed(db, source, namesIn(argument));
+    if (known.size === 0) return undefined;
+    const names = [...known.keys()];
+    const written = sentence(names.map((name) => `~"${name}"`));
+    return {
+      change: { [attribute]: names },
+      changes: { [ids]: [...known.values()] },
+      summary: `${done} ${written} ${known.size === 1 ? "label" : "labels"}.`,
+    };
+  },
+});
+
+const PEOPLE = {
+  assignee_ids: { word: "assignee", table: ({ prefix }: IssuableType) => `${prefix}_assignees` },
+  reviewer_ids: { word: "reviewer", table: () => "merge_request_reviewers" },
+} as const;
+
+async function peopleOf(about: About, attribute: PeopleAttribute): Promise<number[]> {
+  const set = about.people.get(attribute);
+  if (set) return set;
+  const { db, type, found } = about;
+  const rows = await db.rows(
+    `select user_id from ${PEOPLE[attribute].table(type)} where ${type.column} = ? order by user_id`,
+    [found.id],
+  );
+  return rows.map(([id]) => id as number);
+}
+
+/** The users who are named in an argument, and may read what is changed. */
+async function usersIn({ db, type, found, caller, viewer }: About, argument: string) {
+  const usernames = namesIn(argument).map((name) =>
+    name === "me" ? caller.username.toLowerCase() : name.toLowerCase(),
+  );
+  const ids = await issuables.readers(db, type, found, { usernames }, viewer.today);
+  if (ids.length === 0) return [];
+  const among = placeholders(ids);
+  return db.all<{ id: number; username: string }>(
+    `select id, username from users where id in (${among.sql}) order by id`,
+    among.values,
+  );
+}
+
+const PEOPLE_WORDS = { add: "Assigned", remove: "Removed", replace: "Changed" } as const;
+
+const setPeople = (attribute: PeopleAttribute, mode: keyof typeof PEOPLE_WORDS): Definition => ({
+  ...(attribute === "reviewer_ids" && { types: REQUESTS }),
+  plans: true,
+  ...(mode !== "remove" && { hasArgument: true }),
+  step: async (about, argument) => {
+    const before = await peopleOf(about, attribute);
+    const users = argument === "" ? undefined : await usersIn(about, argument);
+    if (users?.length === 0 || (!users && before.length === 0)) return undefined;
+    const named = users?.map(({ id }) => id) ?? before;
+    const after = {
+      add: [...new Set([...before, ...named])],
+      remove: before.filter((id) => !named.includes(id)),
+      replace: named,
+    }[mode];
+    about.people.set(attribute, after);
+    const { word } = PEOPLE[attribute];
+    const names = sentence((users ?? []).map(({ username }) => `@${username}`));
+    const role = named.length === 1 ? word : `${word}s`;
+    return {
+      change: { [attribute]: after.length > 0 ? after : [0] },
+      changes: { [attribute]: after },
+      summary: `${PEOPLE_WORDS[mode]} ${mode === "replace" ? `${role} to ` : ""}${names || `all ${word}s`}${mode === "add" ? ` as ${role}` : ""}.`,
+    };
+  },
+});
+
+const flag = (
+  attribute: "discussion_locked" | "confidential",
+  value: boolean,
+  summary: (type: IssuableType) => string,
+  more: Partial<Definition> = {},
+): Definition => ({
+  ...more,
+  step: ({ type }) => ({
+    change: { [attribute]: value },
+    changes: { [attribute]: value },
+    summary: summary(type),
+  }),
+});
+
+const setDraft = (draft: boolean): Definition => ({
+  types: REQUESTS,
+  step: (about) => {
+    if (isDraft(about.title) === draft) return undefined;
+    about.title = draft ? `Draft: ${about.title}` : withoutDraft(about.title);
+    return {
+      change: { title: about.title },
+      changes: { wip_event: draft ? "draft" : "ready" },
+      summary: `Marked this merge request as ${draft ? "a draft" : "ready"}.`,
+    };
+  },
+});
+
+const subscription = (verb: "subscribe" | "unsubscribe"): Definition => ({
+  step: (about) => ({
+    routes: [routeAt(about, "POST", `/${verb}`)],
+    changes: { subscription_event: verb },
+    summary: `${verb === "subscribe" ? "Subscribed to" : "Unsubscribed from"} this ${about.type.name}.`,
+  }),
+});
+
+/** What the paths of emoji call the number. */
+const NOTEABLE = "noteable_id";
+
+const award: Definition = {
+  hasArgument: true,
+  step: async (about, argument) => {
+    const { db, type, found, caller } = about;
+    const name = /^:?([\w+-]{1,100}):?$/.exec(argument)?.[1];
+    if (name === undefined) return undefined;
+    const given = await db.one<{ id: number }>(
+      `select id from award_emoji where ${type.column} = ? and name = ? and user_id = ?`,
+      [found.id, name, caller.id],
+    );
+    return {
+      routes: [
+        given
+          ? routeAt(about, "DELETE", "/award_emoji/:award_id", { award_id: given.id }, NOTEABLE)
+          : routeAt(about, "POST", "/award_emoji", { name }, NOTEABLE),
+      ],
+      changes: { emoji_award: name },
+      summary: `Toggled :${name}: emoji award.`,
+    };
+  },
+};
+
+const done: Definition = {
+  step: async ({ db, type, found, caller }) => {
+    const todo = await db.one<{ id: number }>(
+      `select id from todos where ${type.column} = ? and user_id = ? and state = 'pending'`,
+      [found.id, caller.id],
+    );
+    if (!todo) return undefined;
+    return {
+      routes: [{ name: "POST /todos/:todo_id/mark_as_done", parameters: { todo_id: todo.id } }],
+      changes: { todo_event: "done" },
+      summary: "Marked to-do item as done.",
+    };
+  },
+};
+
+const ISSUE_REFERENCE = /^([\w./-]{1,1000})?#(\d{1,9})$/;
+
+const relate = (isDuplicate: boolean): Definition => ({
+  types: ISSUES,
+  hasArgument: true,
+  plans: true,
+  step: (about, argument) => {
+    const { source, found } = about;
+    const [, project, iid] = ISSUE_REFERENCE.exec(argument) ?? [];
+    if (iid === undefined || (isDuplicate && found.state !== "opened")) return undefined;
+    const parameters = { target_project_id: project ?? String(source.id), target_issue_iid: iid };
+    return {
+      routes: [
+        routeAt(about, "POST", "/links", parameters),
+        ...(isDuplicate ? [routeAt(about, "PUT", "", { state_event: "close" })] : []),
+      ],
+      ...(isDuplicate && { changes: { state_event: "close" } }),
+      summary: isDuplicate
+        ? `Marked this issue as a duplicate of ${argument}.`
+        : `Added ${argument} as a linked item related to this issue.`,
+    };
+  },
+});
+
+const move: Definition = {
+  types: ISSUES,
+  hasArgument: true,
+  plans: true,
+  step: async (about, argument) => {
+    const project = await about.db.one<{ id: number }>(
+      "select id from projects where lower(full_path) = lower(?)",
+      [argument],
+    );
+    // Whether the caller may see it is for the route to say, in the same words as for one that does not exist.
+    return {
+      routes: [routeAt(about, "POST", "/move", { to_project_id: project?.id ?? 0 })],
+      summary: `Moved this issue to ${argument}.`,
+    };
+  },
+};
+
+const approval = (verb: "approve" | "unapprove"): Definition => ({
+  types: REQUESTS,
+  step: (about) => ({
+    routes: [routeAt(about, "POST", `/${verb}`)],
+    summary: `${verb === "approve" ? "Approved" : "Unapproved"} the current merge request.`,
+  }),
+});
+
+/** All commands by their first name. */
+const DEFINITIONS: Readonly<Record<string, Definition>> = {
+  close: setState("close"),
+  reopen: setState("reopen"),
+  title: {
+    hasArgument: true,
+    step: (about, title) => {
+      about.title = title;
+      return {
+        change: { title },
+        changes: { title },
+        summary: `Changed the title to "${title}".`,
+      };
+    },
+  },
+  label: setLabels("add"),
+  unlabel: setLabels("remove"),
+  relabel: setLabels("replace"),
+  assign: setPeople("assignee_ids", "add"),
+  unassign: setPeople("assignee_ids", "remove"),
+  reassign: setPeople("assignee_ids", "replace"),
+  assign_reviewer: setPeople("reviewer_ids", "add"),
+  unassign_reviewer: setPeople("reviewer_ids", "remove"),
+  reassign_reviewer: setPeople("reviewer_ids", "replace"),
+  milestone: {
+    plans: true,
+    hasArgument: true,
+    step: async ({ db, source }, argument) => {
+      const found = await milestones.findFor(db, source, { title: titleIn(argument) });
+      return (
+        found && {
+          change: { milestone_id: found.id },
+          changes: { milestone_id: found.id },
+          summary: `Set the milestone to %"${found.title}".`,
+        }
+      );
+    },
+  },
+  remove_milestone: {
+    plans: true,
+    step: ({ found }) =>
+      found.milestone_id === null
+        ? undefined
+        : {
+            change: { milestone_id: 0 },
+            changes: { milestone_id: null },
+            summary: "Removed the milestone.",
+          },
+  },
+  due: {
+    types: ISSUES,
+    plans: true,
+    hasArgument: true,
+    step: ({ now }, argument) => {
+      const day = dayIn(argument, dayOf(now));
+      if (day === undefined) return undefined;
+      return {
+        change: { due_date: day },
+        changes: { due_date: day },
+        summary: `Set the due date to ${day}.`,
+      };
+    },
+  },
+  remove_due_date: {
+    types: ISSUES,
+    plans: true,
+    step: () => ({
+      change: { due_date: null },
+      changes: { due_date: null },
+      summary: "Removed the due date.",
+    }),
+  },
+  weight: {
+    types: ISSUES,
+    plans: true,
+    hasArgument: true,
+    step: (_, argument) =>
+      /^\d{1,9}$/.test(argument)
+        ? {
+            change: { weight: Number(argument) },
+            changes: { weight: Number(argument) },
+            summary: `Set weight to ${argument}.`,
+          }
+        : undefined,
+  },
+  clear_weight: {
+    types: ISSUES,
+    plans: true,
+    step: () => ({
+      change: { weight: null },
+      changes: { weight: null },
+      summary: "Cleared weight.",
+    }),
+  },
+  estimate: {
+    plans: true,
+    hasArgument: true,
+    step: (about, duration) => {
+      const seconds = parseDuration(duration);
+      return seconds === undefined
+        ? undefined
+        : {
+            routes: [routeAt(about, "POST", "/time_estimate", { duration })],
+            changes: { time_estimate: seconds },
+            summary: `Set time estimate to ${humanDuration(seconds) ?? "0h"}.`,
+          };
+    },
+  },
+  remove_estimate: {
+    plans: true,
+    step: (about) => ({
+      routes: [routeAt(about, "POST", "/reset_time_estimate")],
+      changes: { time_estimate: 0 },
+      summary: "Removed time estimate.",
+    }),
+  },
+  spend: {
+    plans: true,
+    hasArgument: true,
+    step: (about, duration) => {
+      const seconds = parseDuration(duration);
+      return !seconds
+        ? undefined
+        : {
+            routes: [routeAt(about, "POST", "/add_spent_time", { duration })],
+            changes: { spend_time: { duration: seconds, user_id: about.caller.id } },
+            summary: `${seconds < 0 ? "Subtracted" : "Added"} ${humanDuration(Math.abs(seconds))} spent time.`,
+          };
+    },
+  },
+  remove_time_spent: {
+    plans: true,
+    step: (about) => ({
+      routes: [routeAt(about, "POST", "/reset_spent_time")],
+      changes: { spend_time: { duration: "reset", user_id: about.caller.id } },
+      summary: "Removed spent time.",
+    }),
+  },
+  lock: flag("discussion_locked", true, () => "Locked the discussion.", { plans: true }),
+  unlock: flag("discussion_locked", false, () => "Unlocked the discussion.", { plans: true }),
+  confidential: flag("confidential", true, () => "Made this issue confidential.", {
+    types: ISSUES,
+  }),
+  todo: {
+    step: (about) => ({
+      routes: [routeAt(about, "POST", "/todo", {}, "target_iid")],
+      changes: { todo_event: "add" },
+      summary: `Added a to-do item for this ${about.type.name}.`,
+    }),
+  },
+  done,
+  subscribe: subscription("subscribe"),
+  unsubscribe: subscription("unsubscribe"),
+  award,
+  relate: relate(false),
+  duplicate: relate(true),
+  move,
+  draft: setDraft(true),
+  ready: setDraft(false),
+  target_branch: {
+    types: REQUESTS,
+    hasArgument: true,
+    step: (_, target_branch) => ({
+      change: { target_branch },
+      changes: { target_branch },
+      summary: `Set target branch to ${target_branch}.`,
+    }),
+  },
+  merge: {
+    types: REQUESTS,
+    step: (about) => ({
+      routes: [routeAt(about, "PUT", "/merge", { auto_merge: true })],
+      changes: { merge: true },
+      summary: "Merged this merge request, or scheduled to merge it when it is ready.",
+    }),
+  },
+  rebase: {
+    types: REQUESTS,
+    step: (about) => ({
+      routes: [routeAt(about, "PUT", "/rebase")],
+      changes: { rebase: true },
+      summary: "Rebased the source branch.",
+    }),
+  },
+  approve: approval("approve"),
+  unapprove: approval("unapprove"),
+};
+
+/** Further names of commands. */
+const ALIASES: Readonly<Record<string, string>> = {
+  labels: "label",
+  remove_label: "unlabel",
+  remove_labels: "unlabel",
+  in_due_date: "due",
+  estimate_time: "estimate",
+  remove_time_estimate: "remove_estimate",
+  spend_time: "spend",
+  spent: "spend",
+  react: "award",
+  duplicate_of: "duplicate",
+  reviewer: "assign_reviewer",
+  request_review: "assign_reviewer",
+  remove_reviewer: "unassign_reviewer",
+};
+
+/** The command with this name, in lower case, for a type; `undefined` if there is none. */
+export function definitionOf(type: IssuableType, name: string): Definition | undefined {
+  const known = ALIASES[name] ?? name;
+  const definition = Object.hasOwn(DEFINITIONS, known) ? DEFINITIONS[known] : undefined;
+  return definition?.types && !definition.types.includes(type) ? undefined : definition;
+}
+
+/** What a command stands for, or `undefined` if the caller can't perform it so. */
+export async function stepOf(
+  about: About,
+  { name, argument }: { readonly name: string; readonly argument: string },
+): Promise<Step | undefined> {
+  const definition = definitionOf(about.type, name);
+  if (!definition || (definition.plans && !mayPlan(about.source))) return undefined;
+  return definition.hasArgument && argument === "" ? undefined : definition.step(about, argument);
+}

@@ -1,0 +1,134 @@
+import * as field from "../../core/field.ts";
+import { presenter, rowMaker } from "../../core/presenter.ts";
+import { anyMilestoneFields } from "../milestones/json.ts";
+import { commitFields } from "../repositories/json.ts";
+import { userSummaryFields } from "../users/json.ts";
+
+/** The address of a release in the API. */
+const addressOf = (projectId: unknown, tag: unknown) =>
+  `/api/v4/projects/${projectId}/releases/${encodeURIComponent(String(tag))}`;
+
+/** A link to an asset, with its release `r`. */
+const linkFields = {
+  id: field.integer("rk.id"),
+  name: field.text("rk.name"),
+  url: field.text("rk.url"),
+  direct_asset_url: field.derived(
+    ["rk.url", "rk.filepath", "r.project_id", "r.tag"],
+    "URL",
+    ([url, path, projectId, tag], view) =>
+      path === null ? url : `${view.base}${addressOf(projectId, tag)}/downloads${path}`,
+  ),
+  link_type: field.text("rk.link_type"),
+};
+
+/** A link to an asset. */
+export const link = presenter(linkFields);
+
+/** A milestone of a release, with its issues. */
+const milestoneFields = {
+  ...anyMilestoneFields,
+  issue_stats: field.nested({
+    total: field.integer("(select count(*) from issues i where i.milestone_id = m.id)"),
+    closed: field.integer(
+      "(select count(*) from issues i where i.milestone_id = m.id and i.state = 'closed')",
+    ),
+  }),
+};
+export const milestone = presenter(milestoneFields);
+
+/** What a statement selects of a release `r`, its project `p` and its author `u`. */
+const stored = {
+  id: field.integer("r.id"),
+  sha: field.text("r.sha"),
+  tag_name: field.text("r.tag"),
+  description: field.text("r.description"),
+  name: field.text("r.name"),
+  created_at: field.instant("r.created_at"),
+  released_at: field.instant("r.released_at"),
+  author: field.nested(userSummaryFields),
+  project_id: field.integer("r.project_id"),
+  project_path: field.text("p.full_path"),
+  project: field.text("p.path"),
+};
+export const storedRelease = presenter(stored);
+
+/** The archives of a release's code. */
+const FORMATS = ["zip", "tar.gz", "tar.bz2", "tar"] as const;
+
+/** The archives of the code of a project's tag. */
+export const sourcesOf = (base: string, projectId: unknown, tag: unknown) =>
+  FORMATS.map((format) => ({
+    format,
+    url: `${base}/api/v4/projects/${projectId}/repository/archive.${format}?sha=${encodeURIComponent(String(tag))}`,
+  }));
+
+const { tag_name, description, created_at, released_at, author } = stored;
+
+const page = (path: (tag: string) => string) =>
+  field.url(["p.full_path", "r.tag"], (project, tag) => `/${project}/-${path(tag)}`);
+const listed = (path: string, state: string) =>
+  page((tag) => `/${path}?release_tag=${encodeURIComponent(tag)}&scope=all&state=${state}`);
+
+/**
+ * A release. Its columns are those of {@link storedRelease}, of a commit, and others that a handler fills in: `code` and
+ * `changeable` say whether the caller may read the code and change the release.
+ */
+export const release = presenter({
+  tag_name,
+  description,
+  description_html: field.omittedIfNull(field.text("description_html")),
+  name: field.derived(["r.name", "r.tag"], "string", ([given, tag]) => given ?? tag),
+  created_at,
+  released_at,
+  upcoming_release: field.derived(
+    ["r.released_at"],
+    "boolean",
+    ([at], view) => (at as number) > view.now,
+  ),
+  author,
+  commit: field.onlyIf("code", field.nested(commitFields)),
+  milestones: field.omittedIfNull(
+    field.json("milestones", "array of object", { items: milestoneFields }),
+  ),
+  commit_path: field.onlyIf(
+    "code",
+    field.derived(["p.full_path", "id"], "string", ([path, id]) =>
+      id === null ? null : `/${path}/-/commit/${id}`,
+    ),
+  ),
+  tag_path: field.onlyIf(
+    "code",
+    field.derived(["p.full_path", "r.tag"], "string", ([path, tag]) => `/${path}/-/tags/${tag}`),
+  ),
+  assets: field.nested({
+    count: field.integer("asset_count"),
+    sources: field.onlyIf(
+      "code",
+      field.derived(["r.project_id", "r.tag"], "array of object", ([id, tag], view) =>
+        sourcesOf(view.base, id, tag),
+      ),
+    ),
+    links: field.json("links", "array of object", { items: linkFields }),
+  }),
+  evidences: field.onlyIf(
+    "code",
+    field.derived([], "array of object", () => []),
+  ),
+  _links: field.nested({
+    closed_issues_url: listed("issues", "closed"),
+    closed_merge_requests_url: listed("merge_requests", "closed"),
+    edit_url: field.onlyIf(
+      "changeable",
+      page((tag) => `/releases/${encodeURIComponent(tag)}/edit`),
+    ),
+    merged_merge_requests_url: listed("merge_requests", "merged"),
+    opened_issues_url: listed("issues", "opened"),
+    opened_merge_requests_url: listed("merge_requests", "opened"),
+    self: page((tag) => `/releases/${encodeURIComponent(tag)}`),
+  }),
+});
+export const releaseRow = rowMaker(release);
+
+/** How many archives of the code a release has. */
+export const SOURCES = FORMATS.length;

@@ -1,0 +1,128 @@
+import { newSecret } from "../../auth/token-secrets.ts";
+import { REMOVED } from "../../core/access/visibility.ts";
+import { recordJobs } from "../../hooks/records.ts";
+import type { Condition } from "../../store/conditions.ts";
+import { insertRow } from "../../store/insert.ts";
+import type { Database, Reader } from "../../store/port.ts";
+import { noteRun } from "../ci/progress.ts";
+import type { Runner } from "./credentials.ts";
+
+/** A job that a runner has got. */
+export interface ClaimedJob {
+  readonly id: number;
+  readonly project_id: number;
+  readonly pipeline_id: number;
+  readonly user_id: number;
+  readonly timeout: number;
+  /** The job's token, which is stored as a digest only. */
+  readonly token: string;
+}
+
+/** What jobs `cj` of projects `p` a runner may do. */
+function fitting({ id, kind, namespace_id, run_untagged, access_level }: Runner): Condition {
+  const owners: Record<Runner["kind"], Condition> = {
+    instance_type: { sql: "p.shared_runners_enabled = 1", values: [] },
+    group_type: {
+      sql: "p.namespace_id in (select namespace_id from namespace_ancestors where ancestor_id = ?)",
+      values: [namespace_id],
+    },
+    project_type: {
+      sql: "p.id in (select project_id from runner_projects where runner_id = ?)",
+      values: [id],
+    },
+  };
+  const own = owners[kind];
+  const isTagged = "exists (select 1 from ci_job_tags jt where jt.job_id = cj.id)";
+  return {
+    sql: `cj.status = 'pending' and cj.kind = 'build'
+      and exists (select 1 from users u where u.id = cj.user_id and u.state = 'active')
+      and p.jobs_enabled = 1 and p.archived = 0 and p.visibility > ${REMOVED} and ${own.sql}
+      ${access_level === "ref_protected" ? "and cj.protected = 1" : ""}
+      ${run_untagged === 1 ? "" : `and ${isTagged}`}
+      and not exists (select 1 from ci_job_tags jt where jt.job_id = cj.id
+        and jt.tag not in (select tag from runner_tags where runner_id = ?))`,
+    values: [...own.values, id],
+  };
+}
+
+/**
+ * The project of the oldest job that a runner may do. Those of projects are looked for there; others are come across soon
+ * among all that wait, which SQLite would sort.
+ */
+async function nextProject(db: Reader, runner: Runner): Promise<number | undefined> {
+  const fits = fitting(runner);
+  const projects =
+    runner.kind === "project_type"
+      ? "join projects p on p.id = cj.project_id where cj.status = 'pending'"
+      : "cross join projects p where p.id = cj.project_id and cj.id > 0";
+  const [found] = await db.rows(
+    `select cj.project_id from ci_jobs cj ${projects} and ${fits.sql} order by cj.id limit 1`,
+    fits.values,
+  );
+  return found?.[0] as number | undefined;
+}
+
+/** Projects that are looked at for a job, while other runners take theirs. */
+const TRIES = 10;
+
+/** How long a job's token may outlive its timeout, in milliseconds: it ends with the job. */
+const MARGIN = 3_600_000;
+
+/**
+ * Gives a runner the oldest job that it may do. Claims in one project are made one after another, and by one statement
+ * each, so no job is given out twice.
+ *
+ * @param manager the process of the runner, and whether it cleans up after jobs that are canceled
+ * @returns `undefined` if there is none, or others were faster
+ */
+export async function claim(
+  db: Database,
+  runner: Runner,
+  manager: { readonly id: number; readonly cancelsGracefully: boolean },
+  now: number,
+): Promise<ClaimedJob | undefined> {
+  const fits = fitting(runner);
+  for (let tries = 0; tries < TRIES; tries += 1) {
+    const projectId = await nextProject(db, runner);
+    if (projectId === undefined) return undefined;
+    await db.lock(projectId);
+    const [row] = await db.rows(
+      `update ci_jobs set status = 'running', runner_id = ?, runner_manager_id = ?, cancels_gracefully = ?,
+         started_at = ?, updated_at = ?,
+         timeout = case when timeout > ? then ? else timeout end
+       where status = 'pending' and id = (
+         select cj.id from ci_jobs cj join projects p on p.id = cj.project_id
+         where cj.project_id = ? and ${fits.sql} order by cj.id limit 1)
+       returning id, pipeline_id, user_id, timeout`,
+      [
+        runner.id,
+        manager.id,
+        Number(manager.cancelsGracefully),
+        now,
+        now,
+        runner.maximum_timeout ?? LONGEST,
+        runner.maximum_timeout ?? LONGEST,
+        projectId,
+        ...fits.values,
+      ],
+    );
+    if (!row) continue;
+    const [id, pipeline_id, user_id, timeout] = row as [number, number, number, number];
+    await recordJobs({ db, now }, projectId, [id], "running");
+    await noteRun(db, pipeline_id, now);
+    const { secret: token, digest } = newSecret("glcbt");
+    await insertRow(db, "job_tokens", {
+      user_id,
+      project_id: projectId,
+      job_id: id,
+      digest,
+      created_at: now,
+      expires_at: now + timeout * 1000 + MARGIN,
+    });
+    return { id, project_id: projectId, pipeline_id, user_id, timeout, token };
+  }
+  return undefined;
+}
+
+/** A month, in seconds: jobs may not run longer. */
+const LONGEST = 2_678_400;

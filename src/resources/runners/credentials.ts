@@ -1,0 +1,83 @@
+import { digestOf } from "../../auth/token-secrets.ts";
+import { REMOVED } from "../../core/access/visibility.ts";
+import { forbidden, missing, unauthorized } from "../../core/errors.ts";
+import type { RequestInfo } from "../../core/resource.ts";
+import type { Reader } from "../../store/port.ts";
+import type { Status } from "../ci/statuses.ts";
+
+/** A runner, as its own requests need it. */
+export interface Runner {
+  readonly id: number;
+  readonly kind: "instance_type" | "group_type" | "project_type";
+  readonly namespace_id: number | null;
+  readonly paused: number;
+  readonly run_untagged: number;
+  readonly access_level: "not_protected" | "ref_protected";
+  readonly maximum_timeout: number | null;
+  readonly contacted_at: number | null;
+}
+
+/** Finds the runner that a request comes from, by its token. @throws ApiError 400 or 403 */
+export async function runnerOf(
+  db: Reader,
+  request: RequestInfo,
+  sent: string | undefined,
+): Promise<Runner> {
+  const token = sent ?? request.header("runner-token");
+  if (token === undefined) throw missing("token");
+  const found = await db.one<Runner>(
+    `select id, kind, namespace_id, paused, run_untagged, access_level, maximum_timeout, contacted_at
+     from runners where digest = ?`,
+    [digestOf(token)],
+  );
+  if (!found) throw forbidden();
+  return found;
+}
+
+/** A job that runs, as its own requests need it. */
+export interface RunningJob {
+  readonly id: number;
+  readonly project_id: number;
+  readonly pipeline_id: number;
+  readonly status: Status;
+  readonly trace_bytes: number;
+  readonly protected: number;
+  readonly namespace_id: number;
+  readonly token: string;
+}
+
+/** Finds the job that a token is for: it has one as long as it runs. */
+export async function jobOfToken(db: Reader, token: string): Promise<RunningJob | undefined> {
+  const found = await db.one<RunningJob>(
+    `select cj.id, cj.project_id, cj.pipeline_id, cj.status, cj.trace_bytes, cj.protected, p.namespace_id
+     from job_tokens jt join ci_jobs cj on cj.id = jt.job_id join projects p on p.id = cj.project_id
+     where jt.digest = ? and p.visibility > ${REMOVED}`,
+    [digestOf(token)],
+  );
+  return found && { ...found, token };
+}
+
+/**
+ * Finds the job that a request of its runner is about.
+ *
+ * @throws ApiError 400 without a token, 403 if it is not the job's
+ */
+export async function requireJob(
+  db: Reader,
+  request: Pick<RequestInfo, "header">,
+  jobId: number,
+  sent: string | undefined,
+): Promise<RunningJob> {
+  const token = sent ?? request.header("job-token");
+  if (token === undefined) throw missing("token");
+  const found = await jobOfToken(db, token);
+  if (found?.id !== jobId) throw forbidden();
+  return found;
+}
+
+/** The token of a job, which `GET /job` needs. @throws ApiError 401 */
+export function jobTokenOf(request: RequestInfo, sent: string | undefined): string {
+  const token = sent ?? request.header("job-token");
+  if (token === undefined || token === "") throw unauthorized();
+  return token;
+}

@@ -1,0 +1,284 @@
+import { type JobOptions, RUNNER_FAILURES, type Variable } from "../../ci/index.ts";
+import type { Source } from "../../core/access/source.ts";
+import type { Secrets } from "../../core/secrets.ts";
+import { isoInstant } from "../../core/time.ts";
+import type { Reader, Store } from "../../store/port.ts";
+import { urlOf } from "../ci/deploying.ts";
+import { dotenvOf } from "../ci/dotenv.ts";
+import { slugOf, tierOf } from "../ci/environment-names.ts";
+import { type JobSpec, specOf } from "../ci/progress.ts";
+import { givenVariables, NO_SHA } from "../ci/records.ts";
+import { findRequestOf, predefinedVariables } from "../pipelines/circumstances.ts";
+import { openRepository } from "../repositories/open.ts";
+import { variablesFor } from "../variables/effective.ts";
+import type { ClaimedJob } from "./claim.ts";
+
+/** What payloads are made with. */
+export interface Making {
+  readonly db: Reader;
+  readonly store: Store;
+  readonly secrets: Pick<Secrets, "open">;
+  /** The public address, without a trailing slash. */
+  readonly base: string;
+}
+
+interface JobFacts {
+  readonly name: string;
+  readonly stage: string;
+  readonly protected: number;
+  readonly started_at: number;
+  readonly iid: number;
+  readonly ref: string;
+  readonly tag: number;
+  readonly sha: string;
+  readonly before_sha: string;
+  readonly source: string;
+  readonly created_at: number;
+  readonly merge_request_id: number | null;
+  readonly project_name: string;
+  readonly full_path: string;
+  readonly visibility: number;
+  readonly namespace_id: number;
+  readonly ci_default_git_depth: number;
+}
+
+const FACTS = `select cj.name, cj.stage, cj.protected, cj.started_at, pl.iid, pl.ref, pl.tag, pl.sha, pl.before_sha,
+    pl.source, pl.created_at, pl.merge_request_id, p.name as project_name, p.full_path, p.visibility, p.namespace_id,
+    p.ci_default_git_depth
+  from ci_jobs cj join pipelines pl on pl.id = cj.pipeline_id join projects p on p.id = cj.project_id where cj.id = ?`;
+
+/** A variable as runners get it. */
+interface RunnerVariable extends Variable {
+  readonly public: boolean;
+  readonly masked: boolean;
+  readonly file: boolean;
+  readonly raw: boolean;
+}
+
+const open = ({ key, value }: Variable): RunnerVariable => ({
+  key,
+  value,
+  public: true,
+  masked: false,
+  file: false,
+  raw: false,
+});
+const secret = (key: string, value: string): RunnerVariable => ({
+  ...open({ key, value }),
+  public: false,
+  masked: true,
+});
+
+/** Everything that a runner needs to do a job, in the form that GitLab's runners expect. */
+export async function payloadOf(making: Making, job: ClaimedJob): Promise<object> {
+  const { db, store, secrets, base } = making;
+  const facts = (await db.one<JobFacts>(FACTS, [job.id])) as JobFacts;
+  const spec = await specOf(db, job.id);
+  const source = projectOf(job.project_id, facts);
+  const request = await findRequestOf(db, facts.merge_request_id);
+  const ref = request?.source_branch ?? facts.ref;
+  const opened = await openRepository({ db, store, source });
+  const predefined = await predefinedVariables(
+    { db, opened, base, userId: job.user_id },
+    {
+      ref,
+      tag: facts.tag === 1,
+      isProtected: facts.protected === 1,
+      sha: facts.sha,
+      before: facts.before_sha,
+      source: facts.source as Parameters<typeof predefinedVariables>[1]["source"],
+      request,
+    },
+  );
+  const given = await givenVariables(db, secrets, job.pipeline_id, job.id);
+  const environment = spec.environment?.name;
+  const earlier = await dependenciesOf(db, job, spec);
+  const isProtected = facts.protected === 1;
+  const own = await variablesFor(db, secrets, source, { isProtected, environment });
+  const handedOn = await dotenvOf(
+    db,
+    earlier.map(({ id }) => id),
+  );
+  const address = new URL(`${base}/${facts.full_path}.git`);
+  address.username = "gitlab-ci-token";
+  address.password = job.token;
+  const { options } = spec;
+  const variables: RunnerVariable[] = [
+    ...predefined.map(open),
+    ...ofJob(base, job, facts, options).map(open),
+    ...ofEnvironment(spec.environment).map(open),
+    secret("CI_JOB_TOKEN", job.token),
+    secret("CI_REPOSITORY_URL", address.href),
+    ...spec.variables.map((one) => ({ ...open(one), raw: !one.expand })),
+    ...handedOn.map((one) => ({ ...open(one), public: false })),
+    ...own.map(({ key, value, masked, raw, variable_type }) => ({
+      ...open({ key, value }),
+      public: false,
+      masked,
+      raw,
+      file: variable_type === "file",
+    })),
+    ...given.map(({ key, value, variable_type }) => ({
+      ...open({ key, value }),
+      public: false,
+      file: variable_type === "file",
+    })),
+  ];
+  const after = options.after_script ?? [];
+  const step = (name: string, script: readonly string[]) => ({
+    name,
+    script,
+    timeout: job.timeout,
+    when: name === "script" ? "on_success" : "always",
+    allow_failure: name !== "script",
+  });
+  return {
+    id: job.id,
+    token: job.token,
+    allow_git_fetch: true,
+    job_info: {
+      id: job.id,
+      name: facts.name,
+      stage: facts.stage,
+      project_id: job.project_id,
+      project_name: facts.project_name,
+      project_full_path: facts.full_path,
+    },
+    git_info: {
+      repo_url: address.href,
+      ref,
+      sha: facts.sha,
+      before_sha: facts.before_sha === NO_SHA ? facts.sha : facts.before_sha,
+      ref_type: facts.tag === 1 ? "tag" : "branch",
+      refspecs: [refspecOf(facts)],
+      depth: facts.ci_default_git_depth,
+      repo_object_format: "sha1",
+    },
+    runner_info: { timeout: job.timeout, runner_session_url: "" },
+    variables,
+    steps: [
+      step("script", [...(options.before_script ?? []), ...(options.script ?? [])]),
+      ...(after.length > 0 ? [step("after_script", after)] : []),
+    ],
+    image: options.image ?? null,
+    services: options.services ?? [],
+    artifacts: options.artifacts ?? [],
+    cache: options.cache ?? [],
+    credentials: [],
+    dependencies: earlier.flatMap(({ id, name, archive }) =>
+      archive ? [{ id, name, token: job.token, artifacts_file: archive }] : [],
+    ),
+    features: {
+      trace_sections: true,
+      token_mask_prefixes: ["glpat-", "pmat-", "glcbt-"],
+      failure_reasons: RUNNER_FAILURES,
+    },
+    hooks: [],
+  };
+}
+
+/** A job whose artifacts another one gets. */
+interface Dependency {
+  readonly id: number;
+  readonly name: string;
+  readonly archive: { readonly filename: string; readonly size: number } | undefined;
+}
+
+/** The jobs whose artifacts a job gets: those it names or needs, otherwise all of earlier stages. */
+async function dependenciesOf(
+  db: Reader,
+  job: ClaimedJob,
+  spec: JobSpec,
+): Promise<readonly Dependency[]> {
+  const rows = await db.rows(
+    `select d.id, d.name, a.file_name, f.size from ci_jobs j
+     join ci_jobs d on d.pipeline_id = j.pipeline_id and d.retried = 0 and d.id <> j.id
+     left join job_artifacts a on a.job_id = d.id and a.file_type = 'archive'
+     left join stored_files f on f.id = a.file_id
+     where j.id = ? and (d.stage_index < j.stage_index or j.needs is not null) order by d.id`,
+    [job.id],
+  );
+  const needed = spec.needs?.filter(({ artifacts }) => artifacts).map((need) => need.job);
+  const names = spec.options.dependencies ?? needed;
+  return rows
+    .filter(([, name]) => names?.includes(name as string) ?? true)
+    .map(([id, name, filename, size]) => ({
+      id: id as number,
+      name: name as string,
+      archive:
+        filename === null ? undefined : { filename: filename as string, size: size as number },
+    }));
+}
+
+/** The texts that must not be readable in a job's log. */
+export async function maskedIn(
+  { db, secrets }: Pick<Making, "db" | "secrets">,
+  job: { readonly id: number; readonly token: string; readonly protected: number },
+  project: { readonly id: number; readonly namespaceId: number },
+): Promise<string[]> {
+  const { environment } = await specOf(db, job.id);
+  const use = { isProtected: job.protected === 1, environment: environment?.name };
+  const own = await variablesFor(db, secrets, project, use);
+  return [job.token, ...own.filter(({ masked }) => masked).map(({ value }) => value)];
+}
+
+function projectOf(id: number, facts: JobFacts): Source {
+  return {
+    kind: "project",
+    id,
+    fullPath: facts.full_path,
+    visibility: facts.visibility,
+    column: "project_id",
+    namespaceId: facts.namespace_id,
+    level: 0,
+    features: [],
+    archived: false,
+    hasPublicJobs: false,
+  };
+}
+
+/** What a runner fetches. */
+function refspecOf({ ref, tag }: JobFacts): string {
+  if (ref.startsWith("refs/")) return `+${ref}:${ref}`;
+  return tag === 1
+    ? `+refs/tags/${ref}:refs/tags/${ref}`
+    : `+refs/heads/${ref}:refs/remotes/origin/${ref}`;
+}
+
+/** The variables that say where a job deploys to. */
+function ofEnvironment(environment: JobSpec["environment"]): Variable[] {
+  if (!environment) return [];
+  const { name, action, deploymentTier } = environment;
+  const slug = slugOf(name);
+  const url = urlOf(environment, slug);
+  return [
+    { key: "CI_ENVIRONMENT_NAME", value: name },
+    { key: "CI_ENVIRONMENT_SLUG", value: slug },
+    { key: "CI_ENVIRONMENT_ACTION", value: action },
+    { key: "CI_ENVIRONMENT_TIER", value: deploymentTier ?? tierOf(name) },
+    ...(url === undefined ? [] : [{ key: "CI_ENVIRONMENT_URL", value: url }]),
+  ];
+}
+
+/** The variables that say which job it is. */
+function ofJob(base: string, job: ClaimedJob, facts: JobFacts, options: JobOptions): Variable[] {
+  const { number: index, total } = options.parallel ?? {};
+  const page = `${base}/${facts.full_path}/-`;
+  const values: Record<string, string | undefined> = {
+    CI_PIPELINE_ID: String(job.pipeline_id),
+    CI_PIPELINE_IID: String(facts.iid),
+    CI_PIPELINE_URL: `${page}/pipelines/${job.pipeline_id}`,
+    CI_PIPELINE_CREATED_AT: isoInstant(facts.created_at),
+    CI_JOB_ID: String(job.id),
+    CI_JOB_URL: `${page}/jobs/${job.id}`,
+    CI_JOB_NAME: facts.name,
+    CI_JOB_STAGE: facts.stage,
+    CI_JOB_STARTED_AT: isoInstant(facts.started_at),
+    CI_JOB_TIMEOUT: String(job.timeout),
+    CI_NODE_TOTAL: String(total ?? 1),
+    CI_NODE_INDEX: index === undefined ? undefined : String(index),
+  };
+  return Object.entries(values).flatMap(([key, value]) =>
+    value === undefined ? [] : [{ key, value }],
+  );
+}

@@ -1,0 +1,263 @@
+import type { Caller } from "../../core/access/caller.ts";
+import { inheritedBy } from "../../core/access/owner.ts";
+import type { Source } from "../../core/access/source.ts";
+import { readableSnippets, type Viewer } from "../../core/access/visibility.ts";
+import * as param from "../../core/input.ts";
+import type { Page, RowPage } from "../../core/pagination.ts";
+import type { Presenter } from "../../core/presenter.ts";
+import { type PrepareContext, type Resource, type Route, routes } from "../../core/resource.ts";
+import { any, belowGroup, type Condition, projectsBelow } from "../../store/conditions.ts";
+import type { Reader } from "../../store/port.ts";
+import { ISSUE } from "../issuables/issue.ts";
+import { list as listIssuables } from "../issuables/list.ts";
+import { MERGE_REQUEST } from "../issuables/merge-request.ts";
+import type { IssuableType, Presenting } from "../issuables/type.ts";
+import { anyMilestone, projectMilestone } from "../milestones/json.ts";
+import * as milestones from "../milestones/queries.ts";
+import { note } from "../notes/json.ts";
+import * as notes from "../notes/queries.ts";
+import { basicProject } from "../projects/json.ts";
+import { list as listProjects } from "../projects/list.ts";
+import { commit } from "../repositories/json.ts";
+import { snippet } from "../snippets/json.ts";
+import * as snippets from "../snippets/queries.ts";
+import { userSummary } from "../users/json.ts";
+import * as users from "../users/queries.ts";
+import {
+  blob,
+  findBlobs,
+  findCommits,
+  ofMany,
+  ofProject,
+  openCode,
+  openWikiPages,
+  type Places,
+} from "./code.ts";
+
+/** What a search is about. */
+interface Searching extends Presenting {
+  readonly db: Reader;
+  readonly page: Page;
+  readonly viewer: Viewer;
+  readonly caller: Caller;
+  /** The group or project that is searched; without one, everything is. */
+  readonly source: Source | undefined;
+  readonly input: {
+    readonly search: string;
+    readonly state?: string | undefined;
+    readonly confidential?: boolean | undefined;
+    readonly sort?: "asc" | "desc" | undefined;
+  };
+}
+
+/** What can be found, by the word for it: how it is presented, and a page of it. */
+interface Scope {
+  readonly presenter: Presenter;
+  readonly ofProject?: Presenter;
+  readonly find: (searching: Searching) => Promise<RowPage>;
+}
+
+/** What can be found in repositories. */
+interface RepositoryScope extends Pick<Scope, "presenter"> {
+  /** Opens a project's. */
+  readonly open: Parameters<typeof ofProject>[1];
+  readonly find: (places: Places, page: Page, text: string) => Promise<RowPage>;
+}
+
+const placeOf = (source: Source | undefined) =>
+  source?.kind === "group" ? { groupId: source.id } : { projectId: source?.id };
+
+const issuables = (type: IssuableType): Scope => ({
+  presenter: type.listed,
+  find: (searching) => {
+    const { input, source } = searching;
+    const { confidential } = input;
+    return listIssuables(searching, type, {
+      ...placeOf(source),
+      search: input.search,
+      state: input.state === "all" ? undefined : input.state,
+      own:
+        confidential === undefined || type !== ISSUE
+          ? []
+          : [{ condition: { sql: "i.confidential = ?", values: [Number(confidential)] } }],
+      orderBy: "created_at",
+      sort: input.sort ?? "desc",
+    });
+  },
+});
+
+/** The condition that a row `u` of users belongs to a group or project, to a group above it, or to anything below it. */
+function belongsTo(source: Source): Condition {
+  const around = inheritedBy("m", source);
+  const members =
+    source.kind === "project"
+      ? around
+      : any([
+          around,
+          belowGroup("m.namespace_id", source.id),
+          projectsBelow("m.project_id", source.id),
+        ]);
+  return {
+    sql: `u.id in (select m.user_id from members m where ${members.sql})`,
+    values: members.values,
+  };
+}
+
+const SCOPES = {
+  projects: {
+    presenter: basicProject,
+    find: ({ db, presenter, page, viewer, source, input }) =>
+      listProjects(
+        db,
+        presenter,
+        page,
+        viewer,
+        { search: input.search, namespaceId: source?.id, below: source !== undefined },
+        { orderBy: "created_at", sort: input.sort ?? "desc" },
+      ),
+  },
+  issues: issuables(ISSUE),
+  merge_requests: issuables(MERGE_REQUEST),
+  milestones: {
+    presenter: anyMilestone,
+    ofProject: projectMilestone,
+    find: ({ db, presenter, page, viewer, source, input }) =>
+      milestones.search(db, presenter, page, viewer, { text: input.search, ...placeOf(source) }),
+  },
+  users: {
+    presenter: userSummary,
+    find: ({ db, presenter, page, caller, source, input }) =>
+      users.list(db, presenter, page, {
+        search: input.search,
+        searcher: caller,
+        among: source && belongsTo(source),
+        orderBy: "id",
+        sort: input.sort ?? "desc",
+      }),
+  },
+  snippet_titles: {
+    presenter: snippet,
+    find: ({ db, presenter, page, viewer, input }) =>
+      snippets.search(db, presenter, page, readableSnippets(viewer), input.search),
+  },
+  notes: {
+    presenter: note,
+    find: ({ db, presenter, page, viewer, source, input }) =>
+      notes.search(db, presenter, page, viewer, (source as Source).id, input.search),
+  },
+} satisfies Record<string, Scope>;
+
+const REPOSITORY_SCOPES = {
+  wiki_blobs: { presenter: blob, open: openWikiPages, find: findBlobs },
+  commits: { presenter: commit, open: openCode, find: findCommits },
+  blobs: { presenter: blob, open: openCode, find: findBlobs },
+} satisfies Record<string, RepositoryScope>;
+
+type RepositoryScopeName = keyof typeof REPOSITORY_SCOPES;
+/** Scopes by name, without those that only projects have. */
+type ScopeName = Exclude<keyof typeof SCOPES, "notes"> | RepositoryScopeName;
+
+const IN_REPOSITORIES = Object.keys(REPOSITORY_SCOPES) as RepositoryScopeName[];
+
+const repositoryScopeOf = (name: string): RepositoryScope | undefined =>
+  name in REPOSITORY_SCOPES ? REPOSITORY_SCOPES[name as RepositoryScopeName] : undefined;
+
+const scopeOf = (name: string): Scope => SCOPES[name as keyof typeof SCOPES];
+
+const OF_ALL = [
+  "projects",
+  "issues",
+  "merge_requests",
+  "milestones",
+  "users",
+  "snippet_titles",
+  ...IN_REPOSITORIES,
+] as const;
+const OF_GROUPS = OF_ALL.filter((name) => name !== "snippet_titles");
+const OF_PROJECTS = [
+  "issues",
+  "merge_requests",
+  "milestones",
+  "users",
+  "notes",
+  ...IN_REPOSITORIES,
+] as const;
+
+const inputOf = <const Name extends ScopeName | "notes">(names: readonly Name[]) => ({
+  scope: param.choice(names),
+  search: param.text(),
+  state: param.optional(param.choice(["opened", "closed", "merged", "all"])),
+  confidential: param.optional(param.boolean()),
+  order_by: param.optional(param.choice(["created_at"])),
+  sort: param.optional(param.choice(["asc", "desc"])),
+});
+
+/** Opens what is searched, if that is in repositories. */
+const prepare = (
+  { scope, ref }: { readonly scope: string; readonly ref?: string | undefined },
+  preparing: PrepareContext,
+): Promise<Places> | undefined => {
+  const { source } = preparing;
+  const found = repositoryScopeOf(scope);
+  if (!found) return undefined;
+  return source?.kind === "project"
+    ? ofProject({ ...preparing, source }, found.open, ref)
+    : ofMany(preparing, found.open);
+};
+
+const presenterOf = (name: string, kind?: Source["kind"]): Presenter => {
+  const found = repositoryScopeOf(name);
+  if (found) return found.presenter;
+  const scope = scopeOf(name);
+  return (kind === "project" && scope.ofProject) || scope.presenter;
+};
+
+const find = (
+  context: Omit<Searching, "source"> & {
+    readonly input: { readonly scope: string };
+    readonly prepared: Places | undefined;
+  },
+  source: Source | undefined,
+): Promise<RowPage> => {
+  const { input, page, prepared } = context;
+  const found = prepared && repositoryScopeOf(input.scope);
+  return found
+    ? found.find(prepared, page, input.search)
+    : scopeOf(input.scope).find({ ...context, source });
+};
+
+/** GitLab has these routes below `/-/` too. */
+const PATHS = ["/search", "/-/search"] as const;
+
+const ofSources = PATHS.flatMap((path): Route[] => [
+  routes({ source: "group" }).list(path, {
+    summary: "Search a group and everything below it, also code, commits and wikis",
+    input: inputOf(OF_GROUPS),
+    prepare,
+    presenter: ({ input }) => presenterOf(input.scope),
+    handle: (context) => find(context, context.source),
+  }),
+  routes({ source: "project" }).list(path, {
+    summary: "Search a project, also its code, commits, notes and wiki",
+    input: { ...inputOf(OF_PROJECTS), ref: param.optional(param.text({ max: 1024 })) },
+    prepare,
+    presenter: ({ input }) => presenterOf(input.scope, "project"),
+    handle: (context) => find(context, context.source),
+  }),
+]);
+
+/** Searches of everything, of a group or of a project. */
+export const searchResource: Resource = {
+  name: "Search",
+  migrations: [],
+  routes: [
+    routes().list("/search", {
+      summary: "Search everything that the caller can see",
+      input: inputOf(OF_ALL),
+      prepare,
+      presenter: ({ input }) => presenterOf(input.scope),
+      handle: (context) => find(context, undefined),
+    }),
+    ...ofSources,
+  ],
+};

@@ -1,0 +1,8 @@
+import type { SearchIndex } from "../../store/search.ts";
+
+/** The index of titles and file names of snippets. */
+export const SNIPPET_SEARCH: SearchIndex = {
+  name: "snippet_search",
+  table: "snippets",
+  columns: ["title", "file_name"],
+};

@@ -1,0 +1,72 @@
+import type { Answer, CallOptions, TestApp } from "../helpers.ts";
+
+/** A private project with a configuration on its default branch, which is not protected, and its newest commit. */
+export interface CiProject {
+  readonly id: number;
+  readonly path: string;
+  readonly sha: string;
+  /** Calls a path below the project. */
+  call(request: string, options?: CallOptions): Promise<Answer>;
+  /** Commits a file to the default branch, and returns the commit's name. */
+  commit(file: string, content: string, message?: string): Promise<string>;
+}
+
+/** A configuration with a job in each of three stages, of which the last one waits for somebody. */
+export const THREE_STAGES = `
+compile:
+  stage: build
+  script: [make]
+check:
+  script: [make test]
+publish:
+  stage: deploy
+  when: manual
+  script: [make publish]
+`;
+
+/**
+ * Makes a project in the group `secret`.
+ *
+ * @param configuration its `.gitlab-ci.yml`, if it has one
+ */
+export async function ciProject(
+  app: TestApp,
+  name: string,
+  configuration: string | undefined,
+): Promise<CiProject> {
+  const { json: group } = await app.call("GET /groups/secret", { as: "owner" });
+  const made = await app.call("POST /projects", {
+    as: "owner",
+    json: { name, path: name, namespace_id: group.id, default_branch: "main" },
+  });
+  const path = `/projects/${made.json.id}`;
+  const call: CiProject["call"] = (request, options) => {
+    const [method, rest] = request.split(" ", 2);
+    return app.call(`${method} ${path}${rest}`, options);
+  };
+  let isNew = true;
+  const commit: CiProject["commit"] = async (file, content, message = `Write ${file}`) => {
+    const known = await call(`GET /repository/files/${encodeURIComponent(file)}?ref=main`, {
+      as: "owner",
+    });
+    const action = known.status === 200 ? "update" : "create";
+    const { status, text, json } = await call("POST /repository/commits", {
+      as: "owner",
+      json: {
+        branch: "main",
+        commit_message: message,
+        actions: [{ action, file_path: file, content }],
+      },
+    });
+    if (status !== 201) throw new Error(text);
+    if (isNew) await call("DELETE /protected_branches/main", { as: "owner" });
+    isNew = false;
+    return json.id;
+  };
+  const first = await commit("README.md", "# A project\n", "Begin [skip ci]");
+  const sha =
+    configuration === undefined
+      ? first
+      : await commit(".gitlab-ci.yml", configuration, "Configure [skip ci]");
+  return { id: made.json.id, path, sha, call, commit };
+}

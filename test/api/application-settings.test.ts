@@ -1,0 +1,166 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Person, type TestApp, testApp } from "../helpers.ts";
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await testApp();
+});
+afterAll(() => app.dispose());
+
+const PATH = "/application/settings";
+const change = (json: object, as: Person = "admin") => app.call(`PUT ${PATH}`, { as, json });
+const make = async (path: string, json: object, as: Person = "admin") => {
+  const made = await app.call(`POST ${path}`, { as, json });
+  expect(made.status, JSON.stringify(made.json)).toBe(201);
+  return made.json;
+};
+let users = 0;
+const newUser = (json: object = {}) => {
+  users += 1;
+  const named = { username: `new${users}`, name: "New", email: `new${users}@example.com` };
+  return make("/users", { ...named, force_random_password: true, ...json });
+};
+
+const DEFAULTS = {
+  id: 1,
+  default_project_visibility: "private",
+  default_group_visibility: "private",
+  default_snippet_visibility: "internal",
+  default_branch_name: null,
+  default_ci_config_path: null,
+  default_projects_limit: 100000,
+  can_create_group: true,
+  user_default_external: false,
+  signup_enabled: false,
+};
+
+/** Changes settings for as long as something runs. */
+async function withSettings(json: Partial<typeof DEFAULTS> | object, run: () => Promise<void>) {
+  const changed = await change(json);
+  expect([changed.status, changed.json]).toEqual([200, { ...DEFAULTS, ...json }]);
+  expect((await app.call(`GET ${PATH}`, { as: "admin" })).json).toEqual(changed.json);
+  try {
+    await run();
+  } finally {
+    await change(DEFAULTS);
+  }
+}
+
+it("are the defaults until an administrator changes them", async () => {
+  const shown = await app.call(`GET ${PATH}`, { as: "admin" });
+  expect([shown.status, shown.json]).toEqual([200, DEFAULTS]);
+});
+
+it("are only for administrators", async () => {
+  const json = { can_create_group: false };
+  expect((await app.call(`GET ${PATH}`, { as: "owner" })).status).toBe(403);
+  expect((await change(json, "owner")).status).toBe(403);
+  expect((await app.call(`GET ${PATH}`)).status).toBe(401);
+  expect((await app.call(`PUT ${PATH}`, { json })).status).toBe(401);
+});
+
+it.each([
+  [{}],
+  [{ gravatar_enabled: true }],
+  [{ default_project_visibility: "secret" }],
+  [{ default_branch_name: "two..dots" }],
+  [{ default_projects_limit: -1 }],
+])("refuse %j", async (json) => {
+  expect((await change(json)).status).toBe(400);
+  expect((await app.call(`GET ${PATH}`, { as: "admin" })).json).toEqual(DEFAULTS);
+});
+
+it("ignore what is no setting here, beside one that is", async () => {
+  const changed = await change({ gravatar_enabled: true, default_projects_limit: 42 });
+  expect(changed.json).toEqual({ ...DEFAULTS, default_projects_limit: 42 });
+  await change(DEFAULTS);
+});
+
+it("are audited", async () => {
+  await change({ can_create_group: true, default_projects_limit: 100000 });
+  const [event] = await app.admin.listAuditEvents({ action: "application settings changed" });
+  expect(event).toMatchObject({
+    action: "application settings changed",
+    target: "can_create_group, default_projects_limit",
+  });
+});
+
+describe("decide", () => {
+  it("the visibility of new projects, which is no higher than their group's", async () => {
+    const group = await make("/groups", { name: "Hidden", path: "hidden" });
+    await withSettings({ default_project_visibility: "internal" }, async () => {
+      expect((await make("/projects", { name: "Open" })).visibility).toBe("internal");
+      const told = { name: "Told", visibility: "public" };
+      expect((await make("/projects", told)).visibility).toBe("public");
+      const within = { name: "Within", namespace_id: group.id };
+      expect((await make("/projects", within)).visibility).toBe("private");
+    });
+    expect((await make("/projects", { name: "Closed" })).visibility).toBe("private");
+  });
+
+  it("the visibility of new groups, which is no higher than their parent's", async () => {
+    const parent = await make("/groups", { name: "Parent", path: "parent" });
+    await withSettings({ default_group_visibility: "public" }, async () => {
+      const open = await make("/groups", { name: "Open", path: "open-group" });
+      expect(open.visibility).toBe("public");
+      const sub = await make("/groups", { name: "Sub", path: "sub", parent_id: parent.id });
+      expect(sub.visibility).toBe("private");
+    });
+  });
+
+  it("the visibility of new snippets", async () => {
+    const snippet = { title: "s", file_name: "f", content: "c" };
+    await withSettings({ default_snippet_visibility: "private" }, async () => {
+      expect((await make("/snippets", snippet)).visibility).toBe("private");
+    });
+    expect((await make("/snippets", snippet)).visibility).toBe("internal");
+  });
+
+  it("the default branch of new projects", async () => {
+    await withSettings({ default_branch_name: "trunk" }, async () => {
+      const readme = { name: "Readme", initialize_with_readme: true };
+      const made = await make("/projects", readme);
+      expect(made.default_branch).toBe("trunk");
+      const branches = await app.call(`GET /projects/${made.id}/repository/branches`, {
+        as: "admin",
+      });
+      expect(branches.json).toMatchObject([{ name: "trunk", default: true }]);
+      expect((await make("/projects", { name: "Empty" })).default_branch).toBe("trunk");
+      const own = { name: "Own", initialize_with_readme: true, default_branch: "own" };
+      expect((await make("/projects", own)).default_branch).toBe("own");
+    });
+    const readme = { name: "Main", initialize_with_readme: true };
+    expect((await make("/projects", readme)).default_branch).toBe("main");
+  });
+
+  it("where new projects have their configuration of CI", async () => {
+    await withSettings({ default_ci_config_path: "ci/all.yml" }, async () => {
+      expect((await make("/projects", { name: "CI" })).ci_config_path).toBe("ci/all.yml");
+      const own = { name: "Own CI", ci_config_path: "own.yml" };
+      expect((await make("/projects", own)).ci_config_path).toBe("own.yml");
+    });
+    expect((await make("/projects", { name: "No CI" })).ci_config_path).toBeNull();
+  });
+
+  it("what new users may do", async () => {
+    const limits = {
+      default_projects_limit: 42,
+      can_create_group: false,
+      user_default_external: true,
+    };
+    await withSettings(limits, async () => {
+      expect(await newUser()).toMatchObject({
+        projects_limit: 42,
+        can_create_group: false,
+        external: true,
+      });
+      const told = { projects_limit: 7, can_create_group: true, external: false };
+      expect(await newUser(told)).toMatchObject(told);
+    });
+    expect(await newUser()).toMatchObject({
+      projects_limit: 100000,
+      can_create_group: true,
+      external: false,
+    });
+  });
+});

@@ -1,0 +1,162 @@
+import { createHash } from "node:crypto";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { type Answer, everyone, type Person, type TestApp, testApp } from "../helpers.ts";
+
+let app: TestApp;
+let project: string;
+let projects = 0;
+
+beforeAll(async () => {
+  app = await testApp();
+});
+afterAll(() => app.dispose());
+beforeEach(async () => {
+  projects += 1;
+  const group = await app.call("GET /groups/secret", { as: "owner" });
+  const json = { name: `p${projects}`, namespace_id: group.json.id };
+  const made = await app.call("POST /projects", { as: "owner", json });
+  project = `/projects/${made.json.id}`;
+});
+
+const FILE = "/packages/generic/tool/1.0.0/tool.tar.gz";
+const call = (request: string, as: Person, options: object = {}) => {
+  const [method, path] = request.split(" ") as [string, string];
+  return app.call(`${method} ${project}${path}`, { as, ...options });
+};
+const put = (body: string, path = FILE, as: Person = "developer") =>
+  call(`PUT ${path}`, as, { body });
+const shown = ({ status, json }: Answer) => [status, json];
+
+describe("a generic package", () => {
+  it("is uploaded and downloaded", async () => {
+    expect(shown(await put("hello"))).toEqual([201, { message: "201 Created" }]);
+    const got = await call(`GET ${FILE}`, "reporter");
+    expect([got.status, got.text]).toEqual([200, "hello"]);
+    expect(got.headers.get("content-disposition")).toBe(
+      `attachment; filename="tool.tar.gz"; filename*=UTF-8''tool.tar.gz`,
+    );
+    const part = await call(`GET ${FILE}`, "reporter", { headers: { range: "bytes=1-2" } });
+    expect([part.status, part.text]).toEqual([206, "el"]);
+  });
+
+  it("answers the file if asked to", async () => {
+    const { status, json } = await put("hello", `${FILE}?select=package_file`);
+    const sha256 = createHash("sha256").update("hello").digest("hex");
+    expect(status).toBe(201);
+    expect(json).toMatchObject({
+      size: 5,
+      file_name: "tool.tar.gz",
+      file_sha256: sha256,
+      file: { url: `http://pm.test/api/v4${project}${FILE}` },
+    });
+    const got = await app.call(`GET ${json.file.url}`, { as: "reporter" });
+    expect(got.text).toBe("hello");
+    const other = `${project}/packages/${json.package_id}/package_files`;
+    const files = await app.call(`GET ${other}`, { as: "reporter" });
+    expect(files.json).toMatchObject([{ id: json.id, file_sha256: sha256, size: 5 }]);
+  });
+
+  it("keeps several files of one name, of which the newest is downloaded", async () => {
+    await put("one");
+    await put("two");
+    await put("deep", "/packages/generic/tool/1.0.0/linux/x64/tool");
+    expect((await call(`GET ${FILE}`, "reporter")).text).toBe("two");
+    const deep = await call("GET /packages/generic/tool/1.0.0/linux%2Fx64/tool", "reporter");
+    expect(deep.text).toBe("deep");
+    const [found] = (await call("GET /packages", "reporter")).json;
+    const files = await call(`GET /packages/${found.id}/package_files`, "reporter");
+    expect(files.json.map((one: { file_name: string }) => one.file_name)).toEqual([
+      "tool.tar.gz",
+      "tool.tar.gz",
+      "linux/x64/tool",
+    ]);
+  });
+
+  it.each([
+    ["/packages/generic/a%20b/1.0/x", "package_name is invalid"],
+    ["/packages/generic/a/1..0/x", "package_version is invalid"],
+    ["/packages/generic/a/1.0/x%0Ay", "file_name is invalid"],
+    ["/packages/generic/a/1.0/%2E%2E%2Fx", "file_name is invalid"],
+  ])("can't be %s", async (path, error) => {
+    app.statements.length = 0;
+    expect(shown(await put("x", path))).toEqual([400, { error }]);
+    expect(app.statements.filter((sql) => sql.startsWith("insert"))).toEqual([]);
+  });
+
+  it("is for developers, and their jobs", async () => {
+    const statuses = [];
+    for (const as of everyone) statuses.push((await put("x", FILE, as)).status);
+    expect(statuses).toEqual([404, 404, 403, 403, 201, 201, 201, 201]);
+    const read = [];
+    for (const as of everyone) read.push((await call(`GET ${FILE}`, as)).status);
+    expect(read).toEqual([404, 404, 403, 200, 200, 200, 200, 200]);
+    const id = project.slice("/projects/".length);
+    const { token } = await app.admin.createJobToken({ project: id, user: "developer" });
+    const headers = { "job-token": token };
+    const made = await call(`PUT ${FILE}`, "anonymous", { headers, body: "by a job" });
+    expect(made.status).toBe(201);
+    expect((await call(`GET ${FILE}`, "anonymous", { headers })).text).toBe("by a job");
+    await call("POST /archive", "owner");
+    expect((await put("x")).status).toBe(403);
+    expect((await call(`GET ${FILE}`, "reporter")).status).toBe(200);
+  });
+});
+
+describe("packages", () => {
+  const names = ({ json }: Answer) =>
+    json.map(({ name, version }: Record<string, string>) => `${name} ${version}`);
+
+  it("are listed in the project and its groups", async () => {
+    for (const path of ["b/1.0/f", "a/2.0/f", "a/1.0/f"])
+      await put("x", `/packages/generic/${path}`);
+    await put("x", "/packages/generic/unseen/1.0/f?status=hidden");
+    const list = async (query: string) => names(await call(`GET /packages${query}`, "reporter"));
+    expect(await list("")).toEqual(["b 1.0", "a 2.0", "a 1.0"]);
+    expect(await list("?sort=desc")).toEqual(["a 1.0", "a 2.0", "b 1.0"]);
+    expect(await list("?order_by=name")).toEqual(["a 2.0", "a 1.0", "b 1.0"]);
+    expect(await list("?order_by=version")).toEqual(["b 1.0", "a 1.0", "a 2.0"]);
+    expect(await list("?package_name=A")).toEqual(["a 2.0", "a 1.0"]);
+    expect(await list("?package_version=2.0")).toEqual(["a 2.0"]);
+    expect(await list("?package_type=npm")).toEqual([]);
+    expect(await list("?status=hidden")).toEqual(["unseen 1.0"]);
+    const group = await app.call("GET /groups/secret/packages?package_name=b", { as: "reporter" });
+    expect(group.json.at(-1)).toMatchObject({
+      name: "b",
+      version: "1.0",
+      package_type: "generic",
+      status: "default",
+      project_id: Number(project.slice("/projects/".length)),
+      project_path: `secret/p${projects}`,
+    });
+    expect((await app.call("GET /groups/secret/packages", { as: "guest" })).json).toEqual([]);
+  });
+
+  it("are deleted with their files", async () => {
+    await put("one");
+    await put("two", "/packages/generic/tool/1.0.0/other");
+    const [found] = (await call("GET /packages", "reporter")).json;
+    const one = `/packages/${found.id}`;
+    expect((await call(`GET ${one}`, "reporter")).json).toEqual(found);
+    const [first, second] = (await call(`GET ${one}/package_files`, "reporter")).json;
+    expect((await call(`DELETE ${one}/package_files/${first.id}`, "developer")).status).toBe(403);
+    expect((await call(`DELETE ${one}/package_files/${first.id}`, "maintainer")).status).toBe(204);
+    expect((await call(`GET ${FILE}`, "reporter")).status).toBe(404);
+    expect((await call(`DELETE ${one}/package_files/${first.id}`, "maintainer")).status).toBe(404);
+    expect((await call(`DELETE ${one}/package_files/${second.id}`, "maintainer")).status).toBe(204);
+    expect((await call(`GET ${one}`, "reporter")).status).toBe(404);
+    await put("again");
+    const [again] = (await call("GET /packages", "reporter")).json;
+    expect((await call(`DELETE /packages/${again.id}`, "maintainer")).status).toBe(204);
+    await app.admin.sweepFiles();
+    expect((await call("GET /packages", "reporter")).json).toEqual([]);
+    const { json } = await call("GET ?statistics=true", "reporter");
+    expect(json.statistics.packages_size).toBe(0);
+  });
+
+  it("count in the project's statistics", async () => {
+    await put("12345");
+    await put("123", "/packages/generic/tool/2.0.0/f");
+    const { json } = await call("GET ?statistics=true", "reporter");
+    expect([json.statistics.packages_size, json.statistics.storage_size]).toEqual([8, 8]);
+  });
+});

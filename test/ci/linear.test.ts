@@ -1,0 +1,103 @@
+import { describe, expect, it } from "vitest";
+import { planPipeline } from "../../src/ci/index.ts";
+import { circumstances, read } from "./read.ts";
+
+/** A text made of many lines. */
+function lines(count: number, line: (n: number) => string) {
+  return Array.from({ length: count }, (_, n) => line(n)).join("\n");
+}
+
+/** Configurations by their size that are read and planned. */
+const LINEAR: [what: string, text: (size: number) => string][] = [
+  ["jobs", (size) => lines(size, (n) => `j${n}: {script: x}`)],
+  [
+    "jobs that need others",
+    (size) => lines(size, (n) => `j${n}: {script: x, needs: [${n ? `j${n - 1}` : ""}]}`),
+  ],
+  [
+    "jobs with rules",
+    (size) =>
+      lines(
+        size,
+        (n) =>
+          `j${n}: {script: x, rules: [{if: $A == "${n}"}, {if: $B =~ /^b${n % 10}/}, {when: always}]}`,
+      ),
+  ],
+  [
+    "jobs with globs",
+    (size) =>
+      lines(
+        size,
+        (n) => `j${n}: {script: x, rules: [{exists: ["**/*.e${n % 7}"]}, {when: always}]}`,
+      ),
+  ],
+  [
+    "jobs with a base",
+    (size) =>
+      `.base: {script: x, image: a, tags: [b]}\n${lines(size, (n) => `j${n}: {extends: .base}`)}`,
+  ],
+  [
+    "jobs with an anchor",
+    (size) =>
+      `.base: &base {script: x, image: a, tags: [b]}\n${lines(size, (n) => `j${n}: {<<: *base}`)}`,
+  ],
+  [
+    "jobs with references",
+    (size) =>
+      `.base: {script: [a, b]}\n${lines(size, (n) => `j${n}: {script: [c, !reference [.base, script]]}`)}`,
+  ],
+  [
+    "variables",
+    (size) => `variables:\n${lines(size, (n) => `  V${n}: "$V${n + 1}"`)}\na: {script: x}`,
+  ],
+  [
+    "stages",
+    (size) =>
+      `stages: [${Array.from({ length: size }, (_, n) => `s${n}`)}]\n${lines(size, (n) => `j${n}: {script: x, stage: s${n}}`)}`,
+  ],
+  ["commands", (size) => `a:\n  script:\n${lines(size, (n) => `    - echo ${n}`)}`],
+  [
+    "operators",
+    (size) =>
+      `a: {script: x, rules: [{if: '${Array(Math.ceil(size / 10))
+        .fill("$A")
+        .join(" || ")}'}, {when: always}]}`,
+  ],
+  ["broken anchors", (size) => `a: {script: x}\nb: ${"&x ".repeat(size)}`],
+  ["quotes", (size) => `a: {script: "${"x\\n".repeat(size)}"}`],
+];
+
+describe("the time grows with the length of a configuration only", () => {
+  const surroundings = circumstances({
+    files: Object.fromEntries(Array.from({ length: 200 }, (_, n) => [`d${n}/f${n}.e`, ""])),
+  });
+
+  async function time(text: string) {
+    const start = performance.now();
+    const { configuration } = await read(text);
+    if (configuration) await planPipeline(configuration, surroundings);
+    return performance.now() - start;
+  }
+
+  it.each(LINEAR)("%s", async (_, text) => {
+    await time(text(500));
+    const small = Math.min(await time(text(500)), await time(text(500)));
+    const large = Math.min(await time(text(4000)), await time(text(4000)));
+    // Eight times as long; sixty-four times as much would be quadratic.
+    expect(large / (small + 2)).toBeLessThan(32);
+  });
+});
+
+it("expressions that would take an ordinary matcher forever take no time", async () => {
+  const { configuration, errors } = await read(
+    "a: {script: x, rules: [{if: '$A =~ /^(a+)+$/'}, {if: '$A =~ $P'}, {when: always}]}",
+  );
+  expect(errors).toEqual([]);
+  const start = performance.now();
+  const plan = await planPipeline(
+    configuration as NonNullable<typeof configuration>,
+    circumstances({ values: { A: `${"a".repeat(50_000)}b`, P: "/^(a|aa)*$/" } }),
+  );
+  expect(plan.jobs.map(({ name }) => name)).toEqual(["a"]);
+  expect(performance.now() - start).toBeLessThan(10_000);
+});

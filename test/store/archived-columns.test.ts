@@ -1,0 +1,81 @@
+import { expect, it } from "vitest";
+import { tablesOf } from "../../src/database/schema.ts";
+import { ARCHIVED, SETTINGS } from "../../src/resources/exports/archived.ts";
+import { PROJECT_PARTS } from "../../src/resources/namespaces/removal.ts";
+
+// Whoever adds a table or a column decides whether archives of projects have it.
+
+const tables = new Map((await tablesOf()).map((table) => [table.name, table]));
+const columnsOf = (name: string) => tables.get(name)?.columns.map((column) => column.name) ?? [];
+
+/** What archives of projects leave out, besides ids. */
+const LEFT_OUT: Record<string, readonly string[]> = {
+  // A label of a group becomes the project's; the rest is filled by the database, or when the row is placed.
+  issue_labels: ["open_position"],
+  // It is about another project, or asked for by a person of this server.
+  issues: ["moved_to_id"],
+  merge_requests: [
+    "merge_error",
+    "source_project_id",
+    "auto_merge",
+    "auto_merge_user_id",
+    "merge_params",
+  ],
+  merge_request_versions: ["issue_references"],
+  labels: ["removed"],
+  milestones: ["removed"],
+};
+
+it.each(Object.keys(ARCHIVED))("%s has each column, or it is left out on purpose", (name) => {
+  const known = Object.keys(ARCHIVED[name]?.columns ?? {});
+  const others = ["id", "project_id", "namespace_id", ...(LEFT_OUT[name] ?? [])];
+  expect(
+    columnsOf(name).filter((column) => !known.includes(column) && !others.includes(column)),
+  ).toEqual([]);
+  expect(known.filter((column) => !columnsOf(name).includes(column))).toEqual([]);
+});
+
+it("a project has each setting, or it is left out on purpose", () => {
+  const others = [
+    ...[
+      "id",
+      "namespace_id",
+      "creator_id",
+      "name",
+      "path",
+      "full_path",
+      "avatar_url",
+      "star_count",
+    ],
+    ...["created_at", "updated_at", "last_activity_at", "issue_count", "merge_request_count"],
+    "forked_from_project_id",
+  ];
+  const known = Object.keys(SETTINGS);
+  expect(
+    columnsOf("projects").filter((column) => !known.includes(column) && !others.includes(column)),
+  ).toEqual([]);
+});
+
+it("each table of projects is archived, or left out on purpose", () => {
+  const others = [
+    ...["label_counts", "open_issue_counts", "todos", "draft_notes", "dependencies", "deploy_keys"],
+    ...["packages", "avatars", "project_uploads", "project_exports", "project_imports", "hooks"],
+    "project_topics",
+    ...["ci_trace_parts", "job_artifacts", "job_tokens", "ci_jobs", "pipelines", "ci_variables"],
+    ...["runner_projects", "registration_tokens", "pipeline_triggers", "pipeline_schedules"],
+    ...["deployments", "environments", "resource_bots", "notification_settings"],
+    ...[
+      "access_requests",
+      "deploy_tokens",
+      "member_invitations",
+      "project_redirects",
+      "project_stars",
+      "git_repositories",
+    ],
+    ...["wiki_attachments", "wiki_blobs", "wiki_page_versions", "wiki_pages"],
+  ];
+  const parts = PROJECT_PARTS.map(([table]) => table);
+  expect(
+    parts.filter((table) => !Object.hasOwn(ARCHIVED, table) && !others.includes(table)),
+  ).toEqual([]);
+});
