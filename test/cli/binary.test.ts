@@ -59,7 +59,7 @@ describe.skipIf(binary === undefined)("the binary, alone in a folder and without
 
     child.kill("SIGTERM");
     expect(await ended).toEqual([0, null]);
-    expect(readdirSync(folder.path).sort()).toEqual(["pm-cli", "pm.db"]);
+    expect(readdirSync(folder.path).sort()).toEqual(["pm-cli", "pm.db", "pm.db.key"]);
   });
 
   it("reads lock files of every kind", async () => {
