@@ -31,6 +31,7 @@ import { startHookCaller } from "./resources/hooks/worker.ts";
 import { makePipelines, startPipelines } from "./resources/pipelines/worker.ts";
 import { startRemover } from "./resources/remover.ts";
 import { runDue, startScheduler } from "./resources/schedules/scheduler.ts";
+import { endTransfers, startMover } from "./resources/transfers/worker.ts";
 import { startConverter } from "./resources/wikis/conversion.ts";
 import { migrate } from "./store/migrate.ts";
 import { openStore } from "./store/open.ts";
@@ -180,12 +181,14 @@ async function start(opened: Store, options: AppOptions, extra: readonly Mount[]
     runSchedules: () => runDue(scheduling),
     runPipelines: () => makePipelines(scheduling),
     runArchives: () => writeArchives({ store, now, onError }),
+    endTransfers: () => endTransfers({ store, now, onError }),
   });
   // Last, so that nothing is left running if an earlier step fails.
   const mailer =
     options.mail && (await startMailer({ ...options.mail, store, now, url: url ?? "", onError }));
   const inBackground = options.background ?? true;
   const remover = inBackground ? await startRemover({ store, now, onError }) : undefined;
+  const mover = inBackground ? await startMover({ store, now, onError }) : undefined;
   const tracer = inBackground ? await startTracer({ store, now, onError }) : undefined;
   const converter = inBackground ? await startConverter({ store, now, onError }) : undefined;
   const pipelines = inBackground ? await startPipelines(scheduling) : undefined;
@@ -206,6 +209,7 @@ async function start(opened: Store, options: AppOptions, extra: readonly Mount[]
     await mailer?.stop();
     await scheduler?.stop();
     await remover?.stop();
+    await mover?.stop();
     await tracer?.stop();
     await converter?.stop();
     await pipelines?.stop();

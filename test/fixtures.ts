@@ -384,6 +384,7 @@ const FIXTURES: Record<string, Fixture> = {
   Deployments: {
     params: { deployment_id: listed("/projects/:project/deployments") },
   },
+  Transfers: { params: { "groups project_id": listed("/projects?search=core") } },
   "Issue boards": {
     group: (count) => ({ boards: boards(count) }),
     project: (count) => ({ boards: boards(count) }),

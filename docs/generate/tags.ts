@@ -70,6 +70,7 @@ export const TAGS: Readonly<Record<string, string>> = {
   Templates: "Licences, and what files such as `.gitignore` may begin with.",
   "Time tracking": "Estimates of issues and merge requests, and the time spent on them.",
   Todos: "The caller's to-do list.",
+  Transfers: "Moving projects and groups to other groups.",
   "Group and project access tokens": "Tokens of groups and projects, each with a user of its own.",
   "Impersonation tokens": "Tokens that administrators create for users.",
   "Personal access tokens": "Tokens that users create for themselves.",

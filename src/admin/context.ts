@@ -26,6 +26,8 @@ export interface AdminContext {
   runPipelines: () => Promise<number>;
   /** Writes and reads the archives of projects that were asked for, and returns how many. */
   runArchives: () => Promise<number>;
+  /** Ends transfers of projects and groups with many issues, and returns how many. */
+  endTransfers: () => Promise<number>;
   /** Encrypts secrets at rest. */
   secrets: Secrets;
   /** Where these secrets are. */

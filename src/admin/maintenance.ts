@@ -109,6 +109,7 @@ export function maintenanceAdmin({
   runSchedules,
   runPipelines,
   runArchives,
+  endTransfers,
 }: AdminContext): MaintenanceAdmin {
   const purge: MaintenanceAdmin["purgeEvents"] = async (options = {}) => {
     readOptions("purgeEvents", PURGE, options);
@@ -124,6 +125,7 @@ export function maintenanceAdmin({
       runJob({ name: "sweep", every: DAY }, async () => {
         const members = await removeExpiredMembers(store, now());
         await finishAll(store, now());
+        await endTransfers();
         await noteFacts(store);
         await tidy(store, now());
         await store.transaction((db) => removeExports(db, now() - DAY), { shared: true });

@@ -59,6 +59,7 @@ import {
   personalTokenResource,
 } from "./tokens/index.ts";
 import { topicResource } from "./topics/index.ts";
+import { transferResource } from "./transfers/index.ts";
 import { triggerResource } from "./triggers/index.ts";
 import { uploadResource } from "./uploads/index.ts";
 import { userFollowResource } from "./user-follows/index.ts";
@@ -133,6 +134,7 @@ export const resources: readonly Resource[] = [
   impersonationTokenResource,
   personalTokenResource,
   uploadResource,
+  transferResource,
   triggerResource,
   userResource,
   userFollowResource,

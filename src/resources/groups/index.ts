@@ -24,6 +24,7 @@ import { changeGroup, createGroup, groupInput, newGroupInput } from "./changes.t
 import { group, groupWithProjects } from "./json.ts";
 import * as groups from "./queries.ts";
 import { remove } from "./removal.ts";
+import { rowWithProjects } from "./single.ts";
 import { migrations } from "./table.ts";
 
 const listInput = {
@@ -45,20 +46,6 @@ function listFilter(input: param.Input<typeof listInput>, viewer: Viewer): group
     orderBy: input.order_by ?? "name",
     sort: input.sort ?? "asc",
   };
-}
-
-type In = Pick<Context, "presenter" | "view" | "viewer" | "page"> & { db: Reader };
-
-/** A single group with the projects the caller may read, at most one page of them. */
-async function rowWithProjects({ db, presenter, view, viewer, page }: In, groupId: number) {
-  const row = await groups.row(db, presenter, groupId);
-  const first = { ...page, number: 1, size: page.limits.maxPerPage };
-  const filter = { namespaceId: groupId };
-  const order = { orderBy: "id", sort: "asc" } as const;
-  const listed = await projects.list(db, project, first, viewer, filter, order);
-  const written = listed.rows.map((one) => project.write(one, view));
-  row[presenter.at("projects")] = `[${written.join(",")}]`;
-  return row;
 }
 
 const picture = { avatar: param.clearable(avatar()) };

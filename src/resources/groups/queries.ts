@@ -18,6 +18,8 @@ export interface GroupFilter {
   ancestorId?: number | undefined;
   search?: string | undefined;
   skip?: readonly number[] | undefined;
+  /** No group that is this one or below it. */
+  notBelow?: number | undefined;
   /** Only groups in which the caller has at least this role. */
   role?: Role | undefined;
   /** Only groups the caller belongs to. */
@@ -59,6 +61,10 @@ function filtered(viewer: Viewer, filter: GroupFilter): Condition {
     when("a.ancestor_id = ? and a.depth > 0 and n.id = a.namespace_id", ancestorId),
     search ? contains(["n.name", "n.path"], search) : undefined,
     skipped && when(`n.id not in (${skipped.sql})`, ...skipped.values),
+    when(
+      "n.id not in (select namespace_id from namespace_ancestors where ancestor_id = ?)",
+      filter.notBelow,
+    ),
   ]);
 }
 

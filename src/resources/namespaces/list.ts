@@ -7,7 +7,7 @@ import { contains } from "../../store/patterns.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Reader, Value } from "../../store/port.ts";
 import { narrowing } from "../../store/search.ts";
-import { find, findByPath, levelIn } from "./queries.ts";
+import { findNamed, levelIn } from "./queries.ts";
 import { NAMESPACE_SEARCH } from "./search.ts";
 
 /** Namespaces with the users whose own they are. */
@@ -65,8 +65,7 @@ export async function row(
   { caller, today }: Viewer,
   idOrPath: string,
 ): Promise<Value[] | undefined> {
-  const isId = /^\d{1,15}$/.test(idOrPath);
-  const found = await (isId ? find(db, Number(idOrPath)) : findByPath(db, idOrPath));
+  const found = await findNamed(db, idOrPath);
   if (!found || !caller) return undefined;
   if (!caller.admin && (await levelIn(db, found.id, caller.id, today)) === 0) return undefined;
   const [row] = await db.rows(`select ${presenter.columns} from ${NAMESPACES} where n.id = ?`, [

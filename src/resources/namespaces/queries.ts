@@ -48,6 +48,11 @@ export function findByPath(db: Reader, fullPath: string): Awaitable<Namespace | 
   return db.one<Namespace>(BY_PATH, [fullPath]);
 }
 
+/** A namespace by its id, if the name is all digits, or else by its full path, or `undefined`. */
+export function findNamed(db: Reader, name: string): Awaitable<Namespace | undefined> {
+  return /^\d{1,15}$/.test(name) ? find(db, Number(name)) : findByPath(db, name);
+}
+
 /** The namespace of a user's own projects, or `undefined`. */
 export function findPersonal(db: Reader, userId: number): Awaitable<Namespace | undefined> {
   return db.one<Namespace>(BY_OWNER, [userId]);
@@ -165,4 +170,50 @@ export async function longestPath(db: Reader, namespaceId: number): Promise<stri
     [...namespaces.values, ...projects.values],
   );
   return longest?.full_path ?? "";
+}
+
+/** Whether a namespace is a group or below it. */
+export async function isBelow(db: Reader, namespaceId: number, groupId: number): Promise<boolean> {
+  const found = await db.rows(
+    "select 1 from namespace_ancestors where namespace_id = ? and ancestor_id = ?",
+    [namespaceId, groupId],
+  );
+  return found.length > 0;
+}
+
+/** Puts a group, with everything below it, into another group, which is not below it, or to the top level. */
+export async function setParent(
+  db: Database,
+  groupId: number,
+  parentId: number | null,
+): Promise<void> {
+  await db.run("update namespaces set parent_id = ? where id = ?", [parentId, groupId]);
+  await db.run(
+    `delete from namespace_ancestors
+     where namespace_id in (select namespace_id from namespace_ancestors where ancestor_id = ?)
+       and ancestor_id in (select ancestor_id from namespace_ancestors where namespace_id = ? and depth > 0)`,
+    [groupId, groupId],
+  );
+  await db.run(
+    `insert into namespace_ancestors (namespace_id, ancestor_id, depth)
+     select below.namespace_id, above.ancestor_id, below.depth + above.depth + 1
+     from namespace_ancestors below cross join namespace_ancestors above
+     where below.ancestor_id = ? and above.namespace_id = ?`,
+    [groupId, parentId ?? 0],
+  );
+}
+
+/** Makes a group, and everything below it, no more visible than a level. */
+export async function lowerVisibility(db: Database, groupId: number, level: number): Promise<void> {
+  const [namespaces, projects] = [belowGroup("id", groupId), belowGroup("namespace_id", groupId)];
+  await db.run(`update namespaces set visibility = ? where ${namespaces.sql} and visibility > ?`, [
+    level,
+    ...namespaces.values,
+    level,
+  ]);
+  await db.run(`update projects set visibility = ? where ${projects.sql} and visibility > ?`, [
+    level,
+    ...projects.values,
+    level,
+  ]);
 }

@@ -93,9 +93,7 @@ export async function forkTarget(
   named: string | number | undefined,
 ): Promise<namespaces.Namespace> {
   if (named === undefined) return targetNamespace(context, undefined);
-  const namespace = /^\d{1,15}$/.test(String(named))
-    ? await namespaces.find(context.db, Number(named))
-    : await namespaces.findByPath(context.db, String(named));
+  const namespace = await namespaces.findNamed(context.db, String(named));
   if (!namespace || !(await canCreateIn(context, namespace))) throw notFound("Target Namespace");
   return namespace;
 }
@@ -114,7 +112,7 @@ export async function creatableNamespace(
 }
 
 /** Whether the caller can create projects in a namespace. @throws ApiError 403 if it is the caller's own and their project limit is reached */
-async function canCreateIn(
+export async function canCreateIn(
   { db, caller, viewer }: In,
   namespace: namespaces.Namespace,
 ): Promise<boolean> {

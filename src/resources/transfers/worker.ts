@@ -1,0 +1,66 @@
+import type { Heir } from "../../core/access/owner.ts";
+import * as outbox from "../../jobs/outbox.ts";
+import { startWorker, type Worker, type WorkerSettings, workOff } from "../../jobs/worker.ts";
+import type { Database, Store } from "../../store/port.ts";
+import * as projects from "../projects/queries.ts";
+import { adopt, adoptAll, placesBelow } from "./adoption.ts";
+
+/** The worker that ends transfers of projects with many issues or merge requests. */
+const TRANSFERS = "transfers";
+
+/** What is transferred, and may have labels and milestones of groups it has left. */
+type Transferred = { readonly project: number } | { readonly group: number };
+
+/** Queues what is left to do for what was transferred in this transaction. */
+export function adoptLater(db: Database, transferred: Transferred, now: number): Promise<void> {
+  return outbox.add(db, TRANSFERS, [transferred], now);
+}
+
+async function finish(store: Store, transferred: Transferred, now: number, signal: AbortSignal) {
+  for (const place of await placesOf(store, transferred)) {
+    const isDone = await store.transaction((db) => adopt(db, place, now));
+    if (!isDone) await adoptAll(store, place, now, signal);
+  }
+}
+
+async function placesOf(store: Store, transferred: Transferred): Promise<Heir[]> {
+  if ("group" in transferred) return placesBelow(store, transferred.group);
+  const project = await projects.find(store, transferred.project);
+  if (!project) return [];
+  return [{ column: "project_id", id: project.id, namespaceId: project.namespace_id }];
+}
+
+type MoverSettings = Pick<WorkerSettings, "store" | "now" | "onError">;
+
+/** How the worker does its tasks. */
+function workerOf({ store, now, onError }: MoverSettings): WorkerSettings {
+  return {
+    store,
+    now,
+    onError,
+    name: TRANSFERS,
+    announced: false,
+    interval: 1000,
+    lanes: 1,
+    grace: 0,
+    work: async ({ payload }, signal) => {
+      try {
+        await finish(store, JSON.parse(payload) as Transferred, now(), signal);
+        return { done: true };
+      } catch (error) {
+        if (signal.aborted) return "interrupted";
+        throw error;
+      }
+    },
+  };
+}
+
+/** Starts the worker that ends transfers. */
+export function startMover(settings: MoverSettings): Promise<Worker> {
+  return startWorker(workerOf(settings));
+}
+
+/** Does what there is to do for that worker, and returns how many tasks it was. */
+export function endTransfers(settings: MoverSettings): Promise<number> {
+  return workOff(workerOf(settings));
+}
