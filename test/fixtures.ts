@@ -260,7 +260,7 @@ const FIXTURES: Record<string, Fixture> = {
         await post(app, "/topics", "admin", { name, title: name });
       }
     },
-    params: { "topics topic_id": listed("/topics") },
+    params: { "topics topic_id": listed("/topics"), "topic topic_id": listed("/topics") },
   },
   "Deploy tokens": {
     create: async (app, count) => {

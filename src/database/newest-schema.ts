@@ -156,6 +156,7 @@ const steps = [
   `20261125-80-project-ci-settings`,
   `20261125-85-application-settings`,
   `20261125-86-user-activity`,
+  `20261126-10-01-avatars-of-topics`,
 ];
 
 const statements = [
@@ -1925,7 +1926,7 @@ const statements = [
   description text,
   created_at integer not null,
   updated_at integer not null
-)`,
+, avatar_url text)`,
   `CREATE UNIQUE INDEX topics_by_name on topics (lower(name))`,
   `CREATE TABLE project_topics (
   project_id integer not null references projects (id) on delete cascade,
@@ -1952,7 +1953,7 @@ const statements = [
   file_id integer not null references stored_files (id),
   file_name text not null,
   content_type text not null
-)`,
+, topic_id integer references topics (id) on delete cascade)`,
   `CREATE UNIQUE INDEX avatars_by_user on avatars (user_id) where user_id is not null`,
   `CREATE UNIQUE INDEX avatars_by_namespace on avatars (namespace_id) where namespace_id is not null`,
   `CREATE UNIQUE INDEX avatars_by_project on avatars (project_id) where project_id is not null`,
@@ -1995,6 +1996,7 @@ const statements = [
   updated_at integer not null
 )`,
   `CREATE INDEX users_by_activity on users (last_activity_on, id) where last_activity_on is not null`,
+  `CREATE UNIQUE INDEX avatars_by_topic on avatars (topic_id) where topic_id is not null`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,

@@ -206,3 +206,67 @@ it("archives have the picture of their project, and are not believed that it is 
     null,
   ]);
 });
+
+describe("pictures of topics", () => {
+  it("are uploaded, shown and removed by administrators, and served to anyone", async () => {
+    const body = form(PNG, "t.png");
+    body.append("name", "painted");
+    body.append("title", "Painted");
+    const { status, json } = await send("POST /topics", "admin", body);
+    const url = `http://pm.test/uploads/-/system/projects/topic/avatar/${json.id}/t.png`;
+    expect([status, json.avatar_url]).toEqual([201, url]);
+    expect((await app.call("GET /topics")).json).toMatchObject([{ avatar_url: url }]);
+    expect(await bytesOf(url, "stranger")).toEqual(Uint8Array.from(PNG));
+    expect(await statusesOf(url)).toEqual(everyone.map(() => 200));
+    expect((await app.call(`GET ${url}x`)).status).toBe(404);
+    const path = `/topics/${json.id}`;
+    expect((await send(`PUT ${path}`, "owner")).status).toBe(403);
+    const changed = await send(`PUT ${path}`, "admin", form([...Buffer.from("GIF89a......")], "u"));
+    expect(changed.json).toMatchObject({ title: "Painted", avatar_url: url.replace("t.png", "u") });
+    const removed = await app.call(`PUT ${path}`, { as: "admin", json: { avatar: "" } });
+    expect([removed.status, removed.json.avatar_url]).toEqual([200, null]);
+    expect((await app.call(`GET ${changed.json.avatar_url}`)).status).toBe(404);
+  });
+
+  it("are gone with their topic", async () => {
+    const body = form(PNG);
+    body.append("name", "gone");
+    body.append("title", "Gone");
+    const { json } = await send("POST /topics", "admin", body);
+    expect((await app.call(`DELETE /topics/${json.id}`, { as: "admin" })).status).toBe(204);
+    expect((await app.call(`GET ${json.avatar_url}`)).status).toBe(404);
+  });
+});
+
+describe("GET /avatar", () => {
+  const urlOf = async (query: string, as: Person = "anonymous") =>
+    (await app.call(`GET /avatar?${query}`, { as })).json;
+
+  it("has the picture of the user with a public address", async () => {
+    const { json } = await send("PUT /user/avatar", "developer");
+    const { json: user } = await app.call("GET /user", { as: "developer" });
+    const generated = { avatar_url: expect.stringMatching(/\/-\/avatars\/d-\d+\.svg$/) };
+    // A private address tells nobody whose it is.
+    expect(await urlOf(`email=${user.email}`)).toEqual(generated);
+    const shown = { public_email: user.email };
+    await app.call(`PUT /users/${user.id}`, { as: "admin", json: shown });
+    const email = encodeURIComponent(user.email.toUpperCase());
+    expect(await urlOf(`email=${email}&size=32`)).toEqual(json);
+  });
+
+  it("has a drawn one for other addresses, which is served", async () => {
+    const { avatar_url } = await urlOf("email=zoe@nowhere.example");
+    expect(avatar_url).toMatch(/\/-\/avatars\/z-\d+\.svg$/);
+    const served = await app.call(`GET ${avatar_url}`);
+    expect([served.status, served.headers.get("content-type")]).toEqual([200, "image/svg+xml"]);
+  });
+
+  it("needs an address", async () => {
+    const answer = await app.call("GET /avatar");
+    expect([answer.status, answer.json.message]).toEqual([
+      400,
+      '400 (Bad request) "email" not given',
+    ]);
+    expect((await app.call("GET /avatar?email=a@b.c&size=0")).status).toBe(400);
+  });
+});

@@ -33,6 +33,15 @@ export const avatarAddresses: Resource = {
         return download(context, { kind: "user", id }, file_name);
       },
     }),
+    get("/projects/topic/avatar/:topic_id/:file_name", {
+      summary: "Download the picture of a topic by its address",
+      access: "anyone",
+      input: { topic_id: param.recordId(), file_name: param.anyText() },
+      handle: (context) => {
+        const { topic_id: id, file_name } = context.input;
+        return download(context, { kind: "topic", id }, file_name);
+      },
+    }),
     ...ofSources,
   ],
 };

@@ -5,7 +5,7 @@ import type { Reader } from "../../store/port.ts";
 import * as avatars from "./queries.ts";
 
 /**
- * Answers the picture of a user, group or project.
+ * Answers the picture of a user, group, project or topic.
  *
  * @param name the file name in its address, if that has one
  * @throws ApiError 404

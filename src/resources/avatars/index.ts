@@ -1,5 +1,7 @@
+import { LIVING_USER } from "../../core/access/visibility.ts";
 import { avatarUrl } from "../../core/avatars.ts";
-import { presenter } from "../../core/presenter.ts";
+import * as param from "../../core/input.ts";
+import { presenter, rowMaker } from "../../core/presenter.ts";
 import { type Resource, type Route, routes } from "../../core/resource.ts";
 import { download } from "./download.ts";
 import { AVATAR_PART, avatar } from "./input.ts";
@@ -7,6 +9,7 @@ import * as avatars from "./queries.ts";
 import { migrations } from "./table.ts";
 
 const ofUser = presenter({ avatar_url: avatarUrl("u") });
+const toRow = rowMaker(ofUser);
 
 const ofSources = (["group", "project"] as const).map(
   (kind): Route =>
@@ -17,11 +20,27 @@ const ofSources = (["group", "project"] as const).map(
     }),
 );
 
-/** Pictures of users, groups and projects. */
+/** Pictures of users, groups, projects and topics. */
 export const avatarResource: Resource = {
   name: "Avatars",
   migrations,
   routes: [
+    routes().get("/avatar", {
+      summary: "Get the address of the picture of the user with a public e-mail address",
+      access: "anyone",
+      input: { email: param.text(), size: param.optional(param.integer({ min: 1 })) },
+      presenter: ofUser,
+      handle: async ({ db, presenter, input: { email } }) => {
+        const [found] = await db.rows(
+          `select ${presenter.columns} from users u where lower(u.public_email) = lower(?) and ${LIVING_USER}`,
+          [email],
+        );
+        if (found) return found;
+        // Whoever nobody knows has a picture too, as a user without one: of the first part of the address.
+        const [name] = email.split("@");
+        return toRow({ "u.username": name as string });
+      },
+    }),
     routes().put("/user/avatar", {
       summary: "Upload the calling user's picture (multipart/form-data), or remove it",
       input: { avatar: avatar() },

@@ -5,11 +5,12 @@ import { insertRow } from "../../store/insert.ts";
 import type { Awaitable, Database, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 
-/** What has a picture: the column that refers to it, and its table. */
+/** What has a picture: the column that refers to it, its table, and its place in addresses. */
 const OWNERS = {
-  user: ["user_id", "users"],
-  group: ["namespace_id", "namespaces"],
-  project: ["project_id", "projects"],
+  user: ["user_id", "users", "user"],
+  group: ["namespace_id", "namespaces", "group"],
+  project: ["project_id", "projects", "project"],
+  topic: ["topic_id", "topics", "projects/topic"],
 } as const;
 
 /** Whose picture it is. */
@@ -24,7 +25,7 @@ export interface Avatar extends StoredFile {
   readonly content_type: string;
 }
 
-/** The picture of a user, group or project, or `undefined`. */
+/** The picture of a user, group, project or topic, or `undefined`. */
 export function find(db: Reader, { kind, id }: Owner): Awaitable<Avatar | undefined> {
   const [column, table] = OWNERS[kind];
   return db.one<Avatar>(
@@ -42,7 +43,7 @@ export interface Picture extends StoredFile {
 }
 
 /**
- * Replaces or removes the picture of a user, group or project.
+ * Replaces or removes the picture of a user, group, project or topic.
  *
  * @param picture an image; `null` for none, `undefined` to leave it as it is
  * @throws ApiError 400 for an empty file name
@@ -54,14 +55,14 @@ export async function change(
   now: number,
 ): Promise<void> {
   if (picture === undefined) return;
-  const [column, table] = OWNERS[kind];
+  const [column, table, place] = OWNERS[kind];
   await db.run(`delete from avatars where ${column} = ?`, [id]);
   let path: string | null = null;
   if (picture !== null) {
     const file_name = attachmentName(picture.name);
     const content_type = imageTypeOf(picture.head) as string;
     await insertRow(db, "avatars", { [column]: id, file_id: picture.id, file_name, content_type });
-    path = `/uploads/-/system/${kind}/avatar/${id}/${file_name}`;
+    path = `/uploads/-/system/${place}/avatar/${id}/${file_name}`;
   }
   await updateRow(db, table, id, { avatar_url: path }, now);
 }

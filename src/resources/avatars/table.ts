@@ -1,7 +1,7 @@
 import { owning } from "../../files/table.ts";
 import type { Migration } from "../../store/migrate.ts";
 
-/** Pictures of users, groups and projects, whose rows have the path of their picture in `avatar_url`. */
+/** Pictures of users, groups, projects and topics, whose rows have the path of their picture in `avatar_url`. */
 export const migrations: Migration[] = [
   {
     id: "20261125-10-avatars",
@@ -19,5 +19,13 @@ create unique index avatars_by_user on avatars (user_id) where user_id is not nu
 create unique index avatars_by_namespace on avatars (namespace_id) where namespace_id is not null;
 create unique index avatars_by_project on avatars (project_id) where project_id is not null;
 ${owning("avatars", "file_id")}`,
+  },
+  {
+    id: "20261126-10-01-avatars-of-topics",
+    sql: `
+alter table avatars add column topic_id $int references topics (id) on delete cascade;
+create unique index avatars_by_topic on avatars (topic_id) where topic_id is not null;
+alter table topics add column avatar_url $text;
+`,
   },
 ];

@@ -1,3 +1,4 @@
+import { ownAvatar } from "../../core/avatars.ts";
 import { badRequest, invalid, notFound } from "../../core/errors.ts";
 import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
@@ -9,6 +10,8 @@ import { insertRow } from "../../store/insert.ts";
 import { contains } from "../../store/patterns.ts";
 import type { Reader, Value } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
+import { AVATAR_PART, avatar } from "../avatars/input.ts";
+import * as avatars from "../avatars/queries.ts";
 import * as topics from "./queries.ts";
 import { migrations } from "./table.ts";
 
@@ -18,7 +21,7 @@ const topic = presenter({
   title: field.text("tp.title"),
   description: field.text("tp.description"),
   total_projects_count: field.integer("tc.count"),
-  avatar_url: field.constant(null),
+  avatar_url: ownAvatar("tp.avatar_url"),
 });
 
 const TOPICS = "topic_counts tc join topics tp on tp.id = tc.topic_id";
@@ -27,6 +30,7 @@ const id = { topic_id: param.recordId() };
 const name = param.text({ max: 255 });
 const title = param.text({ max: 255 });
 const description = param.clearable(param.anyText({ max: 1024 }));
+const picture = { avatar: param.clearable(avatar()) };
 
 async function rowOf(db: Reader, topicId: number): Promise<Value[]> {
   const [found] = await db.rows(`select ${topic.columns} from ${TOPICS} where tp.id = ?`, [
@@ -88,7 +92,8 @@ export const topicResource: Resource = {
     post("", {
       summary: "Create a topic",
       access: "admin",
-      input: { name, title, description },
+      input: { name, title, description, ...picture },
+      upload: AVATAR_PART,
       presenter: topic,
       handle: async ({ db, input, now }) => {
         const created = await insertRow(db, "topics", {
@@ -98,20 +103,29 @@ export const topicResource: Resource = {
           created_at: now,
           updated_at: now,
         });
+        await avatars.change(db, { kind: "topic", id: created }, input.avatar, now);
         return rowOf(db, created);
       },
     }),
     put("/:topic_id", {
       summary: "Change a topic, for all projects that have it",
       access: "admin",
-      input: { ...id, name: param.optional(name), title: param.optional(title), description },
+      input: {
+        ...id,
+        name: param.optional(name),
+        title: param.optional(title),
+        description,
+        ...picture,
+      },
+      upload: AVATAR_PART,
       presenter: topic,
       handle: async ({ db, input, now }) => {
-        const { topic_id: topicId, ...changes } = input;
+        const { topic_id: topicId, avatar: image, ...changes } = input;
         await rowOf(db, topicId);
         const renamed =
           input.name === undefined ? undefined : await freeName(db, input.name, topicId);
         await updateRow(db, "topics", topicId, { ...changes, name: renamed }, now);
+        await avatars.change(db, { kind: "topic", id: topicId }, image, now);
         return rowOf(db, topicId);
       },
     }),
