@@ -139,6 +139,8 @@ export interface PrepareContext<
   readonly now: number;
   /** Whether the application ends: then nothing is waited for. */
   readonly isClosing: () => boolean;
+  /** Notes that a user is active today: for routes that find their caller themselves. */
+  readonly userActive: (userId: number) => void;
 }
 
 /** What a page knows about its visitor. */

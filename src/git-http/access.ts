@@ -179,5 +179,6 @@ export async function identify(preparing: PrepareContext): Promise<Caller | unde
   const sql = `select ${USER_COLUMNS} from users u where u.id = ?`;
   const row = await store.one<UserRow>(sql, [account.id]);
   if (row?.state !== "active") throw denied();
+  preparing.userActive(row.id);
   return callerOf(row, SESSION_SCOPES, { kind: "password" });
 }

@@ -342,6 +342,7 @@ async function prepare(
     viewer,
     now,
     isClosing: settings.isClosing,
+    userActive: (userId: number) => settings.tokenUsage.userActive(userId, now),
   };
   const prepared = route.prepare && (await route.prepare(input, preparing));
   const file =
