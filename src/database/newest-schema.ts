@@ -157,6 +157,7 @@ const steps = [
   `20261125-85-application-settings`,
   `20261125-86-user-activity`,
   `20261126-10-01-avatars-of-topics`,
+  `20261126-10-02-restricted-visibility-levels`,
 ];
 
 const statements = [
@@ -1994,7 +1995,7 @@ const statements = [
   can_create_group integer,
   user_default_external integer,
   updated_at integer not null
-)`,
+, restricted_visibility_levels text)`,
   `CREATE INDEX users_by_activity on users (last_activity_on, id) where last_activity_on is not null`,
   `CREATE UNIQUE INDEX avatars_by_topic on avatars (topic_id) where topic_id is not null`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,

@@ -26,6 +26,7 @@ const DEFAULTS = {
   default_project_visibility: "private",
   default_group_visibility: "private",
   default_snippet_visibility: "internal",
+  restricted_visibility_levels: [],
   default_branch_name: null,
   default_ci_config_path: null,
   default_projects_limit: 100000,
@@ -64,6 +65,8 @@ it.each([
   [{ gravatar_enabled: true }],
   [{ default_project_visibility: "secret" }],
   [{ default_branch_name: "two..dots" }],
+  [{ restricted_visibility_levels: ["secret"] }],
+  [{ restricted_visibility_levels: "public,internal" }],
   [{ default_projects_limit: -1 }],
 ])("refuse %j", async (json) => {
   expect((await change(json)).status).toBe(400);
@@ -162,5 +165,81 @@ describe("decide", () => {
       can_create_group: true,
       external: false,
     });
+  });
+});
+
+describe("restricted visibility levels", () => {
+  const RESTRICTED = { restricted_visibility_levels: ["internal", "public"] };
+  const refusal = (word: string) => [
+    400,
+    { visibility_level: [`${word} has been restricted by your GitLab administrator`] },
+  ];
+  const tell = async (request: string, json: object, as: Person = "owner") => {
+    const answer = await app.call(request, { as, json });
+    return [answer.status, answer.json.message];
+  };
+  let made = 0;
+  const named = (more: object = {}) => {
+    made += 1;
+    return { name: `Restricted ${made}`, path: `restricted-${made}`, ...more };
+  };
+  const snippet = { title: "s", file_name: "f", content: "c" };
+
+  it("are refused to all but administrators, whatever is created", async () => {
+    await withSettings(RESTRICTED, async () => {
+      const levels = [
+        ["public", "Public"],
+        ["internal", "Internal"],
+      ] as const;
+      for (const [visibility, word] of levels) {
+        for (const path of ["/projects", "/groups"]) {
+          expect(await tell(`POST ${path}`, named({ visibility }))).toEqual(refusal(word));
+          expect((await make(path, named({ visibility }))).visibility).toBe(visibility);
+          expect((await make(path, named({ visibility: "private" }), "owner")).visibility).toBe(
+            "private",
+          );
+        }
+        for (const path of ["/snippets", "/projects/acme%2Fsite/snippets"]) {
+          expect(await tell(`POST ${path}`, { ...snippet, visibility })).toEqual(refusal(word));
+          expect((await make(path, { ...snippet, visibility })).visibility).toBe(visibility);
+        }
+      }
+      // Also as the level of what says none, and of forks.
+      expect(await tell("POST /snippets", snippet)).toEqual(refusal("Internal"));
+      const fork = "POST /projects/acme%2Fsite/fork";
+      expect(await tell(fork, named())).toEqual(refusal("Public"));
+      expect((await tell(fork, named({ visibility: "private" })))[0]).toBe(201);
+    });
+  });
+
+  it("are refused when something is changed, which keeps what it has", async () => {
+    const project = await make("/projects", named({ visibility: "public" }), "owner");
+    const group = await make("/groups", named({ visibility: "internal" }), "owner");
+    const own = await make("/snippets", { ...snippet, visibility: "private" }, "owner");
+    await withSettings(RESTRICTED, async () => {
+      const all = [`/projects/${project.id}`, `/groups/${group.id}`, `/snippets/${own.id}`];
+      for (const path of all) {
+        expect(await tell(`PUT ${path}`, { visibility: "internal" })).toEqual(refusal("Internal"));
+        expect((await tell(`PUT ${path}`, { description: "kept" }))[0]).toBe(200);
+        expect((await tell(`PUT ${path}`, { visibility: "internal" }, "admin"))[0]).toBe(200);
+      }
+      const query = `mutation { createSnippet(input: {title: "s", visibilityLevel: public,
+        blobActions: [{action: create, filePath: "f", content: "c"}]}) { errors snippet { id } } }`;
+      const { json } = await app.call("POST http://pm.test/api/graphql", {
+        as: "owner",
+        json: { query },
+      });
+      expect(json.data.createSnippet.snippet).toBeNull();
+      expect(json.data.createSnippet.errors.join()).toContain("has been restricted");
+    });
+  });
+
+  it("may be all of them, or none", async () => {
+    const all = { restricted_visibility_levels: ["private", "internal", "public"] };
+    await withSettings(all, async () => {
+      expect(await tell("POST /projects", named())).toEqual(refusal("Private"));
+    });
+    const cleared = await change({ restricted_visibility_levels: "" });
+    expect(cleared.json.restricted_visibility_levels).toEqual([]);
   });
 });

@@ -219,6 +219,22 @@ describe("somebody who isn't an administrator", () => {
     expect(members.json).toMatchObject([{ username: "stranger", access_level: 40 }]);
   });
 
+  it("gets a private project if its level is restricted for them", async () => {
+    const restrict = (levels: string[]) =>
+      app.call("PUT /application/settings", {
+        as: "admin",
+        json: { restricted_visibility_levels: levels },
+      });
+    const visibilityOf = async (path: string, as: Person) => {
+      const { json } = await imported(archive, path, as);
+      return (await app.call(`GET /projects/${json.id}`, { as })).json.visibility;
+    };
+    await restrict(["internal", "public"]);
+    expect(await visibilityOf("hidden", "stranger")).toBe("private");
+    expect(await visibilityOf("shown", "admin")).toBe("public");
+    await restrict([]);
+  });
+
   it("can't import into a group of others", async () => {
     const body = new FormData();
     for (const [name, value] of [

@@ -216,6 +216,8 @@ const FROZEN: Record<string, string> = {
   "20261125-85-application-settings":
     "33814f9093a0055d871be9cc0724ace1f604e5c6a97b0adf964ded7d25af191c",
   "20261125-86-user-activity": "4f5d45d4c081e05c841bb855c819d94107351f1603cf91b4cf7b68652b4b13f3",
+  "20261126-10-02-restricted-visibility-levels":
+    "c633c96aa9108ec491fd736089bd5510c66cdc042e044a207d5187139eb53e4e",
   "20261126-10-01-avatars-of-topics":
     "313170e9c39a96cf7eec0d9f8d5ad345eba38864bb3562f4e81c2670d7c17bb8",
 };

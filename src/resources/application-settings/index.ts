@@ -9,6 +9,7 @@ import { isShortName } from "../../git/refs.ts";
 import type { Reader, Value } from "../../store/port.ts";
 
 import { COLUMNS, change, TABLES } from "./queries.ts";
+import { levelsOf } from "./rules.ts";
 import { migrations } from "./table.ts";
 
 const settings = presenter({
@@ -16,6 +17,11 @@ const settings = presenter({
   default_project_visibility: field.word(COLUMNS.default_project_visibility, VISIBILITY_WORDS),
   default_group_visibility: field.word(COLUMNS.default_group_visibility, VISIBILITY_WORDS),
   default_snippet_visibility: field.word(COLUMNS.default_snippet_visibility, VISIBILITY_WORDS),
+  restricted_visibility_levels: field.derived(
+    [COLUMNS.restricted_visibility_levels],
+    "array of string",
+    ([stored]) => levelsOf(stored),
+  ),
   default_branch_name: field.text(COLUMNS.default_branch_name),
   default_ci_config_path: field.text(COLUMNS.default_ci_config_path),
   default_projects_limit: field.integer(COLUMNS.default_projects_limit),
@@ -29,6 +35,7 @@ const changeable = {
   default_project_visibility: visibility,
   default_group_visibility: visibility,
   default_snippet_visibility: visibility,
+  restricted_visibility_levels: param.clearable(param.arrayOf(param.choice(VISIBILITY_NAMES))),
   default_branch_name: param.clearable(param.text()),
   default_ci_config_path: param.clearable(param.anyText()),
   default_projects_limit: param.optional(param.integer({ min: 0, max: 2 ** 31 - 1 })),
@@ -38,7 +45,7 @@ const changeable = {
 
 /** The columns that are set from attributes. @throws ApiError 400 for what is no name of a branch */
 function columnsOf(input: param.Input<typeof changeable>) {
-  const { default_branch_name: branch } = input;
+  const { default_branch_name: branch, restricted_visibility_levels: levels } = input;
   if (branch && !isShortName(branch)) throw invalid({ default_branch_name: ["is invalid"] });
   const level = (word: keyof typeof VISIBILITIES | undefined) => word && VISIBILITIES[word];
   const flag = (value: boolean | undefined) => (value === undefined ? undefined : Number(value));
@@ -46,6 +53,7 @@ function columnsOf(input: param.Input<typeof changeable>) {
     default_project_visibility: level(input.default_project_visibility),
     default_group_visibility: level(input.default_group_visibility),
     default_snippet_visibility: level(input.default_snippet_visibility),
+    restricted_visibility_levels: levels === null ? "" : levels?.join(","),
     default_branch_name: branch,
     default_ci_config_path: input.default_ci_config_path,
     default_projects_limit: input.default_projects_limit,

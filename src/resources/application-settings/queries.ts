@@ -8,6 +8,8 @@ export interface ApplicationSettings {
   readonly default_project_visibility: number;
   readonly default_group_visibility: number;
   readonly default_snippet_visibility: number;
+  /** The words of the levels that only administrators may use, separated by commas. */
+  readonly restricted_visibility_levels: string;
   /** The default branch of new projects; `null`: whichever is pushed first. */
   readonly default_branch_name: string | null;
   readonly default_ci_config_path: string | null;
@@ -22,6 +24,7 @@ export const COLUMNS = {
   default_project_visibility: `coalesce(s.default_project_visibility, ${VISIBILITIES.private})`,
   default_group_visibility: `coalesce(s.default_group_visibility, ${VISIBILITIES.private})`,
   default_snippet_visibility: `coalesce(s.default_snippet_visibility, ${VISIBILITIES.internal})`,
+  restricted_visibility_levels: "coalesce(s.restricted_visibility_levels, '')",
   default_branch_name: "s.default_branch_name",
   default_ci_config_path: "s.default_ci_config_path",
   default_projects_limit: "coalesce(s.default_projects_limit, 100000)",

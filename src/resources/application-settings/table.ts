@@ -19,4 +19,8 @@ create table application_settings (
 );
 `,
   },
+  {
+    id: "20261126-10-02-restricted-visibility-levels",
+    sql: "alter table application_settings add column restricted_visibility_levels $text;\n",
+  },
 ];

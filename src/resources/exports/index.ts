@@ -60,7 +60,8 @@ async function describeImport(db: Reader, projectId: number) {
   const { described, importStatus } = await describe(db, projectId);
   return {
     ...described,
-    import_status: importStatus,
+    // What the import itself says, with its error: it may have ended between the two statements.
+    import_status: found?.status ?? importStatus,
     import_type: found ? "gitlab_project" : null,
     correlation_id: null,
     failed_relations: [],

@@ -1,5 +1,6 @@
 import { Readable } from "node:stream";
 import { createGzip } from "node:zlib";
+import { VISIBILITIES } from "../../core/access/visibility.ts";
 import { readFile } from "../../files/read.ts";
 import { storeFile } from "../../files/write.ts";
 import { BRANCHES, findRef } from "../../git/refs.ts";
@@ -13,6 +14,8 @@ import {
 } from "../../jobs/worker.ts";
 import type { Database, Store } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
+import * as applicationSettings from "../application-settings/queries.ts";
+import { isRestricted } from "../application-settings/rules.ts";
 import * as namespaces from "../namespaces/queries.ts";
 import { factsOf, setMain } from "../repositories/facts.ts";
 import { findRecord, openRecord } from "../repositories/open.ts";
@@ -20,7 +23,7 @@ import { setTopics } from "../topics/queries.ts";
 import { convert } from "../wikis/conversion.ts";
 import { ArchiveError } from "./format.ts";
 import * as archives from "./queries.ts";
-import type { Settings } from "./reader.ts";
+import type { Settings, Target } from "./reader.ts";
 
 // What reads and writes archives is loaded when there is one to read or write: no start waits for it.
 
@@ -127,7 +130,7 @@ async function importProject(
     const file = { id, size: size ?? 0 };
     const archive = { bytes: readFile(store, file), size: file.size };
     const settings = await readArchive(target, archive, signal);
-    await finish(store, projectId, settings, now);
+    await finish(target, settings);
     return { done: true, follow: (db) => archives.setImport(db, projectId, "finished") };
   } catch (error) {
     if (error instanceof ArchiveError) return failed(error.message);
@@ -137,12 +140,13 @@ async function importProject(
   }
 }
 
-/** Applies an archive's settings to its project, and notes what is noted of projects. */
+/**
+ * Applies an archive's settings to its project, and notes what is noted of projects. It stays private if whoever imports
+ * it may not make it as visible as it was.
+ */
 async function finish(
-  store: Store,
-  projectId: number,
+  { store, projectId, speaksForAll: admin, now }: Target,
   settings: Settings,
-  now: number,
 ): Promise<void> {
   const { visibility, topics, ...others } = settings;
   await store.transaction(
@@ -151,13 +155,10 @@ async function finish(
       if (!row) return;
       const namespace = await namespaces.find(db, row[0] as number);
       const most = namespace?.kind === "group" ? namespace.visibility : Number.POSITIVE_INFINITY;
-      await updateRow(
-        db,
-        "projects",
-        projectId,
-        { ...others, visibility: Math.min((visibility ?? 0) as number, most) },
-        now,
-      );
+      const wanted = Math.min((visibility ?? 0) as number, most);
+      const restricted = isRestricted(await applicationSettings.find(db), { admin }, wanted);
+      const level = restricted ? VISIBILITIES.private : wanted;
+      await updateRow(db, "projects", projectId, { ...others, visibility: level }, now);
       if (topics != null) await setTopics(db, projectId, JSON.parse(String(topics)), now);
       for (const [table, count] of [
         ["issues", "issue_count"],

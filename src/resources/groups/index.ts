@@ -1,13 +1,19 @@
 import { actorOf } from "../../audit/log.ts";
 import type { Caller } from "../../core/access/caller.ts";
 import { findSource, requireRole } from "../../core/access/source.ts";
-import { VISIBILITY_WORDS, type Viewer } from "../../core/access/visibility.ts";
+import {
+  VISIBILITIES,
+  VISIBILITY_WORDS,
+  type Viewer,
+  type Visibility,
+} from "../../core/access/visibility.ts";
 import { forbidden } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import { type Context, Json, type Resource, routes } from "../../core/resource.ts";
 import { recordGroup } from "../../hooks/records.ts";
 import type { Reader } from "../../store/port.ts";
 import * as settings from "../application-settings/queries.ts";
+import { requireUnrestricted } from "../application-settings/rules.ts";
 import { AVATAR_PART, avatar } from "../avatars/input.ts";
 import * as avatars from "../avatars/queries.ts";
 import * as namespaces from "../namespaces/queries.ts";
@@ -77,6 +83,7 @@ export const groupResource: Resource = {
         const parent =
           input.parent_id === undefined ? undefined : await namespaces.find(db, input.parent_id);
         const visibility = input.visibility ?? (await defaultVisibility(db, parent));
+        await requireUnrestricted(db, caller, VISIBILITIES[visibility]);
         const group = { ...input, visibility, parent, ownerId: caller.id };
         const id = await createGroup(db, actorOf(context), group, now);
         await avatars.change(db, { kind: "group", id }, input.avatar, now);
@@ -102,7 +109,8 @@ export const groupResource: Resource = {
       upload: AVATAR_PART,
       presenter: groupWithProjects,
       handle: async (context) => {
-        const { db, source, input, now } = context;
+        const { db, source, caller, input, now } = context;
+        await requireUnrestricted(db, caller, input.visibility && VISIBILITIES[input.visibility]);
         await changeGroup(
           db,
           (await namespaces.find(db, source.id)) as namespaces.Namespace,
@@ -177,7 +185,7 @@ export const groupResource: Resource = {
 /** The visibility of a new group for which none is sent: as the settings say, but no more visible than its parent. */
 async function defaultVisibility(db: Reader, parent: namespaces.Namespace | undefined) {
   const { default_group_visibility: level } = await settings.find(db);
-  return VISIBILITY_WORDS[Math.min(level, parent?.visibility ?? level)];
+  return VISIBILITY_WORDS[Math.min(level, parent?.visibility ?? level)] as Visibility;
 }
 
 /**

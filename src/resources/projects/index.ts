@@ -10,6 +10,7 @@ import { recordProject } from "../../hooks/records.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import * as settings from "../application-settings/queries.ts";
+import { requireUnrestricted } from "../application-settings/rules.ts";
 import { AVATAR_PART, avatar } from "../avatars/input.ts";
 import * as avatars from "../avatars/queries.ts";
 import * as namespaces from "../namespaces/queries.ts";
@@ -225,6 +226,7 @@ export const projectResource: Resource = {
           const visibility = input.visibility
             ? VISIBILITIES[input.visibility]
             : Math.min(defaults.default_project_visibility, namespace.visibility);
+          await requireUnrestricted(db, caller, visibility);
           const created = { namespace, creator_id: caller.id, name, path, visibility };
           const topics = topicsIn(input);
           const id = await createProject(db, { ...created, topics }, now);
@@ -264,7 +266,9 @@ export const projectResource: Resource = {
         if ((name ?? path ?? input.visibility) !== undefined) requireRole(source, "owner");
         const found = await projectOf(context);
         const namespace = (await namespaces.find(db, found.namespace_id)) as namespaces.Namespace;
-        requireVisibility(namespace, input.visibility && VISIBILITIES[input.visibility]);
+        const level = input.visibility && VISIBILITIES[input.visibility];
+        requireVisibility(namespace, level);
+        await requireUnrestricted(db, context.caller, level);
         await requireFree(db, namespace, { name, path }, found);
         const full_path = path && `${namespace.full_path}/${path}`;
         const isRenamed = path !== undefined && path !== found.path;
@@ -332,7 +336,13 @@ export const projectResource: Resource = {
         const namespace = await forkTarget(context, named);
         const name = input.name ?? from.name;
         const path = input.path ?? from.path;
-        const visibility = VISIBILITIES[input.visibility ?? "public"];
+        // A fork is no more visible than its source and its namespace.
+        const visibility = Math.min(
+          VISIBILITIES[input.visibility ?? "public"],
+          source.visibility,
+          namespace.visibility,
+        );
+        await requireUnrestricted(db, caller, visibility);
         const id = await createProject(
           db,
           {
@@ -340,8 +350,7 @@ export const projectResource: Resource = {
             creator_id: caller.id,
             name,
             path,
-            // A fork is no more visible than its source and its namespace.
-            visibility: Math.min(visibility, source.visibility, namespace.visibility),
+            visibility,
             description: input.description === undefined ? from.description : input.description,
             default_branch: from.default_branch,
             forked_from_project_id: from.id,

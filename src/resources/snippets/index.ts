@@ -21,6 +21,7 @@ import { all, type Condition, when } from "../../store/conditions.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import * as settings from "../application-settings/queries.ts";
+import { requireUnrestricted } from "../application-settings/rules.ts";
 import * as events from "../events/record.ts";
 import { fileInput, sentFile } from "./files.ts";
 import { snippet } from "./json.ts";
@@ -135,6 +136,7 @@ function routesOfOne(kind: SnippetKind) {
         const { title, description } = input;
         const { file_name, content } = sentFile(input, found.file_name);
         const level = input.visibility && VISIBILITIES[input.visibility];
+        await requireUnrestricted(db, context.caller, level);
         const changes = { title, file_name, content, description, visibility: level };
         await updateRow(db, "snippets", found.id, changes, now);
         return snippets.row(db, presenter, found.id);
@@ -173,6 +175,7 @@ async function create(
   const visibility = input.visibility
     ? VISIBILITIES[input.visibility]
     : (await settings.find(db)).default_snippet_visibility;
+  await requireUnrestricted(db, caller, visibility);
   const file = { file_name, content };
   const snippet = {
     title,
