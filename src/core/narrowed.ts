@@ -20,6 +20,8 @@ export interface NarrowedQuery {
   order: string;
   /** The order, written so that no index has it: for tables on which PostgreSQL may expect too few or many rows. */
   sorted?: string;
+  /** A query for how many rows there are, if that is stored. */
+  stored?: Condition | undefined;
 }
 
 /**
@@ -33,7 +35,7 @@ export async function paginateNarrowed(
   { prefix, condition, rare }: Narrowing,
   query: NarrowedQuery,
 ): Promise<RowPage> {
-  const { alias, tables, presented, where, picked = where, order, sorted = order } = query;
+  const { alias, tables, presented, where, picked = where, order, sorted = order, stored } = query;
   const among = all([condition, where]);
   const narrow: Condition = {
     sql: statement`${prefix.sql} ${tables} where ${among.sql}`,
@@ -46,6 +48,7 @@ export async function paginateNarrowed(
       countFrom: narrow.sql,
       countValues: narrow.values,
       order,
+      stored,
     });
   }
   const ids = await db.rows(

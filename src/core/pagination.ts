@@ -1,3 +1,4 @@
+import type { Condition } from "../store/conditions.ts";
 import type { Reader, Value } from "../store/port.ts";
 import { statement } from "../store/texts.ts";
 import { ApiError, invalid, queryTooLong } from "./errors.ts";
@@ -109,6 +110,8 @@ export interface ListQuery {
   countValues?: readonly Value[];
   /** How many rows there are, if that is known. */
   total?: number;
+  /** A query for how many rows there are, if that is stored. */
+  stored?: Condition | undefined;
 }
 
 /**
@@ -146,8 +149,13 @@ export async function paginate(
 }
 
 async function countAll(db: Reader, page: Page, query: ListQuery): Promise<number | undefined> {
-  const { from, values, countFrom = from, countValues = values, total } = query;
+  const { from, values, countFrom = from, countValues = values, total, stored } = query;
   if (total !== undefined) return total;
+  if (stored) {
+    const [row] = await db.rows(stored.sql, stored.values);
+    const count = Number(row?.[0]);
+    return count > page.limits.countedTotal ? undefined : count;
+  }
   return countUpTo(db, page, countFrom, countValues);
 }
 

@@ -146,6 +146,17 @@ const INVARIANTS: readonly { name: string; sql: string }[] = [
         and coalesce(t.project_id, c.project_id) not in (${REMOVED_ROWS.projects})`,
   },
   {
+    name: "counts of pipelines and jobs",
+    sql: `select t.kind || 's of project ' || t.project_id || ': counted ' || sum(t.counted) || ', there are ' || sum(t.found)
+      from (
+        select 'pipeline' as kind, project_id, count(*) as found, 0 as counted from pipelines
+          where source <> 'parent_pipeline' group by project_id
+        union all select 'job', project_id, count(*), 0 from ci_jobs where kind = 'build' group by project_id
+        union all select kind, project_id, 0, sum(count) from ci_counts group by kind, project_id) as t
+      where t.project_id not in (${REMOVED_ROWS.projects})
+      group by t.kind, t.project_id having sum(t.found) <> sum(t.counted)`,
+  },
+  {
     name: "counts of topics",
     sql: `select 'topic ' || t.id || ': counted ' || coalesce(c.count, -1) || ', there are ' || t.found
       from (select tp.id, (select count(*) from project_topics x join projects p on p.id = x.project_id

@@ -158,6 +158,7 @@ const steps = [
   `20261125-86-user-activity`,
   `20261126-10-01-avatars-of-topics`,
   `20261126-10-02-restricted-visibility-levels`,
+  `20261126-40-ci-counts`,
 ];
 
 const statements = [
@@ -1998,6 +1999,15 @@ const statements = [
 , restricted_visibility_levels text)`,
   `CREATE INDEX users_by_activity on users (last_activity_on, id) where last_activity_on is not null`,
   `CREATE UNIQUE INDEX avatars_by_topic on avatars (topic_id) where topic_id is not null`,
+  `CREATE TABLE ci_counts (
+  project_id integer not null references projects (id) on delete cascade,
+  kind text not null,
+  count integer not null, primary key (project_id, kind)
+)`,
+  `CREATE TRIGGER pipelines_counted after insert on pipelines when new.source <> 'parent_pipeline' begin insert into ci_counts (project_id, kind, count) values (new.project_id, 'pipeline', 1) on conflict (project_id, kind) do update set count = count + 1; end`,
+  `CREATE TRIGGER pipelines_uncounted after delete on pipelines when old.source <> 'parent_pipeline' begin update ci_counts set count = count - 1 where project_id = old.project_id and kind = 'pipeline'; end`,
+  `CREATE TRIGGER ci_jobs_counted after insert on ci_jobs when new.kind = 'build' begin insert into ci_counts (project_id, kind, count) values (new.project_id, 'job', 1) on conflict (project_id, kind) do update set count = count + 1; end`,
+  `CREATE TRIGGER ci_jobs_uncounted after delete on ci_jobs when old.kind = 'build' begin update ci_counts set count = count - 1 where project_id = old.project_id and kind = 'job'; end`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,

@@ -39,7 +39,7 @@ export async function tablesOf(): Promise<Table[]> {
        join sqlite_schema s on s.name = t.name
        where t.schema = 'main' and t.type = 'table' and t.name not like 'sqlite_%'
          and t.name not like '%_search_waiting'
-         and t.name not in ('schema_migrations', 'jobs', 'label_counts', 'open_issue_counts', 'topic_counts')
+         and t.name not in ('schema_migrations', 'jobs', 'label_counts', 'open_issue_counts', 'ci_counts', 'topic_counts')
        order by t.name`,
     );
     const tables: Table[] = [];

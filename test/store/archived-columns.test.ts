@@ -58,7 +58,8 @@ it("a project has each setting, or it is left out on purpose", () => {
 
 it("each table of projects is archived, or left out on purpose", () => {
   const others = [
-    ...["label_counts", "open_issue_counts", "todos", "draft_notes", "dependencies", "deploy_keys"],
+    ...["label_counts", "open_issue_counts", "ci_counts", "todos", "draft_notes"],
+    ...["dependencies", "deploy_keys"],
     ...["packages", "avatars", "project_uploads", "project_exports", "project_imports", "hooks"],
     "project_topics",
     ...["ci_trace_parts", "job_artifacts", "job_tokens", "ci_jobs", "pipelines", "ci_variables"],

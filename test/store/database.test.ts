@@ -309,6 +309,11 @@ describe("a check", () => {
       "insert into open_issue_counts (project_id, count) select min(id), 3 from projects",
       /^project \d+: counted 3, there are 0$/,
     ],
+    [
+      "counts of pipelines and jobs",
+      "insert into ci_counts (project_id, kind, count) select min(id), 'job', 3 from projects",
+      /^jobs of project \d+: counted 3, there are 0$/,
+    ],
     ["stars", "update projects set star_count = 9", /counted 9, there are \d$/],
     [
       "time spent",

@@ -1,6 +1,55 @@
 import { owning } from "../../files/table.ts";
 import type { Migration } from "../../store/migrate.ts";
 
+/** What is counted of each project: the tables, with what lists without filters show of them. */
+const COUNTED = {
+  pipeline: ["pipelines", "source <> 'parent_pipeline'"],
+  job: ["ci_jobs", "kind = 'build'"],
+} as const;
+
+const eachCounted = (write: (kind: string, table: string, shown: string) => string) =>
+  Object.entries(COUNTED)
+    .map(([kind, [table, shown]]) => write(kind, table, shown))
+    .join("");
+
+/** How many rows the lists of a project's pipelines and jobs have: the sums of `count`. Triggers keep them right. */
+const countsSql = (key: string) => `
+create table ci_counts (
+  project_id $int not null references projects (id) on delete cascade,
+  kind $text not null,
+  count $int not null${key}
+);
+${eachCounted(
+  (kind, table, shown) =>
+    `insert into ci_counts (project_id, kind, count) select project_id, '${kind}', count(*) from ${table} where ${shown} group by 1;\n`,
+)}`;
+
+const SQLITE_COUNTS = eachCounted(
+  (
+    kind,
+    table,
+    shown,
+  ) => `create trigger ${table}_counted after insert on ${table} when new.${shown} begin insert into ci_counts (project_id, kind, count) values (new.project_id, '${kind}', 1) on conflict (project_id, kind) do update set count = count + 1; end;
+create trigger ${table}_uncounted after delete on ${table} when old.${shown} begin update ci_counts set count = count - 1 where project_id = old.project_id and kind = '${kind}'; end;
+`,
+);
+
+/**
+ * Increments, one for each statement and project, so that transactions do not wait for each other. They are summed up once
+ * there are many; those that another transaction sums up are left to it.
+ */
+const POSTGRES_COUNTS = eachCounted(
+  (
+    kind,
+    table,
+    shown,
+  ) => `create function ${table}_counted() returns trigger language plpgsql as $do$ declare of bigint; begin insert into ci_counts (project_id, kind, count) select project_id, '${kind}', count(*) from changed where ${shown} group by 1; for of in select c.project_id from ci_counts c where c.kind = '${kind}' and c.project_id in (select project_id from changed) group by 1 having count(*) > 64 loop with gone as (delete from ci_counts where ctid = any (array(select ctid from ci_counts where project_id = of and kind = '${kind}' for update skip locked)) returning count) insert into ci_counts (project_id, kind, count) select of, '${kind}', sum(count) from gone having count(*) > 0; end loop; return null; end $do$;
+create trigger ${table}_counted after insert on ${table} referencing new table as changed for each statement execute function ${table}_counted();
+create function ${table}_uncounted() returns trigger language plpgsql as $do$ begin insert into ci_counts (project_id, kind, count) select c.project_id, '${kind}', -count(*) from changed c join projects p on p.id = c.project_id where p.visibility >= 0 and c.${shown} group by 1; return null; end $do$;
+create trigger ${table}_uncounted after delete on ${table} referencing old table as changed for each statement execute function ${table}_uncounted();
+`,
+);
+
 /**
  * Pipelines, their jobs and what belongs to these, and runners. A job is a `build` for a runner, a `bridge` to another
  * pipeline, or `external`: a status that somebody reports. What only its runner needs of a build is apart from it.
@@ -271,5 +320,13 @@ create index ci_jobs_by_ref on ci_jobs (project_id, ref, id, kind);
 create index ci_jobs_by_runner on ci_jobs (runner_id, id, project_id);
 create index ci_jobs_by_runner_and_status on ci_jobs (runner_id, status, id, project_id);
 `,
+  },
+  {
+    id: "20261126-40-ci-counts",
+    sql: {
+      sqlite: `${countsSql(", primary key (project_id, kind)")}${SQLITE_COUNTS}`,
+      postgres: `${countsSql("")}create index ci_counts_of_project on ci_counts (project_id, kind);
+${POSTGRES_COUNTS}`,
+    },
   },
 ];

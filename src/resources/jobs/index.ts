@@ -12,6 +12,7 @@ import {
   deleteArtifacts,
   hasArtifacts,
 } from "../ci/artifacts.ts";
+import { countOf } from "../ci/counts.ts";
 import { job } from "../ci/json.ts";
 import { cancel, play, retryJob } from "../ci/progress.ts";
 import { type GivenVariable, insertVariables } from "../ci/records.ts";
@@ -125,12 +126,11 @@ export const jobResource: Resource = {
         const where = all([owner, ofRef, withStatus]);
         const hasOrder = ofRef ? !withStatus : (input.scope?.length ?? 0) <= 1;
         const starts = hasOrder ? [] : [ofRef, withStatus].filter((one) => one !== undefined);
-        return listJobs(
-          context,
-          page,
-          where,
-          starts.map((start) => all([owner, start])),
-        );
+        const isWhole = !ofRef && !withStatus;
+        return listJobs(context, page, where, {
+          starts: starts.map((start) => all([owner, start])),
+          stored: isWhole ? countOf("job", source.id) : undefined,
+        });
       },
     }),
     get("/:job_id", {

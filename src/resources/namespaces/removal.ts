@@ -11,6 +11,7 @@ export const PROJECT_PARTS: readonly Part[] = [
   // First: of a hidden project nothing is counted.
   ["label_counts", "project_id", "label_id"],
   ["open_issue_counts", "project_id", "project_id"],
+  ["ci_counts", "project_id", "project_id"],
   ["todos", "project_id", "id"],
   ["timelogs", "project_id", "id"],
   ["draft_notes", "project_id", "id"],

@@ -14,6 +14,7 @@ import { all, type Condition, when, worded } from "../../store/conditions.ts";
 import { firstRare, idsOf, inspected } from "../../store/narrowing.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
+import { countOf } from "../ci/counts.ts";
 import { bridge, changedPipeline, job, listedPipeline, PIPELINES, pipeline } from "../ci/json.ts";
 import { cancel, childrenOf, retryPipeline } from "../ci/progress.ts";
 import { type GivenVariable, givenVariables, PIPELINE_VARIABLES } from "../ci/records.ts";
@@ -218,6 +219,7 @@ export const pipelineResource: Resource = {
           ofRefs(source.id, input.scope),
           ...filters,
         ]);
+        const isWhole = filters.length + spans.length === 0 && input.scope === undefined;
         const picked = spans.map((span) => (span.column === order_by ? span : inspected(span)));
         return paginateNarrowed(db, presenter, page, narrowing, {
           alias: "pl",
@@ -226,6 +228,7 @@ export const pipelineResource: Resource = {
           where: all([where, ...spans]),
           picked: all([where, ...picked]),
           order: order_by === "id" ? `pl.id ${sort}` : `pl.${order_by} ${sort}, pl.id ${sort}`,
+          stored: isWhole ? countOf("pipeline", source.id) : undefined,
         });
       },
     }),

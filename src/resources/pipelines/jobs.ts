@@ -99,13 +99,14 @@ interface Artifact {
 /**
  * One page of jobs, the newest first.
  *
- * @param starts filters from which the list may start, if the index of its only one hasn't the order
+ * @param options `starts`: filters from which the list may start, if the index of its only one hasn't the order;
+ *   `stored`: a query for how many there are, if that is stored
  */
 export async function listJobs(
   reading: JobReading,
   page: Page,
   where: Condition,
-  starts: readonly Condition[] = [],
+  { starts = [], stored }: { starts?: readonly Condition[]; stored?: Condition | undefined } = {},
 ): Promise<RowPage> {
   const { db, presenter, viewer } = reading;
   const narrowing = await firstRare(
@@ -120,6 +121,7 @@ export async function listJobs(
     presented: { sql: `${JOBS} ${more.sql}`, values: more.values },
     where,
     order: "cj.id desc",
+    stored,
   });
   await fillJobs(reading, listed.rows);
   return listed;
