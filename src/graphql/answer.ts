@@ -21,7 +21,8 @@ export interface Operation {
 export type RequestContext = Pick<
   Context,
   "caller" | "viewer" | "view" | "now" | "tier" | "request" | "call"
-> & { readonly db: GraphContext["db"] };
+> &
+  Pick<GraphContext, "db" | "store">;
 
 /** An operation that was found valid, or the errors to answer. */
 type Prepared =

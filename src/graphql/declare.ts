@@ -6,7 +6,7 @@ import { escaped, paragraphs } from "../core/markup.ts";
 import type { RequestInfo, Resource, Route, Tier } from "../core/resource.ts";
 import { isoInstant } from "../core/time.ts";
 import type { Condition } from "../store/conditions.ts";
-import type { Awaitable, Reader, Value } from "../store/port.ts";
+import type { Awaitable, Reader, Store, Value } from "../store/port.ts";
 
 /** The GraphQL side of a resource: its types, and what it adds to the types of others. */
 export interface Face {
@@ -21,6 +21,8 @@ export interface Face {
 export interface GraphContext {
   /** Sees what earlier mutations of the document have changed. */
   readonly db: Reader;
+  /** For objects of repositories, which never change. */
+  readonly store: Store;
   readonly caller: Caller | undefined;
   readonly viewer: Viewer;
   readonly view: View;
@@ -507,22 +509,24 @@ export const PAGE_ARGS = {
   before: arg.about("Only rows before this cursor.", arg.string),
 } satisfies Args;
 
-const NO_ROWS = {
+/** A page without rows. */
+export const NO_ROWS = {
   nodes: [],
   pageInfo: { hasNextPage: false, hasPreviousPage: false },
   count: 0,
 };
 
+/** The type of pages of values. */
+export const pagesOf = (of: ValueType, about: string): ValueType =>
+  valueType(`${of.name}Connection`, about, {
+    nodes: { ...property(`[${of.name}]`), declares: of },
+    pageInfo: required(property("PageInfo")),
+    count: required(property("Int")),
+  });
+
 /** A connection to what there is none of here, for clients that ask for it. */
 export const emptyConnection = (of: ValueType, args: Args = {}): PropertyField => ({
-  ...property(
-    valueType(`${of.name}Connection`, `Pages of ${of.name}; there are none.`, {
-      nodes: { ...property(`[${of.name}]`), declares: of },
-      pageInfo: required(property("PageInfo")),
-      count: required(property("Int")),
-    }),
-    () => NO_ROWS,
-  ),
+  ...property(pagesOf(of, `Pages of ${of.name}; there are none.`), () => NO_ROWS),
   args: { ...args, ...PAGE_ARGS },
 });
 

@@ -6,7 +6,8 @@ import { ApiError } from "../core/errors.ts";
 import type { Mount } from "../core/http/mount.ts";
 import { PARAMETER_LIMITS, parseJson, WHOLE_LIST } from "../core/http/parameters.ts";
 import * as param from "../core/input.ts";
-import { RawReply, type Resource, routes } from "../core/resource.ts";
+import { type PrepareContext, RawReply, type Resource, routes } from "../core/resource.ts";
+import type { Store } from "../store/port.ts";
 import type { Operation, RequestContext } from "./answer.ts";
 import type { Face } from "./declare.ts";
 import { messagesOf } from "./errors.ts";
@@ -68,19 +69,23 @@ const input = {
  * @param loadFaces loads the GraphQL sides of all resources
  */
 export function graphqlResource(loadFaces: () => Promise<readonly Face[]>): Resource {
-  let loading: Promise<{ answer: Answer }> | undefined;
-  const load = async (): Promise<{ answer: Answer }> => {
+  let loading: Promise<Answer> | undefined;
+  const load = async (): Promise<Answer> => {
     const [{ Answers }, faces] = await Promise.all([import("./answer.ts"), loadFaces()]);
     const answers = new Answers(faces);
-    return { answer: (operations, context) => answers.answer(operations, context) };
+    return (operations, context) => answers.answer(operations, context);
   };
-  const prepare = () => {
+  const prepare = async (_: unknown, { store }: Pick<PrepareContext, "store">) => {
     loading ??= load();
-    return loading;
+    return { answer: await loading, store };
   };
   const handle = async (
-    context: RequestContext & { input: param.Input<typeof input>; prepared: { answer: Answer } },
+    given: Omit<RequestContext, "store"> & {
+      input: param.Input<typeof input>;
+      prepared: { answer: Answer; store: Store };
+    },
   ) => {
+    const context = { ...given, store: given.prepared.store };
     const sent = context.input[WHOLE_LIST];
     const isBatch = Array.isArray(sent);
     const operations = (isBatch ? sent : [context.input]).map(operationOf);

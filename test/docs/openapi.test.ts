@@ -198,6 +198,7 @@ const QUERIES: Readonly<Record<string, string>> = {
   latest: "?ref=ci",
   merge_base: "?refs[]=main&refs[]=v1.0",
   search: "?scope=issues&search=a",
+  avatar: "?email=ada@example.com",
   render: "?link_url=https://a.example.com&image_url=https://a.example.com/a.svg",
 };
 

@@ -66,6 +66,27 @@ describe("a server in memory", () => {
   });
 });
 
+it.each([
+  [
+    '{ project(fullPath: "acme/site") { mergeRequest(iid: "1") { commitCount diffStats { path } } } }',
+  ],
+  [
+    `mutation { mergeRequestUpdate(input: {projectPath: "acme/site", iid: "1", title: "New"}) {
+      mergeRequest { commitCount diffStats { path } } } }`,
+  ],
+])("answers %s first in memory", async (query) => {
+  await using server = await startTestServer({ seed });
+  const answer = await fetch(`${server.url}/api/graphql`, {
+    method: "POST",
+    headers: { "private-token": TOKEN, "content-type": "application/json" },
+    body: JSON.stringify({ query }),
+  });
+  const { data, errors } = await answer.json();
+  expect(errors).toBeUndefined();
+  const { mergeRequest } = data.project ?? data.mergeRequestUpdate;
+  expect(mergeRequest).toEqual({ commitCount: 1, diffStats: [{ path: "b.md" }] });
+});
+
 it("makes pipelines of pushes before the next answer, and those that they start", async () => {
   await using server = await startTestServer({ seed });
   const call = async (path: string, json?: object) => {

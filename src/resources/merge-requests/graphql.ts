@@ -16,7 +16,6 @@ import {
   constant,
   costing,
   digits,
-  emptyConnection,
   enumeration,
   type Face,
   first,
@@ -62,6 +61,7 @@ import { isDraft, MERGE_REQUEST, withoutDraft } from "../issuables/merge-request
 import { issuableMutations, numberOf, OPERATION } from "../issuables/mutations.ts";
 import { LABEL_ID } from "../labels/graphql.ts";
 import { latestOf } from "../merge-request-versions/versions.ts";
+import { codeFields, codeTypes } from "./graphql-code.ts";
 import { mergeRequestResource } from "./index.ts";
 import { rereview } from "./rereview.ts";
 
@@ -131,23 +131,6 @@ const reviewer = rowType("MergeRequestReviewer", {
   key: "u.id",
   implements: ["User"],
   fields: { mergeRequestInteraction: absent(interaction) },
-});
-
-const commit = valueType("Commit", "A commit.", {
-  id: required(property("ID")),
-  sha: required(property("String")),
-  shortId: required(property("String")),
-  title: property("String"),
-  fullTitle: property("String"),
-  message: property("String"),
-  description: property("String"),
-  author: property("UserCore"),
-  authorName: property("String"),
-  authorEmail: property("String"),
-  authoredDate: property("Time"),
-  committedDate: property("Time"),
-  webUrl: required(property("String")),
-  webPath: required(property("String")),
 });
 
 /** What is computed from how far the approvals are. */
@@ -255,8 +238,7 @@ const mergeRequest = rowType("MergeRequest", {
     approvalsRequired: approvals("Int", ({ required: wanted }) => wanted),
     approvalsLeft: approvals("Int", ({ left }) => left),
     headPipeline: one("Pipeline", HEAD),
-    commitCount: constant("Int", null),
-    commits: emptyConnection(commit),
+    ...codeFields,
     ...issuableFields(MERGE_REQUEST),
   },
 });
@@ -391,7 +373,7 @@ const STATE_EVENT = enumeration("MergeRequestNewState", "A change of state.", {
 
 /** Merge requests. */
 export const face: Face = {
-  types: [mergeRequest, reviewer],
+  types: [mergeRequest, reviewer, ...codeTypes],
   extend: {
     Project: {
       mergeRequest: first("MergeRequest", {

@@ -13,6 +13,7 @@ import { type LogQuery, logOf } from "../../git/log.ts";
 import { Lru } from "../../git/lru.ts";
 import { type PackReader, Packs } from "../../git/packs.ts";
 import { rawDiff } from "../../git/raw-diff.ts";
+import type { Repository } from "../../git/repository.ts";
 import type { Value } from "../../store/port.ts";
 import { rowOf } from "../issuables/embed.ts";
 import { MERGE_REQUEST, MOST_FILES } from "../issuables/merge-request.ts";
@@ -58,7 +59,7 @@ const withChanges = presenter({
 });
 
 /** The commits of a version: those that the source branch had and the target branch had not. */
-function logQueryOf({ repository }: OpenRepository, version: VersionFacts): LogQuery {
+export function logQueryOf(repository: Repository, version: VersionFacts): LogQuery {
   const [head, start, base] = [version.head_sha, version.start_sha, version.base_sha].map((oid) =>
     oid === null ? undefined : commitNumber(repository, oid),
   );
@@ -72,8 +73,8 @@ function logQueryOf({ repository }: OpenRepository, version: VersionFacts): LogQ
 }
 
 /** The files that a version changes. */
-async function changesOf(
-  { repository }: OpenRepository,
+export async function changesOf(
+  repository: Repository,
   { head_sha, base_sha }: VersionFacts,
 ): Promise<readonly FileChange[]> {
   const [head, base] = [head_sha, base_sha].map((oid) =>
@@ -89,7 +90,7 @@ async function diffsOf(
   version: VersionFacts,
   unidiff: boolean | undefined,
 ): Promise<{ rows: Value[][]; isCut: boolean }> {
-  const changes = await changesOf(opened, version);
+  const changes = await changesOf(opened.repository, version);
   const rows = await readAllDiffs(opened.repository, changes.slice(0, MOST_FILES), unidiff);
   const isCut = changes.length > MOST_FILES || rows.some((row) => row[diff.at("collapsed")] === 1);
   return { rows, isCut };
@@ -165,7 +166,7 @@ export const versionRoutes: readonly Route[] = [
     prepare,
     handle: async ({ page, prepared: { opened, version } }) =>
       version
-        ? pageOfLog(opened, page, logQueryOf(opened, version))
+        ? pageOfLog(opened, page, logQueryOf(opened.repository, version))
         : pageOf(page, 0, async () => []),
   }),
   get("/changes", {
@@ -193,7 +194,7 @@ export const versionRoutes: readonly Route[] = [
     presenter: diff,
     prepare,
     handle: async ({ page, input, prepared: { opened, version } }) => {
-      const changes = version ? await changesOf(opened, version) : [];
+      const changes = version ? await changesOf(opened.repository, version) : [];
       return pageOf(page, changes.length, (from, to) =>
         readDiffs(opened.repository, changes.slice(from, to), input.unidiff),
       );
@@ -205,7 +206,7 @@ export const versionRoutes: readonly Route[] = [
     input: number,
     prepare,
     handle: async ({ prepared: { opened, version } }) => {
-      const changes = version ? await changesOf(opened, version) : [];
+      const changes = version ? await changesOf(opened.repository, version) : [];
       return new RawReply(
         200,
         TEXT,
@@ -239,7 +240,7 @@ export const versionRoutes: readonly Route[] = [
       );
       const [row] = await db.rows(`select ${detail.columns} ${from}`, values);
       if (!version || !row) throw notFound();
-      const log = logOf(opened.repository, logQueryOf(opened, version));
+      const log = logOf(opened.repository, logQueryOf(opened.repository, version));
       const numbers = await log.first(opened.repository, MOST_COMMITS);
       const commits = await commitRows(opened, numbers.slice(0, MOST_COMMITS));
       const { rows } = await diffsOf(opened, version, input.unidiff);

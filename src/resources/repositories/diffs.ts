@@ -40,9 +40,14 @@ export const countFields = {
 };
 
 /** How many lines a commit added and removed. */
-interface LineCounts {
+export interface LineCounts {
   readonly additions: number;
   readonly deletions: number;
+}
+
+/** How many lines were added to a file and removed from it. */
+export interface FileCounts extends LineCounts {
+  readonly path: string;
 }
 
 /** The lines that changed between pairs of trees, which never change, by repositories' packs. */
@@ -95,21 +100,39 @@ async function countsOf(repository: Repository, commit: number): Promise<LineCou
   known.set(repository.packs, cache);
   const found = cache.get(key);
   if (found) return found;
+  const files = await countEach(repository, await compareCommits(repository, parent, commit));
+  const counts = sumOf(files);
+  cache.set(key, counts, ENTRY);
+  return counts;
+}
+
+/** The lines of files together. */
+export const sumOf = (files: readonly LineCounts[]): LineCounts => ({
+  additions: files.reduce((sum, { additions }) => sum + additions, 0),
+  deletions: files.reduce((sum, { deletions }) => sum + deletions, 0),
+});
+
+/** How many lines were added to each changed file and removed from it, for as many files as are counted. */
+export async function countEach(
+  repository: Repository,
+  changes: readonly FileChange[],
+): Promise<FileCounts[]> {
   const objects = new StoredObjects(repository);
   const pace = new Pace();
-  const counts = { additions: 0, deletions: 0 };
+  const files: FileCounts[] = [];
   let bytes = 0;
-  for (const change of await compareCommits(repository, parent, commit)) {
+  for (const change of changes) {
+    const counts = { additions: 0, deletions: 0 };
     for (const { added, removed } of await changedLines(objects, change)) {
       counts.additions += added;
       counts.deletions += removed;
     }
+    files.push({ path: textOf((change.to ?? (change.from as FileEntry)).path), ...counts });
     bytes += sizeOf(objects, change.from) + sizeOf(objects, change.to);
     if (bytes > MOST_COUNTED) break;
     if (pace.isDue) await pace.pause();
   }
-  cache.set(key, counts, ENTRY);
-  return counts;
+  return files;
 }
 
 /** The rows of changed files, as many as are read at once. */

@@ -7,6 +7,7 @@ import type { Presenter } from "../../core/presenter.ts";
 import { all, type Condition, when } from "../../store/conditions.ts";
 import { insertRow } from "../../store/insert.ts";
 import { contains } from "../../store/patterns.ts";
+import { placeholders } from "../../store/placeholders.ts";
 import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
 import { narrowing } from "../../store/search.ts";
 import { updateRow } from "../../store/update.ts";
@@ -178,6 +179,23 @@ export async function hasAddress(db: Reader, userId: number, email: string): Pro
     [userId, email],
   );
   return found.length > 0;
+}
+
+/** The ids of the users who have these confirmed addresses, by address in small letters. */
+export async function idsByAddresses(
+  db: Reader,
+  emails: readonly string[],
+): Promise<Map<string, number>> {
+  const given = [...new Set(emails.map((email) => email.toLowerCase()))];
+  if (given.length === 0) return new Map();
+  const among = placeholders(given);
+  const found = await db.rows(
+    `select id, lower(email) from users where lower(email) in (${among.sql})
+     union all select user_id, lower(email) from user_emails
+       where lower(email) in (${among.sql}) and confirmed_at is not null`,
+    [...among.values, ...among.values],
+  );
+  return new Map(found.map(([id, email]) => [email as string, id as number]));
 }
 
 /** The id of the user whose confirmed address this is, ignoring case, or `undefined`. */

@@ -1,0 +1,82 @@
+import type { Awaitable, Value } from "../store/port.ts";
+import { cursorOf, placeOf } from "./cursor.ts";
+import {
+  type GraphContext,
+  GraphError,
+  type LoadedField,
+  loaded,
+  NO_ROWS,
+  PAGE_ARGS,
+  pagesOf,
+  type Values,
+  type ValueType,
+} from "./declare.ts";
+
+/** Maximum values of a page. */
+const MAX_PAGE = 100;
+
+/** What a list of values that is not in the database has. */
+export interface LoadedList {
+  readonly count: number;
+  /** Reads the values from one place, counted from 0, up to another. */
+  readonly read: (from: number, to: number) => Awaitable<readonly unknown[]>;
+}
+
+/**
+ * Pages of values that are loaded for all rows of a level: at most a hundred values each.
+ *
+ * @param load gets the rows' keys and the context; the pages of keys without a list are empty
+ */
+export const loadedConnection = (
+  of: ValueType,
+  load: (
+    keys: readonly Value[],
+    context: GraphContext,
+  ) => Awaitable<ReadonlyMap<Value, LoadedList>>,
+): LoadedField =>
+  loaded(
+    pagesOf(of, `Pages of ${of.name}.`),
+    async (keys, context, args) => {
+      const pages = new Map<Value, unknown>();
+      for (const [key, list] of await load(keys, context)) {
+        const { from, to } = windowOf(list.count, args);
+        pages.set(key, {
+          nodes: await list.read(from, to),
+          pageInfo: {
+            hasNextPage: to < list.count,
+            hasPreviousPage: from > 0,
+            startCursor: from < to ? cursorOf([from]) : null,
+            endCursor: from < to ? cursorOf([to - 1]) : null,
+          },
+          count: list.count,
+        });
+      }
+      return pages;
+    },
+    { args: PAGE_ARGS, empty: NO_ROWS },
+  );
+
+/** The places of a list that a page shows. A cursor is the place of a value. */
+function windowOf(
+  count: number,
+  { first, last, after, before }: Values<typeof PAGE_ARGS>,
+): { from: number; to: number } {
+  if (first !== undefined && last !== undefined) {
+    throw new GraphError("Can only provide either first or last, not both");
+  }
+  const asked = first ?? last ?? MAX_PAGE;
+  if (asked < 0) throw new GraphError("first and last must not be negative");
+  const size = Math.min(asked, MAX_PAGE);
+  const start = after === undefined ? 0 : Math.min(placeIn(after) + 1, count);
+  const end = before === undefined ? count : Math.min(placeIn(before), count);
+  const length = Math.max(0, Math.min(size, end - start));
+  const from = last === undefined ? start : Math.max(start, end - length);
+  return { from, to: from + length };
+}
+
+/** The place in a list that a cursor is for. @throws GraphError if it is none */
+function placeIn(cursor: string): number {
+  const [place] = placeOf(cursor, [{ sql: "" }]);
+  if ((place as number) < 0) throw new GraphError("Please provide a valid cursor");
+  return place as number;
+}

@@ -1,0 +1,238 @@
+import { isoInstant } from "../../core/time.ts";
+import { type Commit, readCommit, type Signature, titleOf } from "../../git/commits.ts";
+import { logOf } from "../../git/log.ts";
+import { Lru } from "../../git/lru.ts";
+import { type PackReader, Packs } from "../../git/packs.ts";
+import type { Repository } from "../../git/repository.ts";
+import {
+  arg,
+  costing,
+  type GraphContext,
+  GraphError,
+  loaded,
+  property,
+  required,
+  valueType,
+} from "../../graphql/declare.ts";
+import { type LoadedList, loadedConnection } from "../../graphql/loaded-pages.ts";
+import { placeholders } from "../../store/placeholders.ts";
+import type { Value } from "../../store/port.ts";
+import { latestOf, type VersionFacts } from "../merge-request-versions/versions.ts";
+import { countEach, type FileCounts, sumOf } from "../repositories/diffs.ts";
+import { openRecord } from "../repositories/open.ts";
+import { idsByAddresses } from "../users/queries.ts";
+import { changesOf, logQueryOf } from "./versions.ts";
+
+/** Commits of a merge request that are counted. */
+const MOST_COMMITS = 10_000;
+/** Merge requests of one list whose changes are compared. */
+const MOST_COMPARED = 20;
+
+/** A commit as it is shown, with the id of the account whose address its author has. */
+interface ShownCommit extends Commit {
+  readonly webPath: string;
+  readonly userId: number | null;
+}
+
+const instant = (read: (commit: ShownCommit) => Signature) =>
+  property("Time", (shown: ShownCommit) => isoInstant(read(shown).time * 1000));
+
+const commit = valueType("Commit", "A commit.", {
+  id: required(property("ID", ({ id }: ShownCommit) => `gid://gitlab/Commit/${id}`)),
+  sha: required(property("String", ({ id }: ShownCommit) => id)),
+  shortId: required(property("String", ({ id }: ShownCommit) => id.slice(0, 8))),
+  title: property("String", ({ message }: ShownCommit) => titleOf(message)),
+  fullTitle: property("String", ({ message }: ShownCommit) => titleOf(message)),
+  message: property("String"),
+  description: property("String", ({ message }: ShownCommit) =>
+    message.trimStart().slice(titleOf(message).length).trim(),
+  ),
+  author: property("UserCore", ({ userId }: ShownCommit) => userId),
+  authorName: property("String", ({ author }: ShownCommit) => author.name),
+  authorEmail: property("String", ({ author }: ShownCommit) => author.email),
+  authoredDate: instant(({ author }) => author),
+  committerName: property("String", ({ committer }: ShownCommit) => committer.name),
+  committerEmail: property("String", ({ committer }: ShownCommit) => committer.email),
+  committedDate: instant(({ committer }) => committer),
+  webUrl: required(
+    property("String", ({ webPath }: ShownCommit, { view }: GraphContext) => view.base + webPath),
+  ),
+  webPath: required(property("String")),
+});
+
+const diffStats = valueType("DiffStats", "How many lines a file was changed by.", {
+  path: required(property("String")),
+  additions: required(property("Int")),
+  deletions: required(property("Int")),
+});
+
+const diffStatsSummary = valueType(
+  "DiffStatsSummary",
+  "How many lines all files were changed by.",
+  {
+    additions: required(property("Int")),
+    deletions: required(property("Int")),
+    changes: required(property("Int")),
+    fileCount: required(property("Int")),
+  },
+);
+
+/** A merge request with code, and the repository of its target project. */
+interface Code {
+  readonly version: VersionFacts;
+  readonly repository: Repository;
+  readonly projectPath: string;
+}
+
+interface CodeRow {
+  id: number;
+  full_path: string;
+  repository_id: number;
+  version: number;
+  has_garbage: number;
+}
+
+/** The code of merge requests, with two statements and each repository opened once. */
+async function codeOf(
+  ids: readonly Value[],
+  { db, store }: GraphContext,
+): Promise<Map<Value, Code>> {
+  const versions = await latestOf(db, ids);
+  const among = placeholders(ids);
+  const rows = await db.all<CodeRow>(
+    `select mr.id, p.full_path, r.id as repository_id, r.version, r.has_garbage from merge_requests mr
+     join projects p on p.id = mr.project_id
+     join git_repositories r on r.project_id = mr.project_id and r.kind = 'code'
+     where mr.id in (${among.sql})`,
+    among.values,
+  );
+  const opened = new Map<number, Repository>();
+  const code = new Map<Value, Code>();
+  for (const { id, full_path, repository_id, version, has_garbage } of rows) {
+    const latest = versions.find(({ merge_request_id }) => merge_request_id === id);
+    if (!latest) continue;
+    const row = { id: repository_id, version, has_garbage };
+    const repository = opened.get(repository_id) ?? (await openRecord(store, row));
+    opened.set(repository_id, repository);
+    if (repository.findHex(latest.head_sha) < 0) continue;
+    code.set(id, { version: latest, repository, projectPath: full_path });
+  }
+  return code;
+}
+
+/** The numbers of a merge request's commits, the newest first. */
+function numbersOf({ repository, version }: Code): Promise<readonly number[]> {
+  const log = logOf(repository, logQueryOf(repository, version));
+  return log.first(repository, MOST_COMMITS);
+}
+
+async function readCommits(
+  { db }: GraphContext,
+  { repository, projectPath }: Code,
+  numbers: readonly number[],
+): Promise<ShownCommit[]> {
+  const commits: Commit[] = [];
+  for (const number of numbers) commits.push(await readCommit(repository, number));
+  const users = await idsByAddresses(
+    db,
+    commits.map(({ author }) => author.email),
+  );
+  return commits.map((read) => ({
+    ...read,
+    webPath: `/${projectPath}/-/commit/${read.id}`,
+    userId: users.get(read.author.email.toLowerCase()) ?? null,
+  }));
+}
+
+/** The changed files of pairs of commits, which never change, by repositories' packs. */
+const compared = new WeakMap<PackReader, Lru<string, readonly FileCounts[]>>();
+const CACHE = 8 * 1024 * 1024;
+/** What a file of an entry takes, about. */
+const ENTRY = 200;
+
+async function countsOf(
+  { version, repository }: Code,
+  { store }: GraphContext,
+): Promise<readonly FileCounts[]> {
+  const packs = Packs.of(store);
+  const cache = compared.get(packs) ?? new Lru<string, readonly FileCounts[]>(CACHE);
+  compared.set(packs, cache);
+  const key = `${version.base_sha} ${version.head_sha}`;
+  const known = cache.get(key);
+  if (known) return known;
+  const files = await countEach(repository, await changesOf(repository, version));
+  cache.set(key, files, ENTRY * (1 + files.length));
+  return files;
+}
+
+/** What merge requests change, if they are few: comparing takes long. */
+async function countsOfAll(
+  ids: readonly Value[],
+  context: GraphContext,
+): Promise<Map<Value, readonly FileCounts[]>> {
+  if (ids.length > MOST_COMPARED) {
+    throw new GraphError(`Changes of more than ${MOST_COMPARED} merge requests can't be counted`);
+  }
+  const counts = new Map<Value, readonly FileCounts[]>();
+  for (const [id, code] of await codeOf(ids, context))
+    counts.set(id, await countsOf(code, context));
+  return counts;
+}
+
+const noCode = (): readonly FileCounts[] => [];
+
+/** What merge requests say of their code. */
+export const codeFields = {
+  commitCount: costing(
+    5,
+    loaded("Int", async (ids, context) => {
+      const counts = new Map<Value, unknown>();
+      for (const [id, code] of await codeOf(ids, context)) {
+        counts.set(id, (await numbersOf(code)).length);
+      }
+      return counts;
+    }),
+  ),
+  commits: costing(
+    5,
+    loadedConnection(commit, async (ids, context) => {
+      const lists = new Map<Value, LoadedList>();
+      for (const [id, code] of await codeOf(ids, context)) {
+        const numbers = await numbersOf(code);
+        const read = (from: number, to: number) =>
+          readCommits(context, code, numbers.slice(from, to));
+        lists.set(id, { count: numbers.length, read });
+      }
+      return lists;
+    }),
+  ),
+  diffStats: costing(
+    5,
+    loaded(
+      "[DiffStats!]",
+      async (ids, context, { path }) => {
+        const shown = new Map<Value, unknown>();
+        for (const [id, files] of await countsOfAll(ids, context)) {
+          shown.set(id, path === undefined ? files : files.filter((file) => file.path === path));
+        }
+        return shown;
+      },
+      { args: { path: arg.about("Only this file.", arg.string) }, empty: noCode() },
+    ),
+  ),
+  diffStatsSummary: costing(
+    5,
+    loaded(diffStatsSummary, async (ids, context) => {
+      const shown = new Map<Value, unknown>();
+      for (const [id, files] of await countsOfAll(ids, context)) {
+        const { additions, deletions } = sumOf(files);
+        const changes = additions + deletions;
+        shown.set(id, { additions, deletions, changes, fileCount: files.length });
+      }
+      return shown;
+    }),
+  ),
+};
+
+/** Types that fields of merge requests give lists of. */
+export const codeTypes = [diffStats];
