@@ -15,7 +15,6 @@ import {
   enumeration,
   type GraphContext,
   GraphError,
-  html,
   htmlLine,
   inputType,
   int,
@@ -32,6 +31,7 @@ import {
 import { all, type Condition, when } from "../../store/conditions.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Reader, Value } from "../../store/port.ts";
+import { markdown } from "../markdown/graphql.ts";
 import { timeStats } from "./fields.ts";
 import type { Filter } from "./filters.ts";
 import { conditionsOf, hasMilestone } from "./list.ts";
@@ -147,7 +147,7 @@ export function issuableFields(type: IssuableType): OutputFields {
   return {
     name: string(`${alias}.title`),
     titleHtml: htmlLine(`${alias}.title`),
-    descriptionHtml: html(`${alias}.description`),
+    descriptionHtml: markdown(`${alias}.description`, `${alias}.project_id`),
     author: one("UserCore", `${alias}.author_id`),
     milestone: one("Milestone", `${alias}.milestone_id`),
     labels: isIssue ? labels : costing(5, labels),

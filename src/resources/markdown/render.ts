@@ -32,7 +32,7 @@ export interface Rendering {
 }
 
 /** The most characters that are rendered for one answer; texts beyond are shown as they are. */
-const MAX_TOGETHER = 4 * MAX_MARKDOWN;
+export const MAX_TOGETHER = 4 * MAX_MARKDOWN;
 /** How many references of the texts of one answer become links. */
 const MAX_REFERENCES = 200;
 /** The most projects that the references of one text mean. */
@@ -47,12 +47,18 @@ const keyOf = ({ kind, project = "", name }: TextReference) =>
  * Renders Markdown texts of one project as HTML. What they refer to becomes a link if the viewer may see it, with a bounded
  * number of queries for all texts; what they may not see stays text, like what is not there. Other requests are answered
  * between the texts.
+ *
+ * @param most how many characters are rendered; texts beyond are shown as they are
  */
-export async function renderAll(rendering: Rendering, texts: readonly string[]): Promise<string[]> {
+export async function renderAll(
+  rendering: Rendering,
+  texts: readonly string[],
+  most = MAX_TOGETHER,
+): Promise<string[]> {
   const pace = new Pace();
   const parsed: ParsedMarkdown[] = [];
   const references = new Map<string, TextReference>();
-  let left = MAX_TOGETHER;
+  let left = most;
   for (const text of texts) {
     left -= text.length;
     const read = left < 0 ? asText(text) : await parseMarkdown(text);

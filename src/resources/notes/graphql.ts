@@ -12,7 +12,6 @@ import {
   type Face,
   first,
   type GraphContext,
-  html,
   int,
   leaf,
   loaded,
@@ -34,6 +33,7 @@ import { placeholders } from "../../store/placeholders.ts";
 import type { Value } from "../../store/port.ts";
 import { isLockedOut } from "../issuables/rules.ts";
 import type { NoteableType } from "../issuables/type.ts";
+import { markdown } from "../markdown/graphql.ts";
 import { idOf, NUMBER } from "./discussions.ts";
 import { noteResource } from "./index.ts";
 import { noteable, RESOLVABLE } from "./json.ts";
@@ -193,7 +193,7 @@ const note = rowType("Note", {
       ),
     ),
     body: required(string("nt.body")),
-    bodyHtml: html("nt.body"),
+    bodyHtml: markdown("nt.body", "nt.project_id"),
     bodyFirstLineHtml: required(string(firstLineHtml)),
     system: required(boolean("nt.system")),
     internal: boolean("nt.internal"),

@@ -1,0 +1,57 @@
+import { sourcesById } from "../../core/access/source.ts";
+import { type GraphContext, type LoadedField, loaded } from "../../graphql/declare.ts";
+import type { Value } from "../../store/port.ts";
+import { MAX_TOGETHER, renderAll } from "./render.ts";
+
+/** The most projects of one list whose texts are looked through for references to what they have themselves. */
+const MOST_PROJECTS = 10;
+
+/** A text, and the id of its project; 0 for none. */
+interface Source {
+  readonly key: Value;
+  readonly projectId: number;
+  readonly text: string;
+}
+
+/**
+ * A column of Markdown as HTML, as `POST /markdown` renders it.
+ *
+ * @param column the text
+ * @param project SQL of the id of its project, which references without a path mean
+ */
+export const markdown = (column: string, project: string): LoadedField =>
+  // The text is part of the key, so that what is read for an answer is counted, and no other statement reads it again.
+  loaded("String", rendered, { key: `coalesce(${project}, 0) || ':' || ${column}` });
+
+async function rendered(
+  keys: readonly Value[],
+  { db, viewer, view }: GraphContext,
+): Promise<Map<Value, string>> {
+  const sources = keys.filter((key) => key !== null).map(sourceOf);
+  const mentioned = [...new Set(sources.map(({ projectId }) => projectId))];
+  const ids = mentioned.filter((id) => id !== 0).slice(0, MOST_PROJECTS);
+  const projects = await sourcesById(db, "project", ids, viewer);
+  const all = new Map<Value, string>();
+  let left = MAX_TOGETHER;
+  const render = async (some: readonly Source[], id?: number) => {
+    const project = id === undefined ? undefined : projects.get(id);
+    const texts = some.map(({ text }) => text);
+    const found = await renderAll({ db, viewer, view, project }, texts, left);
+    for (const [index, { key }] of some.entries()) all.set(key, found[index] as string);
+    left -= texts.reduce((sum, { length }) => sum + length, 0);
+  };
+  for (const id of ids) {
+    await render(
+      sources.filter(({ projectId }) => projectId === id),
+      id,
+    );
+  }
+  await render(sources.filter(({ projectId }) => !ids.includes(projectId)));
+  return all;
+}
+
+function sourceOf(key: Value): Source {
+  const written = String(key);
+  const colon = written.indexOf(":");
+  return { key, projectId: Number(written.slice(0, colon)), text: written.slice(colon + 1) };
+}
