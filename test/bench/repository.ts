@@ -20,6 +20,12 @@ export const REPOSITORY_OPERATIONS: readonly Operation[] = [
     floor: 0.4,
   },
   {
+    name: "a file of a repository",
+    method: "GET",
+    path: `${REPOSITORY}/files/file-007.ts?ref=main`,
+    floor: 0.4,
+  },
+  {
     name: "20 branches of a repository",
     method: "GET",
     path: `${REPOSITORY}/branches`,
