@@ -7,6 +7,7 @@ import {
 } from "../../ci/index.ts";
 import { recordMoment } from "../../hooks/moments.ts";
 import { recordJobs } from "../../hooks/records.ts";
+import { queueNotice } from "../../jobs/notices.ts";
 import * as outbox from "../../jobs/outbox.ts";
 import { among } from "../../store/conditions.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
@@ -215,6 +216,9 @@ async function setPipelineStatus(
     { kind: "pipeline", of, userId: null, id: pipelineId, data: { status } },
   );
   if (isEnd) await queueTask(db, { finished: pipelineId }, now);
+  if (status === "success" || status === "failed") {
+    await queueNotice(db, { notice: "pipeline", pipeline: pipelineId, status }, now);
+  }
 }
 
 /** The coverage of a pipeline: the average of its jobs', with two digits. */

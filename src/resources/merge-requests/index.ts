@@ -118,7 +118,9 @@ export const mergeRequestResource: Resource = {
           { ...created, title, description },
           input,
         );
-        if (input.reviewer_ids) await assignReviewers(inTarget, created.id, input.reviewer_ids);
+        if (input.reviewer_ids) {
+          await assignReviewers(inTarget, created.id, input.reviewer_ids, true);
+        }
         if (version) await queueTask(db, { opened: created.id, user: caller.id }, now);
         await storeReferences(db, created.id, context.viewer, view.base);
         if (commands.length === 0) return rowOf(inTarget, MERGE_REQUEST, created.id);
