@@ -158,6 +158,7 @@ const steps = [
   `20261125-86-user-activity`,
   `20261126-10-01-avatars-of-topics`,
   `20261126-10-02-restricted-visibility-levels`,
+  `20261126-20-01-drafts`,
   `20261126-40-ci-counts`,
 ];
 
@@ -1999,6 +2000,11 @@ const statements = [
 , restricted_visibility_levels text)`,
   `CREATE INDEX users_by_activity on users (last_activity_on, id) where last_activity_on is not null`,
   `CREATE UNIQUE INDEX avatars_by_topic on avatars (topic_id) where topic_id is not null`,
+  `CREATE INDEX merge_requests_of_drafts on merge_requests (project_id, id)
+  where (substr(ltrim(title), 1, 1) in ('[', '(', 'w', 'W', 'd', 'D')
+    and (substr(lower(ltrim(title)), 1, 5) = '[wip]' or substr(lower(ltrim(title)), 1, 7) = '[draft]'
+      or substr(lower(ltrim(title)), 1, 7) = '(draft)' or substr(lower(ltrim(title)), 1, 4) = 'wip:'
+      or substr(lower(ltrim(title)), 1, 6) = 'draft:' or substr(lower(ltrim(title)), 1, 4) = 'wip '))`,
   `CREATE TABLE ci_counts (
   project_id integer not null references projects (id) on delete cascade,
   kind text not null,

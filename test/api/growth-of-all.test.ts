@@ -127,6 +127,8 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
   id_after: ["1", "1000000"],
   id_before: ["1", "1000000"],
   iids: ["1", "1000000"],
+  // An object: see growth.test.ts.
+  not: [],
   image_url: [],
   in: ["title", "description"],
   labels: ["UX", "Common n7n", "UX,Common n7n", "none", "any", "nosuch"],

@@ -3,6 +3,7 @@ import type { Source } from "../../core/access/source.ts";
 import { invalid, unauthorized } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import type { Condition } from "../../store/conditions.ts";
+import { type Negated, negatedOf } from "./negated.ts";
 
 /** The attributes of every list of issuables. The states to filter by differ. */
 export const listInput = {
@@ -62,6 +63,7 @@ export interface Filter {
   updatedBefore?: number | undefined;
   /** Only those of this milestone, if it belongs to this group or project. */
   ofMilestone?: { id: number; owner: Pick<Source, "column" | "id"> } | undefined;
+  negated?: Negated | undefined;
   /** Filters that only one of the types has. */
   own?: readonly OwnFilter[];
   /** Only issues have a `relative_position`. */
@@ -133,6 +135,7 @@ export function filterOf(
   input: Omit<param.Input<typeof listInput>, "order_by"> & {
     order_by?: Filter["orderBy"] | undefined;
     state?: string | undefined;
+    not?: Parameters<typeof negatedOf>[0];
   },
   caller: Caller | undefined,
   defaultScope: DefaultScope,
@@ -157,6 +160,7 @@ export function filterOf(
     createdBefore: instantOf("created_before", input.created_before),
     updatedAfter: instantOf("updated_after", input.updated_after),
     updatedBefore: instantOf("updated_before", input.updated_before),
+    negated: negatedOf(input.not),
     orderBy: input.order_by ?? "created_at",
     sort: input.sort ?? "desc",
   };

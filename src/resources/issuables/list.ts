@@ -21,6 +21,7 @@ import type { Reader, Value } from "../../store/port.ts";
 import { embed } from "./embed.ts";
 import type { Filter } from "./filters.ts";
 import { narrowedBy } from "./narrow.ts";
+import { negatedConditions } from "./negated.ts";
 import type { IssuableType, Presenting } from "./type.ts";
 
 /** A page of the issuables the caller may read. */
@@ -200,6 +201,7 @@ export function conditionsOf(type: IssuableType, viewer: Viewer, filter: Filter)
       owner.id,
     );
   }
+  if (filter.negated) conditions.push(...negatedConditions(type, viewer, filter.negated));
   conditions.push(...(filter.own ?? []).map(({ condition }) => condition));
   return conditions;
 }

@@ -248,6 +248,7 @@ const negated = inputType("MergeRequestsResolverNegatedParams", "What a list lea
   milestoneTitle: arg.string,
   authorUsername: arg.string,
   assigneeUsernames: arg.list(arg.string),
+  reviewerUsername: arg.string,
   myReactionEmoji: arg.string,
   sourceBranches: arg.list(arg.string),
   targetBranches: arg.list(arg.string),
@@ -287,7 +288,14 @@ const outside = (column: string, values: readonly string[]): Condition => {
 function mergeRequestCondition(args: Filters, context: GraphContext): Condition {
   const common = commonFilter(MERGE_REQUEST, args, context);
   const { not, or } = args;
-  const { milestoneTitle, authorUsername, sourceBranches, targetBranches, ...others } = not ?? {};
+  const {
+    milestoneTitle,
+    authorUsername,
+    reviewerUsername,
+    sourceBranches,
+    targetBranches,
+    ...others
+  } = not ?? {};
   const own: (Condition | undefined)[] = [
     ...common.own,
     among("mr.source_branch", args.sourceBranches),
@@ -308,6 +316,7 @@ function mergeRequestCondition(args: Filters, context: GraphContext): Condition 
         ...others,
         ...(milestoneTitle !== undefined && { milestoneTitle: [milestoneTitle] }),
         ...(authorUsername !== undefined && { authorUsername: [authorUsername] }),
+        ...(reviewerUsername !== undefined && { reviewerUsernames: [reviewerUsername] }),
       },
       or,
       context,

@@ -9,6 +9,7 @@ import { filterOf, listInput } from "../issuables/filters.ts";
 import { ISSUE } from "../issuables/issue.ts";
 import * as lifecycle from "../issuables/lifecycle.ts";
 import { MERGE_REQUEST, simpleMergeRequest } from "../issuables/merge-request.ts";
+import { negatedRequestInput } from "../issuables/negated.ts";
 import { plannedColumns, planningInput } from "../issuables/planning.ts";
 import { listRoutes, participantsRoute, subscriptionRoutes } from "../issuables/routes.ts";
 import { findIssuable, requireChanger } from "../issuables/rules.ts";
@@ -31,6 +32,7 @@ const lists = listRoutes(MERGE_REQUEST, {
     ...listInput,
     state: param.optional(param.choice(["opened", "closed", "locked", "merged", "all"])),
     ...ownInput,
+    not: param.optional(param.object(negatedRequestInput)),
     view: param.optional(param.choice(["simple"])),
   },
   filter: (input, caller, scope) => ({
