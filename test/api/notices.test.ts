@@ -314,4 +314,9 @@ it("conflicts of a merge request that waits are told to author and merger, with 
     const { json } = await app.call("GET /todos?action=unmergeable", { as });
     expect(json.map(({ target }: { target: { id: number } }) => target.id)).toContain(id);
   }
+  // Who pushes has acted upon it.
+  await project.commit(source, { "f.txt": "f\n" }, { as: "developer" });
+  const pending = async (as: Person) =>
+    (await app.call("GET /todos?action=unmergeable", { as })).json.length;
+  expect([await pending("developer"), await pending("maintainer")]).toEqual([0, 1]);
 });

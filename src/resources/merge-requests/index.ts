@@ -1,6 +1,7 @@
 import * as param from "../../core/input.ts";
 import { type Resource, routes } from "../../core/resource.ts";
 import { updateRow } from "../../store/update.ts";
+import { askApprovers } from "../approvals/asking.ts";
 import { queueReady, queueTask } from "../ci/progress.ts";
 import { headOf } from "../events/record.ts";
 import { snapshotIfHeard } from "../issuables/differences.ts";
@@ -8,7 +9,7 @@ import { rowOf } from "../issuables/embed.ts";
 import { filterOf, listInput } from "../issuables/filters.ts";
 import { ISSUE } from "../issuables/issue.ts";
 import * as lifecycle from "../issuables/lifecycle.ts";
-import { MERGE_REQUEST, simpleMergeRequest } from "../issuables/merge-request.ts";
+import { isDraft, MERGE_REQUEST, simpleMergeRequest } from "../issuables/merge-request.ts";
 import { negatedRequestInput } from "../issuables/negated.ts";
 import { plannedColumns, planningInput } from "../issuables/planning.ts";
 import { listRoutes, participantsRoute, subscriptionRoutes } from "../issuables/routes.ts";
@@ -123,6 +124,7 @@ export const mergeRequestResource: Resource = {
         if (input.reviewer_ids) {
           await assignReviewers(inTarget, created.id, input.reviewer_ids, true);
         }
+        await askApprovers(inTarget, { id: created.id, title });
         if (version) await queueTask(db, { opened: created.id, user: caller.id }, now);
         await storeReferences(db, created.id, context.viewer, view.base);
         if (commands.length === 0) return rowOf(inTarget, MERGE_REQUEST, created.id);
@@ -205,7 +207,10 @@ export const mergeRequestResource: Resource = {
         if (opening || title !== undefined || description !== undefined) {
           await storeReferences(db, found.id, viewer, view.base);
         }
-        if (title !== undefined) await queueReady(db, found.id, now);
+        if (title !== undefined) {
+          if (isDraft(found.title)) await askApprovers(context, { id: found.id, title });
+          await queueReady(db, found.id, now);
+        }
         if (commands.length === 0) return rowOf(context, MERGE_REQUEST, found.id);
         return afterCommands(context, MERGE_REQUEST, found.id, commands, (reader) =>
           rowOf({ ...context, db: reader }, MERGE_REQUEST, found.id),
