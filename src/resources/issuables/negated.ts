@@ -6,7 +6,7 @@ import type { Value } from "../../store/port.ts";
 import type { IssuableType } from "./type.ts";
 
 /** The attributes of `not` in lists of every type. */
-export const negatedInput = {
+const negatedInput = {
   iids: param.optional(param.arrayOf(param.integer(), { max: 500 })),
   labels: param.optional(param.commaSeparated()),
   milestone: param.optional(param.anyText()),
