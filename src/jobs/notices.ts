@@ -2,16 +2,25 @@ import type { Database } from "../store/port.ts";
 import { MAIL } from "./letters.ts";
 import { addIfRun } from "./outbox.ts";
 
-/** What happened to a merge request that people get mail about, although no feed has an event of it. */
-export interface RequestNotice {
-  readonly notice:
-    | "unapproved"
-    | "review_requested"
-    | "reviewers_changed"
-    | "unmergeable"
-    | "auto_merge_aborted";
-  /** The id of the merge request. */
-  readonly request: number;
+/** What happened to an issue or merge request that people get mail about, although no feed has an event of it. */
+export type IssuableNotice = (
+  | {
+      readonly notice: "issue_reassigned";
+      /** The id of the issue. */
+      readonly issue: number;
+    }
+  | {
+      readonly notice:
+        | "request_reassigned"
+        | "unapproved"
+        | "review_requested"
+        | "reviewers_changed"
+        | "unmergeable"
+        | "auto_merge_aborted";
+      /** The id of the merge request. */
+      readonly request: number;
+    }
+) & {
   /** Who did it; `null` for nobody, such as a push to the target branch. */
   readonly by: number | null;
   /** When, in epoch milliseconds. */
@@ -20,7 +29,7 @@ export interface RequestNotice {
   readonly about?: readonly number[];
   /** Users who are told something else instead. */
   readonly except?: readonly number[];
-}
+};
 
 /** The end of a pipeline. */
 export interface PipelineNotice {
@@ -31,7 +40,7 @@ export interface PipelineNotice {
 }
 
 /** What people get mail about although it is no event. */
-export type Notice = RequestNotice | PipelineNotice;
+export type Notice = IssuableNotice | PipelineNotice;
 
 /** Queues a notice, if there is a process that sends mail. */
 export function queueNotice(db: Database, notice: Notice, now: number): Promise<void> {

@@ -8,6 +8,7 @@ const MAX_QUOTED_CHARACTERS = 10_000;
 const REASONS: Readonly<Record<Notification["reason"], string>> = {
   participating: "you take part in it",
   mentioned: "you were mentioned",
+  assignee: "you are or were assigned to it",
   reviewer: "you are or were asked to review it",
   subscribed: "you are subscribed to it or to one of its labels",
   watching: "you watch the project",

@@ -1,4 +1,4 @@
-import type { RequestNotice } from "../jobs/notices.ts";
+import type { IssuableNotice } from "../jobs/notices.ts";
 import type { Flag } from "../resources/notification-settings/queries.ts";
 
 /** Something that people get mail about. */
@@ -9,8 +9,8 @@ export interface Occasion {
   readonly verb: string;
   /** The setting that chooses it at the level `custom`. */
   readonly flag?: Flag;
-  /** Why the users that it is about are told: as reviewers, also at the level `mention`, or because they take part. */
-  readonly about?: "reviewer" | "participating";
+  /** Why the users that it is about are told: as assignees or reviewers, also at the level `mention`, or because they take part. */
+  readonly about?: "assignee" | "reviewer" | "participating";
   /** Whether nobody else is told, neither those who take part nor those who subscribed or watch. */
   readonly isPersonal?: true;
   /** Whether a mail does not say whose doing it is. */
@@ -55,8 +55,20 @@ export const EVENTS: Readonly<Record<string, Occasion>> = {
   },
 };
 
-/** Notices about merge requests. */
-export const NOTICES: Readonly<Record<RequestNotice["notice"], Occasion>> = {
+/** Notices about issues and merge requests. */
+export const NOTICES: Readonly<Record<IssuableNotice["notice"], Occasion>> = {
+  issue_reassigned: {
+    when: "an issue gets other assignees",
+    verb: "changed the assignees of",
+    flag: "reassign_issue",
+    about: "assignee",
+  },
+  request_reassigned: {
+    when: "a merge request gets other assignees",
+    verb: "changed the assignees of",
+    flag: "reassign_merge_request",
+    about: "assignee",
+  },
   unapproved: {
     when: "an approval of a merge request is taken back",
     verb: "took back their approval of",

@@ -1,5 +1,6 @@
 import { mentionsIn } from "../core/mentions.ts";
-import type { RequestNotice } from "../jobs/notices.ts";
+import type { IssuableNotice } from "../jobs/notices.ts";
+import { ISSUE } from "../resources/issuables/issue.ts";
 import { MERGE_REQUEST } from "../resources/issuables/merge-request.ts";
 import { readers } from "../resources/issuables/queries.ts";
 import type { NoteableType } from "../resources/issuables/type.ts";
@@ -19,7 +20,7 @@ export interface Recipient {
   /** The address for notifications: from their settings, or their own. */
   email: string;
   /**
-   * Why they are notified: they subscribed, were mentioned, are or were asked for a review, participate, watch, or chose
+   * Why they are notified: they subscribed, were mentioned, are or were assigned or asked for a review, participate, watch, or chose
    * this kind of event; or a pipeline is theirs.
    */
   reason: Reason;
@@ -33,6 +34,7 @@ export interface Recipient {
 export type Reason =
   | "subscribed"
   | "mentioned"
+  | "assignee"
   | "reviewer"
   | "participating"
   | "watching"
@@ -118,12 +120,16 @@ async function happeningsOf(db: Reader, event: NotifiableEvent): Promise<Happeni
   }));
 }
 
-/** A notice as what happened to its merge request; `undefined` if that is deleted. */
-async function happeningOf(db: Reader, notice: RequestNotice): Promise<Happening | undefined> {
-  const { request, by, at, about = [], except = [] } = notice;
-  const found = await db.one<RequestRow>(`${REQUEST} where mr.id = ?`, [request]);
+/** A notice as what happened to its issue or merge request; `undefined` if that is deleted. */
+async function happeningOf(db: Reader, notice: IssuableNotice): Promise<Happening | undefined> {
+  const { by, at, about = [], except = [] } = notice;
+  const [type, id] =
+    "issue" in notice
+      ? ([ISSUE, notice.issue] as const)
+      : ([MERGE_REQUEST, notice.request] as const);
+  const found = await db.one<Row>(`${ROW} from ${type.table} x where x.id = ?`, [id]);
   if (!found) return undefined;
-  const subject = subjectOfRequest(found);
+  const subject = subjectOfRow(type, found);
   return { occasion: NOTICES[notice.notice], subject, by, at, begins: false, about, except };
 }
 
@@ -152,7 +158,7 @@ export async function recipients(
 /** The users who are notified of a notice, and why: see {@link recipients}. */
 export async function recipientsOfNotice(
   db: Reader,
-  notice: RequestNotice,
+  notice: IssuableNotice,
   today: string,
 ): Promise<Recipient[]> {
   const happening = await happeningOf(db, notice);
@@ -203,7 +209,7 @@ export async function findNotification(
 /** The current content of a mail about a notice: see {@link findNotification}. */
 export async function findNoticed(
   db: Reader,
-  notice: RequestNotice,
+  notice: IssuableNotice,
   mail: { key: string; user: number; reason: Reason },
   today: string,
 ): Promise<Notification | undefined> {
@@ -271,29 +277,30 @@ async function subjectsOf(db: Reader, event: NotifiableEvent): Promise<Subject[]
     const subject = await subjectOf(db, event);
     return subject ? [subject] : [];
   }
-  const found = await db.all<RequestRow>(
-    `${REQUEST}
-     where mr.source_project_id = ? and mr.source_branch = ? and mr.state = 'opened' and exists
-       (select 1 from merge_request_versions v where v.merge_request_id = mr.id
+  const found = await db.all<Row>(
+    `${ROW} from merge_requests x
+     where x.source_project_id = ? and x.source_branch = ? and x.state = 'opened' and exists
+       (select 1 from merge_request_versions v where v.merge_request_id = x.id
         and v.head_sha = ? and v.created_at = ? and exists
-          (select 1 from merge_request_versions b where b.merge_request_id = mr.id and b.id < v.id))
-     order by mr.id`,
+          (select 1 from merge_request_versions b where b.merge_request_id = x.id and b.id < v.id))
+     order by x.id`,
     [event.project_id, event.ref, event.commit_to, event.created_at],
   );
-  return found.map(subjectOfRequest);
+  return found.map((row) => subjectOfRow(MERGE_REQUEST, row));
 }
 
-interface RequestRow {
+interface Row {
   id: number;
   project_id: number;
   iid: number;
   title: string;
 }
 
-const REQUEST = "select mr.id, mr.project_id, mr.iid, mr.title from merge_requests mr";
+/** Of a row `x` of issues or merge requests. */
+const ROW = "select x.id, x.project_id, x.iid, x.title";
 
-const subjectOfRequest = ({ id, project_id, iid, title }: RequestRow): Subject => ({
-  type: MERGE_REQUEST,
+const subjectOfRow = (type: NoteableType, { id, project_id, iid, title }: Row): Subject => ({
+  type,
   projectId: project_id,
   id,
   number: iid,
@@ -341,6 +348,7 @@ const NOTE = `select nt.body, ${noteable.className} as class_name, ${noteable.id
 type Tie =
   | "participating"
   | "mentioned"
+  | "assignee"
   | "reviewer"
   | "subscribed"
   | "unsubscribed"
@@ -435,13 +443,14 @@ async function tiesOf(
 
 /**
  * Why a user is notified, or `undefined` if they are not. As in GitLab's NotificationRecipient, subscribers are notified
- * at every level, and users who unsubscribed only if they are mentioned, or asked for a review.
+ * at every level, and users who unsubscribed only if they are mentioned, assigned or asked for a review.
  */
 function reasonFor(level: Level, asked: boolean, ties: Set<Tie>): Reason | undefined {
   if (ties.has("subscribed") && !ties.has("unsubscribed")) return "subscribed";
   if (level === "disabled") return undefined;
   if (ties.has("mentioned")) return "mentioned";
   if (ties.has("reviewer")) return "reviewer";
+  if (ties.has("assignee")) return "assignee";
   if (level === "mention" || ties.has("unsubscribed")) return undefined;
   if (ties.has("participating")) return "participating";
   if (level === "watch") return "watching";

@@ -144,6 +144,49 @@ it("who is asked for a review is told at the level mention, others that reviewer
   await settings("owner", { level: "global" });
 });
 
+it.each(["issues", "merge_requests"])(
+  "who is assigned to %s, or no longer, is told",
+  async (kind) => {
+    branches += 1;
+    const [reporter, maintainer] = [await idOf("reporter"), await idOf("maintainer")];
+    const between =
+      kind === "issues"
+        ? { confidential: true }
+        : { source_branch: `assigned-${branches}`, target_branch: "main" };
+    if (kind !== "issues") {
+      await project.commit(`assigned-${branches}`, { "a.md": "a\n" }, { from: "main" });
+    }
+    const sent = { title: "Work", assignee_ids: [reporter], ...between };
+    const made = await project.send("POST", `/${kind}`, sent, "developer");
+    const what = kind === "issues" ? `issue #${made.json.iid}` : `merge request !${made.json.iid}`;
+    // New assignees of what is new are told that it is.
+    expect(await told()).toEqual([
+      ["reporter", "participating", `The developer opened ${what}: Work`],
+    ]);
+    const flag = kind === "issues" ? "reassign_issue" : "reassign_merge_request";
+    await settings("maintainer", { level: "mention" });
+    await settings("owner", { level: "custom", [flag]: true });
+    await settings("guest", { level: "watch" });
+    const change = { assignee_ids: [maintainer] };
+    await send("PUT", `/${kind}/${made.json.iid}`, change, "developer");
+    const line = `The developer changed the assignees of ${what}: Work`;
+    // The guest sees neither confidential issues nor merge requests.
+    expect(await told()).toEqual([
+      ["maintainer", "assignee", line],
+      ["owner", "custom", line],
+      ["reporter", "assignee", line],
+    ]);
+    await send("PUT", `/${kind}/${made.json.iid}`, change, "developer");
+    expect(await told()).toEqual([]);
+    await settings("owner", { level: "custom", [flag]: false });
+    await send("PUT", `/${kind}/${made.json.iid}`, { assignee_ids: [] }, "maintainer");
+    const back = `The maintainer changed the assignees of ${what}: Work`;
+    expect(await told()).toEqual([["developer", "participating", back]]);
+    for (const as of ["maintainer", "owner", "guest"] as const)
+      await settings(as, { level: "global" });
+  },
+);
+
 it("a reviewer who is asked again is told, and nobody else", async () => {
   const { id, iid, path } = await opened({ reviewer_ids: [await idOf("reporter")] });
   const reviewer = `gid://gitlab/User/${await idOf("reporter")}`;
