@@ -109,6 +109,8 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
   content_ref: ["main"],
   created_after: ["2020-01-01", "2030-01-01"],
   created_before: ["2015-01-01", "2030-01-01"],
+  deployed_after: ["2020-01-01", "2030-01-01"],
+  deployed_before: ["2015-01-01", "2030-01-01"],
   dry_run_ref: ["main"],
   entity_id: [],
   environment: ["review/0", "nosuch"],

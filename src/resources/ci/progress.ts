@@ -22,6 +22,8 @@ export const PIPELINE_WORKER = "pipelines";
 export type PipelineTask =
   /** A pipeline has ended. */
   | { readonly finished: number }
+  /** A deployment has succeeded. */
+  | { readonly deployed: number }
   /** A job is to start another pipeline. */
   | { readonly bridge: number }
   /** Something of a merge request has changed that it may have waited for to be merged. */
@@ -141,12 +143,9 @@ export async function setStatus(
   }
   const deploying = changed.filter(([, , , environment]) => environment !== null);
   if (deploying.length > 0) {
-    await deploy(
-      db,
-      deploying.map(([id]) => id as number),
-      status,
-      now,
-    );
+    const jobs = deploying.map(([id]) => id as number);
+    for (const id of await deploy(db, jobs, status, now))
+      await queueTask(db, { deployed: id }, now);
   }
   if (FINISHED.includes(status)) {
     const tokens = among("job_id", ids);

@@ -37,6 +37,13 @@ interface OwnFilter {
   isBroad?: true;
 }
 
+/** Where and when merge requests were deployed. */
+export interface Deployed {
+  environment?: string | undefined;
+  after?: number | undefined;
+  before?: number | undefined;
+}
+
 /** Filters and order of lists of issuables. */
 export interface Filter {
   projectId?: number | undefined;
@@ -64,6 +71,8 @@ export interface Filter {
   /** Only those of this milestone, if it belongs to this group or project. */
   ofMilestone?: { id: number; owner: Pick<Source, "column" | "id"> } | undefined;
   negated?: Negated | undefined;
+  /** Only merge requests that came to an environment, of a project whose deployments the caller may read. */
+  deployed?: Deployed | undefined;
   /** Filters that only one of the types has. */
   own?: readonly OwnFilter[];
   /** Only issues have a `relative_position`. */

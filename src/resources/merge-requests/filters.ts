@@ -3,7 +3,7 @@ import { invalid } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import { rowByRow } from "../../store/conditions.ts";
 import type { Value } from "../../store/port.ts";
-import { type Filter, userOf } from "../issuables/filters.ts";
+import { type Filter, instantOf, userOf } from "../issuables/filters.ts";
 import { IS_DRAFT } from "../issuables/merge-checks.ts";
 
 /** The users who must all have approved, at most, as in GitLab. */
@@ -18,6 +18,9 @@ export const ownInput = {
   approved_by_ids: param.optional(param.commaSeparated({ max: MOST_APPROVERS })),
   approved_by_usernames: param.optional(param.commaSeparated({ max: MOST_APPROVERS })),
   wip: param.optional(param.choice(["yes", "no"])),
+  environment: param.optional(param.anyText()),
+  deployed_after: param.optional(param.anyText()),
+  deployed_before: param.optional(param.anyText()),
   merge_user_id: param.optional(param.integer()),
   merge_user_username: param.optional(param.anyText()),
 };
@@ -43,6 +46,20 @@ export function ownFilters(input: OwnInput): OwnFilter[] {
     ...byMerger("?", input.merge_user_id),
     ...byMerger(BY_NAME, input.merge_user_username),
   ];
+}
+
+/**
+ * Where and when the merge requests that they ask for were deployed.
+ *
+ * @throws ApiError 400
+ */
+export function deployedFilter(input: OwnInput): Filter["deployed"] {
+  const deployed = {
+    environment: input.environment,
+    after: instantOf("deployed_after", input.deployed_after),
+    before: instantOf("deployed_before", input.deployed_before),
+  };
+  return Object.values(deployed).some((value) => value !== undefined) ? deployed : undefined;
 }
 
 function byBranch(column: "source_branch" | "target_branch", value: string | undefined) {

@@ -19,7 +19,7 @@ import { addVersion, renewVersion } from "../merge-request-versions/versions.ts"
 import { afterCommands, commandsIn } from "../quick-actions/perform.ts";
 import { assignReviewers } from "../reviewers/changes.ts";
 import { checkCode, divergedCommits } from "./code.ts";
-import { ownFilters, ownInput } from "./filters.ts";
+import { deployedFilter, ownFilters, ownInput } from "./filters.ts";
 import { mergeRoutes } from "./merging.ts";
 import { planChange, planOpening, requireOpening } from "./opening.ts";
 import * as requests from "./queries.ts";
@@ -38,6 +38,7 @@ const lists = listRoutes(MERGE_REQUEST, {
   },
   filter: (input, caller, scope) => ({
     ...filterOf(input, caller, scope),
+    deployed: deployedFilter(input),
     own: ownFilters(input),
   }),
   presenter: ({ input }) => (input.view === "simple" ? simpleMergeRequest : MERGE_REQUEST.listed),
