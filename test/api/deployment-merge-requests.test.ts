@@ -135,6 +135,23 @@ describe("lists of merge requests", () => {
     expect((await listed("environment=production")).length).toBeGreaterThan(0);
   });
 
+  it("are narrowed by GraphQL, too", async () => {
+    const found = async (args: string, as: Person) => {
+      const query = `{ project(fullPath: "${project.fullPath}") {
+        mergeRequests(sort: CREATED_ASC, ${args}) { nodes { iid } } } }`;
+      const { json } = await app.call("POST /api/graphql", { as, json: { query } });
+      expect(json.errors).toBeUndefined();
+      return json.data.project.mergeRequests.nodes.map(({ iid }: { iid: string }) => Number(iid));
+    };
+    const narrow = 'environmentName: "beta", deployedAfter: "2000-01-01T00:00:00Z"';
+    const inBeta = await listed("environment=beta");
+    expect(inBeta.length).toBeGreaterThan(0);
+    expect(await found(narrow, "reporter")).toEqual(inBeta);
+    expect(await found(narrow, "guest")).toEqual([]);
+    const never = 'environmentName: "beta", deployedBefore: "2000-01-01T00:00:00Z"';
+    expect(await found(never, "reporter")).toEqual([]);
+  });
+
   it("refuse what is no time", async () => {
     const { status } = await project.get("/merge_requests?deployed_after=yesterday");
     expect(status).toBe(400);

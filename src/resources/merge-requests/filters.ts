@@ -54,11 +54,15 @@ export function ownFilters(input: OwnInput): OwnFilter[] {
  * @throws ApiError 400
  */
 export function deployedFilter(input: OwnInput): Filter["deployed"] {
-  const deployed = {
+  return deployedIn({
     environment: input.environment,
     after: instantOf("deployed_after", input.deployed_after),
     before: instantOf("deployed_before", input.deployed_before),
-  };
+  });
+}
+
+/** The filter, if it says anything. */
+export function deployedIn(deployed: NonNullable<Filter["deployed"]>): Filter["deployed"] {
   return Object.values(deployed).some((value) => value !== undefined) ? deployed : undefined;
 }
 

@@ -61,6 +61,7 @@ import { isDraft, MERGE_REQUEST, withoutDraft } from "../issuables/merge-request
 import { issuableMutations, numberOf, OPERATION } from "../issuables/mutations.ts";
 import { LABEL_ID } from "../labels/graphql.ts";
 import { latestOf } from "../merge-request-versions/versions.ts";
+import { deployedIn } from "./filters.ts";
 import { codeFields, codeTypes } from "./graphql-code.ts";
 import { mergeRequestResource } from "./index.ts";
 import { rereview } from "./rereview.ts";
@@ -273,6 +274,9 @@ const filters = {
   draft: arg.boolean,
   mergedAfter: arg.time,
   mergedBefore: arg.time,
+  deployedAfter: arg.time,
+  deployedBefore: arg.time,
+  environmentName: arg.about("The environment that they came to.", arg.string),
   not: arg.input(negated),
   or: arg.input(unioned),
 } satisfies Args;
@@ -329,6 +333,11 @@ function mergeRequestCondition(args: Filters, context: GraphContext): Condition 
       labels: args.labels ?? common.labels,
       state: args.state === "all" ? undefined : args.state,
       milestone: args.milestoneTitle === undefined ? undefined : { title: args.milestoneTitle },
+      deployed: deployedIn({
+        environment: args.environmentName,
+        after: args.deployedAfter,
+        before: args.deployedBefore,
+      }),
       assigneeUsernames: args.assigneeUsername === undefined ? undefined : [args.assigneeUsername],
       own: own.filter((condition) => condition !== undefined),
     },
