@@ -60,10 +60,15 @@ export function object<A extends Attributes>(attributes: A): Attribute<Input<A>>
   const about = Object.keys(attributes)
     .map((name) => `\`${name}\``)
     .join(", ");
-  const read = v.object(attributes);
   return attribute({ type: "object", about }, (value) => {
-    const result = v.safeParse(read, value);
-    return result.success ? result.output : REFUSED;
+    if (typeof value !== "object" || value === null || Array.isArray(value)) return REFUSED;
+    const read: Record<string, unknown> = {};
+    for (const [name, schema] of Object.entries(attributes)) {
+      const result = v.safeParse(schema, (value as Record<string, unknown>)[name]);
+      if (!result.success) return REFUSED;
+      if (result.output !== undefined) read[name] = result.output;
+    }
+    return read as Input<A>;
   });
 }
 

@@ -158,6 +158,8 @@ const steps = [
   `20261125-86-user-activity`,
   `20261126-10-01-avatars-of-topics`,
   `20261126-10-02-restricted-visibility-levels`,
+  `20261126-20-01-drafts`,
+  `20261126-20-02-deployed-merge-requests`,
   `20261126-40-ci-counts`,
 ];
 
@@ -1999,6 +2001,23 @@ const statements = [
 , restricted_visibility_levels text)`,
   `CREATE INDEX users_by_activity on users (last_activity_on, id) where last_activity_on is not null`,
   `CREATE UNIQUE INDEX avatars_by_topic on avatars (topic_id) where topic_id is not null`,
+  `CREATE INDEX merge_requests_of_drafts on merge_requests (project_id, id)
+  where (substr(ltrim(title), 1, 1) in ('[', '(', 'w', 'W', 'd', 'D')
+    and (substr(lower(ltrim(title)), 1, 5) = '[wip]' or substr(lower(ltrim(title)), 1, 7) = '[draft]'
+      or substr(lower(ltrim(title)), 1, 7) = '(draft)' or substr(lower(ltrim(title)), 1, 4) = 'wip:'
+      or substr(lower(ltrim(title)), 1, 6) = 'draft:' or substr(lower(ltrim(title)), 1, 4) = 'wip '))`,
+  `CREATE TABLE deployed_merge_requests (
+  merge_request_id integer not null references merge_requests (id) on delete cascade,
+  deployment_id integer not null references deployments (id) on delete cascade,
+  environment_id integer not null references environments (id) on delete cascade,
+  deployed_at integer not null,
+  primary key (merge_request_id, deployment_id)
+)`,
+  `CREATE INDEX deployed_merge_requests_of_deployment on deployed_merge_requests (deployment_id)`,
+  `CREATE INDEX deployed_merge_requests_of_environment
+  on deployed_merge_requests (environment_id, deployed_at, merge_request_id)`,
+  `CREATE INDEX deployed_merge_requests_by_time on deployed_merge_requests (deployed_at, merge_request_id)`,
+  `CREATE INDEX environments_named on environments (name, id)`,
   `CREATE TABLE ci_counts (
   project_id integer not null references projects (id) on delete cascade,
   kind text not null,

@@ -4,8 +4,8 @@ import { setFailing, type Task, tokenOf } from "../jobs/outbox.ts";
 import { type Outcome, startWorker, type Worker } from "../jobs/worker.ts";
 import type { Store } from "../store/port.ts";
 import { composeLetter } from "./letters.ts";
-import { compose, type Sender } from "./message.ts";
-import { stepOf } from "./queue.ts";
+import { compose, composePipeline, type Message, type Sender } from "./message.ts";
+import { type Step, stepOf } from "./queue.ts";
 
 /** Options for sending notifications. */
 export interface MailOptions {
@@ -73,15 +73,20 @@ export async function startMailer(settings: MailerSettings): Promise<Worker> {
     onChange?.(failure === undefined ? { failing: false } : { failing: true, error: failure });
   };
 
+  const messageOf = async (
+    step: Exclude<Step, { fanOut: unknown } | undefined>,
+    by: Sender,
+  ): Promise<Message | undefined> => {
+    if ("letter" in step) return composeLetter(store, step.letter, by, now());
+    return "pipeline" in step ? composePipeline(step.pipeline, by) : compose(step.send, by);
+  };
+
   const work = async (task: Task, stopping: AbortSignal): Promise<Outcome> => {
     const step = await stepOf(store, task, now());
     if (!step) return { done: true };
     if ("fanOut" in step) return { done: true, follow: step.fanOut };
     sender ??= { from, url, token: (await tokenOf(store, MAIL)) ?? "" };
-    const message =
-      "letter" in step
-        ? await composeLetter(store, step.letter, sender, now())
-        : compose(step.send, sender);
+    const message = await messageOf(step, sender);
     if (!message) return { done: true };
     const signal = AbortSignal.any([stopping, AbortSignal.timeout(SEND_TIMEOUT_MS)]);
     try {

@@ -1,24 +1,19 @@
+import { PIPELINES } from "./occasions.ts";
+import type { PipelineMail } from "./pipelines.ts";
 import type { Notification } from "./recipients.ts";
 
 /** The maximum length of the quoted description or comment, in characters. */
 const MAX_QUOTED_CHARACTERS = 10_000;
 
-const VERBS: Readonly<Record<string, string>> = {
-  created: "opened",
-  closed: "closed",
-  reopened: "reopened",
-  merged: "merged",
-  approved: "approved",
-  commented: "commented on",
-  pushed: "pushed new commits to",
-};
-
 const REASONS: Readonly<Record<Notification["reason"], string>> = {
   participating: "you take part in it",
   mentioned: "you were mentioned",
+  assignee: "you are or were assigned to it",
+  reviewer: "you are or were asked to review it",
   subscribed: "you are subscribed to it or to one of its labels",
   watching: "you watch the project",
   custom: "of your notification settings",
+  "own pipeline": "the pipeline is yours",
 };
 
 /** The sender of mails. */
@@ -54,10 +49,10 @@ export function compose(mail: Notification, { from, url, token }: Sender): Messa
   const host = new URL(url).hostname;
   const idOf = (thing: string) => `<${thing}-user-${mail.user_id}.${token}@${host}>`;
   const thread = idOf(`${name.replace(" ", "-")}-${mail.subject_id}`);
-  const begins = mail.action === "created";
+  const { begins, author, verb } = mail;
   const subject = `${mail.project} | ${mail.title} (${reference})`.replace(/\s+/g, " ");
   const lines = [
-    `${mail.author} ${VERBS[mail.action]} ${name} ${reference}: ${mail.title}`,
+    `${author === null ? verb : `${author} ${verb}`} ${name} ${reference}: ${mail.title}`,
     ...(mail.body ? ["", shortened(mail.body)] : []),
     "",
     `${url}/${mail.project}/-/${path}/${mail.number}${mail.note_id === null ? "" : `#note_${mail.note_id}`}`,
@@ -70,11 +65,33 @@ export function compose(mail: Notification, { from, url, token }: Sender): Messa
     to: mail.email,
     subject: begins ? subject : `Re: ${subject}`,
     text: lines.join("\n"),
-    messageId: begins
-      ? thread
-      : idOf(`event-${mail.event_id}${mail.action === "pushed" ? `-${mail.subject_id}` : ""}`),
+    messageId: begins ? thread : idOf(mail.key),
     ...(begins ? {} : { inReplyTo: thread, references: thread }),
     headers: { "Auto-Submitted": "auto-generated", "X-PM-Reason": mail.reason },
+  };
+}
+
+/** Writes the mail about the end of a pipeline. */
+export function composePipeline(mail: PipelineMail, { from, url, token }: Sender): Message {
+  const { title, said } = PIPELINES[mail.outcome];
+  const commit = mail.sha.slice(0, 8);
+  const lines = [
+    `Pipeline #${mail.id} of ${mail.ref} (${commit}) ${said}.`,
+    ...(mail.failed_jobs.length > 0 ? ["", "Jobs that failed:"] : []),
+    ...mail.failed_jobs.map((name) => `- ${name}`),
+    "",
+    `${url}/${mail.project}/-/pipelines/${mail.id}`,
+    "",
+    "-- ",
+    `You get this mail because ${REASONS[mail.reason]}.`,
+  ];
+  return {
+    from,
+    to: mail.email,
+    subject: `${mail.project} | ${title} for ${mail.ref} | ${commit}`.replace(/\s+/g, " "),
+    text: lines.join("\n"),
+    messageId: `<${mail.key}-user-${mail.user_id}.${token}@${new URL(url).hostname}>`,
+    headers: { "Auto-Submitted": "auto-generated", "X-PM-Reason": mail.reason.replace(" ", "-") },
   };
 }
 

@@ -1,22 +1,28 @@
 import { mentionsIn } from "../core/mentions.ts";
+import type { IssuableNotice } from "../jobs/notices.ts";
+import { ISSUE } from "../resources/issuables/issue.ts";
 import { MERGE_REQUEST } from "../resources/issuables/merge-request.ts";
 import { readers } from "../resources/issuables/queries.ts";
 import type { NoteableType } from "../resources/issuables/type.ts";
 import { isIssuable, typeNamed } from "../resources/issuables/types.ts";
 import { noteable } from "../resources/notes/json.ts";
 import { NOTEABLE_TYPES } from "../resources/notes/noteables.ts";
-import type { Flag, Flags, Level } from "../resources/notification-settings/queries.ts";
+import type { Flags, Level } from "../resources/notification-settings/queries.ts";
 import { placeholders } from "../store/placeholders.ts";
 import type { Reader, Value } from "../store/port.ts";
+import { EVENTS, NOTICES, type Occasion } from "./occasions.ts";
 
-/** A user who is notified of an event. */
+/** A user who is notified of an event, a notice or the end of a pipeline. */
 export interface Recipient {
   id: number;
   username: string;
   name: string;
   /** The address for notifications: from their settings, or their own. */
   email: string;
-  /** Why they are notified: they subscribed, were mentioned, participate, watch, or chose this kind of event. */
+  /**
+   * Why they are notified: they subscribed, were mentioned, are or were assigned or asked for a review, participate, watch, or chose
+   * this kind of event; or a pipeline is theirs.
+   */
   reason: Reason;
   /** The level that applies, from project, group or global settings. */
   level: Level;
@@ -24,7 +30,16 @@ export interface Recipient {
   request?: number;
 }
 
-type Reason = "subscribed" | "mentioned" | "participating" | "watching" | "custom";
+/** Why a user is notified. */
+export type Reason =
+  | "subscribed"
+  | "mentioned"
+  | "assignee"
+  | "reviewer"
+  | "participating"
+  | "watching"
+  | "custom"
+  | "own pipeline";
 
 /** An event, as notifications need it. */
 export interface NotifiableEvent {
@@ -43,14 +58,19 @@ export interface NotifiableEvent {
 
 /** The content of a mail to one person. */
 export interface Notification {
-  event_id: number;
+  /** What it is about, the same in every attempt to send it, and different for each one to the same person. */
+  key: string;
   user_id: number;
   email: string;
   reason: Reason;
-  action: string;
-  author: string;
+  /** What was done; before it stands the author, if it is not passive. */
+  verb: string;
+  /** Whether the thread about the subject begins with it. */
+  begins: boolean;
+  /** `null` if the mail does not say whose doing it is. */
+  author: string | null;
   project: string;
-  /** What the event is about; for a note, its target. */
+  /** What it is about; for a note, its target. */
   subject_type: NoteableType;
   subject_id: number;
   /** The number in references: within the project; for a snippet its id. */
@@ -61,23 +81,6 @@ export interface Notification {
   body: string | null;
 }
 
-/**
- * By the action of an event and the type of its target: the setting that chooses it at the level `custom`, if there is
- * one.
- */
-const FLAG_OF: Readonly<Record<string, Flag | null>> = {
-  "pushed null": "push_to_merge_request",
-  "created Issue": "new_issue",
-  "closed Issue": "close_issue",
-  "reopened Issue": "reopen_issue",
-  "created MergeRequest": "new_merge_request",
-  "closed MergeRequest": "close_merge_request",
-  "reopened MergeRequest": "reopen_merge_request",
-  "merged MergeRequest": "merge_merge_request",
-  "approved MergeRequest": null,
-  "commented Note": "new_note",
-};
-
 /** The maximum number of users in one statement. */
 const USERS = 1000;
 
@@ -87,6 +90,47 @@ export async function findEvent(db: Reader, id: number): Promise<NotifiableEvent
     "select id, project_id, author_id, action, target_type, target_id, ref, commit_to, created_at from events where id = ?",
     [id],
   );
+}
+
+/** Something that happened to a subject, as far as it decides who is told. */
+interface Happening {
+  readonly occasion: Occasion;
+  readonly subject: Subject;
+  /** Who did it, and is not told. */
+  readonly by: number | null;
+  /** In epoch milliseconds. */
+  readonly at: number;
+  /** Whether the subject was created by it. */
+  readonly begins: boolean;
+  /** The users that it is about. */
+  readonly about: readonly number[];
+  /** Users who are told something else instead. */
+  readonly except: readonly number[];
+}
+
+/** An event as what happened to each of its subjects. */
+async function happeningsOf(db: Reader, event: NotifiableEvent): Promise<Happening[]> {
+  const occasion = EVENTS[`${event.action} ${event.target_type}`];
+  if (!occasion) return [];
+  const begins = event.action === "created";
+  const { author_id: by, created_at: at } = event;
+  const subjects = await subjectsOf(db, event);
+  return subjects.map((subject) => ({
+    ...{ occasion, subject, by, at, begins, about: [], except: [] },
+  }));
+}
+
+/** A notice as what happened to its issue or merge request; `undefined` if that is deleted. */
+async function happeningOf(db: Reader, notice: IssuableNotice): Promise<Happening | undefined> {
+  const { by, at, about = [], except = [] } = notice;
+  const [type, id] =
+    "issue" in notice
+      ? ([ISSUE, notice.issue] as const)
+      : ([MERGE_REQUEST, notice.request] as const);
+  const found = await db.one<Row>(`${ROW} from ${type.table} x where x.id = ?`, [id]);
+  if (!found) return undefined;
+  const subject = subjectOfRow(type, found);
+  return { occasion: NOTICES[notice.notice], subject, by, at, begins: false, about, except };
 }
 
 /**
@@ -103,32 +147,41 @@ export async function recipients(
   today: string,
 ): Promise<Recipient[]> {
   const notified: Recipient[] = [];
-  for (const subject of await subjectsOf(db, event)) {
-    notified.push(...(await recipientsAbout(db, event, subject, today)));
+  for (const happening of await happeningsOf(db, event)) {
+    const told = await recipientsAbout(db, happening, today);
+    const request = event.action === "pushed" ? { request: happening.subject.id } : {};
+    notified.push(...told.map((recipient) => ({ ...recipient, ...request })));
   }
   return notified;
 }
 
-async function recipientsAbout(
+/** The users who are notified of a notice, and why: see {@link recipients}. */
+export async function recipientsOfNotice(
   db: Reader,
-  event: NotifiableEvent,
-  subject: Subject,
+  notice: IssuableNotice,
   today: string,
 ): Promise<Recipient[]> {
-  const flag = FLAG_OF[`${event.action} ${event.target_type}`];
-  if (flag === undefined) return [];
-  const request = event.action === "pushed" ? subject.id : undefined;
-  const ties = await tiesOf(db, event, subject);
-  ties.delete(event.author_id);
+  const happening = await happeningOf(db, notice);
+  return happening ? recipientsAbout(db, happening, today) : [];
+}
+
+async function recipientsAbout(
+  db: Reader,
+  happening: Happening,
+  today: string,
+): Promise<Recipient[]> {
+  const { subject, by, except, occasion } = happening;
+  const ties = await tiesOf(db, happening);
+  for (const id of [by ?? 0, ...except]) ties.delete(id);
   const ids = [...ties.keys()].sort((one, other) => one - other);
   const notified: Recipient[] = [];
   for (let start = 0; start < ids.length; start += USERS) {
     const some = ids.slice(start, start + USERS);
     const chosen: Recipient[] = [];
     for (const { flags, ...person } of await settingsOf(db, subject.projectId, some)) {
-      const asked = flag !== null && flags[flag] === true;
+      const asked = occasion.flag !== undefined && flags[occasion.flag] === true;
       const reason = reasonFor(person.level, asked, ties.get(person.id) as Set<Tie>);
-      if (reason) chosen.push({ ...person, reason, ...(request !== undefined && { request }) });
+      if (reason) chosen.push({ ...person, reason });
     }
     const candidates = { ids: chosen.map(({ id }) => id) };
     const able = new Set(await readers(db, subject.type, subject, candidates, today));
@@ -147,32 +200,53 @@ export async function findNotification(
   today: string,
 ): Promise<Notification | undefined> {
   const event = await findEvent(db, eventId);
-  const subjects = event ? await subjectsOf(db, event) : [];
-  const subject = subjects.find(({ id }) => request === undefined || id === request);
-  if (!event || !subject) return undefined;
+  const happenings = event ? await happeningsOf(db, event) : [];
+  const happening = happenings.find(({ subject: { id } }) => id === (request ?? id));
+  const key = `event-${eventId}${request === undefined ? "" : `-${request}`}`;
+  return happening && contentOf(db, happening, { key, user, reason }, today);
+}
+
+/** The current content of a mail about a notice: see {@link findNotification}. */
+export async function findNoticed(
+  db: Reader,
+  notice: IssuableNotice,
+  mail: { key: string; user: number; reason: Reason },
+  today: string,
+): Promise<Notification | undefined> {
+  const happening = await happeningOf(db, notice);
+  return happening && contentOf(db, happening, mail, today);
+}
+
+async function contentOf(
+  db: Reader,
+  { occasion, subject, by, begins }: Happening,
+  { key, user, reason }: { key: string; user: number; reason: Reason },
+  today: string,
+): Promise<Notification | undefined> {
   const [reader] = await readers(db, subject.type, subject, { ids: [user] }, today);
   const [person] = reader === undefined ? [] : await settingsOf(db, subject.projectId, [user]);
   if (!person) return undefined;
-  const found = await db.one<{ author: string; project: string }>(
-    "select u.name as author, p.full_path as project from users u join projects p on p.id = ? where u.id = ?",
-    [subject.projectId, event.author_id],
+  const found = await db.one<{ author: string | null; project: string }>(
+    "select u.name as author, p.full_path as project from projects p left join users u on u.id = ? where p.id = ?",
+    [by ?? 0, subject.projectId],
   );
-  return (
-    found && {
-      ...found,
-      event_id: event.id,
-      user_id: user,
-      email: person.email,
-      reason,
-      action: event.action,
-      subject_type: subject.type,
-      subject_id: subject.id,
-      number: subject.number,
-      title: subject.title,
-      note_id: subject.noteId,
-      body: subject.body,
-    }
-  );
+  if (!found || (found.author === null && !occasion.isPassive)) return undefined;
+  return {
+    key,
+    user_id: user,
+    email: person.email,
+    reason,
+    verb: occasion.verb,
+    begins,
+    author: occasion.isPassive ? null : found.author,
+    project: found.project,
+    subject_type: subject.type,
+    subject_id: subject.id,
+    number: subject.number,
+    title: subject.title,
+    note_id: subject.noteId,
+    body: subject.body,
+  };
 }
 
 /** A mail about an event to one person. */
@@ -203,25 +277,37 @@ async function subjectsOf(db: Reader, event: NotifiableEvent): Promise<Subject[]
     const subject = await subjectOf(db, event);
     return subject ? [subject] : [];
   }
-  const found = await db.all<{ id: number; project_id: number; iid: number; title: string }>(
-    `select mr.id, mr.project_id, mr.iid, mr.title from merge_requests mr
-     where mr.source_project_id = ? and mr.source_branch = ? and mr.state = 'opened' and exists
-       (select 1 from merge_request_versions v where v.merge_request_id = mr.id
+  const found = await db.all<Row>(
+    `${ROW} from merge_requests x
+     where x.source_project_id = ? and x.source_branch = ? and x.state = 'opened' and exists
+       (select 1 from merge_request_versions v where v.merge_request_id = x.id
         and v.head_sha = ? and v.created_at = ? and exists
-          (select 1 from merge_request_versions b where b.merge_request_id = mr.id and b.id < v.id))
-     order by mr.id`,
+          (select 1 from merge_request_versions b where b.merge_request_id = x.id and b.id < v.id))
+     order by x.id`,
     [event.project_id, event.ref, event.commit_to, event.created_at],
   );
-  return found.map(({ id, project_id, iid, title }) => ({
-    type: MERGE_REQUEST,
-    projectId: project_id,
-    id,
-    number: iid,
-    title,
-    noteId: null,
-    body: null,
-  }));
+  return found.map((row) => subjectOfRow(MERGE_REQUEST, row));
 }
+
+interface Row {
+  id: number;
+  project_id: number;
+  iid: number;
+  title: string;
+}
+
+/** Of a row `x` of issues or merge requests. */
+const ROW = "select x.id, x.project_id, x.iid, x.title";
+
+const subjectOfRow = (type: NoteableType, { id, project_id, iid, title }: Row): Subject => ({
+  type,
+  projectId: project_id,
+  id,
+  number: iid,
+  title,
+  noteId: null,
+  body: null,
+});
 
 async function subjectOf(
   db: Reader,
@@ -258,17 +344,23 @@ const NOTE = `select nt.body, ${noteable.className} as class_name, ${noteable.id
     ${noteable.title} as title
   from notes nt ${noteable.joins} where nt.id = ?`;
 
-/** A relation of a user to an event. */
-type Tie = "participating" | "mentioned" | "subscribed" | "unsubscribed" | "interested";
+/** A relation of a user to what happened. */
+type Tie =
+  | "participating"
+  | "mentioned"
+  | "assignee"
+  | "reviewer"
+  | "subscribed"
+  | "unsubscribed"
+  | "interested";
 
-/** All users an event may concern, by id. */
+/** All users it may concern, by id. */
 async function tiesOf(
   db: Reader,
-  event: NotifiableEvent,
-  { type, projectId: project, id, title, body }: Subject,
+  { occasion, subject, at, begins, about }: Happening,
 ): Promise<Map<number, Set<Tie>>> {
+  const { type, projectId: project, id, title, body } = subject;
   const { table, column } = type;
-  const created = event.action === "created";
   const ties = new Map<number, Set<Tie>>();
   const tie = (rows: readonly Value[][]) => {
     for (const [userId, why] of rows) {
@@ -277,13 +369,26 @@ async function tiesOf(
       else ties.set(userId as number, new Set([why as Tie]));
     }
   };
+  if (occasion.about) tie(about.map((user) => [user, occasion.about as Tie]));
+  if (occasion.isPersonal) {
+    if (!isIssuable(type)) return ties;
+    const among = placeholders(about.length > 0 ? about : [0]);
+    tie(
+      await db.rows(
+        `select user_id, 'unsubscribed' from ${type.prefix}_subscriptions
+         where ${column} = ? and subscribed = 0 and user_id in (${among.sql})`,
+        [id, ...among.values],
+      ),
+    );
+    return ties;
+  }
   // Participants are the author and users who had commented by then.
   tie(
     await db.rows(
       `select author_id, 'participating' from ${table} where id = ? and author_id is not null
        union select author_id, 'participating' from notes
          where ${column} = ? and system = 0 and author_id is not null and created_at <= ?`,
-      [id, id, event.created_at],
+      [id, id, at],
     ),
   );
   if (isIssuable(type)) {
@@ -296,10 +401,10 @@ async function tiesOf(
            where ${column} = ? and action in ('mentioned', 'directly_addressed') and created_at <= ?
          union select user_id, case when subscribed = 1 then 'subscribed' else 'unsubscribed' end
            from ${prefix}_subscriptions where ${column} = ?`,
-        [...involved.map(() => id), id, event.created_at, id],
+        [...involved.map(() => id), id, at, id],
       ),
     );
-    if (created) {
+    if (begins) {
       tie(
         await db.rows(
           `select ls.user_id, 'subscribed' from label_subscriptions ls
@@ -323,7 +428,7 @@ async function tiesOf(
       [project, project, project, project],
     ),
   );
-  const names = mentionsIn(created ? [title, body] : [body]);
+  const names = mentionsIn(begins ? [title, body] : [body]);
   if (names.length > 0) {
     const among = placeholders(names);
     tie(
@@ -338,24 +443,27 @@ async function tiesOf(
 
 /**
  * Why a user is notified, or `undefined` if they are not. As in GitLab's NotificationRecipient, subscribers are notified
- * at every level, and users who unsubscribed only if they are mentioned.
+ * at every level, and users who unsubscribed only if they are mentioned, assigned or asked for a review.
  */
 function reasonFor(level: Level, asked: boolean, ties: Set<Tie>): Reason | undefined {
   if (ties.has("subscribed") && !ties.has("unsubscribed")) return "subscribed";
   if (level === "disabled") return undefined;
   if (ties.has("mentioned")) return "mentioned";
+  if (ties.has("reviewer")) return "reviewer";
+  if (ties.has("assignee")) return "assignee";
   if (level === "mention" || ties.has("unsubscribed")) return undefined;
   if (ties.has("participating")) return "participating";
   if (level === "watch") return "watching";
   return level === "custom" && asked ? "custom" : undefined;
 }
 
+/** An active user with the settings that apply to them in a project. */
 interface Person extends Omit<Recipient, "reason"> {
   flags: Flags;
 }
 
 /** The active users with these ids, with the settings that apply to them in a project. */
-async function settingsOf(
+export async function settingsOf(
   db: Reader,
   projectId: number,
   userIds: readonly number[],

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import {
   baseSeed,
   everyone,
@@ -665,5 +665,70 @@ describe("with code", () => {
       "owner",
     );
     expect(await left()).toEqual([0, 0]);
+  });
+});
+
+describe("todos", () => {
+  const asked = async (request: string) => {
+    const { id } = await get(request);
+    const found: Person[] = [];
+    for (const as of everyone.slice(1)) {
+      const { status, json } = await app.call("GET /todos?action=approval_required", { as });
+      expect(status).toBe(200);
+      if (json.some(({ target }: { target: { id: number } }) => target.id === id)) found.push(as);
+    }
+    return found;
+  };
+  beforeEach(reset);
+  afterAll(reset);
+
+  it("ask those whom a rule needs, but not the author, until they have approved", async () => {
+    const user_ids = [await idOf("reporter"), await idOf("owner"), await idOf("developer")];
+    await newRule(SITE, { name: "Two", approvals_required: 2, user_ids });
+    await newRule(SITE, {
+      name: "Optional",
+      approvals_required: 0,
+      user_ids: [await idOf("guest")],
+    });
+    const request = await newRequest();
+    expect(await asked(request)).toEqual(["reporter", "owner"]);
+    const [todo] = (await app.call("GET /todos?action=approval_required", { as: "owner" })).json;
+    expect(todo).toMatchObject({
+      action_name: "approval_required",
+      author: { username: "developer" },
+      target_type: "MergeRequest",
+      state: "pending",
+    });
+    expect((await approve(request, "owner")).status).toBe(201);
+    expect(await asked(request)).toEqual(["reporter"]);
+  });
+
+  it("wait until a draft is ready, and come once", async () => {
+    const user_ids = [await idOf("maintainer")];
+    await newRule(SITE, { name: "One", approvals_required: 1, user_ids });
+    const request = await newRequest("developer", { title: "Draft: later" });
+    expect(await asked(request)).toEqual([]);
+    expect((await put(request, "developer", { title: "Draft: still" })).status).toBe(200);
+    expect(await asked(request)).toEqual([]);
+    expect((await put(request, "developer", { title: "Now" })).status).toBe(200);
+    expect(await asked(request)).toEqual(["maintainer"]);
+    await app.call("POST /todos/mark_as_done", { as: "maintainer" });
+    expect((await put(request, "developer", { title: "Now!" })).status).toBe(200);
+    expect(await asked(request)).toEqual([]);
+  });
+
+  it("ask members of groups, and by rules of the merge request, who may see it", async () => {
+    const request = await newRequest();
+    const { id: group } = await get("/groups/acme", "owner");
+    await newRule(request, { name: "All", approvals_required: 1, group_ids: [group] }, "developer");
+    expect(await asked(request)).toEqual(["guest", "reporter", "maintainer", "owner"]);
+    const other = await newRequest();
+    const user_ids = [await idOf("reporter")];
+    const rule = { name: "Few", approvals_required: 0, user_ids };
+    const { id } = await newRule(other, rule, "developer");
+    expect(await asked(other)).toEqual([]);
+    const changed = { approvals_required: 1 };
+    expect((await put(`${other}/approval_rules/${id}`, "developer", changed)).status).toBe(200);
+    expect(await asked(other)).toEqual(["reporter"]);
   });
 });

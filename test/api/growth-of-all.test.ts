@@ -109,6 +109,8 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
   content_ref: ["main"],
   created_after: ["2020-01-01", "2030-01-01"],
   created_before: ["2015-01-01", "2030-01-01"],
+  deployed_after: ["2020-01-01", "2030-01-01"],
+  deployed_before: ["2015-01-01", "2030-01-01"],
   dry_run_ref: ["main"],
   entity_id: [],
   environment: ["review/0", "nosuch"],
@@ -127,6 +129,8 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
   id_after: ["1", "1000000"],
   id_before: ["1", "1000000"],
   iids: ["1", "1000000"],
+  // An object: see growth.test.ts.
+  not: [],
   image_url: [],
   in: ["title", "description"],
   labels: ["UX", "Common n7n", "UX,Common n7n", "none", "any", "nosuch"],

@@ -50,6 +50,14 @@ const FILTERS = [
   "search=e",
   "created_after=1970-01-01T00:00:00Z",
   "updated_after=1970-01-01T00:00:00Z",
+  "not[author_username]=owner",
+  "not[author_id]=1000000",
+  "not[assignee_username][]=owner",
+  "not[assignee_id]=1000000",
+  "not[labels]=Testing",
+  "not[milestone]=nosuch",
+  "not[my_reaction_emoji]=rocket",
+  "not[iids][]=1",
   "order_by=updated_at",
   "sort=asc",
 ];
@@ -65,8 +73,14 @@ const RARE = [
   "updated_before=1970-01-01T00:00:00Z",
 ];
 const OWN: Record<string, { common: string[]; rare: string[] }> = {
-  issues: { common: ["confidential=false", "confidential=true"], rare: ["confidential=true"] },
-  merge_requests: { common: ["target_branch=main"], rare: ["source_branch=nosuch"] },
+  issues: {
+    common: ["confidential=false", "confidential=true", "not[weight]=3"],
+    rare: ["confidential=true"],
+  },
+  merge_requests: {
+    common: ["target_branch=main", "wip=no", "not[reviewer_username]=owner", "not[reviewer_id]=1"],
+    rare: ["source_branch=nosuch", "wip=yes"],
+  },
 };
 const SIGNED_IN = ["admin", "guest", "stranger"] as const;
 const CALLERS = [...SIGNED_IN, "anonymous"] as const;

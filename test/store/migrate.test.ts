@@ -221,6 +221,9 @@ const FROZEN: Record<string, string> = {
   "20261126-40-ci-counts": "19763a2215832ca1103e6e2ffa245343231b4f66e6a9e3a9193194969012cc98",
   "20261126-10-01-avatars-of-topics":
     "313170e9c39a96cf7eec0d9f8d5ad345eba38864bb3562f4e81c2670d7c17bb8",
+  "20261126-20-01-drafts": "bf96d5f12e1067346b6bdbbe7ae2d7743f6e78804d831365a509408eaaec2dcf",
+  "20261126-20-02-deployed-merge-requests":
+    "fbe6c4b95f0ee63bcbb6a3c97699a0baa73bddef5dfa7f716840eaef2a842be7",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);

@@ -173,11 +173,17 @@ export function visibleIssues(viewer: Viewer | EachUser): Condition {
   };
 }
 
-/** The condition under which the viewer may read all confidential issues of a project `p` that they can read. */
-export function allConfidential(viewer: Viewer): Condition {
+/** The condition under which the viewer is reporter or above in a project `p`, or administrator. */
+function atLeastReporter(viewer: Viewer): Condition {
   if (viewer.caller?.admin) return { sql: "1 = 1", values: [] };
   return viewer.caller ? memberProjects(viewer, "reporter") : { sql: "1 = 0", values: [] };
 }
+
+/** The condition under which the viewer may read all confidential issues of a project `p` that they can read. */
+export const allConfidential = atLeastReporter;
+
+/** The condition under which the viewer may read the deployments of a project `p` that they can read. */
+export const visibleDeployments = atLeastReporter;
 
 /** The condition under which the caller may read the merge requests of the project `p`, which they can read. */
 export function visibleMergeRequests(viewer: Viewer | EachUser): Condition {

@@ -2,6 +2,7 @@ import type { Source } from "../../core/access/source.ts";
 import { ApiError, invalid, notFound, unauthorized } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import type { Tier } from "../../core/resource.ts";
+import { queueNotice } from "../../jobs/notices.ts";
 import type { Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import { approvalState, hasRules, type RuleType } from "../approval-state/state.ts";
@@ -48,7 +49,7 @@ export async function approve(
 }
 
 /**
- * Takes the caller's approval of a merge request back, which a note records.
+ * Takes the caller's approval of a merge request back, which a note records and mails tell.
  *
  * @throws ApiError 404 if they have not approved it, or it is merged
  */
@@ -56,7 +57,7 @@ export async function unapprove(
   writing: Writing & { tier: Tier },
   request: Issuable,
 ): Promise<void> {
-  const { db, caller, viewer, tier } = writing;
+  const { db, caller, viewer, tier, now } = writing;
   const before = await approvalState(db, request.id, tier, viewer.today);
   if (request.state === "merged" || !(await approvals.unapprove(db, request.id, caller.id))) {
     throw notFound();
@@ -64,6 +65,8 @@ export async function unapprove(
   await setReviewState(db, request.id, caller.id, "unapproved");
   await notes.recordAction(writing, MERGE_REQUEST, request.id, "unapproved this merge request");
   const after = await approvalState(db, request.id, tier, viewer.today);
+  const notice = { notice: "unapproved", request: request.id, by: caller.id, at: now } as const;
+  await queueNotice(db, notice, now);
   const isLost = !hasRules(tier) || (before.isApproved && !after.isApproved);
   lifecycle.recordChange(writing, MERGE_REQUEST, request.id, isLost ? "unapproved" : "unapproval");
 }

@@ -9,6 +9,7 @@ import { hasRules } from "../approval-state/state.ts";
 import { MERGE_REQUEST } from "../issuables/merge-request.ts";
 import { findIssuable, requireChanger } from "../issuables/rules.ts";
 import { approvalsOf, requiresPassword, stateOf } from "./answers.ts";
+import { askApprovers } from "./asking.ts";
 import * as changes from "./changes.ts";
 import { embed, projectRule, requestRule } from "./json.ts";
 import * as rules from "./queries.ts";
@@ -82,7 +83,7 @@ async function ruledRequest(context: Finding & Parameters<typeof requireRuler>[0
   const found = await requestOf(context);
   await requireRuler(context, found);
   if (found.state === "merged") throw invalid({ merge_request: ["must not be merged"] });
-  return { projectId: context.source.id, requestId: found.id };
+  return { projectId: context.source.id, requestId: found.id, request: found };
 }
 
 const PERSON = {
@@ -264,11 +265,13 @@ export const approvalResource: Resource = {
       presenter: requestRule,
       handle: async (context) => {
         const { db, input, tier } = context;
-        const { requestId } = await ruledRequest(context);
+        const { requestId, request } = await ruledRequest(context);
         const { approval_project_rule_id: from } = input;
         const copied =
           from === undefined ? undefined : await rules.find(db, ofProject(context), from, tier);
-        return ruleRow(context, await changes.addRule(context, requestId, input, copied));
+        const added = await changes.addRule(context, requestId, input, copied);
+        await askApprovers(context, request);
+        return ruleRow(context, added);
       },
     }),
     requests.put("/approval_rules/:approval_rule_id", {
@@ -281,6 +284,7 @@ export const approvalResource: Resource = {
         const ruled = await ruledRequest(context);
         const rule = await ruleToChange(context, ruled, input.approval_rule_id);
         await changes.changeRule(context, ruled.requestId, rule, input);
+        await askApprovers(context, ruled.request);
         return ruleRow(context, rule.id);
       },
     }),

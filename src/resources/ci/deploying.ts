@@ -80,13 +80,18 @@ interface Acting {
   readonly deployment_status: DeploymentStatus | null;
 }
 
-/** Does what follows for deployments and environments when jobs with environments have got a status. */
+/**
+ * Does what follows for deployments and environments when jobs with environments have got a status.
+ *
+ * @returns the ids of the deployments that have succeeded by it
+ */
 export async function deploy(
   db: Database,
   jobIds: readonly number[],
   status: Status,
   now: number,
-): Promise<void> {
+): Promise<number[]> {
+  const succeeded: number[] = [];
   const these = among("cj.id", jobIds);
   const jobs = await db.all<Acting>(
     `select cj.id, s.spec, cj.project_id, cj.user_id, e.id as environment_id, e.state, e.slug, d.id as deployment_id, d.status as deployment_status
@@ -103,10 +108,12 @@ export async function deploy(
       await setDeploymentStatus(db, { id, environment_id }, deployed, now);
       const { project_id: projectId, user_id: userId } = job;
       tellOfDeployment({ db, now }, { id, projectId, userId }, deployed);
+      if (deployed === "success") succeeded.push(id);
     }
     if (environment.action === "stop") await noteStop(db, job, status, now);
     else if (status === "success") await noteStart(db, job, environment, now);
   }
+  return succeeded;
 }
 
 /** An environment that can't be stopped by its job is still there. */

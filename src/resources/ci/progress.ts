@@ -7,6 +7,7 @@ import {
 } from "../../ci/index.ts";
 import { recordMoment } from "../../hooks/moments.ts";
 import { recordJobs } from "../../hooks/records.ts";
+import { queueNotice } from "../../jobs/notices.ts";
 import * as outbox from "../../jobs/outbox.ts";
 import { among } from "../../store/conditions.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
@@ -21,6 +22,8 @@ export const PIPELINE_WORKER = "pipelines";
 export type PipelineTask =
   /** A pipeline has ended. */
   | { readonly finished: number }
+  /** A deployment has succeeded. */
+  | { readonly deployed: number }
   /** A job is to start another pipeline. */
   | { readonly bridge: number }
   /** Something of a merge request has changed that it may have waited for to be merged. */
@@ -140,12 +143,9 @@ export async function setStatus(
   }
   const deploying = changed.filter(([, , , environment]) => environment !== null);
   if (deploying.length > 0) {
-    await deploy(
-      db,
-      deploying.map(([id]) => id as number),
-      status,
-      now,
-    );
+    const jobs = deploying.map(([id]) => id as number);
+    for (const id of await deploy(db, jobs, status, now))
+      await queueTask(db, { deployed: id }, now);
   }
   if (FINISHED.includes(status)) {
     const tokens = among("job_id", ids);
@@ -215,6 +215,9 @@ async function setPipelineStatus(
     { kind: "pipeline", of, userId: null, id: pipelineId, data: { status } },
   );
   if (isEnd) await queueTask(db, { finished: pipelineId }, now);
+  if (status === "success" || status === "failed") {
+    await queueNotice(db, { notice: "pipeline", pipeline: pipelineId, status }, now);
+  }
 }
 
 /** The coverage of a pipeline: the average of its jobs', with two digits. */

@@ -17,12 +17,13 @@ import {
   setDeploymentStatus,
   tellOfDeployment,
 } from "../ci/environments.ts";
+import { queueTask } from "../ci/progress.ts";
 import { deploymentFields } from "../environments/json.ts";
 import { list as listIssuables } from "../issuables/list.ts";
 import { MERGE_REQUEST } from "../issuables/merge-request.ts";
+import { commitsOf, forgetDeployed, requestsMergedBy } from "../pipelines/deployed.ts";
 import { fillJobs } from "../pipelines/jobs.ts";
 import { openRepository } from "../repositories/open.ts";
-import { commitsOf, requestsMergedBy } from "./merge-requests.ts";
 import * as deployments from "./queries.ts";
 import { migrations } from "./table.ts";
 
@@ -203,6 +204,7 @@ export const deploymentResource: Resource = {
           now,
         );
         tellOfDeployment(context, { id: made, ...by(context) }, given);
+        if (given === "success") await queueTask(db, { deployed: made }, now);
         return deployments.row(db, presenter, made);
       },
     }),
@@ -226,6 +228,8 @@ export const deploymentResource: Resource = {
         }
         await setDeploymentStatus(db, found, input.status, now);
         tellOfDeployment(context, { id: found.id, ...by(context) }, input.status);
+        if (input.status === "success") await queueTask(db, { deployed: found.id }, now);
+        else await forgetDeployed(db, found.id);
         return deployments.row(db, presenter, found.id);
       },
     }),

@@ -110,19 +110,6 @@ export async function isCurrent(db: Reader, { id, environment_id }: Deployment):
   return rows[0]?.[0] === id;
 }
 
-/** The commit that an environment had before a deployment, or `undefined`. */
-export async function previousSha(
-  db: Reader,
-  { id, environment_id }: Deployment,
-): Promise<string | undefined> {
-  const [found] = await db.rows(
-    `select sha from deployments where environment_id = ? and status = 'success' and id < ?
-     order by id desc limit 1`,
-    [environment_id, id],
-  );
-  return found?.[0] as string | undefined;
-}
-
 /** Removes a deployment. */
 export async function remove(db: Database, id: number): Promise<void> {
   await db.run("delete from deployments where id = ?", [id]);

@@ -5,6 +5,7 @@ import {
   type DeploymentStatus,
   insertDeployment,
 } from "../ci/environments.ts";
+import { queueTask } from "../ci/progress.ts";
 import type { SeededEnvironment } from "../environments/seed.ts";
 import { tipOf } from "../repositories/seed.ts";
 
@@ -43,6 +44,7 @@ export const deploymentsPart = seedList({
       sha: deployment.sha ?? (await tipOf(seeding, project.id, ref, tag)),
       status,
     };
-    await insertDeployment(seeding.db, made, at);
+    const deployed = await insertDeployment(seeding.db, made, at);
+    if (status === "success") await queueTask(seeding.db, { deployed }, at);
   },
 });

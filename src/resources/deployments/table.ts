@@ -31,4 +31,22 @@ create index deployments_of_environment_by_status on deployments (environment_id
 create index deployments_of_user on deployments (user_id, id);
 `,
   },
+  {
+    // With which deployments merge requests came to environments, and when.
+    id: "20261126-20-02-deployed-merge-requests",
+    sql: `
+create table deployed_merge_requests (
+  merge_request_id $int not null references merge_requests (id) on delete cascade,
+  deployment_id $int not null references deployments (id) on delete cascade,
+  environment_id $int not null references environments (id) on delete cascade,
+  deployed_at $int not null,
+  primary key (merge_request_id, deployment_id)
+);
+create index deployed_merge_requests_of_deployment on deployed_merge_requests (deployment_id);
+create index deployed_merge_requests_of_environment
+  on deployed_merge_requests (environment_id, deployed_at, merge_request_id);
+create index deployed_merge_requests_by_time on deployed_merge_requests (deployed_at, merge_request_id);
+create index environments_named on environments (name, id);
+`,
+  },
 ];

@@ -3,6 +3,7 @@ import type { Source } from "../../core/access/source.ts";
 import { invalid, unauthorized } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import type { Condition } from "../../store/conditions.ts";
+import { type Negated, negatedOf } from "./negated.ts";
 
 /** The attributes of every list of issuables. The states to filter by differ. */
 export const listInput = {
@@ -36,6 +37,13 @@ interface OwnFilter {
   isBroad?: true;
 }
 
+/** Where and when merge requests were deployed. */
+export interface Deployed {
+  environment?: string | undefined;
+  after?: number | undefined;
+  before?: number | undefined;
+}
+
 /** Filters and order of lists of issuables. */
 export interface Filter {
   projectId?: number | undefined;
@@ -62,6 +70,9 @@ export interface Filter {
   updatedBefore?: number | undefined;
   /** Only those of this milestone, if it belongs to this group or project. */
   ofMilestone?: { id: number; owner: Pick<Source, "column" | "id"> } | undefined;
+  negated?: Negated | undefined;
+  /** Only merge requests that came to an environment, of a project whose deployments the caller may read. */
+  deployed?: Deployed | undefined;
   /** Filters that only one of the types has. */
   own?: readonly OwnFilter[];
   /** Only issues have a `relative_position`. */
@@ -133,6 +144,7 @@ export function filterOf(
   input: Omit<param.Input<typeof listInput>, "order_by"> & {
     order_by?: Filter["orderBy"] | undefined;
     state?: string | undefined;
+    not?: Parameters<typeof negatedOf>[0];
   },
   caller: Caller | undefined,
   defaultScope: DefaultScope,
@@ -157,6 +169,7 @@ export function filterOf(
     createdBefore: instantOf("created_before", input.created_before),
     updatedAfter: instantOf("updated_after", input.updated_after),
     updatedBefore: instantOf("updated_before", input.updated_before),
+    negated: negatedOf(input.not),
     orderBy: input.order_by ?? "created_at",
     sort: input.sort ?? "desc",
   };

@@ -35,6 +35,7 @@ import { markdown } from "../markdown/graphql.ts";
 import { timeStats } from "./fields.ts";
 import type { Filter } from "./filters.ts";
 import { conditionsOf, hasMilestone } from "./list.ts";
+import { negatedConditions } from "./negated.ts";
 import { participating, subscriptionsOf } from "./queries.ts";
 import type { IssuableType } from "./type.ts";
 
@@ -351,8 +352,6 @@ function isOneOf(column: string, texts: readonly string[]): Condition {
   return { sql: `lower(${column}) in (${among.sql})`, values: among.values };
 }
 
-const not = ({ sql, values }: Condition): Condition => ({ sql: `not (${sql})`, values });
-
 const authoredBy = (alias: string, usernames: readonly string[]): Condition => {
   const { sql, values } = isOneOf("username", usernames);
   return { sql: `${alias}.author_id in (select id from users where ${sql})`, values };
@@ -404,44 +403,30 @@ export const UNIONED = inputType("UnionedIssueFilterInput", "What a list takes i
 /** The conditions of {@link NEGATED} and {@link UNIONED}. */
 export function combinedConditions(
   type: IssuableType,
-  negated: Partial<Values<(typeof NEGATED)["fields"]>> | undefined,
+  negated:
+    | (Partial<Values<(typeof NEGATED)["fields"]>> & { reviewerUsernames?: readonly string[] })
+    | undefined,
   unioned: Partial<Values<(typeof UNIONED)["fields"]>> | undefined,
   { viewer }: GraphContext,
 ): Condition[] {
-  const { alias, column } = type;
   const conditions: Condition[] = [];
   if (negated) {
-    const { iids, labelName, milestoneTitle, authorUsername, weight, myReactionEmoji } = negated;
-    const numbers = numbersOf(iids);
-    if (numbers && numbers.length > 0) {
-      const among = placeholders(numbers);
-      conditions.push({ sql: `${alias}.iid not in (${among.sql})`, values: among.values });
-    }
-    if (labelName) conditions.push(not(labelledBySome(type, labelName)));
-    if (milestoneTitle) {
-      const { sql, values } = titled(milestoneTitle);
-      conditions.push({ sql: `(m.title is null or not ${sql})`, values });
-    }
-    if (authorUsername) {
-      const { sql, values } = authoredBy(alias, authorUsername);
-      conditions.push({ sql: `(${alias}.author_id is null or not (${sql}))`, values });
-    }
-    for (const usernames of [negated.assigneeUsernames, negated.assigneeUsername]) {
-      if (usernames) conditions.push(not(assignedTo(type, usernames)));
-    }
-    if (weight !== undefined) {
-      conditions.push({ sql: `coalesce(${alias}.weight, -1) <> ?`, values: [weightOf(weight)] });
-    }
-    if (myReactionEmoji !== undefined && viewer.caller) {
-      conditions.push({
-        sql: `${alias}.id not in (select ${column} from award_emoji where user_id = ? and ${column} is not null and name = ?)`,
-        values: [viewer.caller.id, myReactionEmoji],
-      });
-    }
+    const { assigneeUsername = [], assigneeUsernames = [], weight } = negated;
+    const leftOut = {
+      iids: numbersOf(negated.iids),
+      labels: negated.labelName,
+      milestones: negated.milestoneTitle,
+      authorUsernames: negated.authorUsername,
+      assigneeUsernames: [...assigneeUsernames, ...assigneeUsername],
+      reviewerUsernames: negated.reviewerUsernames,
+      reaction: negated.myReactionEmoji,
+      weight: weight === undefined ? undefined : weightOf(weight),
+    };
+    conditions.push(...negatedConditions(type, viewer, leftOut));
   }
   if (unioned) {
     const { authorUsernames, assigneeUsernames, labelNames } = unioned;
-    if (authorUsernames) conditions.push(authoredBy(alias, authorUsernames));
+    if (authorUsernames) conditions.push(authoredBy(type.alias, authorUsernames));
     if (assigneeUsernames) conditions.push(assignedTo(type, assigneeUsernames));
     if (labelNames) conditions.push(labelledBySome(type, labelNames));
   }

@@ -68,7 +68,7 @@ export async function afterCreating(
   const { id, title, description } = created;
   recordEvent(context, type, "created", created);
   recordChange(context, type, id, "open");
-  await plan(context, type, id, input);
+  await plan(context, type, id, input, true);
   const before = { id, milestone_id: null, state: "opened" };
   if (input.milestone_id) await history.recordMilestone(context, type, before);
   await todos.mention(context, type, { id }, { after: [title, description] });

@@ -2,6 +2,7 @@ import {
   inProject,
   REMOVED_ROWS,
   type Viewer,
+  visibleDeployments,
   visibleProjects,
 } from "../../core/access/visibility.ts";
 import { paginateNarrowed } from "../../core/narrowed.ts";
@@ -20,7 +21,8 @@ import { placeholders } from "../../store/placeholders.ts";
 import type { Reader, Value } from "../../store/port.ts";
 import { embed } from "./embed.ts";
 import type { Filter } from "./filters.ts";
-import { narrowedBy } from "./narrow.ts";
+import { deployedWith, narrowedBy } from "./narrow.ts";
+import { negatedConditions } from "./negated.ts";
 import type { IssuableType, Presenting } from "./type.ts";
 
 /** A page of the issuables the caller may read. */
@@ -199,6 +201,12 @@ export function conditionsOf(type: IssuableType, viewer: Viewer, filter: Filter)
       id,
       owner.id,
     );
+  }
+  if (filter.negated) conditions.push(...negatedConditions(type, viewer, filter.negated));
+  if (filter.deployed) {
+    const { sql, values } = deployedWith("x", filter.deployed);
+    const query = `select 1 from deployed_merge_requests x where x.merge_request_id = ${alias}.id and ${sql}`;
+    conditions.push(visibleDeployments(viewer), { sql: rowByRow(query), values });
   }
   conditions.push(...(filter.own ?? []).map(({ condition }) => condition));
   return conditions;

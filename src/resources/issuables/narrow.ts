@@ -1,10 +1,10 @@
 import type { Viewer } from "../../core/access/visibility.ts";
-import type { Condition } from "../../store/conditions.ts";
+import { all, type Condition, when } from "../../store/conditions.ts";
 import { type Narrowing, NOT_NARROWED, startingFrom } from "../../store/narrowing.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Reader, Value } from "../../store/port.ts";
 import { narrowing } from "../../store/search.ts";
-import type { Filter } from "./filters.ts";
+import type { Deployed, Filter } from "./filters.ts";
 import type { IssuableType } from "./type.ts";
 
 /**
@@ -28,6 +28,15 @@ export async function narrowedBy(
     if (selective && counting === NOT_NARROWED) counting = found;
   }
   return counting;
+}
+
+/** The condition on a row of `deployed_merge_requests`. */
+export function deployedWith(alias: string, { environment, after, before }: Deployed): Condition {
+  return all([
+    when(`${alias}.environment_id in (select id from environments where name = ?)`, environment),
+    when(`${alias}.deployed_at >= ?`, after),
+    when(`${alias}.deployed_at <= ?`, before),
+  ]);
 }
 
 interface Start {
@@ -102,6 +111,11 @@ function startsOf(type: IssuableType, viewer: Viewer, filter: Filter): Start[] {
       after ?? all.after,
       before ?? all.before,
     );
+  }
+  if (filter.deployed) {
+    const { sql, values } = deployedWith("x", filter.deployed);
+    const found = `select distinct x.merge_request_id as id from deployed_merge_requests x where ${sql}`;
+    add(filter.deployed.environment !== undefined, found, ...values);
   }
   for (const { ids, isBroad } of filter.own ?? []) {
     if (ids) starts.push({ selective: !isBroad, ids });

@@ -1,6 +1,7 @@
 import { ROLES } from "../../core/access/roles.ts";
 import type { Source } from "../../core/access/source.ts";
 import * as param from "../../core/input.ts";
+import { queueNotice } from "../../jobs/notices.ts";
 import type { Reader } from "../../store/port.ts";
 import { labelsNamed } from "../labels/rules.ts";
 import * as milestones from "../milestones/queries.ts";
@@ -57,12 +58,17 @@ export function isPlanned(input: Planning): boolean {
   return [labels, add_labels, assignee_id, assignee_ids].some((given) => given !== undefined);
 }
 
-/** Sets labels and assignees, if the caller is reporter or above. New assignees get a todo. */
+/**
+ * Sets labels and assignees, if the caller is reporter or above. New assignees get a todo.
+ *
+ * @param isNew whether the issuable was only just created: the mail about that goes to its assignees, too
+ */
 export async function plan(
   context: Writing,
   type: IssuableType,
   id: number,
   input: Planning,
+  isNew = false,
 ): Promise<void> {
   const { db, source, caller, viewer, now } = context;
   if (!mayPlan(source)) return;
@@ -76,6 +82,13 @@ export async function plan(
   const added = readers.filter((userId) => !before.includes(userId));
   const about = { projectId: source.id, id };
   await todos.add(db, type, about, added, "assigned", caller.id, now);
+  const changed = [...added, ...before.filter((userId) => !readers.includes(userId))];
+  if (isNew || changed.length === 0) return;
+  const of =
+    type.prefix === "issue"
+      ? ({ notice: "issue_reassigned", issue: id } as const)
+      : ({ notice: "request_reassigned", request: id } as const);
+  await queueNotice(db, { ...of, by: caller.id, at: now, about: changed }, now);
 }
 
 async function planLabels(

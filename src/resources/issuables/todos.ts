@@ -11,6 +11,7 @@ export type Action =
   | "marked"
   | "directly_addressed"
   | "review_requested"
+  | "approval_required"
   | "build_failed"
   | "unmergeable";
 

@@ -11,6 +11,7 @@ import { newRowOf, rowOf } from "../issuables/embed.ts";
 import { filterOf, instantOf, listInput } from "../issuables/filters.ts";
 import { ISSUE } from "../issuables/issue.ts";
 import * as lifecycle from "../issuables/lifecycle.ts";
+import { negatedIssueInput } from "../issuables/negated.ts";
 import {
   isPlanned,
   mayPlan,
@@ -38,6 +39,7 @@ const lists = listRoutes(ISSUE, {
     ...listInput,
     state: param.optional(param.choice(["opened", "closed", "all"])),
     confidential: param.optional(param.boolean()),
+    not: param.optional(param.object(negatedIssueInput)),
     order_by: param.optional(param.choice(["created_at", "updated_at", "relative_position"])),
   },
   filter: ({ confidential, ...input }, caller, scope) => ({

@@ -2,6 +2,7 @@ import { sourcesById } from "../../core/access/source.ts";
 import { escaped } from "../../core/markup.ts";
 import type { CheckedChange } from "../../git/push.ts";
 import { BRANCHES } from "../../git/refs.ts";
+import { queueNotice } from "../../jobs/notices.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import { updateRow } from "../../store/update.ts";
 import * as lifecycle from "../issuables/lifecycle.ts";
@@ -18,7 +19,11 @@ import { renewVersion, type VersionOwner } from "./versions.ts";
 interface Located {
   readonly writing: Writing;
   readonly request: Issuable &
-    VersionOwner & { readonly sha: string | null; readonly auto_merge: number };
+    VersionOwner & {
+      readonly sha: string | null;
+      readonly auto_merge: number;
+      readonly auto_merge_user_id: number | null;
+    };
 }
 
 /**
@@ -66,17 +71,25 @@ export async function refresh(
   }
   for (const { id, sha } of stuck) {
     const at = known.get(id);
-    if (at?.request.sha === sha) await tellAuthor(at, "unmergeable");
+    if (at?.request.sha === sha) await tellStuck(at);
   }
 }
 
-/** Gives the author of a merge request a todo. */
-async function tellAuthor({ writing, request }: Located, action: todos.Action): Promise<void> {
+/** The author of a merge request, and whoever waits for it to be merged. */
+function concerned({ author_id, auto_merge, auto_merge_user_id }: Located["request"]): number[] {
+  const waiting = auto_merge === 1 ? [auto_merge_user_id] : [];
+  return [...new Set([author_id, ...waiting])].filter((userId) => userId !== null);
+}
+
+/** Tells those who wait for a merge request that it has conflicts: by a todo and by mail. */
+async function tellStuck({ writing, request }: Located): Promise<void> {
   const { db, viewer, now } = writing;
-  const { id, project_id: projectId, author_id } = request;
-  if (author_id === null) return;
-  const authors = await readers(db, MERGE_REQUEST, { id }, { ids: [author_id] }, viewer.today);
-  await todos.add(db, MERGE_REQUEST, { projectId, id }, authors, action, author_id, now);
+  const { id, project_id: projectId } = request;
+  const about = concerned(request);
+  for (const userId of await readers(db, MERGE_REQUEST, { id }, { ids: about }, viewer.today)) {
+    await todos.add(db, MERGE_REQUEST, { projectId, id }, [userId], "unmergeable", userId, now);
+  }
+  await queueNotice(db, { notice: "unmergeable", request: id, by: null, at: now, about }, now);
 }
 
 /** The open ones among some merge requests, by their ids. */
@@ -86,7 +99,7 @@ async function requestsOf(writing: Writing, ids: readonly number[]): Promise<Map
   const among = placeholders(ids);
   const found = await db.all<Located["request"]>(
     `select id, iid, project_id, source_project_id, author_id, title, description, state, sha, auto_merge,
-       discussion_locked, milestone_id, created_at, updated_at, 1 as visible
+       auto_merge_user_id, discussion_locked, milestone_id, created_at, updated_at, 1 as visible
      from merge_requests where id in (${among.sql}) and state = 'opened'`,
     among.values,
   );
@@ -106,13 +119,17 @@ async function addPushed(
   { facts, added: { count, listed } }: PlannedVersion,
   base: string | undefined,
 ): Promise<void> {
-  const { db, source, now } = writing;
+  const { db, source, caller, now } = writing;
   const versionId = await renewVersion(writing, request, facts);
   if (versionId === undefined) return;
   await storeReferences(db, request.id, writing.viewer, base);
+  await todos.resolve(db, MERGE_REQUEST, request.id, caller.id, now);
   if (request.auto_merge === 1) {
     const body = "aborted the automatic merge because the source branch was updated";
     await notes.recordAction(writing, MERGE_REQUEST, request.id, body);
+    const about = concerned(request);
+    const notice = { request: request.id, by: caller.id, at: now, about };
+    await queueNotice(db, { ...notice, notice: "auto_merge_aborted" }, now);
   }
   if (count === 0) return;
   const items = listed.map(({ id, title }) => `<li>${id.slice(0, 8)} - ${escaped(title)}</li>`);

@@ -1,8 +1,10 @@
 import { REMOVED_ROWS } from "../../core/access/visibility.ts";
 import { invalid } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
+import { rowByRow } from "../../store/conditions.ts";
 import type { Value } from "../../store/port.ts";
-import { type Filter, userOf } from "../issuables/filters.ts";
+import { type Filter, instantOf, userOf } from "../issuables/filters.ts";
+import { IS_DRAFT } from "../issuables/merge-checks.ts";
 
 /** The users who must all have approved, at most, as in GitLab. */
 const MOST_APPROVERS = 5;
@@ -15,6 +17,10 @@ export const ownInput = {
   reviewer_username: param.optional(param.anyText()),
   approved_by_ids: param.optional(param.commaSeparated({ max: MOST_APPROVERS })),
   approved_by_usernames: param.optional(param.commaSeparated({ max: MOST_APPROVERS })),
+  wip: param.optional(param.choice(["yes", "no"])),
+  environment: param.optional(param.anyText()),
+  deployed_after: param.optional(param.anyText()),
+  deployed_before: param.optional(param.anyText()),
   merge_user_id: param.optional(param.integer()),
   merge_user_username: param.optional(param.anyText()),
 };
@@ -36,9 +42,28 @@ export function ownFilters(input: OwnInput): OwnFilter[] {
     ...byUsername("merge_request_reviewers", reviewer_username),
     ...approversOf(approved_by_ids).flatMap((user) => byId("approvals", user)),
     ...(approved_by_usernames ?? []).flatMap((name) => byUsername("approvals", name)),
+    ...byDraft(input.wip),
     ...byMerger("?", input.merge_user_id),
     ...byMerger(BY_NAME, input.merge_user_username),
   ];
+}
+
+/**
+ * Where and when the merge requests that they ask for were deployed.
+ *
+ * @throws ApiError 400
+ */
+export function deployedFilter(input: OwnInput): Filter["deployed"] {
+  return deployedIn({
+    environment: input.environment,
+    after: instantOf("deployed_after", input.deployed_after),
+    before: instantOf("deployed_before", input.deployed_before),
+  });
+}
+
+/** The filter, if it says anything. */
+export function deployedIn(deployed: NonNullable<Filter["deployed"]>): Filter["deployed"] {
+  return Object.values(deployed).some((value) => value !== undefined) ? deployed : undefined;
 }
 
 function byBranch(column: "source_branch" | "target_branch", value: string | undefined) {
@@ -51,6 +76,14 @@ function byBranch(column: "source_branch" | "target_branch", value: string | und
       ids: { sql: `select id from merge_requests where ${column} = ?`, values },
     },
   ];
+}
+
+function byDraft(wip: "yes" | "no" | undefined): OwnFilter[] {
+  if (wip === undefined) return [];
+  if (wip === "no") return [{ condition: { sql: `not ${IS_DRAFT}`, values: [] } }];
+  // There is an index of drafts.
+  const ids = { sql: `select mr.id from merge_requests mr where ${IS_DRAFT}`, values: [] };
+  return [{ condition: { sql: rowByRow(`select 1 where ${IS_DRAFT}`), values: [] }, ids }];
 }
 
 /** The account with a user name. */

@@ -61,6 +61,7 @@ import { isDraft, MERGE_REQUEST, withoutDraft } from "../issuables/merge-request
 import { issuableMutations, numberOf, OPERATION } from "../issuables/mutations.ts";
 import { LABEL_ID } from "../labels/graphql.ts";
 import { latestOf } from "../merge-request-versions/versions.ts";
+import { deployedIn } from "./filters.ts";
 import { codeFields, codeTypes } from "./graphql-code.ts";
 import { mergeRequestResource } from "./index.ts";
 import { rereview } from "./rereview.ts";
@@ -248,6 +249,7 @@ const negated = inputType("MergeRequestsResolverNegatedParams", "What a list lea
   milestoneTitle: arg.string,
   authorUsername: arg.string,
   assigneeUsernames: arg.list(arg.string),
+  reviewerUsername: arg.string,
   myReactionEmoji: arg.string,
   sourceBranches: arg.list(arg.string),
   targetBranches: arg.list(arg.string),
@@ -272,6 +274,9 @@ const filters = {
   draft: arg.boolean,
   mergedAfter: arg.time,
   mergedBefore: arg.time,
+  deployedAfter: arg.time,
+  deployedBefore: arg.time,
+  environmentName: arg.about("The environment that they came to.", arg.string),
   not: arg.input(negated),
   or: arg.input(unioned),
 } satisfies Args;
@@ -287,7 +292,14 @@ const outside = (column: string, values: readonly string[]): Condition => {
 function mergeRequestCondition(args: Filters, context: GraphContext): Condition {
   const common = commonFilter(MERGE_REQUEST, args, context);
   const { not, or } = args;
-  const { milestoneTitle, authorUsername, sourceBranches, targetBranches, ...others } = not ?? {};
+  const {
+    milestoneTitle,
+    authorUsername,
+    reviewerUsername,
+    sourceBranches,
+    targetBranches,
+    ...others
+  } = not ?? {};
   const own: (Condition | undefined)[] = [
     ...common.own,
     among("mr.source_branch", args.sourceBranches),
@@ -308,6 +320,7 @@ function mergeRequestCondition(args: Filters, context: GraphContext): Condition 
         ...others,
         ...(milestoneTitle !== undefined && { milestoneTitle: [milestoneTitle] }),
         ...(authorUsername !== undefined && { authorUsername: [authorUsername] }),
+        ...(reviewerUsername !== undefined && { reviewerUsernames: [reviewerUsername] }),
       },
       or,
       context,
@@ -320,6 +333,11 @@ function mergeRequestCondition(args: Filters, context: GraphContext): Condition 
       labels: args.labels ?? common.labels,
       state: args.state === "all" ? undefined : args.state,
       milestone: args.milestoneTitle === undefined ? undefined : { title: args.milestoneTitle },
+      deployed: deployedIn({
+        environment: args.environmentName,
+        after: args.deployedAfter,
+        before: args.deployedBefore,
+      }),
       assigneeUsernames: args.assigneeUsername === undefined ? undefined : [args.assigneeUsername],
       own: own.filter((condition) => condition !== undefined),
     },

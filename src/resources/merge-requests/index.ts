@@ -1,6 +1,7 @@
 import * as param from "../../core/input.ts";
 import { type Resource, routes } from "../../core/resource.ts";
 import { updateRow } from "../../store/update.ts";
+import { askApprovers } from "../approvals/asking.ts";
 import { queueReady, queueTask } from "../ci/progress.ts";
 import { headOf } from "../events/record.ts";
 import { snapshotIfHeard } from "../issuables/differences.ts";
@@ -8,7 +9,8 @@ import { rowOf } from "../issuables/embed.ts";
 import { filterOf, listInput } from "../issuables/filters.ts";
 import { ISSUE } from "../issuables/issue.ts";
 import * as lifecycle from "../issuables/lifecycle.ts";
-import { MERGE_REQUEST, simpleMergeRequest } from "../issuables/merge-request.ts";
+import { isDraft, MERGE_REQUEST, simpleMergeRequest } from "../issuables/merge-request.ts";
+import { negatedRequestInput } from "../issuables/negated.ts";
 import { plannedColumns, planningInput } from "../issuables/planning.ts";
 import { listRoutes, participantsRoute, subscriptionRoutes } from "../issuables/routes.ts";
 import { findIssuable, requireChanger } from "../issuables/rules.ts";
@@ -17,7 +19,7 @@ import { addVersion, renewVersion } from "../merge-request-versions/versions.ts"
 import { afterCommands, commandsIn } from "../quick-actions/perform.ts";
 import { assignReviewers } from "../reviewers/changes.ts";
 import { checkCode, divergedCommits } from "./code.ts";
-import { ownFilters, ownInput } from "./filters.ts";
+import { deployedFilter, ownFilters, ownInput } from "./filters.ts";
 import { mergeRoutes } from "./merging.ts";
 import { planChange, planOpening, requireOpening } from "./opening.ts";
 import * as requests from "./queries.ts";
@@ -31,10 +33,12 @@ const lists = listRoutes(MERGE_REQUEST, {
     ...listInput,
     state: param.optional(param.choice(["opened", "closed", "locked", "merged", "all"])),
     ...ownInput,
+    not: param.optional(param.object(negatedRequestInput)),
     view: param.optional(param.choice(["simple"])),
   },
   filter: (input, caller, scope) => ({
     ...filterOf(input, caller, scope),
+    deployed: deployedFilter(input),
     own: ownFilters(input),
   }),
   presenter: ({ input }) => (input.view === "simple" ? simpleMergeRequest : MERGE_REQUEST.listed),
@@ -118,7 +122,10 @@ export const mergeRequestResource: Resource = {
           { ...created, title, description },
           input,
         );
-        if (input.reviewer_ids) await assignReviewers(inTarget, created.id, input.reviewer_ids);
+        if (input.reviewer_ids) {
+          await assignReviewers(inTarget, created.id, input.reviewer_ids, true);
+        }
+        await askApprovers(inTarget, { id: created.id, title });
         if (version) await queueTask(db, { opened: created.id, user: caller.id }, now);
         await storeReferences(db, created.id, context.viewer, view.base);
         if (commands.length === 0) return rowOf(inTarget, MERGE_REQUEST, created.id);
@@ -201,7 +208,10 @@ export const mergeRequestResource: Resource = {
         if (opening || title !== undefined || description !== undefined) {
           await storeReferences(db, found.id, viewer, view.base);
         }
-        if (title !== undefined) await queueReady(db, found.id, now);
+        if (title !== undefined) {
+          if (isDraft(found.title)) await askApprovers(context, { id: found.id, title });
+          await queueReady(db, found.id, now);
+        }
         if (commands.length === 0) return rowOf(context, MERGE_REQUEST, found.id);
         return afterCommands(context, MERGE_REQUEST, found.id, commands, (reader) =>
           rowOf({ ...context, db: reader }, MERGE_REQUEST, found.id),

@@ -163,4 +163,15 @@ create index merge_requests_by_merged_commit
   on merge_requests (project_id, coalesce(merge_commit_sha, squash_commit_sha, sha)) where state = 'merged';
 `,
   },
+  {
+    // Of few rows; the condition is that of drafts in issuables/merge-checks.ts.
+    id: "20261126-20-01-drafts",
+    sql: `
+create index merge_requests_of_drafts on merge_requests (project_id, id)
+  where (substr(ltrim(title), 1, 1) in ('[', '(', 'w', 'W', 'd', 'D')
+    and (substr(lower(ltrim(title)), 1, 5) = '[wip]' or substr(lower(ltrim(title)), 1, 7) = '[draft]'
+      or substr(lower(ltrim(title)), 1, 7) = '(draft)' or substr(lower(ltrim(title)), 1, 4) = 'wip:'
+      or substr(lower(ltrim(title)), 1, 6) = 'draft:' or substr(lower(ltrim(title)), 1, 4) = 'wip '));
+`,
+  },
 ];

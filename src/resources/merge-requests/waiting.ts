@@ -4,6 +4,7 @@ import { ApiError } from "../../core/errors.ts";
 import { Retries } from "../../core/http/retries.ts";
 import type { Tier } from "../../core/resource.ts";
 import { dayOf } from "../../core/time.ts";
+import { queueNotice } from "../../jobs/notices.ts";
 import type { Awaitable, Reader, Store } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import { hasHeadSucceeded } from "../ci/heads.ts";
@@ -44,9 +45,17 @@ export async function mergeWaiting(settings: MergingLater, id: number): Promise<
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     if (error.status !== 401) return;
-    await settings.store.transaction((db) =>
-      updateRow(db, "merge_requests", id, { auto_merge: 0 }, settings.now()),
-    );
+    await settings.store.transaction(async (db) => {
+      const at = settings.now();
+      const [people] = await db.rows(
+        "select author_id, auto_merge_user_id from merge_requests where id = ?",
+        [id],
+      );
+      const about = [...new Set(people as (number | null)[])].filter((user) => user !== null);
+      await updateRow(db, "merge_requests", id, { auto_merge: 0 }, at);
+      const notice = { notice: "auto_merge_aborted", request: id, by: null, at, about } as const;
+      await queueNotice(db, notice, at);
+    });
   }
 }
 

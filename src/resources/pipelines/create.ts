@@ -11,6 +11,7 @@ import type { Secrets } from "../../core/secrets.ts";
 import { commitId, readCommit } from "../../git/commits.ts";
 import { BRANCHES, TAGS } from "../../git/refs.ts";
 import { findCommit } from "../../git/revisions.ts";
+import { queueNotice } from "../../jobs/notices.ts";
 import type { Database, Reader, Store } from "../../store/port.ts";
 import { settle } from "../ci/progress.ts";
 import {
@@ -179,7 +180,7 @@ export async function storePipeline(
 }
 
 /** Stores that a configuration has mistakes, as a pipeline that has failed. @returns its id */
-export function storeFailed(
+export async function storeFailed(
   db: Database,
   { project, userId }: Pick<Place, "project" | "userId">,
   target: Target,
@@ -187,7 +188,10 @@ export function storeFailed(
   now: number,
 ): Promise<number> {
   const row = rowOf(project, userId, target);
-  return insertPipeline(db, { ...row, status: "failed", yaml_errors: reasons.join("\n") }, now);
+  const failed = { ...row, status: "failed", yaml_errors: reasons.join("\n") } as const;
+  const id = await insertPipeline(db, failed, now);
+  await queueNotice(db, { notice: "pipeline", pipeline: id, status: "failed" }, now);
+  return id;
 }
 
 function rowOf(project: Source, userId: number | null, target: Target) {

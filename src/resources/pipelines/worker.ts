@@ -20,6 +20,7 @@ import {
   storePipeline,
   type Wanted,
 } from "./create.ts";
+import { planDeployed } from "./deployed.ts";
 import { endUpstream, startDownstream } from "./downstream.ts";
 import { projectFor } from "./rules.ts";
 
@@ -71,6 +72,7 @@ async function plan(settings: PipelineWorkerSettings, task: PipelineTask): Promi
     const ended = await afterEnd(settings, task.finished);
     return [...ended, ...(await endUpstream(db, task.finished, now))];
   }
+  if ("deployed" in task) return [await planDeployed(store, task.deployed, now())];
   if ("bridge" in task) return startDownstream({ ...settings, db }, task.bridge);
   if ("ready" in task) {
     await mergeWaiting(settings, task.ready);

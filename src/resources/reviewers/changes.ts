@@ -1,3 +1,4 @@
+import { queueNotice } from "../../jobs/notices.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { MERGE_REQUEST } from "../issuables/merge-request.ts";
 import { mayPlan } from "../issuables/planning.ts";
@@ -19,6 +20,7 @@ export async function assignReviewers(
   writing: Writing,
   requestId: number,
   wanted: readonly number[] | null,
+  isNew = false,
 ): Promise<void> {
   const { db, source, caller, viewer, now } = writing;
   if (!mayPlan(source)) return;
@@ -37,6 +39,18 @@ export async function assignReviewers(
   const about = { projectId: source.id, id: requestId };
   await todos.add(db, MERGE_REQUEST, about, added, "review_requested", caller.id, now);
   await record(writing, requestId, { added, removed });
+  if (isNew || added.length + removed.length === 0) return;
+  const notice = { request: requestId, by: caller.id, at: now };
+  if (added.length > 0) {
+    await queueNotice(db, { ...notice, notice: "review_requested", about: added }, now);
+  }
+  const changed = {
+    ...notice,
+    notice: "reviewers_changed",
+    about: removed,
+    except: added,
+  } as const;
+  await queueNotice(db, changed, now);
 }
 
 /** Asks a reviewer again, who gets a todo. @returns whether they are a reviewer */
@@ -51,6 +65,8 @@ export async function askAgain(
   const about = { projectId: source.id, id: requestId };
   await todos.add(db, MERGE_REQUEST, about, [userId], "review_requested", caller.id, now);
   await record(writing, requestId, { added: [userId], removed: [] });
+  const asked = { request: requestId, by: caller.id, at: now, about: [userId] };
+  await queueNotice(db, { ...asked, notice: "review_requested" }, now);
   return true;
 }
 

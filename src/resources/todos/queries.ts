@@ -15,7 +15,7 @@ import { statement } from "../../store/texts.ts";
 import type { IssuableType } from "../issuables/type.ts";
 import { targetOf } from "../issuables/types.ts";
 
-/** The actions to filter by. Todos here have only some of them: see `Action` in issuables/todos.ts. */
+/** The actions to filter by. */
 export const ACTIONS = [
   "assigned",
   "mentioned",

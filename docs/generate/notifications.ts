@@ -1,0 +1,13 @@
+import { EVENTS, NOTICES, PIPELINES } from "../../src/notifications/occasions.ts";
+
+/** The rows of the table in notifications.md that says what people get mail about. */
+export function occasions(): string {
+  const flags = (names: readonly string[]) => names.map((name) => `\`${name}\``).join(" or ");
+  const rows = [
+    ...[...Object.values(EVENTS), ...Object.values(NOTICES)].map(
+      ({ when, flag }) => `| ${when} | ${flag ? flags([flag]) : ""} |`,
+    ),
+    ...Object.values(PIPELINES).map(({ when, flags: names }) => `| ${when} | ${flags(names)} |`),
+  ];
+  return `${rows.join("\n")}\n`;
+}
