@@ -1,21 +1,28 @@
 import { promisify } from "node:util";
-import { deflate, deflateSync } from "node:zlib";
+import { constants, deflate, deflateSync, type ZlibOptions } from "node:zlib";
 import { adler32 } from "./inflate.ts";
+import { type GitObject, TREE } from "./objects.ts";
 
-const deflateBeside = promisify<Buffer, Buffer>(deflate);
+const deflateBeside = promisify<Buffer, ZlibOptions, Buffer>(deflate);
 /** Larger objects, in bytes, are compressed beside the event loop. */
 const LARGE = 64 * 1024;
 /** Smaller ones are stored as they are: compressing them would save some dozens of bytes, and take longer than the rest. */
 const SMALL = 512;
 /** Bytes that are reserved at once for what is compressed. */
 const CHUNK = 16 * 1024;
+/**
+ * The level of trees. Most of one is names of objects, which no level makes smaller: the default takes up to
+ * four times as long.
+ */
+const FAST = constants.Z_BEST_SPEED;
 
 /** Compresses the content of an object (RFC 1950). */
-export function deflated(data: Buffer): Buffer | Promise<Buffer> {
-  if (data.length > LARGE) return deflateBeside(data);
+export function deflated({ type, data }: GitObject): Buffer | Promise<Buffer> {
+  const level = type === TREE ? FAST : constants.Z_DEFAULT_COMPRESSION;
+  if (data.length > LARGE) return deflateBeside(data, { level });
   if (data.length < SMALL) return stored(data);
   // By default, 16 KiB are reserved for the result of each.
-  return deflateSync(data, { chunkSize: Math.min(data.length + 64, CHUNK) });
+  return deflateSync(data, { level, chunkSize: Math.min(data.length + 64, CHUNK) });
 }
 
 /** A zlib stream that is not compressed (RFC 1951 §3.2.4). */

@@ -1,14 +1,9 @@
-import { createHash } from "node:crypto";
 import type { Signature } from "./commits.ts";
 import type { NewObjects } from "./contents.ts";
-import { deflated } from "./deflate.ts";
-import { writeHeader } from "./entries.ts";
 import { COMMIT, type GitObject, oidOf, TAG } from "./objects.ts";
-import { Pace } from "./pace.ts";
 import type { Packs } from "./packs.ts";
-import { Input } from "./pkt-line.ts";
 import { checkChanges, type Push, type RefChange } from "./push.ts";
-import { receivePack } from "./receive.ts";
+import { receiveObjects } from "./receive.ts";
 import type { Repository } from "./repository.ts";
 
 /** A commit to be written. */
@@ -109,27 +104,11 @@ export class Draft implements NewObjects {
     const staged =
       this.#objects.size === 0
         ? undefined
-        : await receivePack(new Input(packOf([...this.#objects.values()])), repository, packs, now);
+        : await receiveObjects([...this.#objects.values()], repository, packs, now);
     const after = staged ? repository.with(staged.pack) : repository;
     const checked = await checkChanges(after, changes, "server");
     return { changes: checked, staged, repository: after, version, isAtomic: true };
   }
-}
-
-/** Writes a pack of whole objects. */
-async function* packOf(objects: readonly GitObject[]): AsyncGenerator<Buffer> {
-  const head = Buffer.from("PACK\0\0\0\x02\0\0\0\0", "latin1");
-  head.writeUInt32BE(objects.length, 8);
-  const hash = createHash("sha1").update(head);
-  const pace = new Pace();
-  yield head;
-  for (const { type, data } of objects) {
-    if (pace.isDue) await pace.pause();
-    const entry = Buffer.concat([writeHeader(type, data.length), await deflated(data)]);
-    hash.update(entry);
-    yield entry;
-  }
-  yield hash.digest();
 }
 
 /** A signature as objects have it. What would end a name or an address is left out, as in Git. */

@@ -10,6 +10,7 @@ import {
   COMMIT,
   checkTree,
   FOLDER,
+  type GitObject,
   hashOf,
   linksOf,
   oidOf,
@@ -22,7 +23,7 @@ import { OID_BYTES, OidTable } from "./oid-table.ts";
 import { Pace } from "./pace.ts";
 import { entryAt, type Pack } from "./pack.ts";
 import { type Packs, PackWriter } from "./packs.ts";
-import type { Input } from "./pkt-line.ts";
+import { Input } from "./pkt-line.ts";
 import { RecentContents } from "./recent.ts";
 import type { Repository } from "./repository.ts";
 
@@ -61,20 +62,57 @@ export async function receivePack(
     throw new RefusedError("the pack's format is unknown");
   }
   const count = head.readUInt32BE(8);
+  requireCount(count);
+  const writer = new PackWriter(packs, now);
+  const receiver = new Receiver(input, repository, writer, count);
+  const pack = await orDiscard(writer, () => receiver.receive());
+  if (pack) return stagedBy(writer, pack);
+  await writer.discard();
+  return undefined;
+}
+
+/**
+ * Stores objects as a pack that this server has made: they are checked like those of {@link receivePack}, but not first
+ * written as a pack and read again.
+ *
+ * @param objects all different, and none of them in the repository
+ * @throws RefusedError if one is not valid or exceeds a limit; nothing is left then
+ */
+export async function receiveObjects(
+  objects: readonly GitObject[],
+  repository: Repository,
+  packs: Packs,
+  now: number,
+): Promise<StagedPack> {
+  requireCount(objects.length);
+  const writer = new PackWriter(packs, now);
+  const receiver = new Receiver(new Input(NOTHING), repository, writer, objects.length);
+  return stagedBy(writer, await orDiscard(writer, () => receiver.receiveMade(objects)));
+}
+
+/** What arrives with objects of this server. */
+const NOTHING = (async function* (): AsyncGenerator<never> {})();
+
+function requireCount(count: number): void {
   if (count > LIMITS.objects) {
     throw new RefusedError(`the pack has more than ${LIMITS.objects} objects`);
   }
-  const writer = new PackWriter(packs, now);
+}
+
+/** Writes a pack. If that fails, what was stored of it is deleted. */
+async function orDiscard<T>(writer: PackWriter, write: () => Promise<T>): Promise<T> {
   try {
-    const pack = await new Receiver(input, repository, writer, count).receive();
-    if (pack) return { pack, discard: () => writer.discard() };
+    return await write();
   } catch (error) {
     await writer.discard();
     throw error;
   }
-  await writer.discard();
-  return undefined;
 }
+
+const stagedBy = (writer: PackWriter, pack: Pack): StagedPack => ({
+  pack,
+  discard: () => writer.discard(),
+});
 
 const cutShort = () => new RefusedError("the pack is cut short");
 const tooLarge = () => new RefusedError(`an object is larger than ${LIMITS.objectBytes} bytes`);
@@ -153,7 +191,6 @@ class Receiver {
     this.#writer = writer;
     this.#count = count;
     this.#hashed = input.position;
-    input.position += HEAD_BYTES;
     // The announced count may be wrong: columns grow as entries arrive.
     const expected = Math.min(count, 10_000);
     this.#offsets = new Column(new Float64Array(expected));
@@ -169,6 +206,7 @@ class Receiver {
 
   /** Receives the whole pack; `undefined` if it is empty. */
   async receive(): Promise<Pack | undefined> {
+    this.#input.position += HEAD_BYTES;
     for (let entry = 0; entry < this.#count; entry += 1) {
       const settling = this.#receiveEntry(entry, this.#readEntry() ?? (await this.#awaitEntry()));
       // Most need nothing but what is in memory, and waiting for nothing would cost as much as the work.
@@ -181,6 +219,22 @@ class Receiver {
     if (this.#count === 0) return undefined;
     if (this.#waiting.size > 0) throw new RefusedError("a delta has no base");
     for (const object of this.#outside) await this.#addOutside(object);
+    return this.#finish();
+  }
+
+  /** Receives objects that this server has made. */
+  async receiveMade(objects: readonly GitObject[]): Promise<Pack> {
+    for (const object of objects) {
+      const entry = await this.#addWhole(object);
+      await this.#settle(entry, object.type, object.data);
+      if (this.#writer.isFull) await this.#writer.store();
+      if (this.#pace.isDue) await this.#pace.pause();
+    }
+    return this.#finish();
+  }
+
+  /** Stores what was received, if all that it refers to is there. */
+  async #finish(): Promise<Pack> {
     await this.#checkReferred();
     const oids = new Uint8Array(OID_BYTES * this.#nameOf.length);
     const names = this.#names.all;
@@ -206,14 +260,8 @@ class Receiver {
 
   /** Notes an entry, and makes an object of it if its base is known. Returns what that waits for, if it does. */
   #receiveEntry(entry: number, read: Entry | LargeBlob): Promise<void> | undefined {
-    const { length } = read;
-    const offset = this.#writer.length - length;
-    this.#offsets.push(offset);
-    this.#lengths.push(length);
-    this.#types.push(0);
-    this.#sizes.push(0);
-    this.#depths.push(0);
-    this.#nameOf.push(-1);
+    const offset = this.#writer.length - read.length;
+    this.#addEntry(offset);
     if ("oid" in read) return this.#settleLarge(entry, read);
     const { header, content, base } = read;
     if (base) {
@@ -263,7 +311,11 @@ class Receiver {
 
   /** Writes bytes of the input to the pack. */
   #use(length: number): void {
-    this.#writer.write(this.#input.take(length));
+    this.#write(this.#input.take(length));
+  }
+
+  #write(bytes: Buffer): void {
+    this.#writer.write(bytes);
     if (this.#writer.length > LIMITS.packBytes) {
       throw new RefusedError(`the pack is larger than ${LIMITS.packBytes} bytes`);
     }
@@ -533,38 +585,50 @@ class Receiver {
     const oid = this.#repository.oidOf(object);
     // It may have arrived after its delta.
     if (this.#names.find(oid) >= 0) return;
-    const { type, data } = await this.#repository.read(object);
+    const known = await this.#repository.read(object);
+    const { type, data } = known;
     this.#expand(data.length);
-    const entry = this.#offsets.length;
-    const offset = this.#writer.length;
-    this.#writer.write(writeHeader(type, data.length));
-    this.#writer.write(await deflated(data));
-    this.#offsets.push(offset);
-    this.#lengths.push(this.#writer.length - offset);
-    this.#types.push(0);
-    this.#sizes.push(0);
-    this.#nameOf.push(-1);
+    const entry = await this.#addWhole(known);
     this.#name(entry, type, data.length, oid);
     if (type === COMMIT) this.#addCommit(entry, data);
     if (this.#writer.isFull) await this.#writer.store();
     if (this.#pace.isDue) await this.#pace.pause();
   }
 
+  /** Writes an object to the pack as an entry that needs no other one, and returns its number. */
+  async #addWhole(object: GitObject): Promise<number> {
+    const offset = this.#writer.length;
+    this.#write(writeHeader(object.type, object.data.length));
+    this.#write(await deflated(object));
+    return this.#addEntry(offset);
+  }
+
+  /** Notes an entry that was written, whose object is not known yet, and returns its number. */
+  #addEntry(offset: number): number {
+    const entry = this.#offsets.length;
+    this.#offsets.push(offset);
+    this.#lengths.push(this.#writer.length - offset);
+    this.#types.push(0);
+    this.#sizes.push(0);
+    this.#depths.push(0);
+    this.#nameOf.push(-1);
+    return entry;
+  }
+
   /** Checks that everything the objects refer to is there. What the repository has is complete, so nothing is walked. */
   async #checkReferred(): Promise<void> {
+    const oids = this.#referred.all;
+    const shown = (name: number) => this.#referred.bytesOf(name).toString("hex");
     for (let name = 0; name < this.#referred.size; name += 1) {
-      const oid = this.#referred.bytesOf(name);
-      const own = this.#names.find(oid);
-      const object = own < 0 ? this.#repository.find(oid) : -1;
+      const own = this.#names.find(oids, OID_BYTES * name);
+      const object = own < 0 ? this.#repository.find(oids, OID_BYTES * name) : -1;
       if (own < 0 && object < 0) {
-        throw new RefusedError(`the object ${oid.toString("hex")} is missing`);
+        throw new RefusedError(`the object ${shown(name)} is missing`);
       }
       const type =
         own < 0 ? this.#repository.typeOf(object) : this.#types.at(this.#entryOf.at(own));
       if (this.#expected.at(name) !== 1 << type) {
-        throw new RefusedError(
-          `the object ${oid.toString("hex")} is of another type than expected`,
-        );
+        throw new RefusedError(`the object ${shown(name)} is of another type than expected`);
       }
       if (this.#pace.isDue) await this.#pace.pause();
     }

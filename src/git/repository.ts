@@ -46,7 +46,9 @@ export class Repository {
   /** How many objects there are; those in several packs count several times. */
   readonly count: number;
   #lineage: number;
-  readonly #starts: number[] = [];
+  readonly #starts: number[];
+  /** How many commits there are; those in several packs count several times. */
+  readonly #commits: number;
   readonly #names: Names;
   #graph: Graph | undefined;
   /** One with fewer packs, whose graph is continued: pushes then cost as much whatever was pushed before. */
@@ -67,21 +69,25 @@ export class Repository {
     // One whose graph nobody has asked for is left out: at most two wait for theirs.
     const waiting = base && !base.#graph ? base.#base : undefined;
     this.#base = waiting && !waiting.#graph ? waiting : base;
+    this.#starts = base ? base.#starts.slice() : [];
     let names = base ? base.#names : Names.NONE;
-    let count = 0;
-    for (const [place, pack] of list.entries()) {
+    let count = base ? base.count : 0;
+    let commits = base ? base.#commits : 0;
+    for (let place = this.#starts.length; place < list.length; place += 1) {
+      const pack = list[place] as Pack;
       this.#starts.push(count);
-      if (place >= (base?.list.length ?? 0)) names = names.with(pack, count);
+      names = names.with(pack, count);
       count += pack.count;
+      commits += pack.commits.length;
     }
     this.count = count;
+    this.#commits = commits;
     this.#names = names;
   }
 
   /** Memory that it takes at most besides its packs, in bytes. */
   get bytes(): number {
-    const commits = this.list.reduce((sum, pack) => sum + pack.commits.length, 0);
-    return COMMIT_BYTES * commits + OBJECT_BYTES * this.count + this.#names.bytes + 1000;
+    return COMMIT_BYTES * this.#commits + OBJECT_BYTES * this.count + this.#names.bytes + 1000;
   }
 
   /** Repositories of the same lineage have the same commits with the same numbers, as far as both have them. */
@@ -315,7 +321,7 @@ export async function open(store: Store, { id, version }: RepositoryRow): Promis
   const known = cache.get(id);
   if (known?.version === version) return known.repository;
   const packs = Packs.of(store);
-  const list = await packsOf(store, packs, id);
+  const list = await packsOf(store, packs, id, known?.repository.list);
   // Another request may have opened it meanwhile: all that are of one lineage continue each other.
   const last = cache.get(id)?.repository;
   const repository = last ? last.later(list) : new Repository(packs, list);
@@ -328,13 +334,26 @@ export async function load(db: Reader, packs: PackReader, id: number): Promise<R
   return new Repository(packs, await packsOf(db, packs, id));
 }
 
-/** The packs that a repository has in a database, the oldest first. */
-async function packsOf(db: Reader, packs: PackReader, id: number): Promise<Pack[]> {
+/**
+ * The packs that a repository has in a database, the oldest first.
+ *
+ * @param known those that it had before
+ */
+async function packsOf(
+  db: Reader,
+  packs: PackReader,
+  id: number,
+  known: readonly Pack[] = [],
+): Promise<Pack[]> {
   const rows = await db.rows(
     "select pack_id from git_repository_packs where repository_id = ? order by pack_id",
     [id],
   );
   const list: Pack[] = [];
-  for (const [packId] of rows) list.push(await packs.open(packId as number));
+  for (const [place, [packId]] of rows.entries()) {
+    const at = known[place];
+    // Opening what is at hand would still wait a turn for each.
+    list.push(at && at.id === packId ? at : await packs.open(packId as number));
+  }
   return list;
 }

@@ -1,5 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { type MessageFacts, messageOf } from "../../src/resources/merge-requests/messages.ts";
+import {
+  gatheredFor,
+  type MessageFacts,
+  messageOf,
+} from "../../src/resources/merge-requests/messages.ts";
 
 const ada = { name: "Ada", email: "ada@example.com" };
 const bob = { name: "Bob", email: "bob@example.com" };
@@ -58,6 +62,26 @@ describe("a template", () => {
     ],
   ])("%j", (template, message) => {
     expect(messageOf("merge", template, facts)).toBe(message);
+    // Nor does it take more than is gathered for it.
+    const gathered = gatheredFor("merge", template);
+    const { reviewers, approvers, issues, commits, firstCommit } = facts;
+    const sparse: MessageFacts = {
+      ...facts,
+      reviewers: gathered.has("reviewers") ? reviewers : [],
+      approvers: gathered.has("approvers") ? approvers : [],
+      issues: gathered.has("issues") ? issues : [],
+      commits: gathered.has("commits") ? commits : [],
+      firstCommit: gathered.has("commits") ? firstCommit : undefined,
+    };
+    expect(messageOf("merge", template, sparse)).toBe(message);
+  });
+
+  it("needs nothing gathered that it does not mention", () => {
+    expect(gatheredFor("merge", null)).toEqual(new Set(["issues"]));
+    expect(gatheredFor("squash", null)).toEqual(new Set());
+    expect(gatheredFor("squash", "%{title} %{reviewed_by} %{all_commits}")).toEqual(
+      new Set(["reviewers", "commits"]),
+    );
   });
 
   it.each<[string | null, string]>([

@@ -25,6 +25,8 @@ import type { Received } from "../repositories/pushes.ts";
 import { applyAll, openToChange, stage, stagePush } from "../repositories/write.ts";
 import { openCode, type RequestCode } from "./code.ts";
 import {
+  type Gathered,
+  gatheredFor,
   type MessageCommit,
   type MessageFacts,
   MOST_MENTIONED,
@@ -243,7 +245,15 @@ async function mergeInto(
   const merger = { name: settings.merger_name, email: settings.merger_email, ...time };
   const { author_name: name, author_email: email } = settings;
   const author = name !== null && email !== null ? { name, email, ...time } : undefined;
-  const commits = await commitsOf(repository, ours, theirs);
+  const { merge_commit_template, squash_commit_template } = settings;
+  const needed = new Set<Gathered>(isSquashed ? ["commits"] : []);
+  if (isSquashed && input.squash_commit_message === undefined) {
+    for (const one of gatheredFor("squash", squash_commit_template)) needed.add(one);
+  }
+  if (settings.merge_method !== "ff" && input.merge_commit_message === undefined) {
+    for (const one of gatheredFor("merge", merge_commit_template)) needed.add(one);
+  }
+  const commits = needed.has("commits") ? await commitsOf(repository, ours, theirs) : NO_COMMITS;
   const viewer = { caller, today: dayOf(now) };
   const facts: MessageFacts = {
     ...request,
@@ -252,14 +262,16 @@ async function mergeInto(
     url: `${view.base}/${source.fullPath}/-/merge_requests/${request.iid}`,
     author,
     merger,
-    reviewers: await namedIn(db, "merge_request_reviewers", request.id),
-    approvers: await namedIn(db, "approvals", request.id),
-    issues: await issueNames(db, source, request.id, viewer),
+    reviewers: needed.has("reviewers")
+      ? await namedIn(db, "merge_request_reviewers", request.id)
+      : [],
+    approvers: needed.has("approvers") ? await namedIn(db, "approvals", request.id) : [],
+    issues: needed.has("issues") ? await issueNames(db, source, request.id, viewer) : [],
   };
   let tip = head;
   if (isSquashed) {
     const message =
-      input.squash_commit_message ?? messageOf("squash", settings.squash_commit_template, facts);
+      input.squash_commit_message ?? messageOf("squash", squash_commit_template, facts);
     // One commit with this very message is what squashing would make.
     const [only] = commits.count === 1 ? commits.commits : [];
     if (only?.message.trim() !== message.trim()) {
@@ -269,8 +281,7 @@ async function mergeInto(
   }
   const squashCommit = isSquashed ? tip : null;
   if (settings.merge_method === "ff") return { to: tip, mergeCommit: null, squashCommit };
-  const message =
-    input.merge_commit_message ?? messageOf("merge", settings.merge_commit_template, facts);
+  const message = input.merge_commit_message ?? messageOf("merge", merge_commit_template, facts);
   const by = { author: merger, committer: merger };
   const mergeCommit = draft.addCommit({ tree, parents: [start, tip], ...by, message });
   return { to: mergeCommit, mergeCommit, squashCommit };
@@ -282,11 +293,15 @@ function isSquashing(option: requests.SquashOption, wanted: boolean): boolean {
 }
 
 /** The commits of a merge request, as messages mention them. */
+type MentionedCommits = Pick<MessageFacts, "commits" | "firstCommit"> & { readonly count: number };
+
+const NO_COMMITS: MentionedCommits = { commits: [], firstCommit: undefined, count: 0 };
+
 async function commitsOf(
   repository: Repository,
   ours: number,
   theirs: number,
-): Promise<Pick<MessageFacts, "commits" | "firstCommit"> & { count: number }> {
+): Promise<MentionedCommits> {
   const log = logOf(repository, { from: [theirs], not: [ours] });
   const numbers = await log.first(repository, MOST_COMMITS);
   const read = async (number: number): Promise<MessageCommit> => {

@@ -59,7 +59,7 @@ const lines = (word: string, people: readonly Named[]) =>
   people.map((person) => `${word}: ${signed(person)}`).join("\n");
 
 /** GitLab's placeholders: `%{title}` and so on. */
-const PLACEHOLDERS: Readonly<Record<string, (facts: MessageFacts) => string | null>> = {
+const PLACEHOLDERS = {
   source_branch: ({ source_branch }) => source_branch,
   target_branch: ({ target_branch }) => target_branch,
   title: ({ title }) => title,
@@ -95,6 +95,23 @@ const PLACEHOLDERS: Readonly<Record<string, (facts: MessageFacts) => string | nu
       });
     return items.join("\n\n");
   },
+} satisfies Readonly<Record<string, (facts: MessageFacts) => string | null>>;
+
+/** What of the facts takes look-ups of its own. */
+export type Gathered = "reviewers" | "approvers" | "issues" | "commits";
+
+/** The placeholders that mention what is gathered; of the commits, the oldest one is part. */
+const GATHERED: Readonly<Record<Gathered, readonly (keyof typeof PLACEHOLDERS)[]>> = {
+  reviewers: ["reviewed_by"],
+  approvers: ["approved_by"],
+  issues: ["issues"],
+  commits: [
+    "first_commit",
+    "first_multiline_commit",
+    "first_multiline_commit_description",
+    "co_authored_by",
+    "all_commits",
+  ],
 };
 
 /** `#1`, `#1 and #2`, `#1, #2 and #3`. */
@@ -120,11 +137,20 @@ const DEFAULT_TEMPLATES = {
   squash: "%{title}",
 } as const;
 
+/** What has to be gathered for a message: most mention little. */
+export function gatheredFor(kind: "merge" | "squash", template: string | null): Set<Gathered> {
+  const text = template ?? DEFAULT_TEMPLATES[kind];
+  const isMentioned = (name: string) => text.includes(`%{${name}}`);
+  const all = Object.keys(GATHERED) as Gathered[];
+  return new Set(all.filter((gathered) => GATHERED[gathered].some(isMentioned)));
+}
+
 /**
  * Fills in the template of a commit's message. A line with nothing but an empty placeholder is left out, and the empty
  * line before it if there is another one behind it.
  *
  * @param template that of the project, if it has one
+ * @param facts with what {@link gatheredFor} says
  * @throws ApiError 400 if the message is too long: a template may name a long text many times
  */
 export function messageOf(
@@ -135,7 +161,7 @@ export function messageOf(
   const known = new Map<string, string>();
   let characters = 0;
   const filled = (name: string) => {
-    const value = known.get(name) ?? PLACEHOLDERS[name]?.(facts) ?? "";
+    const value = known.get(name) ?? PLACEHOLDERS[name as keyof typeof PLACEHOLDERS](facts) ?? "";
     known.set(name, value);
     return value;
   };
