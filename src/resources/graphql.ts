@@ -10,6 +10,7 @@ import { face as issueLinks } from "./issue-links/graphql.ts";
 import { face as issues } from "./issues/graphql.ts";
 import { face as workItems } from "./issues/work-items.ts";
 import { face as labels } from "./labels/graphql.ts";
+import { face as markdown } from "./markdown/graphql.ts";
 import { face as members } from "./members/graphql.ts";
 import { face as mergeRequests } from "./merge-requests/graphql.ts";
 import { face as meta } from "./meta/graphql.ts";
@@ -44,6 +45,7 @@ export const faces: readonly Face[] = [
   boards,
   notes,
   discussions,
+  markdown,
   awardEmoji,
   todos,
   timelogs,

@@ -31,7 +31,6 @@ import {
 import { all, type Condition, when } from "../../store/conditions.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Reader, Value } from "../../store/port.ts";
-import { markdown } from "../markdown/graphql.ts";
 import { timeStats } from "./fields.ts";
 import type { Filter } from "./filters.ts";
 import { conditionsOf, hasMilestone } from "./list.ts";
@@ -148,7 +147,6 @@ export function issuableFields(type: IssuableType): OutputFields {
   return {
     name: string(`${alias}.title`),
     titleHtml: htmlLine(`${alias}.title`),
-    descriptionHtml: markdown(`${alias}.description`, `${alias}.project_id`),
     author: one("UserCore", `${alias}.author_id`),
     milestone: one("Milestone", `${alias}.milestone_id`),
     labels: isIssue ? labels : costing(5, labels),

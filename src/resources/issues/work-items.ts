@@ -53,7 +53,7 @@ const FIELDS: Readonly<Record<string, OutputFields>> = {
     allowsMultipleAssignees: constant("Boolean", true),
     canInviteMembers: constant("Boolean!", false),
   },
-  DESCRIPTION: { description: common.description, ...fieldsOf("descriptionHtml") },
+  DESCRIPTION: { description: common.description },
   LABELS: { ...fieldsOf("labels"), allowsScopedLabels: constant("Boolean", false) },
   MILESTONE: fieldsOf("milestone"),
   PARTICIPANTS: fieldsOf("participants"),
@@ -87,7 +87,7 @@ const workItem = rowType("WorkItem", {
   ...ROWS,
   fields: {
     ...common,
-    ...fieldsOf("name", "titleHtml", "descriptionHtml", "author"),
+    ...fieldsOf("name", "titleHtml", "author"),
     id: gid("WorkItem", "i.id"),
     state: required(workItemState),
     workItemType: required(computed(type, [], () => ISSUE_TYPE)),

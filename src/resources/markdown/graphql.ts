@@ -1,27 +1,37 @@
 import { sourcesById } from "../../core/access/source.ts";
-import { type GraphContext, type LoadedField, loaded } from "../../graphql/declare.ts";
+import { type Face, type GraphContext, type LoadedField, loaded } from "../../graphql/declare.ts";
 import type { Value } from "../../store/port.ts";
 import { MAX_TOGETHER, renderAll } from "./render.ts";
 
 /** The most projects of one list whose texts are looked through for references to what they have themselves. */
 const MOST_PROJECTS = 10;
 
-/** A text, and the id of its project; 0 for none. */
+/** A text, and the id of its project, which references without a path mean; 0 for none. */
 interface Source {
   readonly key: Value;
   readonly projectId: number;
   readonly text: string;
 }
 
-/**
- * A column of Markdown as HTML, as `POST /markdown` renders it.
- *
- * @param column the text
- * @param project SQL of the id of its project, which references without a path mean
- */
-export const markdown = (column: string, project: string): LoadedField =>
+/** A column of Markdown of a type's rows `alias` as HTML, as `POST /markdown` renders it. */
+const html = (alias: string, column: string): LoadedField =>
   // The text is part of the key, so that what is read for an answer is counted, and no other statement reads it again.
-  loaded("String", rendered, { key: `coalesce(${project}, 0) || ':' || ${column}` });
+  loaded("String", rendered, {
+    key: `coalesce(${alias}.project_id, 0) || ':' || ${alias}.${column}`,
+  });
+
+const ofIssue = { descriptionHtml: html("i", "description") };
+
+/** Texts as HTML, beside the texts. */
+export const face: Face = {
+  extend: {
+    Issue: ofIssue,
+    WorkItem: ofIssue,
+    WorkItemWidgetDescription: ofIssue,
+    MergeRequest: { descriptionHtml: html("mr", "description") },
+    Note: { bodyHtml: html("nt", "body") },
+  },
+};
 
 async function rendered(
   keys: readonly Value[],

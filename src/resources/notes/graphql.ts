@@ -33,7 +33,6 @@ import { placeholders } from "../../store/placeholders.ts";
 import type { Value } from "../../store/port.ts";
 import { isLockedOut } from "../issuables/rules.ts";
 import type { NoteableType } from "../issuables/type.ts";
-import { markdown } from "../markdown/graphql.ts";
 import { idOf, NUMBER } from "./discussions.ts";
 import { noteResource } from "./index.ts";
 import { noteable, RESOLVABLE } from "./json.ts";
@@ -193,7 +192,6 @@ const note = rowType("Note", {
       ),
     ),
     body: required(string("nt.body")),
-    bodyHtml: markdown("nt.body", "nt.project_id"),
     bodyFirstLineHtml: required(string(firstLineHtml)),
     system: required(boolean("nt.system")),
     internal: boolean("nt.internal"),
