@@ -137,6 +137,13 @@ export async function startWorker(settings: WorkerSettings): Promise<Worker> {
   /** Whether a task has ended since the queue was last looked at after which more may be due. */
   let changed = false;
 
+  let turnOfTasks = Promise.resolve();
+  /** Waits for a turn of the event loop: tasks of all lanes that begin in the same one would keep requests waiting. */
+  const ownTurn = () => {
+    turnOfTasks = turnOfTasks.then(() => new Promise((resolve) => setImmediate(resolve)));
+    return turnOfTasks;
+  };
+
   /** Returns the next task with the same key, unless others are to have their turn first. */
   const attempt = async (candidate: Candidate): Promise<Candidate | undefined> => {
     const owner = randomUUID();
@@ -144,6 +151,7 @@ export async function startWorker(settings: WorkerSettings): Promise<Worker> {
       shared: true,
     });
     if (!task) return undefined;
+    if (running.size > 1) await ownTurn();
     const startedAt = elapsed();
     const outcome = await attemptOf(task, work, interrupting.signal, onError);
     if (outcome !== "interrupted" && !outcome.done && outcome.rest !== undefined) {
