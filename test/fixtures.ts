@@ -384,7 +384,14 @@ const FIXTURES: Record<string, Fixture> = {
   Deployments: {
     params: { deployment_id: listed("/projects/:project/deployments") },
   },
-  Transfers: { params: { "groups project_id": listed("/projects?search=core") } },
+  Transfers: {
+    create: async (app, count) => {
+      for (const path of numbered(count, (index) => `to-${index}`)) {
+        await post(app, "/groups", "owner", { name: path, path });
+      }
+    },
+    params: { "groups project_id": listed("/projects?search=core") },
+  },
   "Issue boards": {
     group: (count) => ({ boards: boards(count) }),
     project: (count) => ({ boards: boards(count) }),

@@ -146,6 +146,13 @@ describe("a project", () => {
     ]);
     const all = await done(`GET /projects/${id}/transfer_locations?per_page=100`);
     expect(titles(all)).not.toContain("Here");
+    // Administrators may transfer it to all others.
+    const others = await done(
+      `GET /projects/${id}/transfer_locations?search=secret`,
+      undefined,
+      "admin",
+    );
+    expect(titles(others)).toEqual(["Secret"]);
   });
 
   it("gets labels and milestones of its own for those of groups it leaves", async () => {

@@ -1,4 +1,6 @@
+import type { Role } from "../../core/access/roles.ts";
 import { findSource, findVisible } from "../../core/access/source.ts";
+import type { Viewer } from "../../core/access/visibility.ts";
 import { ownAvatar } from "../../core/avatars.ts";
 import { notFound } from "../../core/errors.ts";
 import * as field from "../../core/field.ts";
@@ -27,6 +29,9 @@ const location = presenter({
 
 const search = param.optional(param.anyText());
 const BY_NAME = { orderBy: "name", sort: "asc" } as const;
+
+/** The role that somebody needs in groups they are offered. Administrators need none. */
+const roleOf = ({ caller }: Viewer, role: Role) => (caller?.admin ? undefined : role);
 
 /** The namespace with an id or full path. @throws ApiError 404 if there is none or it is a group the caller can't see */
 async function namespaceNamed(
@@ -76,14 +81,13 @@ export const transferResource: Resource = {
       role: "owner",
       input: { search },
       presenter: location,
-      handle: async ({ db, presenter, page, viewer, source, input }) => {
-        const filter = {
+      handle: async ({ db, presenter, page, viewer, source, input }) =>
+        groups.list(db, presenter, page, viewer, {
+          ...BY_NAME,
           search: input.search,
-          role: "maintainer",
+          role: roleOf(viewer, "maintainer"),
           skip: [source.namespaceId],
-        } as const;
-        return groups.list(db, presenter, page, viewer, { ...filter, ...BY_NAME });
-      },
+        }),
     }),
     group.post("/projects/:project_id", {
       summary: "Transfer a project to a group",
@@ -120,9 +124,13 @@ export const transferResource: Resource = {
       presenter: location,
       handle: async ({ db, presenter, page, viewer, source, input }) => {
         const { parent_id } = await groupOf(db, source.id);
-        const skip = parent_id === null ? [] : [parent_id];
-        const filter = { search: input.search, role: "owner", skip, notBelow: source.id } as const;
-        return groups.list(db, presenter, page, viewer, { ...filter, ...BY_NAME });
+        return groups.list(db, presenter, page, viewer, {
+          ...BY_NAME,
+          search: input.search,
+          role: roleOf(viewer, "owner"),
+          skip: parent_id === null ? [] : [parent_id],
+          notBelow: source.id,
+        });
       },
     }),
   ],
