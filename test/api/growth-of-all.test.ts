@@ -112,6 +112,8 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
   deployed_after: ["2020-01-01", "2030-01-01"],
   deployed_before: ["2015-01-01", "2030-01-01"],
   dry_run_ref: ["main"],
+  email: ["developer@example.com", "nobody@example.com"],
+  size: ["32"],
   entity_id: [],
   environment: ["review/0", "nosuch"],
   expires_after: ["2020-01-01"],

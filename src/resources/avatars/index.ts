@@ -32,7 +32,7 @@ export const avatarResource: Resource = {
       presenter: ofUser,
       handle: async ({ db, presenter, input: { email } }) => {
         const [found] = await db.rows(
-          `select ${presenter.columns} from users u where lower(u.public_email) = lower(?) and ${LIVING_USER}`,
+          `select ${presenter.columns} from users u where u.public_email is not null and lower(u.public_email) = lower(?) and ${LIVING_USER}`,
           [email],
         );
         if (found) return found;
