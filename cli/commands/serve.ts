@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import type { App, Swept } from "../../src/index.ts";
 import type { RequestOptions, Server } from "../../src/node.ts";
 import { backUpRegularly } from "../backups.ts";
+import { collectEarlier } from "../collection.ts";
 import { defaultKeyFile, isFile, openApp } from "../database.ts";
 import { Failure, UsageError } from "../errors.ts";
 import { command, hintAt } from "../hints.ts";
@@ -103,6 +104,7 @@ async function serveAlone(
     );
   }
   const { serve } = await loadServer();
+  collectEarlier();
   const app = await openApp({ ...appOptions, background: true, onSwept, log, onError: report });
   const startBackups = () =>
     backupDir === undefined
