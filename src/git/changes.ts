@@ -76,7 +76,8 @@ export async function compareTrees(
   let folders = 0;
   const visit = async (path: string, before: string | undefined, after: string | undefined) => {
     folders += 1;
-    const entries = paired(await entriesOf(objects, before), await entriesOf(objects, after));
+    const [old, next] = differing(await readTree(objects, before), await readTree(objects, after));
+    const entries = paired(old, next);
     if (pace.isDue) await pace.pause();
     for (const [old, next] of entries) {
       if (list.length > most || folders > MOST_FOLDERS) return;
@@ -92,20 +93,82 @@ export async function compareTrees(
   return { list, isCut: list.length > most || folders > MOST_FOLDERS };
 }
 
+/** The content of a tree; empty for the empty tree. */
+async function readTree(objects: Objects, tree: string | undefined): Promise<Buffer> {
+  return tree === undefined || tree === EMPTY_TREE ? NOTHING : (await objects.read(tree)).data;
+}
+
+const NOTHING = Buffer.alloc(0);
+
 /** The entries of a tree, in their order. */
 export async function entriesOf(objects: Objects, tree: string | undefined): Promise<Entry[]> {
-  const entries: Entry[] = [];
-  if (tree === undefined || tree === EMPTY_TREE) return entries;
-  const { data } = await objects.read(tree);
-  eachEntry(data, (mode, from, to, at) => {
-    const name = data.toString("latin1", from, to);
-    entries.push({
+  return new Entries(await readTree(objects, tree)).between();
+}
+
+/** Where the entries of a tree are. What they are is read when it is asked for. */
+class Entries {
+  readonly #tree: Buffer;
+  readonly #modes: number[] = [];
+  /** Where names begin, and end. */
+  readonly #froms: number[] = [];
+  readonly #tos: number[] = [];
+
+  constructor(tree: Buffer) {
+    this.#tree = tree;
+    eachEntry(tree, (mode, from, to) => {
+      this.#modes.push(mode);
+      this.#froms.push(from);
+      this.#tos.push(to);
+    });
+  }
+
+  get length(): number {
+    return this.#modes.length;
+  }
+
+  /** Where an entry begins: the first after the last one is where the tree ends. */
+  startOf(place: number): number {
+    return place === 0 ? 0 : (this.#tos[place - 1] as number) + 1 + OID_BYTES;
+  }
+
+  /** The entries from a place to one before another. */
+  between(first = 0, end = this.length): Entry[] {
+    const entries: Entry[] = [];
+    for (let place = first; place < end; place += 1) entries.push(this.#at(place));
+    return entries;
+  }
+
+  #at(place: number): Entry {
+    const mode = this.#modes[place] as number;
+    const to = this.#tos[place] as number;
+    const name = this.#tree.toString("latin1", this.#froms[place], to);
+    return {
       name: mode === FOLDER ? `${name}/` : name,
       mode: shownMode(mode),
-      oid: data.toString("hex", at, at + OID_BYTES),
-    });
-  });
-  return entries;
+      oid: this.#tree.toString("hex", to + 1, to + 1 + OID_BYTES),
+    };
+  }
+}
+
+/** The entries of two trees, but for those at both ends that are the same: most changes leave most of a folder as it is. */
+function differing(before: Buffer, after: Buffer): [Entry[], Entry[]] {
+  const [old, next] = [new Entries(before), new Entries(after)];
+  const shorter = Math.min(before.length, after.length);
+  let same = 0;
+  while (same < shorter && before[same] === after[same]) same += 1;
+  let first = 0;
+  while (first < old.length && old.startOf(first + 1) <= same) first += 1;
+  let rest = 0;
+  while (rest < shorter && before[before.length - 1 - rest] === after[after.length - 1 - rest])
+    rest += 1;
+  let [end, to] = [old.length, next.length];
+  while (end > first && to > first) {
+    const bytes = before.length - old.startOf(end - 1);
+    if (bytes > rest || bytes !== after.length - next.startOf(to - 1)) break;
+    end -= 1;
+    to -= 1;
+  }
+  return [old.between(first, end), next.between(first, to)];
 }
 
 /** The entries of two trees by name, those of one name together. */

@@ -1,7 +1,6 @@
 import {
   baseName,
   compareTrees,
-  type Entry,
   entriesOf,
   type FileChange,
   type FileEntry,
@@ -11,7 +10,7 @@ import {
 import type { NewObjects, Objects } from "./contents.ts";
 import { isBinary, linesOf } from "./lines.ts";
 import { mergeLines } from "./merge-lines.ts";
-import { BLOB, FOLDER, TREE } from "./objects.ts";
+import { BLOB, FOLDER, TREE, treeWith } from "./objects.ts";
 import { withRenames } from "./renames.ts";
 
 /** Changes of a side that are looked at; with more, the sides can't be merged. */
@@ -335,17 +334,6 @@ class TreeWriter {
     }
     return entries.size === 0
       ? undefined
-      : this.#objects.add(TREE, contentOf([...entries.values()]));
+      : this.#objects.add(TREE, treeWith([...entries.values()]));
   }
-}
-
-/** The content of a tree. */
-function contentOf(entries: readonly Entry[]): Buffer {
-  const sorted = entries.toSorted((a, b) => (a.name < b.name ? -1 : 1));
-  return Buffer.concat(
-    sorted.flatMap(({ name, mode, oid }) => [
-      Buffer.from(`${mode.toString(8)} ${mode === FOLDER ? name.slice(0, -1) : name}\0`, "latin1"),
-      Buffer.from(oid, "hex"),
-    ]),
-  );
 }

@@ -134,6 +134,34 @@ export function eachEntry(tree: Uint8Array, visit: VisitEntry): void {
   }
 }
 
+/** An entry of a tree that is written. */
+interface Written {
+  /** Each byte as one character. That of a folder ends with a slash, which trees are sorted by. */
+  readonly name: string;
+  readonly mode: number;
+  /** The name of its object, in hex. */
+  readonly oid: string;
+}
+
+/**
+ * The content of a tree with entries, in any order. It is written into one buffer: two for each entry would take three
+ * times as long.
+ */
+export function treeWith(entries: readonly Written[]): Buffer {
+  const sorted = entries.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  const heads = sorted.map(
+    ({ name, mode }) => `${mode.toString(8)} ${mode === FOLDER ? name.slice(0, -1) : name}\0`,
+  );
+  const size = heads.reduce((bytes, head) => bytes + head.length + OID_BYTES, 0);
+  const tree = Buffer.allocUnsafeSlow(size);
+  let at = 0;
+  for (const [place, head] of heads.entries()) {
+    at += tree.write(head, at, "latin1");
+    at += tree.write((sorted[place] as Written).oid, at, "hex");
+  }
+  return tree;
+}
+
 /** Part of a tree: a name, and whether it is a folder's. */
 interface Name {
   readonly from: number;

@@ -321,7 +321,7 @@ export async function open(store: Store, { id, version }: RepositoryRow): Promis
   const known = cache.get(id);
   if (known?.version === version) return known.repository;
   const packs = Packs.of(store);
-  const list = await packsOf(store, packs, id, known?.repository.list);
+  const list = await packsOf(store, packs, id, known);
   // Another request may have opened it meanwhile: all that are of one lineage continue each other.
   const last = cache.get(id)?.repository;
   const repository = last ? last.later(list) : new Repository(packs, list);
@@ -337,23 +337,23 @@ export async function load(db: Reader, packs: PackReader, id: number): Promise<R
 /**
  * The packs that a repository has in a database, the oldest first.
  *
- * @param known those that it had before
+ * @param known as it was before. Where packs were only added since, the ids of the others are not read again: a busy
+ *   repository has a thousand before it is tidied
  */
-async function packsOf(
-  db: Reader,
-  packs: PackReader,
-  id: number,
-  known: readonly Pack[] = [],
-): Promise<Pack[]> {
+async function packsOf(db: Reader, packs: PackReader, id: number, known?: Opened): Promise<Pack[]> {
+  const before = known ? known.repository.list : [];
   const rows = await db.rows(
-    "select pack_id from git_repository_packs where repository_id = ? order by pack_id",
-    [id],
+    `select r.repacked, (select count(*) from git_repository_packs where repository_id = r.id), p.pack_id
+     from git_repositories r left join git_repository_packs p on p.repository_id = r.id and p.pack_id > ?
+     where r.id = ? order by p.pack_id`,
+    [before.at(-1)?.id ?? 0, id],
   );
-  const list: Pack[] = [];
-  for (const [place, [packId]] of rows.entries()) {
-    const at = known[place];
-    // Opening what is at hand would still wait a turn for each.
-    list.push(at && at.id === packId ? at : await packs.open(packId as number));
-  }
+  const [repacked, count] = (rows[0] ?? [0, 0]) as [number, number];
+  const added = rows.flatMap(([, , packId]) => (packId === null ? [] : [packId as number]));
+  // Shared packs may be older than known ones.
+  const isContinued = known && repacked <= known.version && count === before.length + added.length;
+  if (known && !isContinued) return packsOf(db, packs, id);
+  const list = [...before];
+  for (const packId of added) list.push(await packs.open(packId));
   return list;
 }

@@ -1,5 +1,5 @@
 import type { Draft } from "./draft.ts";
-import { eachEntry, FOLDER, SUBMODULE, TREE } from "./objects.ts";
+import { eachEntry, FOLDER, SUBMODULE, TREE, treeWith } from "./objects.ts";
 import { OID_BYTES } from "./oid-table.ts";
 
 /** The modes of files, and of files that can be executed. */
@@ -29,21 +29,14 @@ function readTree(tree: Buffer): Map<string, Placed> {
 }
 
 /** Writes a tree. Its names are as {@link readTree} gives them. */
-function writeTree(entries: ReadonlyMap<string, Placed>): Buffer {
-  // Folders are sorted as if their names ended with a slash.
-  const sorted = [...entries].map(([name, entry]) => ({
-    name,
-    entry,
-    key: entry.mode === FOLDER ? `${name}/` : name,
-  }));
-  sorted.sort((a, b) => (a.key < b.key ? -1 : 1));
-  return Buffer.concat(
-    sorted.flatMap(({ name, entry: { mode, oid } }) => [
-      Buffer.from(`${mode.toString(8)} ${name}\0`, "latin1"),
-      Buffer.from(oid, "hex"),
-    ]),
+const writeTree = (entries: ReadonlyMap<string, Placed>): Buffer =>
+  treeWith(
+    [...entries].map(([name, { mode, oid }]) => ({
+      name: mode === FOLDER ? `${name}/` : name,
+      mode,
+      oid,
+    })),
   );
-}
 
 /** A folder that was opened. */
 interface Folder {

@@ -153,13 +153,16 @@ export async function openInto(
   projectId: number,
   branch: string,
 ): Promise<OpenRequest[]> {
-  return db.all<OpenRequest>(
+  const into = await db.all<OpenRequest>(
     `${OPEN} and project_id = ? and target_branch = ?
-       and exists (select 1 from merge_request_versions v where v.merge_request_id = merge_requests.id)
-     order by id`,
+       and exists (select 1 from merge_request_versions v where v.merge_request_id = merge_requests.id)`,
     [projectId, branch],
   );
+  return into.sort(byId);
 }
+
+/** Sorts here: to get rows in this order, SQLite would read those of all projects with such a branch. */
+const byId = (a: { id: number }, b: { id: number }) => a.id - b.id;
 
 /** The newest commit of a merge request's target branch, and the repository that has it. */
 async function startOf(
@@ -232,9 +235,8 @@ async function findMerged(
   from: string,
   to: string,
 ): Promise<MergedByPush[]> {
-  const into =
-    "from merge_requests where project_id = ? and state = 'opened' and target_branch = ?";
-  const [first] = await db.rows(`select 1 ${into} limit 1`, [projectId, branch]);
+  const open = "from merge_requests where project_id = ? and state = 'opened'";
+  const [first] = await db.rows(`select 1 ${open} limit 1`, [projectId]);
   const [old, next] = [from, to].map((oid) => commitNumber(repository, oid));
   if (!first || next === undefined) return [];
   const { graph } = repository;
@@ -245,11 +247,11 @@ async function findMerged(
     if (oids.length === 0) return;
     const among = placeholders(oids);
     const found = await db.all<{ id: number; sha: string }>(
-      `select id, sha ${into} and sha in (${among.sql}) order by id`,
+      `select id, sha ${open} and target_branch = ? and sha in (${among.sql})`,
       [projectId, branch, ...among.values],
     );
     oids = [];
-    for (const { id, sha } of found) {
+    for (const { id, sha } of found.sort(byId)) {
       const head = commitNumber(repository, sha) as number;
       const mergeCommit = commitId(repository, broughtBy(graph, head, next, added));
       merged.push({ id, sha, mergeCommit });
