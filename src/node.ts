@@ -6,6 +6,8 @@ import {
 } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { pipeline, Readable } from "node:stream";
+// Tests of hosts may have replaced the global one.
+import { setImmediate } from "node:timers";
 import * as v from "valibot";
 import {
   type ServeOptions as CommonServeOptions,
@@ -96,8 +98,7 @@ function middlewareOf(
         incomingOf(req, { trustProxy, ownsRoot, isLast }, beforeBody),
       );
       if (reply) {
-        send(reply, req, res);
-        if (isOnItsWay(reply, res)) cutStalled();
+        send(reply, req, res, cutStalled);
         return;
       }
     } catch (error) {
@@ -106,17 +107,12 @@ function middlewareOf(
       return;
     }
     if (next) next();
-    else send({ status: 404, headers: {}, body: null }, req, res);
+    else send({ status: 404, headers: {}, body: null }, req, res, cutStalled);
   };
 }
 
 /** Requests whose clients wait for `100 Continue` until they send the body (RFC 9110 §10.1.1). */
 const waiting = new WeakSet<object>();
-
-/** Whether some of an answer still has to be sent. Mostly the system takes all of it at once. */
-function isOnItsWay({ body }: Reply, { socket }: ServerResponse): boolean {
-  return isStreamed(body) || !socket || socket.writableLength > 0;
-}
 
 const watched = new WeakSet<ServerResponse>();
 
@@ -413,7 +409,8 @@ function bracketsOf({ headers, body }: HostRequest): string | undefined {
     .join("&");
 }
 
-function send(reply: Reply, req: HostRequest, res: ServerResponse): void {
+/** @param cutStalled sees to it that the client reads what the system does not take at once */
+function send(reply: Reply, req: HostRequest, res: ServerResponse, cutStalled: () => void): void {
   // The host gave up waiting.
   if (res.headersSent) return;
   const { status, headers, body } = reply;
@@ -421,18 +418,69 @@ function send(reply: Reply, req: HostRequest, res: ServerResponse): void {
   if (waiting.has(req)) headers["connection"] = "close";
   if (!req.complete) res.once("finish", () => req.resume());
   if (body === null) {
-    res.writeHead(status, headers).end();
+    res.writeHead(status, headers);
+    endTogether({ res, cutStalled });
     return;
   }
   const length = typeof body === "string" ? Buffer.byteLength(body) : body.length;
   if (length !== undefined) headers["content-length"] = String(length);
   res.writeHead(status, headers);
-  if (req.method === "HEAD") res.end();
+  if (req.method === "HEAD") endTogether({ res, cutStalled });
   else if (isStreamed(body)) {
     // Stops reading if the client disconnects, and closes the connection if reading fails.
     pipeline(Readable.from(body.chunks()), res, () => undefined);
-  } else if (headers["connection"] === "close" && !req.complete) sendEarly(body, req, res);
-  else res.end(body);
+    cutStalled();
+  } else if (headers["connection"] === "close" && !req.complete) {
+    sendEarly(body, req, res);
+    cutUnsent({ res, cutStalled });
+  } else if (body.length > LARGE) end({ res, body, cutStalled });
+  else endTogether({ res, body, cutStalled });
+}
+
+/** The end of an answer. */
+interface Ending {
+  readonly res: ServerResponse;
+  readonly body?: string | Uint8Array;
+  readonly cutStalled: () => void;
+}
+
+function end(ending: Ending): void {
+  ending.res.end(ending.body);
+  cutUnsent(ending);
+}
+
+function cutUnsent({ res, cutStalled }: Ending): void {
+  // Mostly the system takes all of it at once.
+  if (!res.socket || res.socket.writableLength > 0) cutStalled();
+}
+
+/** Larger answers, in characters or bytes, are sent at once: they would be kept in memory for nothing. */
+const LARGE = 65_536;
+/** How many answers are sent together at most, and how many milliseconds the first waits before others are added. */
+const MOST_TOGETHER = 32;
+const LONGEST_WAIT = 1;
+
+let endings: Ending[] = [];
+let endingsSince = 0;
+
+/**
+ * Ends an answer together with the others of this turn of the event loop. A write that finds its reader asleep wakes it,
+ * which can take the system longer than a short answer takes us (decision 81).
+ */
+function endTogether(ending: Ending): void {
+  const now = performance.now();
+  if (endings.length === 0) {
+    endingsSince = now;
+    setImmediate(endAll);
+  }
+  endings.push(ending);
+  if (endings.length === MOST_TOGETHER || now - endingsSince > LONGEST_WAIT) endAll();
+}
+
+function endAll(): void {
+  const all = endings;
+  endings = [];
+  for (const ending of all) end(ending);
 }
 
 /** How long the rest of a refused body is discarded, in milliseconds. */

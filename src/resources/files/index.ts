@@ -1,7 +1,4 @@
-import { createHash } from "node:crypto";
-import { basename } from "node:path/posix";
 import type { Caller } from "../../core/access/caller.ts";
-import { notFound } from "../../core/errors.ts";
 import { dispositionOf } from "../../core/http/file-reply.ts";
 import * as param from "../../core/input.ts";
 import {
@@ -12,11 +9,6 @@ import {
   type Resource,
   routes,
 } from "../../core/resource.ts";
-import { commitId } from "../../git/commits.ts";
-import { lastChange } from "../../git/history.ts";
-import { BLOB } from "../../git/objects.ts";
-import { entryAt, partsOf, treeOf, typeOfMode } from "../../git/trees.ts";
-import { EXECUTABLE } from "../../git/work-tree.ts";
 import { type FileAction, perform } from "../repositories/actions.ts";
 import { bodyOf, jsonWithContent } from "../repositories/blobs.ts";
 import {
@@ -26,63 +18,17 @@ import {
   stageCommit,
 } from "../repositories/commit.ts";
 import { CONTENT_BYTES, contentOf, ENCODINGS, hasChanged } from "../repositories/content.ts";
-import { type OpenRepository, openRepository, requireCommit } from "../repositories/open.ts";
+import { openRepository, requireCommit } from "../repositories/open.ts";
 import { impossible } from "../repositories/rules.ts";
 import { applyAll } from "../repositories/write.ts";
 import { blamedLines, readRange } from "./blame.ts";
+import { findFile, headersOf } from "./find.ts";
 
 const { del, get, post, put } = routes({
   source: "project",
   path: "/repository/files",
   repository: true,
 });
-
-/** A file of a commit. */
-interface File {
-  /** What is told about it, by names in JSON. */
-  readonly facts: Readonly<Record<string, string | number | boolean>>;
-  readonly name: string;
-  readonly path: string;
-  /** The number of its blob. */
-  readonly object: number;
-}
-
-/** Finds a file. @throws ApiError 404 if there is no such commit, or nothing at the path but a folder */
-async function findFile(opened: OpenRepository, ref: string, path: string): Promise<File> {
-  const { repository } = opened;
-  const commit = await requireCommit(opened, ref);
-  const entry = await entryAt(repository, treeOf(repository, commit), path);
-  if (!entry || typeOfMode(entry.mode) !== BLOB) throw notFound("File");
-  const object = repository.findHex(entry.oid);
-  const digest = createHash("sha256");
-  for await (const part of repository.stream(object)) digest.update(part);
-  const filePath = partsOf(path).join("/");
-  const last = (await lastChange(repository, commit, filePath)) ?? commit;
-  const name = basename(filePath);
-  const facts = {
-    file_name: name,
-    file_path: filePath,
-    size: repository.sizeOf(object),
-    encoding: "base64",
-    content_sha256: digest.digest("hex"),
-    ref,
-    blob_id: entry.oid,
-    commit_id: commitId(repository, commit),
-    last_commit_id: commitId(repository, last),
-    execute_filemode: entry.mode === EXECUTABLE,
-  };
-  return { facts, name, path: filePath, object };
-}
-
-/** What is told about a file, as headers: `X-Gitlab-File-Name` and so on. */
-function headersOf({ facts }: File): Record<string, string> {
-  const headers = Object.entries(facts).map(([key, value]) => [
-    `x-gitlab-${key.replaceAll("_", "-")}`,
-    // Headers have visible characters of ASCII only (RFC 9110 §5.5).
-    String(value).replace(/[^ -~]+/gu, encodeURIComponent),
-  ]);
-  return Object.fromEntries(headers);
-}
 
 const UNCACHED = "max-age=0, private, must-revalidate, no-store, no-cache";
 
