@@ -86,14 +86,19 @@ async function findContent(repository: Repository, commit: number, path: string)
 /** Headers have visible characters of ASCII only (RFC 9110 §5.5). */
 const INVISIBLE = /[^ -~]+/gu;
 
+/** The names of headers, by those in JSON. */
+const HEADERS = new Map(
+  [
+    ...["file_name", "file_path", "size", "encoding", "content_sha256", "ref", "blob_id"],
+    ...["commit_id", "last_commit_id", "execute_filemode"],
+  ].map((key) => [key, `x-gitlab-${key.replaceAll("_", "-")}`]),
+);
+
 /** What is told about a file, as headers: `X-Gitlab-File-Name` and so on. */
 export function headersOf({ facts }: File): Record<string, string> {
   const headers: Record<string, string> = {};
-  for (const key in facts) {
-    headers[`x-gitlab-${key.replaceAll("_", "-")}`] = String(facts[key]).replace(
-      INVISIBLE,
-      encodeURIComponent,
-    );
+  for (const [key, name] of HEADERS) {
+    headers[name] = String(facts[key]).replace(INVISIBLE, encodeURIComponent);
   }
   return headers;
 }

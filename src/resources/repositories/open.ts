@@ -58,19 +58,16 @@ export async function openRepository(
   { db, store, source }: Pick<PrepareContext, "db" | "store"> & { source: Source },
   names: readonly string[] = [],
 ): Promise<OpenRepository> {
-  const record = await findRecord(db, source.id);
-  const head = BRANCHES + record.defaultBranch;
+  const { row, defaultBranch } = await findRecord(db, source.id);
+  const head = BRANCHES + defaultBranch;
   const fullNames = [...new Set(names.flatMap((name) => refNamesOf(name, head)))];
-  const refs =
-    record.row && fullNames.length > 0 ? await findRefs(db, record.row.id, fullNames) : [];
-  const all =
-    record.row?.has_garbage && names.some(isBeginning)
-      ? await listRefs(db, record.row.id)
-      : undefined;
+  const refs = row && fullNames.length > 0 ? await findRefs(db, row.id, fullNames) : [];
+  const all = row?.has_garbage && names.some(isBeginning) ? await listRefs(db, row.id) : undefined;
   const opened = {
-    ...record,
+    row,
+    defaultBranch,
     head,
-    repository: await openRecord(store, record.row),
+    repository: await openRecord(store, row),
     refs: new Map(refs.map((ref) => [ref.name, ref])),
     all,
     project: source,
