@@ -480,7 +480,14 @@ function endTogether(ending: Ending): void {
 function endAll(): void {
   const all = endings;
   endings = [];
-  for (const ending of all) end(ending);
+  for (const ending of all) {
+    try {
+      end(ending);
+    } catch (error) {
+      // The host's own `end`: the others' answers must not be lost.
+      ending.res.destroy(error as Error);
+    }
+  }
 }
 
 /** How long the rest of a refused body is discarded, in milliseconds. */

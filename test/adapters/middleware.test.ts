@@ -164,6 +164,23 @@ describe("mounted", () => {
     expect([response.status, await response.text()]).toEqual([500, "broken"]);
   });
 
+  it("closes the connection if the host fails to end an answer, and sends others", async () => {
+    const middleware = createMiddleware(app);
+    const url = await listen((req: IncomingMessage, res: ServerResponse) => {
+      if (req.headers["x-broken"]) {
+        res.end = () => {
+          throw new Error("the host can't");
+        };
+      }
+      middleware(req, res);
+    });
+    const ask = (headers: Record<string, string>) =>
+      fetch(`${url}/api/v4/version`, { headers: { ...TOKEN, ...headers } });
+    const [broken, whole] = await Promise.allSettled([ask({ "x-broken": "yes" }), ask({})]);
+    expect(broken.status).toBe("rejected");
+    expect(whole).toMatchObject({ status: "fulfilled", value: { status: 200 } });
+  });
+
   it("does nothing if the host has answered meanwhile", async () => {
     const slow = { respond: () => new Promise<undefined>((resolve) => setTimeout(resolve, 30)) };
     const url = await listen((req: IncomingMessage, res: ServerResponse) => {

@@ -11,10 +11,27 @@ import { entryAt, partsOf, treeOf, typeOfMode } from "../../git/trees.ts";
 import { EXECUTABLE } from "../../git/work-tree.ts";
 import { type OpenRepository, requireCommit } from "../repositories/open.ts";
 
+/** What is told about a file, by names in JSON, and the headers that tell the same. */
+const HEADERS = {
+  file_name: "x-gitlab-file-name",
+  file_path: "x-gitlab-file-path",
+  size: "x-gitlab-size",
+  encoding: "x-gitlab-encoding",
+  content_sha256: "x-gitlab-content-sha256",
+  ref: "x-gitlab-ref",
+  blob_id: "x-gitlab-blob-id",
+  commit_id: "x-gitlab-commit-id",
+  last_commit_id: "x-gitlab-last-commit-id",
+  execute_filemode: "x-gitlab-execute-filemode",
+} as const;
+
+type Fact = keyof typeof HEADERS;
+const FACTS = Object.keys(HEADERS) as Fact[];
+
 /** A file of a commit. */
 export interface File {
   /** What is told about it, by names in JSON. */
-  readonly facts: Readonly<Record<string, string | number | boolean>>;
+  readonly facts: Readonly<Record<Fact, string | number | boolean>>;
   readonly name: string;
   readonly path: string;
   /** The number of its blob. */
@@ -86,19 +103,11 @@ async function findContent(repository: Repository, commit: number, path: string)
 /** Headers have visible characters of ASCII only (RFC 9110 §5.5). */
 const INVISIBLE = /[^ -~]+/gu;
 
-/** The names of headers, by those in JSON. */
-const HEADERS = new Map(
-  [
-    ...["file_name", "file_path", "size", "encoding", "content_sha256", "ref", "blob_id"],
-    ...["commit_id", "last_commit_id", "execute_filemode"],
-  ].map((key) => [key, `x-gitlab-${key.replaceAll("_", "-")}`]),
-);
-
-/** What is told about a file, as headers: `X-Gitlab-File-Name` and so on. */
+/** What is told about a file, as headers. */
 export function headersOf({ facts }: File): Record<string, string> {
   const headers: Record<string, string> = {};
-  for (const [key, name] of HEADERS) {
-    headers[name] = String(facts[key]).replace(INVISIBLE, encodeURIComponent);
+  for (const fact of FACTS) {
+    headers[HEADERS[fact]] = String(facts[fact]).replace(INVISIBLE, encodeURIComponent);
   }
   return headers;
 }

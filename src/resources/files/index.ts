@@ -128,7 +128,7 @@ export const fileResource: Resource = {
           "content-type": "text/plain",
           "content-disposition": dispositionOf("inline", file.name),
           "cache-control": UNCACHED,
-          etag: `"${file.facts["blob_id"]}"`,
+          etag: `"${file.facts.blob_id}"`,
         };
         return new RawReply(200, headers, await bodyOf(opened.repository, file.object));
       },
