@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { engine, type TestApp, testApp } from "../helpers.ts";
+import { plansOfQueries } from "./_plans.ts";
 
 let app: TestApp;
 
@@ -90,20 +91,7 @@ async function plansOf(path: string, as: (typeof CALLERS)[number]) {
   app.statements.length = 0;
   const { status } = await app.call(`GET ${path}`, { as });
   expect([path, as, status]).toEqual([path, as, 200]);
-  return plansOfStatements();
-}
-
-/** What SQLite does for the queries that were made. */
-async function plansOfStatements() {
-  const plans: { sql: string; steps: string[] }[] = [];
-  for (const sql of app.statements.filter((text) => /^\s*select/.test(text))) {
-    const rows = await app.store.rows(
-      `explain query plan ${sql}`,
-      Array.from(sql.matchAll(/\?/g), () => null),
-    );
-    plans.push({ sql, steps: rows.map((row) => String(row.at(-1))) });
-  }
-  return plans;
+  return plansOfQueries(app);
 }
 
 describe.runIf(engine === "sqlite").each(["issues", "merge_requests"])("%s", (kind) => {
@@ -132,45 +120,6 @@ describe.runIf(engine === "sqlite").each(["issues", "merge_requests"])("%s", (ki
         const scans = steps.filter((step) => new RegExp(`^SCAN (${table}|${kind})$`).test(step));
         expect([path, as, sql, scans]).toEqual([path, as, sql, []]);
       }
-    }
-  });
-});
-
-describe.runIf(engine === "sqlite")("a merge", () => {
-  const post = async (path: string, json: object) => {
-    const { status, json: made } = await app.call(`POST /projects${path}`, { as: "owner", json });
-    expect([path, status]).toEqual([path, 201]);
-    return made;
-  };
-  const commit = (branch: string, file: string, more = {}) =>
-    post("/owner%2Ffew/repository/commits", {
-      ...{ branch, commit_message: "Add a file", ...more },
-      actions: [{ action: "create", file_path: file, content: "x" }],
-    });
-
-  it("reads no merge requests of other projects, and of its own those of its commits", async () => {
-    await post("", { name: "few" });
-    await commit("main", "a.txt");
-    await commit("addition", "b.txt", { start_branch: "main" });
-    const branches = { source_branch: "addition", target_branch: "main" };
-    await post("/owner%2Ffew/merge_requests", { title: "Add a file", ...branches });
-    app.statements.length = 0;
-    const merged = await app.call("PUT /projects/owner%2Ffew/merge_requests/1/merge", {
-      as: "owner",
-    });
-    expect(merged.status).toBe(200);
-    const searches = (await plansOfStatements()).flatMap(({ sql, steps }) =>
-      steps
-        .filter((step) => /^(SEARCH|SCAN) (mr|merge_requests)\b/.test(step))
-        .map((step) => [sql, step] as const),
-    );
-    expect(searches.some(([, step]) => step.includes("merge_requests_by_head"))).toBe(true);
-    for (const [sql, step] of searches) {
-      const isOfOne = /limit 1$/.test(sql.trim());
-      const isNarrow = /project_id=\? AND (sha|target_branch|source_branch|iid)|PRIMARY KEY/.test(
-        step,
-      );
-      expect([sql, step, isOfOne || isNarrow]).toEqual([sql, step, true]);
     }
   });
 });
