@@ -12,6 +12,7 @@ import { measureGit } from "./git.ts";
 import { boardsPage } from "./graphql.ts";
 import { grow } from "./grown.ts";
 import { type Growth, measureGrowth } from "./growth.ts";
+import { measureHistories } from "./history.ts";
 import { load, measure, type Rate } from "./load.ts";
 import { measureMerges } from "./merging.ts";
 import {
@@ -105,6 +106,7 @@ try {
   const merges = parts.includes("merging")
     ? await measureMerges(resolve(options.repository as string), script("app"), where)
     : undefined;
+  const histories = parts.includes("history") ? await measureHistories(where) : undefined;
   if (parts.includes("purge")) scale.purge = await purge(script("app"), where);
   const working = parts.includes("working")
     ? await measureWorking(script("working"), where)
@@ -127,6 +129,7 @@ try {
     growth,
     git,
     merges,
+    histories,
   };
   console.log(printed(figures));
   if (options.json) writeFileSync(options.json, `${JSON.stringify(figures, null, 2)}\n`);

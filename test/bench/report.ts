@@ -1,6 +1,7 @@
 import Table from "cli-table3";
 import type { GitFigures } from "./git.ts";
 import { exceeds, type Growth, lineOf } from "./growth.ts";
+import type { HistoryFigures } from "./history.ts";
 import type { Rate } from "./load.ts";
 import type { MergeFigures } from "./merging.ts";
 import type { PasswordFigures } from "./passwords.ts";
@@ -25,6 +26,7 @@ export interface Figures {
   growth: Growth[] | undefined;
   git: GitFigures | undefined;
   merges: readonly MergeFigures[] | undefined;
+  histories: readonly HistoryFigures[] | undefined;
 }
 
 /** Start-up times in milliseconds, and memory in bytes. */
@@ -80,6 +82,7 @@ export function printed(figures: Figures): string {
     ...(figures.growth ? growthLines(figures.growth) : []),
     ...(figures.git ? [gitTable(figures.git)] : []),
     ...(figures.merges ? [mergesTable(figures.merges)] : []),
+    ...(figures.histories ? [historiesTable(figures.histories)] : []),
     ...disturbed(figures.rates),
   ].join("\n");
 }
@@ -150,6 +153,20 @@ function mergesTable(rounds: readonly MergeFigures[]): string {
   const middle = median(ratios);
   const row = [ours, gits, middle.toFixed(1), range, MERGE_FLOOR];
   table.push(["merging a merge request", ...row, verdict(middle >= MERGE_FLOOR)]);
+  return table.toString();
+}
+
+/** How many times longer a read of a long history may take. */
+const HISTORY_CEILING = 1.5;
+
+function historiesTable(histories: readonly HistoryFigures[]): string {
+  const table = new Table({
+    head: ["ms of CPU", "500 commits", "50,000", "times", "ceiling", "", "first of 50,000"],
+  });
+  for (const { name, few, many, ratio, first } of histories) {
+    const times = [few.toFixed(3), many.toFixed(3), ratio.toFixed(2), HISTORY_CEILING];
+    table.push([name, ...times, verdict(ratio <= HISTORY_CEILING), first.toFixed(0)]);
+  }
   return table.toString();
 }
 

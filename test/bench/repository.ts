@@ -69,14 +69,7 @@ const times = <T>(length: number, make: (index: number) => T): T[] =>
 export async function withRepository({ folder, say }: Where, commits = 1000): Promise<string> {
   say("pushing a repository…");
   const file = join(folder, "repository.db");
-  const app = await createApp({ database: file, background: false });
-  await app.admin.seed({
-    users: [{ username: CALLER.username, tokens: [{ token: CALLER.token }] }],
-    groups: [
-      { path: "acme", members: { [CALLER.username]: "owner" }, projects: [{ path: "site" }] },
-    ],
-  });
-  await pushHistory(app, "acme/site", commits);
+  const app = await withHistory(file, commits);
   const post = async (path: string, body: object) => {
     const headers = { ...HEADERS, "content-type": "application/json" };
     const init = { method: "POST", headers, body: JSON.stringify(body) };
@@ -102,6 +95,19 @@ export async function withRepository({ folder, say }: Where, commits = 1000): Pr
   await store.transaction((db) => storeAnswers(db, answers));
   await store.close();
   return file;
+}
+
+/** Creates a database with the project `acme/site`, into which a history of commits is pushed. */
+export async function withHistory(database: string, commits: number): Promise<App> {
+  const app = await createApp({ database, background: false });
+  await app.admin.seed({
+    users: [{ username: CALLER.username, tokens: [{ token: CALLER.token }] }],
+    groups: [
+      { path: "acme", members: { [CALLER.username]: "owner" }, projects: [{ path: "site" }] },
+    ],
+  });
+  await pushHistory(app, "acme/site", commits);
+  return app;
 }
 
 /** Pushes a history of commits, each of which changes one of 100 files, 20 branches, and one that changes 20 files. */
