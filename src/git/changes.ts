@@ -76,7 +76,10 @@ export async function compareTrees(
   let folders = 0;
   const visit = async (path: string, before: string | undefined, after: string | undefined) => {
     folders += 1;
-    const [old, next] = differing(await readTree(objects, before), await readTree(objects, after));
+    const [old, next] = differing(
+      await contentOf(objects, before),
+      await contentOf(objects, after),
+    );
     const entries = paired(old, next);
     if (pace.isDue) await pace.pause();
     for (const [old, next] of entries) {
@@ -94,7 +97,7 @@ export async function compareTrees(
 }
 
 /** The content of a tree; empty for the empty tree. */
-async function readTree(objects: Objects, tree: string | undefined): Promise<Buffer> {
+async function contentOf(objects: Objects, tree: string | undefined): Promise<Buffer> {
   return tree === undefined || tree === EMPTY_TREE ? NOTHING : (await objects.read(tree)).data;
 }
 
@@ -102,7 +105,7 @@ const NOTHING = Buffer.alloc(0);
 
 /** The entries of a tree, in their order. */
 export async function entriesOf(objects: Objects, tree: string | undefined): Promise<Entry[]> {
-  return new Entries(await readTree(objects, tree)).between();
+  return new Entries(await contentOf(objects, tree)).between();
 }
 
 /** Where the entries of a tree are. What they are is read when it is asked for. */

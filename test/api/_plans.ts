@@ -1,8 +1,8 @@
 import type { TestApp } from "../helpers.ts";
 
 /**
- * What SQLite does for each query that an application has made, by the statement. Nothing that is written afterwards
- * should be read: on Bun, a statement that explains another one stays open, and with it what it has seen of the database.
+ * What SQLite does for each query that an application has made, by the statement. Tests should not read what is written
+ * afterwards: on Bun, a statement that explains another one stays open, and its connection sees nothing newer.
  */
 export async function plansOfQueries(app: TestApp): Promise<{ sql: string; steps: string[] }[]> {
   const plans: { sql: string; steps: string[] }[] = [];

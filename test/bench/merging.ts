@@ -7,8 +7,8 @@ import { type Server, startServer } from "./processes.ts";
 import { CALLER } from "./seed.ts";
 
 const run = promisify(execFile);
-/** Merge requests of a round, which are merged one after the other: of fewer, most are merged before V8 has compiled much. */
-const REQUESTS = 300;
+/** Merge requests of a round, which are merged one after the other. */
+const REQUESTS = 60;
 /** Seconds of a clock tick, in which Linux counts. */
 const TICK = 0.01;
 

@@ -38,7 +38,7 @@ export interface File {
   readonly object: number;
 }
 
-/** What a commit has at a path never changes, and takes reading folders, the content and the history. */
+/** What a commit has at a path. It never changes, and finding it means reading folders, the content and the history. */
 interface Content {
   readonly size: number;
   readonly sha256: string;
@@ -51,8 +51,8 @@ interface Content {
 /** Contents that were found, by repositories' packs. */
 const known = new WeakMap<PackReader, Lru<string, Content>>();
 const KNOWN_BYTES = 8 * 1024 * 1024;
-/** What one takes in memory besides its path. */
-const CONTENT_BYTES = 600;
+/** What one takes in memory besides its path, in bytes. */
+const OVERHEAD = 600;
 
 /** Finds a file. @throws ApiError 404 if there is no such commit, or nothing at the path but a folder */
 export async function findFile(opened: OpenRepository, ref: string, path: string): Promise<File> {
@@ -65,7 +65,7 @@ export async function findFile(opened: OpenRepository, ref: string, path: string
   let content = contents.get(key);
   if (!content) {
     content = await findContent(repository, commit, filePath);
-    contents.set(key, content, CONTENT_BYTES + 2 * key.length);
+    contents.set(key, content, OVERHEAD + 2 * key.length);
   }
   const name = basename(filePath);
   const facts = {

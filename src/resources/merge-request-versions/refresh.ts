@@ -161,7 +161,7 @@ export async function openInto(
   return into.sort(byId);
 }
 
-/** Sorts here: to get rows in this order, SQLite would read those of all projects with such a branch. */
+/** Rows are sorted here: to return them in order, SQLite would read those of all projects with such a branch. */
 const byId = (a: { id: number }, b: { id: number }) => a.id - b.id;
 
 /** The newest commit of a merge request's target branch, and the repository that has it. */
