@@ -6,8 +6,6 @@ import {
 } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { pipeline, Readable } from "node:stream";
-// Tests of hosts may have replaced the global one.
-import { setImmediate } from "node:timers";
 import * as v from "valibot";
 import {
   type ServeOptions as CommonServeOptions,
@@ -22,6 +20,7 @@ import { type Incoming, isStreamed, type Reply } from "./core/http/incoming.ts";
 import { networkOf } from "./core/http/network.ts";
 import { forwarded, originOf } from "./core/http/origin.ts";
 import { type OptionSchemas, optionsOf, wholeOption, wholeOrFalseOption } from "./core/options.ts";
+import { atTurnsEnd } from "./turns/end.ts";
 
 export type { Server } from "./adapters.ts";
 export type { RequestOptions } from "./core/http/fetch.ts";
@@ -471,7 +470,7 @@ function endTogether(ending: Ending): void {
   const now = performance.now();
   if (endings.length === 0) {
     endingsSince = now;
-    setImmediate(endAll);
+    atTurnsEnd(endAll);
   }
   endings.push(ending);
   if (endings.length === MOST_TOGETHER || now - endingsSince > LONGEST_WAIT) endAll();

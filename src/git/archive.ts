@@ -1,6 +1,6 @@
 import { createGzip } from "node:zlib";
+import { Pace } from "../turns/pace.ts";
 import { type Archived, membersOf } from "./members.ts";
-import { Pace } from "./pace.ts";
 import { through } from "./streams.ts";
 import { tarOf } from "./tar.ts";
 import { zipOf } from "./zip.ts";

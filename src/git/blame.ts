@@ -1,9 +1,9 @@
+import { Pace } from "../turns/pace.ts";
 import { compareTrees, kindOf, textOf } from "./changes.ts";
 import { type Objects, StoredObjects, treeNameOf } from "./contents.ts";
 import { PathFinder } from "./history.ts";
 import { compareLines, type LineChange, linesOf } from "./lines.ts";
 import { Lru } from "./lru.ts";
-import { Pace } from "./pace.ts";
 import { withRenames } from "./renames.ts";
 import type { Repository } from "./repository.ts";
 import { entryAt, type TreeEntry, treeOf } from "./trees.ts";

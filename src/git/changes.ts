@@ -1,7 +1,7 @@
+import { Pace } from "../turns/pace.ts";
 import { EMPTY_TREE, type Objects } from "./contents.ts";
 import { eachEntry, FOLDER } from "./objects.ts";
 import { OID_BYTES } from "./oid-table.ts";
-import { Pace } from "./pace.ts";
 
 /** A file in a tree; also a symbolic link or a submodule. */
 export interface FileEntry {

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
+import { Pace } from "../turns/pace.ts";
 import { entriesOf, type FileEntry } from "./changes.ts";
 import { type Objects, StoredObjects } from "./contents.ts";
 import { crc32 } from "./crc32.ts";
 import { OID_BYTES } from "./oid-table.ts";
-import { Pace } from "./pace.ts";
 import type { Pack } from "./pack.ts";
 import type { PackReader } from "./packs.ts";
 import type { Refs } from "./refs.ts";

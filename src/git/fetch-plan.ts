@@ -1,7 +1,7 @@
+import type { Pace } from "../turns/pace.ts";
 import { RefusedError } from "./errors.ts";
 import type { Deepening, FetchRequest } from "./fetch-request.ts";
 import type { Graph } from "./graph.ts";
-import type { Pace } from "./pace.ts";
 import { BRANCHES, type Ref, type Refs, TAGS } from "./refs.ts";
 import type { Repository } from "./repository.ts";
 import { Selection } from "./select.ts";

@@ -50,31 +50,38 @@ export class Graph {
   /** All commits, parents before their children. */
   #order: Int32Array | undefined;
 
-  /**
-   * @param packs those of the repository; each refers only to itself and those before
-   * @param starts the number of each pack's first object
-   * @param base the graph of the first of these packs, which is continued
-   * @param known how many packs those are
-   */
-  constructor(
-    packs: readonly Pack[],
-    starts: readonly number[],
-    base: Graph | undefined,
-    known: number,
-  ) {
-    const columns = base ? base.#continued() : empty();
-    for (let place = known; place < packs.length; place += 1) {
-      add(columns, packs[place] as Pack, starts[place] as number);
-    }
+  /** @param columns of all its commits */
+  private constructor(columns: Columns) {
     this.#columns = columns;
     this.#commits = columns.commits.array;
     this.objects = columns.objects.array;
     this.times = columns.times.array;
     this.trees = columns.trees.array;
+    this.generations = columns.generations.array;
     this.#starts = columns.starts.array;
     this.#parents = columns.parents.array;
-    this.#addGenerations(columns.generations);
-    this.generations = columns.generations.array;
+  }
+
+  /**
+   * Makes a graph in steps of some commits each, between which there may be pauses.
+   *
+   * @param packs those of the repository; each refers only to itself and those before
+   * @param starts the number of each pack's first object
+   * @param base the graph of the first of these packs, which is continued
+   * @param known how many packs those are
+   */
+  static *steps(
+    packs: readonly Pack[],
+    starts: readonly number[],
+    base: Graph | undefined,
+    known: number,
+  ): Generator<void, Graph> {
+    const columns = base ? base.#continued() : empty();
+    for (let place = known; place < packs.length; place += 1) {
+      yield* add(columns, packs[place] as Pack, starts[place] as number);
+    }
+    yield* addGenerations(columns);
+    return new Graph(columns);
   }
 
   /** What is to be continued: copies, if another graph has continued it already. */
@@ -286,35 +293,13 @@ export class Graph {
     };
     return commits.every(reaches);
   }
-
-  /** Finds the generations of the commits that have none yet. */
-  #addGenerations(generations: Column<Int32Array>): void {
-    const first = generations.length;
-    while (generations.length < this.count) generations.push(0);
-    const open: number[] = [];
-    for (let start = first; start < this.count; start += 1) {
-      if (generations.at(start) !== 0) continue;
-      open.push(start);
-      for (let commit = open.at(-1); commit !== undefined; commit = open.at(-1)) {
-        let highest = 0;
-        let isReady = true;
-        for (const parent of this.parentsOf(commit)) {
-          const generation = generations.at(parent);
-          highest = Math.max(highest, generation);
-          if (generation !== 0) continue;
-          isReady = false;
-          open.push(parent);
-        }
-        if (!isReady) continue;
-        generations.set(commit, highest + 1);
-        open.pop();
-      }
-    }
-  }
 }
 
+/** Commits of a step of what is done with all. */
+const STEP = 256;
+
 /** Adds the commits of a pack. @param start the number of its first object */
-function add(columns: Columns, pack: Pack, start: number): void {
+function* add(columns: Columns, pack: Pack, start: number): Generator<void> {
   const { names, commits, objects, times, trees, starts, parents } = columns;
   commits.append(new Int32Array(pack.count).fill(-1));
   const oids = pack.oids.all;
@@ -332,12 +317,45 @@ function add(columns: Columns, pack: Pack, start: number): void {
       added.push([from, count]);
     }
     from += OID_BYTES * count;
+    if (at % STEP === STEP - 1) yield;
   }
   // Parents may follow their children.
-  for (const [first, count] of added) {
+  for (const [at, [first, count]] of added.entries()) {
     for (let parent = 0; parent < count; parent += 1) {
       parents.push(names.find(pack.parents, first + OID_BYTES * parent));
     }
     starts.push(parents.length);
+    if (at % STEP === STEP - 1) yield;
+  }
+}
+
+/** Finds the generations of the commits that have none yet. */
+function* addGenerations({ objects, generations, starts, parents }: Columns): Generator<void> {
+  const first = generations.length;
+  const count = objects.length;
+  generations.append(new Int32Array(count - first));
+  const open: number[] = [];
+  let found = 0;
+  for (let start = first; start < count; start += 1) {
+    if (generations.at(start) !== 0) continue;
+    open.push(start);
+    for (let commit = open.at(-1); commit !== undefined; commit = open.at(-1)) {
+      let highest = 0;
+      let isReady = true;
+      const end = starts.at(commit + 1);
+      for (let edge = starts.at(commit); edge < end; edge += 1) {
+        const parent = parents.at(edge);
+        const generation = generations.at(parent);
+        highest = Math.max(highest, generation);
+        if (generation !== 0) continue;
+        isReady = false;
+        open.push(parent);
+      }
+      if (!isReady) continue;
+      generations.set(commit, highest + 1);
+      open.pop();
+      found += 1;
+      if (found % STEP === 0) yield;
+    }
   }
 }

@@ -1,7 +1,7 @@
+import { Pace } from "../turns/pace.ts";
 import { Lru } from "./lru.ts";
 import { FOLDER, SUBMODULE } from "./objects.ts";
 import { OID_BYTES } from "./oid-table.ts";
-import { Pace } from "./pace.ts";
 import type { PackReader } from "./packs.ts";
 import type { Repository } from "./repository.ts";
 import { locate, partsOf, treeOf } from "./trees.ts";

@@ -18,7 +18,7 @@ const PART = 64 * 1024;
  * Larger objects, in bytes, are decompressed beside the event loop: all others would wait meanwhile. If they are no
  * deltas, they are never in memory as a whole.
  */
-export const LARGE = 8 * MEBIBYTE;
+export const LARGE = MEBIBYTE;
 
 /** A decompressed stream. */
 export interface Inflated {

@@ -1,8 +1,8 @@
+import { Pace } from "../turns/pace.ts";
 import { readCommit } from "./commits.ts";
 import type { Graph } from "./graph.ts";
 import { PathFinder } from "./history.ts";
 import { Lru } from "./lru.ts";
-import { Pace } from "./pace.ts";
 import type { PackReader } from "./packs.ts";
 import type { Repository } from "./repository.ts";
 

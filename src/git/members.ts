@@ -1,5 +1,5 @@
+import type { Pace } from "../turns/pace.ts";
 import { FOLDER, SUBMODULE } from "./objects.ts";
-import type { Pace } from "./pace.ts";
 import type { Repository } from "./repository.ts";
 import { entriesOf, type TreeEntry } from "./trees.ts";
 

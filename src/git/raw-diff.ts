@@ -1,6 +1,6 @@
+import { Pace } from "../turns/pace.ts";
 import type { FileChange, FileEntry } from "./changes.ts";
 import { StoredObjects } from "./contents.ts";
-import { Pace } from "./pace.ts";
 import { compareFiles, hunksOf } from "./patches.ts";
 import { similarityOf } from "./renames.ts";
 import type { Repository } from "./repository.ts";

@@ -1,9 +1,9 @@
+import { Pace } from "../turns/pace.ts";
 import { commitId, readCommit, type Signature } from "./commits.ts";
 import { treeNameOf } from "./contents.ts";
 import type { Draft } from "./draft.ts";
 import { logOf } from "./log.ts";
 import { mergeTrees } from "./merge.ts";
-import { Pace } from "./pace.ts";
 import { repeatedCommits, treeBefore } from "./patch-ids.ts";
 
 /** Commits that are made again at most. */

@@ -73,6 +73,7 @@ export async function receivePush(
   try {
     if (changes.some(({ to }) => to)) staged = await receivePack(input, repository, packs, now);
     const after = staged ? repository.with(staged.pack) : repository;
+    await after.prepareGraph();
     const checked = await checkChanges(after, changes, "client");
     return { ...push, changes: checked, refusal: undefined, staged, repository: after };
   } catch (error) {

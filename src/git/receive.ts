@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { Pace } from "../turns/pace.ts";
 import { Column } from "./columns.ts";
 import { deflated } from "./deflate.ts";
 import { applyDelta, type EntryHeader, OFS_DELTA, readHeader, writeHeader } from "./entries.ts";
@@ -20,7 +21,6 @@ import {
   tagLinkOf,
 } from "./objects.ts";
 import { OID_BYTES, OidTable } from "./oid-table.ts";
-import { Pace } from "./pace.ts";
 import { entryAt, type Pack } from "./pack.ts";
 import { type Packs, PackWriter } from "./packs.ts";
 import { Input } from "./pkt-line.ts";
@@ -31,6 +31,8 @@ import type { Repository } from "./repository.ts";
 const HEAD_BYTES = 12;
 /** The checksum after the entries. */
 const CHECKSUM_BYTES = 20;
+/** Bytes that are hashed at a time. */
+const HASHED = 256 * 1024;
 /** The smallest amount to read if an entry has not arrived completely, in bytes. */
 const LEAST = 64;
 
@@ -242,6 +244,7 @@ class Receiver {
       for (let at = 0; at < OID_BYTES; at += 1) {
         oids[OID_BYTES * entry + at] = names[OID_BYTES * name + at] as number;
       }
+      if (this.#pace.isDue) await this.#pace.pause();
     }
     const pack = await this.#writer.finish({
       types: this.#types.array,
@@ -436,7 +439,22 @@ class Receiver {
   /** Checks an object, now that it is known, and notes what it refers to. */
   #settle(entry: number, type: number, data: Buffer): Promise<void> | undefined {
     this.#expand(data.length);
-    const oid = oidOf(type, data);
+    return data.length > HASHED
+      ? this.#settleLong(entry, type, data)
+      : this.#settleNamed(entry, type, data, oidOf(type, data));
+  }
+
+  /** The same, of one that takes several slices to hash. */
+  async #settleLong(entry: number, type: number, data: Buffer): Promise<void> {
+    const name = hashOf(type, data.length);
+    for (let at = 0; at < data.length; at += HASHED) {
+      name.update(data.subarray(at, at + HASHED));
+      if (this.#pace.isDue) await this.#pace.pause();
+    }
+    await this.#settleNamed(entry, type, data, name.digest());
+  }
+
+  #settleNamed(entry: number, type: number, data: Buffer, oid: Buffer): Promise<void> | undefined {
     this.#name(entry, type, data.length, oid);
     if (type === TREE) {
       checkTree(data, (mode, _from, _to, at) => {

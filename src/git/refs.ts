@@ -52,11 +52,35 @@ export async function findRefs(
   repositoryId: number,
   names: readonly string[],
 ): Promise<Ref[]> {
+  if (names.length <= FEW) return findFew(db, repositoryId, names);
   const marks = names.map(() => "?").join(", ");
   return db.all<Ref>(
     `select name, oid, peeled from git_refs where repository_id = ? and name in (${marks})`,
     [repositoryId, ...names],
   );
+}
+
+/** References that are looked up as one row: the store caches single rows (decision 3). */
+const FEW = 4;
+/** The statements that look up so many. */
+const FIND_FEW = Array.from({ length: FEW + 1 }, (_, count) => {
+  const found = Array.from(
+    { length: count },
+    (_, at) =>
+      `(select oid || coalesce(' ' || peeled, '') from git_refs where repository_id = ? and name = ?) as "${at}"`,
+  );
+  return `select ${found.join(", ")}`;
+});
+
+async function findFew(db: Reader, repositoryId: number, names: readonly string[]): Promise<Ref[]> {
+  const found = await db.one<Readonly<Record<string, string | null>>>(
+    FIND_FEW[names.length] as string,
+    names.flatMap((name) => [repositoryId, name]),
+  );
+  return names.flatMap((name, at): Ref[] => {
+    const [oid, peeled = null] = found?.[at]?.split(" ") ?? [];
+    return oid === undefined ? [] : [{ name, oid, peeled }];
+  });
 }
 
 /** A reference by its full name; `undefined` if there is none. */

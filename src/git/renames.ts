@@ -1,7 +1,7 @@
+import { Pace } from "../turns/pace.ts";
 import { baseName, type FileChange, type FileEntry, isRegular } from "./changes.ts";
 import type { Objects } from "./contents.ts";
 import { isBinary } from "./lines.ts";
-import { Pace } from "./pace.ts";
 
 /** Pairs of a deleted and an added file that are compared at most, as Git's `diff.renameLimit` of 1000 has it. */
 const MOST_PAIRS = 1_000_000;

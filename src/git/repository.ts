@@ -1,5 +1,6 @@
 import { insertRow } from "../store/insert.ts";
 import type { Database, Reader, Store } from "../store/port.ts";
+import { Pace } from "../turns/pace.ts";
 import { Graph } from "./graph.ts";
 import { Lru } from "./lru.ts";
 import { Names } from "./names.ts";
@@ -192,12 +193,34 @@ export class Repository {
 
   /** Its commits. */
   get graph(): Graph {
-    this.#graph ??= new Graph(
-      this.list,
-      this.#starts,
-      this.#base?.graph,
-      this.#base?.list.length ?? 0,
-    );
+    if (this.#graph) return this.#graph;
+    const steps = this.#steps(this.#base?.graph);
+    let step = steps.next();
+    while (!step.done) step = steps.next();
+    return this.#withGraph(step.value);
+  }
+
+  /** Finds out about its commits with pauses, in which others may do so, too. */
+  async prepareGraph(pace = new Pace()): Promise<void> {
+    if (this.#graph) return;
+    await this.#base?.prepareGraph(pace);
+    if (this.#graph) return;
+    const steps = this.#steps(this.#base?.graph);
+    let step = steps.next();
+    while (!step.done) {
+      if (pace.isDue) await pace.pause();
+      step = steps.next();
+    }
+    this.#withGraph(step.value);
+  }
+
+  #steps(base: Graph | undefined): Generator<void, Graph> {
+    return Graph.steps(this.list, this.#starts, base, this.#base?.list.length ?? 0);
+  }
+
+  /** Keeps the first graph that was made. */
+  #withGraph(graph: Graph): Graph {
+    this.#graph ??= graph;
     this.#base = undefined;
     return this.#graph;
   }
@@ -326,6 +349,7 @@ export async function open(store: Store, { id, version }: RepositoryRow): Promis
   const last = cache.get(id)?.repository;
   const repository = last ? last.later(list) : new Repository(packs, list);
   cache.set(id, { version, repository }, repository.bytes);
+  await repository.prepareGraph();
   return repository;
 }
 

@@ -1,6 +1,6 @@
+import type { Pace } from "../turns/pace.ts";
 import { BLOB, COMMIT, eachEntry, FOLDER, SUBMODULE, TAG, TREE, tagLinkOf } from "./objects.ts";
 import { OID_BYTES } from "./oid-table.ts";
-import type { Pace } from "./pace.ts";
 import type { Repository } from "./repository.ts";
 
 /** Which objects of a history are left out. */

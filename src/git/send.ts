@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { deflateSync } from "node:zlib";
+import type { Pace } from "../turns/pace.ts";
 import {
   type EntryHeader,
   MAX_HEADER,
@@ -9,7 +10,6 @@ import {
   writeDistance,
   writeHeader,
 } from "./entries.ts";
-import type { Pace } from "./pace.ts";
 import type { Pack } from "./pack.ts";
 import type { Repository } from "./repository.ts";
 import type { Selection } from "./select.ts";

@@ -1,6 +1,6 @@
 import type { Database, Store } from "../store/port.ts";
+import { Pace } from "../turns/pace.ts";
 import { RefusedError } from "./errors.ts";
-import { Pace } from "./pace.ts";
 import { Packs } from "./packs.ts";
 import { Input } from "./pkt-line.ts";
 import { receivePack, type StagedPack } from "./receive.ts";

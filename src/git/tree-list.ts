@@ -1,6 +1,6 @@
+import { Pace } from "../turns/pace.ts";
 import { Lru } from "./lru.ts";
 import { BLOB, COMMIT, FOLDER, TREE } from "./objects.ts";
-import { Pace } from "./pace.ts";
 import type { PackReader } from "./packs.ts";
 import type { Repository } from "./repository.ts";
 import { entriesOf, type TreeEntry, typeOfMode } from "./trees.ts";

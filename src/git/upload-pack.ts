@@ -1,3 +1,4 @@
+import { Pace } from "../turns/pace.ts";
 import { RefusedError } from "./errors.ts";
 import { FetchPlan } from "./fetch-plan.ts";
 import {
@@ -6,7 +7,6 @@ import {
   readFetchRequest,
   splitCapabilities,
 } from "./fetch-request.ts";
-import { Pace } from "./pace.ts";
 import { band, DELIMITER, FLUSH, PACK_BAND, type Packet, PROGRESS_BAND, pkt } from "./pkt-line.ts";
 import type { Refs } from "./refs.ts";
 import type { Repository } from "./repository.ts";

@@ -1,7 +1,7 @@
 import type { Reader } from "../store/port.ts";
+import { Pace } from "../turns/pace.ts";
 import { COMMIT, eachEntry, linksOf, oidOf, SUBMODULE, TAG, TREE, tagLinkOf } from "./objects.ts";
 import { OID_BYTES } from "./oid-table.ts";
-import { Pace } from "./pace.ts";
 import type { Pack } from "./pack.ts";
 import { PackReader } from "./packs.ts";
 import { listRefs } from "./refs.ts";

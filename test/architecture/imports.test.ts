@@ -23,7 +23,7 @@ function importsBelow(folder: string): [file: string, imported: string][] {
 
 /** The folders of `src`, and files directly in it, from the bottom to the top: each imports only from those before it. */
 const ORDER = [
-  ["store"],
+  ["store", "turns"],
   ["files"],
   ["core", "git"],
   ["audit", "jobs"],

@@ -3,9 +3,9 @@ import { type FileChange, textOf } from "../../git/changes.ts";
 import { readCommit } from "../../git/commits.ts";
 import { logOf } from "../../git/log.ts";
 import { BLOB } from "../../git/objects.ts";
-import { Pace } from "../../git/pace.ts";
 import type { Repository } from "../../git/repository.ts";
 import { entryAt, treeOf, typeOfMode } from "../../git/trees.ts";
+import { Pace } from "../../turns/pace.ts";
 
 /** What the code of a merge request says about who must approve it, and who can't. */
 export interface ReviewFacts {

@@ -1,6 +1,6 @@
-import { Pace } from "../../git/pace.ts";
 import { startWorker, type Worker, type WorkerSettings } from "../../jobs/worker.ts";
 import type { Database, Reader, Store } from "../../store/port.ts";
+import { Pace } from "../../turns/pace.ts";
 import { MERGE_REQUEST } from "../issuables/merge-request.ts";
 import { latest, TRACER, type Version } from "../merge-request-versions/versions.ts";
 import { setResolved } from "../notes/changes.ts";

@@ -1,12 +1,12 @@
 import { readFile } from "../../files/read.ts";
 import { FetchPlan } from "../../git/fetch-plan.ts";
-import { Pace } from "../../git/pace.ts";
 import { listRefs } from "../../git/refs.ts";
 import { open, type RepositoryRow } from "../../git/repository.ts";
 import { EVERYTHING } from "../../git/select.ts";
 import { writePack } from "../../git/send.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Reader, Store, Value } from "../../store/port.ts";
+import { Pace } from "../../turns/pace.ts";
 import * as avatars from "../avatars/queries.ts";
 import { list as listTopics } from "../topics/queries.ts";
 import { ARCHIVED, type ArchivedTable, SETTINGS } from "./archived.ts";

@@ -10,7 +10,7 @@ import {
   routes,
 } from "../../core/resource.ts";
 import { type FileAction, perform } from "../repositories/actions.ts";
-import { bodyOf, jsonWithContent } from "../repositories/blobs.ts";
+import { bodyOf } from "../repositories/blobs.ts";
 import {
   type CommitRequest,
   openToCommit,
@@ -22,7 +22,7 @@ import { openRepository, requireCommit } from "../repositories/open.ts";
 import { impossible } from "../repositories/rules.ts";
 import { applyAll } from "../repositories/write.ts";
 import { blamedLines, readRange } from "./blame.ts";
-import { findFile, headersOf } from "./find.ts";
+import { findFile, jsonOf } from "./find.ts";
 
 const { del, get, post, put } = routes({
   source: "project",
@@ -108,11 +108,9 @@ export const fileResource: Resource = {
       prepare: (input, preparing) => openRepository(preparing, [input.ref]),
       handle: async ({ input, request, prepared: opened }) => {
         const file = await findFile(opened, input.ref, input.file_path);
-        const headers = { ...headersOf(file), "content-type": "application/json" };
+        const headers = { ...file.headers, "content-type": "application/json" };
         if (request.method === "HEAD") return new RawReply(200, headers);
-        const { repository } = opened;
-        const body = await jsonWithContent(repository, file.object, file.facts, {});
-        return new RawReply(200, headers, body);
+        return new RawReply(200, headers, await jsonOf(opened.repository, file));
       },
     }),
     get("/:file_path/raw", {
@@ -124,13 +122,14 @@ export const fileResource: Resource = {
       handle: async ({ input, prepared: opened }) => {
         const file = await findFile(opened, input.ref ?? "HEAD", input.file_path);
         const headers = {
-          ...headersOf(file),
+          ...file.headers,
           "content-type": "text/plain",
           "content-disposition": dispositionOf("inline", file.name),
           "cache-control": UNCACHED,
           etag: `"${file.facts.blob_id}"`,
         };
-        return new RawReply(200, headers, await bodyOf(opened.repository, file.object));
+        const { repository } = opened;
+        return new RawReply(200, headers, await bodyOf(repository, repository.find(file.oid)));
       },
     }),
     get("/:file_path/blame", {
@@ -160,10 +159,12 @@ export const fileResource: Resource = {
       handle: async ({ input, request, prepared: opened }) => {
         const range = readRange(input.range);
         const file = await findFile(opened, input.ref, input.file_path);
-        const headers = { ...headersOf(file), "content-type": "application/json" };
+        const headers = { ...file.headers, "content-type": "application/json" };
         if (request.method === "HEAD") return new RawReply(200, headers);
+        const { repository } = opened;
         const commit = await requireCommit(opened, input.ref);
-        const parts = await blamedLines(opened.repository, commit, file, range);
+        const blamed = { path: file.path, object: repository.find(file.oid) };
+        const parts = await blamedLines(repository, commit, blamed, range);
         return new RawReply(200, headers, JSON.stringify(parts));
       },
     }),

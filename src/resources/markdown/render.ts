@@ -15,10 +15,10 @@ import {
   type ReferenceLink,
   type TextReference,
 } from "../../core/markdown.ts";
-import { Pace } from "../../git/pace.ts";
 import { all, any, when } from "../../store/conditions.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Reader } from "../../store/port.ts";
+import { Pace } from "../../turns/pace.ts";
 import type { NoteableType } from "../issuables/type.ts";
 import { NOTEABLE_TYPES } from "../notes/noteables.ts";
 

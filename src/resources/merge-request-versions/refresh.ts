@@ -2,7 +2,6 @@ import { commitId, commitNumber, readCommit, titleOf } from "../../git/commits.t
 import type { Graph } from "../../git/graph.ts";
 import { logOf } from "../../git/log.ts";
 import { findMergeability } from "../../git/mergeability.ts";
-import { Pace } from "../../git/pace.ts";
 import { Packs } from "../../git/packs.ts";
 import type { CheckedChange, Push } from "../../git/push.ts";
 import { BRANCHES, findRef } from "../../git/refs.ts";
@@ -17,6 +16,7 @@ import {
 } from "../../git/repository.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Database, Reader, Store } from "../../store/port.ts";
+import { Pace } from "../../turns/pace.ts";
 import { type NewVersion, planVersion, type VersionOwner } from "./versions.ts";
 
 /** Commits that a note about a push lists at most. */

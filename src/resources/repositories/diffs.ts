@@ -5,11 +5,11 @@ import { type FileChange, type FileEntry, textOf } from "../../git/changes.ts";
 import { changesBetween, compareCommits } from "../../git/compared.ts";
 import { StoredObjects, treeNameOf } from "../../git/contents.ts";
 import { Lru } from "../../git/lru.ts";
-import { Pace } from "../../git/pace.ts";
 import type { PackReader } from "../../git/packs.ts";
 import { changedLines, type Patch, patchHead, patchOf, sizeOf } from "../../git/patches.ts";
 import type { Repository } from "../../git/repository.ts";
 import type { Value } from "../../store/port.ts";
+import { Pace } from "../../turns/pace.ts";
 
 /** Changed files are counted until so many bytes were compared. */
 const MOST_COUNTED = 32 * 1024 * 1024;

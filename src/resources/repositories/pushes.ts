@@ -4,7 +4,6 @@ import { type IssueReference, issuesIn } from "../../core/references.ts";
 import { dayOf } from "../../core/time.ts";
 import { commitNumber, readCommit } from "../../git/commits.ts";
 import { logOf } from "../../git/log.ts";
-import { Pace } from "../../git/pace.ts";
 import {
   applyPush,
   type CheckedChange,
@@ -18,6 +17,7 @@ import { entryAt, treeOf } from "../../git/trees.ts";
 import { recordMoment } from "../../hooks/moments.ts";
 import type { Database, Reader, Store } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
+import { Pace } from "../../turns/pace.ts";
 import { queueTask } from "../ci/progress.ts";
 import { ciSettingsOf } from "../ci/settings.ts";
 import { recordPush } from "../events/record.ts";
@@ -194,11 +194,13 @@ async function closedBy(
   const log = logOf(repository, { from: [end], not: start === undefined ? [] : [start] });
   const commits = (await log.first(repository, MOST_MESSAGES)).slice(0, MOST_MESSAGES);
   const closing: CommitReference[] = [];
+  const pace = new Pace();
   for (const number of commits) {
     const { id, message } = await readCommit(repository, number);
     const closed = issuesIn([message], base).filter(({ closes }) => closes);
     closing.push(...closed.map((reference) => ({ ...reference, commit: id })));
     if (closing.length >= MOST_CLOSED) break;
+    if (pace.isDue) await pace.pause();
   }
   return closing.slice(0, MOST_CLOSED);
 }

@@ -2,9 +2,9 @@ import type { Expression } from "../../core/expressions.ts";
 import * as field from "../../core/field.ts";
 import { type Page, pageOf, paginate, type RowPage } from "../../core/pagination.ts";
 import { presenter } from "../../core/presenter.ts";
-import { Pace } from "../../git/pace.ts";
 import { bounds, listRefsBelow, type Ref } from "../../git/refs.ts";
 import type { Reader, Value } from "../../store/port.ts";
+import { Pace } from "../../turns/pace.ts";
 import { type OpenRepository, withRefs } from "./open.ts";
 
 const ref = presenter({

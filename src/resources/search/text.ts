@@ -1,8 +1,8 @@
 import { isRegular } from "../../git/changes.ts";
 import { FOLDER } from "../../git/objects.ts";
-import { Pace } from "../../git/pace.ts";
 import type { Repository } from "../../git/repository.ts";
 import { entriesOf } from "../../git/trees.ts";
+import { Pace } from "../../turns/pace.ts";
 
 /** Larger files are left out. */
 const MAX_FILE_BYTES = 512 * 1024;

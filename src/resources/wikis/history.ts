@@ -1,13 +1,13 @@
 import type { Signature } from "../../git/commits.ts";
 import { Draft } from "../../git/draft.ts";
 import { BLOB } from "../../git/objects.ts";
-import { Pace } from "../../git/pace.ts";
 import type { Packs } from "../../git/packs.ts";
 import { applyPush, type Push } from "../../git/push.ts";
 import { BRANCHES } from "../../git/refs.ts";
 import { create, Repository } from "../../git/repository.ts";
 import { FILE, type Placed, WorkTree } from "../../git/work-tree.ts";
 import type { Database } from "../../store/port.ts";
+import { Pace } from "../../turns/pace.ts";
 import { MASTER } from "./record.ts";
 
 /** Bytes of new objects that memory holds. */

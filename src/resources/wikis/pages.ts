@@ -2,10 +2,10 @@ import { compareTrees, isRegular, textOf } from "../../git/changes.ts";
 import { StoredObjects } from "../../git/contents.ts";
 import { eachEntry, FOLDER } from "../../git/objects.ts";
 import { OID_BYTES } from "../../git/oid-table.ts";
-import { Pace } from "../../git/pace.ts";
 import type { Repository } from "../../git/repository.ts";
 import { entryAt, partsOf } from "../../git/trees.ts";
 import type { Placed, WorkTree } from "../../git/work-tree.ts";
+import { Pace } from "../../turns/pace.ts";
 import { directoryOf, ENDINGS, type Format, MAX_PAGE_BYTES, pageNameOf } from "./rules.ts";
 
 /** A page, as a tree of a wiki's repository has it. */

@@ -1,5 +1,7 @@
-/** Milliseconds of work after which the event loop gets a turn: a request that others wait with takes several of them. */
-const SLICE = 2;
+import { nextTurn } from "./end.ts";
+
+/** Milliseconds of work after which the event loop gets a turn: all others wait for a slice (decision 84). */
+const SLICE = 0.3;
 
 /** Divides long work into slices, between which other requests are answered. */
 export class Pace {
@@ -18,7 +20,7 @@ export class Pace {
 
   /** Lets everything else run that is due. @throws the signal's reason once it is aborted */
   async pause(): Promise<void> {
-    await new Promise((resolve) => setImmediate(resolve));
+    await nextTurn();
     this.#signal?.throwIfAborted();
     this.#since = performance.now();
   }
