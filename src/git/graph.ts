@@ -221,7 +221,10 @@ export class Graph {
         const found = marks[commit] as number;
         if (isOpen(found)) open -= 1;
         const as = visit(commit, found);
-        for (const parent of this.parentsOf(commit)) mark(parent, as);
+        const end = this.#starts[commit + 1] as number;
+        for (let edge = this.#starts[commit] as number; edge < end; edge += 1) {
+          mark(this.#parents[edge] as number, as);
+        }
       }
     }
   }
@@ -283,7 +286,9 @@ export class Graph {
       const open = [start];
       for (let commit = open.pop(); commit !== undefined; commit = open.pop()) {
         if (ancestors.has(commit)) return true;
-        for (const parent of this.parentsOf(commit)) {
+        const end = this.#starts[commit + 1] as number;
+        for (let edge = this.#starts[commit] as number; edge < end; edge += 1) {
+          const parent = this.#parents[edge] as number;
           if ((this.generations[parent] as number) < lowest || seen.has(parent)) continue;
           seen.add(parent);
           open.push(parent);

@@ -84,6 +84,17 @@ export class OidTable {
     return Buffer.from(buffer, byteOffset + OID_BYTES * number, OID_BYTES);
   }
 
+  /** Writes the names with some numbers, one after the other, to where a target has room for them. */
+  copy(numbers: ArrayLike<number>, target: Uint8Array, start: number): void {
+    const names = this.all;
+    let to = start;
+    for (let index = 0; index < numbers.length; index += 1) {
+      const from = OID_BYTES * (numbers[index] as number);
+      for (let at = 0; at < OID_BYTES; at += 1) target[to + at] = names[from + at] as number;
+      to += OID_BYTES;
+    }
+  }
+
   /** All names, one after the other; a view that must not be changed, valid until the next name is added. */
   get all(): Uint8Array {
     const { buffer, byteOffset } = this.#words;

@@ -31,8 +31,9 @@ import type { Repository } from "./repository.ts";
 const HEAD_BYTES = 12;
 /** The checksum after the entries. */
 const CHECKSUM_BYTES = 20;
-/** Bytes that are hashed at a time. */
+/** Bytes that are hashed, and names that are copied, at a time. */
 const HASHED = 256 * 1024;
+const COPIED = 4096;
 /** The smallest amount to read if an entry has not arrived completely, in bytes. */
 const LEAST = 64;
 
@@ -239,11 +240,9 @@ class Receiver {
   async #finish(): Promise<Pack> {
     await this.#checkReferred();
     const oids = new Uint8Array(OID_BYTES * this.#nameOf.length);
-    const names = this.#names.all;
-    for (const [entry, name] of this.#nameOf.array.entries()) {
-      for (let at = 0; at < OID_BYTES; at += 1) {
-        oids[OID_BYTES * entry + at] = names[OID_BYTES * name + at] as number;
-      }
+    const names = this.#nameOf.array;
+    for (let entry = 0; entry < names.length; entry += COPIED) {
+      this.#names.copy(names.subarray(entry, entry + COPIED), oids, OID_BYTES * entry);
       if (this.#pace.isDue) await this.#pace.pause();
     }
     const pack = await this.#writer.finish({
