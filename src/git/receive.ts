@@ -24,6 +24,7 @@ import { OID_BYTES, OidTable } from "./oid-table.ts";
 import { entryAt, type Pack } from "./pack.ts";
 import { type Packs, PackWriter } from "./packs.ts";
 import { Input } from "./pkt-line.ts";
+import { moved, ReceivedEntries } from "./received.ts";
 import { RecentContents } from "./recent.ts";
 import type { Repository } from "./repository.ts";
 
@@ -154,20 +155,11 @@ class Receiver {
   #hashed: number;
   readonly #pace = new Pace();
 
-  readonly #offsets: Column<Float64Array>;
-  readonly #lengths: Column<Uint32Array>;
-  readonly #sizes: Column<Uint32Array>;
-  readonly #types: Column<Uint8Array>;
-  /** How many deltas lead from each entry to an object that is none. */
-  readonly #depths: Column<Uint16Array>;
-  /** The number of each entry's name in {@link #names}; -1 of those whose base has not arrived. */
-  readonly #nameOf: Column<Int32Array>;
+  readonly #entries: ReceivedEntries;
   readonly #names: OidTable;
-  /** The entry with each name. */
-  readonly #entryOf: Column<Uint32Array>;
   /** All names that objects refer to, and a bit for each type that is expected of them. */
   readonly #referred: OidTable;
-  readonly #expected = new Column(new Uint8Array(16));
+  #expected: Uint8Array;
 
   readonly #commits = new Column(new Uint32Array(16));
   readonly #times = new Column(new Float64Array(16));
@@ -194,17 +186,12 @@ class Receiver {
     this.#writer = writer;
     this.#count = count;
     this.#hashed = input.position;
-    // The announced count may be wrong: columns grow as entries arrive.
+    // The announced count may be wrong: there is room for more as entries arrive.
     const expected = Math.min(count, 10_000);
-    this.#offsets = new Column(new Float64Array(expected));
-    this.#lengths = new Column(new Uint32Array(expected));
-    this.#sizes = new Column(new Uint32Array(expected));
-    this.#types = new Column(new Uint8Array(expected));
-    this.#depths = new Column(new Uint16Array(expected));
-    this.#nameOf = new Column(new Int32Array(expected));
-    this.#entryOf = new Column(new Uint32Array(expected));
+    this.#entries = new ReceivedEntries(expected);
     this.#names = new OidTable(expected);
     this.#referred = new OidTable(expected);
+    this.#expected = new Uint8Array(Math.max(expected, 1));
   }
 
   /** Receives the whole pack; `undefined` if it is empty. */
@@ -239,16 +226,17 @@ class Receiver {
   /** Stores what was received, if all that it refers to is there. */
   async #finish(): Promise<Pack> {
     await this.#checkReferred();
-    const oids = new Uint8Array(OID_BYTES * this.#nameOf.length);
-    const names = this.#nameOf.array;
-    for (let entry = 0; entry < names.length; entry += COPIED) {
-      this.#names.copy(names.subarray(entry, entry + COPIED), oids, OID_BYTES * entry);
+    const { count, types, sizes, lengths, names } = this.#entries;
+    const oids = new Uint8Array(OID_BYTES * count);
+    for (let entry = 0; entry < count; entry += COPIED) {
+      const copied = names.subarray(entry, Math.min(entry + COPIED, count));
+      this.#names.copy(copied, oids, OID_BYTES * entry);
       if (this.#pace.isDue) await this.#pace.pause();
     }
     const pack = await this.#writer.finish({
-      types: this.#types.array,
-      sizes: this.#sizes.array,
-      lengths: this.#lengths.array,
+      types: types.subarray(0, count),
+      sizes: sizes.subarray(0, count),
+      lengths: lengths.subarray(0, count),
       oids,
       commits: this.#commits.array,
       times: this.#times.array,
@@ -269,15 +257,15 @@ class Receiver {
     if (base) {
       const name = this.#names.find(base);
       return name >= 0
-        ? this.#settleDelta(entry, this.#entryOf.at(name), content)
+        ? this.#settleDelta(entry, this.#entries.named[name] as number, content)
         : this.#settleOutside(entry, base, content);
     }
     if (header.type !== OFS_DELTA) {
       this.#contents.add(entry, content);
       return this.#settle(entry, header.type, content);
     }
-    const at = entryAt(this.#offsets.array, entry, offset - header.distance);
-    if (this.#nameOf.at(at) >= 0) return this.#settleDelta(entry, at, content);
+    const at = entryAt(this.#entries.offsets, entry, offset - header.distance);
+    if ((this.#entries.names[at] as number) >= 0) return this.#settleDelta(entry, at, content);
     this.#wait(at, entry);
     return undefined;
   }
@@ -400,19 +388,20 @@ class Receiver {
 
   /** Makes an object of a delta of another entry. */
   #settleDelta(entry: number, base: number, delta: Buffer): Promise<void> | undefined {
-    const depth = this.#depths.at(base) + 1;
+    const { depths, types } = this.#entries;
+    const depth = (depths[base] as number) + 1;
     if (depth > LIMITS.chain) throw new RefusedError("a chain of deltas is too long");
-    this.#depths.set(entry, depth);
+    depths[entry] = depth;
     const content = this.#contents.get(base);
     return content
-      ? this.#settle(entry, this.#types.at(base), this.#apply(entry, content, delta))
+      ? this.#settle(entry, types[base] as number, this.#apply(entry, content, delta))
       : this.#settleUnpacked(entry, base, delta);
   }
 
   /** The same, of an entry that has to be unpacked again. */
   async #settleUnpacked(entry: number, base: number, delta: Buffer): Promise<void> {
     const data = this.#apply(entry, await this.#unpack(base), delta);
-    await this.#settle(entry, this.#types.at(base), data);
+    await this.#settle(entry, this.#entries.types[base] as number, data);
   }
 
   /** Applies the delta that an entry is. The result is kept for others. */
@@ -430,7 +419,7 @@ class Receiver {
       return;
     }
     this.#outside.add(object);
-    this.#depths.set(entry, 1);
+    this.#entries.depths[entry] = 1;
     const { type, data } = await this.#repository.read(object);
     await this.#settle(entry, type, this.#apply(entry, data, delta));
   }
@@ -503,20 +492,23 @@ class Receiver {
   }
 
   #name(entry: number, type: number, size: number, oid: Buffer): void {
-    this.#types.set(entry, type);
-    this.#sizes.set(entry, size);
+    const { types, sizes, names, named } = this.#entries;
+    types[entry] = type;
+    sizes[entry] = size;
+    const known = this.#names.size;
     const name = this.#names.add(oid);
-    if (name < this.#entryOf.length) {
+    if (name < known) {
       throw new RefusedError(`the object ${oid.toString("hex")} is in the pack twice`);
     }
-    this.#entryOf.push(entry);
-    this.#nameOf.set(entry, name);
+    named[name] = entry;
+    names[entry] = name;
   }
 
   #refer(oid: Uint8Array, at: number, type: number): void {
     const name = this.#referred.add(oid, at);
-    if (name === this.#expected.length) this.#expected.push(1 << type);
-    else this.#expected.set(name, this.#expected.at(name) | (1 << type));
+    const room = this.#expected.length;
+    if (name === room) this.#expected = moved(this.#expected, new Uint8Array(2 * room));
+    this.#expected[name] = (this.#expected[name] as number) | (1 << type);
   }
 
   #addCommit(entry: number, data: Buffer): void {
@@ -555,8 +547,8 @@ class Receiver {
   }
 
   async #reread(entry: number): Promise<Entry> {
-    const from = this.#offsets.at(entry);
-    const raw = await this.#writer.range(from, from + this.#lengths.at(entry));
+    const from = this.#entries.offsets[entry] as number;
+    const raw = await this.#writer.range(from, from + (this.#entries.lengths[entry] as number));
     const header = readHeader(raw, 0) as EntryHeader;
     const content = await inflateChecked(raw, header.end, header.size);
     if (!content) throw new Error("an entry that was received can't be read");
@@ -572,14 +564,15 @@ class Receiver {
     while (!data) {
       const { header, content, base } = await this.#reread(at);
       if (header.type === OFS_DELTA) {
-        at = entryAt(this.#offsets.array, at, this.#offsets.at(at) - header.distance);
+        const { offsets } = this.#entries;
+        at = entryAt(offsets, at, (offsets[at] as number) - header.distance);
         deltas.push(content);
         data = this.#contents.get(at);
       } else if (base) {
         const name = this.#names.find(base);
         deltas.push(content);
         if (name >= 0) {
-          at = this.#entryOf.at(name);
+          at = this.#entries.named[name] as number;
           data = this.#contents.get(at);
         } else data = (await this.#repository.read(this.#repository.find(base))).data;
       } else data = content;
@@ -622,19 +615,13 @@ class Receiver {
 
   /** Notes an entry that was written, whose object is not known yet, and returns its number. */
   #addEntry(offset: number): number {
-    const entry = this.#offsets.length;
-    this.#offsets.push(offset);
-    this.#lengths.push(this.#writer.length - offset);
-    this.#types.push(0);
-    this.#sizes.push(0);
-    this.#depths.push(0);
-    this.#nameOf.push(-1);
-    return entry;
+    return this.#entries.add(offset, this.#writer.length - offset);
   }
 
   /** Checks that everything the objects refer to is there. What the repository has is complete, so nothing is walked. */
   async #checkReferred(): Promise<void> {
     const oids = this.#referred.all;
+    const { types, named } = this.#entries;
     const shown = (name: number) => this.#referred.bytesOf(name).toString("hex");
     for (let name = 0; name < this.#referred.size; name += 1) {
       const own = this.#names.find(oids, OID_BYTES * name);
@@ -643,8 +630,8 @@ class Receiver {
         throw new RefusedError(`the object ${shown(name)} is missing`);
       }
       const type =
-        own < 0 ? this.#repository.typeOf(object) : this.#types.at(this.#entryOf.at(own));
-      if (this.#expected.at(name) !== 1 << type) {
+        own < 0 ? this.#repository.typeOf(object) : (types[named[own] as number] as number);
+      if (this.#expected[name] !== 1 << type) {
         throw new RefusedError(`the object ${shown(name)} is of another type than expected`);
       }
       if (this.#pace.isDue) await this.#pace.pause();

@@ -35,6 +35,7 @@ import {
   timeNode,
   timeStart,
 } from "./processes.ts";
+import { measureReadsOfPushes } from "./pushing.ts";
 import { type Figures, type Footprint, median, printed } from "./report.ts";
 import { REPOSITORY_OPERATIONS, withRepository } from "./repository.ts";
 import { requireSameBytes } from "./same-bytes.ts";
@@ -103,6 +104,9 @@ try {
         where,
       )
     : undefined;
+  const pushing = parts.includes("git")
+    ? await measureReadsOfPushes(resolve(options.repository as string), script("app"), where)
+    : undefined;
   const merges = parts.includes("merging")
     ? await measureMerges(resolve(options.repository as string), script("app"), where)
     : undefined;
@@ -128,6 +132,7 @@ try {
     working,
     growth,
     git,
+    pushing,
     merges,
     histories,
   };

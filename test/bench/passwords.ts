@@ -1,20 +1,13 @@
-import { Agent, request } from "node:http";
+import { Agent } from "node:http";
 import { csrfTokenOf } from "../../src/core/http/session-cookie.ts";
 import type { App } from "../../src/index.ts";
-import { HEADERS } from "./operations.ts";
 import type { Server } from "./processes.ts";
+import { ask, type Latency, reads } from "./reads.ts";
 
 const PEOPLE = 50;
 const PASSWORD = "correct horse battery";
 const COOKIE = "0".repeat(64);
 const nameOf = (index: number) => `sleeper${index}`;
-
-/** Latency of reads, in milliseconds. */
-export interface Latency {
-  median: number;
-  p99: number;
-  reads: number;
-}
 
 /** Latency of reads while people sign in, and without sign-ins. */
 export interface PasswordFigures {
@@ -60,21 +53,6 @@ export async function measurePasswords(server: Server, seconds: number): Promise
   return { people: PEOPLE, idle, flooded, signInsPerSecond: signIns / seconds };
 }
 
-/** Measures reads, one after the other, for some seconds. */
-export async function reads(server: Server, seconds: number): Promise<Latency> {
-  const agent = new Agent({ keepAlive: true });
-  const took: number[] = [];
-  for (const end = performance.now() + seconds * 1000; performance.now() < end; ) {
-    const started = performance.now();
-    await ask(`${server.url}/api/v4/user`, { headers: HEADERS, agent }, 200);
-    took.push(performance.now() - started);
-  }
-  agent.destroy();
-  took.sort((a, b) => a - b);
-  const at = (share: number) => took[Math.floor(took.length * share)] as number;
-  return { median: at(0.5), p99: at(0.99), reads: took.length };
-}
-
 function signIn(server: Server, login: string, agent: Agent): Promise<void> {
   const body = new URLSearchParams({
     login,
@@ -86,23 +64,4 @@ function signIn(server: Server, login: string, agent: Agent): Promise<void> {
     "content-type": "application/x-www-form-urlencoded",
   };
   return ask(`${server.url}/users/sign_in`, { method: "POST", headers, agent }, 303, body);
-}
-
-function ask(
-  url: string,
-  options: { method?: string; headers: Record<string, string>; agent: Agent },
-  expected: number,
-  body?: string,
-): Promise<void> {
-  return new Promise((resolve, reject) => {
-    request(url, options, (response) => {
-      response.resume();
-      response.on("end", () => {
-        if (response.statusCode === expected) resolve();
-        else reject(new Error(`${url}: ${response.statusCode} where ${expected} was expected`));
-      });
-    })
-      .once("error", reject)
-      .end(body);
-  });
 }

@@ -5,6 +5,8 @@ import type { HistoryFigures } from "./history.ts";
 import type { Rate } from "./load.ts";
 import type { MergeFigures } from "./merging.ts";
 import type { PasswordFigures } from "./passwords.ts";
+import type { PushingFigures } from "./pushing.ts";
+import type { Latency } from "./reads.ts";
 import type { Scale } from "./scale.ts";
 import type { WorkingFigures } from "./working.ts";
 
@@ -25,6 +27,7 @@ export interface Figures {
   working: WorkingFigures | undefined;
   growth: Growth[] | undefined;
   git: GitFigures | undefined;
+  pushing: PushingFigures | undefined;
   merges: readonly MergeFigures[] | undefined;
   histories: readonly HistoryFigures[] | undefined;
 }
@@ -81,6 +84,7 @@ export function printed(figures: Figures): string {
     ...(figures.working ? [workingTable(figures.working)] : []),
     ...(figures.growth ? growthLines(figures.growth) : []),
     ...(figures.git ? [gitTable(figures.git)] : []),
+    ...(figures.pushing ? [pushingTable(figures.pushing)] : []),
     ...(figures.merges ? [mergesTable(figures.merges)] : []),
     ...(figures.histories ? [historiesTable(figures.histories)] : []),
     ...disturbed(figures.rates),
@@ -136,6 +140,22 @@ function gitTable({ commits, ours, gits, written, pushed, memory }: GitFigures):
   }
   const [first, last] = [pushed, memory].map((bytes) => Math.round(bytes / MEGABYTE));
   return `${table}\nMemory after the first push ${first} MB, at the end ${last} MB.`;
+}
+
+/** How many times longer than of an idle server 99% of reads may take at most while a push arrives. */
+const PUSHING_CEILING = 2;
+
+function pushingTable({ idle, meanwhile }: PushingFigures): string {
+  const head = ["one reader", "median ms", "p99 ms", "reads", "times", "ceiling", ""];
+  const table = new Table({ head });
+  const row = ({ median: middle, p99, reads }: Latency) => [
+    ...[middle.toFixed(2), p99.toFixed(2), reads],
+  ];
+  const times = meanwhile.p99 / idle.p99;
+  const met = verdict(times <= PUSHING_CEILING);
+  table.push(["idle", ...row(idle), "", "", ""]);
+  table.push(["while a push arrives", ...row(meanwhile), times.toFixed(2), PUSHING_CEILING, met]);
+  return table.toString();
 }
 
 /** How many times git's rate of merging ours must be, by CPU. */

@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { type App, createApp } from "../../src/index.ts";
 import type { Where } from "./events.ts";
 import { HEADERS } from "./operations.ts";
-import { type Latency, reads } from "./passwords.ts";
 import { type Server, startServer } from "./processes.ts";
+import { joined, type Latency, latencyOf, reads } from "./reads.ts";
 import { CALLER } from "./seed.ts";
 
 const SECRET_KEY = Buffer.alloc(32, 7).toString("base64");
@@ -107,12 +107,6 @@ async function measureStages(server: Server): Promise<Latency> {
   return latencyOf(took);
 }
 
-function latencyOf(took: number[]): Latency {
-  took.sort((a, b) => a - b);
-  const at = (share: number) => took[Math.floor(took.length * share)] as number;
-  return { median: at(0.5), p99: at(0.99), reads: took.length };
-}
-
 async function measureHooks(server: Server): Promise<WorkingFigures["hooks"]> {
   /** By hook, the numbers of the issues that it was told of. */
   const told = new Map<string, Set<string>>();
@@ -165,15 +159,4 @@ async function measureHooks(server: Server): Promise<WorkingFigures["hooks"]> {
   if (!isInOrder) throw new Error("a hook was told in another order");
   const made = [...calls.values()].reduce((sum, more) => sum + more, 0);
   return { arrived, calls: made, seconds, idle, meanwhile: joined(parts) };
-}
-
-/** The latency of several spans of time: the median of theirs, weighted by nothing, since they are equally long. */
-function joined(parts: readonly Latency[]): Latency {
-  const middle = (numbers: number[]) =>
-    numbers.sort((a, b) => a - b)[Math.floor(numbers.length / 2)] as number;
-  return {
-    median: middle(parts.map(({ median }) => median)),
-    p99: middle(parts.map(({ p99 }) => p99)),
-    reads: parts.reduce((sum, part) => sum + part.reads, 0),
-  };
 }

@@ -1,0 +1,64 @@
+// What others notice of a push: reads of a server while a repository is pushed to it.
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { createApp } from "../../src/index.ts";
+import { startServer } from "./processes.ts";
+import { joined, type Latency, reads, readsWhile } from "./reads.ts";
+import { CALLER } from "./seed.ts";
+
+const run = promisify(execFile);
+/** Pushes before those that count: V8 has not compiled the code yet. */
+const FIRST = 2;
+
+/** Reads of an idle server, and while it receives pushes, by a clock. */
+export interface PushingFigures {
+  idle: Latency;
+  meanwhile: Latency;
+}
+
+/**
+ * Pushes a repository to one project after the other, while somebody reads.
+ *
+ * @param script that of `servers/` which serves this application
+ */
+export async function measureReadsOfPushes(
+  source: string,
+  script: string,
+  { folder, rounds, say }: { folder: string; rounds: number; say: (text: string) => void },
+): Promise<PushingFigures> {
+  const database = join(folder, "pushing.db");
+  const app = await createApp({ database, background: false });
+  await app.admin.seed({
+    users: [{ username: CALLER.username, tokens: [{ token: CALLER.token }] }],
+    groups: [
+      {
+        path: "bench",
+        members: { [CALLER.username]: "owner" },
+        projects: Array.from({ length: FIRST + rounds }, (_, round) => ({ path: `p${round}` })),
+      },
+    ],
+  });
+  await app.close();
+  const server = await startServer([script, database]);
+  await reads(server, 1);
+  const idle: Latency[] = [];
+  const meanwhile: Latency[] = [];
+  for (let round = 0; round < FIRST + rounds; round += 1) {
+    say(`reads while a push arrives, round ${round + 1} of ${FIRST + rounds}`);
+    const before = await reads(server, 1);
+    let isDone = false;
+    const url = `${server.url.replace("//", `//any:${CALLER.token}@`)}/bench/p${round}.git`;
+    const push = run("git", ["push", "--quiet", url, "HEAD:refs/heads/main"], { cwd: source });
+    const ended = push.finally(() => {
+      isDone = true;
+    });
+    const during = await readsWhile(server, () => !isDone);
+    await ended;
+    if (round < FIRST) continue;
+    idle.push(before);
+    meanwhile.push(during);
+  }
+  await server.stop();
+  return { idle: joined(idle), meanwhile: joined(meanwhile) };
+}
