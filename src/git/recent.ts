@@ -1,4 +1,4 @@
-import { Column } from "./columns.ts";
+import { moved } from "./received.ts";
 
 const MEBIBYTE = 1024 * 1024;
 /** Contents lie side by side in blocks of this size, in bytes. */
@@ -7,6 +7,10 @@ const BLOCK = MEBIBYTE;
 const FIRST = BLOCK / 64;
 /** Larger contents, in bytes, have a block of their own. */
 const LARGE = BLOCK / 4;
+/** Room for at least so many entries. */
+const FEWEST = 64;
+/** The number of no block. */
+const NONE = -1;
 /** All blocks together, in bytes. */
 const MOST = 32 * MEBIBYTE;
 
@@ -36,9 +40,9 @@ export class RecentContents {
   #spare: Buffer | undefined;
 
   /** Of each entry: the number of its block, where its content begins there, and its size. */
-  readonly #blockOf = new Column(new Int32Array(64));
-  readonly #startOf = new Column(new Uint32Array(64));
-  readonly #sizeOf = new Column(new Uint32Array(64));
+  #blockOf = new Int32Array(FEWEST).fill(NONE);
+  #startOf = new Uint32Array(FEWEST);
+  #sizeOf = new Uint32Array(FEWEST);
 
   /**
    * The content of an entry, if it is still in memory.
@@ -46,10 +50,10 @@ export class RecentContents {
    * @returns a view, valid until contents of half of this cache's size were added
    */
   get(entry: number): Buffer | undefined {
-    const block = entry < this.#blockOf.length && this.#blocks.get(this.#blockOf.at(entry));
+    const block = this.#blocks.get(this.#blockOf[entry] ?? NONE);
     if (!block) return undefined;
-    const start = this.#startOf.at(entry);
-    const content = block.bytes.subarray(start, start + this.#sizeOf.at(entry));
+    const start = this.#startOf[entry] as number;
+    const content = block.bytes.subarray(start, start + (this.#sizeOf[entry] as number));
     if (!this.#isOld(block)) return content;
     // What is used stays. It may be moved within its own block, which is used again.
     const copy = this.reserve(entry, content.length);
@@ -67,11 +71,7 @@ export class RecentContents {
    * others. All entries before were added already.
    */
   reserve(entry: number, size: number): Buffer {
-    while (this.#blockOf.length <= entry) {
-      this.#blockOf.push(-1);
-      this.#startOf.push(0);
-      this.#sizeOf.push(0);
-    }
+    while (this.#blockOf.length <= entry) this.#grow();
     if (size > MOST / 4) return Buffer.allocUnsafeSlow(size);
     if (size > LARGE) return this.#place(entry, this.#add(Buffer.allocUnsafeSlow(size)), 0, size);
     const open = this.#blocks.get(this.#open);
@@ -93,10 +93,18 @@ export class RecentContents {
   }
 
   #place(entry: number, number: number, start: number, size: number): Buffer {
-    this.#blockOf.set(entry, number);
-    this.#startOf.set(entry, start);
-    this.#sizeOf.set(entry, size);
+    this.#blockOf[entry] = number;
+    this.#startOf[entry] = start;
+    this.#sizeOf[entry] = size;
     return (this.#blocks.get(number) as Block).bytes.subarray(start, start + size);
+  }
+
+  /** Makes room for more entries. */
+  #grow(): void {
+    const count = this.#blockOf.length;
+    this.#blockOf = moved(this.#blockOf, new Int32Array(2 * count).fill(NONE, count));
+    this.#startOf = moved(this.#startOf, new Uint32Array(2 * count));
+    this.#sizeOf = moved(this.#sizeOf, new Uint32Array(2 * count));
   }
 
   /** Adds a block, and returns its number. */

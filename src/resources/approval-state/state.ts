@@ -240,14 +240,15 @@ function gathered<T>(
 
 async function requestsOf(db: Reader, ids: readonly number[]): Promise<Request[]> {
   const among = placeholders(ids);
-  return db.all<Request>(
-    `select mr.id, mr.project_id, mr.author_id, mr.target_branch,
+  const sql = `select mr.id, mr.project_id, mr.author_id, mr.target_branch,
        p.merge_requests_author_approval as author_may_approve,
        1 - p.merge_requests_disable_committers_approval as committers_may_approve,
        1 - p.disable_overriding_approvers_per_merge_request as may_override
-     from merge_requests mr join projects p on p.id = mr.project_id where mr.id in (${among.sql})`,
-    among.values,
-  );
+     from merge_requests mr join projects p on p.id = mr.project_id where mr.id in (${among.sql})`;
+  if (ids.length > 1) return db.all<Request>(sql, among.values);
+  // The store caches single rows (decision 3).
+  const request = await db.one<Request>(sql, among.values);
+  return request ? [request] : [];
 }
 
 /** The rules of merge requests and of their projects. Those about any approver come first, as in GitLab. */

@@ -85,10 +85,11 @@ export async function stateOf(answering: Answering, request: Issuable): Promise<
 
 /** Whether those who approve a project's merge requests must confirm it with their password. */
 export async function requiresPassword(db: Reader, projectId: number): Promise<boolean> {
-  const [row] = await db.rows("select require_password_to_approve from projects where id = ?", [
-    projectId,
-  ]);
-  return row?.[0] === 1;
+  const project = await db.one<{ is_required: number }>(
+    "select require_password_to_approve as is_required from projects where id = ?",
+    [projectId],
+  );
+  return project?.is_required === 1;
 }
 
 const short = ({ id, name, rule_type }: RuleState) => ({ id, name, rule_type });
