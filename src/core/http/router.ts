@@ -2,7 +2,6 @@
 import type { RequestContext } from "@hattip/compose";
 import { createRouter } from "@hattip/router";
 import { methodNotAllowed, notAcceptable, unreadable } from "../errors.ts";
-import { notesOf } from "../input.ts";
 import type { Method } from "../resource.ts";
 import { type Endpoint, endpointOf } from "./endpoint.ts";
 import type { Exchange } from "./exchange.ts";
@@ -217,10 +216,7 @@ function takesFormat(path: string, methods: ReadonlyMap<Method, Endpoint>): bool
   const name = /:(\w+\*?)$/.exec(path)?.[1];
   return (
     name === undefined ||
-    endpoints.some(({ route }) => {
-      const schema = route.input?.[name];
-      return schema !== undefined && notesOf(schema).type === "integer";
-    })
+    endpoints.some(({ route }) => route.input?.[name]?.notes.type === "integer")
   );
 }
 
