@@ -220,20 +220,24 @@ function takesFormat(path: string, methods: ReadonlyMap<Method, Endpoint>): bool
   );
 }
 
+function patternOf(path: string, format: boolean): RegExp {
+  const pattern = path
+    .replace(/[.]/g, "\\.")
+    .replace(/:(\w+)\*/g, "(?<$1>.+)")
+    .replace(/:(\w+)/g, format ? "(?<$1>[^/]+?)" : "(?<$1>[^/]+)");
+  return new RegExp(`^${pattern}${format ? "(?:\\.(?<format>[a-z]+))?" : ""}$`);
+}
+
 /** Replaces hattip's patterns, which are tried twice and have no named parameters with slashes, such as `:slug*`. */
 function matcherOf(
   path: string,
   format: boolean,
 ): (matching: unknown) => Record<string, string> | undefined {
-  const pattern = path
-    .replace(/[.]/g, "\\.")
-    .replace(/:(\w+)\*/g, "(?<$1>.+)")
-    .replace(/:(\w+)/g, format ? "(?<$1>[^/]+?)" : "(?<$1>[^/]+)");
   // Most patterns are never tried: compiling all of them would take a tenth of the time until the first answer.
   let matcher: RegExp | undefined;
   return (given) => {
     const { url, exchange } = given as Matching;
-    matcher ??= new RegExp(`^${pattern}${format ? "(?:\\.(?<format>[a-z]+))?" : ""}$`);
+    matcher ??= patternOf(path, format);
     const match = matcher.exec(url.pathname);
     if (!match) return undefined;
     // Another pattern may have matched before, for other methods.
