@@ -34,8 +34,9 @@ function parseOptions() {
  * @param {string[]} options of Bun
  */
 function build(file, options) {
-  // Without bytecode the whole bundle is parsed at each start; without `esm` Bun accepts no top-level await.
-  const how = ["--compile", "--bytecode", "--minify", "--format=esm", ...options];
+  // Without bytecode the whole bundle is parsed at each start, and without splitting all of its bytecode is read; without
+  // `esm` Bun accepts no top-level await.
+  const how = ["--compile", "--bytecode", "--splitting", "--minify", "--format=esm", ...options];
   // Next to each other, as in dist, since one starts the other by name.
   const scripts = ["cli/index.ts", "src/auth/passwords-worker.mjs", "--entry-naming=[name].[ext]"];
   const { status, error } = spawnSync(

@@ -4,7 +4,7 @@ import { scimToken } from "../../src/auth/authenticators/scim.ts";
 import type { Caller } from "../../src/core/access/caller.ts";
 import type { Mount } from "../../src/core/http/mount.ts";
 import { takesRawBody } from "../../src/core/http/raw-body.ts";
-import { type AttributeNotes, notesOf } from "../../src/core/input.ts";
+import type { AttributeNotes } from "../../src/core/input.ts";
 import type { Presenter } from "../../src/core/presenter.ts";
 import type { Resource, Route } from "../../src/core/resource.ts";
 import { allMounts } from "../../src/mounts.ts";
@@ -95,7 +95,7 @@ function parametersOf(route: Route): Parameter[] {
   const hasNoFields =
     ["GET", "DELETE"].includes(route.method) || takesRawBody(route) || route.body === "object";
   const elsewhere = hasNoFields ? "query" : "body";
-  const notes = new Map(input.map(([name, schema]) => [name, notesOf(schema)]));
+  const notes = new Map(input.map(([name, schema]) => [name, schema.notes]));
   return [
     ...inPath.map((name) => ({
       name,
@@ -132,7 +132,7 @@ const CALLERS: { callers: string; caller: Caller | undefined; access: Route["acc
 /** Values of a required attribute that the presenter may depend on, each with the words for it. */
 function choicesOf(input: Route["input"] = {}): { words: string; sent: Record<string, string> }[] {
   const required = Object.entries(input).flatMap(([name, schema]) => {
-    const { values, optional } = notesOf(schema);
+    const { values, optional } = schema.notes;
     return values && !optional ? [{ name, values }] : [];
   });
   const [{ name, values } = { name: "", values: [] }] = required;

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { notFound } from "../core/errors.ts";
 import * as param from "../core/input.ts";
-import { optionsOf, readOptions } from "../core/options.ts";
+import { attributeOption, optionsOf, readOptions } from "../core/options.ts";
 import { queued, queues, retry, type TaskState } from "../jobs/outbox.ts";
 import type { AdminContext } from "./context.ts";
 
@@ -79,7 +79,10 @@ const LIST = optionsOf({
   state: v.optional(v.picklist(STATES, 'must be "waiting" or "running" or "failed"')),
   limit: count,
 });
-const RETRY = optionsOf({ worker: name, id: v.optional(param.integer({ min: 1 })) });
+const RETRY = optionsOf({
+  worker: name,
+  id: v.optional(attributeOption(param.integer({ min: 1 }))),
+});
 
 const instant = (milliseconds: number | null) =>
   milliseconds === null ? null : new Date(milliseconds).toISOString();

@@ -10,7 +10,7 @@ import { sweepLogs } from "../resources/hooks/retention.ts";
 import { finishAll } from "../resources/remover.ts";
 import { noteFacts } from "../resources/repositories/facts.ts";
 import { tellExpiring } from "../resources/tokens/expiry.ts";
-import { type Seeded, seed } from "../seed/index.ts";
+import type { Seeded } from "../seed/index.ts";
 import type { Seed } from "../seed/input.ts";
 import type { AdminContext } from "./context.ts";
 import {
@@ -147,6 +147,10 @@ export function maintenanceAdmin({
     sweepFiles: async () => ({ files: await sweepFiles(store, now()) }),
     metrics: () => readMetrics(store, now()),
     removeExpiredMembers: async () => ({ members: await removeExpiredMembers(store, now()) }),
-    seed: (data, onProgress) => seed(store, secrets, data, now(), onProgress),
+    seed: async (data, onProgress) => {
+      // Only few processes seed, and the schemas of a seed are many.
+      const { seed } = await import("../seed/index.ts");
+      return seed(store, secrets, data, now(), onProgress);
+    },
   };
 }

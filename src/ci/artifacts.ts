@@ -1,7 +1,7 @@
-import { isMapping, type Value } from "./document.ts";
 import { Entry, given } from "./entry.ts";
 import type { Findings } from "./findings.ts";
 import type { Json } from "./types.ts";
+import { isMapping, type Value } from "./values.ts";
 
 type Artifact = { readonly [key: string]: Json };
 

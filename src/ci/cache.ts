@@ -1,7 +1,7 @@
-import { isList, isMapping, type Value } from "./document.ts";
 import { areStrings, Entry } from "./entry.ts";
 import type { Findings } from "./findings.ts";
 import type { CacheConfiguration } from "./types.ts";
+import { isList, isMapping, type Value } from "./values.ts";
 
 const KEYS = ["key", "untracked", "paths", "when", "policy", "unprotect", "fallback_keys"];
 const WHEN = ["on_success", "on_failure", "always"] as const;

@@ -1,10 +1,10 @@
-import { ConfigurationError, isMapping, type Mapping, type Value } from "./document.ts";
 import { Entry, flatten, given } from "./entry.ts";
 import type { Findings } from "./findings.ts";
 import { PART_KEYS, type Parts, type ReadJob, readJob, readParts } from "./jobs.ts";
 import { checkLogic, expandJobs } from "./logic.ts";
 import { readAutoCancel, readRules, WORKFLOW_RULES } from "./rules.ts";
 import type { Configuration } from "./types.ts";
+import { ConfigurationError, isMapping, type Mapping, type Value } from "./values.ts";
 import { readVariables } from "./variables.ts";
 
 /** Parts that may be written outside `default`, as in old configurations. */

@@ -14,41 +14,18 @@ import {
   type SchemaOptions,
   type YAMLMap,
 } from "yaml";
-
-/** What is wrong with a configuration as a whole, so that nothing else of it can be read. */
-export class ConfigurationError extends Error {
-  override get name() {
-    return "ConfigurationError" as const;
-  }
-}
-
-/** A value of a configuration. Aliases share one value; {@link readDocument} bounds what results if each is a copy. */
-export type Value =
-  | string
-  | number
-  | boolean
-  | null
-  | readonly Value[]
-  | ReadonlyMap<string, Value>
-  | Reference;
-export type Mapping = ReadonlyMap<string, Value>;
-
-/** `!reference [job, key, …]`: stands for the value at a path of the configuration. */
-export class Reference {
-  constructor(readonly path: readonly string[]) {}
-
-  toString() {
-    return `!reference ${JSON.stringify(this.path).replaceAll('","', '", "')}`;
-  }
-}
-
-export function isMapping(value: Value | undefined): value is Mapping {
-  return value instanceof Map;
-}
-
-export function isList(value: Value | undefined): value is readonly Value[] {
-  return Array.isArray(value);
-}
+import {
+  ConfigurationError,
+  isList,
+  isMapping,
+  MAX_SIZE,
+  type Mapping,
+  NODE_SIZE,
+  Reference,
+  Sizes,
+  TOO_BIG,
+  type Value,
+} from "./values.ts";
 
 /** Maximum length of one file in characters. */
 const MAX_LENGTH = 512 * 1024;
@@ -56,11 +33,6 @@ const MAX_LENGTH = 512 * 1024;
 const MAX_LEXEMES = 100_000;
 /** Maximum depth of lists and mappings in each other. */
 const MAX_DEPTH = 100;
-/** Maximum size of a value, in which each alias counts as a copy: characters, and {@link NODE_SIZE} for each value. */
-const MAX_SIZE = 4 * 1024 * 1024;
-const NODE_SIZE = 8;
-
-const TOO_BIG = "The parsed YAML is too big";
 
 /**
  * Reads YAML 1.1, as GitLab does: `yes` and `on` are booleans, and of equal keys the last one counts.
@@ -132,36 +104,6 @@ const REFUSED = new Set([
 
 const customTags: NonNullable<SchemaOptions["customTags"]> = (tags) =>
   tags.filter((tag) => typeof tag === "string" || !REFUSED.has(tag.tag));
-
-/** The sizes of values: each is reckoned once, and refused if too big. */
-export class Sizes {
-  readonly #sizes = new WeakMap<object, number>();
-
-  /**
-   * The size of a value if each of its parts were a copy.
-   *
-   * @throws ConfigurationError if it is too big
-   */
-  of(value: Value): number {
-    if (typeof value === "string") return NODE_SIZE + value.length;
-    if (typeof value !== "object" || value === null) return NODE_SIZE;
-    const known = this.#sizes.get(value);
-    if (known !== undefined) return known;
-    let size = NODE_SIZE;
-    if (isList(value)) for (const one of value) size = this.#sum(size, one);
-    else if (isMapping(value)) {
-      for (const [key, one] of value) size = this.#sum(size + key.length, one);
-    }
-    this.#sizes.set(value, size);
-    return size;
-  }
-
-  #sum(size: number, value: Value) {
-    const sum = size + this.of(value);
-    if (sum > MAX_SIZE) throw new ConfigurationError(TOO_BIG);
-    return sum;
-  }
-}
 
 /** Makes values of YAML's nodes. */
 class Conversion {

@@ -1,7 +1,7 @@
-import { isList, isMapping, type Mapping, type Value } from "./document.ts";
 import { durationOf } from "./durations.ts";
 import type { Findings } from "./findings.ts";
 import type { Json } from "./types.ts";
+import { isList, isMapping, type Mapping, type Value } from "./values.ts";
 
 const MAX_LEVELS = 10;
 

@@ -1,8 +1,8 @@
 import { readExpiry } from "./artifacts.ts";
-import { isMapping, type Mapping, type Value } from "./document.ts";
 import { Entry, given, jsonOf } from "./entry.ts";
 import type { Findings } from "./findings.ts";
 import type { JobEnvironment } from "./types.ts";
+import { isMapping, type Mapping, type Value } from "./values.ts";
 
 const KEYS = ["name", "url", "action", "on_stop", "auto_stop_in", "kubernetes", "deployment_tier"];
 const ACTIONS = ["start", "stop", "prepare", "verify", "access"] as const;

@@ -1,3 +1,4 @@
+import type { Merger } from "./merge.ts";
 import {
   ConfigurationError,
   isList,
@@ -5,8 +6,7 @@ import {
   type Mapping,
   Sizes,
   type Value,
-} from "./document.ts";
-import type { Merger } from "./merge.ts";
+} from "./values.ts";
 
 /** Maximum number of mappings that extend each other. */
 const MAX_LEVELS = 11;

@@ -1,7 +1,7 @@
-import { isList, isMapping, type Mapping, type Value } from "./document.ts";
 import { Entry, given, jsonOf } from "./entry.ts";
 import type { Findings } from "./findings.ts";
 import type { Json } from "./types.ts";
+import { isList, isMapping, type Mapping, type Value } from "./values.ts";
 import { readVariables } from "./variables.ts";
 
 type Image = { readonly [key: string]: Json };

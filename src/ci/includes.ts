@@ -1,17 +1,11 @@
 import { type Conditions, RuleError } from "./conditions.ts";
-import {
-  ConfigurationError,
-  isList,
-  isMapping,
-  type Mapping,
-  readDocument,
-  type Value,
-} from "./document.ts";
+import { readDocument } from "./document.ts";
 import { Findings } from "./findings.ts";
 import type { Merger } from "./merge.ts";
 import { readGlobs } from "./patterns.ts";
 import { INCLUDE_RULES, readRules } from "./rules.ts";
 import type { Circumstances, IncludedFile, Lookup } from "./types.ts";
+import { ConfigurationError, isList, isMapping, type Mapping, type Value } from "./values.ts";
 import { expandVariables } from "./variables.ts";
 
 /** Maximum number of included files; one that is included twice counts twice. */

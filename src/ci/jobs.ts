@@ -1,6 +1,5 @@
 import { readArtifacts } from "./artifacts.ts";
 import { readCaches } from "./cache.ts";
-import { isMapping, type Mapping, type Value } from "./document.ts";
 import { durationOf } from "./durations.ts";
 import { areStrings, Entry, given, jsonOf } from "./entry.ts";
 import { readEnvironment } from "./environment.ts";
@@ -15,6 +14,7 @@ import { readRetry } from "./retry.ts";
 import { JOB_RULES, readRules } from "./rules.ts";
 import { readTrigger } from "./triggers.ts";
 import type { JobConfiguration, JobOptions, Policy, Retry, Rule, When } from "./types.ts";
+import { isMapping, type Mapping, type Value } from "./values.ts";
 import { readVariables } from "./variables.ts";
 
 const WHEN = ["on_success", "on_failure", "always", "manual", "delayed"] as const;

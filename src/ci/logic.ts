@@ -1,7 +1,7 @@
-import { ConfigurationError } from "./document.ts";
 import type { ReadJob } from "./jobs.ts";
 import type { Instance } from "./parallel.ts";
 import type { JobConfiguration, Need } from "./types.ts";
+import { ConfigurationError } from "./values.ts";
 
 /** Maximum numbers of jobs that one job needs, and whose artifacts it gets. */
 const MAX_NEEDS = 50;

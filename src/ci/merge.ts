@@ -1,4 +1,4 @@
-import { ConfigurationError, isMapping, type Mapping, type Value } from "./document.ts";
+import { ConfigurationError, isMapping, type Mapping, type Value } from "./values.ts";
 
 /** Maximum number of keys that are copied for one configuration. */
 const MAX_COPIES = 500_000;

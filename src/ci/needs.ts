@@ -1,8 +1,8 @@
-import { isList, isMapping, type Value } from "./document.ts";
 import { Entry, flatten, given } from "./entry.ts";
 import type { Findings } from "./findings.ts";
 import { readMatrix } from "./parallel.ts";
 import type { Need } from "./types.ts";
+import { isList, isMapping, type Value } from "./values.ts";
 
 const KEYS = ["job", "artifacts", "optional", "parallel"];
 

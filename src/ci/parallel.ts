@@ -1,6 +1,6 @@
-import { isList, isMapping, type Mapping, type Value } from "./document.ts";
 import { Entry } from "./entry.ts";
 import type { Findings } from "./findings.ts";
+import { isList, isMapping, type Mapping, type Value } from "./values.ts";
 
 /** Maximum number of jobs that one job becomes. */
 const MAX_PARALLEL = 200;

@@ -1,6 +1,5 @@
 import { digest } from "../core/digest.ts";
 import { Conditions, RuleError } from "./conditions.ts";
-import { ConfigurationError } from "./document.ts";
 import { given } from "./entry.ts";
 import { checkCircles } from "./logic.ts";
 import { readPattern } from "./patterns.ts";
@@ -19,6 +18,7 @@ import type {
   Rule,
   Variable,
 } from "./types.ts";
+import { ConfigurationError } from "./values.ts";
 import { byKey, expandVariables, Values } from "./variables.ts";
 
 /** Maximum number of variables of all jobs together. */

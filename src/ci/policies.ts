@@ -1,9 +1,9 @@
-import { isList, isMapping, type Value } from "./document.ts";
 import { Entry } from "./entry.ts";
 import { readCondition } from "./expressions.ts";
 import type { Findings } from "./findings.ts";
 import { isPattern, readPattern } from "./patterns.ts";
 import type { Policy } from "./types.ts";
+import { isList, isMapping, type Value } from "./values.ts";
 
 const REFS_MESSAGE = "should be an array of strings or regular expressions using re2 syntax";
 

@@ -1,12 +1,13 @@
 import { Conditions } from "./conditions.ts";
 import { readRoot, withEdgeStages } from "./configuration.ts";
-import { ConfigurationError, readDocument, writeDocument } from "./document.ts";
+import { readDocument, writeDocument } from "./document.ts";
 import { resolveExtends } from "./extends.ts";
 import { Findings } from "./findings.ts";
 import { Includes } from "./includes.ts";
 import { Merger } from "./merge.ts";
 import { resolveReferences } from "./references.ts";
 import type { Circumstances, Reading } from "./types.ts";
+import { ConfigurationError } from "./values.ts";
 import { byKey, Values } from "./variables.ts";
 
 /** @see readConfiguration */

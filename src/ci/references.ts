@@ -6,7 +6,7 @@ import {
   Reference,
   Sizes,
   type Value,
-} from "./document.ts";
+} from "./values.ts";
 
 /** Maximum depth of references in each other, and of the values that contain them. */
 const MAX_DEPTH = 500;

@@ -1,7 +1,7 @@
-import { isList, isMapping, type Value } from "./document.ts";
 import { Entry, jsonOf } from "./entry.ts";
 import type { Findings } from "./findings.ts";
 import type { JobOptions } from "./types.ts";
+import { isList, isMapping, type Value } from "./values.ts";
 
 const KEYS = [
   "tag_name",

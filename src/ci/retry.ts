@@ -1,8 +1,8 @@
-import { isMapping, type Value } from "./document.ts";
 import { Entry, given } from "./entry.ts";
 import { RUNNER_FAILURES } from "./failures.ts";
 import type { Findings } from "./findings.ts";
 import type { Retry } from "./types.ts";
+import { isMapping, type Value } from "./values.ts";
 
 /** Maximum number of times that a job is run again. */
 const MAX_RETRIES = 2;

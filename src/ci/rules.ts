@@ -1,9 +1,9 @@
-import { isMapping, type Value } from "./document.ts";
 import { Entry, flatten, given } from "./entry.ts";
 import { readCondition } from "./expressions.ts";
 import type { Findings } from "./findings.ts";
 import { readNeeds } from "./needs.ts";
 import type { AutoCancel, Expression, Rule, When } from "./types.ts";
+import { isMapping, type Value } from "./values.ts";
 import { readVariables } from "./variables.ts";
 
 const WEEK = 7 * 24 * 3600;

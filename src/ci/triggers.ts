@@ -1,7 +1,7 @@
-import { isList, isMapping, type Value } from "./document.ts";
 import { Entry, given } from "./entry.ts";
 import type { Findings } from "./findings.ts";
 import type { Trigger } from "./types.ts";
+import { isList, isMapping, type Value } from "./values.ts";
 
 const STRATEGIES = ["depend", "mirror"] as const;
 const PROJECT_KEYS = ["project", "branch", "strategy", "forward", "inputs"];

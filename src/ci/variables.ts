@@ -1,6 +1,6 @@
-import { isList, isMapping, type Value } from "./document.ts";
 import type { Findings } from "./findings.ts";
 import type { JobVariable, Lookup, Variable } from "./types.ts";
+import { isList, isMapping, type Value } from "./values.ts";
 
 /** Keys of global variables that are written as mappings, and of those of a job. */
 const GLOBAL_KEYS = ["value", "description", "expand", "options"];

@@ -1,3 +1,4 @@
+// The library is large, so this is loaded when the first regular expression is given.
 import { RE2JS } from "re2js";
 
 /** Maximum length of a regular expression in characters. */

@@ -1,9 +1,8 @@
-import * as v from "valibot";
 import { ROLES, type Role, roleOf } from "./access/roles.ts";
 import { type AttributeErrors, atLeastOne, invalid, missing } from "./errors.ts";
 import type { Parameter, Parameters } from "./http/parameters.ts";
 
-/** What the generated reference says about an attribute, stored in its schema's metadata. */
+/** What the generated reference says about an attribute. */
 export interface AttributeNotes {
   type: string;
   values?: readonly string[];
@@ -14,37 +13,91 @@ export interface AttributeNotes {
   maxItems?: number;
   /** The name in errors other than type errors, if GitLab's model has another name for the attribute. */
   reportedAs?: string;
+  /** Whether it may be left out. */
+  optional?: boolean;
 }
 
-/** A schema of one attribute. `null` and, except for text, `""` count as not sent, as in GitLab. */
-export type Attribute<T> = v.GenericSchema<unknown, T>;
+/** What is wrong with a value, and with which of its entries if it is a list. */
+export interface Problem {
+  readonly message: string;
+  readonly entries: readonly number[];
+}
+
+/** What reading returns instead of a value that is none. */
+export const REFUSED = Symbol("refused");
+
+/**
+ * A schema of one attribute. `null` and, except for text, `""` count as not sent, as in GitLab. The routes have thousands,
+ * made when the program starts, so one consists of as little as possible.
+ */
+export interface Attribute<T> {
+  readonly notes: AttributeNotes;
+  /** Reads a value and adds what is wrong with it to the problems. With any, what it returns is not to be used. */
+  readonly read: (value: unknown, problems: Problem[]) => T | typeof REFUSED;
+}
 
 /** A route's attributes: schemas by name. */
-export type Attributes = Record<string, v.GenericSchema<unknown, unknown>>;
+export type Attributes = Record<string, Attribute<unknown>>;
 
 /** What the handler of a route with attributes `A` gets. */
-export type Input<A extends Attributes> = v.InferOutput<v.ObjectSchema<A, undefined>>;
+export type Input<A extends Attributes> = {
+  -readonly [Name in keyof A]: A[Name] extends Attribute<infer T> ? T : never;
+};
 
 const INVALID = "is invalid";
+const NOT_LISTED = "does not have a valid value";
 
-function attribute<T>(
+/**
+ * The schema of an attribute.
+ *
+ * @param read returns the value as it is used, or `REFUSED`
+ * @param refusal what is wrong with a value that is refused
+ */
+export function attribute<T>(
   notes: AttributeNotes,
   read: (value: unknown) => T | typeof REFUSED,
   refusal: string = INVALID,
 ): Attribute<T> {
-  return v.pipe(
-    v.unknown(),
-    v.metadata({ ...notes }),
-    v.rawTransform<unknown, T>(({ dataset, addIssue, NEVER }) => {
-      const value = read(dataset.value);
-      if (value !== REFUSED) return value;
-      addIssue({ message: refusal });
-      return NEVER;
-    }),
-  );
+  return {
+    notes,
+    read: (value, problems) => {
+      const result = read(value);
+      if (result === REFUSED) problems.push({ message: refusal, entries: [] });
+      return result;
+    },
+  };
 }
 
-const REFUSED = Symbol("refused");
+/** An attribute whose values have to fit a condition, too. */
+export function checked<T>(
+  { notes, read }: Attribute<T>,
+  fits: (value: T) => boolean,
+  refusal: string = INVALID,
+): Attribute<T> {
+  return {
+    notes,
+    read: (value, problems) => {
+      const result = read(value, problems);
+      if (result !== REFUSED && !fits(result)) problems.push({ message: refusal, entries: [] });
+      return result;
+    },
+  };
+}
+
+/** An attribute whose values, if nothing is wrong with them, are made into others. */
+function converted<T, U>(
+  { notes, read }: Attribute<T>,
+  convert: (value: T, problems: Problem[]) => U | typeof REFUSED,
+): Attribute<U> {
+  return {
+    notes,
+    read: (value, problems) => {
+      const before = problems.length;
+      const result = read(value, problems);
+      return result === REFUSED || problems.length > before ? REFUSED : convert(result, problems);
+    },
+  };
+}
 
 /**
  * Any JSON value, for handlers that read it themselves.
@@ -63,10 +116,11 @@ export function object<A extends Attributes>(attributes: A): Attribute<Input<A>>
   return attribute({ type: "object", about }, (value) => {
     if (typeof value !== "object" || value === null || Array.isArray(value)) return REFUSED;
     const read: Record<string, unknown> = {};
-    for (const [name, schema] of Object.entries(attributes)) {
-      const result = v.safeParse(schema, (value as Record<string, unknown>)[name]);
-      if (!result.success) return REFUSED;
-      if (result.output !== undefined) read[name] = result.output;
+    const problems: Problem[] = [];
+    for (const [name, one] of Object.entries(attributes)) {
+      const result = one.read((value as Record<string, unknown>)[name], problems);
+      if (problems.length > 0) return REFUSED;
+      if (result !== undefined) read[name] = result;
     }
     return read as Input<A>;
   });
@@ -82,12 +136,10 @@ export function integer(bounds: { min?: number; max?: number } = {}): Attribute<
     const number = Number(value);
     return Number.isSafeInteger(number) ? number : REFUSED;
   });
-  return v.pipe(
+  return checked(
     whole,
-    v.check(
-      (number) => number >= min && number <= max,
-      bounded ? `must be between ${min} and ${max}` : INVALID,
-    ),
+    (number) => number >= min && number <= max,
+    bounded ? `must be between ${min} and ${max}` : INVALID,
   );
 }
 
@@ -187,9 +239,10 @@ function bounded(
   { max = SHORT_TEXT, ...notes }: TextOptions,
   read: (value: unknown) => string | typeof REFUSED,
 ): Attribute<string> {
-  return v.pipe(
+  return checked(
     attribute({ type: "string", maxLength: max, ...notes }, read),
-    v.check((value) => isWithin(value, max), tooLong(max)),
+    (value) => isWithin(value, max),
+    tooLong(max),
   );
 }
 
@@ -204,10 +257,7 @@ export function text(options: TextOptions = {}): Attribute<string> {
 }
 
 function notBlank(schema: Attribute<string>): Attribute<string> {
-  return v.pipe(
-    schema,
-    v.check((value) => value.trim() !== "", "can't be blank"),
-  );
+  return checked(schema, (value) => value.trim() !== "", "can't be blank");
 }
 
 /** One of the given words. */
@@ -215,7 +265,7 @@ export function choice<const W extends string>(words: readonly W[]): Attribute<W
   return attribute(
     { type: "string", values: words },
     (value) => words.find((word) => word === value) ?? REFUSED,
-    "does not have a valid value",
+    NOT_LISTED,
   );
 }
 
@@ -255,16 +305,13 @@ export function oneOf<const N extends number>(numbers: readonly N[]): Attribute<
     { type: "integer", values: numbers.map(String) },
     (value) =>
       numbers.find((number) => isScalar(value) && String(value) === String(number)) ?? REFUSED,
-    "does not have a valid value",
+    NOT_LISTED,
   );
 }
 
 /** An access level as GitLab's number, read as its role. */
 export function accessLevel(): Attribute<Role> {
-  return v.pipe(
-    oneOf(Object.values(ROLES)),
-    v.transform((level) => roleOf(level) as Role),
-  );
+  return converted(oneOf(Object.values(ROLES)), (level) => roleOf(level) as Role);
 }
 
 /**
@@ -274,19 +321,27 @@ export function accessLevel(): Attribute<Role> {
  */
 export function arrayOf<T>(element: Attribute<T>, options: { max?: number } = {}): Attribute<T[]> {
   const { max = MAX_ENTRIES } = options;
-  const { type, values, maxLength } = notesOf(element);
-  return v.pipe(
-    attribute(
-      {
-        type: `array of ${type}`,
-        maxItems: max,
-        ...(maxLength && { maxLength }),
-        ...(values && { values }),
-      },
-      (value) => (Array.isArray(value) ? value : isScalar(value) ? [value] : REFUSED),
-    ),
-    v.check((values) => values.length <= max, tooManyEntries(max)),
-    v.array(element),
+  const { type, values, maxLength } = element.notes;
+  const list = attribute<unknown[]>(
+    {
+      type: `array of ${type}`,
+      maxItems: max,
+      ...(maxLength && { maxLength }),
+      ...(values && { values }),
+    },
+    (value) => (Array.isArray(value) ? value : isScalar(value) ? [value] : REFUSED),
+  );
+  return converted(
+    checked(list, (given) => given.length <= max, tooManyEntries(max)),
+    (given, problems) =>
+      Array.from(given, (one, entry) => {
+        const own: Problem[] = [];
+        const result = element.read(one, own);
+        for (const { message, entries } of own) {
+          problems.push({ message, entries: [entry, ...entries] });
+        }
+        return result as T;
+      }),
   );
 }
 
@@ -300,59 +355,68 @@ const tooManyEntries = (max: number) => `has too many entries (maximum is ${max}
  */
 export function commaSeparated(options: { max?: number } = {}): Attribute<string[]> {
   const { max = MAX_ENTRIES } = options;
-  return v.pipe(
-    attribute(
-      { type: "comma-separated string", maxItems: max, maxLength: SHORT_TEXT },
-      (value): string[] | typeof REFUSED => {
-        const texts: string[] = [];
-        for (const one of Array.isArray(value) ? value : [value]) {
-          const read = readText(one);
-          if (read === REFUSED) return REFUSED;
-          for (const entry of read.split(",", max + 1 - texts.length)) texts.push(entry);
-          if (texts.length > max) break;
-        }
-        return texts;
-      },
-    ),
-    v.check((texts) => texts.length <= max, tooManyEntries(max)),
-    v.transform((texts) => [
-      ...new Set(texts.map((one) => one.trim()).filter((one) => one !== "")),
-    ]),
-    v.check((texts) => texts.every((one) => isWithin(one, SHORT_TEXT)), tooLong(SHORT_TEXT)),
+  const list = attribute<string[]>(
+    { type: "comma-separated string", maxItems: max, maxLength: SHORT_TEXT },
+    (value) => {
+      const texts: string[] = [];
+      for (const one of Array.isArray(value) ? value : [value]) {
+        const read = readText(one);
+        if (read === REFUSED) return REFUSED;
+        for (const entry of read.split(",", max + 1 - texts.length)) texts.push(entry);
+        if (texts.length > max) break;
+      }
+      return texts;
+    },
+  );
+  const entries = converted(
+    checked(list, (texts) => texts.length <= max, tooManyEntries(max)),
+    (texts) => [...new Set(texts.map((one) => one.trim()).filter((one) => one !== ""))],
+  );
+  return checked(
+    entries,
+    (texts) => texts.every((one) => isWithin(one, SHORT_TEXT)),
+    tooLong(SHORT_TEXT),
+  );
+}
+
+/** A list of only the given words. */
+export function among<const W extends string>(
+  { notes, read }: Attribute<string[]>,
+  words: readonly W[],
+): Attribute<W[]> {
+  return checked(
+    { notes: { ...notes, values: words }, read } as Attribute<W[]>,
+    (given) => given.every((word) => words.includes(word)),
+    NOT_LISTED,
   );
 }
 
 const EMPTY_IS_ABSENT = /^(integer|number|boolean|date|timestamp|array of .+)$/;
 
 /** An optional attribute. */
-export function optional<T>(schema: Attribute<T>): v.GenericSchema<unknown, T | undefined> {
-  const notes = notesOf(schema);
+export function optional<T>({ notes, read }: Attribute<T>): Attribute<T | undefined> {
   const emptyIsAbsent = EMPTY_IS_ABSENT.test(notes.type);
-  return v.pipe(
-    v.unknown(),
-    v.transform((value) => (value === null || (emptyIsAbsent && value === "") ? undefined : value)),
-    v.metadata({ ...notes, optional: true }),
-    v.optional(schema),
-  ) as v.GenericSchema<unknown, T | undefined>;
+  const isAbsent = (value: unknown) =>
+    value === undefined || value === null || (emptyIsAbsent && value === "");
+  return {
+    notes: { ...notes, optional: true },
+    read: (value, problems) => (isAbsent(value) ? undefined : read(value, problems)),
+  };
 }
 
 /** An optional attribute that `null` or an empty value clears: `undefined` leaves it unchanged, `null` clears it. */
-export function clearable<T>(schema: Attribute<T>): v.GenericSchema<unknown, T | null | undefined> {
-  return v.pipe(
-    v.unknown(),
-    v.transform((value) => (value === "" ? null : value)),
-    v.metadata({ ...notesOf(schema), optional: true }),
-    v.optional(v.nullable(schema)),
-  ) as v.GenericSchema<unknown, T | null | undefined>;
+export function clearable<T>({ notes, read }: Attribute<T>): Attribute<T | null | undefined> {
+  return {
+    notes: { ...notes, optional: true },
+    read: (value, problems) => {
+      if (value === undefined) return undefined;
+      return value === null || value === "" ? null : read(value, problems);
+    },
+  };
 }
 
 function isScalar(value: unknown): boolean {
   return ["string", "number", "boolean"].includes(typeof value);
-}
-
-/** What the reference says about a schema created here. */
-export function notesOf(schema: v.GenericSchema): AttributeNotes & { optional?: boolean } {
-  return v.getMetadata(schema as never) as unknown as AttributeNotes & { optional?: boolean };
 }
 
 /** A route's attributes, compiled by the first request. */
@@ -371,29 +435,31 @@ export function inputReader<A extends Attributes>(
   atLeast?: readonly string[],
 ): InputReader<A> {
   const compile = () =>
-    Object.entries(attributes).map(([name, schema]) => {
-      const notes = notesOf(schema);
-      return { name, schema, required: !notes.optional, reportedAs: notes.reportedAs ?? name };
-    });
+    Object.entries(attributes).map(([name, { notes, read }]) => ({
+      name,
+      read,
+      required: !notes.optional,
+      reportedAs: notes.reportedAs ?? name,
+    }));
   let entries: ReturnType<typeof compile> | undefined;
   return (parameters) => {
     entries ??= compile();
     const input: Record<string, unknown> = {};
     let errors: AttributeErrors | undefined;
+    let problems: Problem[] = [];
     for (const { name, required } of entries) {
       if (required && !(name in parameters)) throw missing(name);
     }
-    for (const { name, schema, required, reportedAs } of entries) {
+    for (const { name, read, required, reportedAs } of entries) {
       const value = parameters[name];
       if (value === undefined && !required) continue;
-      const result = v.safeParse(schema, value);
-      if (result.success) {
-        if (result.output !== undefined) input[name] = result.output;
-      } else {
+      const result = read(value, problems);
+      if (problems.length > 0) {
         errors ??= {};
-        const messages = [...new Set(result.issues.map((issue) => issue.message))];
+        const messages = [...new Set(problems.map(({ message }) => message))];
         errors[messages.includes(INVALID) ? name : reportedAs] = messages;
-      }
+        problems = [];
+      } else if (result !== undefined) input[name] = result;
     }
     if (errors) throw invalid(errors);
     if (atLeast && !atLeast.some((name) => name in input)) throw atLeastOne(atLeast);

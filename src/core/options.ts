@@ -1,11 +1,5 @@
 import * as v from "valibot";
-import {
-  type Attribute,
-  type AttributeNotes,
-  type Attributes,
-  type Input,
-  notesOf,
-} from "./input.ts";
+import type { Attribute, Attributes, Input, Problem } from "./input.ts";
 
 /** A wrong, misspelt or missing option of the library. The message names it and says what is allowed. */
 export class OptionError extends TypeError {
@@ -43,8 +37,8 @@ export function inputOf<const A extends Attributes>(
   attributes: A,
 ): v.GenericSchema<unknown, Input<A>> {
   const entries = Object.entries(attributes).map(([name, schema]) => {
-    const said = telling(schema);
-    return [name, notesOf(schema).optional ? v.optional(said) : said];
+    const said = attributeOption(schema);
+    return [name, schema.notes.optional ? v.optional(said) : said];
   });
   return optionsOf(Object.fromEntries(entries)) as unknown as v.GenericSchema<unknown, Input<A>>;
 }
@@ -88,7 +82,7 @@ export function readArgument<T>(
   schema: Attribute<T>,
   given: unknown,
 ): T {
-  const entries = { [name]: telling(schema) };
+  const entries = { [name]: attributeOption(schema) };
   const read = readOptions<Record<string, T>>(
     where,
     optionsOf(entries) as unknown as v.GenericSchema<unknown, Record<string, T>>,
@@ -153,22 +147,40 @@ const ALLOWED: Readonly<Record<string, string>> = {
   timestamp: "give an instant in ISO 8601 format",
 };
 
-/** An attribute whose errors say what is allowed. They do not repeat the given value: it may be a password. */
-function telling<T>(schema: Attribute<T>): Attribute<T> {
-  const { type, values }: AttributeNotes = notesOf(schema);
-  const allowed = values ? `give one of ${values.join(", ")}` : ALLOWED[type];
+/**
+ * The schema of an option that is read as an attribute. Its errors say what is allowed; they do not repeat the value: it may
+ * be a password.
+ */
+export function attributeOption<T>({ notes, read }: Attribute<T>): v.GenericSchema<unknown, T> {
+  const allowed = notes.values ? `give one of ${notes.values.join(", ")}` : ALLOWED[notes.type];
   return v.pipe(
     v.unknown(),
-    v.rawTransform<unknown, T>(({ dataset, addIssue, NEVER }) => {
-      const read = v.safeParse(schema, dataset.value);
-      if (read.success) return read.output;
-      const [{ message, path }] = read.issues;
+    v.rawTransform<unknown, T>(({ dataset: { value }, addIssue, NEVER }) => {
+      const problems: Problem[] = [];
+      const result = read(value, problems);
+      const [problem] = problems;
+      if (problem === undefined) return result as T;
+      const { message, entries } = problem;
       const vague = message === "is invalid" || message === "does not have a valid value";
       const said = vague && allowed ? `${message}: ${allowed}` : message;
-      addIssue(path ? { message: said, path } : { message: said });
+      addIssue({ message: said, ...(entries.length > 0 && { path: pathOf(entries) }) });
       return NEVER;
     }),
   );
+}
+
+/** Where an entry of a list is; of the path's parts only the keys are used. */
+function pathOf(entries: readonly number[]) {
+  const path = entries.map(
+    (key): v.ArrayPathItem => ({
+      type: "array",
+      origin: "value",
+      input: [],
+      key,
+      value: undefined,
+    }),
+  );
+  return path as [v.ArrayPathItem, ...v.ArrayPathItem[]];
 }
 
 /** Longer names are not compared. */

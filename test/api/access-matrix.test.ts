@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ROLES, type Role } from "../../src/core/access/roles.ts";
 import { VISIBILITIES } from "../../src/core/access/visibility.ts";
 import { csrfTokenOf, newSessionToken } from "../../src/core/http/session-cookie.ts";
-import { notesOf } from "../../src/core/input.ts";
 import type { Context, Route } from "../../src/core/resource.ts";
 import type { Scope } from "../../src/core/scopes.ts";
 import { allMounts } from "../../src/mounts.ts";
@@ -138,7 +137,7 @@ function leastOf(route: Route, { params }: Places): Record<string, unknown> {
   const inPath = [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => name as string);
   const sent: Record<string, unknown> = {};
   for (const [name, schema] of Object.entries(route.input ?? {})) {
-    const { type, values, optional } = notesOf(schema);
+    const { type, values, optional } = schema.notes;
     const needed = !optional || route.atLeastOne?.includes(name);
     if (!needed || inPath.includes(name)) continue;
     sent[name] = params[name] ?? values?.[0] ?? VALUES[type];

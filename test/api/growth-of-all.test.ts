@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createAppOn } from "../../src/app.ts";
-import { notesOf } from "../../src/core/input.ts";
 import type { Route } from "../../src/core/resource.ts";
 import { crowd } from "../crowd.ts";
 import { createFixtures, fixtureSeed, type Places, pathOf, placesIn } from "../fixtures.ts";
@@ -185,7 +184,7 @@ function queriesOf(route: Route): string[] {
   const attributes = Object.entries(route.input ?? {}).filter(([name]) => !inPath.has(name));
   const base = new Map<string, string>();
   for (const [name, schema] of attributes) {
-    const { optional, values = [] } = notesOf(schema);
+    const { optional, values = [] } = schema.notes;
     if (!optional) base.set(name, String(values[0] ?? "https://a.test"));
     if (name === "scope" && optional) base.set(name, "all");
   }
@@ -193,7 +192,7 @@ function queriesOf(route: Route): string[] {
     new URLSearchParams([...new Map([...base, ...added])]).toString();
   if (isPostgres) return [with_()];
   const filtered = attributes.flatMap(([name, schema]) => {
-    const { type, values = VALUES[name] } = notesOf(schema);
+    const { type, values = VALUES[name] } = schema.notes;
     const given = type === "boolean" ? ["true", "false"] : values;
     if (!given) throw new Error(`VALUES in this file has nothing for ${name} of ${route.path}`);
     return given.map((value) => with_([type.startsWith("array") ? `${name}[]` : name, value]));

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { notesOf } from "../../src/core/input.ts";
+import type { Attribute } from "../../src/core/input.ts";
 import type { Route } from "../../src/core/resource.ts";
 import { type Places, pathOf } from "../fixtures.ts";
 import { type CallOptions, everyone } from "../helpers.ts";
@@ -175,8 +175,8 @@ const PLAUSIBLE: Record<string, fc.Arbitrary<unknown>> = {
   "array of string": fc.array(fc.constantFrom("owner", "guest"), { maxLength: 3 }),
 };
 
-function plausible(name: string, schema: Parameters<typeof notesOf>[0], places: Places) {
-  const { type, values } = notesOf(schema);
+function plausible(name: string, schema: Attribute<unknown>, places: Places) {
+  const { type, values } = schema.notes;
   const known = places.params[name];
   return fc.oneof(
     ...(values ? [{ weight: 4, arbitrary: fc.constantFrom(...values) }] : []),
@@ -199,7 +199,7 @@ function parametersWith(hostility: number, route: Route, places: Places) {
   const sent = Object.entries(route.input ?? {})
     .filter(([name]) => !inPath.has(name) && name !== route.upload?.part)
     .map(([name, schema]) => {
-      const { optional } = notesOf(schema);
+      const { optional } = schema.notes;
       const needed = !optional || route.atLeastOne?.includes(name);
       const value = fc.oneof(
         { weight: 5, arbitrary: plausible(name, schema, places) },

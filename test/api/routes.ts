@@ -1,4 +1,3 @@
-import { notesOf } from "../../src/core/input.ts";
 import type { Resource, Route } from "../../src/core/resource.ts";
 import { allMounts } from "../../src/mounts.ts";
 import { topicResource } from "../toy/topics.ts";
@@ -29,7 +28,7 @@ const MANY = ["POST /projects", "POST /projects/:id/housekeeping", "POST /todos/
 /** The part of a body that has a file, if each request of a route must have one. */
 export function filePartOf({ upload, input }: Route): string | undefined {
   const schema = upload && input?.[upload.part];
-  return schema && notesOf(schema).optional ? undefined : upload?.part;
+  return schema?.notes.optional ? undefined : upload?.part;
 }
 
 /**

@@ -1,7 +1,6 @@
 import { TOTP } from "otpauth";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createAppOn } from "../../src/app.ts";
-import { notesOf } from "../../src/core/input.ts";
 import type { Route } from "../../src/core/resource.ts";
 import { allMounts, allResources } from "../../src/mounts.ts";
 import { SCIM_BASE } from "../../src/resources/scim/mount.ts";
@@ -259,9 +258,9 @@ function needed(route: Route): Record<string, unknown> {
   };
   return Object.fromEntries(
     Object.entries(route.input ?? {})
-      .filter(([name, schema]) => !notesOf(schema).optional && !route.path.includes(`:${name}`))
+      .filter(([name, schema]) => !schema.notes.optional && !route.path.includes(`:${name}`))
       .map(([name, schema]) => {
-        const { type, values } = notesOf(schema);
+        const { type, values } = schema.notes;
         return [name, values?.[0] ?? plain[name] ?? (type === "integer" ? 1 : `a ${name}`)];
       }),
   );
@@ -278,7 +277,7 @@ describe("the worst texts at the largest size", () => {
   it.each(cases)("%s answers quickly", { timeout: PATIENCE_MS }, async (_, route) => {
     const attributes = Object.entries(route.input ?? {})
       .filter(([name]) => !route.path.includes(`:${name}`) && name !== route.upload?.part)
-      .map(([name, schema]) => ({ name, ...notesOf(schema) }));
+      .map(([name, schema]) => ({ name, ...schema.notes }));
     store.undoes = !storesInMany(route);
     const texts = attributes.filter(({ maxLength, maxItems }) => maxLength && !maxItems);
     const lists = attributes.filter(({ maxItems }) => maxItems);
@@ -319,7 +318,7 @@ describe("the worst texts at the largest size", () => {
     const unbounded = allResources.flatMap((resource) =>
       resource.routes.flatMap((route) =>
         Object.entries(route.input ?? {})
-          .map(([name, schema]) => ({ name, ...notesOf(schema) }))
+          .map(([name, schema]) => ({ name, ...schema.notes }))
           .filter(
             ({ type, values, maxLength, maxItems }) =>
               (/string/.test(type) && !values && !maxLength) ||

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
 import * as field from "../../src/core/field.ts";
-import { notesOf } from "../../src/core/input.ts";
 import { type Presenter, presenter } from "../../src/core/presenter.ts";
 import type { Route } from "../../src/core/resource.ts";
 import { allResources } from "../../src/mounts.ts";
@@ -31,7 +30,7 @@ const presenters = new Map<Presenter, string>();
 /** The inputs of a route: each value of an attribute that it requires, which its presenter may depend on. */
 function inputsOf({ input = {} }: Route): Record<string, unknown>[] {
   const required = Object.entries(input).flatMap(([name, schema]) => {
-    const { values = [], optional } = notesOf(schema);
+    const { values = [], optional } = schema.notes;
     return optional ? [] : values.map((value) => ({ [name]: value }));
   });
   return required.length > 0 ? required : INPUTS;

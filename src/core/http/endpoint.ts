@@ -16,8 +16,8 @@ export interface Endpoint {
   /** Token scopes, one of which is needed. */
   readonly scopes: readonly Scope[];
   readonly beside: NonNullable<Route["beside"]>;
-  /** Stands for the presenter of a route that answers no rows. It throws a TypeError that names the route. */
-  readonly noPresenter: Presenter;
+  /** The route's. Of a route that answers no rows, one that throws a TypeError which names the route. */
+  readonly presenter: NonNullable<Route["presenter"]>;
 }
 
 /**
@@ -36,7 +36,7 @@ export function endpointOf(route: Route, mount: Mount): Endpoint {
     read: inputReader(route.input ?? {}, route.atLeastOne),
     scopes: route.scopes ?? (route.isReading ? READ_SCOPES : WRITE_SCOPES),
     beside: route.beside ?? (isOfFeature ? "others" : "nobody"),
-    noPresenter: refusing(name),
+    presenter: route.presenter ?? refusing(name),
   };
 }
 

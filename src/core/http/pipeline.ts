@@ -349,9 +349,9 @@ async function prepare(
     raw && upload && route.body === "file" ? await upload.body(() => raw.chunks()) : undefined;
 
   const presenter =
-    (typeof route.presenter === "function"
-      ? route.presenter({ caller: caller as Caller, input })
-      : route.presenter) ?? endpoint.noPresenter;
+    typeof endpoint.presenter === "function"
+      ? endpoint.presenter({ caller: caller as Caller, input })
+      : endpoint.presenter;
 
   const run = async (db: Database, page: Page): Promise<Given> => {
     const source =

@@ -2,7 +2,6 @@
 import type { RequestContext } from "@hattip/compose";
 import { createRouter } from "@hattip/router";
 import { methodNotAllowed, notAcceptable, unreadable } from "../errors.ts";
-import { notesOf } from "../input.ts";
 import type { Method } from "../resource.ts";
 import { type Endpoint, endpointOf } from "./endpoint.ts";
 import type { Exchange } from "./exchange.ts";
@@ -217,11 +216,16 @@ function takesFormat(path: string, methods: ReadonlyMap<Method, Endpoint>): bool
   const name = /:(\w+\*?)$/.exec(path)?.[1];
   return (
     name === undefined ||
-    endpoints.some(({ route }) => {
-      const schema = route.input?.[name];
-      return schema !== undefined && notesOf(schema).type === "integer";
-    })
+    endpoints.some(({ route }) => route.input?.[name]?.notes.type === "integer")
   );
+}
+
+function patternOf(path: string, format: boolean): RegExp {
+  const pattern = path
+    .replace(/[.]/g, "\\.")
+    .replace(/:(\w+)\*/g, "(?<$1>.+)")
+    .replace(/:(\w+)/g, format ? "(?<$1>[^/]+?)" : "(?<$1>[^/]+)");
+  return new RegExp(`^${pattern}${format ? "(?:\\.(?<format>[a-z]+))?" : ""}$`);
 }
 
 /** Replaces hattip's patterns, which are tried twice and have no named parameters with slashes, such as `:slug*`. */
@@ -229,15 +233,11 @@ function matcherOf(
   path: string,
   format: boolean,
 ): (matching: unknown) => Record<string, string> | undefined {
-  const pattern = path
-    .replace(/[.]/g, "\\.")
-    .replace(/:(\w+)\*/g, "(?<$1>.+)")
-    .replace(/:(\w+)/g, format ? "(?<$1>[^/]+?)" : "(?<$1>[^/]+)");
   // Most patterns are never tried: compiling all of them would take a tenth of the time until the first answer.
   let matcher: RegExp | undefined;
   return (given) => {
     const { url, exchange } = given as Matching;
-    matcher ??= new RegExp(`^${pattern}${format ? "(?:\\.(?<format>[a-z]+))?" : ""}$`);
+    matcher ??= patternOf(path, format);
     const match = matcher.exec(url.pathname);
     if (!match) return undefined;
     // Another pattern may have matched before, for other methods.

@@ -1,9 +1,8 @@
-import * as v from "valibot";
 import { discardFile, type StoredFile, storeFile } from "../../files/write.ts";
 import type { Awaitable, Reader, Store } from "../../store/port.ts";
 import type { Caller } from "../access/caller.ts";
 import { type ApiError, tooLarge } from "../errors.ts";
-import type { Attribute } from "../input.ts";
+import { type Attribute, attribute, REFUSED } from "../input.ts";
 import { HEAD_LENGTH } from "./images.ts";
 import type { Incoming } from "./incoming.ts";
 import type { Parameters } from "./parameters.ts";
@@ -54,11 +53,7 @@ export class UploadedFile implements StoredFile {
 
 /** A file part of a multipart body. */
 export function file(): Attribute<UploadedFile> {
-  return v.pipe(
-    v.unknown(),
-    v.metadata({ type: "file" }),
-    v.instance(UploadedFile, "is invalid"),
-  ) as unknown as Attribute<UploadedFile>;
+  return attribute({ type: "file" }, (value) => (value instanceof UploadedFile ? value : REFUSED));
 }
 
 /** Stores the files of one request, and deletes those that no record refers to when it is answered. */

@@ -12,6 +12,7 @@ import { isIssuable } from "../issuables/types.ts";
 import { NOTEABLE_TYPES } from "../notes/noteables.ts";
 import { findNote, findNoteable } from "../notes/rules.ts";
 import { awardEmoji, toldAward } from "./json.ts";
+import { knownNames } from "./known.ts";
 import * as awards from "./queries.ts";
 import { migrations } from "./table.ts";
 
@@ -38,9 +39,6 @@ async function findAwardable(
   if (input.note_id === undefined) return { column: type.column, id: target.id, ...known };
   return { column: "note_id", id: (await findNote(context, target, input.note_id)).id, ...known };
 }
-
-/** The list of names is long, so it is loaded with the first emoji given. */
-const knownNames = async () => (await import("./names.ts")).NAMES;
 
 /** What emoji are given to: an issue, merge request or snippet itself, or one of its notes. */
 type On = "target" | "note";

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { SeedError, seedPart } from "../../core/seeding.ts";
+import { knownNames } from "./known.ts";
 import * as awards from "./queries.ts";
 
 /** For each emoji's name, the user names of those who gave it. */
@@ -12,8 +13,7 @@ export const awardEmojiPart = seedPart({
   async insert(seeding, given, to: awards.Awardable & { readonly createdAt: number }) {
     let count = 0;
     for (const [name, usernames] of Object.entries(given)) {
-      const { NAMES } = await import("./names.ts");
-      if (!NAMES.has(name)) throw new SeedError(`there is no emoji ${name}`);
+      if (!(await knownNames()).has(name)) throw new SeedError(`there is no emoji ${name}`);
       for (const username of usernames) {
         const award = { name, user_id: seeding.userId(username) };
         await awards.insert(seeding.db, to, award, to.createdAt);

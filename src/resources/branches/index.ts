@@ -1,6 +1,6 @@
 import * as audit from "../../audit/log.ts";
 import { ApiError, badRequest, notFound } from "../../core/errors.ts";
-import { readExpression } from "../../core/expressions.ts";
+import type { Expression } from "../../core/expressions.ts";
 import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
 import { presenter, rowMaker } from "../../core/presenter.ts";
@@ -97,6 +97,14 @@ const targetOf = ({ source, input }: Pick<Context, "source"> & { input: { branch
   target: `${input.branch} of ${source.fullPath}`,
 });
 
+/** The regular expression that names of branches have to fit. @throws ApiError 400 */
+async function expressionOf(text: string): Promise<Expression> {
+  const { readExpression } = await import("../../core/expressions.ts");
+  const expression = readExpression(text);
+  if (!expression) throw badRequest("Regex is invalid");
+  return expression;
+}
+
 /** The order by the newest commits. */
 function byTime(refs: readonly Ref[], { repository }: OpenRepository, sign: 1 | -1): Ref[] {
   const { graph } = repository;
@@ -122,10 +130,9 @@ export const branchResource: Resource = {
       },
       presenter: branch,
       prepare: (_, preparing) => openRepository(preparing, ["HEAD"]),
-      handle: ({ db, input, page, prepared: opened }) => {
+      handle: async ({ db, input, page, prepared: opened }) => {
         const { search, regex, sort = "name_asc" } = input;
-        const expression = regex ? readExpression(regex) : undefined;
-        if (regex && !expression) throw badRequest("Regex is invalid");
+        const expression = regex ? await expressionOf(regex) : undefined;
         const show = (current: OpenRepository, refs: readonly Ref[]) => rowsOf(db, current, refs);
         if (!search && !expression && sort === "name_asc")
           return pageByName(db, opened, BRANCHES, page, show);

@@ -1,4 +1,3 @@
-import * as v from "valibot";
 import { badRequest, missing, notFound } from "../../core/errors.ts";
 import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
@@ -71,10 +70,7 @@ const { get, list, post } = routes({
 const sha = { sha: param.anyText({ max: 1024 }) };
 
 /** A branch, tag, commit or range: not an option of Git's. */
-const refName = v.pipe(
-  param.anyText({ max: 1024 }),
-  v.check((name) => !/^-|\s/.test(name), "is invalid"),
-);
+const refName = param.checked(param.anyText({ max: 1024 }), (name) => !/^-|\s/.test(name));
 
 /** The two ends of a range, such as `main..feature`: what the second one reaches and the first one does not. */
 function endsOf(name: string): { from: string; not: string | undefined } {

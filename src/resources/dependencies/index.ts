@@ -1,11 +1,10 @@
-import * as v from "valibot";
 import { ROLES } from "../../core/access/roles.ts";
 import { codeRole } from "../../core/access/visibility.ts";
 import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
 import { presenter } from "../../core/presenter.ts";
 import { type Resource, routes } from "../../core/resource.ts";
-import { PACKAGE_MANAGERS, type PackageManager } from "../../dependencies/types.ts";
+import { PACKAGE_MANAGERS } from "../../dependencies/types.ts";
 import * as dependencies from "./queries.ts";
 import { migrations } from "./table.ts";
 
@@ -20,15 +19,7 @@ const dependency = presenter({
 });
 
 /** Comma-separated or an array; one unknown package manager makes the whole list invalid. */
-const managers = v.pipe(
-  param.commaSeparated(),
-  v.check(
-    (words) => words.every((word) => (PACKAGE_MANAGERS as readonly string[]).includes(word)),
-    "does not have a valid value",
-  ),
-  v.transform((words) => words as PackageManager[]),
-  v.metadata({ values: PACKAGE_MANAGERS }),
-);
+const managers = param.among(param.commaSeparated(), PACKAGE_MANAGERS);
 
 const { list } = routes({ source: "project" });
 

@@ -1,5 +1,4 @@
 import { createHash, randomUUID } from "node:crypto";
-import { readExpression } from "../../core/expressions.ts";
 import { viewOf } from "../../core/http/request.ts";
 import type { Secrets } from "../../core/secrets.ts";
 import { VERSION } from "../../core/version.ts";
@@ -88,7 +87,7 @@ export async function readyPayload(
     return { title: JSON.parse(headers)["X-Gitlab-Event"], trigger, body: sent };
   }
   const payload = await makePayload(delivering, hook, delivery);
-  if (!payload || !(isTest || isFor(hook, payload))) return undefined;
+  if (!payload || !(isTest || (await isFor(hook, payload)))) return undefined;
   const { event, title, body } = payload;
   const text = rendered(hook.custom_webhook_template, body) ?? JSON.stringify(body);
   return {
@@ -111,14 +110,15 @@ function makePayload(
 }
 
 /** Whether a hook is told of an event, and of the branch that it is about. */
-function isFor(hook: hooks.Hook, { event, branch }: HookPayload): boolean {
+async function isFor(hook: hooks.Hook, { event, branch }: HookPayload): Promise<boolean> {
   if ((hook.events & maskOf([event])) === 0) return false;
   const filter = hook.push_events_branch_filter;
   const filtered: readonly HookEvent[] = ["push"];
   if (branch === undefined || filter === null || !filtered.includes(event)) return true;
   if (hook.branch_filter_strategy === "all_branches") return true;
-  if (hook.branch_filter_strategy === "regex") return readExpression(filter)?.fits(branch) ?? false;
-  return fits(filter, branch);
+  if (hook.branch_filter_strategy !== "regex") return fits(filter, branch);
+  const { readExpression } = await import("../../core/expressions.ts");
+  return readExpression(filter)?.fits(branch) ?? false;
 }
 
 /** How many characters of values a template may take in: each may name the same long one many times. */

@@ -100,7 +100,7 @@ async function planChange(
   const { db, secrets, allowLocalRequests } = preparing;
   const found = await findOwn(preparing, input.hook_id);
   const given = secretsOf(input);
-  requireFilter(input, found);
+  await requireFilter(input, found);
   if (input.url === undefined && given.variables === undefined) return given;
   const url = input.url ?? found.url;
   const kept = url === found.url ? (await openSecrets(db, secrets, found.id)).variables : new Map();
@@ -191,7 +191,7 @@ function routesOf(kind: keyof typeof hookPresenters): Route[] {
       presenter,
       prepare: async (input, { allowLocalRequests }) => {
         const given = secretsOf(input);
-        requireFilter(input);
+        await requireFilter(input);
         await requireUrl(input.url, given.variables ?? new Map(), allowLocalRequests);
         return given;
       },

@@ -1,5 +1,4 @@
 import { ApiError } from "../../core/errors.ts";
-import { readExpression } from "../../core/expressions.ts";
 import * as param from "../../core/input.ts";
 import { BRANCHES, isRefName } from "../../git/refs.ts";
 import { addressesOf, ForbiddenAddress, UnknownHost } from "../../hooks/addresses.ts";
@@ -105,17 +104,20 @@ interface BranchFilter {
  * @param before what it was told of so far
  * @throws ApiError 422 for a name that no branch can have, and what is no regular expression
  */
-export function requireFilter(given: BranchFilter, before: BranchFilter = {}): void {
+export async function requireFilter(given: BranchFilter, before: BranchFilter = {}): Promise<void> {
   const { push_events_branch_filter: filter, branch_filter_strategy: strategy } = given;
   if (filter === undefined && strategy === undefined) return;
   const text = filter === undefined ? before.push_events_branch_filter : filter;
   const kind = strategy ?? before.branch_filter_strategy;
   if (!text || kind === "all_branches") return;
   const isFit =
-    kind === "regex"
-      ? readExpression(text) !== undefined
-      : isRefName(BRANCHES + text.replaceAll("*", "x"));
+    kind === "regex" ? await isExpression(text) : isRefName(BRANCHES + text.replaceAll("*", "x"));
   if (!isFit) throw refuse("Invalid branch filter given");
+}
+
+async function isExpression(text: string): Promise<boolean> {
+  const { readExpression } = await import("../../core/expressions.ts");
+  return readExpression(text) !== undefined;
 }
 
 /** @throws ApiError 422 for a token that no header can carry */

@@ -1,4 +1,3 @@
-import * as v from "valibot";
 import { ApiError, badRequest, notAcceptable, notFound } from "../../core/errors.ts";
 import * as field from "../../core/field.ts";
 import { dispositionOf } from "../../core/http/file-reply.ts";
@@ -63,10 +62,7 @@ async function findFolder(
 }
 
 /** What a page token stands for: how many entries come before. */
-const pageToken = v.pipe(
-  param.integer({ min: 0, max: Number.MAX_SAFE_INTEGER }),
-  v.metadata({ type: "integer" }),
-);
+const pageToken = param.integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
 
 /** The formats of archives by their endings. */
 const FORMATS: Readonly<Record<string, ArchiveFormat>> = {

@@ -6,7 +6,7 @@ import { presenter } from "../../core/presenter.ts";
 import { type Context, type Resource, type Route, routes } from "../../core/resource.ts";
 import { USER_SCOPES } from "../../core/scopes.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
-import { NAMES } from "../award-emoji/names.ts";
+import { knownNames } from "../award-emoji/known.ts";
 import { requireUserNamed } from "../users/rules.ts";
 import { migrations } from "./table.ts";
 
@@ -59,6 +59,7 @@ const input = {
 };
 
 type Changing = Pick<Context<typeof input>, "input" | "now" | "presenter"> & {
+  readonly prepared: ReadonlySet<string>;
   readonly db: Database;
   readonly caller: { readonly id: number };
 };
@@ -72,9 +73,9 @@ interface Status {
 
 /** Sets the caller's status. @param before what stays as it is where nothing is sent */
 async function set(context: Changing, before: Status | undefined): Promise<Value[]> {
-  const { db, caller, input, now } = context;
+  const { db, caller, input, now, prepared: names } = context;
   const { emoji = before?.emoji, message = before?.message, clear_status_after: period } = input;
-  if (emoji && !NAMES.has(emoji)) throw invalid({ emoji: ["is not a valid emoji name"] });
+  if (emoji && !names.has(emoji)) throw invalid({ emoji: ["is not a valid emoji name"] });
   const availability = input.availability ?? before?.availability ?? "not_set";
   await db.run("delete from user_statuses where user_id = ?", [caller.id]);
   if (emoji || message || availability === "busy") {
@@ -106,12 +107,14 @@ const own: readonly Route[] = [
     summary: "Replace the caller's status; without attributes, they have none any more",
     input,
     presenter: status,
+    prepare: knownNames,
     handle: (context) => set(context, undefined),
   }),
   patch("/user/status", {
     summary: "Change the caller's status; what is not sent stays as it is",
     input,
     presenter: status,
+    prepare: knownNames,
     handle: async (context) => {
       const { db, caller, now } = context;
       const before = await db.one<Status>(
