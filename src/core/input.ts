@@ -1,3 +1,4 @@
+import * as v from "valibot";
 import { ROLES, type Role, roleOf } from "./access/roles.ts";
 import { type AttributeErrors, atLeastOne, invalid, missing } from "./errors.ts";
 import type { Parameter, Parameters } from "./http/parameters.ts";
@@ -17,26 +18,19 @@ export interface AttributeNotes {
   optional?: boolean;
 }
 
-/** What is wrong with a value, and with which of its entries if it is a list. */
-export interface Problem {
-  readonly message: string;
-  readonly entries: readonly number[];
-}
-
-/** What reading returns instead of a value that is none. */
+/** What a function that reads a value returns if it is not valid. */
 export const REFUSED = Symbol("refused");
 
 /**
- * A schema of one attribute. `null` and, except for text, `""` count as not sent, as in GitLab. The routes have thousands,
- * made when the program starts, so one consists of as little as possible.
+ * One attribute. `null` and, except for text, `""` count as not sent, as in GitLab. The routes have thousands, so its schema
+ * is made when a request first needs it (decision 83).
  */
 export interface Attribute<T> {
   readonly notes: AttributeNotes;
-  /** Reads a value and adds what is wrong with it to the problems. With any, what it returns is not to be used. */
-  readonly read: (value: unknown, problems: Problem[]) => T | typeof REFUSED;
+  readonly schema: () => v.GenericSchema<unknown, T>;
 }
 
-/** A route's attributes: schemas by name. */
+/** A route's attributes by name. */
 export type Attributes = Record<string, Attribute<unknown>>;
 
 /** What the handler of a route with attributes `A` gets. */
@@ -47,8 +41,20 @@ export type Input<A extends Attributes> = {
 const INVALID = "is invalid";
 const NOT_LISTED = "does not have a valid value";
 
+/** An attribute whose schema is made once. */
+function declared<T>(notes: AttributeNotes, make: () => v.GenericSchema<unknown, T>): Attribute<T> {
+  let made: v.GenericSchema<unknown, T> | undefined;
+  return {
+    notes,
+    schema: () => {
+      made ??= make();
+      return made;
+    },
+  };
+}
+
 /**
- * The schema of an attribute.
+ * An attribute.
  *
  * @param read returns the value as it is used, or `REFUSED`
  * @param refusal what is wrong with a value that is refused
@@ -58,45 +64,26 @@ export function attribute<T>(
   read: (value: unknown) => T | typeof REFUSED,
   refusal: string = INVALID,
 ): Attribute<T> {
-  return {
-    notes,
-    read: (value, problems) => {
-      const result = read(value);
-      if (result === REFUSED) problems.push({ message: refusal, entries: [] });
-      return result;
-    },
-  };
+  return declared(notes, () =>
+    v.pipe(
+      v.unknown(),
+      v.rawTransform<unknown, T>(({ dataset, addIssue, NEVER }) => {
+        const value = read(dataset.value);
+        if (value !== REFUSED) return value;
+        addIssue({ message: refusal });
+        return NEVER;
+      }),
+    ),
+  );
 }
 
 /** An attribute whose values have to fit a condition, too. */
 export function checked<T>(
-  { notes, read }: Attribute<T>,
+  { notes, schema }: Attribute<T>,
   fits: (value: T) => boolean,
   refusal: string = INVALID,
 ): Attribute<T> {
-  return {
-    notes,
-    read: (value, problems) => {
-      const result = read(value, problems);
-      if (result !== REFUSED && !fits(result)) problems.push({ message: refusal, entries: [] });
-      return result;
-    },
-  };
-}
-
-/** An attribute whose values, if nothing is wrong with them, are made into others. */
-function converted<T, U>(
-  { notes, read }: Attribute<T>,
-  convert: (value: T, problems: Problem[]) => U | typeof REFUSED,
-): Attribute<U> {
-  return {
-    notes,
-    read: (value, problems) => {
-      const before = problems.length;
-      const result = read(value, problems);
-      return result === REFUSED || problems.length > before ? REFUSED : convert(result, problems);
-    },
-  };
+  return declared(notes, () => v.pipe(schema(), v.check(fits, refusal)));
 }
 
 /**
@@ -116,11 +103,10 @@ export function object<A extends Attributes>(attributes: A): Attribute<Input<A>>
   return attribute({ type: "object", about }, (value) => {
     if (typeof value !== "object" || value === null || Array.isArray(value)) return REFUSED;
     const read: Record<string, unknown> = {};
-    const problems: Problem[] = [];
-    for (const [name, one] of Object.entries(attributes)) {
-      const result = one.read((value as Record<string, unknown>)[name], problems);
-      if (problems.length > 0) return REFUSED;
-      if (result !== undefined) read[name] = result;
+    for (const [name, { schema }] of Object.entries(attributes)) {
+      const result = v.safeParse(schema(), (value as Record<string, unknown>)[name]);
+      if (!result.success) return REFUSED;
+      if (result.output !== undefined) read[name] = result.output;
     }
     return read as Input<A>;
   });
@@ -311,7 +297,13 @@ export function oneOf<const N extends number>(numbers: readonly N[]): Attribute<
 
 /** An access level as GitLab's number, read as its role. */
 export function accessLevel(): Attribute<Role> {
-  return converted(oneOf(Object.values(ROLES)), (level) => roleOf(level) as Role);
+  const { notes, schema } = oneOf(Object.values(ROLES));
+  return declared(notes, () =>
+    v.pipe(
+      schema(),
+      v.transform((level) => roleOf(level) as Role),
+    ),
+  );
 }
 
 /**
@@ -322,26 +314,21 @@ export function accessLevel(): Attribute<Role> {
 export function arrayOf<T>(element: Attribute<T>, options: { max?: number } = {}): Attribute<T[]> {
   const { max = MAX_ENTRIES } = options;
   const { type, values, maxLength } = element.notes;
-  const list = attribute<unknown[]>(
-    {
-      type: `array of ${type}`,
-      maxItems: max,
-      ...(maxLength && { maxLength }),
-      ...(values && { values }),
-    },
-    (value) => (Array.isArray(value) ? value : isScalar(value) ? [value] : REFUSED),
+  const notes = {
+    type: `array of ${type}`,
+    maxItems: max,
+    ...(maxLength && { maxLength }),
+    ...(values && { values }),
+  };
+  const list = attribute<unknown[]>(notes, (value) =>
+    Array.isArray(value) ? value : isScalar(value) ? [value] : REFUSED,
   );
-  return converted(
-    checked(list, (given) => given.length <= max, tooManyEntries(max)),
-    (given, problems) =>
-      Array.from(given, (one, entry) => {
-        const own: Problem[] = [];
-        const result = element.read(one, own);
-        for (const { message, entries } of own) {
-          problems.push({ message, entries: [entry, ...entries] });
-        }
-        return result as T;
-      }),
+  return declared(notes, () =>
+    v.pipe(
+      list.schema(),
+      v.check((given) => given.length <= max, tooManyEntries(max)),
+      v.array(element.schema()),
+    ),
   );
 }
 
@@ -368,51 +355,58 @@ export function commaSeparated(options: { max?: number } = {}): Attribute<string
       return texts;
     },
   );
-  const entries = converted(
-    checked(list, (texts) => texts.length <= max, tooManyEntries(max)),
-    (texts) => [...new Set(texts.map((one) => one.trim()).filter((one) => one !== ""))],
-  );
-  return checked(
-    entries,
-    (texts) => texts.every((one) => isWithin(one, SHORT_TEXT)),
-    tooLong(SHORT_TEXT),
+  return declared(list.notes, () =>
+    v.pipe(
+      list.schema(),
+      v.check((texts) => texts.length <= max, tooManyEntries(max)),
+      v.transform((texts) => [
+        ...new Set(texts.map((one) => one.trim()).filter((one) => one !== "")),
+      ]),
+      v.check((texts) => texts.every((one) => isWithin(one, SHORT_TEXT)), tooLong(SHORT_TEXT)),
+    ),
   );
 }
 
 /** A list of only the given words. */
 export function among<const W extends string>(
-  { notes, read }: Attribute<string[]>,
+  { notes, schema }: Attribute<string[]>,
   words: readonly W[],
 ): Attribute<W[]> {
-  return checked(
-    { notes: { ...notes, values: words }, read } as Attribute<W[]>,
-    (given) => given.every((word) => words.includes(word)),
-    NOT_LISTED,
+  const listed: ReadonlySet<string> = new Set(words);
+  return declared({ ...notes, values: words }, () =>
+    v.pipe(
+      schema(),
+      v.check((given) => given.every((word) => listed.has(word)), NOT_LISTED),
+      v.transform((given) => given as W[]),
+    ),
   );
 }
 
 const EMPTY_IS_ABSENT = /^(integer|number|boolean|date|timestamp|array of .+)$/;
 
 /** An optional attribute. */
-export function optional<T>({ notes, read }: Attribute<T>): Attribute<T | undefined> {
+export function optional<T>({ notes, schema }: Attribute<T>): Attribute<T | undefined> {
   const emptyIsAbsent = EMPTY_IS_ABSENT.test(notes.type);
-  const isAbsent = (value: unknown) =>
-    value === undefined || value === null || (emptyIsAbsent && value === "");
-  return {
-    notes: { ...notes, optional: true },
-    read: (value, problems) => (isAbsent(value) ? undefined : read(value, problems)),
-  };
+  return declared({ ...notes, optional: true }, () =>
+    v.pipe(
+      v.unknown(),
+      v.transform((value) =>
+        value === null || (emptyIsAbsent && value === "") ? undefined : value,
+      ),
+      v.optional(schema()),
+    ),
+  ) as Attribute<T | undefined>;
 }
 
 /** An optional attribute that `null` or an empty value clears: `undefined` leaves it unchanged, `null` clears it. */
-export function clearable<T>({ notes, read }: Attribute<T>): Attribute<T | null | undefined> {
-  return {
-    notes: { ...notes, optional: true },
-    read: (value, problems) => {
-      if (value === undefined) return undefined;
-      return value === null || value === "" ? null : read(value, problems);
-    },
-  };
+export function clearable<T>({ notes, schema }: Attribute<T>): Attribute<T | null | undefined> {
+  return declared({ ...notes, optional: true }, () =>
+    v.pipe(
+      v.unknown(),
+      v.transform((value) => (value === "" ? null : value)),
+      v.optional(v.nullable(schema())),
+    ),
+  ) as Attribute<T | null | undefined>;
 }
 
 function isScalar(value: unknown): boolean {
@@ -435,9 +429,9 @@ export function inputReader<A extends Attributes>(
   atLeast?: readonly string[],
 ): InputReader<A> {
   const compile = () =>
-    Object.entries(attributes).map(([name, { notes, read }]) => ({
+    Object.entries(attributes).map(([name, { notes, schema }]) => ({
       name,
-      read,
+      schema: schema(),
       required: !notes.optional,
       reportedAs: notes.reportedAs ?? name,
     }));
@@ -446,20 +440,20 @@ export function inputReader<A extends Attributes>(
     entries ??= compile();
     const input: Record<string, unknown> = {};
     let errors: AttributeErrors | undefined;
-    let problems: Problem[] = [];
     for (const { name, required } of entries) {
       if (required && !(name in parameters)) throw missing(name);
     }
-    for (const { name, read, required, reportedAs } of entries) {
+    for (const { name, schema, required, reportedAs } of entries) {
       const value = parameters[name];
       if (value === undefined && !required) continue;
-      const result = read(value, problems);
-      if (problems.length > 0) {
+      const result = v.safeParse(schema, value);
+      if (result.success) {
+        if (result.output !== undefined) input[name] = result.output;
+      } else {
         errors ??= {};
-        const messages = [...new Set(problems.map(({ message }) => message))];
+        const messages = [...new Set(result.issues.map((issue) => issue.message))];
         errors[messages.includes(INVALID) ? name : reportedAs] = messages;
-        problems = [];
-      } else if (result !== undefined) input[name] = result;
+      }
     }
     if (errors) throw invalid(errors);
     if (atLeast && !atLeast.some((name) => name in input)) throw atLeastOne(atLeast);

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import type { Attribute, Attributes, Input, Problem } from "./input.ts";
+import type { Attribute, Attributes, Input } from "./input.ts";
 
 /** A wrong, misspelt or missing option of the library. The message names it and says what is allowed. */
 export class OptionError extends TypeError {
@@ -151,36 +151,20 @@ const ALLOWED: Readonly<Record<string, string>> = {
  * The schema of an option that is read as an attribute. Its errors say what is allowed; they do not repeat the value: it may
  * be a password.
  */
-export function attributeOption<T>({ notes, read }: Attribute<T>): v.GenericSchema<unknown, T> {
+export function attributeOption<T>({ notes, schema }: Attribute<T>): v.GenericSchema<unknown, T> {
   const allowed = notes.values ? `give one of ${notes.values.join(", ")}` : ALLOWED[notes.type];
   return v.pipe(
     v.unknown(),
-    v.rawTransform<unknown, T>(({ dataset: { value }, addIssue, NEVER }) => {
-      const problems: Problem[] = [];
-      const result = read(value, problems);
-      const [problem] = problems;
-      if (problem === undefined) return result as T;
-      const { message, entries } = problem;
+    v.rawTransform<unknown, T>(({ dataset, addIssue, NEVER }) => {
+      const read = v.safeParse(schema(), dataset.value);
+      if (read.success) return read.output;
+      const [{ message, path }] = read.issues;
       const vague = message === "is invalid" || message === "does not have a valid value";
       const said = vague && allowed ? `${message}: ${allowed}` : message;
-      addIssue({ message: said, ...(entries.length > 0 && { path: pathOf(entries) }) });
+      addIssue(path ? { message: said, path } : { message: said });
       return NEVER;
     }),
   );
-}
-
-/** Where an entry of a list is; of the path's parts only the keys are used. */
-function pathOf(entries: readonly number[]) {
-  const path = entries.map(
-    (key): v.ArrayPathItem => ({
-      type: "array",
-      origin: "value",
-      input: [],
-      key,
-      value: undefined,
-    }),
-  );
-  return path as [v.ArrayPathItem, ...v.ArrayPathItem[]];
 }
 
 /** Longer names are not compared. */
