@@ -226,8 +226,8 @@ async function answerWith(
     identified,
   );
   const key = exchange.params["id"] ?? "";
-  const { result, reply } = await settings.retries.run(key, async (isRepeated) => {
-    const db = isRepeated ? store.reader() : reader;
+  const { result, reply } = await settings.retries.run(key, route, async (isLater) => {
+    const db = isLater ? store.reader() : reader;
     const performance = await prepare(settings, db, endpoint, exchange, caller, parameters, now, {
       raw,
       object,
@@ -431,7 +431,7 @@ async function call(
   if (parameters["id"] !== undefined) parameters["id"] = String(parameters["id"]);
   const { store } = settings;
   const key = String(parameters["id"] ?? "");
-  const { given, presenter, view } = await settings.retries.run(key, async () => {
+  const { given, presenter, view } = await settings.retries.run(key, route, async () => {
     const reader = store.reader();
     const prepared = await prepare(settings, reader, endpoint, exchange, caller, parameters, now);
     const given = await perform(settings, endpoint, prepared, reader);

@@ -9,19 +9,25 @@ const ATTEMPTS = 50;
 
 /**
  * Repeats work that is outdated when it is done. Repetitions for one project follow each other: side by side, each of
- * them would make all others outdated again.
+ * them would make all others outdated again. While any of them wait, so do first attempts of what can be outdated.
  */
 export class Retries {
   readonly #queues = new Map<string, Queue>();
+  /** Kinds of work that were outdated before. */
+  readonly #contended = new WeakSet<object>();
 
   /**
    * @param key names the project
-   * @param work is told whether it is repeated
+   * @param kind of work, such as the route
+   * @param work is told whether it has to read again what was read before
    * @throws Unapplied if it is outdated after several attempts, too, or can't be done
    */
-  async run<T>(key: string, work: (isRepeated: boolean) => Promise<T>): Promise<T> {
-    const first = await attempt(() => work(false));
-    if (!(first instanceof Unapplied)) return first;
+  async run<T>(key: string, kind: object, work: (isLater: boolean) => Promise<T>): Promise<T> {
+    if (!this.#queues.has(key) || !this.#contended.has(kind)) {
+      const first = await attempt(() => work(false));
+      if (!(first instanceof Unapplied)) return first;
+      this.#contended.add(kind);
+    }
     const queue = this.#queues.get(key) ?? new Queue();
     this.#queues.set(key, queue);
     try {

@@ -41,7 +41,7 @@ export async function mergeWaiting(settings: MergingLater, id: number): Promise<
   const first = await waitingRequest(settings.store.reader(), id);
   if (!first) return;
   try {
-    await retries.run(String(first.project_id), () => attempt(settings, id));
+    await retries.run(String(first.project_id), mergeWaiting, () => attempt(settings, id));
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     if (error.status !== 401) return;
