@@ -12,7 +12,7 @@ const FEWEST = 64;
 /** The number of no block. */
 const NONE = -1;
 /** All blocks together, in bytes. */
-const MOST = 32 * MEBIBYTE;
+const MOST = 16 * MEBIBYTE;
 
 interface Block {
   readonly bytes: Buffer;
@@ -63,7 +63,7 @@ export class RecentContents {
 
   /** Adds the content of an entry, which is copied. */
   add(entry: number, content: Buffer): void {
-    if (content.length <= MOST / 4) this.reserve(entry, content.length).set(content);
+    if (content.length <= MOST / 2) this.reserve(entry, content.length).set(content);
   }
 
   /**
@@ -72,7 +72,7 @@ export class RecentContents {
    */
   reserve(entry: number, size: number): Buffer {
     while (this.#blockOf.length <= entry) this.#grow();
-    if (size > MOST / 4) return Buffer.allocUnsafeSlow(size);
+    if (size > MOST / 2) return Buffer.allocUnsafeSlow(size);
     if (size > LARGE) return this.#place(entry, this.#add(Buffer.allocUnsafeSlow(size)), 0, size);
     const open = this.#blocks.get(this.#open);
     if (!open || this.#isOld(open) || this.#filled + size > open.bytes.length) {
