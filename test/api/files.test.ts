@@ -110,6 +110,30 @@ describe("a file", () => {
     expect(head.text).toBe("");
   });
 
+  it("is shown the same again, by each name of its commit, and as the branch has it by then", async () => {
+    const get = async (ref: string) => {
+      const { status, json, headers } = await call(
+        `GET ${at("run.sh", `?ref=${encoded(ref)}`)}`,
+        "reporter",
+      );
+      expect([status, headers.get("x-gitlab-ref")]).toEqual([200, ref]);
+      return json;
+    };
+    const before = await get("main");
+    expect(before.ref).toBe("main");
+    expect(await get("main")).toEqual(before);
+    const sha = before.commit_id;
+    expect(await get(sha)).toEqual({ ...before, ref: sha });
+    expect(await get("refs/heads/main")).toEqual({ ...before, ref: "refs/heads/main" });
+    const content = "#!/bin/sh\necho\n";
+    const changed = await call(`PUT ${at("run.sh", "")}`, "maintainer", { ...written, content });
+    expect(changed.status, changed.text).toBe(200);
+    const after = await get("main");
+    expect(Buffer.from(after.content, "base64").toString()).toBe(content);
+    expect(after.commit_id).not.toBe(sha);
+    expect(await get(sha)).toEqual({ ...before, ref: sha });
+  });
+
   it("is sent as it is", async () => {
     const raw = await call(`GET ${project.url}/a%2Fb.txt/raw`, "reporter");
     expect([raw.status, raw.text]).toEqual([200, "one\ntwo\n"]);
