@@ -1,8 +1,10 @@
-// Objects of more than 8 MiB, which are read and sent part by part.
+// Objects of more than 1 MiB, which are read and sent part by part.
 import { execFileSync } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { deflateSync } from "node:zlib";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { TestApp } from "../helpers.ts";
@@ -105,7 +107,17 @@ describe("a ZIP archive of a file of 60 MiB", () => {
     return Math.max(arrayBuffers, external);
   };
 
-  it("is sent while it is read: memory never holds all of it", async () => {
+  /** Frees the buffers that nobody uses any more. V8 lets up to 64 MiB of them be, which is more than the file has. */
+  const collect = () => {
+    const { Bun } = globalThis as { Bun?: { gc(isFull: boolean): void } };
+    if (Bun) Bun.gc(true);
+    else {
+      setFlagsFromString("--expose-gc");
+      runInNewContext("gc")();
+    }
+  };
+
+  it("is sent while it is read: memory never holds half of it", async () => {
     const { git, url, folder } = workshop;
     const size = 60 * MEBIBYTE;
     const content = Buffer.alloc(size);
@@ -126,10 +138,11 @@ describe("a ZIP archive of a file of 60 MiB", () => {
     let received = 0;
     for await (const part of body as ReadableStream<Uint8Array>) {
       received += part.length;
+      if (inUse() - before > size / 4) collect();
       most = Math.max(most, inUse() - before);
     }
     expect(received).toBeGreaterThan(size / 16);
-    expect(most).toBeLessThan(size);
+    expect(most).toBeLessThan(size / 2);
   });
 });
 
