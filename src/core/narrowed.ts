@@ -20,7 +20,7 @@ export interface NarrowedQuery {
   order: string;
   /** The order, written so that no index has it: for tables on which PostgreSQL may expect too few or many rows. */
   sorted?: string;
-  /** A query for how many rows there are, if that is stored. */
+  /** A query for how many rows there are, if that is stored; where it finds `null`, they are counted. */
   stored?: Condition | undefined;
 }
 

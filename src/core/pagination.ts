@@ -110,7 +110,7 @@ export interface ListQuery {
   countValues?: readonly Value[];
   /** How many rows there are, if that is known. */
   total?: number;
-  /** A query for how many rows there are, if that is stored. */
+  /** A query for how many rows there are, if that is stored; where it finds `null`, they are counted. */
   stored?: Condition | undefined;
 }
 
@@ -153,8 +153,10 @@ async function countAll(db: Reader, page: Page, query: ListQuery): Promise<numbe
   if (total !== undefined) return total;
   if (stored) {
     const [row] = await db.rows(stored.sql, stored.values);
-    const count = Number(row?.[0]);
-    return count > page.limits.countedTotal ? undefined : count;
+    const count = row?.[0] ?? undefined;
+    if (count !== undefined) {
+      return Number(count) > page.limits.countedTotal ? undefined : Number(count);
+    }
   }
   return countUpTo(db, page, countFrom, countValues);
 }

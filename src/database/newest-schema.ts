@@ -161,6 +161,8 @@ const steps = [
   `20261126-20-01-drafts`,
   `20261126-20-02-deployed-merge-requests`,
   `20261126-40-ci-counts`,
+  `20261127-01-01-issues-counted`,
+  `20261127-01-02-merge-requests-counted`,
 ];
 
 const statements = [
@@ -407,8 +409,6 @@ const statements = [
   updated_at integer not null
 , time_estimate integer not null default 0, total_time_spent integer not null default 0, relative_position integer)`,
   `CREATE UNIQUE INDEX issues_iid on issues (project_id, iid)`,
-  `CREATE INDEX issues_by_created_at on issues (project_id, created_at, id)`,
-  `CREATE INDEX issues_by_updated_at on issues (project_id, updated_at, id)`,
   `CREATE INDEX issues_by_author on issues (author_id, created_at, id)`,
   `CREATE TABLE issue_assignees (
   issue_id integer not null references issues (id) on delete cascade,
@@ -446,7 +446,6 @@ const statements = [
   updated_at integer not null
 , time_estimate integer not null default 0, total_time_spent integer not null default 0, merge_error text, source_project_id integer references projects (id) on delete set null, squash_commit_sha text, should_remove_source_branch integer, auto_merge integer not null default 0, auto_merge_user_id integer references users (id) on delete set null, merge_params text)`,
   `CREATE UNIQUE INDEX merge_requests_iid on merge_requests (project_id, iid)`,
-  `CREATE INDEX merge_requests_by_created_at on merge_requests (project_id, created_at, id)`,
   `CREATE INDEX merge_requests_by_updated_at on merge_requests (project_id, updated_at, id)`,
   `CREATE INDEX merge_requests_by_author on merge_requests (author_id, created_at, id)`,
   `CREATE INDEX merge_requests_by_branch on merge_requests (project_id, source_branch, target_branch)`,
@@ -981,11 +980,9 @@ const statements = [
   `CREATE INDEX issues_open_by_position on issues (project_id, relative_position, id) where state = 'opened'`,
   `CREATE INDEX issues_of_milestone_by_position on issues (milestone_id, project_id, relative_position, id)
   where state = 'opened' and milestone_id is not null`,
-  `CREATE INDEX issues_closed on issues (project_id, closed_at, id) where state = 'closed'`,
   `CREATE INDEX issue_labels_open on issue_labels (label_id, project_id, open_position, issue_id)
   where open_position is not null`,
   `CREATE INDEX issues_by_change on issues (updated_at, id)`,
-  `CREATE INDEX issues_confidential on issues (project_id, created_at, id) where confidential = 1`,
   `CREATE INDEX issues_confidential_by_age on issues (created_at, id) where confidential = 1`,
   `CREATE VIRTUAL TABLE issue_search using fts5 (owner, text, content = '', contentless_delete = 1, detail = none, tokenize = 'trigram')`,
   `CREATE VIRTUAL TABLE issue_search_terms using fts5vocab ('issue_search', 'instance')`,
@@ -1114,7 +1111,6 @@ const statements = [
   `CREATE INDEX award_emoji_of_snippet_by_id on award_emoji (snippet_id, id) where snippet_id is not null`,
   `CREATE INDEX projects_of_fork_source on projects (forked_from_project_id, created_at, id, visibility)
   where forked_from_project_id is not null`,
-  `CREATE INDEX issues_by_state on issues (project_id, state, created_at, id)`,
   `CREATE INDEX members_of_namespace_by_id on members (namespace_id, id) where namespace_id is not null`,
   `CREATE INDEX members_of_project_by_id on members (project_id, id) where project_id is not null`,
   `CREATE INDEX merge_requests_by_state on merge_requests (project_id, state, created_at, id)`,
@@ -2027,6 +2023,12 @@ const statements = [
   `CREATE TRIGGER pipelines_uncounted after delete on pipelines when old.source <> 'parent_pipeline' begin update ci_counts set count = count - 1 where project_id = old.project_id and kind = 'pipeline'; end`,
   `CREATE TRIGGER ci_jobs_counted after insert on ci_jobs when new.kind = 'build' begin insert into ci_counts (project_id, kind, count) values (new.project_id, 'job', 1) on conflict (project_id, kind) do update set count = count + 1; end`,
   `CREATE TRIGGER ci_jobs_uncounted after delete on ci_jobs when old.kind = 'build' begin update ci_counts set count = count - 1 where project_id = old.project_id and kind = 'job'; end`,
+  `CREATE INDEX issues_by_created_at on issues (project_id, created_at, id, confidential, author_id, milestone_id)`,
+  `CREATE INDEX issues_by_updated_at on issues (project_id, updated_at, id, confidential, author_id)`,
+  `CREATE INDEX issues_by_state on issues (project_id, state, created_at, id, confidential, author_id)`,
+  `CREATE INDEX issues_closed on issues (project_id, closed_at, id, confidential, author_id) where state = 'closed'`,
+  `CREATE INDEX issues_confidential on issues (project_id, created_at, id, author_id) where confidential = 1`,
+  `CREATE INDEX merge_requests_by_created_at on merge_requests (project_id, created_at, id, milestone_id, target_branch)`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,

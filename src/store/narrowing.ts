@@ -28,12 +28,44 @@ export const MAX_RARE = 10_000;
  * @param ids a query for different numbers, as `id`
  */
 export async function startingFrom(db: Reader, alias: string, ids: Condition): Promise<Narrowing> {
-  const rare = await isRare(db, `(${ids.sql} limit ${MAX_RARE + 1}) as found`, ids.values);
+  const few = await fewOf(db, ids);
+  return joining(alias, few ?? ids, few !== undefined);
+}
+
+/** Narrows a list down to the rows that a query for different ids finds. */
+export function joining(alias: string, { sql, values }: Condition, rare: boolean): Narrowing {
   return {
-    prefix: { sql: `(${ids.sql}) as found cross join`, values: ids.values },
+    prefix: { sql: `(${sql}) as found cross join`, values },
     condition: { sql: `${alias}.id = found.id`, values: [] },
     rare,
   };
+}
+
+/** How an engine makes one text of ids, and ids of such a text. */
+const LISTED = {
+  sqlite: { collected: "json_group_array(id)", each: "select value as id from json_each(?)" },
+  postgres: {
+    collected: "cast(coalesce(array_agg(id), '{}') as text)",
+    each: "select unnest(cast(? as bigint[])) as id",
+  },
+} as const;
+
+/**
+ * A query for the same ids as another one, which is not run again, if it finds at most {@link MAX_RARE}.
+ *
+ * @param ids a query for different numbers, as `id`
+ */
+export async function fewOf(
+  db: Reader,
+  { sql, values }: Condition,
+): Promise<Condition | undefined> {
+  const { collected, each } = LISTED[db.dialect];
+  const [row] = await db.rows(
+    `select count(*), ${collected} from (${sql} limit ${MAX_RARE + 1}) as found`,
+    values,
+  );
+  const [count, ids] = row as [number, string];
+  return count <= MAX_RARE ? { sql: each, values: [ids] } : undefined;
 }
 
 /**
@@ -67,15 +99,6 @@ export function idsOf(table: string, { sql, values }: Condition): Condition {
  */
 export function inspected({ sql, values }: Condition): Condition {
   return { sql: sql.replace(/\b\w+\.\w+ [=<>]/g, "+$&"), values };
-}
-
-/** Whether a query finds few rows. @param found after `from`, limited to one more than {@link MAX_RARE} */
-export async function isRare(
-  db: Reader,
-  found: string,
-  values: readonly Value[],
-): Promise<boolean> {
-  return (await countOf(db, found, values)) <= MAX_RARE;
 }
 
 /** Counts rows. @param from everything after `from` */

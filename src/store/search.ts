@@ -1,6 +1,6 @@
 import { any, type Condition } from "./conditions.ts";
 import type { Migration } from "./migrate.ts";
-import { countOf, isRare, MAX_RARE, type Narrowing, NOT_NARROWED } from "./narrowing.ts";
+import { countOf, fewOf, joining, type Narrowing, NOT_NARROWED } from "./narrowing.ts";
 import { casesOf } from "./patterns.ts";
 import type { Reader } from "./port.ts";
 
@@ -212,19 +212,19 @@ async function ofSqlite(
           sql: `select distinct doc as id from ${name}_terms where term >= ? and term <= ?`,
           values: [short, `${short}${LAST.repeat(3)}`],
         };
-  const rare = await isRare(db, `(${found.sql} limit ${MAX_RARE + 1}) as found`, found.values);
-  // Such a search knows no owner: it would come across all the rows of others.
-  if (!rare && trigrams.length === 0 && owners) return NOT_NARROWED;
-  const further = also ? ` union ${also.sql}` : "";
-  return {
-    rare,
-    prefix: {
-      sql: `(select id from (${found.sql}) where id not in (select id from ${name}_waiting)
-        union all select id from ${name}_waiting${further}) as found cross join`,
-      values: [...found.values, ...(also?.values ?? [])],
+  // One query for both: rows that wait may move into the index before the next one.
+  const waiting = `select id from ${name}_waiting`;
+  const ids = withFurther(
+    {
+      sql: `select id from (${found.sql}) where id not in (${waiting}) union all ${waiting}`,
+      values: found.values,
     },
-    condition: { sql: `${alias}.id = found.id`, values: [] },
-  };
+    also,
+  );
+  const few = await fewOf(db, ids);
+  // Such a search knows no owner: it would come across all the rows of others.
+  if (!few && trigrams.length === 0 && owners) return NOT_NARROWED;
+  return joining(alias, few ?? ids, few !== undefined);
 }
 
 async function ofPostgres(
@@ -249,23 +249,20 @@ async function ofPostgres(
     sql: `select id from ${table} where ${condition.sql} and ${own.sql}`,
     values: [...condition.values, ...own.values],
   };
-  const rare =
+  const isCommon =
     (await countOf(db, `${newest} as newest where ${condition.sql}`, [
       ...own.values,
       ...condition.values,
-    ])) < COMMON &&
-    (await isRare(db, `(${found.sql} limit ${MAX_RARE + 1}) as found`, found.values));
-  const { prefix } = NOT_NARROWED;
-  if (!also) return { rare, prefix, condition: like(`${alias}.`) };
-  if (!rare) return NOT_NARROWED;
-  return {
-    rare,
-    prefix,
-    condition: {
-      sql: `${alias}.id in (${found.sql} union ${also.sql})`,
-      values: [...found.values, ...also.values],
-    },
-  };
+    ])) >= COMMON;
+  const few = isCommon ? undefined : await fewOf(db, withFurther(found, also));
+  if (few) return joining(alias, few, true);
+  return also ? NOT_NARROWED : { ...NOT_NARROWED, condition: like(`${alias}.`) };
+}
+
+/** A query for ids and, with others, for those of a further query, too. */
+function withFurther({ sql, values }: Condition, also: Condition | undefined): Condition {
+  if (!also) return { sql, values };
+  return { sql: `${sql} union ${also.sql}`, values: [...values, ...also.values] };
 }
 
 /** The last character there is: no text sorts behind a prefix with three of them. */

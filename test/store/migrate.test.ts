@@ -224,6 +224,10 @@ const FROZEN: Record<string, string> = {
   "20261126-20-01-drafts": "bf96d5f12e1067346b6bdbbe7ae2d7743f6e78804d831365a509408eaaec2dcf",
   "20261126-20-02-deployed-merge-requests":
     "fbe6c4b95f0ee63bcbb6a3c97699a0baa73bddef5dfa7f716840eaef2a842be7",
+  "20261127-01-01-issues-counted":
+    "2fcef90d45d4b39ee6f57fb280a21c533419a15da34874e72f3b55088e454a9d",
+  "20261127-01-02-merge-requests-counted":
+    "76c458fe98fa802698c0b54afa57e45b5df3cfe0e4f89d2653b6c7c1350d0642",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);

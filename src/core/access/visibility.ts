@@ -57,7 +57,7 @@ export function inProject(viewer: Viewer, { level }: { readonly level: number })
 }
 
 /** Whether the viewer is known to have a role in the project of all rows, or to be an administrator. */
-function isKnownAs(role: Role, { caller, level = 0 }: Viewer): boolean {
+export function isKnownAs(role: Role, { caller, level = 0 }: Viewer): boolean {
   return caller?.admin === true || level >= ROLES[role];
 }
 

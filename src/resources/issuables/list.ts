@@ -23,6 +23,7 @@ import { embed } from "./embed.ts";
 import type { Filter } from "./filters.ts";
 import { deployedWith, narrowedBy } from "./narrow.ts";
 import { negatedConditions } from "./negated.ts";
+import { labelledTotal } from "./totals.ts";
 import type { IssuableType, Presenting } from "./type.ts";
 
 /** A page of the issuables the caller may read. */
@@ -59,6 +60,7 @@ export async function list(
     order,
     // With a bare column, an index in the order of the list could be scanned.
     sorted: `${alias}.${orderBy} + 0 ${sort}, ${alias}.id ${sort}`,
+    stored: labelledTotal(type, viewer, filter),
   });
   await embed(context, type, listed.rows);
   return listed;
@@ -70,6 +72,8 @@ const LOOK_AHEAD = 250;
 /** Of a group with more projects, the first rows of all groups are looked at before those of each project. */
 const FEW_PROJECTS = 200;
 const LOOKED_AT = 1000;
+/** If some of these match, but too few, twice as many are looked at as should be enough, up to this many. */
+const MOST_LOOKED_AT = 10_000;
 /** For deep pages: so many rows of all groups for each one of the group. */
 const LOOKED_AT_FOR_EACH = 4;
 
@@ -90,14 +94,21 @@ async function amongFirst(
   const projects = `(select 1 from projects where ${below.sql} limit ${FEW_PROJECTS + 1}) as found`;
   if ((await countOf(db, projects, below.values)) <= FEW_PROJECTS) return undefined;
   const last = Math.min(most, LOOK_AHEAD);
-  const looked = Math.max(LOOKED_AT, LOOKED_AT_FOR_EACH * most);
   const first = `select id from ${table} order by ${orderBy} ${sort}, id ${sort} limit ?`;
-  const found = await db.rows(
-    `select ${alias}.id from (${first}) as first
-     cross join ${table} ${alias} join projects p on p.id = ${alias}.project_id
-     where ${alias}.id = first.id and ${wanted.sql} order by ${order} limit ? offset ?`,
-    [looked, ...wanted.values, last, most - last],
-  );
+  const findAmong = (looked: number) =>
+    db.rows(
+      `select ${alias}.id from (${first}) as first
+       cross join ${table} ${alias} join projects p on p.id = ${alias}.project_id
+       where ${alias}.id = first.id and ${wanted.sql} order by ${order} limit ? offset ?`,
+      [looked, ...wanted.values, last, most - last],
+    );
+  let looked = Math.max(LOOKED_AT, LOOKED_AT_FOR_EACH * most);
+  let found = await findAmong(looked);
+  const enough = Math.ceil((2 * looked * last) / found.length);
+  if (found.length < last && enough <= MOST_LOOKED_AT) {
+    looked = enough;
+    found = await findAmong(looked);
+  }
   if (found.length < last) return undefined;
   if (most > LOOK_AHEAD) {
     return all([{ sql: `${alias}.id in (${first})`, values: [looked] }, wanted]);

@@ -162,4 +162,20 @@ ${POSTGRES_COUNTS}`,
     },
   },
   { id: "20261125-70-open-issue-counts-summed", sql: { sqlite: "", postgres: LESS_SUMMED_UP } },
+  {
+    // With what totals depend on besides the order: counting reads these alone, and not the texts of issues.
+    id: "20261127-01-01-issues-counted",
+    sql: `
+drop index issues_by_created_at;
+create index issues_by_created_at on issues (project_id, created_at, id, confidential, author_id, milestone_id);
+drop index issues_by_updated_at;
+create index issues_by_updated_at on issues (project_id, updated_at, id, confidential, author_id);
+drop index issues_by_state;
+create index issues_by_state on issues (project_id, state, created_at, id, confidential, author_id);
+drop index issues_closed;
+create index issues_closed on issues (project_id, closed_at, id, confidential, author_id) where state = 'closed';
+drop index issues_confidential;
+create index issues_confidential on issues (project_id, created_at, id, author_id) where confidential = 1;
+`,
+  },
 ];

@@ -74,6 +74,7 @@ function byBranch(column: "source_branch" | "target_branch", value: string | und
       // Not a bare column: an engine should not start with a branch that most merge requests have.
       condition: { sql: `mr.${column} || '' = ?`, values },
       ids: { sql: `select id from merge_requests where ${column} = ?`, values },
+      ...(column === "target_branch" ? { isBroad: true as const } : {}),
     },
   ];
 }

@@ -174,4 +174,12 @@ create index merge_requests_of_drafts on merge_requests (project_id, id)
       or substr(lower(ltrim(title)), 1, 6) = 'draft:' or substr(lower(ltrim(title)), 1, 4) = 'wip '));
 `,
   },
+  {
+    // With what totals depend on besides the order: counting reads these alone, and not the texts.
+    id: "20261127-01-02-merge-requests-counted",
+    sql: `
+drop index merge_requests_by_created_at;
+create index merge_requests_by_created_at on merge_requests (project_id, created_at, id, milestone_id, target_branch);
+`,
+  },
 ];

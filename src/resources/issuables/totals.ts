@@ -1,0 +1,67 @@
+import {
+  allConfidential,
+  isKnownAs,
+  type Viewer,
+  visibleMergeRequests,
+} from "../../core/access/visibility.ts";
+import { PAGE_LIMITS } from "../../core/pagination.ts";
+import { all, type Condition } from "../../store/conditions.ts";
+import { placeholders } from "../../store/placeholders.ts";
+import type { Filter } from "./filters.ts";
+import type { IssuableType } from "./type.ts";
+
+/** Of more labels of one name, in all projects, the counts are not looked up. */
+const MOST_LABELS = 100;
+
+/** The states of each type, which are part of what `label_counts` counts: see labels/table.ts. */
+const STATES = {
+  issue: ["opened", "closed"],
+  merge_request: ["opened", "closed", "locked", "merged"],
+} as const;
+
+/**
+ * A query for how many rows of a project a list has that is filtered by a single label and at most by state, from the
+ * stored counts of labels (docs/decisions/0032). It finds `null` where they do not tell: if a row may have two labels of
+ * this name, or if the caller may see more rows than are counted, unless these alone are more than any list counts.
+ */
+export function labelledTotal(
+  type: IssuableType,
+  viewer: Viewer,
+  filter: Filter,
+): Condition | undefined {
+  const { projectId, state, labels, orderBy, sort, own, ...others } = filter;
+  const name = Array.isArray(labels) && new Set(labels).size === 1 ? labels[0] : undefined;
+  const isFiltered = own?.length || Object.values(others).some((value) => value !== undefined);
+  if (projectId === undefined || name === undefined || isFiltered) return undefined;
+  const words = type.prefix.replace("_", " ");
+  const kinds = (state === undefined ? STATES[type.prefix] : [state]).flatMap((one) => [
+    `${one} ${words}`,
+    `confidential ${one} ${words}`,
+  ]);
+  const among = placeholders(kinds);
+  const visible = all([
+    { sql: "c.project_id = ?", values: [projectId] },
+    { sql: `c.kind in (${among.sql})`, values: among.values },
+    visibleCounts(type, viewer),
+  ]);
+  const isExact = viewer.caller === undefined || isKnownAs("reporter", viewer);
+  return {
+    sql: `with named as (select id from labels where name = ? limit ${MOST_LABELS + 1})
+      select case when (select count(*) from named) <= ${MOST_LABELS} and max(labels) = 1
+        ${isExact ? "" : `and sum(count) > ${PAGE_LIMITS.countedTotal}`} then sum(count) end
+      from (select count(distinct c.label_id) as labels, sum(c.count) as count
+        from label_counts c join projects p on p.id = c.project_id
+        where c.label_id in (select id from named) and ${visible.sql} group by c.kind) as counted`,
+    values: [name, ...visible.values],
+  };
+}
+
+/** The condition under which the caller may read all rows that a row `c` of `label_counts` counts. */
+function visibleCounts({ prefix }: IssuableType, viewer: Viewer): Condition {
+  if (prefix === "merge_request") return visibleMergeRequests(viewer);
+  const confidential = allConfidential(viewer);
+  return {
+    sql: `p.issues_enabled = 1 and (c.kind not like 'confidential%' or ${confidential.sql})`,
+    values: confidential.values,
+  };
+}

@@ -1,0 +1,148 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { everyone, type TestApp, testApp } from "../helpers.ts";
+
+/** So many that a label is not rare: the rows with it are counted, or their number is stored. */
+const MANY = 10_040;
+const FEW = 30;
+const SITE = "/projects/acme%2Fsite";
+const CORE = "/projects/acme%2Fteam%2Fcore";
+
+let app: TestApp;
+let core: number;
+
+beforeAll(async () => {
+  app = await testApp();
+  const idOf = async (path: string) => (await app.call(`GET ${path}`, { as: "admin" })).json.id;
+  const site = await idOf(SITE);
+  core = await idOf(CORE);
+  const guest = (await app.call("GET /user", { as: "guest" })).json.id;
+  const label = (await app.call("GET /groups/acme/labels/UX", { as: "admin" })).json.id;
+  const numbers = (count: number) =>
+    `with recursive n(x) as (select cast(1 as bigint) union all select x + 1 from n where x < ${count})`;
+  await app.store.transaction(
+    async (db) => {
+      for (const [project, count] of [
+        [site, MANY],
+        [core, FEW],
+      ]) {
+        await db.run(
+          `insert into issues (iid, project_id, title, state, confidential, author_id, created_at, updated_at)
+           ${numbers(count)} select x, ${project}, 'Issue ' || x, case when x % 3 = 0 and x <= 30 then 'closed' else 'opened' end,
+             case when x % 5 = 0 then 1 else 0 end, case when x % 10 = 0 then ${guest} end, x, x from n`,
+        );
+        await db.run(
+          `insert into merge_requests (iid, project_id, source_project_id, title, state, source_branch, target_branch,
+             created_at, updated_at)
+           ${numbers(count)} select x, ${project}, ${project}, 'Request ' || x,
+             case when x > 30 or x % 4 = 0 then 'opened' when x % 4 = 1 then 'closed' when x % 4 = 2 then 'merged' else 'locked' end,
+             'branch-' || x, 'main', x, x from n`,
+        );
+      }
+      for (const kind of ["issue", "merge_request"]) {
+        const columns = kind === "issue" ? ", project_id, open_position" : "";
+        const values = kind === "issue" ? ", project_id, null" : "";
+        await db.run(
+          `insert into ${kind}_labels (${kind}_id, label_id${columns}) select id, ${label}${values} from ${kind}s`,
+        );
+      }
+    },
+    { unlimited: true },
+  );
+});
+afterAll(() => app.dispose());
+
+/** How many rows all pages of a list have, beside the total it tells; each page is one of an order's. */
+async function totalsOf(list: string, as: (typeof everyone)[number]) {
+  const { status, headers } = await app.call(`GET ${list}&per_page=1`, { as });
+  if (status !== 200) return [status];
+  const all = await app.call(`GET ${list}&per_page=100`, { as });
+  return [status, headers.get("x-total"), String(all.json.length)];
+}
+
+const LISTS = [
+  ...["", "&state=opened", "&state=closed"].map((state) => `/issues?labels=UX${state}`),
+  ...["", "&state=opened", "&state=closed", "&state=merged", "&state=locked"].map(
+    (state) => `/merge_requests?labels=UX${state}`,
+  ),
+  "/issues?labels=UX,UX",
+  "/issues?labels=UX&confidential=true",
+  "/issues?labels=UX&author_username=guest",
+];
+
+describe("the total of the rows of a project with a label that many have elsewhere", () => {
+  const compare = async () => {
+    const found: unknown[] = [];
+    for (const as of everyone) {
+      for (const list of LISTS) {
+        const [status, total, shown] = await totalsOf(`${CORE}${list}`, as);
+        expect([as, list, total]).toEqual([as, list, shown]);
+        found.push(status === 200 ? total : status);
+      }
+    }
+    return found.join(" ");
+  };
+
+  it("is what each caller may see", async () => {
+    const before = await compare();
+    expect(before).toContain("30");
+    // Guests see six confidential issues less, of which three are their own.
+    const [, total] = await totalsOf(`${CORE}/issues?labels=UX`, "guest");
+    expect(total).toBe("27");
+  });
+
+  it("is looked up where one is stored", async () => {
+    app.statements.length = 0;
+    await app.call(`GET ${CORE}/issues?labels=UX&per_page=1`, { as: "reporter" });
+    expect(app.statements.filter((sql) => sql.includes("label_counts"))).toHaveLength(1);
+    expect(app.statements.filter((sql) => sql.includes("count(*) as total"))).toHaveLength(0);
+  });
+
+  it("follows every change", async () => {
+    const put = (number: number, json: object) =>
+      app.call(`PUT ${CORE}/issues/${number}`, { as: "owner", json });
+    const total = async (query: string) =>
+      (await totalsOf(`${CORE}/issues?labels=UX${query}`, "admin"))[1];
+    expect([await total(""), await total("&state=opened")]).toEqual(["30", "20"]);
+    await put(1, { state_event: "close" });
+    expect([await total(""), await total("&state=opened")]).toEqual(["30", "19"]);
+    await put(2, { confidential: true });
+    expect((await totalsOf(`${CORE}/issues?labels=UX`, "guest"))[1]).toBe("26");
+    await put(4, { remove_labels: "UX" });
+    expect([await total(""), await total("&state=opened")]).toEqual(["29", "18"]);
+    await compare();
+  });
+
+  it("counts rows once that have two labels of the name", async () => {
+    const at = Date.now();
+    await app.store.transaction(async (db) => {
+      const [label] = await db.rows(
+        "insert into labels (project_id, name, color, created_at, updated_at) values (?, 'UX', '#000000', ?, ?) returning id",
+        [core, at, at],
+      );
+      await db.run(
+        `insert into issue_labels (issue_id, label_id, project_id) select id, ?, project_id from issues
+         where project_id = ? and iid <= 7`,
+        [label?.[0] as number, core],
+      );
+    });
+    const [, total] = await totalsOf(`${CORE}/issues?labels=UX`, "admin");
+    // The fourth has it again.
+    expect(total).toBe("30");
+    await compare();
+  });
+});
+
+describe("the total of more than 10,000 rows with a label", () => {
+  it.each(["admin", "reporter", "guest", "anonymous"] as const)("is left out: %s", async (as) => {
+    const [status, total] = await totalsOf(`${SITE}/merge_requests?labels=UX`, as);
+    expect([status, total]).toEqual([200, null]);
+  });
+
+  it("is told where the caller sees no more than that", async () => {
+    expect((await totalsOf(`${SITE}/issues?labels=UX`, "admin"))[1]).toBeNull();
+    // A fifth is confidential, and half of that the guest's own.
+    expect((await totalsOf(`${SITE}/issues?labels=UX`, "guest"))[1]).toBe(String(MANY * 0.9));
+    expect((await totalsOf(`${SITE}/issues?labels=UX`, "anonymous"))[1]).toBe(String(MANY * 0.8));
+    expect((await totalsOf(`${SITE}/issues?labels=UX&state=closed`, "admin"))[1]).toBe("10");
+  });
+});
