@@ -19,7 +19,7 @@ export const NOT_NARROWED: Narrowing = {
 };
 
 /** Maximum rows that are sorted: counting comes across as many. */
-export const MAX_RARE = 10_000;
+const MAX_RARE = 10_000;
 
 /**
  * Narrows a list down to the rows with some ids.
