@@ -94,6 +94,25 @@ export function joinFound(
 }
 
 /**
+ * Rows of a table that a query finds, which are looked at before any other condition on them: `from` and the first
+ * condition after `where`. PostgreSQL, which ignores the order of a `from` clause, might start with the others.
+ *
+ * @param alias of the table
+ * @param tables with it, and without values
+ * @param ids the query, for at most some thousand numbers, as `id`
+ */
+export function startingWith(
+  dialect: Reader["dialect"],
+  alias: string,
+  tables: string,
+  ids: string,
+): string {
+  return dialect === "sqlite"
+    ? `(${ids}) as first cross join ${tables} where ${alias}.id = first.id`
+    : `${tables} where ${alias}.id = any(array(${ids}))`;
+}
+
+/**
  * The condition that a column has one of some words; `undefined` without words, for optional filters. They are written out, so
  * that PostgreSQL, which plans a statement for all values of its placeholders at once, knows how many rows have them.
  *

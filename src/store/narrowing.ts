@@ -7,6 +7,8 @@ export interface Narrowing {
   prefix: Condition;
   /** A further condition. */
   condition: Condition | undefined;
+  /** A query for the ids of the rows that the index finds; `undefined` if nothing is known. */
+  ids: Condition | undefined;
   /** Whether they are so few that they are better sorted than come across in the order of the list. */
   rare: boolean;
 }
@@ -15,6 +17,7 @@ export interface Narrowing {
 export const NOT_NARROWED: Narrowing = {
   prefix: { sql: "", values: [] },
   condition: undefined,
+  ids: undefined,
   rare: false,
 };
 
@@ -33,10 +36,11 @@ export async function startingFrom(db: Reader, alias: string, ids: Condition): P
 }
 
 /** Narrows a list down to the rows that a query for different ids finds. */
-export function joining(alias: string, { sql, values }: Condition, rare: boolean): Narrowing {
+export function joining(alias: string, ids: Condition, rare: boolean): Narrowing {
   return {
-    prefix: { sql: `(${sql}) as found cross join`, values },
+    prefix: { sql: `(${ids.sql}) as found cross join`, values: ids.values },
     condition: { sql: `${alias}.id = found.id`, values: [] },
+    ids,
     rare,
   };
 }
@@ -61,7 +65,7 @@ export async function fewOf(
 ): Promise<Condition | undefined> {
   const { collected, each } = LISTED[db.dialect];
   const [row] = await db.rows(
-    `select count(*), ${collected} from (${sql} limit ${MAX_RARE + 1}) as found`,
+    `select count(*) as found, ${collected} as ids from (${sql} limit ${MAX_RARE + 1}) as found`,
     values,
   );
   const [count, ids] = row as [number, string];

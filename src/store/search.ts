@@ -256,7 +256,7 @@ async function ofPostgres(
     ])) >= COMMON;
   const few = isCommon ? undefined : await fewOf(db, withFurther(found, also));
   if (few) return joining(alias, few, true);
-  return also ? NOT_NARROWED : { ...NOT_NARROWED, condition: like(`${alias}.`) };
+  return also ? NOT_NARROWED : { ...NOT_NARROWED, condition: like(`${alias}.`), ids: found };
 }
 
 /** A query for ids and, with others, for those of a further query, too. */

@@ -20,10 +20,10 @@ const isPostgres = engine === "postgres";
 const allowed = (pages: number) => 2 * pages + (isPostgres ? 2000 : 100);
 
 /**
- * Statements that read up to 10,000 rows, however many there are: those that count them, and those that sort the few rows
- * that a filter finds.
+ * Statements that read up to 10,000 rows, however many there are: those that count them, with their ids if they are few,
+ * and those that sort the few rows that a filter finds.
  */
-const BOUNDED = /^\s*select (count\(\*\) as (total|found)|(i|mr|p|n|u|l|m)\.id) from/;
+const BOUNDED = /^\s*select (count\(\*\) as (total|found)(, .* as ids)?|(i|mr|p|n|u|l|m)\.id) from/;
 
 /**
  * What still grows, with the reason: a path, and a parameter unless the whole route does. docs/performance.md has what

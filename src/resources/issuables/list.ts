@@ -7,22 +7,15 @@ import {
 } from "../../core/access/visibility.ts";
 import { paginateNarrowed } from "../../core/narrowed.ts";
 import { offsetOf, type Page, type RowPage } from "../../core/pagination.ts";
-import {
-  all,
-  among,
-  belowGroup,
-  type Condition,
-  firstOfProjects,
-  rowByRow,
-} from "../../store/conditions.ts";
-import { countOf } from "../../store/narrowing.ts";
+import { all, belowGroup, type Condition, rowByRow } from "../../store/conditions.ts";
 import { contains } from "../../store/patterns.ts";
 import { placeholders } from "../../store/placeholders.ts";
-import type { Reader, Value } from "../../store/port.ts";
+import type { Value } from "../../store/port.ts";
 import { embed } from "./embed.ts";
 import type { Filter } from "./filters.ts";
 import { deployedWith, narrowedBy } from "./narrow.ts";
 import { negatedConditions } from "./negated.ts";
+import { readPicked } from "./picks.ts";
 import { labelledTotal } from "./totals.ts";
 import type { IssuableType, Presenting } from "./type.ts";
 
@@ -43,80 +36,25 @@ export async function list(
   const wanted = all([projects, conditions]);
   const narrow = await narrowedBy(db, type, viewer, filter);
   const order = `${alias}.${orderBy} ${sort}, ${alias}.id ${sort}`;
+  // With a bare column, an index in the order of the list could be scanned.
+  const sorted = `${alias}.${orderBy} + 0 ${sort}, ${alias}.id ${sort}`;
+  const tables = `${table} ${alias} join projects p on p.id = ${alias}.project_id`;
   const most = offsetOf(page) + page.size + 1;
-  const first =
-    filter.groupId === undefined || narrow.rare
-      ? wanted
-      : await amongFirst(db, type, filter, wanted, order, most);
-  const picked =
-    first ??
-    (most <= LOOK_AHEAD ? firstOfProjects(db, type, projects, conditions, order, most) : wanted);
-  const listed = await paginateNarrowed(db, presenter, page, narrow, {
-    alias,
-    tables: `${table} ${alias} join projects p on p.id = ${alias}.project_id`,
-    presented: { sql: type.from, values: [] },
-    where: wanted,
-    picked,
-    order,
-    // With a bare column, an index in the order of the list could be scanned.
-    sorted: `${alias}.${orderBy} + 0 ${sort}, ${alias}.id ${sort}`,
-    stored: labelledTotal(type, viewer, filter),
-  });
+  const of = { type, filter, narrow, projects, conditions, wanted, tables, order, sorted, most };
+  const listed = await readPicked(db, of, (picked) =>
+    paginateNarrowed(db, presenter, page, narrow, {
+      alias,
+      tables,
+      presented: { sql: type.from, values: [] },
+      where: wanted,
+      picked,
+      order,
+      sorted,
+      stored: labelledTotal(type, viewer, filter),
+    }),
+  );
   await embed(context, type, listed.rows);
   return listed;
-}
-
-/** The first rows of a group's list, up to this one, are collected from the first rows of each project. */
-const LOOK_AHEAD = 250;
-
-/** Of a group with more projects, the first rows of all groups are looked at before those of each project. */
-const FEW_PROJECTS = 200;
-const LOOKED_AT = 1000;
-/** If some of these match, but too few, twice as many are looked at as should be enough, up to this many. */
-const MOST_LOOKED_AT = 10_000;
-/** For deep pages: so many rows of all groups for each one of the group. */
-const LOOKED_AT_FOR_EACH = 4;
-
-/**
- * The first `most` rows of a group with many projects, if they are among the first of all groups: then they are found
- * without asking each project. `undefined` if they are not, or if the group has few projects.
- */
-async function amongFirst(
-  db: Reader,
-  { alias, table }: IssuableType,
-  { groupId, orderBy, sort }: Filter,
-  wanted: Condition,
-  order: string,
-  most: number,
-): Promise<Condition | undefined> {
-  if (groupId === undefined || orderBy === "relative_position") return undefined;
-  const below = belowGroup("namespace_id", groupId);
-  const projects = `(select 1 from projects where ${below.sql} limit ${FEW_PROJECTS + 1}) as found`;
-  if ((await countOf(db, projects, below.values)) <= FEW_PROJECTS) return undefined;
-  const last = Math.min(most, LOOK_AHEAD);
-  const first = `select id from ${table} order by ${orderBy} ${sort}, id ${sort} limit ?`;
-  const findAmong = (looked: number) =>
-    db.rows(
-      `select ${alias}.id from (${first}) as first
-       cross join ${table} ${alias} join projects p on p.id = ${alias}.project_id
-       where ${alias}.id = first.id and ${wanted.sql} order by ${order} limit ? offset ?`,
-      [looked, ...wanted.values, last, most - last],
-    );
-  let looked = Math.max(LOOKED_AT, LOOKED_AT_FOR_EACH * most);
-  let found = await findAmong(looked);
-  const enough = Math.ceil((2 * looked * last) / found.length);
-  if (found.length < last && enough <= MOST_LOOKED_AT) {
-    looked = enough;
-    found = await findAmong(looked);
-  }
-  if (found.length < last) return undefined;
-  if (most > LOOK_AHEAD) {
-    return all([{ sql: `${alias}.id in (${first})`, values: [looked] }, wanted]);
-  }
-  return among(
-    `${alias}.id`,
-    found.map(([id]) => id as Value),
-  );
 }
 
 /** Which projects' rows a list contains. */

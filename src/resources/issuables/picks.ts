@@ -1,0 +1,148 @@
+import type { RowPage } from "../../core/pagination.ts";
+import {
+  all,
+  among,
+  belowGroup,
+  type Condition,
+  firstOfProjects,
+  startingWith,
+  when,
+} from "../../store/conditions.ts";
+import { countOf, type Narrowing } from "../../store/narrowing.ts";
+import type { Reader, Value } from "../../store/port.ts";
+import type { Filter } from "./filters.ts";
+import type { IssuableType } from "./type.ts";
+
+/** A list as {@link readPicked} needs it. */
+export interface PickedList {
+  readonly type: IssuableType;
+  readonly filter: Filter;
+  readonly narrow: Narrowing;
+  /** The conditions on projects, those on their rows, and both. */
+  readonly projects: Condition;
+  readonly conditions: Condition;
+  readonly wanted: Condition;
+  /** The tables of all these conditions. */
+  readonly tables: string;
+  readonly order: string;
+  /** The order, written so that no index has it. */
+  readonly sorted: string;
+  /** How many of the first rows the page needs: its own, those before it, and the next one. */
+  readonly most: number;
+}
+
+/** The first rows of a list, up to this one, are looked for in other ways than by passing over all rows in its order. */
+const LOOK_AHEAD = 250;
+/** Of a group with more projects, the first rows of all groups are looked at before those of each project. */
+const FEW_PROJECTS = 200;
+const LOOKED_AT = 1000;
+/** For deep pages: so many rows of all groups for each one of the group. */
+const LOOKED_AT_FOR_EACH = 4;
+/** If hardly any of the first rows match, no more than these are looked at. */
+const MOST_LOOKED_AT = 10_000;
+/** Of more rows that an index finds, those of a list are not sorted. */
+const MOST_SORTED = 100_000;
+
+/**
+ * Reads a page by the condition that finds its rows soonest.
+ *
+ * @param read reads the page, in the order of the list, of the rows that a condition holds for
+ */
+export async function readPicked(
+  db: Reader,
+  list: PickedList,
+  read: (picked: Condition) => Promise<RowPage>,
+): Promise<RowPage> {
+  const { type, filter, narrow, wanted, order, most } = list;
+  if (narrow.rare) return read(wanted);
+  if (filter.groupId === undefined) {
+    const bound = most <= LOOK_AHEAD ? await boundOf(db, list) : undefined;
+    if (!bound) return read(wanted);
+    const listed = await read(all([wanted, bound]));
+    return listed.hasNext ? listed : read((await firstFound(db, list)) ?? wanted);
+  }
+  const first = (await hasFewProjects(db, filter.groupId))
+    ? undefined
+    : ((await amongFirst(db, list)) ?? (await firstFound(db, list)));
+  if (first) return read(first);
+  if (most > LOOK_AHEAD) return read(wanted);
+  return read(firstOfProjects(db, type, list.projects, list.conditions, order, most));
+}
+
+/**
+ * The condition on the first rows of a project or of all projects, of which few may match; `undefined` if most may, or if
+ * there are no more rows.
+ */
+async function boundOf(
+  db: Reader,
+  { type: { alias, table }, filter: { projectId, orderBy, sort }, narrow }: PickedList,
+): Promise<Condition | undefined> {
+  if (!narrow.ids) return undefined;
+  const within = all([when("project_id = ?", projectId)]);
+  const last = await db.one<{ place: number }>(
+    `select ${orderBy} as place from ${table} where ${within.sql} order by ${orderBy} ${sort}, id ${sort}
+     limit 1 offset ${MOST_LOOKED_AT}`,
+    within.values,
+  );
+  return last && when(`${alias}.${orderBy} ${sort === "desc" ? ">=" : "<="} ?`, last.place);
+}
+
+async function hasFewProjects(db: Reader, groupId: number): Promise<boolean> {
+  const below = belowGroup("namespace_id", groupId);
+  const projects = `(select 1 from projects where ${below.sql} limit ${FEW_PROJECTS + 1}) as found`;
+  return (await countOf(db, projects, below.values)) <= FEW_PROJECTS;
+}
+
+/**
+ * The first rows of a group with many projects, if they are among the first of all groups: then they are found without
+ * asking each project. If some of these match, but too few, twice as many are looked at as should be enough.
+ */
+async function amongFirst(
+  db: Reader,
+  { type: { alias, table }, filter: { orderBy, sort }, wanted, tables, order, most }: PickedList,
+): Promise<Condition | undefined> {
+  if (orderBy === "relative_position") return undefined;
+  const last = Math.min(most, LOOK_AHEAD);
+  const first = `select id from ${table} order by ${orderBy} ${sort}, id ${sort} limit ?`;
+  const findAmong = (looked: number) =>
+    db.rows(
+      `select ${alias}.id from ${startingWith(db.dialect, alias, tables, first)} and ${wanted.sql}
+       order by ${order} limit ? offset ?`,
+      [looked, ...wanted.values, last, most - last],
+    );
+  let looked = Math.max(LOOKED_AT, LOOKED_AT_FOR_EACH * most);
+  let found = await findAmong(looked);
+  const enough = Math.ceil((2 * looked * last) / found.length);
+  if (found.length < last && enough <= MOST_LOOKED_AT) {
+    looked = enough;
+    found = await findAmong(looked);
+  }
+  if (found.length < last) return undefined;
+  if (most > LOOK_AHEAD) {
+    return all([{ sql: `${alias}.id in (${first})`, values: [looked] }, wanted]);
+  }
+  return among(
+    `${alias}.id`,
+    found.map(([id]) => id as Value),
+  );
+}
+
+/**
+ * The first rows of a list, by sorting what an index finds: for filters that many rows match, but hardly any of the first
+ * ones. `undefined` if it finds too many.
+ */
+async function firstFound(
+  db: Reader,
+  { type: { alias }, narrow, wanted, tables, sorted, most }: PickedList,
+): Promise<Condition | undefined> {
+  const { ids, prefix, condition } = narrow;
+  if (!ids) return undefined;
+  const found = `(select 1 from (${ids.sql}) as matching limit ${MOST_SORTED + 1}) as found`;
+  if ((await countOf(db, found, ids.values)) > MOST_SORTED) return undefined;
+  const matching = all([condition, wanted]);
+  return {
+    sql: `${alias}.id in (select ${alias}.id from ${prefix.sql} ${tables} where ${matching.sql}
+      order by ${sorted} limit ?)`,
+    values: [...prefix.values, ...matching.values, most],
+  };
+}
