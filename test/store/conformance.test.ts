@@ -707,6 +707,47 @@ describe("placeholders", () => {
   });
 });
 
+describe("a list of values", () => {
+  const texts = ["", "NULL", "a,b", "{c}", '"d"', "e\\f", "'g'", "\u{1f600} é", " h "];
+  const listed = (values: readonly Value[]) => values.map(() => "?").join(", ");
+
+  it("matches texts and bytes exactly", async () => {
+    for (const text of texts) await add(text);
+    await add("other");
+    for (const some of [texts, texts.slice(2, 5), ["NULL", "NULL", "none"]]) {
+      const found = `select name from things where name in (${listed(some)}) order by name`;
+      const expected = [...new Set(some)].filter((text) => texts.includes(text)).sort();
+      expect((await store.rows(found, some)).flat().sort()).toEqual(expected);
+    }
+    const without = `select name from things where name not in (${listed(texts)})`;
+    expect(await store.rows(without, texts)).toEqual([["other"]]);
+    const folded = "select name from things where lower(name) in (lower(?), lower(?)) order by 1";
+    expect(await store.rows(folded, ["OTHER", "null"])).toEqual([["NULL"], ["other"]]);
+    const bytes = [new Uint8Array([0, 92, 255]), new Uint8Array([34, 123])];
+    await store.transaction((db) =>
+      db.run("update things set bytes = ? where name = 'other'", [bytes[0] as Uint8Array]),
+    );
+    const same = "select name from things where bytes in (?, ?)";
+    expect(await store.rows(same, bytes)).toEqual([["other"]]);
+  });
+
+  it("matches numbers and no null, beside other values", async () => {
+    for (const number of [1, 2, 3, null]) await add(`n${number}`, number);
+    const sql =
+      "select name from things where name <> ? and number in (?, ?, ?) and name not in (?, ?) and updated_at = ? order by name";
+    const values = ["n9", 1, 2, 9_007_199_254_740_991, "n2", "n3", 0];
+    expect(await store.rows(sql, values)).toEqual([["n1"]]);
+    const withNull = "select name from things where number in (?, ?)";
+    expect(await store.rows(withNull, [3, null])).toEqual([["n3"]]);
+    const notWithNull = "select name from things where number not in (?, ?)";
+    expect(await store.rows(notWithNull, [3, null])).toEqual([]);
+    const changed = await store.transaction((db) =>
+      db.run("update things set updated_at = ? where number in (?, ?)", [7, 1, 2]),
+    );
+    expect(changed).toBe(2);
+  });
+});
+
 describe("contains", () => {
   const stored = ["100%", "1000", "a_b", "axb", "back\\slash", "Acme", "acme corp", "É", "é"];
 

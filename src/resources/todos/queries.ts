@@ -1,14 +1,16 @@
 import {
+  allConfidential,
   idOf,
   REMOVED_ROWS,
   type Viewer,
+  visibleMergeRequests,
   visibleNotes,
   visibleProjects,
 } from "../../core/access/visibility.ts";
 import * as field from "../../core/field.ts";
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
-import { all, type Condition, rowByRow, when } from "../../store/conditions.ts";
+import { all, any, type Condition, rowByRow, when } from "../../store/conditions.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Database, Reader, Store, Value } from "../../store/port.ts";
 import { statement } from "../../store/texts.ts";
@@ -83,6 +85,19 @@ function withReadableTarget(viewer: Viewer): Condition {
   ]);
 }
 
+/**
+ * The condition under which the viewer may read whatever a todo of a project `p` is about: mostly their own project's.
+ * Counting then reads no issues.
+ */
+function withoutLooking(viewer: Viewer): Condition {
+  return all([
+    when("p.issues_enabled = 1"),
+    visibleMergeRequests(viewer),
+    // And all internal notes.
+    allConfidential(viewer),
+  ]);
+}
+
 /** The condition of a filter on a row `td` of todos, in a project `p`. */
 export function filtered(filter: TodoFilter): Condition {
   const among = (column: string, values: readonly Value[] | undefined, within = "") => {
@@ -117,14 +132,11 @@ export function list(
 ): Promise<RowPage> {
   const { sql, values } = all([readable(viewer), filtered(filter)]);
   const target = withReadableTarget(viewer);
-  const counted = all([
-    own(viewer),
-    filtered(filter),
-    {
-      sql: rowByRow(`select 1 from (select 1) as one ${TARGET} where ${target.sql}`),
-      values: target.values,
-    },
-  ]);
+  const looked = {
+    sql: rowByRow(`select 1 from (select 1) as one ${TARGET} where ${target.sql}`),
+    values: target.values,
+  };
+  const counted = all([own(viewer), filtered(filter), any([withoutLooking(viewer), looked])]);
   return paginate(db, presenter, page, {
     from: statement`${PRESENTED} where ${sql}`,
     values,

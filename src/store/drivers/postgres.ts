@@ -289,32 +289,64 @@ const INSTR = /\binstr\(/g;
 const CONCAT = /\bgroup_concat\(/g;
 const LAST_ID = /\blast_insert_rowid\(\)/g;
 
-const numberedTexts = new StatementCache<Numbered>(() => undefined);
+/**
+ * A list of several placeholders becomes one array: PostgreSQL then plans a statement once for all of its lists, and not
+ * for the values of each, which takes longer than reading some rows.
+ */
+const LIST = /( not)? in \((\?(?:, \?)+)\)/g;
+
+/** A translated statement. */
+interface Translated {
+  readonly query: Numbered;
+  /** Of how many values each parameter consists; `undefined` if it is one for all of them. */
+  readonly sizes: readonly number[] | undefined;
+}
+
+const translated = new StatementCache<Translated>(() => undefined);
 let names = 0;
 
 /** Translates a statement for PostgreSQL. From its second use on it has a name, so that it is prepared. */
-function numbered(sql: string): Numbered {
-  const known = numberedTexts.get(sql);
+function translate(sql: string): Translated {
+  const known = translated.get(sql);
   if (known) {
-    if (known.name === undefined) {
+    if (known.query.name === undefined) {
       names += 1;
-      known.name = `s${names}`;
+      known.query.name = `s${names}`;
     }
     return known;
   }
-  let count = 0;
+  const sizes: number[] = [];
   const text = sql
     .replace(FOLDED, 'lower(? collate "C")')
     .replace(INSTR, "strpos(")
     .replace(CONCAT, "string_agg(")
     .replace(LAST_ID, "lastval()")
-    .replace(/\?/g, () => {
-      count += 1;
-      return `$${count}`;
+    .replace(LIST, (_, not: string | undefined, list: string) => {
+      const size = list.split("?").length - 1;
+      return `${not ? " <> all(" : " = any("}?${size})`;
+    })
+    .replace(/\?(\d*)/g, (_, size: string) => {
+      sizes.push(size === "" ? 1 : Number(size));
+      return `$${sizes.length}`;
     });
-  const statement = { text };
-  numberedTexts.set(sql, statement);
+  const statement = {
+    query: { text },
+    sizes: sizes.some((size) => size > 1) ? sizes : undefined,
+  };
+  translated.set(sql, statement);
   return statement;
+}
+
+/** A statement as it is sent. */
+function numbered(sql: string, values: readonly Value[]): Numbered & { values: unknown[] } {
+  const { query, sizes } = translate(sql);
+  if (!sizes) return { ...query, values: [...values] };
+  let at = 0;
+  const parameters = sizes.map((size) => {
+    at += size;
+    return size === 1 ? values[at - 1] : [...new Set(values.slice(at - size, at))];
+  });
+  return { ...query, values: parameters };
 }
 
 /** Sends a query; throws the errors of `port.ts`. */
@@ -322,11 +354,11 @@ type Send = (query: pg.QueryConfig & { rowMode?: "array" }) => Promise<pg.QueryR
 
 function reading(send: Send): Reader {
   const all = async <Row extends object>(sql: string, values: readonly Value[] = []) => {
-    const { rows } = await send({ ...numbered(sql), values: [...values] });
+    const { rows } = await send(numbered(sql, values));
     return rows as Row[];
   };
   const cut = async (sql: string, values: readonly Value[], limited: pg.CustomTypesConfig) => {
-    const query = { ...numbered(sql), values: [...values], types: limited };
+    const query = { ...numbered(sql, values), types: limited };
     const result = await send({ ...query, rowMode: "array" });
     const rows = result.rows as unknown as Value[][];
     const at = rows.findIndex((row) => (row as unknown[]).includes(CUT));
@@ -340,7 +372,7 @@ function reading(send: Send): Reader {
       return first as Readonly<Row> | undefined;
     },
     async rows(sql, values = []) {
-      const { rows } = await send({ ...numbered(sql), values: [...values], rowMode: "array" });
+      const { rows } = await send({ ...numbered(sql, values), rowMode: "array" });
       return rows as unknown as Value[][];
     },
     slice: (sql, values, most) => cut(sql, values, cuttingTypes(most)),
@@ -382,15 +414,15 @@ function writing(send: Send, last: pg.QueryConfig[]): Database {
   return {
     ...reading(send),
     async run(sql, values = []) {
-      const { rowCount } = await send({ ...numbered(sql), values: [...values] });
+      const { rowCount } = await send(numbered(sql, values));
       return rowCount ?? 0;
     },
     last(sql, values = []) {
-      last.push({ ...numbered(sql), values: [...values] });
+      last.push(numbered(sql, values));
     },
     async lock(key, { shared = false } = {}) {
       const sql = `select pg_advisory_xact_lock${shared ? "_shared" : ""}(?, ?)`;
-      await send({ ...numbered(sql), values: [LOCK, key % LOCK_KEYS] });
+      await send(numbered(sql, [LOCK, key % LOCK_KEYS]));
     },
   };
 }
