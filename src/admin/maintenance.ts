@@ -7,6 +7,7 @@ import { type PeriodicJob, runPeriodic } from "../jobs/periodic.ts";
 import { doDue } from "../resources/ci/timed.ts";
 import { removeExports } from "../resources/exports/queries.ts";
 import { sweepLogs } from "../resources/hooks/retention.ts";
+import { tellDue } from "../resources/issues/due.ts";
 import { finishAll } from "../resources/remover.ts";
 import { noteFacts } from "../resources/repositories/facts.ts";
 import { tellExpiring } from "../resources/tokens/expiry.ts";
@@ -44,8 +45,9 @@ export interface MaintenanceAdmin {
   sweepFiles(): Promise<{ files: number }>;
   /**
    * Runs {@link purgeEvents}, {@link removeExpiredMembers}, {@link tidyRepositories} and {@link sweepFiles}, removes
-   * the old logs of webhooks, and tells webhooks which access tokens expire soon, unless one of the processes that share the database did so within a day. `createApp` calls
-   * it by itself unless `background` is `false`; then call it every few minutes.
+   * the old logs of webhooks, tells webhooks which access tokens expire soon, and queues mails about issues that are
+   * due, unless one of the processes that share the database did so within a day. `createApp` calls it by itself unless
+   * `background` is `false`; then call it every few minutes.
    *
    * @returns `undefined` if it is not due, or another process is running it
    */
@@ -132,6 +134,7 @@ export function maintenanceAdmin({
         await sweepFiles(store, now());
         await sweepLogs(store, now());
         await tellExpiring(store, now());
+        await tellDue(store, now());
         return { ...(await purge()), members };
       }),
     runJob,

@@ -163,6 +163,7 @@ const steps = [
   `20261126-40-ci-counts`,
   `20261127-01-01-issues-counted`,
   `20261127-01-02-merge-requests-counted`,
+  `20261127-02-issues-due`,
 ];
 
 const statements = [
@@ -407,7 +408,7 @@ const statements = [
   closed_by_id integer references users (id) on delete set null,
   created_at integer not null,
   updated_at integer not null
-, time_estimate integer not null default 0, total_time_spent integer not null default 0, relative_position integer)`,
+, time_estimate integer not null default 0, total_time_spent integer not null default 0, relative_position integer, due_told text)`,
   `CREATE UNIQUE INDEX issues_iid on issues (project_id, iid)`,
   `CREATE INDEX issues_by_author on issues (author_id, created_at, id)`,
   `CREATE TABLE issue_assignees (
@@ -2029,6 +2030,7 @@ const statements = [
   `CREATE INDEX issues_closed on issues (project_id, closed_at, id, confidential, author_id) where state = 'closed'`,
   `CREATE INDEX issues_confidential on issues (project_id, created_at, id, author_id) where confidential = 1`,
   `CREATE INDEX merge_requests_by_created_at on merge_requests (project_id, created_at, id, milestone_id, target_branch)`,
+  `CREATE INDEX issues_due on issues (due_date, id) where state = 'opened' and due_date is not null`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,

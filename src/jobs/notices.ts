@@ -5,7 +5,7 @@ import { addIfRun } from "./outbox.ts";
 /** What happened to an issue or merge request that people get mail about, although no feed has an event of it. */
 export type IssuableNotice = (
   | {
-      readonly notice: "issue_reassigned";
+      readonly notice: "issue_reassigned" | "issue_due";
       /** The id of the issue. */
       readonly issue: number;
     }
@@ -21,7 +21,7 @@ export type IssuableNotice = (
       readonly request: number;
     }
 ) & {
-  /** Who did it; `null` for nobody, such as a push to the target branch. */
+  /** Who did it; `null` for nobody, such as a push to the target branch, or the calendar. */
   readonly by: number | null;
   /** When, in epoch milliseconds. */
   readonly at: number;

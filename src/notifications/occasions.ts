@@ -15,6 +15,8 @@ export interface Occasion {
   readonly isPersonal?: true;
   /** Whether a mail does not say whose doing it is. */
   readonly isPassive?: true;
+  /** Whether users who watch the project are told only if they take part, as in GitLab. */
+  readonly isForParticipants?: true;
 }
 
 /** Events that people get mail about, by their action and the type of their target. */
@@ -62,6 +64,13 @@ export const NOTICES: Readonly<Record<IssuableNotice["notice"], Occasion>> = {
     verb: "changed the assignees of",
     flag: "reassign_issue",
     about: "assignee",
+  },
+  issue_due: {
+    when: "an open issue is due tomorrow",
+    verb: "Due soon:",
+    flag: "issue_due",
+    isPassive: true,
+    isForParticipants: true,
   },
   request_reassigned: {
     when: "a merge request gets other assignees",

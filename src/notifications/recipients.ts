@@ -181,6 +181,7 @@ async function recipientsAbout(
     for (const { flags, ...person } of await settingsOf(db, subject.projectId, some)) {
       const asked = occasion.flag !== undefined && flags[occasion.flag] === true;
       const reason = reasonFor(person.level, asked, ties.get(person.id) as Set<Tie>);
+      if (reason === "watching" && occasion.isForParticipants) continue;
       if (reason) chosen.push({ ...person, reason });
     }
     const candidates = { ids: chosen.map(({ id }) => id) };

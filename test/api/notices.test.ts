@@ -363,3 +363,49 @@ it("conflicts of a merge request that waits are told to author and merger, with 
     (await app.call("GET /todos?action=unmergeable", { as })).json.length;
   expect([await pending("developer"), await pending("maintainer")]).toEqual([0, 1]);
 });
+
+it("a due date is told a day before, once, to those who take part and who chose it", async () => {
+  const day = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
+  const open = async (title: string, due_date: string | null, json: object = {}) => {
+    const answer = await project.send("POST", "/issues", { title, due_date, ...json });
+    expect(answer.status).toBe(201);
+    return answer.json.iid as number;
+  };
+  const sweep = async () => {
+    await app.store.transaction((db) => db.run("delete from jobs where name = 'sweep'"));
+    expect(await app.admin.sweepDaily()).toBeDefined();
+  };
+  await settings("owner", { level: "watch" });
+  await settings("maintainer", { level: "custom", issue_due: true });
+  const iid = await open("Near", day(1), { assignee_ids: [await idOf("reporter")] });
+  await open("Far", day(2));
+  await open("Late", day(-1));
+  await open("Whenever", null);
+  const closed = await open("Done", day(1));
+  await send("PUT", `/issues/${closed}`, { state_event: "close" }, "developer");
+  const secret = await open("Hidden", day(1), { confidential: true });
+  await mails();
+
+  await sweep();
+  const line = `Due soon: issue #${iid}: Near`;
+  const hidden = `Due soon: issue #${secret}: Hidden`;
+  expect((await told()).sort()).toEqual([
+    ["developer", "participating", line],
+    ["developer", "participating", hidden],
+    ["maintainer", "custom", line],
+    ["maintainer", "custom", hidden],
+    ["reporter", "participating", line],
+  ]);
+  await sweep();
+  expect(await told()).toEqual([]);
+  // Another date is told again, and so is one that nobody told the day before.
+  await send("PUT", `/issues/${iid}`, { due_date: day(0) }, "owner");
+  await sweep();
+  expect((await told()).map(([to, , text]) => [to, text])).toEqual([
+    ["developer", line],
+    ["maintainer", line],
+    ["reporter", line],
+  ]);
+  await settings("owner", { level: "global" });
+  await settings("maintainer", { level: "global", issue_due: false });
+});

@@ -228,6 +228,7 @@ const FROZEN: Record<string, string> = {
     "2fcef90d45d4b39ee6f57fb280a21c533419a15da34874e72f3b55088e454a9d",
   "20261127-01-02-merge-requests-counted":
     "76c458fe98fa802698c0b54afa57e45b5df3cfe0e4f89d2653b6c7c1350d0642",
+  "20261127-02-issues-due": "4e2b0ba330543bca71673b373baf1d456d37352b6b7401daed61c1a04cb5bff9",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);

@@ -178,4 +178,12 @@ drop index issues_confidential;
 create index issues_confidential on issues (project_id, created_at, id, author_id) where confidential = 1;
 `,
   },
+  {
+    // `due_told`: the due date about which mails were queued.
+    id: "20261127-02-issues-due",
+    sql: `
+alter table issues add column due_told $text;
+create index issues_due on issues (due_date, id) where state = 'opened' and due_date is not null;
+`,
+  },
 ];
