@@ -13,7 +13,7 @@ import { boardsPage } from "./graphql.ts";
 import { grow } from "./grown.ts";
 import { type Growth, measureGrowth } from "./growth.ts";
 import { measureHistories } from "./history.ts";
-import { load, measure, type Rate } from "./load.ts";
+import { load, measure, type Rate, WARM_UP } from "./load.ts";
 import { measureMerges } from "./merging.ts";
 import {
   EVENT_OPERATIONS,
@@ -60,8 +60,6 @@ const { values: options } = parseArgs({
 const rounds = Number(options.rounds);
 const seconds = Number(options.seconds);
 const starts = Number(options.starts);
-/** Requests until V8 has compiled the code they run. */
-const WARM_UP = 2_000;
 const REQUESTS_BEFORE_MEMORY = 10_000;
 
 const parts = (options.only as string).split(",");

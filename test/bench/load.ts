@@ -6,6 +6,8 @@ import { HEADERS, type Operation } from "./operations.ts";
 import type { Server } from "./processes.ts";
 
 const CONNECTIONS = 8;
+/** Requests until V8 has compiled the code they run. */
+export const WARM_UP = 2_000;
 
 /** A server's performance under load. */
 export interface Rate {

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { createApp } from "../../src/index.ts";
+import { WARM_UP } from "./load.ts";
 import { type Server, startServer } from "./processes.ts";
 import { CALLER } from "./seed.ts";
 
@@ -48,19 +49,21 @@ export async function measureMerges(
   // The first round is not counted: V8 has not compiled the code yet.
   for (let round = 0; round <= rounds; round += 1) {
     say(`merging, round ${round} of ${rounds}`);
+    const requests = round === 0 ? WARM_UP : REQUESTS;
     const url = `${server.url.replace("//", `//any:${CALLER.token}@`)}/bench/p${round}.git`;
     await git(source, "push", "--quiet", url, "HEAD:refs/heads/main");
     const send = senderTo(server, `/projects/bench%2Fp${round}`);
-    await openAll(send);
+    await openAll(send, requests);
     const clone = join(folder, `merges-${round}.git`);
     await git(".", "clone", "--quiet", "--bare", url, clone);
     const before = await server.cpu();
-    for (let number = 1; number <= REQUESTS; number += 1) {
+    for (let number = 1; number <= requests; number += 1) {
       await send("PUT", `/merge_requests/${number}/merge`, {});
     }
     const ours = ((await server.cpu()) - before) / 1e6;
+    if (round === 0) continue;
     const gits = await mergeAll(clone);
-    if (round > 0) figures.push({ ours: ours / REQUESTS, gits: gits / REQUESTS });
+    figures.push({ ours: ours / REQUESTS, gits: gits / REQUESTS });
   }
   await server.stop();
   return figures;
@@ -81,8 +84,8 @@ const senderTo =
   };
 
 /** Opens merge requests, each of a branch with a new file. */
-async function openAll(send: Send): Promise<void> {
-  for (let number = 1; number <= REQUESTS; number += 1) {
+async function openAll(send: Send, requests: number): Promise<void> {
+  for (let number = 1; number <= requests; number += 1) {
     const branch = `bench-${number}`;
     await send("POST", "/repository/commits", {
       ...{ branch, start_branch: "main", commit_message: "Add a file" },
