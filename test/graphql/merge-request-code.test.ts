@@ -164,3 +164,111 @@ describe("changes of merge requests", () => {
     expect((await read("commitCount", 2)).commitCount).toBe(2);
   });
 });
+
+describe("messages of merge requests", () => {
+  const messages = "defaultMergeCommitMessage defaultSquashCommitMessage";
+
+  it("are those of the commits that merging makes", async () => {
+    const issue = { title: "Flap" };
+    const { json: closed } = await project.send("POST", "/issues", issue);
+    const description = `Closes #${closed.iid}`;
+    const none = { merge_commit_template: "", squash_commit_template: "" };
+    const countOf = async (iid: number) => {
+      const query = `{ project(fullPath: "${project.fullPath}") { issue(iid: "${iid}") { mergeRequestsCount } } }`;
+      return (await ask(app, query, {}, "developer")).project.issue.mergeRequestsCount;
+    };
+    expect(await countOf(closed.iid)).toBe(0);
+    const make = async (branch: string, template: object) => {
+      expect((await project.send("PUT", "", template, "maintainer")).status).toBe(200);
+      await project.commit(branch, { [`${branch}.txt`]: lines(2) }, { from: "main" });
+      await project.commit(branch, { [`${branch}.txt`]: lines(3) }, { message: "More\n\nText" });
+      const { iid } = await project.open(branch, { title: `Add ${branch}`, description });
+      const expected = await read(messages, iid);
+      expect(await countOf(closed.iid)).toBe(template === none ? 1 : 2);
+      const merged = await project.send("PUT", `/merge_requests/${iid}/merge`, { squash: true });
+      expect(merged.status, merged.text).toBe(200);
+      const messageOf = async (sha: string) =>
+        (await project.get(`/repository/commits/${sha}`)).json.message;
+      const { merge_commit_sha, squash_commit_sha } = merged.json;
+      expect(expected).toEqual({
+        defaultMergeCommitMessage: await messageOf(merge_commit_sha),
+        defaultSquashCommitMessage: await messageOf(squash_commit_sha),
+      });
+      return expected;
+    };
+    expect(await make("plain", none)).toEqual({
+      defaultMergeCommitMessage: expect.stringMatching(
+        `^Merge branch 'plain' into 'main'\n\nAdd plain\n\nCloses #${closed.iid}\n\nSee merge request`,
+      ),
+      defaultSquashCommitMessage: "Add plain",
+    });
+    const all = "%{title}\n%{all_commits}\n%{first_commit}\n%{merge_request_author}\n%{merged_by}";
+    const template = { merge_commit_template: `M ${all}`, squash_commit_template: `S ${all}` };
+    const written = await make("other", template);
+    expect(written.defaultSquashCommitMessage).toContain("S Add other\n* More\n\nText");
+    await project.send("PUT", "", none, "maintainer");
+  });
+
+  it("are there without code, and for developers only", async () => {
+    const json = { title: "Record", source_branch: "c", target_branch: "d" };
+    const made = await app.call("POST /projects/acme%2Fsite/merge_requests", { as: "owner", json });
+    const query = `{ project(fullPath: "acme/site") { mergeRequest(iid: "${made.json.iid}") { ${messages} } } }`;
+    const seen = [];
+    for (const as of everyone) {
+      const { data } = await send(app, as, query);
+      if (data.project?.mergeRequest?.defaultSquashCommitMessage === "Record") seen.push(as);
+    }
+    expect(seen).toEqual(["developer", "maintainer", "owner", "admin"]);
+  });
+
+  it("are made for 20 merge requests at most", async () => {
+    await project.commit("many", { "many.txt": "" }, { from: "main" });
+    for (let at = 0; at <= 20; at += 1) {
+      await project.send("POST", "/repository/branches", { branch: `to-${at}`, ref: "main" });
+      await project.open("many", { target_branch: `to-${at}` });
+    }
+    const list = (first: number) =>
+      send(
+        app,
+        "developer",
+        `{ project(fullPath: "${project.fullPath}") { mergeRequests(first: ${first}) { nodes { defaultMergeCommitMessage } } } }`,
+      );
+    const { data } = await list(20);
+    expect(data.project.mergeRequests.nodes).toHaveLength(20);
+    const before = app.statements.length;
+    await list(20);
+    const statements = app.statements.length - before;
+    await list(2);
+    expect(app.statements.length - before - statements).toBe(statements);
+    const { errors } = await list(21);
+    expect(errors?.[0].message).toBe("Messages of more than 20 merge requests can't be made");
+  });
+});
+
+it("the project decides how merge requests are squashed and rebased", async () => {
+  await project.commit("late", { "late.txt": "" }, { from: "main" });
+  const { iid } = await project.open("late", { squash: true });
+  await project.commit("main", { "new.txt": "" });
+  const fields = `squash squashOnMerge squashReadOnly shouldBeRebased
+    project { squashReadOnly removeSourceBranchAfterMerge }`;
+  const seen = [];
+  for (const squash_option of ["never", "always", "default_off"]) {
+    const json = { squash_option, remove_source_branch_after_merge: squash_option === "always" };
+    await project.send("PUT", "", json, "maintainer");
+    const { squash, squashOnMerge, squashReadOnly, project: own } = await read(fields, iid);
+    expect([squash, own.squashReadOnly]).toEqual([true, squashReadOnly]);
+    seen.push([squash_option, squashOnMerge, squashReadOnly, own.removeSourceBranchAfterMerge]);
+  }
+  expect(seen).toEqual([
+    ["never", false, true, false],
+    ["always", true, true, true],
+    ["default_off", true, false, false],
+  ]);
+  await project.get(`/merge_requests/${iid}`);
+  const rebased = [(await read("shouldBeRebased", iid)).shouldBeRebased];
+  for (const merge_method of ["ff", "merge"]) {
+    await project.send("PUT", "", { merge_method }, "maintainer");
+    rebased.push((await read("shouldBeRebased", iid)).shouldBeRebased);
+  }
+  expect(rebased).toEqual([false, true, false]);
+});

@@ -186,3 +186,11 @@ describe("lists of users", () => {
     expect([data, errors?.[0].message]).toEqual([{ user: null }, NOT_AVAILABLE]);
   });
 });
+
+it("accounts of tokens are told from people", async () => {
+  const json = { name: "Robot", scopes: ["api"], expires_at: "2027-01-01" };
+  const path = "POST /projects/acme%2Fsite/access_tokens";
+  const { json: made } = await app.call(path, { as: "owner", json });
+  const query = `{ user(id: "gid://gitlab/User/${made.user_id}") { bot human type } }`;
+  expect((await ask(app, query)).user).toEqual({ bot: true, human: false, type: "PROJECT_BOT" });
+});

@@ -104,7 +104,7 @@ export const ISSUE: IssuableType = {
 const MOST_CLOSING = 100;
 
 /** How many merge requests close each of some issues, of those that the caller may read; {@link MOST_CLOSING} at most. */
-async function closingCounts(
+export async function closingCounts(
   db: Reader,
   ids: readonly Value[],
   viewer: Viewer,

@@ -58,7 +58,7 @@ import {
   UNIONED,
   weightOf,
 } from "../issuables/graphql.ts";
-import { ISSUE } from "../issuables/issue.ts";
+import { closingCounts, ISSUE } from "../issuables/issue.ts";
 import { issuableMutations, numberOf } from "../issuables/mutations.ts";
 import { LABEL_CLASSES, LABEL_ID } from "../labels/graphql.ts";
 import { changeWithEstimate, issueResource } from "./index.ts";
@@ -196,7 +196,9 @@ const issue = rowType("Issue", {
     moved: computed("Boolean", ["i.moved_to_id"], ([id]) => id !== null),
     movedTo: one("Issue", "i.moved_to_id"),
     projectId: required(int("i.project_id")),
-    mergeRequestsCount: constant("Int!", 0),
+    mergeRequestsCount: required(
+      loaded("Int", (ids, { db, viewer }) => closingCounts(db, ids, viewer), { empty: 0 }),
+    ),
     taskCompletionStatus: required(
       computed(taskCompletion, ["i.description"], ([text]) => tasksOf(String(text ?? ""))),
     ),

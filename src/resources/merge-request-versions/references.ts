@@ -1,6 +1,7 @@
 import { type Viewer, visibleIssues, visibleProjects } from "../../core/access/visibility.ts";
 import { type IssueReference, issuesIn } from "../../core/references.ts";
 import { all } from "../../store/conditions.ts";
+import { placeholders } from "../../store/placeholders.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import type { Writing } from "../issuables/type.ts";
 import { closeIssues } from "../issues/closing.ts";
@@ -55,26 +56,30 @@ export async function storeReferences(
 
 /** An issue that a merge request closes. */
 interface ClosingIssue {
+  /** The merge request that closes it. */
+  readonly requestId: number;
   readonly iid: number;
   readonly projectId: number;
   /** The full path of its project. */
   readonly path: string;
 }
 
-/** The issues that a merge request closes, which the caller may read. */
+/** The issues that merge requests close, which the caller may read. @param requestIds at least one */
 export async function closingIssues(
   db: Reader,
-  requestId: number,
+  requestIds: readonly number[],
   viewer: Viewer,
 ): Promise<ClosingIssue[]> {
   const readable = all([visibleProjects(viewer), visibleIssues(viewer)]);
+  const among = placeholders(requestIds);
   const rows = await db.rows(
-    `select i.iid, i.project_id, p.full_path from merge_request_issues x
+    `select x.merge_request_id, i.iid, i.project_id, p.full_path from merge_request_issues x
      join issues i on i.id = x.issue_id join projects p on p.id = i.project_id
-     where x.merge_request_id = ? and ${CLOSES} and ${readable.sql} order by x.issue_id`,
-    [requestId, ...readable.values],
+     where x.merge_request_id in (${among.sql}) and ${CLOSES} and ${readable.sql} order by x.issue_id`,
+    [...among.values, ...readable.values],
   );
-  return (rows as [number, number, string][]).map(([iid, projectId, path]) => ({
+  return (rows as [number, number, number, string][]).map(([requestId, iid, projectId, path]) => ({
+    requestId,
     iid,
     projectId,
     path,
@@ -84,7 +89,7 @@ export async function closingIssues(
 /** Closes the issues that a merge request closes, which was merged. */
 export async function closeReferred(writing: Writing, requestId: number): Promise<void> {
   const { source: project, viewer } = writing;
-  const issues = await closingIssues(writing.db, requestId, viewer);
+  const issues = await closingIssues(writing.db, [requestId], viewer);
   const closed = issues.map(({ projectId, iid }) => ({
     projectId,
     iid,

@@ -1,3 +1,5 @@
+import { ROLES } from "../../core/access/roles.ts";
+import { sourcesById } from "../../core/access/source.ts";
 import { isoInstant } from "../../core/time.ts";
 import { type Commit, readCommit, type Signature, titleOf } from "../../git/commits.ts";
 import { logOf } from "../../git/log.ts";
@@ -21,11 +23,14 @@ import { latestOf, type VersionFacts } from "../merge-request-versions/versions.
 import { countEach, type FileCounts, sumOf } from "../repositories/diffs.ts";
 import { openRecord } from "../repositories/open.ts";
 import { idsByAddresses } from "../users/queries.ts";
+import { gatherFacts, type MentionedCommits, mentionedCommits } from "./message-facts.ts";
+import { gatheredFor, type MessageFacts, messageOf } from "./messages.ts";
+import { type MergeFacts, mergeFactsOf } from "./queries.ts";
 import { changesOf, logQueryOf } from "./versions.ts";
 
 /** Commits of a merge request that are counted. */
 const MOST_COMMITS = 10_000;
-/** Merge requests of one list whose changes are compared. */
+/** Merge requests of one list whose changes are compared, and messages written. */
 const MOST_COMPARED = 20;
 
 /** A commit as it is shown, with the id of the account whose address its author has. */
@@ -179,6 +184,42 @@ async function countsOfAll(
   return counts;
 }
 
+/**
+ * The message of the commit that merging makes, or squashing, unless whoever merges gives another one. Only developers
+ * of the project see it: it may have addresses of people who do not show them.
+ */
+const defaultMessage = (kind: "merge" | "squash") =>
+  costing(
+    5,
+    loaded("String", async (ids, context) => {
+      if (ids.length > MOST_COMPARED) {
+        throw new GraphError(`Messages of more than ${MOST_COMPARED} merge requests can't be made`);
+      }
+      const { db, viewer, view, caller } = context;
+      if (!caller) return new Map();
+      const found = await mergeFactsOf(db, ids, caller.id);
+      const projectIds = found.map(({ project_id }) => project_id);
+      const projects = await sourcesById(db, "project", projectIds, viewer);
+      const merges = found.filter(
+        ({ project_id }) => (projects.get(project_id)?.level ?? 0) >= ROLES.developer,
+      );
+      if (merges.length === 0) return new Map();
+      const templateOf = (merge: MergeFacts) => merge[`${kind}_commit_template`];
+      const needed = new Set(merges.flatMap((merge) => [...gatheredFor(kind, templateOf(merge))]));
+      const commits = new Map<Value, MentionedCommits>();
+      for (const [id, code] of needed.has("commits") ? await codeOf(ids, context) : []) {
+        commits.set(id, await mentionedCommits(code.repository, await numbersOf(code)));
+      }
+      const facts = await gatherFacts({ db, viewer, base: view.base }, merges, needed, commits);
+      return new Map(
+        merges.map((merge) => [
+          merge.id,
+          messageOf(kind, templateOf(merge), facts.get(merge.id) as MessageFacts),
+        ]),
+      );
+    }),
+  );
+
 const noCode = (): readonly FileCounts[] => [];
 
 /** What merge requests say of their code. */
@@ -232,6 +273,8 @@ export const codeFields = {
       return shown;
     }),
   ),
+  defaultMergeCommitMessage: defaultMessage("merge"),
+  defaultSquashCommitMessage: defaultMessage("squash"),
 };
 
 /** Types that fields of merge requests give lists of. */

@@ -181,11 +181,13 @@ const mergeRequest = rowType("MergeRequest", {
     }),
     discussionLocked: required(boolean("mr.discussion_locked")),
     squash: required(boolean("mr.squash")),
-    squashOnMerge: required(boolean("mr.squash")),
-    squashReadOnly: constant("Boolean!", false),
-    defaultMergeCommitMessage: constant("String", null),
-    defaultSquashCommitMessage: constant("String", null),
-    shouldBeRebased: constant("Boolean!", false),
+    squashOnMerge: required(
+      boolean("case p.squash_option when 'always' then 1 when 'never' then 0 else mr.squash end"),
+    ),
+    squashReadOnly: required(
+      boolean("case when p.squash_option in ('always', 'never') then 1 else 0 end"),
+    ),
+    shouldBeRebased: required(ofState("Boolean", ({ failed }) => failed?.status === "need_rebase")),
     rebaseInProgress: constant("Boolean!", false),
     shouldRemoveSourceBranch: boolean("mr.should_remove_source_branch"),
     forceRemoveSourceBranch: boolean("mr.remove_source_branch"),

@@ -1,38 +1,29 @@
 import type { Caller } from "../../core/access/caller.ts";
 import { type Source, sourcesById } from "../../core/access/source.ts";
-import type { Viewer } from "../../core/access/visibility.ts";
 import { ApiError, Unapplied, unauthorized } from "../../core/errors.ts";
 import type { View } from "../../core/field.ts";
 import type { PrepareContext } from "../../core/resource.ts";
 import { dayOf } from "../../core/time.ts";
-import { commitNumber, readCommit } from "../../git/commits.ts";
+import { commitNumber } from "../../git/commits.ts";
 import { Draft } from "../../git/draft.ts";
 import { logOf } from "../../git/log.ts";
 import { mergeAndNote } from "../../git/mergeability.ts";
 import { BRANCHES, type Ref } from "../../git/refs.ts";
-import type { Repository } from "../../git/repository.ts";
-import type { Awaitable, Reader } from "../../store/port.ts";
+import type { Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import { isHeadActive } from "../ci/heads.ts";
 import * as lifecycle from "../issuables/lifecycle.ts";
 import { type Approving, type MergeCheck, mergeStateOf } from "../issuables/merge-checks.ts";
 import { MERGE_REQUEST } from "../issuables/merge-request.ts";
 import type { Writing } from "../issuables/type.ts";
-import { closeReferred, closingIssues } from "../merge-request-versions/references.ts";
+import { closeReferred } from "../merge-request-versions/references.ts";
 import * as notes from "../notes/queries.ts";
 import { mayMergeRequest } from "../protected-refs/rights.ts";
 import type { Received } from "../repositories/pushes.ts";
 import { applyAll, openToChange, stage, stagePush } from "../repositories/write.ts";
 import { openCode, type RequestCode } from "./code.ts";
-import {
-  type Gathered,
-  gatheredFor,
-  type MessageCommit,
-  type MessageFacts,
-  MOST_MENTIONED,
-  messageOf,
-  type Named,
-} from "./messages.ts";
+import { gatherFacts, mentionedCommits } from "./message-facts.ts";
+import { type Gathered, gatheredFor, type MessageFacts, messageOf } from "./messages.ts";
 import * as requests from "./queries.ts";
 import { type Ended, retarget } from "./retarget.ts";
 
@@ -222,7 +213,7 @@ interface Made {
 
 /** Makes the commits of a merge with this tree, as the project and the request want them. */
 async function mergeInto(
-  { store, source, caller, view, now }: Preparing,
+  { store, caller, view, now }: Preparing,
   { request, opened, target }: RequestCode & { readonly target: Ref },
   draft: Draft,
   tree: string,
@@ -236,15 +227,13 @@ async function mergeInto(
     number,
     number,
   ];
-  const settings = await requests.mergeFactsOf(db, request.id, caller.id);
+  const settings = (
+    await requests.mergeFactsOf(db, [request.id], caller.id)
+  )[0] as requests.MergeFacts;
   const isSquashed = isSquashing(settings.squash_option, input.squash ?? request.squash === 1);
   if (settings.merge_method === "ff" && !isSquashed) {
     return { to: head, mergeCommit: null, squashCommit: null };
   }
-  const time = { time: Math.floor(now / 1000), zone: 0 };
-  const merger = { name: settings.merger_name, email: settings.merger_email, ...time };
-  const { author_name: name, author_email: email } = settings;
-  const author = name !== null && email !== null ? { name, email, ...time } : undefined;
   const { merge_commit_template, squash_commit_template } = settings;
   const needed = new Set<Gathered>(isSquashed ? ["commits"] : []);
   if (isSquashed && input.squash_commit_message === undefined) {
@@ -253,27 +242,27 @@ async function mergeInto(
   if (settings.merge_method !== "ff" && input.merge_commit_message === undefined) {
     for (const one of gatheredFor("merge", merge_commit_template)) needed.add(one);
   }
-  const commits = needed.has("commits") ? await commitsOf(repository, ours, theirs) : NO_COMMITS;
+  const log = needed.has("commits") && logOf(repository, { from: [theirs], not: [ours] });
+  const numbers = log ? await log.first(repository, MOST_COMMITS) : [];
+  const commits = await mentionedCommits(repository, numbers);
   const viewer = { caller, today: dayOf(now) };
-  const facts: MessageFacts = {
-    ...request,
-    ...commits,
-    project: source.fullPath,
-    url: `${view.base}/${source.fullPath}/-/merge_requests/${request.iid}`,
-    author,
-    merger,
-    reviewers: needed.has("reviewers")
-      ? await namedIn(db, "merge_request_reviewers", request.id)
-      : [],
-    approvers: needed.has("approvers") ? await namedIn(db, "approvals", request.id) : [],
-    issues: needed.has("issues") ? await issueNames(db, source, request.id, viewer) : [],
-  };
+  const gathering = { db, viewer, base: view.base };
+  const gathered = await gatherFacts(
+    gathering,
+    [settings],
+    needed,
+    new Map([[request.id, commits]]),
+  );
+  const facts = gathered.get(request.id) as MessageFacts;
+  const time = { time: Math.floor(now / 1000), zone: 0 };
+  const merger = { ...facts.merger, ...time };
+  const author = facts.author && { ...facts.author, ...time };
   let tip = head;
   if (isSquashed) {
     const message =
       input.squash_commit_message ?? messageOf("squash", squash_commit_template, facts);
     // One commit with this very message is what squashing would make.
-    const [only] = commits.count === 1 ? commits.commits : [];
+    const [only] = numbers.length === 1 ? commits.commits : [];
     if (only?.message.trim() !== message.trim()) {
       const by = { author: author ?? merger, committer: merger };
       tip = draft.addCommit({ tree, parents: [start], ...by, message });
@@ -290,44 +279,6 @@ async function mergeInto(
 /** Whether commits become one, as far as the project leaves that to the merge request. */
 function isSquashing(option: requests.SquashOption, wanted: boolean): boolean {
   return option === "always" || (option !== "never" && wanted);
-}
-
-/** The commits of a merge request, as messages mention them. */
-type MentionedCommits = Pick<MessageFacts, "commits" | "firstCommit"> & { readonly count: number };
-
-const NO_COMMITS: MentionedCommits = { commits: [], firstCommit: undefined, count: 0 };
-
-async function commitsOf(
-  repository: Repository,
-  ours: number,
-  theirs: number,
-): Promise<MentionedCommits> {
-  const log = logOf(repository, { from: [theirs], not: [ours] });
-  const numbers = await log.first(repository, MOST_COMMITS);
-  const read = async (number: number): Promise<MessageCommit> => {
-    const { message, author, parents } = await readCommit(repository, number);
-    return { message, author, isMerge: parents.length > 1 };
-  };
-  const commits: MessageCommit[] = [];
-  for (const number of numbers.slice(0, MOST_MENTIONED)) commits.push(await read(number));
-  const first = numbers.at(-1);
-  const firstCommit = first === undefined ? undefined : await read(first);
-  return { commits, firstCommit, count: numbers.length };
-}
-
-/** The issues that a merge request closes, as texts of its project refer to them. */
-async function issueNames(
-  db: Reader,
-  { fullPath }: Source,
-  id: number,
-  viewer: Viewer,
-): Promise<string[]> {
-  const namespace = fullPath.slice(0, fullPath.lastIndexOf("/") + 1);
-  return (await closingIssues(db, id, viewer)).map(({ path, iid }) => {
-    const isNeighbour = path.startsWith(namespace) && !path.slice(namespace.length).includes("/");
-    const name = path === fullPath ? "" : isNeighbour ? path.slice(namespace.length) : path;
-    return `${name}#${iid}`;
-  });
 }
 
 /**
@@ -394,17 +345,4 @@ export async function applyMerge(
     squash_commit_sha: squashCommit,
     auto_merge: 0,
   });
-}
-
-/** The users of a merge request that a table has, as messages name them. */
-function namedIn(
-  db: Reader,
-  table: "approvals" | "merge_request_reviewers",
-  requestId: number,
-): Awaitable<Named[]> {
-  return db.all<Named>(
-    `select u.name, coalesce(u.commit_email, u.email) as email from ${table} x join users u on u.id = x.user_id
-     where x.merge_request_id = ? order by x.created_at, x.user_id`,
-    [requestId],
-  );
 }

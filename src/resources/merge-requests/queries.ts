@@ -1,5 +1,6 @@
 import { insertRow } from "../../store/insert.ts";
-import type { Database, Reader } from "../../store/port.ts";
+import { placeholders } from "../../store/placeholders.ts";
+import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
 import { MERGE_REQUEST } from "../issuables/merge-request.ts";
 import { nextNumber } from "../issuables/queries.ts";
 
@@ -96,8 +97,18 @@ export async function defaultsOf(
   return { squash, removesSource: found?.removes === 1 };
 }
 
-/** How a merge request is to be merged: what its project says, and who takes part. */
-interface MergeFacts {
+/** How a merge request is to be merged: what it is, what its project says, and who takes part. */
+export interface MergeFacts {
+  id: number;
+  iid: number;
+  title: string;
+  description: string | null;
+  source_branch: string;
+  target_branch: string;
+  source_project_id: number | null;
+  project_id: number;
+  /** The full path of its project. */
+  project: string;
   merge_method: "merge" | "rebase_merge" | "ff";
   squash_option: SquashOption;
   merge_commit_template: string | null;
@@ -108,17 +119,23 @@ interface MergeFacts {
   merger_email: string;
 }
 
-/** How a merge request is to be merged by a user. */
-export async function mergeFactsOf(db: Reader, id: number, mergerId: number): Promise<MergeFacts> {
-  const found = await db.one<MergeFacts>(
-    `select p.merge_method, p.squash_option, p.merge_commit_template, p.squash_commit_template,
+/** How merge requests are to be merged by a user. @param ids at least one */
+export function mergeFactsOf(
+  db: Reader,
+  ids: readonly Value[],
+  mergerId: number,
+): Awaitable<MergeFacts[]> {
+  const among = placeholders(ids);
+  return db.all<MergeFacts>(
+    `select mr.id, mr.iid, mr.title, mr.description, mr.source_branch, mr.target_branch, mr.source_project_id,
+       mr.project_id, p.full_path as project, p.merge_method, p.squash_option, p.merge_commit_template, p.squash_commit_template,
        u.name as author_name, coalesce(u.commit_email, u.email) as author_email,
        m.name as merger_name, coalesce(m.commit_email, m.email) as merger_email
      from merge_requests mr join projects p on p.id = mr.project_id join users m on m.id = ?
-     left join users u on u.id = mr.author_id where mr.id = ?`,
-    [mergerId, id],
+     left join users u on u.id = mr.author_id
+     where mr.id in (${among.sql})`,
+    [mergerId, ...among.values],
   );
-  return found as MergeFacts;
 }
 
 /** The number of another open merge request of a project between these branches, or `undefined`. */

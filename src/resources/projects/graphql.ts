@@ -157,8 +157,10 @@ const project = rowType("Project", {
     ),
     mergeRequestsFfOnlyEnabled: boolean("case when p.merge_method = 'ff' then 1 else 0 end"),
     allowMergeOnSkippedPipeline: constant("Boolean", false),
-    removeSourceBranchAfterMerge: constant("Boolean", false),
-    squashReadOnly: constant("Boolean!", false),
+    removeSourceBranchAfterMerge: boolean("p.remove_source_branch_after_merge"),
+    squashReadOnly: required(
+      boolean("case when p.squash_option in ('always', 'never') then 1 else 0 end"),
+    ),
     allowsMultipleMergeRequestAssignees: constant("Boolean!", true),
     allowsMultipleMergeRequestReviewers: constant("Boolean!", true),
     topics: computed("[String!]", [topicsOf("p.id")], ([found]) => namesOf(found)),

@@ -6,7 +6,6 @@ import {
   boolean,
   computed,
   connection,
-  constant,
   deprecated,
   enumeration,
   type Face,
@@ -32,7 +31,11 @@ import { searched } from "./queries.ts";
 import { isHidden } from "./rules.ts";
 
 const STATE = enumeration("UserState", "Whether an account can be used.", ["active", "blocked"]);
-const TYPE = enumeration("UserType", "What kind of account it is.", ["HUMAN", "GHOST"]);
+const TYPE = enumeration("UserType", "What kind of account it is.", [
+  "HUMAN",
+  "GHOST",
+  "PROJECT_BOT",
+]);
 
 const permissions = valueType("UserPermissions", "What a user may do.", {
   createSnippet: required(property("Boolean")),
@@ -42,7 +45,8 @@ const status = valueType("UserStatus", "What a user says of themselves.", {
   message: property("String"),
 });
 
-const isGhost = "u.state = 'ghost'";
+const TYPE_OF = `case when u.state = 'ghost' then 'GHOST'
+  when exists (select 1 from resource_bots rb where rb.user_id = u.id) then 'PROJECT_BOT' else 'HUMAN' end`;
 
 /** The columns that tell whether a profile hides something. */
 const PROFILE = ["u.id", "u.private_profile"] as const;
@@ -74,15 +78,15 @@ const fields = {
       caller?.admin || caller?.id === id ? day : null,
     ),
   ),
-  bot: required(constant("Boolean", false)),
-  human: boolean(`case when ${isGhost} then 0 else 1 end`),
+  bot: required(boolean(`case ${TYPE_OF} when 'PROJECT_BOT' then 1 else 0 end`)),
+  human: boolean(`case ${TYPE_OF} when 'HUMAN' then 1 else 0 end`),
   // As GitLab's old name of the public address.
   email: deprecated("Use `publicEmail`.", string("u.public_email")),
   status: computed(status, [], () => null),
   userPermissions: required(
     computed(permissions, ["u.id"], ([id], { caller }) => ({ createSnippet: caller?.id === id })),
   ),
-  type: required(word(TYPE, `case when ${isGhost} then 'GHOST' else 'HUMAN' end`)),
+  type: required(word(TYPE, TYPE_OF)),
 };
 
 const rows = { from: "users u", key: "u.id" };
