@@ -33,7 +33,7 @@ const HEAD_BYTES = 12;
 /** The checksum after the entries. */
 const CHECKSUM_BYTES = 20;
 /** Bytes that are hashed, and names that are copied, at a time. */
-const HASHED = 256 * 1024;
+const HASHED = 64 * 1024;
 const COPIED = 4096;
 /** The smallest amount to read if an entry has not arrived completely, in bytes. */
 const LEAST = 64;
@@ -556,37 +556,39 @@ class Receiver {
     return { header, content, base, length: raw.length };
   }
 
-  /** The content of an object of the pack that is no longer in memory. */
+  /** The content of an object of the pack that is no longer in memory, which keeps it and those it is made of. */
   async #unpack(entry: number): Promise<Buffer> {
-    const deltas: Buffer[] = [];
+    const deltas: { entry: number; content: Buffer }[] = [];
     let at = entry;
     let data: Buffer | undefined;
     while (!data) {
       const { header, content, base } = await this.#reread(at);
       if (header.type === OFS_DELTA) {
+        deltas.push({ entry: at, content });
         const { offsets } = this.#entries;
         at = entryAt(offsets, at, (offsets[at] as number) - header.distance);
-        deltas.push(content);
         data = this.#contents.get(at);
       } else if (base) {
+        deltas.push({ entry: at, content });
         const name = this.#names.find(base);
-        deltas.push(content);
         if (name >= 0) {
           at = this.#entries.named[name] as number;
           data = this.#contents.get(at);
         } else data = (await this.#repository.read(this.#repository.find(base))).data;
-      } else data = content;
+      } else {
+        data = content;
+        this.#contents.add(at, data);
+      }
       if (this.#pace.isDue) await this.#pace.pause();
     }
     for (let delta = deltas.pop(); delta; delta = deltas.pop()) {
-      data = applyDelta(data, delta, LIMITS.objectBytes);
+      data = this.#apply(delta.entry, data, delta.content);
       this.#reworked += data.length;
       if (this.#reworked > LIMITS.rework * this.#expandable()) {
         throw new RefusedError("the deltas of the pack take too long");
       }
       if (this.#pace.isDue) await this.#pace.pause();
     }
-    this.#contents.add(entry, data);
     return data;
   }
 

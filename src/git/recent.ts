@@ -1,69 +1,52 @@
 import { moved } from "./received.ts";
 
 const MEBIBYTE = 1024 * 1024;
-/** Contents lie side by side in blocks of this size, in bytes. */
-const BLOCK = MEBIBYTE;
-/** The first block has this size, and each of the next ones twice that of the one before: most packs are small. */
-const FIRST = BLOCK / 64;
-/** Larger contents, in bytes, have a block of their own. */
-const LARGE = BLOCK / 4;
+/** The room for contents, in bytes. Each time it is full, it becomes larger by this factor: most packs are small. */
+const FIRST = 16 * 1024;
+const FACTOR = 4;
+const MOST = 16 * MEBIBYTE;
+/** Contents that are among the last bytes, so many, are not moved when they are used. */
+const YOUNG = MOST / 4;
+/** Larger contents, in bytes, are not kept. With one more of this size, which may not fit at the end, young ones stay. */
+const LARGEST = (MOST - YOUNG) / 2;
 /** Room for at least so many entries. */
 const FEWEST = 64;
-/** The number of no block. */
+/** The place of contents that were never added. */
 const NONE = -1;
-/** All blocks together, in bytes. */
-const MOST = 16 * MEBIBYTE;
-
-interface Block {
-  readonly bytes: Buffer;
-  /** How many bytes all blocks before it had. */
-  readonly from: number;
-}
 
 /**
- * The contents of a pack's entries that were used last. They lie in blocks of memory that are used again: with a buffer
- * for each, the garbage collector would take as long as the rest.
+ * The contents of a pack's entries that were used last. They lie one after the other in one buffer, which begins anew at
+ * its end: with a buffer for each, the garbage collector would take as long as the rest (decision 84).
  */
 export class RecentContents {
-  /** By their numbers, the oldest first. */
-  readonly #blocks = new Map<number, Block>();
-  /** The number of the block that is being filled; -1 if there is none. */
-  #open = -1;
-  /** How much of it is filled. */
-  #filled = 0;
-  /** How many blocks there ever were, and their bytes. */
-  #count = 0;
-  #total = 0;
-  /** The bytes of the blocks that there are. */
-  #held = 0;
-  /** A block that is no longer needed. */
-  #spare: Buffer | undefined;
-
-  /** Of each entry: the number of its block, where its content begins there, and its size. */
-  #blockOf = new Int32Array(FEWEST).fill(NONE);
-  #startOf = new Uint32Array(FEWEST);
+  #bytes = Buffer.alloc(0);
+  /** The place of the next content: how many bytes were ever used. */
+  #next = 0;
+  /** Of each entry: its place, and its size. */
+  #placeOf = new Float64Array(FEWEST).fill(NONE);
   #sizeOf = new Uint32Array(FEWEST);
 
   /**
    * The content of an entry, if it is still in memory.
    *
-   * @returns a view, valid until contents of half of this cache's size were added
+   * @returns a view, valid while one more content is added, and until the next is
    */
   get(entry: number): Buffer | undefined {
-    const block = this.#blocks.get(this.#blockOf[entry] ?? NONE);
-    if (!block) return undefined;
-    const start = this.#startOf[entry] as number;
-    const content = block.bytes.subarray(start, start + (this.#sizeOf[entry] as number));
-    if (!this.#isOld(block)) return content;
-    // What is used stays. It may be moved within its own block, which is used again.
-    const copy = this.reserve(entry, content.length);
-    copy.set(content);
-    return copy;
+    const place = this.#placeOf[entry] ?? NONE;
+    const age = this.#next - place;
+    if (place === NONE || age > MOST) return undefined;
+    const start = place % MOST;
+    const content = this.#bytes.subarray(start, start + (this.#sizeOf[entry] as number));
+    if (age <= YOUNG) return content;
+    // What is used stays. Its new place may be part of its old one.
+    const again = this.reserve(entry, content.length);
+    again.set(content);
+    return again;
   }
 
   /** Adds the content of an entry, which is copied. */
   add(entry: number, content: Buffer): void {
-    if (content.length <= MOST / 2) this.reserve(entry, content.length).set(content);
+    if (content.length <= LARGEST) this.reserve(entry, content.length).set(content);
   }
 
   /**
@@ -71,59 +54,33 @@ export class RecentContents {
    * others. All entries before were added already.
    */
   reserve(entry: number, size: number): Buffer {
-    while (this.#blockOf.length <= entry) this.#grow();
-    if (size > MOST / 2) return Buffer.allocUnsafeSlow(size);
-    if (size > LARGE) return this.#place(entry, this.#add(Buffer.allocUnsafeSlow(size)), 0, size);
-    const open = this.#blocks.get(this.#open);
-    if (!open || this.#isOld(open) || this.#filled + size > open.bytes.length) {
-      const length = Math.min(BLOCK, Math.max(2 * (open?.bytes.length ?? FIRST / 2), 4 * size));
-      this.#makeRoom(length);
-      const spare = length === BLOCK ? this.#spare : undefined;
-      this.#open = this.#add(spare ?? Buffer.allocUnsafeSlow(length));
-      if (spare) this.#spare = undefined;
-      this.#filled = 0;
-    }
-    this.#filled += size;
-    return this.#place(entry, this.#open, this.#filled - size, size);
-  }
-
-  /** Whether a block is in the older half. */
-  #isOld({ from }: Block): boolean {
-    return this.#total - from > MOST / 2;
-  }
-
-  #place(entry: number, number: number, start: number, size: number): Buffer {
-    this.#blockOf[entry] = number;
-    this.#startOf[entry] = start;
+    while (this.#placeOf.length <= entry) this.#grow();
+    if (size > LARGEST) return Buffer.allocUnsafeSlow(size);
+    if (this.#next + size > this.#bytes.length) this.#widen(this.#next + size);
+    const rest = MOST - (this.#next % MOST);
+    if (size > rest) this.#next += rest;
+    const start = this.#next % MOST;
+    this.#placeOf[entry] = this.#next;
     this.#sizeOf[entry] = size;
-    return (this.#blocks.get(number) as Block).bytes.subarray(start, start + size);
+    this.#next += size;
+    return this.#bytes.subarray(start, start + size);
+  }
+
+  /** Makes room for more bytes, as long as there may be more. */
+  #widen(needed: number): void {
+    const { length } = this.#bytes;
+    if (length === MOST) return;
+    let room = Math.max(length, FIRST);
+    while (room < Math.min(needed, MOST)) room *= FACTOR;
+    const larger = Buffer.allocUnsafeSlow(Math.min(room, MOST));
+    larger.set(this.#bytes);
+    this.#bytes = larger;
   }
 
   /** Makes room for more entries. */
   #grow(): void {
-    const count = this.#blockOf.length;
-    this.#blockOf = moved(this.#blockOf, new Int32Array(2 * count).fill(NONE, count));
-    this.#startOf = moved(this.#startOf, new Uint32Array(2 * count));
+    const count = this.#placeOf.length;
+    this.#placeOf = moved(this.#placeOf, new Float64Array(2 * count).fill(NONE, count));
     this.#sizeOf = moved(this.#sizeOf, new Uint32Array(2 * count));
-  }
-
-  /** Adds a block, and returns its number. */
-  #add(bytes: Buffer): number {
-    this.#makeRoom(bytes.length);
-    this.#blocks.set(this.#count, { bytes, from: this.#total });
-    this.#held += bytes.length;
-    this.#total += bytes.length;
-    this.#count += 1;
-    return this.#count - 1;
-  }
-
-  /** Drops the oldest blocks. */
-  #makeRoom(size: number): void {
-    for (const [number, { bytes }] of this.#blocks) {
-      if (this.#held + size <= MOST) return;
-      this.#blocks.delete(number);
-      this.#held -= bytes.length;
-      if (bytes.length === BLOCK) this.#spare = bytes;
-    }
   }
 }
