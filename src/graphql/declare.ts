@@ -512,14 +512,22 @@ export const PAGE_ARGS = {
 /** A page without rows. */
 export const NO_ROWS = {
   nodes: [],
+  edges: [],
   pageInfo: { hasNextPage: false, hasPreviousPage: false },
   count: 0,
 };
+
+const edgeOf = (of: ValueType): ValueType =>
+  valueType(`${of.name}Edge`, "A value of a page with its cursor.", {
+    cursor: required(property("String")),
+    node: property(of),
+  });
 
 /** The type of pages of values. */
 export const pagesOf = (of: ValueType, about: string): ValueType =>
   valueType(`${of.name}Connection`, about, {
     nodes: { ...property(`[${of.name}]`), declares: of },
+    edges: { ...property(`[${of.name}Edge]`), declares: edgeOf(of) },
     pageInfo: required(property("PageInfo")),
     count: required(property("Int")),
   });

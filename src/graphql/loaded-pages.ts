@@ -40,8 +40,10 @@ export const loadedConnection = (
       const pages = new Map<Value, unknown>();
       for (const [key, list] of await load(keys, context)) {
         const { from, to } = windowOf(list.count, args);
+        const nodes = await list.read(from, to);
         pages.set(key, {
-          nodes: await list.read(from, to),
+          nodes,
+          edges: nodes.map((node, index) => ({ cursor: cursorOf([from + index]), node })),
           pageInfo: {
             hasNextPage: to < list.count,
             hasPreviousPage: from > 0,

@@ -82,6 +82,10 @@ describe("commits of merge requests", () => {
       hasNextPage: true,
       hasPreviousPage: true,
     });
+    const { edges } = (await read("commits { edges { cursor node { sha } } }")).commits;
+    expect(edges.map(({ node }: { node: { sha: string } }) => node.sha)).toEqual(shas);
+    expect(edges[1].cursor).toBe(first.endCursor);
+    expect((await page(`after: "${edges[0].cursor}"`)).shas).toEqual(shas.slice(1));
     expect(await page("first: 0")).toMatchObject({ shas: [], startCursor: null, endCursor: null });
     expect((await page(`after: "${next.endCursor}"`)).shas).toEqual([]);
   });
