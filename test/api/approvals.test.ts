@@ -574,6 +574,28 @@ describe("with code", () => {
     expect(await approvers()).toBe(1);
   });
 
+  it("answers say whether the code can be merged, whoever asks first", async () => {
+    const project = await newCodeProject(app);
+    const statusOf = async (method: "GET" | "POST", path: string, conflicts: boolean) => {
+      const branch = `${path}-${method}-${conflicts}`;
+      await project.commit(branch, { "a.txt": `${branch}\n` }, { from: "main" });
+      const { iid } = await project.open(branch);
+      if (conflicts) await project.commit("main", { "a.txt": `not ${branch}\n` });
+      const asked = `/merge_requests/${iid}/${path}`;
+      const answer =
+        method === "GET"
+          ? await project.get(asked)
+          : await project.send("POST", asked, { approvals_required: 1 }, "maintainer");
+      return answer.json.merge_status;
+    };
+    expect([
+      await statusOf("GET", "approvals", false),
+      await statusOf("POST", "approvals", false),
+      await statusOf("POST", "approve", false),
+      await statusOf("GET", "approvals", true),
+    ]).toEqual(["can_be_merged", "can_be_merged", "can_be_merged", "cannot_be_merged"]);
+  });
+
   it("messages of merges name who approved and who was asked", async () => {
     const project = await newCodeProject(app);
     await project.commit("work", { "b.txt": "b\n" }, { from: "main" });

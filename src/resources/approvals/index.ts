@@ -8,6 +8,7 @@ import type { Reader, Value } from "../../store/port.ts";
 import { hasRules } from "../approval-state/state.ts";
 import { MERGE_REQUEST } from "../issuables/merge-request.ts";
 import { findIssuable, requireChanger } from "../issuables/rules.ts";
+import { checkCode } from "../merge-requests/code.ts";
 import { approvalsOf, requiresPassword, stateOf } from "./answers.ts";
 import { askApprovers } from "./asking.ts";
 import * as changes from "./changes.ts";
@@ -40,6 +41,14 @@ type Finding = Parameters<typeof findIssuable>[0] & { input: { merge_request_iid
 
 const requestOf = (context: Finding) =>
   findIssuable(context, MERGE_REQUEST, context.input.merge_request_iid);
+
+/** Finds out what `merge_status` is, which answers have from the premium tier on. */
+async function checkStatus(
+  input: Finding["input"],
+  preparing: Parameters<typeof checkCode>[0] & Pick<Context, "tier">,
+): Promise<void> {
+  if (hasRules(preparing.tier)) await checkCode(preparing, input.merge_request_iid);
+}
 
 /** One rule as a row of the route's presenter. */
 async function ruleRow(
@@ -165,6 +174,7 @@ export const approvalResource: Resource = {
       access: "anyone",
       input: number,
       examples: approvalExamples,
+      prepare: checkStatus,
       handle: async (context) => new Json(await approvalsOf(context, await requestOf(context))),
     }),
     requests.post("/approvals", {
@@ -172,6 +182,7 @@ export const approvalResource: Resource = {
       tier: "premium",
       input: { ...number, approvals_required: required },
       examples: premiumExamples,
+      prepare: checkStatus,
       handle: async (context) => {
         const { db, input } = context;
         const found = await requestOf(context);
@@ -191,11 +202,13 @@ export const approvalResource: Resource = {
         approval_password: param.optional(param.anyText()),
       },
       examples: approvalExamples,
-      prepare: async ({ approval_password }, preparing) => ({
-        isConfirmed:
+      prepare: async (input, preparing) => {
+        const isConfirmed =
           !(await requiresPassword(preparing.db, preparing.source.id)) ||
-          (await confirmPassword(preparing, approval_password ?? "")),
-      }),
+          (await confirmPassword(preparing, input.approval_password ?? ""));
+        await checkStatus(input, preparing);
+        return { isConfirmed };
+      },
       handle: async (context) => {
         const { input, tier, prepared } = context;
         const found = await requestOf(context);
@@ -209,6 +222,7 @@ export const approvalResource: Resource = {
       summary: "Take the caller's approval of a merge request back; 404 if there is none",
       input: number,
       examples: approvalExamples,
+      prepare: checkStatus,
       handle: async (context) => {
         const found = await requestOf(context);
         if (!(await mayApprove(context, found))) throw forbidden();
