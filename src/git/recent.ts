@@ -51,7 +51,7 @@ export class RecentContents {
 
   /**
    * Makes room for the content of an entry, which the caller fills in. It is not kept if it would displace too many
-   * others. All entries before were added already.
+   * others.
    */
   reserve(entry: number, size: number): Buffer {
     while (this.#placeOf.length <= entry) this.#grow();
