@@ -56,7 +56,8 @@ describe("a user", () => {
       groups { nodes { fullPath } } } }`;
     const seen = async (as: Person) => (await ask(app, query, {}, as)).user;
     const groups = { nodes: [{ fullPath: "acme" }, { fullPath: "secret" }] };
-    const day = "2026-11-20";
+    const day = "2099-11-20";
+    // A later day than that of the requests here, which is stored a second after them, and only if it is later.
     await app.store.transaction((db) =>
       db.run("update users set last_activity_on = ? where username = 'developer'", [day]),
     );

@@ -1,7 +1,6 @@
 import * as param from "../../core/input.ts";
 import { type Resource, routes } from "../../core/resource.ts";
 import { updateRow } from "../../store/update.ts";
-import { askApprovers } from "../approvals/asking.ts";
 import { queueReady, queueTask } from "../ci/progress.ts";
 import { headOf } from "../events/record.ts";
 import { snapshotIfHeard } from "../issuables/differences.ts";
@@ -18,6 +17,7 @@ import { storeReferences } from "../merge-request-versions/references.ts";
 import { addVersion, renewVersion } from "../merge-request-versions/versions.ts";
 import { afterCommands, commandsIn } from "../quick-actions/perform.ts";
 import { assignReviewers } from "../reviewers/changes.ts";
+import { askApprovers } from "./asking.ts";
 import { checkCode, divergedCommits } from "./code.ts";
 import { deployedFilter, ownFilters, ownInput } from "./filters.ts";
 import { mergeRoutes } from "./merging.ts";
