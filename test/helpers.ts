@@ -283,6 +283,16 @@ export async function testApp(
   };
 }
 
+/**
+ * The statements of requests alone: what records, some time after an answer, that a token, session or user was active
+ * may be among any of them.
+ */
+export function ofRequests(statements: readonly string[]): string[] {
+  return statements.filter(
+    (sql) => !/^update (tokens|scim_tokens|sessions|users set last_activity_on)\b/.test(sql),
+  );
+}
+
 /** Wraps a store to record the text of each statement. */
 function watched(store: Store, statements: string[]): Store {
   const noting = <R extends Reader>(reader: R): R => ({

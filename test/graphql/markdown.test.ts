@@ -1,6 +1,6 @@
 // Texts as HTML, compared with what `POST /markdown` makes of them.
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { type Person, type TestApp, testApp } from "../helpers.ts";
+import { ofRequests, type Person, type TestApp, testApp } from "../helpers.ts";
 import { ask } from "./ask.ts";
 
 let app: TestApp;
@@ -78,10 +78,10 @@ it("null stays null, and what is too long is shown as it is", async () => {
 
 it("takes no more statements for more of one project", async () => {
   const count = async (first: number) => {
-    const before = app.statements.length;
+    app.statements.length = 0;
     const query = `{ project(fullPath: "acme/site") { issues(first: ${first}) { nodes { descriptionHtml } } } }`;
     await ask(app, query);
-    return app.statements.length - before;
+    return ofRequests(app.statements).length;
   };
   await count(5);
   for (let index = 0; index < 5; index += 1) await create("acme/site", `${TEXT} ${index}`);
