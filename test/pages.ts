@@ -17,6 +17,19 @@ export interface CountingStore extends Store {
 
 const COUNTS = "/proc/thread-self/io";
 
+/** Opens a counter of the system calls with which this thread has read. */
+export function readCounter(): { count(): number; close(): void } {
+  const calls = openSync(COUNTS, "r");
+  const buffer = Buffer.alloc(512);
+  return {
+    count: () => {
+      const text = buffer.toString("latin1", 0, readSync(calls, buffer, 0, buffer.length, 0));
+      return Number(/syscr: (\d+)/.exec(text)?.[1]);
+    },
+    close: () => closeSync(calls),
+  };
+}
+
 /**
  * Whether pages can be counted. SQLite doesn't say how many it reads, but without a cache each is a system call, which
  * Linux counts for each thread.
@@ -28,6 +41,10 @@ export const canCountPages =
     !process.versions["deno"] &&
     !process.env["PM_SQLITE"]);
 
+const UNCACHED = "pragma cache_size = 0";
+/** How the store chooses its own. */
+const CACHE_SIZE = /^pragma cache_size\b/;
+
 /** Opens a database that has its tables. */
 export async function countingStore(database: string): Promise<CountingStore> {
   return database.startsWith("postgres")
@@ -38,30 +55,24 @@ export async function countingStore(database: string): Promise<CountingStore> {
 async function uncached(file: string): Promise<CountingStore> {
   // Other runtimes can't load it.
   const { connect } = await import("../src/store/drivers/better-sqlite3.ts");
-  const calls = openSync(COUNTS, "r");
-  const buffer = Buffer.alloc(512);
-  const count = () => {
-    const text = buffer.toString("latin1", 0, readSync(calls, buffer, 0, buffer.length, 0));
-    return Number(/syscr: (\d+)/.exec(text)?.[1]);
-  };
+  const calls = readCounter();
   let visits: Visit[] | undefined;
   const counted = <T>(sql: string, read: () => T): T => {
-    const before = count();
+    const before = calls.count();
     const result = read();
     // One of the calls has read the counter.
-    visits?.push({ sql, pages: count() - before - 1 });
+    visits?.push({ sql, pages: calls.count() - before - 1 });
     return result;
   };
   const counting: Connect = (path, readonly) => {
     const connection = connect(path, readonly);
-    if (!readonly) return connection;
-    connection.prepare("pragma cache_size = 0").run([]);
+    connection.prepare(UNCACHED).run([]);
     return {
       get inTransaction() {
         return connection.inTransaction;
       },
       prepare: (sql): Statement => {
-        const statement = connection.prepare(sql);
+        const statement = connection.prepare(CACHE_SIZE.test(sql) ? UNCACHED : sql);
         const rows = (values: readonly Value[]) => counted(sql, () => statement.rows(values));
         return {
           columns: statement.columns,
@@ -85,7 +96,7 @@ async function uncached(file: string): Promise<CountingStore> {
     },
     close: async () => {
       await store.close();
-      closeSync(calls);
+      calls.close();
     },
   };
 }

@@ -64,8 +64,10 @@ export type Connect = (file: string, readonly: boolean) => Connection;
 /**
  * Opens `":memory:"` or a SQLite file, which is created if missing.
  *
- * A file has a writer connection with a queue, and a reader connection that never waits for it (WAL). `:memory:` has
- * one connection, so reads wait for a running transaction.
+ * A file has a writer connection with a queue. Reads use it, too, between its transactions: it keeps the pages that it
+ * has written, while every other connection forgets all pages with each commit. During its transactions they use a
+ * connection of their own, so they never wait (WAL). `:memory:` has one connection, so reads wait for a running
+ * transaction.
  *
  * @param connect opens a connection with one of the libraries
  * @throws StoreError if the file can't be opened or is not a database
@@ -94,19 +96,27 @@ export function openSqlite(connect: Connect, file: string, options: SqliteOption
     throw error instanceof StoreError ? error : unusable(file, error);
   }
   const queue = new Queue();
+  const between = new Snapshots(write);
+  const beside = inMemory ? undefined : new Snapshots(open(connect, file, true));
+  const isWriting = () => write.inTransaction && !between.isOpen;
   const commits = new Commits(queue, {
     get inTransaction() {
-      return write.inTransaction;
+      return isWriting();
     },
-    run: (sql) => void write.run(sql),
-    begin: (asked) => begin(write, asked),
+    run: (sql) => {
+      between.end();
+      write.run(sql);
+    },
+    begin: (asked) => begin(write, between, asked),
     commit: () => {
       // With an open snapshot the log could never be written back: it would grow, and every commit would fsync.
       endSnapshots();
       write.run("commit");
+      between.forget();
     },
   });
-  const reader = inMemory ? undefined : new Snapshots(open(connect, file, true));
+  /** Where reads outside of transactions go, if they need not wait. */
+  const snapshots = () => beside && (isWriting() ? beside : between);
 
   const apart = async <T>(work: (statements: Statements) => Awaitable<T>): Promise<T> => {
     if (inMemory) return queue.add(() => work(write));
@@ -119,7 +129,8 @@ export function openSqlite(connect: Connect, file: string, options: SqliteOption
   };
 
   const read = <T>(query: (statements: Statements) => T): T | Promise<T> => {
-    if (reader) return reader.read(query);
+    const current = snapshots();
+    if (current) return current.read(query);
     return queue.idle ? query(write) : queue.add(() => query(write));
   };
 
@@ -130,10 +141,12 @@ export function openSqlite(connect: Connect, file: string, options: SqliteOption
     rows: (sql, values) => read((statements) => statements.rows(sql, values)),
     slice: (sql, values, most) => read((statements) => statements.slice(sql, values, most)),
     each: (sql, lists, most) => read((statements) => statements.each(sql, lists, most)),
-    one: <Row extends object>(sql: string, values: readonly Value[] = []) =>
-      (reader
-        ? reader.one(sql, values)
-        : read((statements) => statements.one(sql, values))) as Awaitable<Row | undefined>,
+    one: <Row extends object>(sql: string, values: readonly Value[] = []) => {
+      const current = snapshots();
+      return (
+        current ? current.one(sql, values) : read((statements) => statements.one(sql, values))
+      ) as Awaitable<Row | undefined>;
+    },
     reader: () => store,
     transaction: (work, { shared = false } = {}) =>
       shared && !inMemory
@@ -152,8 +165,8 @@ export function openSqlite(connect: Connect, file: string, options: SqliteOption
     close: () =>
       queue.add(() => {
         commits.end();
-        reader?.close();
-        write.close();
+        beside?.close();
+        between.close();
       }),
   };
   return store;
@@ -202,21 +215,33 @@ function endSnapshots(): void {
  * as the statement (docs/performance.md). The turn ends before the next request is read, and a commit of this process
  * also ends the transaction, so clients always see their own writes.
  *
- * Single rows are cached until SQLite's `data_version` shows that another connection has committed. That includes the
- * writer connection of this process.
+ * Single rows are cached until SQLite's `data_version` shows that another connection has committed, or until this one
+ * has: see {@link forget}.
  */
 class Snapshots {
   readonly #statements: Statements;
   readonly #cache = new RowCache();
   /** Whether the cached rows belong to the version of the open snapshot. */
   #current = false;
+  /** How often this connection has committed, which `data_version` does not show. */
+  #commits = 0;
 
   constructor(statements: Statements) {
     this.#statements = statements;
   }
 
+  /** Whether it is in a read transaction. */
+  get isOpen(): boolean {
+    return reading.has(this);
+  }
+
+  /** Forgets all rows: this connection has committed. */
+  forget(): void {
+    this.#commits += 1;
+  }
+
   read<T>(query: (statements: Statements) => T): T {
-    if (!reading.has(this)) {
+    if (!this.isOpen) {
       this.#statements.run("begin");
       reading.add(this);
       this.#current = false;
@@ -229,7 +254,8 @@ class Snapshots {
   one(sql: string, values: readonly Value[]): object | undefined {
     return this.read((statements) => {
       if (!this.#current) {
-        this.#cache.setVersion(statements.rows("pragma data_version")[0]?.[0] as Value);
+        const version = statements.rows("pragma data_version")[0]?.[0];
+        this.#cache.setVersion(`${version} ${this.#commits}`);
         this.#current = true;
       }
       const key = keyOf(values);
@@ -272,10 +298,12 @@ const LOCK_TIMEOUT_MS = 10_000;
  * Takes the write lock. It waits without blocking the event loop, unlike SQLite's own waiting, with which a holder in
  * the same process could never finish.
  *
+ * @param between the reads of the same connection
  * @param asked when the waiting began, including the wait in this process's queue
  */
-async function begin(write: Statements, asked: number): Promise<void> {
+async function begin(write: Statements, between: Snapshots, asked: number): Promise<void> {
   for (;;) {
+    between.end();
     try {
       write.run("begin immediate");
       return;

@@ -3,6 +3,7 @@ import { createApp } from "../../src/index.ts";
 import { openStore } from "../../src/store/open.ts";
 import { UnavailableError } from "../../src/store/port.ts";
 import { baseSeed, call, emptyDatabase, engine } from "../helpers.ts";
+import { canCountPages, readCounter } from "../pages.ts";
 
 // PostgreSQL has no file to lock.
 it.runIf(engine === "sqlite")(
@@ -120,5 +121,55 @@ it.runIf(engine === "sqlite")(
     await Promise.all([committed(1), committed(2), before]);
 
     expect(seen).toEqual([[0], [0, 1, 2], [0, 1, 2]]);
+  },
+);
+
+it.runIf(engine === "sqlite" && canCountPages)(
+  "reads keep the pages in memory when this process commits, and read them again when another one does",
+  async () => {
+    const { store, other } = await numbers();
+    await store.transaction((db) =>
+      db.run(
+        `insert into numbers (number) with recursive n (x) as
+           (select 1 union all select x + 1 from n where x < 100000) select x from n`,
+      ),
+    );
+    const calls = readCounter();
+    onTestFinished(calls.close);
+    const pagesOf = async () => {
+      const before = calls.count();
+      const [[sum]] = (await store.rows("select sum(number) from numbers")) as [[number]];
+      return { pages: calls.count() - before, sum };
+    };
+    await pagesOf();
+
+    await store.transaction((db) => db.run("insert into numbers (number) values (100001)"));
+    const own = await pagesOf();
+    await other.transaction((db) => db.run("insert into numbers (number) values (100002)"));
+    const others = await pagesOf();
+
+    expect(own.sum).toBe(5_000_150_001);
+    expect(own.pages).toBeLessThan(10);
+    expect(others.sum).toBe(5_000_250_003);
+    expect(others.pages).toBeGreaterThan(100);
+  },
+);
+
+it.runIf(engine === "sqlite")(
+  "reads during a transaction see the state before it, and those after it what it has committed",
+  async () => {
+    const { store } = await numbers();
+    const count = async () =>
+      (await store.one<{ count: number }>("select count(*) as count from numbers"))?.count;
+    const during: (number | undefined)[] = [];
+    await store.transaction(async (db) => {
+      await db.run("insert into numbers (number) values (1)");
+      during.push(await count());
+      await db.run("insert into numbers (number) values (2)");
+      during.push(await count());
+    });
+
+    expect(during).toEqual([0, 0]);
+    expect(await count()).toBe(2);
   },
 );
