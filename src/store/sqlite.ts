@@ -115,8 +115,17 @@ export function openSqlite(connect: Connect, file: string, options: SqliteOption
       between.forget();
     },
   });
-  /** Where reads outside of transactions go, if they need not wait. */
-  const snapshots = () => beside && (isWriting() ? beside : between);
+  /** Reads a file outside of transactions, and without waiting for them. */
+  const readFile = <T>(beside: Snapshots, query: (snapshots: Snapshots) => T): T => {
+    if (isWriting()) return query(beside);
+    try {
+      return query(between);
+    } catch (error) {
+      // Unlike the writer's connection, this one waits while another process repairs the log after a crash.
+      if (error instanceof UnavailableError) return query(beside);
+      throw error;
+    }
+  };
 
   const apart = async <T>(work: (statements: Statements) => Awaitable<T>): Promise<T> => {
     if (inMemory) return queue.add(() => work(write));
@@ -129,8 +138,7 @@ export function openSqlite(connect: Connect, file: string, options: SqliteOption
   };
 
   const read = <T>(query: (statements: Statements) => T): T | Promise<T> => {
-    const current = snapshots();
-    if (current) return current.read(query);
+    if (beside) return readFile(beside, (snapshots) => snapshots.read(query));
     return queue.idle ? query(write) : queue.add(() => query(write));
   };
 
@@ -141,12 +149,10 @@ export function openSqlite(connect: Connect, file: string, options: SqliteOption
     rows: (sql, values) => read((statements) => statements.rows(sql, values)),
     slice: (sql, values, most) => read((statements) => statements.slice(sql, values, most)),
     each: (sql, lists, most) => read((statements) => statements.each(sql, lists, most)),
-    one: <Row extends object>(sql: string, values: readonly Value[] = []) => {
-      const current = snapshots();
-      return (
-        current ? current.one(sql, values) : read((statements) => statements.one(sql, values))
-      ) as Awaitable<Row | undefined>;
-    },
+    one: <Row extends object>(sql: string, values: readonly Value[] = []) =>
+      (beside
+        ? readFile(beside, (snapshots) => snapshots.one(sql, values))
+        : read((statements) => statements.one(sql, values))) as Awaitable<Row | undefined>,
     reader: () => store,
     transaction: (work, { shared = false } = {}) =>
       shared && !inMemory
