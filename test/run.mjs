@@ -16,7 +16,7 @@ const workers = Math.max(Math.floor(cores / lanes), 1);
 /** Of each step that failed: all of them fit into the last page of a log. */
 const SHOWN_AGAIN_BYTES = 3000;
 /** Limits a runtime that hangs. */
-const PATIENCE_MILLISECONDS = 60 * 60_000;
+const PATIENCE_MILLISECONDS = 100 * 60_000;
 
 /**
  * Something to run, with what is added to the environment.

@@ -1,9 +1,10 @@
 import { getIntrospectionQuery } from "graphql";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type TestApp, testApp } from "../helpers.ts";
+import { slowness } from "../slowness.ts";
 import { ENDPOINT } from "./ask.ts";
 
-/** Maximum milliseconds of CPU time for an answer. */
+/** Maximum milliseconds of CPU time for an answer on a machine as fast as usual. */
 const MOST = 400;
 const TRIES = 4;
 
@@ -130,6 +131,7 @@ describe("the worst documents", () => {
       expect(text.length).toBeLessThan(17 * 1024 * 1024);
       if ((took.at(-1) as number) < MOST) break;
     }
-    expect(Math.min(...took)).toBeLessThan(MOST);
+    const least = Math.min(...took);
+    expect(least).toBeLessThan(least < MOST ? MOST : MOST * slowness());
   });
 });
