@@ -3,14 +3,15 @@ import {
   isKnownAs,
   type Viewer,
   visibleMergeRequests,
+  visibleProjects,
 } from "../../core/access/visibility.ts";
 import { PAGE_LIMITS } from "../../core/pagination.ts";
-import { all, type Condition } from "../../store/conditions.ts";
+import { all, belowGroup, type Condition } from "../../store/conditions.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Filter } from "./filters.ts";
 import type { IssuableType } from "./type.ts";
 
-/** Of more labels of one name, in all projects, the counts are not looked up. */
+/** Of more labels of one name, in all projects, the counts of the others are not looked up. */
 const MOST_LABELS = 100;
 
 /** The states of each type, which are part of what `label_counts` counts: see labels/table.ts. */
@@ -20,19 +21,20 @@ const STATES = {
 } as const;
 
 /**
- * A query for how many rows of a project a list has that is filtered by a single label and at most by state, from the
- * stored counts of labels (docs/decisions/0032). It finds `null` where they do not tell: if a row may have two labels of
- * this name, or if the caller may see more rows than are counted, unless these alone are more than any list counts.
+ * A query for how many rows a list has that is filtered by a single label and at most by state, from the stored counts of
+ * labels (docs/decisions/0032). It reads them until one label has more rows than any list counts. It finds `null` where
+ * they do not tell: if there are fewer, and a row may have two labels of this name or the caller may see more rows than
+ * are counted.
  */
 export function labelledTotal(
   type: IssuableType,
   viewer: Viewer,
   filter: Filter,
 ): Condition | undefined {
-  const { projectId, state, labels, orderBy, sort, own, ...others } = filter;
+  const { projectId, groupId, state, labels, orderBy, sort, own, ...others } = filter;
   const name = Array.isArray(labels) && new Set(labels).size === 1 ? labels[0] : undefined;
   const isFiltered = own?.length || Object.values(others).some((value) => value !== undefined);
-  if (projectId === undefined || name === undefined || isFiltered) return undefined;
+  if (name === undefined || isFiltered) return undefined;
   const words = type.prefix.replace("_", " ");
   const kinds = (state === undefined ? STATES[type.prefix] : [state]).flatMap((one) => [
     `${one} ${words}`,
@@ -40,19 +42,26 @@ export function labelledTotal(
   ]);
   const among = placeholders(kinds);
   const visible = all([
-    { sql: "c.project_id = ?", values: [projectId] },
+    projectId === undefined
+      ? visibleProjects(viewer)
+      : { sql: "c.project_id = ?", values: [projectId] },
+    groupId === undefined ? undefined : belowGroup("p.namespace_id", groupId),
     { sql: `c.kind in (${among.sql})`, values: among.values },
     visibleCounts(type, viewer),
   ]);
+  const counts = `label_counts c join projects p on p.id = c.project_id
+    where c.label_id in (select id from named) and ${visible.sql}`;
+  const many = `select total from (
+      select sum(c.count) over (partition by c.label_id order by c.project_id, c.kind) as total from ${counts}
+    ) as summed where total > ${PAGE_LIMITS.countedTotal} limit 1`;
+  const exact = `select case when (select count(*) from named) <= ${MOST_LABELS} and max(labels) = 1 then sum(count) end
+    from (select count(distinct c.label_id) as labels, sum(c.count) as count from ${counts}
+      group by c.project_id, c.kind) as counted`;
   const isExact = viewer.caller === undefined || isKnownAs("reporter", viewer);
   return {
     sql: `with named as (select id from labels where name = ? limit ${MOST_LABELS + 1})
-      select case when (select count(*) from named) <= ${MOST_LABELS} and max(labels) = 1
-        ${isExact ? "" : `and sum(count) > ${PAGE_LIMITS.countedTotal}`} then sum(count) end
-      from (select count(distinct c.label_id) as labels, sum(c.count) as count
-        from label_counts c join projects p on p.id = c.project_id
-        where c.label_id in (select id from named) and ${visible.sql} group by c.kind) as counted`,
-    values: [name, ...visible.values],
+      select ${isExact ? `coalesce((${many}), (${exact}))` : `(${many})`}`,
+    values: [name, ...visible.values, ...(isExact ? visible.values : [])],
   };
 }
 
