@@ -26,7 +26,7 @@ beforeAll(async () => {
       for (const [project, count] of [
         [site, MANY],
         [core, FEW],
-      ]) {
+      ] as const) {
         await db.run(
           `insert into issues (iid, project_id, title, state, confidential, author_id, created_at, updated_at)
            ${numbers(count)} select x, ${project}, 'Issue ' || x, case when x % 3 = 0 and x <= 30 then 'closed' else 'opened' end,
