@@ -152,14 +152,12 @@ describe("the total of the rows of a project or group with a label that many hav
 
 describe("the total of more than 10,000 rows with a label", () => {
   it.each(["admin", "reporter", "guest", "anonymous"] as const)(
-    "of a group or all projects is left out, and not counted: %s",
+    "of a group is left out, and not counted: %s",
     async (as) => {
-      for (const list of ["/groups/acme/merge_requests", "/merge_requests"]) {
-        app.statements.length = 0;
-        const [status, total] = await totalsOf(`${list}?labels=UX&scope=all`, as);
-        expect([as, list, status, total]).toEqual([as, list, 200, null]);
-        expect(app.statements.filter((sql) => sql.includes("count(*) as total"))).toEqual([]);
-      }
+      app.statements.length = 0;
+      const list = "/groups/acme/merge_requests?labels=UX&scope=all";
+      expect([as, ...(await totalsOf(list, as)).slice(0, 2)]).toEqual([as, 200, null]);
+      expect(app.statements.filter((sql) => sql.includes("count(*) as total"))).toEqual([]);
     },
   );
 

@@ -21,7 +21,7 @@ const STATES = {
 } as const;
 
 /**
- * A query for how many rows a list has that is filtered by a single label and at most by state, from the stored counts of
+ * A query for how many rows a list of a project or group has that is filtered by a single label and at most by state, from the stored counts of
  * labels (docs/decisions/0032). It reads them until one label has more rows than any list counts. It finds `null` where
  * they do not tell: if there are fewer, and a row may have two labels of this name or the caller may see more rows than
  * are counted.
@@ -34,7 +34,9 @@ export function labelledTotal(
   const { projectId, groupId, state, labels, orderBy, sort, own, ...others } = filter;
   const name = Array.isArray(labels) && new Set(labels).size === 1 ? labels[0] : undefined;
   const isFiltered = own?.length || Object.values(others).some((value) => value !== undefined);
-  if (name === undefined || isFiltered) return undefined;
+  // Of all projects, too many may have counts that the caller may not see.
+  const isWithin = projectId !== undefined || groupId !== undefined;
+  if (!isWithin || name === undefined || isFiltered) return undefined;
   const words = type.prefix.replace("_", " ");
   const kinds = (state === undefined ? STATES[type.prefix] : [state]).flatMap((one) => [
     `${one} ${words}`,
