@@ -31,7 +31,7 @@ export async function list(
   const { db, presenter, page, viewer } = context;
   const { alias, table } = type;
   const { orderBy, sort } = filter;
-  const projects = all(projectConditions(type, viewer, filter));
+  const projects = all(projectConditions(alias, viewer, filter));
   const conditions = all(conditionsOf(type, viewer, filter));
   const wanted = all([projects, conditions]);
   const narrow = await narrowedBy(db, type, viewer, filter);
@@ -50,16 +50,16 @@ export async function list(
       picked,
       order,
       sorted,
-      stored: labelledTotal(type, viewer, filter),
+      stored: labelledTotal(type, viewer, filter, all(projectConditions("c", viewer, filter))),
     }),
   );
   await embed(context, type, listed.rows);
   return listed;
 }
 
-/** Which projects' rows a list contains. */
+/** Which projects' rows a list contains. @param alias of what has a `project_id`, beside its project `p` */
 function projectConditions(
-  { alias }: IssuableType,
+  alias: string,
   viewer: Viewer,
   { projectId, groupId }: Filter,
 ): (Condition | undefined)[] {

@@ -3,10 +3,9 @@ import {
   isKnownAs,
   type Viewer,
   visibleMergeRequests,
-  visibleProjects,
 } from "../../core/access/visibility.ts";
 import { PAGE_LIMITS } from "../../core/pagination.ts";
-import { all, belowGroup, type Condition } from "../../store/conditions.ts";
+import { all, type Condition } from "../../store/conditions.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Filter } from "./filters.ts";
 import type { IssuableType } from "./type.ts";
@@ -21,15 +20,18 @@ const STATES = {
 } as const;
 
 /**
- * A query for how many rows a list of a project or group has that is filtered by a single label and at most by state, from the stored counts of
- * labels (docs/decisions/0032). It reads them until one label has more rows than any list counts. It finds `null` where
- * they do not tell: if there are fewer, and a row may have two labels of this name or the caller may see more rows than
- * are counted.
+ * A query for how many rows a list of a project or group has that is filtered by a single label and at most by state,
+ * from the stored counts of labels (docs/decisions/0032). It reads them until one label has more rows than any list
+ * counts. It finds `null` where they do not tell: if there are fewer, and a row may have two labels of this name or the
+ * caller may see more rows than are counted.
+ *
+ * @param projects the condition on `c.project_id` and projects `p` under which the list contains their rows
  */
 export function labelledTotal(
   type: IssuableType,
   viewer: Viewer,
   filter: Filter,
+  projects: Condition,
 ): Condition | undefined {
   const { projectId, groupId, state, labels, orderBy, sort, own, ...others } = filter;
   const name = Array.isArray(labels) && new Set(labels).size === 1 ? labels[0] : undefined;
@@ -44,10 +46,7 @@ export function labelledTotal(
   ]);
   const among = placeholders(kinds);
   const visible = all([
-    projectId === undefined
-      ? visibleProjects(viewer)
-      : { sql: "c.project_id = ?", values: [projectId] },
-    groupId === undefined ? undefined : belowGroup("p.namespace_id", groupId),
+    projects,
     { sql: `c.kind in (${among.sql})`, values: among.values },
     visibleCounts(type, viewer),
   ]);
