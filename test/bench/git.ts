@@ -76,12 +76,7 @@ export async function measureGit(
   });
   await app.close();
   const root = join(folder, "repositories");
-  for (let round = 0; round < rounds; round += 1) {
-    const bare = join(root, "bench", `p${round}.git`);
-    mkdirSync(bare, { recursive: true });
-    await git(bare, "init", "--quiet", "--bare", "--initial-branch=main");
-    await git(bare, "config", "http.receivepack", "true");
-  }
+  await bareRepositories(root, rounds);
   const ours: Work[] = [];
   const gits: Work[] = [];
   const written: Written[] = [];
@@ -114,6 +109,16 @@ export async function measureGit(
     memory,
     pushed,
   };
+}
+
+/** Makes `bench/p0.git` and so on, which `git http-backend` lets anybody push to. */
+export async function bareRepositories(root: string, count: number): Promise<void> {
+  for (let number = 0; number < count; number += 1) {
+    const bare = join(root, "bench", `p${number}.git`);
+    mkdirSync(bare, { recursive: true });
+    await git(bare, "init", "--quiet", "--bare", "--initial-branch=main");
+    await git(bare, "config", "http.receivepack", "true");
+  }
 }
 
 const spent = async (server: Server, work: () => Promise<unknown>): Promise<number> => {

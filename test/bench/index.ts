@@ -95,15 +95,12 @@ try {
   if (parts.includes("graphql")) {
     scale.boardsPage = await boardsPage(script("app"), { ...where, seconds });
   }
+  const gitServers = { app: script("app"), git: script("git") };
   const git = parts.includes("git")
-    ? await measureGit(
-        resolve(options.repository as string),
-        { app: script("app"), git: script("git") },
-        where,
-      )
+    ? await measureGit(resolve(options.repository as string), gitServers, where)
     : undefined;
   const pushing = parts.includes("git")
-    ? await measureReadsOfPushes(resolve(options.repository as string), script("app"), where)
+    ? await measureReadsOfPushes(resolve(options.repository as string), gitServers, where)
     : undefined;
   const merges = parts.includes("merging")
     ? await measureMerges(resolve(options.repository as string), script("app"), where)

@@ -3,7 +3,8 @@ import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { createApp } from "../../src/index.ts";
-import { startServer } from "./processes.ts";
+import { bareRepositories } from "./git.ts";
+import { type Server, startServer } from "./processes.ts";
 import { joined, type Latency, reads, readsWhile } from "./reads.ts";
 import { CALLER } from "./seed.ts";
 
@@ -15,16 +16,18 @@ const FIRST = 2;
 export interface PushingFigures {
   idle: Latency;
   meanwhile: Latency;
+  /** While `git http-backend` receives the same pushes, on the core of the server, which is idle but for the reads. */
+  beside: Latency;
 }
 
 /**
  * Pushes a repository to one project after the other, while somebody reads.
  *
- * @param script that of `servers/` which serves this application
+ * @param scripts those of `servers/` which serve this application, and repositories with Git's own programs
  */
 export async function measureReadsOfPushes(
   source: string,
-  script: string,
+  scripts: { app: string; git: string },
   { folder, rounds, say }: { folder: string; rounds: number; say: (text: string) => void },
 ): Promise<PushingFigures> {
   const database = join(folder, "pushing.db");
@@ -40,27 +43,37 @@ export async function measureReadsOfPushes(
     ],
   });
   await app.close();
-  const server = await startServer([script, database]);
+  const root = join(folder, "pushed");
+  await bareRepositories(root, FIRST + rounds);
+  const server = await startServer([scripts.app, database]);
+  const rival = await startServer([scripts.git, root]);
   await reads(server, 1);
-  const idle: Latency[] = [];
-  const meanwhile: Latency[] = [];
-  for (let round = 0; round < FIRST + rounds; round += 1) {
-    say(`reads while a push arrives, round ${round + 1} of ${FIRST + rounds}`);
-    const before = await reads(server, 1);
+  const readsWhilePushing = async (to: Server, project: string) => {
     let isDone = false;
-    const url = `${server.url.replace("//", `//any:${CALLER.token}@`)}/bench/p${round}.git`;
+    const url = `${to.url.replace("//", `//any:${CALLER.token}@`)}/bench/${project}.git`;
     // Git must not keep the reader waiting, on the core that they share: what counts is the server.
     const command = ["-n", "19", "git", "push", "--quiet", url, "HEAD:refs/heads/main"];
-    const push = run("nice", command, { cwd: source });
-    const ended = push.finally(() => {
+    const push = run("nice", command, { cwd: source }).finally(() => {
       isDone = true;
     });
     const during = await readsWhile(server, () => !isDone);
-    await ended;
+    await push;
+    return during;
+  };
+  const idle: Latency[] = [];
+  const meanwhile: Latency[] = [];
+  const beside: Latency[] = [];
+  for (let round = 0; round < FIRST + rounds; round += 1) {
+    say(`reads while a push arrives, round ${round + 1} of ${FIRST + rounds}`);
+    const before = await reads(server, 1);
+    const ours = await readsWhilePushing(server, `p${round}`);
+    const gits = await readsWhilePushing(rival, `p${round}`);
     if (round < FIRST) continue;
     idle.push(before);
-    meanwhile.push(during);
+    meanwhile.push(ours);
+    beside.push(gits);
   }
+  await rival.stop();
   await server.stop();
-  return { idle: joined(idle), meanwhile: joined(meanwhile) };
+  return { idle: joined(idle), meanwhile: joined(meanwhile), beside: joined(beside) };
 }
