@@ -101,7 +101,7 @@ async function packAgain(store: Store, candidate: Candidate, now: number): Promi
   const staged = await receivePack(input, new Repository(packs, []), packs, now);
   const isDone = await store.transaction(
     async (db) => {
-      await db.lock(candidate.project_id);
+      db.lock(candidate.project_id);
       if (!(await isUnchanged(db, candidate, refs))) return false;
       await replacePacks(db, candidate, staged, now);
       return true;

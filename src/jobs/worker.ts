@@ -416,7 +416,7 @@ async function lease(
       : { sql: "owner = ?", values: [before] };
   if (key !== null) {
     // A task with a lower id can appear late, when its transaction commits.
-    await db.lock(key);
+    db.lock(key);
     const others = await db.rows(
       `select 1 from outbox where worker = ? and failed_at is null and order_key is not null and order_key = ?
        and owner is not null and id <> ? limit 1`,

@@ -116,12 +116,16 @@ class MeasuredDatabase extends MeasuredReader implements Database {
     return ended(this.#writes, started, this.#db.run(sql, values));
   }
 
+  send(sql: string, values?: readonly Value[]) {
+    this.#db.send(sql, values);
+  }
+
   last(sql: string, values?: readonly Value[]) {
     this.#db.last(sql, values);
   }
 
   lock(key: number, options?: { shared?: boolean }) {
-    return this.#db.lock(key, options);
+    this.#db.lock(key, options);
   }
 }
 

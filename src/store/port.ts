@@ -45,6 +45,12 @@ export interface Database extends Reader {
   /** Runs a statement and returns the number of rows it changed. */
   run(sql: string, values?: readonly Value[]): Awaitable<number>;
   /**
+   * Runs a statement whose result nobody needs, before those that are passed afterwards. PostgreSQL's answer is not waited
+   * for: if it is an error, the transaction fails with it. Not for a number of statements without a bound, which would all
+   * be kept in memory until they are answered.
+   */
+  send(sql: string, values?: readonly Value[]): void;
+  /**
    * Runs a statement right before the commit; several run in the order they were passed. Use it for counters that many
    * transactions change: PostgreSQL then locks their rows only briefly, not during all of the work. SQLite runs it at
    * once.
@@ -52,11 +58,12 @@ export interface Database extends Reader {
   last(sql: string, values?: readonly Value[]): void;
   /**
    * Makes other shared transactions that lock the same key wait until this one ends; with `shared`, only those that
-   * lock it without `shared`. Transactions that are not shared run alone and need no lock.
+   * lock it without `shared`. Transactions that are not shared run alone and need no lock. Only statements passed to this
+   * transaction afterwards wait for it.
    *
    * @param key any integer, such as the id of a project
    */
-  lock(key: number, options?: { shared?: boolean }): Awaitable<void>;
+  lock(key: number, options?: { shared?: boolean }): void;
 }
 
 /** An open database: reads outside a transaction, and the only way to write. */

@@ -190,6 +190,7 @@ function writing(statements: Statements): Database {
     one: <Row extends object>(sql: string, values?: readonly Value[]) =>
       statements.one(sql, values) as Row | undefined,
     run: (sql, values) => statements.run(sql, values),
+    send: (sql, values) => void statements.run(sql, values),
     last: (sql, values) => void statements.run(sql, values),
     lock: () => undefined,
   };

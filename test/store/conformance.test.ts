@@ -435,7 +435,7 @@ describe("transactions", () => {
       Array.from({ length: 20 }, () =>
         store.transaction(
           async (db) => {
-            await db.lock(1);
+            db.lock(1);
             const [read] = await db.rows("select number from things where name = 'counter'");
             await new Promise((resolve) => setImmediate(resolve));
             await db.run("update things set number = ? where name = 'counter'", [

@@ -3,12 +3,13 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import pg from "pg";
 import { generate } from "selfsigned";
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { createApp } from "../../src/index.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import { openStore } from "../../src/store/open.ts";
-import { StoreError, UnavailableError } from "../../src/store/port.ts";
+import { type Database, StoreError, UnavailableError } from "../../src/store/port.ts";
 import { baseSeed, call, emptyDatabase, engine } from "../helpers.ts";
 import { type PostgresServer, startPostgres } from "../postgres-server.ts";
 import { programOf } from "../program.ts";
@@ -87,6 +88,7 @@ describe.runIf(engine === "postgres")("PostgreSQL", () => {
       const events: string[] = [];
       const noting = (name: string, options?: typeof shared) =>
         store.transaction(async (db) => {
+          await db.rows("select 1");
           events.push(`${name} begins`);
           await db.rows("select pg_sleep(0.1)");
           events.push(`${name} ends`);
@@ -103,7 +105,7 @@ describe.runIf(engine === "postgres")("PostgreSQL", () => {
       const { store } = await counting();
       const add = (key: number) =>
         store.transaction(async (db) => {
-          await db.lock(key);
+          db.lock(key);
           const [read] = await db.rows("select number from counters");
           await db.rows("select pg_sleep(0.01)");
           await db.run("update counters set number = ?", [(read?.[0] as number) + 1]);
@@ -111,6 +113,119 @@ describe.runIf(engine === "postgres")("PostgreSQL", () => {
       // Keys may be larger than 32 bits.
       await Promise.all(Array.from({ length: 10 }, () => add(2 ** 40 + 7)));
       expect(await store.rows("select number from counters")).toEqual([[10]]);
+    });
+
+    it("that cannot begin writes nothing, whatever it has sent before it knows", async () => {
+      const { store } = await counting({ statementTimeout: 200 });
+      const holder = store.transaction((db) => db.rows("select pg_sleep(1)"), { unlimited: true });
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      const failures = await Promise.all(
+        [
+          (db: Database) => db.run(increase),
+          async (db: Database) => {
+            await db.rows("select number from counters");
+            await db.run(increase);
+          },
+          (db: Database) => {
+            db.lock(1);
+            return Promise.all([
+              db.rows("select number from counters"),
+              db.run(increase),
+              db.rows("select number from counters"),
+              db.run(increase),
+            ]);
+          },
+          (db: Database) => {
+            db.lock(1);
+            db.last(increase);
+          },
+        ].map((work) => failureOf(store.transaction<unknown>(work, shared))),
+      );
+      for (const failure of failures) {
+        expect(failure).toBeInstanceOf(UnavailableError);
+        expect((failure as Error).message).toContain("statement timeout");
+      }
+      await holder;
+      expect(await store.rows("select number from counters")).toEqual([[0]]);
+    });
+
+    it("whose begin alone fails keeps nothing: writes are sent behind it", async () => {
+      const { store } = await counting();
+      const { query } = pg.Client.prototype;
+      const broken = vi.spyOn(pg.Client.prototype, "query");
+      broken.mockImplementation(function (this: pg.Client, ...given: unknown[]) {
+        const [{ text }] = given as [pg.QueryConfig];
+        if (text.startsWith("begin")) given[0] = { text: "select 1 / 0" };
+        return Reflect.apply(query, this, given);
+      });
+      const failures = await Promise.all(
+        [
+          (db: Database) => db.run(increase),
+          (db: Database) => db.send(increase),
+          (db: Database) => db.last(increase),
+          (db: Database) => {
+            db.lock(1);
+            return Promise.all([db.rows("select 1"), db.run(increase), db.rows("select 1")]);
+          },
+        ].map((work) => failureOf(store.transaction<unknown>(work, shared))),
+      ).finally(() => broken.mockRestore());
+      for (const failure of failures) {
+        expect(failure).toMatchObject({ message: "division by zero" });
+      }
+      expect(await store.rows("select number from counters")).toEqual([[0]]);
+    });
+
+    it("fails with the error of a statement that was sent without waiting", async () => {
+      const { store } = await counting();
+      const failures = await Promise.all(
+        [
+          () => undefined,
+          (db: Database) => db.rows("select number from counters"),
+          (db: Database) => db.last(increase),
+        ].map((work) =>
+          failureOf(
+            store.transaction<unknown>((db) => {
+              db.send(increase);
+              db.send("insert into counters values (1, 0)");
+              return work(db);
+            }, shared),
+          ),
+        ),
+      );
+      for (const failure of failures) {
+        expect(failure).toMatchObject({ name: "ConstraintError", rule: "unique" });
+      }
+      expect(await store.rows("select number from counters")).toEqual([[0]]);
+    });
+
+    it("that does not get the lock of a key fails for that reason, and writes nothing", async () => {
+      const { store } = await counting({ statementTimeout: 300 });
+      const holder = store.transaction(async (db) => {
+        db.lock(1);
+        for (let count = 0; count < 5; count += 1) await db.rows("select pg_sleep(0.2)");
+      }, shared);
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      const failures = await Promise.all(
+        [
+          (db: Database) => db.run(increase),
+          (db: Database) => db.last(increase),
+          () => undefined,
+          () => Promise.reject(new Error("the work's own")),
+        ].map((work) =>
+          failureOf(
+            store.transaction<unknown>((db) => {
+              db.lock(1);
+              return work(db);
+            }, shared),
+          ),
+        ),
+      );
+      for (const failure of failures) {
+        expect(failure).toBeInstanceOf(UnavailableError);
+        expect((failure as Error).message).toContain("statement timeout");
+      }
+      await holder;
+      expect(await store.rows("select number from counters")).toEqual([[0]]);
     });
 
     it("runs deferred statements in one round trip with its commit, all or nothing", async () => {

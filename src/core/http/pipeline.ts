@@ -357,7 +357,7 @@ async function prepare(
     const source =
       (route.isReading && target) || (await findRouteSource(db, route, id, viewer, caller));
     if (source && !route.isReading && beside !== "nobody") {
-      await db.lock(source.id, { shared: beside === "anybody" });
+      db.lock(source.id, { shared: beside === "anybody" });
     }
     const context: Context<Attributes, Database> = {
       db,

@@ -44,7 +44,7 @@ export async function approve(
   lifecycle.recordEvent(writing, MERGE_REQUEST, "approved", request);
   const { isApproved } = await approvalState(db, request.id, tier, viewer.today);
   lifecycle.recordChange(writing, MERGE_REQUEST, request.id, isApproved ? "approved" : "approval");
-  await todos.resolve(db, MERGE_REQUEST, request.id, caller.id, now);
+  todos.resolve(db, MERGE_REQUEST, request.id, caller.id, now);
   await queueReady(db, request.id, now);
 }
 

@@ -84,7 +84,7 @@ async function give(
   if (id === undefined) throw refuse("has already been taken");
   const of = { project: source.id };
   recordMoment(context, { kind: "emoji", of, userId: caller.id, id, action: "award" });
-  if (isIssuable(type)) await todos.resolve(db, type, to.targetId, caller.id, now);
+  if (isIssuable(type)) todos.resolve(db, type, to.targetId, caller.id, now);
   return id;
 }
 

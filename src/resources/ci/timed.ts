@@ -37,7 +37,7 @@ export async function doDue(store: Store, now: number): Promise<void> {
   ])) {
     await store.transaction(
       async (db) => {
-        await db.lock(job.project_id);
+        db.lock(job.project_id);
         const [still] = await db.rows(
           "select 1 from ci_jobs where id = ? and status = 'scheduled'",
           [job.id],
@@ -52,7 +52,7 @@ export async function doDue(store: Store, now: number): Promise<void> {
   for (const job of await find(isOver, [now - SILENT, now])) {
     await store.transaction(
       async (db) => {
-        await db.lock(job.project_id);
+        db.lock(job.project_id);
         const [still] = await db.rows(
           `select started_at + timeout * 1000 from ci_jobs where id = ? and ${isOver}`,
           [job.id, now - SILENT, now],
@@ -88,7 +88,7 @@ async function stopEnvironments(store: Store, now: number): Promise<void> {
   for (const environment of due) {
     await store.transaction(
       async (db) => {
-        await db.lock(environment.project_id);
+        db.lock(environment.project_id);
         const [still] = await db.rows(
           `select auto_stop_setting from environments where id = ? and ${isDue}`,
           [environment.id, now],

@@ -102,7 +102,7 @@ async function apply(
   now: number,
 ): Promise<void> {
   const { id, project_id } = request;
-  await db.lock(project_id);
+  db.lock(project_id);
   const facts = await db.one<OutdatedFacts>(
     `select p.full_path, p.resolve_outdated_diff_discussions as resolves, u.id as user,
        (select count(*) from merge_request_versions v where v.merge_request_id = ? and v.id <= ?) as number

@@ -261,7 +261,7 @@ class ArchiveReader {
     const { store, projectId } = this.#target;
     await store.transaction(
       async (db) => {
-        await db.lock(projectId);
+        db.lock(projectId);
         for (const row of rows) await this.#insert(db, reading, row);
       },
       { shared: true },
@@ -336,7 +336,7 @@ class ArchiveReader {
     for (let from = 0; from < ordered.length; from += BATCH) {
       await store.transaction(
         async (db) => {
-          await db.lock(projectId);
+          db.lock(projectId);
           const moved = ordered.slice(from, from + BATCH);
           for (const [index, [id]] of moved.entries()) {
             const place = newPositionOf(ids[from + index] as number);
@@ -442,7 +442,7 @@ class ArchiveReader {
     const { store, projectId } = this.#target;
     await store.transaction(
       async (db) => {
-        await db.lock(projectId);
+        db.lock(projectId);
         requireAll(await applyPush(db, await create(db, projectId, "code"), push, undefined));
       },
       { shared: true },

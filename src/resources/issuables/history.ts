@@ -64,19 +64,17 @@ export interface Cause {
 }
 
 /** Records that the caller changed the state of an issuable. */
-export async function recordState(
+export function recordState(
   { db, caller, now }: Recording,
   { column }: IssuableType,
   id: number,
   state: "closed" | "reopened" | "merged",
   { commit, mergeRequestId }: Cause = {},
-): Promise<void> {
-  await insertRow(db, "resource_state_events", {
-    [column]: id,
-    user_id: caller.id,
-    state,
-    source_commit: commit ?? null,
-    source_merge_request_id: mergeRequestId ?? null,
-    created_at: now,
-  });
+): void {
+  db.send(
+    `insert into resource_state_events
+       (${column}, user_id, state, source_commit, source_merge_request_id, created_at)
+     values (?, ?, ?, ?, ?, ?)`,
+    [id, caller.id, state, commit ?? null, mergeRequestId ?? null, now],
+  );
 }

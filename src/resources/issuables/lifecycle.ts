@@ -183,8 +183,8 @@ export async function merge(
   recordChange(context, MERGE_REQUEST, request.id, "merge", {
     state_id: { previous: STATE_IDS["opened"], current: STATE_IDS["merged"] },
   });
-  await history.recordState(context, MERGE_REQUEST, request.id, "merged");
-  await todos.resolve(db, MERGE_REQUEST, request.id, caller.id, now);
+  history.recordState(context, MERGE_REQUEST, request.id, "merged");
+  todos.resolve(db, MERGE_REQUEST, request.id, caller.id, now);
 }
 
 async function afterStateChange(
@@ -198,8 +198,8 @@ async function afterStateChange(
   const state = event === "close" ? "closed" : "reopened";
   await type.place?.(db, [issuable.id]);
   recordEvent(context, type, state, issuable);
-  await history.recordState(context, type, issuable.id, state, cause);
-  if (event === "close") await todos.resolve(db, type, issuable.id, caller.id, now);
+  history.recordState(context, type, issuable.id, state, cause);
+  if (event === "close") todos.resolve(db, type, issuable.id, caller.id, now);
 }
 
 /**

@@ -126,7 +126,7 @@ export async function complete(
       ? { merged_at: ended_at, merged_by_id: endedById }
       : { closed_at: ended_at, closed_by_id: endedById };
   await updateRow(db, kind.table, id, { state, ...end }, ended_at);
-  await recordState({ db, caller: { id: endedById }, now: ended_at }, kind, id, state);
+  recordState({ db, caller: { id: endedById }, now: ended_at }, kind, id, state);
   await kind.place?.(db, [id]);
   await recordEvent(seeding, project, ended_by, { action: state, target }, ended_at);
 }

@@ -56,14 +56,14 @@ export async function add(
 }
 
 /** Marks a user's todos on a target as done, since they acted on it. */
-export async function resolve(
+export function resolve(
   db: Database,
   { column }: IssuableType,
   id: number,
   userId: number,
   now: number,
-): Promise<void> {
-  await db.run(
+): void {
+  db.send(
     `update todos set state = 'done', updated_at = ?
      where ${column} = ? and user_id = ? and state = 'pending'`,
     [now, id, userId],
@@ -71,14 +71,14 @@ export async function resolve(
 }
 
 /** Marks everybody's todos on a target as done that were created for one reason, which is gone. */
-export async function settle(
+export function settle(
   db: Database,
   { column }: IssuableType,
   id: number,
   action: Action,
   now: number,
-): Promise<void> {
-  await db.run(
+): void {
+  db.send(
     `update todos set state = 'done', updated_at = ?
      where ${column} = ? and action = ? and state = 'pending'`,
     [now, id, action],

@@ -38,7 +38,7 @@ export async function closeIssues(
   const projects = await closableProjects(db, project.id, issues);
   const sources = await sourcesById(db, "project", projects, viewer);
   // Always in the same order: fewer of these wait for each other.
-  for (const id of projects) if (id !== project.id) await db.lock(id);
+  for (const id of projects) if (id !== project.id) db.lock(id);
   for (const { iid, projectId, ...cause } of issues) {
     const source = sources.get(projectId);
     if (!source || !isWritable(source, "issues")) continue;

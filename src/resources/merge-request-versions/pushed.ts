@@ -123,7 +123,7 @@ async function addPushed(
   const versionId = await renewVersion(writing, request, facts);
   if (versionId === undefined) return;
   await storeReferences(db, request.id, writing.viewer, base);
-  await todos.resolve(db, MERGE_REQUEST, request.id, caller.id, now);
+  todos.resolve(db, MERGE_REQUEST, request.id, caller.id, now);
   if (request.auto_merge === 1) {
     const body = "aborted the automatic merge because the source branch was updated";
     await notes.recordAction(writing, MERGE_REQUEST, request.id, body);

@@ -92,7 +92,7 @@ export const mergeRequestResource: Resource = {
         const { db, caller, input, view, now, prepared: opening } = context;
         const { source, target, version } = opening;
         const isFork = source.id !== target.id;
-        if (isFork) await db.lock(target.id);
+        if (isFork) db.lock(target.id);
         await requireOpening(db, opening);
         const { title, source_branch, target_branch } = input;
         const { text: description, commands } = commandsIn(MERGE_REQUEST, input.description);

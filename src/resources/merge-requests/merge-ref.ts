@@ -66,7 +66,7 @@ async function tryToStore(preparing: Preparing, iid: number): Promise<string | u
   const push = await draft.push([{ name, from: known, to }], row.version, Packs.of(store), now);
   const isDone = await store.transaction(
     async (tx) => {
-      await tx.lock(preparing.source.id);
+      tx.lock(preparing.source.id);
       const [outcome] = await applyPush(tx, row.id, push, undefined);
       return outcome?.problem === undefined;
     },

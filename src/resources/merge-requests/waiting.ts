@@ -88,7 +88,7 @@ async function attempt({ store, now: clock, tier, base }: MergingLater, id: numb
   if (staged === "later") return;
   await store.transaction((db) =>
     orDiscard(staged.received, async () => {
-      await db.lock(project_id);
+      db.lock(project_id);
       const writing = { ...acting, db };
       const request = await waitingRequest(db, id);
       if (!request) throw new ApiError(405, { message: "405 Method Not Allowed" });

@@ -204,7 +204,7 @@ async function afterWriting(
   events.record(db, event, now);
   recordNote(writing, noteId, "create");
   const { type, id } = noteable;
-  if (isIssuable(type)) await todos.resolve(db, type, id, caller.id, now);
+  if (isIssuable(type)) todos.resolve(db, type, id, caller.id, now);
   await mention(writing, noteable, noteId, { after: [body] });
 }
 

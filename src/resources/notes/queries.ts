@@ -141,7 +141,7 @@ export async function insert(
     updated_at: now,
   });
   if (type !== COMMIT) {
-    await db.run(`update ${type.table} set updated_at = ? where id = ? and updated_at < ?`, [
+    db.send(`update ${type.table} set updated_at = ? where id = ? and updated_at < ?`, [
       now,
       note.id,
       now,

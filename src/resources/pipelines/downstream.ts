@@ -230,7 +230,7 @@ const ROOT =
 
 /** Locks projects, always in the same order. */
 async function lockAll(db: Database, ids: readonly number[]): Promise<void> {
-  for (const id of [...new Set(ids)].sort((a, b) => a - b)) await db.lock(id);
+  for (const id of [...new Set(ids)].sort((a, b) => a - b)) db.lock(id);
 }
 
 async function store(
@@ -257,7 +257,7 @@ async function isPending(db: Reader, { id }: Bridge): Promise<boolean> {
 }
 
 async function fail(db: Database, bridge: Bridge, reason: string, now: number): Promise<void> {
-  await db.lock(bridge.project_id);
+  db.lock(bridge.project_id);
   if (!(await isPending(db, bridge))) return;
   await setStatus(db, [bridge.id], "failed", now);
   await db.run("update ci_jobs set failure_reason = ? where id = ?", [reason, bridge.id]);
@@ -290,7 +290,7 @@ export async function endUpstream(
   if (!found || !(await specOf(db, found.id)).trigger?.depends) return [];
   return [
     async (writing) => {
-      await writing.lock(found.project_id);
+      writing.lock(found.project_id);
       const bridge = await waiting(writing);
       if (!bridge || !FINISHED.includes(bridge.ended)) return;
       await inherit(writing, bridge, bridge.ended, now());

@@ -444,7 +444,7 @@ export const pipelineResource: Resource = {
       },
       handle: async (context) => {
         const { db, secrets, prepared, now } = context;
-        await db.lock(prepared.project.id);
+        db.lock(prepared.project.id);
         return rowOf(context, await storePipeline(db, secrets, prepared, now));
       },
     }),

@@ -113,10 +113,10 @@ async function afterEnd(settings: PipelineWorkerSettings, pipelineId: number): P
     if (status === "success" && auto_merge === 1) await mergeWaiting(settings, id);
   }
   return requests.map((request) => async (db) => {
-    await db.lock(request.project_id);
+    db.lock(request.project_id);
     if (request.status === "failed") await tellOfFailure(db, request, now());
     if (request.status === "success") {
-      await todos.settle(db, MERGE_REQUEST, request.id, "build_failed", now());
+      todos.settle(db, MERGE_REQUEST, request.id, "build_failed", now());
     }
   });
 }
@@ -183,7 +183,7 @@ async function follow(
   const { project } = place;
   const inProject = (work: Follow): Follow[] => [
     async (db) => {
-      await db.lock(project.id);
+      db.lock(project.id);
       return work(db);
     },
   ];

@@ -42,7 +42,7 @@ export async function noteFacts(store: Store): Promise<void> {
     const facts = main && (await factsOf(await openRecord(store, main.row), main.oid));
     await store.transaction(
       async (db) => {
-        await db.lock(projectId);
+        db.lock(projectId);
         // Whoever has pushed since has noted them.
         if (facts && (await findMain(db, projectId))?.oid === main.oid)
           await setMain(db, id, facts);

@@ -38,7 +38,7 @@ export const housekeepingRoutes = [
     prepare: async (_, { store, source, now }) => {
       const isFree = await store.transaction(
         async (db) => {
-          await db.lock(source.id);
+          db.lock(source.id);
           return claim(db, source.id, now);
         },
         { shared: true },

@@ -238,7 +238,7 @@ export async function apply(
   via: Via,
   now: number,
 ): Promise<Applied> {
-  await db.lock(id);
+  db.lock(id);
   // A push takes its time to arrive: what counts is what the caller may do now.
   const viewer = { caller, today: dayOf(now) };
   const project = await findSource(db, "project", String(id), viewer);

@@ -85,7 +85,7 @@ export async function claim(
   for (let tries = 0; tries < TRIES; tries += 1) {
     const projectId = await nextProject(db, runner);
     if (projectId === undefined) return undefined;
-    await db.lock(projectId);
+    db.lock(projectId);
     const [row] = await db.rows(
       `update ci_jobs set status = 'running', runner_id = ?, runner_manager_id = ?, cancels_gracefully = ?,
          started_at = ?, updated_at = ?,

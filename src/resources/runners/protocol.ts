@@ -239,7 +239,7 @@ export const protocolRoutes = [
     examples: [null],
     handle: async ({ db, input, request, now }) => {
       const known = await requireJob(db, request, input.job_id, input.token);
-      await db.lock(known.project_id);
+      db.lock(known.project_id);
       // Somebody may have canceled it meanwhile.
       const found = await requireJob(db, request, input.job_id, input.token);
       const { state, failure_reason, exit_code } = input;
@@ -278,7 +278,7 @@ export const protocolRoutes = [
       const isWhole = body.length === 0 || Number(range[2]) + 1 === end;
       if (!isWhole || start !== found.trace_bytes) return gap(found.trace_bytes);
       if (end > MOST_TRACE_BYTES) {
-        await db.lock(found.project_id);
+        db.lock(found.project_id);
         // Somebody may have canceled it meanwhile.
         await requireJob(db, request, input.job_id, undefined);
         const outcome = { status: "failed", failureReason: "trace_size_exceeded" } as const;

@@ -61,7 +61,7 @@ async function run(
   const planned = project && (await plan(settings, schedule, project));
   return store.transaction(
     async (db) => {
-      await db.lock(project_id);
+      db.lock(project_id);
       // Who no longer may run pipelines has no more schedules that do.
       const claimed = await db.run(
         `update pipeline_schedules set next_run_at = ?, active = ?

@@ -17,7 +17,7 @@ export const todosPart = seedPart({
       const authorId = isAssigned ? seeding.userId(author) : userId;
       const action = isAssigned ? "assigned" : "marked";
       await todos.add(db, kind, about, [userId], action, authorId, createdAt);
-      if (endedAt !== undefined) await todos.resolve(db, kind, id, userId, endedAt);
+      if (endedAt !== undefined) todos.resolve(db, kind, id, userId, endedAt);
     }
     return usernames.length;
   },

@@ -322,7 +322,7 @@ async function convertNow(
       await conversion.goOn();
       const outcome = await store.transaction(
         async (db) => {
-          await db.lock(projectId);
+          db.lock(projectId);
           // Another process may have been faster.
           if (!(await isUnconverted(db, projectId))) return "unneeded";
           if (!(await conversion.isComplete(db))) return "incomplete";

@@ -117,7 +117,7 @@ export async function applyToWiki(
   { push, head, pages }: WikiPush,
   { userId, now }: { readonly userId: number; readonly now: number },
 ): Promise<AppliedToWiki> {
-  await db.lock(projectId);
+  db.lock(projectId);
   const { row, head: current } = await findWikiRecord(db, projectId);
   const isEmpty = !row || !(await hasBranches(db, row.id));
   const refusal = pages ? undefined : TOO_MUCH;

@@ -210,33 +210,72 @@ const UNLIMITED: Kind = { begin: `${BEGIN}; ${WITHOUT_LIMIT}; ${TAKE_LOCK}`, unl
 
 async function attempt<T>(
   pool: pg.Pool,
-  { begin, unlimited }: Kind,
+  kind: Kind,
   work: (db: Database) => Awaitable<T>,
 ): Promise<T> {
+  const { begin, unlimited } = kind;
   const client = await connect(pool);
   const limit = unlimited ? { query_timeout: MAX_TIMER_MS } : {};
   const send: Send = (query) =>
     sent(() => client.query<object>({ ...prepared(client, query), ...limit }));
+  const ahead: Promise<unknown>[] = [];
+  const aheadOf = (result: Promise<unknown>) => {
+    result.catch(() => undefined);
+    ahead.push(result);
+  };
   let lost = false;
   try {
-    await send({ text: begin });
+    const begun = send({ text: begin });
+    aheadOf(begun);
+    if (kind !== SHARED) await begun;
+    const next = behind(begun, send);
     const last: pg.QueryConfig[] = [];
-    const result = await work(writing(send, last));
+    const result = await work(writing(next, (query) => aheadOf(next(query)), last));
+    await begun;
     // Sent together, so that their rows are locked only while the server works. If one fails, the server rolls the
     // transaction back, even though a commit follows.
-    await inOrder([...last, { text: "commit" }].map((query) => send(query)));
+    await inOrder([...ahead, ...[...last, { text: "commit" }].map((query) => send(query))]);
     return result;
   } catch (error) {
-    lost = error instanceof UnavailableError;
+    // What was sent behind a statement that failed has failed for that reason.
+    const cause = await inOrder(ahead).then(
+      () => error,
+      (reason: unknown) => reason,
+    );
+    lost = cause instanceof UnavailableError;
     if (!lost) {
       await send({ text: "rollback" }).catch(() => {
         lost = true;
       });
     }
-    throw error;
+    throw cause;
   } finally {
     client.release(lost || isFull(client));
   }
+}
+
+const READING = /^\s*select\b/i;
+
+/**
+ * Sends queries to a transaction whose `begin` the server may not have answered yet. The first ones don't wait for that
+ * if they only read; others would be kept if it failed.
+ */
+function behind(begun: Promise<unknown>, send: Send): Send {
+  let isBegun = false;
+  let areWaiting = false;
+  begun.then(
+    () => {
+      isBegun = true;
+    },
+    () => undefined,
+  );
+  return async (query) => {
+    if (!isBegun && (areWaiting || !READING.test(query.text))) {
+      areWaiting = true;
+      await begun;
+    }
+    return send(query);
+  };
 }
 
 /** Waits for all results and throws the first error: the later ones are its consequences. */
@@ -410,19 +449,27 @@ function cachedReader(reads: Reader, cache: RowCache): Reader {
   };
 }
 
-function writing(send: Send, last: pg.QueryConfig[]): Database {
+/** @param ahead sends a query whose answer nobody waits for before the commit */
+function writing(
+  send: Send,
+  ahead: (query: pg.QueryConfig) => void,
+  last: pg.QueryConfig[],
+): Database {
   return {
     ...reading(send),
     async run(sql, values = []) {
       const { rowCount } = await send(numbered(sql, values));
       return rowCount ?? 0;
     },
+    send(sql, values = []) {
+      ahead(numbered(sql, values));
+    },
     last(sql, values = []) {
       last.push(numbered(sql, values));
     },
-    async lock(key, { shared = false } = {}) {
+    lock(key, { shared = false } = {}) {
       const sql = `select pg_advisory_xact_lock${shared ? "_shared" : ""}(?, ?)`;
-      await send(numbered(sql, [LOCK, key % LOCK_KEYS]));
+      ahead(numbered(sql, [LOCK, key % LOCK_KEYS]));
     },
   };
 }
