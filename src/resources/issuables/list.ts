@@ -50,7 +50,7 @@ export async function list(
       picked,
       order,
       sorted,
-      stored: labelledTotal(type, viewer, filter, all(projectConditions("c", viewer, filter))),
+      stored: labelledTotal(db, type, viewer, filter, all(projectConditions("c", viewer, filter))),
     }),
   );
   await embed(context, type, listed.rows);
