@@ -14,7 +14,7 @@ import type { IssuableType } from "./type.ts";
 /** Of more labels of one name, in all projects, the counts of the others are not looked up. */
 const MOST_LABELS = 100;
 /** Of all projects, the caller may see none that have counts: no more of these are read. */
-const MOST_COUNTS = 1000;
+const MOST_COUNTS = 200;
 
 /** The states of each type, which are part of what `label_counts` counts: see labels/table.ts. */
 const STATES = {
