@@ -17,6 +17,8 @@ export interface NarrowedQuery {
   where: Condition;
   /** The condition that finds the page in the order of the list, if it is not `where`. */
   picked?: Condition | undefined;
+  /** How many rows there are, if that is known. */
+  total?: number | undefined;
   order: string;
   /** The order, written so that no index has it: for tables on which PostgreSQL may expect too few or many rows. */
   sorted?: string;
@@ -35,21 +37,24 @@ export async function paginateNarrowed(
   { prefix, condition, rare }: Narrowing,
   query: NarrowedQuery,
 ): Promise<RowPage> {
-  const { alias, tables, presented, where, picked = where, order, sorted = order, stored } = query;
+  const { alias, tables, presented, where, picked = where, order, sorted = order } = query;
   const among = all([condition, where]);
   const narrow: Condition = {
     sql: statement`${prefix.sql} ${tables} where ${among.sql}`,
     values: [...prefix.values, ...among.values],
   };
   if (!rare) {
-    return paginate(db, presenter, page, {
+    const { total, stored } = query;
+    const listed = await paginate(db, presenter, page, {
       from: statement`${presented.sql} where ${picked.sql}`,
       values: [...presented.values, ...picked.values],
       countFrom: narrow.sql,
       countValues: narrow.values,
       order,
+      total,
       stored,
     });
+    return { ...listed, total: counted(page, listed.total) };
   }
   const ids = await db.rows(
     statement`select ${alias}.id from ${narrow.sql} order by ${sorted}`,
@@ -69,5 +74,10 @@ export async function paginateNarrowed(
       total: shown.length,
     },
   );
-  return { ...listed, total: ids.length > page.limits.countedTotal ? undefined : ids.length };
+  return { ...listed, total: counted(page, ids.length) };
+}
+
+/** A total as answers have it: none above the limit of what is counted. */
+function counted({ limits }: Page, total: number | undefined): number | undefined {
+  return total === undefined || total > limits.countedTotal ? undefined : total;
 }

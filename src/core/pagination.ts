@@ -109,7 +109,7 @@ export interface ListQuery {
   /** The values of `countFrom`, if they differ. */
   countValues?: readonly Value[];
   /** How many rows there are, if that is known. */
-  total?: number;
+  total?: number | undefined;
   /** A query for how many rows there are, if that is stored; where it finds `null`, they are counted. */
   stored?: Condition | undefined;
 }

@@ -75,6 +75,29 @@ export async function fewOf(
 }
 
 /**
+ * The ids of the first rows of a query, which is not run again, and how many rows it finds in all.
+ *
+ * @param id of its rows
+ * @param from everything after `from`
+ */
+export async function firstOf(
+  db: Reader,
+  id: string,
+  { sql, values }: Condition,
+  order: string,
+  most: number,
+): Promise<{ ids: Condition; total: number }> {
+  const { collected, each } = LISTED[db.dialect];
+  const found = await db.one<{ total: number; ids: string }>(
+    `select coalesce(max(total), 0) as total, ${collected} as ids from (
+      select ${id} as id, count(*) over () as total from ${sql} order by ${order} limit ?) as first`,
+    [...values, most],
+  );
+  const { total, ids } = found as { total: number; ids: string };
+  return { ids: { sql: each, values: [ids] }, total };
+}
+
+/**
  * Narrows a list down by the first of its filters that few rows match. If there is none, rows are come across soon in the
  * order of the list.
  *

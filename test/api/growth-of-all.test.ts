@@ -21,9 +21,10 @@ const allowed = (pages: number) => 2 * pages + (isPostgres ? 2000 : 100);
 
 /**
  * Statements that read up to 10,000 rows, however many there are: those that count them, with their ids if they are few,
- * and those that sort the few rows that a filter finds.
+ * those that sort the few rows that a filter finds, and those that add up the first 200 stored counts of a label.
  */
-const BOUNDED = /^\s*select (count\(\*\) as (total|found)(, .* as ids)?|(i|mr|p|n|u|l|m)\.id) from/;
+const BOUNDED =
+  /^\s*(select (count\(\*\) as (total|found)(, .* as ids)?|(i|mr|p|n|u|l|m)\.id) from|with named as .*, first_counts as )/;
 
 /**
  * What still grows, with the reason: a path, and a parameter unless the whole route does. docs/performance.md has what

@@ -182,3 +182,48 @@ describe("the total of more than 10,000 rows with a label", () => {
     );
   });
 });
+
+describe("the total of the rows of all projects with a label", () => {
+  const LIST = "/issues?labels=UX&scope=all&state=closed";
+
+  it("is looked up on SQLite, if few projects have them", async () => {
+    app.statements.length = 0;
+    const list = "/merge_requests?labels=UX&scope=all";
+    expect((await totalsOf(`${list}&state=closed`, "anonymous"))[1]).toBe("8");
+    expect((await totalsOf(list, "anonymous"))[1]).toBeNull();
+    const isCounted = app.statements.some((sql) => sql.includes("count(*) as total"));
+    expect(isCounted).toBe(app.store.dialect !== "sqlite");
+  });
+
+  it("is counted if so many projects have them that not all of their counts are read", async () => {
+    const before = await Promise.all(everyone.map((as) => totalsOf(LIST, as)));
+    const [label] = await app.store.rows("select min(id) from labels where name = 'UX'");
+    await app.store.transaction(async (db) => {
+      await db.run(
+        `insert into projects (namespace_id, name, path, full_path, visibility, issue_count, created_at, updated_at, last_activity_at)
+         with recursive n(x) as (select cast(1 as bigint) union all select x + 1 from n where x < 210)
+         select (select min(id) from namespaces where kind = 'group'), 'Other ' || x, 'other-' || x, 'acme/other-' || x,
+           case when x > 200 then 20 else 0 end, 1, 0, 0, 0 from n`,
+      );
+      const others = "project_id in (select id from projects where path like 'other-%')";
+      await db.run(
+        `insert into issues (iid, project_id, title, state, created_at, updated_at)
+         select 1, id, 'Other', 'closed', ${2 * MANY}, 0 from projects where path like 'other-%'`,
+      );
+      await db.run(
+        `insert into issue_labels (issue_id, label_id, project_id) select id, ?, project_id from issues where ${others}`,
+        [label?.[0] as number],
+      );
+    });
+    for (const [at, as] of everyone.entries()) {
+      const seen = Number(before[at]?.[1]);
+      const [, total] = await totalsOf(LIST, as);
+      expect([as, Number(total) - seen]).toEqual([as, as === "admin" || isMember(as) ? 210 : 10]);
+    }
+  });
+});
+
+/** Whether they are a member of the group with the other projects. */
+function isMember(as: (typeof everyone)[number]): boolean {
+  return !["anonymous", "stranger"].includes(as);
+}

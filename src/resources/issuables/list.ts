@@ -41,16 +41,17 @@ export async function list(
   const tables = `${table} ${alias} join projects p on p.id = ${alias}.project_id`;
   const most = offsetOf(page) + page.size + 1;
   const of = { type, filter, narrow, projects, conditions, wanted, tables, order, sorted, most };
-  const listed = await readPicked(db, of, (picked) =>
+  const listed = await readPicked(db, of, (picked, total) =>
     paginateNarrowed(db, presenter, page, narrow, {
       alias,
       tables,
       presented: { sql: type.from, values: [] },
       where: wanted,
       picked,
+      total,
       order,
       sorted,
-      stored: labelledTotal(type, viewer, filter, all(projectConditions("c", viewer, filter))),
+      stored: labelledTotal(db, type, viewer, filter, all(projectConditions("c", viewer, filter))),
     }),
   );
   await embed(context, type, listed.rows);

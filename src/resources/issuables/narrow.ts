@@ -5,6 +5,7 @@ import { placeholders } from "../../store/placeholders.ts";
 import type { Reader, Value } from "../../store/port.ts";
 import { narrowing } from "../../store/search.ts";
 import type { Deployed, Filter } from "./filters.ts";
+import { named, withAll } from "./labelled.ts";
 import type { IssuableType } from "./type.ts";
 
 /**
@@ -22,7 +23,7 @@ export async function narrowedBy(
     projectId === undefined ? undefined : [{ column: "project_id", id: projectId } as const];
   let counting = await narrowing(db, type.search, type.alias, search, { owners });
   if (counting.rare) return counting;
-  for (const { ids, selective } of startsOf(type, viewer, filter)) {
+  for (const { ids, selective } of await startsOf(db, type, viewer, filter)) {
     const found = await startingFrom(db, type.alias, ids);
     if (found.rare) return found;
     if (selective && counting === NOT_NARROWED) counting = found;
@@ -47,7 +48,12 @@ interface Start {
 }
 
 /** The filters that have an index, as queries for ids. */
-function startsOf(type: IssuableType, viewer: Viewer, filter: Filter): Start[] {
+async function startsOf(
+  db: Reader,
+  type: IssuableType,
+  viewer: Viewer,
+  filter: Filter,
+): Promise<Start[]> {
   const { table, column, prefix } = type;
   const starts: Start[] = [];
   const add = (selective: boolean, sql: string, ...values: Value[]) =>
@@ -81,18 +87,11 @@ function startsOf(type: IssuableType, viewer: Viewer, filter: Filter): Start[] {
     add(true, `${ofMilestones} in (select id from milestones where title = ?)`, milestone.title);
   } else if (milestone === "any") add(false, `${ofMilestones} is not null`);
   const labelled = `select distinct ${column} as id from ${prefix}_labels x`;
-  const named = "x.label_id in (select id from labels where name = ?)";
   if (labels === "any") add(false, labelled);
   else if (Array.isArray(labels)) {
     const names = [...new Set(labels as readonly string[])];
-    for (const name of names) add(true, `${labelled} where ${named}`, name);
-    const others = names
-      .slice(1)
-      .map(
-        () =>
-          ` and exists (select 1 from ${prefix}_labels y where y.${column} = x.${column} and ${named.replace("x.", "y.")})`,
-      );
-    if (names.length > 1) add(true, `${labelled} where ${named}${others.join("")}`, ...names);
+    for (const name of names) add(true, `${labelled} where ${named("x")}`, name);
+    if (names.length > 1) starts.push({ selective: true, ids: await withAll(db, type, names) });
   }
   if (reaction !== undefined && reaction !== "none" && viewer.caller) {
     add(

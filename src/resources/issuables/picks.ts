@@ -8,7 +8,7 @@ import {
   startingWith,
   when,
 } from "../../store/conditions.ts";
-import { countOf, type Narrowing } from "../../store/narrowing.ts";
+import { countOf, firstOf, type Narrowing } from "../../store/narrowing.ts";
 import type { Reader, Value } from "../../store/port.ts";
 import type { Filter } from "./filters.ts";
 import type { IssuableType } from "./type.ts";
@@ -46,12 +46,13 @@ const MOST_SORTED = 100_000;
 /**
  * Reads a page by the condition that finds its rows soonest.
  *
- * @param read reads the page, in the order of the list, of the rows that a condition holds for
+ * @param read reads the page, in the order of the list, of the rows that a condition holds for; `total` is how many rows
+ *   the list has, if that is known
  */
 export async function readPicked(
   db: Reader,
   list: PickedList,
-  read: (picked: Condition) => Promise<RowPage>,
+  read: (picked: Condition, total?: number) => Promise<RowPage>,
 ): Promise<RowPage> {
   const { type, filter, narrow, wanted, order, most } = list;
   if (narrow.rare) return read(wanted);
@@ -59,12 +60,16 @@ export async function readPicked(
     const bound = most <= LOOK_AHEAD ? await boundOf(db, list) : undefined;
     if (!bound) return read(wanted);
     const listed = await read(all([wanted, bound]));
-    return listed.hasNext ? listed : read((await firstFound(db, list)) ?? wanted);
+    if (listed.hasNext) return listed;
+    const first = await firstFound(db, list);
+    return first ? read(first.picked, first.total) : read(wanted);
   }
-  const first = (await hasFewProjects(db, filter.groupId))
-    ? undefined
-    : ((await amongFirst(db, list)) ?? (await firstFound(db, list)));
-  if (first) return read(first);
+  if (!(await hasFewProjects(db, filter.groupId))) {
+    const among = await amongFirst(db, list);
+    if (among) return read(among);
+    const first = await firstFound(db, list);
+    if (first) return read(first.picked, first.total);
+  }
   if (most > LOOK_AHEAD) return read(wanted);
   return read(firstOfProjects(db, type, list.projects, list.conditions, order, most));
 }
@@ -128,21 +133,25 @@ async function amongFirst(
 }
 
 /**
- * The first rows of a list, by sorting what an index finds: for filters that many rows match, but hardly any of the first
- * ones. `undefined` if it finds too many.
+ * The first rows of a list, by sorting what an index finds, and how many it has: for filters that many rows match, but
+ * hardly any of the first ones. `undefined` if the index finds too many.
  */
 async function firstFound(
   db: Reader,
   { type: { alias }, narrow, wanted, tables, sorted, most }: PickedList,
-): Promise<Condition | undefined> {
+): Promise<{ picked: Condition; total: number } | undefined> {
   const { ids, prefix, condition } = narrow;
   if (!ids) return undefined;
   const found = `(select 1 from (${ids.sql}) as matching limit ${MOST_SORTED + 1}) as found`;
   if ((await countOf(db, found, ids.values)) > MOST_SORTED) return undefined;
   const matching = all([condition, wanted]);
+  const from = {
+    sql: `${prefix.sql} ${tables} where ${matching.sql}`,
+    values: [...prefix.values, ...matching.values],
+  };
+  const first = await firstOf(db, `${alias}.id`, from, sorted, most);
   return {
-    sql: `${alias}.id in (select ${alias}.id from ${prefix.sql} ${tables} where ${matching.sql}
-      order by ${sorted} limit ?)`,
-    values: [...prefix.values, ...matching.values, most],
+    picked: { sql: `${alias}.id in (${first.ids.sql})`, values: first.ids.values },
+    total: first.total,
   };
 }
