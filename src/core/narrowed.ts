@@ -22,6 +22,8 @@ export interface NarrowedQuery {
   sorted?: string;
   /** A query for how many rows there are, if that is stored; where it finds `null`, they are counted. */
   stored?: Condition | undefined;
+  /** Whether clients ask for the same page again and again: see {@link Reader.slice}. */
+  kept?: boolean;
 }
 
 /**
@@ -35,7 +37,17 @@ export async function paginateNarrowed(
   { prefix, condition, rare }: Narrowing,
   query: NarrowedQuery,
 ): Promise<RowPage> {
-  const { alias, tables, presented, where, picked = where, order, sorted = order, stored } = query;
+  const {
+    alias,
+    tables,
+    presented,
+    where,
+    picked = where,
+    order,
+    sorted = order,
+    stored,
+    kept,
+  } = query;
   const among = all([condition, where]);
   const narrow: Condition = {
     sql: statement`${prefix.sql} ${tables} where ${among.sql}`,
@@ -49,6 +61,7 @@ export async function paginateNarrowed(
       countValues: narrow.values,
       order,
       stored,
+      kept,
     });
   }
   const ids = await db.rows(
