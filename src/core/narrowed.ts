@@ -24,6 +24,8 @@ export interface NarrowedQuery {
   sorted?: string;
   /** A query for how many rows there are, if that is stored; where it finds `null`, they are counted. */
   stored?: Condition | undefined;
+  /** Whether clients ask for the same page again and again: see {@link Reader.slice}. */
+  kept?: boolean;
 }
 
 /**
@@ -44,7 +46,7 @@ export async function paginateNarrowed(
     values: [...prefix.values, ...among.values],
   };
   if (!rare) {
-    const { total, stored } = query;
+    const { total, stored, kept } = query;
     const listed = await paginate(db, presenter, page, {
       from: statement`${presented.sql} where ${picked.sql}`,
       values: [...presented.values, ...picked.values],
@@ -53,6 +55,7 @@ export async function paginateNarrowed(
       order,
       total,
       stored,
+      kept,
     });
     return { ...listed, total: counted(page, listed.total) };
   }

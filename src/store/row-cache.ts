@@ -1,17 +1,20 @@
-import type { Value } from "./port.ts";
+import type { Slice, Value } from "./port.ts";
 
 const MAX_ROWS = 2000;
-/** Rows with a longer text are not cached. */
+/** Rows with a longer text are not cached, nor are slices with such a row. */
 const MAX_TEXT_LENGTH = 1000;
-/** Nor are rows looked up by a longer statement and values. */
+/** Nor are slices with more rows. */
+const MAX_SLICE = 500;
+/** Nor are rows and slices looked up by a longer statement and values. */
 const MAX_KEY_LENGTH = 5000;
 
 /**
- * Cache of single rows of one database version (docs/decisions/0003). The engine provides the version: two reads that
- * find the same version find the same rows.
+ * Cache of single rows and small slices of one database version (docs/decisions/0003). The engine provides the version:
+ * two reads that find the same version find the same rows.
  */
 export class RowCache {
   readonly #rows = new Map<string, Map<string, object>>();
+  readonly #slices = new Map<string, Map<string, Slice>>();
   #count = 0;
   #version: Value = null;
 
@@ -34,21 +37,41 @@ export class RowCache {
 
   /** Caches and freezes a row, unless the row or its key is large. */
   set(sql: string, key: string, row: object): void {
-    if (sql.length + key.length > MAX_KEY_LENGTH || !isSmall(row)) return;
+    if (sql.length + key.length > MAX_KEY_LENGTH || !isSmall(Object.values(row))) return;
     if (this.#count >= MAX_ROWS) this.#forget();
     const rows = this.#rows.get(sql) ?? new Map<string, object>();
     this.#rows.set(sql, rows.set(key, Object.freeze(row)));
     this.#count += 1;
   }
 
+  /** A cached slice, whose rows the caller may change. @param key {@link keyOf} the statement's values */
+  slice(sql: string, key: string): Slice | undefined {
+    const kept = this.#slices.get(sql)?.get(key);
+    return kept && copyOf(kept);
+  }
+
+  /** Caches a slice, unless there are more rows, or it or its key is large. */
+  keep(sql: string, key: string, slice: Slice): void {
+    const { rows, more } = slice;
+    const isLarge = sql.length + key.length > MAX_KEY_LENGTH || rows.length > MAX_SLICE;
+    if (more || isLarge || !rows.every(isSmall)) return;
+    if (this.#count + rows.length >= MAX_ROWS) this.#forget();
+    const slices = this.#slices.get(sql) ?? new Map<string, Slice>();
+    this.#slices.set(sql, slices.set(key, copyOf(slice)));
+    this.#count += 1 + rows.length;
+  }
+
   #forget(): void {
     this.#rows.clear();
+    this.#slices.clear();
     this.#count = 0;
   }
 }
 
-function isSmall(row: object): boolean {
-  return Object.values(row).every(
+const copyOf = ({ rows, more }: Slice): Slice => ({ rows: rows.map((row) => row.slice()), more });
+
+function isSmall(row: readonly Value[]): boolean {
+  return row.every(
     (value) =>
       !(typeof value === "string" || value instanceof Uint8Array) ||
       value.length <= MAX_TEXT_LENGTH,

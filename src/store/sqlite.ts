@@ -147,7 +147,10 @@ export function openSqlite(connect: Connect, file: string, options: SqliteOption
     all: <Row extends object>(sql: string, values?: readonly Value[]) =>
       read((statements) => statements.all(sql, values) as Row[]),
     rows: (sql, values) => read((statements) => statements.rows(sql, values)),
-    slice: (sql, values, most) => read((statements) => statements.slice(sql, values, most)),
+    slice: (sql, values, most, { kept = false } = {}) =>
+      kept && beside
+        ? readFile(beside, (snapshots) => snapshots.slice(sql, values, most))
+        : read((statements) => statements.slice(sql, values, most)),
     each: (sql, lists, most) => read((statements) => statements.each(sql, lists, most)),
     one: <Row extends object>(sql: string, values: readonly Value[] = []) =>
       (beside
@@ -222,8 +225,8 @@ function endSnapshots(): void {
  * as the statement (docs/performance.md). The turn ends before the next request is read, and a commit of this process
  * also ends the transaction, so clients always see their own writes.
  *
- * Single rows are cached until SQLite's `data_version` shows that another connection has committed, or until this one
- * has: see {@link forget}.
+ * Single rows and slices to keep are cached until SQLite's `data_version` shows that another connection has committed, or
+ * until this one has: see {@link forget}.
  */
 class Snapshots {
   readonly #statements: Statements;
@@ -260,11 +263,7 @@ class Snapshots {
 
   one(sql: string, values: readonly Value[]): object | undefined {
     return this.read((statements) => {
-      if (!this.#current) {
-        const version = statements.rows("pragma data_version")[0]?.[0];
-        this.#cache.setVersion(`${version} ${this.#commits}`);
-        this.#current = true;
-      }
+      this.#seeVersion(statements);
       const key = keyOf(values);
       const cached = this.#cache.get(sql, key);
       if (cached) return cached;
@@ -272,6 +271,25 @@ class Snapshots {
       if (found) this.#cache.set(sql, key, found);
       return found;
     });
+  }
+
+  slice(sql: string, values: readonly Value[], most: number): Slice {
+    return this.read((statements) => {
+      this.#seeVersion(statements);
+      const key = keyOf(values);
+      const kept = this.#cache.slice(sql, key);
+      if (kept) return kept;
+      const found = statements.slice(sql, values, most);
+      this.#cache.keep(sql, key, found);
+      return found;
+    });
+  }
+
+  #seeVersion(statements: Statements): void {
+    if (this.#current) return;
+    const version = statements.rows("pragma data_version")[0]?.[0];
+    this.#cache.setVersion(`${version} ${this.#commits}`);
+    this.#current = true;
   }
 
   readonly #endSoon = (): void => process.nextTick(this.end);

@@ -706,9 +706,9 @@ it("a list takes as many queries for many issues as for one", async () => {
         queries += 1;
         return store.rows(sql, values);
       },
-      slice: (sql, values, most) => {
+      slice: (sql, values, most, options) => {
         queries += 1;
-        return store.slice(sql, values, most);
+        return store.slice(sql, values, most, options);
       },
       each: (sql, lists, most) => {
         queries += 1;

@@ -515,6 +515,50 @@ describe("reads outside a transaction", () => {
     }
   });
 
+  it("see another store's commits at once in kept slices, whose rows they may change", async () => {
+    const other = await openStore(database.database);
+    const sql = "select name from things where number < ? order by id";
+    const kept = async (from: Store) => {
+      const slice = await from.reader().slice(sql, [100], 10_000, { kept: true });
+      const rows = structuredClone(slice.rows);
+      for (const row of slice.rows) row[0] = "changed";
+      slice.rows.pop();
+      return { ...slice, rows };
+    };
+    try {
+      for (let index = 0; index < 20; index += 1) {
+        const expected = { rows: Array.from({ length: index }, (_, at) => [`${at}`]), more: false };
+        for (const from of [store, other, store, other]) expect(await kept(from)).toEqual(expected);
+        await (index % 2 ? other : store).transaction(async (db) => {
+          await db.run("insert into things (name, number) values (?, 1)", [`${index}`]);
+          const within = await db.slice(sql, [100], 10_000, { kept: true });
+          expect(within.rows.length).toBe(index + 1);
+          expect(await kept(other)).toEqual(expected);
+        });
+      }
+    } finally {
+      await other.close();
+    }
+  });
+
+  it("keep apart slices of other values, of any number and size, and single rows", async () => {
+    const long = "x".repeat(5000);
+    await add("short", 1);
+    await add(long, 2);
+    const sql = "select name from things where number < ? order by id";
+    for (const round of [1, 2]) {
+      const reader = store.reader();
+      const slice = async (below: number, most = 10_000) =>
+        (await reader.slice(sql, [below], most, { kept: true })).rows.flat();
+      expect([round, await slice(1)]).toEqual([round, []]);
+      expect(await slice(2)).toEqual(["short"]);
+      expect(await reader.one(sql, [2])).toEqual({ name: "short" });
+      expect(await slice(3)).toEqual(["short", long]);
+      expect(await slice(4, 1)).toEqual(["short"]);
+      for (let index = 4; index < 1500; index += 1) expect((await slice(index)).length).toBe(2);
+    }
+  });
+
   it("of a request return what was committed before it", async () => {
     const other = await openStore(database.database);
     try {

@@ -76,6 +76,7 @@ export async function list(
     where: all([within(source, inherited), searched]),
     picked: inherited && most <= LOOK_AHEAD ? picking(owners, searched, most) : undefined,
     order: ORDER,
+    kept: search === undefined,
   });
   await embedCounts(db, listed.rows, presenter, source, viewer);
   return listed;
@@ -95,38 +96,48 @@ async function embedCounts(
   if (rows.length === 0) return;
   const idAt = presenter.at("id");
   const ids = rows.map((row) => row[idAt] as Value);
-  const counts = new Map<string, number>();
+  const counts = new Map<Value, Counts>();
   const counted = [
     ...(await countedByProject(db, ids, source, viewer)),
     ...(await ownConfidential(db, ids, source, viewer)),
   ];
   for (const [labelId, kind, count] of counted) {
-    const key = `${labelId} ${String(kind).replace("confidential ", "")}`;
-    counts.set(key, (counts.get(key) ?? 0) + (count as number));
+    const of = counts.get(labelId as Value) ?? { ...NONE };
+    of[COUNT_OF_KIND[kind as keyof typeof COUNT_OF_KIND]] += count as number;
+    counts.set(labelId as Value, of);
   }
-  for (const row of rows) {
-    const countOf = (kind: string) => counts.get(`${row[idAt]} ${kind}`);
-    putCounts(row, presenter, {
-      opened: countOf("opened issue"),
-      closed: countOf("closed issue"),
-      requests: countOf("opened merge request"),
-    });
-  }
+  const put = putter(presenter);
+  for (const row of rows) put(row, counts.get(row[idAt] as Value) ?? NONE);
 }
 
-/** Puts the numbers of issues and merge requests into a row; they are 0 by default. */
-function putCounts(
-  row: Value[],
-  presenter: Presenter,
-  {
-    opened = 0,
-    closed = 0,
-    requests = 0,
-  }: { opened?: number | undefined; closed?: number | undefined; requests?: number | undefined },
-): void {
-  row[presenter.at("open_issues_count")] = String(opened);
-  row[presenter.at("closed_issues_count")] = String(closed);
-  row[presenter.at("open_merge_requests_count")] = String(requests);
+/** How many issues and merge requests have a label. */
+interface Counts {
+  opened: number;
+  closed: number;
+  requests: number;
+}
+
+const NONE: Readonly<Counts> = { opened: 0, closed: 0, requests: 0 };
+
+/** Which number what is counted belongs to. */
+const COUNT_OF_KIND = {
+  "opened issue": "opened",
+  "confidential opened issue": "opened",
+  "closed issue": "closed",
+  "confidential closed issue": "closed",
+  "opened merge request": "requests",
+} as const;
+
+/** Creates the function that puts the numbers of issues and merge requests into a row. */
+function putter(presenter: Presenter): (row: Value[], counts: Counts) => void {
+  const opened = presenter.at("open_issues_count");
+  const closed = presenter.at("closed_issues_count");
+  const requests = presenter.at("open_merge_requests_count");
+  return (row, counts) => {
+    row[opened] = String(counts.opened);
+    row[closed] = String(counts.closed);
+    row[requests] = String(counts.requests);
+  };
 }
 
 /** The projects `p` whose issues and merge requests are counted. */
@@ -155,11 +166,14 @@ async function countedByProject(
       values: [...requests.values, ...confidential.values],
     },
   ]);
-  return db.rows(
+  const { rows } = await db.slice(
     statement`select c.label_id, c.kind, sum(c.count) from label_counts c join projects p on p.id = c.project_id
      where ${where.sql} group by c.label_id, c.kind`,
     where.values,
+    Number.POSITIVE_INFINITY,
+    { kept: true },
   );
+  return rows;
 }
 
 /** Counts of labels by kind, of confidential issues that callers may read as author or assignee only. */
@@ -246,7 +260,7 @@ export async function newRow(
   viewer: Viewer,
 ): Promise<Value[]> {
   const found = await rowWithoutCounts(db, presenter, labelId, viewer);
-  putCounts(found, presenter, {});
+  putter(presenter)(found, NONE);
   return found;
 }
 

@@ -434,6 +434,19 @@ function cachedReader(reads: Reader, cache: RowCache): Reader {
   let looked: Promise<void> | undefined;
   return {
     ...reads,
+    async slice(sql, values, most, { kept = false } = {}) {
+      if (!kept) return reads.slice(sql, values, most);
+      looked ??= look();
+      await looked;
+      const key = keyOf(values);
+      const known = cache.slice(sql, key);
+      if (known) return known;
+      const { version } = cache;
+      const found = await reads.slice(sql, values, most);
+      // As with single rows.
+      if (cache.version === version) cache.keep(sql, key, found);
+      return found;
+    },
     async one<Row extends object>(sql: string, values: readonly Value[] = []) {
       looked ??= look();
       await looked;
