@@ -93,6 +93,34 @@ it("are right after every kind of write, for every caller", async () => {
   await requireRightCounts();
 });
 
+it("are those of each caller, however often others ask for the same page", async () => {
+  const label = await ok(`POST ${SITE}/labels`, { name: "asked-for", color: "#00ff00" });
+  const lists = async () => {
+    const of = async (as: Person, query = "") => {
+      const { json } = await app.call(`GET ${SITE}/labels?per_page=100${query}`, { as });
+      return json.find(({ id }: { id: number }) => id === label.id);
+    };
+    return [await of("reporter"), await of("guest"), await of("guest", "&search=ASKED")];
+  };
+  await ok(`POST ${SITE}/issues`, { title: "Hidden", labels: "asked-for", confidential: true });
+  await ok(`POST ${SITE}/labels/${label.id}/subscribe`, {}, "guest");
+  const reporter = { open_issues_count: 1, subscribed: false };
+  const guest = { open_issues_count: 0, subscribed: true };
+  for (let again = 0; again < 3; again += 1) {
+    expect(await lists()).toMatchObject([reporter, guest, guest]);
+  }
+  await ok(`POST ${SITE}/labels/${label.id}/unsubscribe`, {}, "guest");
+  await ok(`POST ${SITE}/issues`, { title: "Seen", labels: "asked-for" });
+  const later = { open_issues_count: 1, subscribed: false };
+  for (let again = 0; again < 2; again += 1) {
+    expect(await lists()).toMatchObject([{ ...reporter, open_issues_count: 2 }, later, later]);
+  }
+  await ok(`PUT ${SITE}/labels/${label.id}`, { new_name: "asked-for-again" });
+  expect(await lists()).toMatchObject(Array(3).fill({ name: "asked-for-again" }));
+  await ok(`DELETE ${SITE}/labels/${label.id}`);
+  expect(await lists()).toEqual([undefined, undefined, undefined]);
+});
+
 it("are right for many issues, whose increments PostgreSQL sums up", async () => {
   for (let at = 0; at < 150; at += 1) {
     const issue = await ok(`POST ${SITE}/issues`, { title: "Many", labels: "UX" });

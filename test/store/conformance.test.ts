@@ -541,6 +541,18 @@ describe("reads outside a transaction", () => {
     }
   });
 
+  it("read kept slices once until anybody commits", async () => {
+    const sql = "select cast(random() as text) from things";
+    await add("one");
+    const read = async (options?: { kept: boolean }) =>
+      (await store.reader().slice(sql, [], 10_000, options)).rows;
+    const first = await read({ kept: true });
+    expect(await read({ kept: true })).toEqual(first);
+    expect(await read()).not.toEqual(first);
+    await add("two");
+    expect((await read({ kept: true })).length).toBe(2);
+  });
+
   it("keep apart slices of other values, of any number and size, and single rows", async () => {
     const long = "x".repeat(5000);
     await add("short", 1);
