@@ -56,7 +56,7 @@ const DATABASE = histogram(
 );
 const WAIT = histogram(
   "pm_api_database_wait_seconds",
-  "Time for which transactions waited for the write lock or a connection.",
+  "Time for which transactions waited for the write lock or a connection; shared ones on PostgreSQL wait for the lock in their first statement.",
 );
 const CONNECTIONS = gauge(
   "pm_api_database_connections",

@@ -175,7 +175,7 @@ describe.runIf(engine === "postgres")("PostgreSQL", () => {
       expect(await store.rows("select number from counters")).toEqual([[0]]);
     });
 
-    it("fails with the error of a statement that was sent without waiting", async () => {
+    it("fails with the error of the first statement that fails, waited for or not", async () => {
       const { store } = await counting();
       const failures = await Promise.all(
         [
@@ -192,6 +192,12 @@ describe.runIf(engine === "postgres")("PostgreSQL", () => {
           ),
         ),
       );
+      const failing = store.transaction((db) => {
+        const awaited = db.run("insert into counters values (1, 0)");
+        db.send(increase);
+        return awaited;
+      }, shared);
+      failures.push(await failureOf(failing));
       for (const failure of failures) {
         expect(failure).toMatchObject({ name: "ConstraintError", rule: "unique" });
       }

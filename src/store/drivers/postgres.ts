@@ -48,6 +48,9 @@ const RULES: Record<string, ConstraintError["rule"]> = {
 /** Serialization failure (if the server enforces that level) and deadlock: the same work may succeed if run again. */
 const RETRYABLE = new Set(["40001", "40P01"]);
 
+/** A statement behind one that failed, in the same transaction. */
+const BEHIND_FAILED = "25P02";
+
 /**
  * Temporary failures (PostgreSQL's documentation, appendix A): lost connection, out of resources, locked, ended by an
  * operator or a timeout, system error, a server that has become a standby.
@@ -240,7 +243,7 @@ async function attempt<T>(
     // What was sent behind a statement that failed has failed for that reason.
     const cause = await inOrder(ahead).then(
       () => error,
-      (reason: unknown) => reason,
+      (reason: unknown) => (codeOf(reason) === BEHIND_FAILED ? error : reason),
     );
     lost = cause instanceof UnavailableError;
     if (!lost) {
