@@ -51,12 +51,12 @@ beforeAll(async () => {
         const having = Array.from({ length: ALL }, (_, x) => x + 1).filter(has);
         const each =
           db.dialect === "sqlite"
-            ? "select value as x from json_each(?)"
-            : "select cast(json_array_elements_text(cast(? as json)) as bigint) as x";
+            ? "select value from json_each(?)"
+            : "select cast(json_array_elements_text(cast(? as json)) as bigint)";
         await db.run(
           `insert into issue_labels (issue_id, label_id, project_id)
-           select i.id, ${label?.[0]}, i.project_id from (${each}) as numbered join issues i
-             on i.project_id in (${ids.site}, ${ids.core}) and i.iid = x`,
+           select id, ${label?.[0]}, project_id from issues
+           where project_id in (${ids.site}, ${ids.core}) and iid in (${each})`,
           [JSON.stringify(having)],
         );
       }
