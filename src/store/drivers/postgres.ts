@@ -221,10 +221,14 @@ async function attempt<T>(
   const limit = unlimited ? { query_timeout: MAX_TIMER_MS } : {};
   const send: Send = (query) =>
     sent(() => client.query<object>({ ...prepared(client, query), ...limit }));
-  const ahead: Promise<unknown>[] = [];
+  // Without those that have succeeded: a long transaction sends many.
+  const ahead = new Set<Promise<unknown>>();
   const aheadOf = (result: Promise<unknown>) => {
-    result.catch(() => undefined);
-    ahead.push(result);
+    ahead.add(result);
+    result.then(
+      () => ahead.delete(result),
+      () => undefined,
+    );
   };
   let lost = false;
   try {
@@ -282,7 +286,7 @@ function behind(begun: Promise<unknown>, send: Send): Send {
 }
 
 /** Waits for all results and throws the first error: the later ones are its consequences. */
-async function inOrder(results: readonly Promise<unknown>[]): Promise<void> {
+async function inOrder(results: Iterable<Promise<unknown>>): Promise<void> {
   for (const result of await Promise.allSettled(results)) {
     if (result.status === "rejected") throw result.reason;
   }
