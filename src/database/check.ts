@@ -224,7 +224,11 @@ async function ofSqlite(db: Reader): Promise<Check[]> {
       name: "foreign keys",
       problems: keys
         .slice(0, MAX_PROBLEMS)
-        .map(([table, row, parent]) => `row ${row} of ${table} refers to nothing in ${parent}`),
+        // Rows of a table without row numbers have none.
+        .map(
+          ([table, row, parent]) =>
+            `${row === null ? "a row" : `row ${row}`} of ${table} refers to nothing in ${parent}`,
+        ),
     },
   ];
 }

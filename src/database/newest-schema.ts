@@ -164,6 +164,9 @@ const steps = [
   `20261127-01-01-issues-counted`,
   `20261127-01-02-merge-requests-counted`,
   `20261127-02-issues-due`,
+  `20261127-03-event-counts-in-two-places`,
+  `20261127-04-notes-by-author`,
+  `20261127-05-issues-open`,
 ];
 
 const statements = [
@@ -487,13 +490,6 @@ const statements = [
   `CREATE INDEX events_by_age on events (created_at, id)`,
   `CREATE INDEX events_of_target on events (target_type, target_id)`,
   `CREATE INDEX events_of_branch on events (project_id, ref, id) where action = 'pushed' and ref_type = 'branch'`,
-  `CREATE TABLE event_counts (
-  project_id integer not null references projects (id) on delete cascade,
-  author_id integer not null references users (id) on delete cascade,
-  events integer not null,
-  primary key (project_id, author_id)
-)`,
-  `CREATE INDEX event_counts_by_author on event_counts (author_id, project_id, events)`,
   `CREATE TABLE issue_subscriptions (
   issue_id integer not null references issues (id) on delete cascade,
   user_id integer not null references users (id) on delete cascade,
@@ -502,7 +498,6 @@ const statements = [
 )`,
   `CREATE INDEX issue_subscriptions_by_user on issue_subscriptions (user_id)`,
   `CREATE INDEX issues_by_age on issues (created_at, id)`,
-  `CREATE INDEX issues_open on issues (project_id) where state = 'opened' and confidential = 0`,
   `CREATE INDEX labels_by_name on labels (name)`,
   `CREATE TABLE merge_request_subscriptions (
   merge_request_id integer not null references merge_requests (id) on delete cascade,
@@ -755,7 +750,6 @@ const statements = [
   `CREATE INDEX snippets_by_project on snippets (project_id, id)`,
   `CREATE INDEX snippets_by_author on snippets (author_id, id)`,
   `CREATE INDEX snippets_by_visibility on snippets (visibility, id) where project_id is null`,
-  `CREATE INDEX event_counts_of_project on event_counts (project_id, events)`,
   `CREATE INDEX events_by_author_in_project on events (author_id, project_id, created_at, id)`,
   `CREATE INDEX tokens_own on tokens (user_id, id) where impersonation = 0 and revoked = 0`,
   `CREATE TABLE outbox (
@@ -1201,7 +1195,6 @@ const statements = [
   `CREATE INDEX notes_of_issue on notes (issue_id, created_at, id) where issue_id is not null`,
   `CREATE INDEX notes_of_merge_request on notes (merge_request_id, created_at, id) where merge_request_id is not null`,
   `CREATE INDEX notes_of_snippet on notes (snippet_id, created_at, id) where snippet_id is not null`,
-  `CREATE INDEX notes_by_author on notes (author_id)`,
   `CREATE INDEX notes_of_thread on notes (thread_id, reply, created_at, id) where thread_id is not null`,
   `CREATE INDEX notes_by_resolver on notes (resolved_by_id) where resolved_by_id is not null`,
   `CREATE INDEX discussions_of_issue on notes (issue_id, created_at, id) where issue_id is not null and reply = 0`,
@@ -1214,7 +1207,6 @@ const statements = [
   `CREATE INDEX notes_of_snippet_by_change on notes (snippet_id, updated_at, id) where snippet_id is not null`,
   `CREATE INDEX user_notes_of_issue on notes (issue_id, internal, project_id) where issue_id is not null and system = 0`,
   `CREATE INDEX user_notes_of_merge_request on notes (merge_request_id, internal, project_id) where merge_request_id is not null and system = 0`,
-  `CREATE INDEX notes_by_author_of_issue on notes (author_id, issue_id) where issue_id is not null`,
   `CREATE INDEX notes_by_author_of_merge_request on notes (author_id, merge_request_id) where merge_request_id is not null`,
   `CREATE UNIQUE INDEX award_emoji_of_note on award_emoji (note_id, name, user_id) where note_id is not null`,
   `CREATE INDEX award_emoji_of_note_by_id on award_emoji (note_id, id) where note_id is not null`,
@@ -2031,6 +2023,14 @@ const statements = [
   `CREATE INDEX issues_confidential on issues (project_id, created_at, id, author_id) where confidential = 1`,
   `CREATE INDEX merge_requests_by_created_at on merge_requests (project_id, created_at, id, milestone_id, target_branch)`,
   `CREATE INDEX issues_due on issues (due_date, id) where state = 'opened' and due_date is not null`,
+  `CREATE TABLE "event_counts" (
+  project_id integer not null references projects (id) on delete cascade,
+  author_id integer not null references users (id) on delete cascade,
+  events integer not null,
+  primary key (project_id, author_id)
+) without rowid`,
+  `CREATE INDEX event_counts_by_author on event_counts (author_id, project_id, events)`,
+  `CREATE INDEX notes_by_author on notes (author_id, issue_id)`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,

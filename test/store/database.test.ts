@@ -448,6 +448,7 @@ describe("a check", () => {
     const ask = (sql: string) => db.prepare(sql).rows([])[0]?.[0];
     run("pragma foreign_keys = off");
     run("update boards set assignee_id = 4711");
+    run("insert into event_counts (project_id, author_id, events) values (4711, 1, 1)");
     const pageSize = Number(ask("pragma page_size"));
     const page = Number(ask("select rootpage from sqlite_schema where name = 'projects_by_name'"));
     const name = String(ask("select name from projects order by name limit 1"));
@@ -459,7 +460,12 @@ describe("a check", () => {
     await file.write("?", (page - 1) * pageSize + within);
     await file.close();
     const problems = await problemsOf(database);
-    expect(problems["foreign keys"]?.[0]).toMatch(/^row \d+ of boards refers to nothing in users$/);
+    expect(problems["foreign keys"]).toContainEqual(
+      expect.stringMatching(/^row \d+ of boards refers to nothing in users$/),
+    );
+    expect(problems["foreign keys"]).toContain(
+      "a row of event_counts refers to nothing in projects",
+    );
     expect(problems["pages and indexes"]?.[0]).toContain("projects_by_name");
   });
 

@@ -229,6 +229,10 @@ const FROZEN: Record<string, string> = {
   "20261127-01-02-merge-requests-counted":
     "76c458fe98fa802698c0b54afa57e45b5df3cfe0e4f89d2653b6c7c1350d0642",
   "20261127-02-issues-due": "4e2b0ba330543bca71673b373baf1d456d37352b6b7401daed61c1a04cb5bff9",
+  "20261127-03-event-counts-in-two-places":
+    "c5f27632f2fc5b8b8a3a020dc979191a934021b25786f43fe2eaf4b12d603466",
+  "20261127-04-notes-by-author": "adaeba673cc4f0a59e4422963d48056356446f9e0a891ff54a4946e351cadd93",
+  "20261127-05-issues-open": "888631aad35994d08f655d71d447c2c7f086e0c6ba8cf426862045fa41227400",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);
@@ -589,6 +593,38 @@ describe("released migrations", () => {
       [5, 1, "closed", null, null],
       [6, 2, "closed", null, null],
     ]);
+  });
+
+  it("keep the counts of events", async () => {
+    const last = "20261127-03-event-counts-in-two-places";
+    await migrate(
+      store,
+      released.filter(({ id }) => id < last),
+      0,
+    );
+    await store.transaction(async (db) => {
+      for (const sql of [
+        `insert into users (username, name, email, created_at, updated_at)
+         values ('a', 'A', 'a', 0, 0), ('b', 'B', 'b', 0, 0)`,
+        `insert into namespaces (kind, name, path, full_name, full_path, created_at, updated_at)
+         values ('user', 'a', 'a', 'a', 'a', 0, 0)`,
+        `insert into projects (namespace_id, name, path, full_path, created_at, updated_at, last_activity_at)
+         values (1, 'p', 'p', 'a/p', 0, 0, 0), (1, 'q', 'q', 'a/q', 0, 0, 0)`,
+        "insert into event_counts (project_id, author_id, events) values (2, 1, 3), (1, 2, 5), (1, 1, 0)",
+      ]) {
+        await db.run(sql);
+      }
+    });
+    await migrate(store, released, 0);
+    const counts = () =>
+      store.rows("select project_id, author_id, events from event_counts order by 1, 2");
+    expect(await counts()).toEqual([
+      [1, 1, 0],
+      [1, 2, 5],
+      [2, 1, 3],
+    ]);
+    await store.transaction((db) => db.run("delete from users where id = 1"));
+    expect(await counts()).toEqual([[1, 2, 5]]);
   });
 
   it("index every foreign key, so that deleting a parent doesn't scan whole tables", async () => {

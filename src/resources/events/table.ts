@@ -69,4 +69,22 @@ create index event_counts_of_project on event_counts (project_id, events);
 create index events_by_author_in_project on events (author_id, project_id, created_at, id);
 `,
   },
+  {
+    // The primary key holds the counts of a project side by side: an event changes it and the index by author, and no
+    // third page.
+    id: "20261127-03-event-counts-in-two-places",
+    sql: `
+$sqlite create table new_event_counts (
+  project_id $int not null references projects (id) on delete cascade,
+  author_id $int not null references users (id) on delete cascade,
+  events $int not null,
+  primary key (project_id, author_id)
+) without rowid;
+$sqlite insert into new_event_counts (project_id, author_id, events)
+  select project_id, author_id, events from event_counts order by project_id, author_id;
+$sqlite drop table event_counts;
+$sqlite alter table new_event_counts rename to event_counts;
+$sqlite create index event_counts_by_author on event_counts (author_id, project_id, events);
+`,
+  },
 ];

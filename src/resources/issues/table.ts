@@ -186,4 +186,9 @@ alter table issues add column due_told $text;
 create index issues_due on issues (due_date, id) where state = 'opened' and due_date is not null;
 `,
   },
+  {
+    // Open issues are counted by triggers, and `issues_by_state` has what else depended on this index.
+    id: "20261127-05-issues-open",
+    sql: "drop index issues_open;",
+  },
 ];

@@ -243,4 +243,13 @@ drop index notes_by_project;
 create index notes_by_project on notes (project_id, id);
 `,
   },
+  {
+    // What finds an author's notes on an issue finds all of an author's notes, too.
+    id: "20261127-04-notes-by-author",
+    sql: `
+drop index notes_by_author;
+drop index notes_by_author_of_issue;
+create index notes_by_author on notes (author_id, issue_id);
+`,
+  },
 ];
