@@ -17,15 +17,22 @@ export class RowCache {
   readonly #slices = new Map<string, Map<string, Slice>>();
   #count = 0;
   #version: Value = null;
+  #isChanging = false;
 
   /** The database version last seen, which the cached rows belong to. */
   get version(): Value {
     return this.#version;
   }
 
+  /** Whether the version last reported was a new one. */
+  get isChanging(): boolean {
+    return this.#isChanging;
+  }
+
   /** Reports the database's current version. Clears the cache if it is a new one. */
   setVersion(version: Value): void {
-    if (version === this.#version) return;
+    this.#isChanging = version !== this.#version;
+    if (!this.#isChanging) return;
     this.#version = version;
     this.#forget();
   }

@@ -13,6 +13,7 @@ import {
 import { keyOf, RowCache } from "../row-cache.ts";
 import { StatementCache } from "../statement-cache.ts";
 import { Readers } from "./postgres-readers.ts";
+import { TurnSocket } from "./postgres-socket.ts";
 import { isFull, type Numbered, prepared } from "./postgres-statements.ts";
 
 /** Options of PostgreSQL databases. */
@@ -110,6 +111,7 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
     types,
     max: Math.max(maxConnections, 2),
     pipeline: true,
+    stream: () => new TurnSocket(),
     connectionTimeoutMillis: connectTimeout,
     statement_timeout: statementTimeout,
     idle_in_transaction_session_timeout: statementTimeout,
@@ -439,32 +441,48 @@ function cachedReader(reads: Reader, cache: RowCache): Reader {
     cache.setVersion(row?.[0] as Value);
   };
   let looked: Promise<void> | undefined;
+  /**
+   * A row or slice from the cache, or else from the database. While others write, the cache has nothing to offer, so the
+   * first one is read without waiting for that news: it may then be older than the version, and is not kept.
+   */
+  const cached = async <T>(
+    known: () => T | undefined,
+    read: () => Awaitable<T>,
+    keep: (found: T) => void,
+  ): Promise<T> => {
+    const isFirst = looked === undefined;
+    looked ??= look();
+    const early = isFirst && cache.isChanging ? Promise.resolve(read()) : undefined;
+    // Nobody waits for it if the cache has it after all.
+    early?.catch(() => undefined);
+    await looked;
+    const kept = known();
+    if (kept !== undefined) return kept;
+    if (early) return early;
+    const { version } = cache;
+    const found = await read();
+    // If another request has seen a later version in the meantime, this may belong to the one before.
+    if (cache.version === version) keep(found);
+    return found;
+  };
   return {
     ...reads,
-    async slice(sql, values, most, { kept = false } = {}) {
+    slice(sql, values, most, { kept = false } = {}) {
       if (!kept) return reads.slice(sql, values, most);
-      looked ??= look();
-      await looked;
       const key = keyOf(values);
-      const known = cache.slice(sql, key);
-      if (known) return known;
-      const { version } = cache;
-      const found = await reads.slice(sql, values, most);
-      // As with single rows.
-      if (cache.version === version) cache.keep(sql, key, found);
-      return found;
+      return cached(
+        () => cache.slice(sql, key),
+        () => reads.slice(sql, values, most),
+        (found) => cache.keep(sql, key, found),
+      );
     },
-    async one<Row extends object>(sql: string, values: readonly Value[] = []) {
-      looked ??= look();
-      await looked;
+    one<Row extends object>(sql: string, values: readonly Value[] = []) {
       const key = keyOf(values);
-      const cached = cache.get(sql, key);
-      if (cached) return cached as Readonly<Row>;
-      const { version } = cache;
-      const found = await reads.one<Row>(sql, values);
-      // If another request has seen a later version in the meantime, this row may belong to the one before.
-      if (found && cache.version === version) cache.set(sql, key, found);
-      return found;
+      return cached<Readonly<Row> | undefined>(
+        () => cache.get(sql, key) as Readonly<Row> | undefined,
+        () => reads.one<Row>(sql, values),
+        (found) => found && cache.set(sql, key, found),
+      );
     },
   };
 }
