@@ -1,24 +1,44 @@
 import type { Database, Value } from "./port.ts";
 
-/**
- * Updates columns of one row, except those that are `undefined`. `updated_at` always becomes `now`.
- *
- * @param changes values by column name; the names must not come from a client
- */
+/** Values by column name; the names must not come from a client. */
+type Changes = Readonly<Record<string, Value | undefined>>;
+
+/** Updates columns of one row, except those that are `undefined`. `updated_at` always becomes `now`. */
 export async function updateRow(
   db: Database,
   table: string,
   id: number,
-  changes: Readonly<Record<string, Value | undefined>>,
+  changes: Changes,
   now: number,
 ): Promise<void> {
+  const { sql, values } = updateOf(table, id, changes, now);
+  await db.run(sql, values);
+}
+
+/** Same as {@link updateRow}, but not waited for: for columns that no constraint refuses. */
+export function sendUpdate(
+  db: Database,
+  table: string,
+  id: number,
+  changes: Changes,
+  now: number,
+): void {
+  const { sql, values } = updateOf(table, id, changes, now);
+  db.send(sql, values);
+}
+
+function updateOf(
+  table: string,
+  id: number,
+  changes: Changes,
+  now: number,
+): { sql: string; values: Value[] } {
   const given = Object.entries(changes).filter(
     (entry): entry is [string, Value] => entry[1] !== undefined,
   );
   const assignments = given.map(([column]) => `${column} = ?, `).join("");
-  await db.run(`update ${table} set ${assignments}updated_at = ? where id = ?`, [
-    ...given.map(([, value]) => value),
-    now,
-    id,
-  ]);
+  return {
+    sql: `update ${table} set ${assignments}updated_at = ? where id = ?`,
+    values: [...given.map(([, value]) => value), now, id],
+  };
 }

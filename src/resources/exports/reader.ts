@@ -342,7 +342,7 @@ class ArchiveReader {
             const place = newPositionOf(ids[from + index] as number);
             await db.run("update issues set relative_position = ? where id = ?", [place, id]);
           }
-          await placeLabels(
+          placeLabels(
             db,
             moved.map(([id]) => id),
           );

@@ -25,21 +25,16 @@ const COLUMNS = {
 const FLAGS = ["discussion_locked", "confidential"];
 const INSTANTS = ["closed_at"];
 
-/**
- * What an issuable is before a change, if a hook is told of changes: reading it twice is only worth that.
- *
- * @returns `undefined` if no hook is told
- */
-export async function snapshotIfHeard(
+/** Whether a hook is told of changes: reading an issuable before and after one is only worth that. */
+export function areHeard(
   { db, source }: Pick<Writing, "db" | "source">,
   type: IssuableType,
-  id: number,
-): Promise<Snapshot | undefined> {
-  const isTold = await isHeard(db, { kind: type.prefix, of: { project: source.id } });
-  return isTold ? snapshotOf(db, type, id) : undefined;
+): Promise<boolean> {
+  return isHeard(db, { kind: type.prefix, of: { project: source.id } });
 }
 
-async function snapshotOf(
+/** What an issuable is now, before a change: see {@link areHeard}. */
+export async function snapshotOf(
   db: Reader,
   { prefix, table, column }: IssuableType,
   id: number,

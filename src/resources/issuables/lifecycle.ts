@@ -2,7 +2,7 @@ import { requireRole } from "../../core/access/source.ts";
 import type { Context } from "../../core/resource.ts";
 import { recordMoment } from "../../hooks/moments.ts";
 import type { Value } from "../../store/port.ts";
-import { updateRow } from "../../store/update.ts";
+import { sendUpdate, updateRow } from "../../store/update.ts";
 import * as events from "../events/record.ts";
 import {
   type Changes,
@@ -101,14 +101,14 @@ export async function afterChanging(
     await todos.mention(context, type, { id }, texts);
   }
   if (changesState(before, input.state_event)) {
-    await afterStateChange(context, type, { ...before, title }, input.state_event);
+    afterStateChange(context, type, { ...before, title }, input.state_event);
   }
 }
 
 /**
  * Records for webhooks what a request has changed of an issuable.
  *
- * @param before what it was, see `snapshotIfHeard`
+ * @param before what it was, see `snapshotOf`; `undefined` if nobody is told
  */
 export async function recordChanges(
   context: Writing,
@@ -161,9 +161,9 @@ export async function setState(
 ): Promise<void> {
   if (!changesState(issuable, event)) return;
   const { db, now } = context;
-  await updateRow(db, type.table, issuable.id, stateColumns(context, issuable, event), now);
+  sendUpdate(db, type.table, issuable.id, stateColumns(context, issuable, event), now);
   recordChange(context, type, issuable.id, event, stateChanges(issuable.state, event, now));
-  await afterStateChange(context, type, issuable, event, cause);
+  afterStateChange(context, type, issuable, event, cause);
 }
 
 /**
@@ -187,16 +187,16 @@ export async function merge(
   todos.resolve(db, MERGE_REQUEST, request.id, caller.id, now);
 }
 
-async function afterStateChange(
+function afterStateChange(
   context: Writing,
   type: IssuableType,
   issuable: issuables.Issuable,
   event: StateEvent,
   cause?: history.Cause,
-): Promise<void> {
+): void {
   const { db, caller, now } = context;
   const state = event === "close" ? "closed" : "reopened";
-  await type.place?.(db, [issuable.id]);
+  type.place?.(db, [issuable.id]);
   recordEvent(context, type, state, issuable);
   history.recordState(context, type, issuable.id, state, cause);
   if (event === "close") todos.resolve(db, type, issuable.id, caller.id, now);

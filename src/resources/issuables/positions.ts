@@ -30,9 +30,9 @@ export async function positionOfNext(db: Database): Promise<number | null> {
  * Copies the projects and positions of issues to their labels, with which boards read a label's open issues in order. To be called
  * whenever their labels, their state or their positions have changed.
  */
-export async function placeLabels(db: Database, issueIds: readonly number[]): Promise<void> {
+export function placeLabels(db: Database, issueIds: readonly number[]): void {
   const among = placeholders(issueIds);
-  await db.run(
+  db.send(
     `update issue_labels set (project_id, open_position) = (
        select project_id, case when state = 'opened' then coalesce(relative_position, ${NEW_POSITION}) end
        from issues where issues.id = issue_labels.issue_id)
@@ -64,7 +64,7 @@ export async function reorder(
   const position = (await place()) ?? ((await makeRoom(db, readable)) ? await place() : undefined);
   if (position === undefined) throw unprocessable();
   await db.run("update issues set relative_position = ? where id = ?", [position, issueId]);
-  await placeLabels(db, [issueId]);
+  placeLabels(db, [issueId]);
 }
 
 function unprocessable(): ApiError {
@@ -172,7 +172,7 @@ async function makeRoom(db: Database, { before, after }: Neighbours): Promise<bo
        where issues.id = spread.of_id returning id`,
       [from, step, first[0], last[0]],
     );
-    await placeLabels(
+    placeLabels(
       db,
       moved.map(({ id }) => id),
     );

@@ -211,7 +211,7 @@ export async function replaceLabels(
       [id, labelId],
     );
   }
-  if (labelIds.length > 0) await place?.(db, [id]);
+  if (labelIds.length > 0) place?.(db, [id]);
 }
 
 /**

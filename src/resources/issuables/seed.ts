@@ -127,6 +127,6 @@ export async function complete(
       : { closed_at: ended_at, closed_by_id: endedById };
   await updateRow(db, kind.table, id, { state, ...end }, ended_at);
   recordState({ db, caller: { id: endedById }, now: ended_at }, kind, id, state);
-  await kind.place?.(db, [id]);
+  kind.place?.(db, [id]);
   await recordEvent(seeding, project, ended_by, { action: state, target }, ended_at);
 }

@@ -75,7 +75,7 @@ export interface IssuableType extends NoteableType {
    * Updates what is stored of the places of some of them on boards. To be called whenever their labels or their state
    * have changed.
    */
-  readonly place?: (db: Database, ids: readonly number[]) => Promise<void>;
+  readonly place?: (db: Database, ids: readonly number[]) => void;
   /**
    * Reads what the fields need that only this type has.
    *

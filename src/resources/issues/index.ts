@@ -4,8 +4,8 @@ import { notFound } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import { AfterCommit, type Context, type Resource, routes, TIERS } from "../../core/resource.ts";
 import type { Database, Reader } from "../../store/port.ts";
-import { updateRow } from "../../store/update.ts";
-import { snapshotIfHeard } from "../issuables/differences.ts";
+import { sendUpdate } from "../../store/update.ts";
+import { areHeard, snapshotOf } from "../issuables/differences.ts";
 import { parseDuration } from "../issuables/duration.ts";
 import { newRowOf, rowOf } from "../issuables/embed.ts";
 import { filterOf, instantOf, listInput } from "../issuables/filters.ts";
@@ -100,14 +100,18 @@ async function change(
   const { title, confidential, time_estimate } = input;
   const { text: description, commands } = commandsIn(ISSUE, input.description);
   const seen = inProject(viewer, source);
-  const found = await issuables.find(db, ISSUE, source.id, input.issue_iid, seen);
+  const [found, isHeard] = await Promise.all([
+    issuables.find(db, ISSUE, source.id, input.issue_iid, seen),
+    areHeard(context, ISSUE),
+  ]);
   if (!found) throw notFound();
   await requireChanger(context, ISSUE, found, "reporter");
-  const before = await snapshotIfHeard(context, ISSUE, found.id);
+  const before = isHeard ? await snapshotOf(db, ISSUE, found.id) : undefined;
   if (time_estimate !== undefined && mayPlan(source)) {
     await timeTracking.estimate(context, ISSUE, found.id, parseDuration(time_estimate));
   }
-  await updateRow(
+  const columns = await columnsOf(context, input);
+  sendUpdate(
     db,
     "issues",
     found.id,
@@ -115,7 +119,7 @@ async function change(
       title,
       description,
       confidential: confidential === undefined ? undefined : Number(confidential),
-      ...(await columnsOf(context, input)),
+      ...columns,
       ...lifecycle.stateColumns(context, found, input.state_event),
     },
     now,

@@ -1,9 +1,9 @@
 import * as param from "../../core/input.ts";
 import { type Resource, routes } from "../../core/resource.ts";
-import { updateRow } from "../../store/update.ts";
+import { sendUpdate } from "../../store/update.ts";
 import { queueReady, queueTask } from "../ci/progress.ts";
 import { headOf } from "../events/record.ts";
-import { snapshotIfHeard } from "../issuables/differences.ts";
+import { areHeard, snapshotOf } from "../issuables/differences.ts";
 import { rowOf } from "../issuables/embed.ts";
 import { filterOf, listInput } from "../issuables/filters.ts";
 import { ISSUE } from "../issuables/issue.ts";
@@ -176,16 +176,20 @@ export const mergeRequestResource: Resource = {
         const { db, viewer, input, view, now, prepared: opening } = context;
         const { title, target_branch, state_event } = input;
         const { text: description, commands } = commandsIn(MERGE_REQUEST, input.description);
-        const found = await findIssuable(context, MERGE_REQUEST, input.merge_request_iid);
+        const [found, isHeard] = await Promise.all([
+          findIssuable(context, MERGE_REQUEST, input.merge_request_iid),
+          areHeard(context, MERGE_REQUEST),
+        ]);
         await requireChanger(context, MERGE_REQUEST, found, "developer");
-        const before = await snapshotIfHeard(context, MERGE_REQUEST, found.id);
+        const before = isHeard ? await snapshotOf(db, MERGE_REQUEST, found.id) : undefined;
         if (opening) {
           await requireOpening(db, opening, found.id);
           const request = { ...found, source_project_id: opening.source.id };
           await renewVersion(context, request, opening.version);
           await recordTarget(context, found.id, opening.target_branch);
         }
-        await updateRow(
+        const columns = await plannedColumns(context, input);
+        sendUpdate(
           db,
           "merge_requests",
           found.id,
@@ -195,7 +199,7 @@ export const mergeRequestResource: Resource = {
             target_branch,
             squash: flag(input.squash),
             remove_source_branch: flag(input.remove_source_branch),
-            ...(await plannedColumns(context, input)),
+            ...columns,
             ...lifecycle.stateColumns(context, found, state_event),
           },
           now,
