@@ -15,7 +15,10 @@ export async function updateRow(
   await db.run(sql, values);
 }
 
-/** Same as {@link updateRow}, but not waited for: for columns that no constraint refuses. */
+/**
+ * Same as {@link updateRow}, but PostgreSQL's answer is not waited for: see {@link Database.send}. For columns that no
+ * constraint refuses, since the caller can't catch that, and not in a loop without a bound.
+ */
 export function sendUpdate(
   db: Database,
   table: string,
