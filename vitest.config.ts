@@ -1,31 +1,8 @@
 import { defineConfig } from "vitest/config";
+import { type Kind, kindOf, testFiles } from "./test/run/kinds.ts";
 
-/** Tests that send requests to an application, and the store's: they run on both engines, and on every runtime. */
-const onBothEngines = [
-  "test/api/**/*.test.ts",
-  "test/graphql/**/*.test.ts",
-  "test/oauth/**/*.test.ts",
-  "test/store/**/*.test.ts",
-  "test/web/**/*.test.ts",
-];
-/** Tests that measure time by the clock: they run when nothing else does. */
-const timed = [
-  "test/adapters/**/*.test.ts",
-  "test/ci/linear.test.ts",
-  "test/cli/hostile.test.ts",
-  "test/testing/starting.test.ts",
-];
-const inBrowser = "test/e2e/**/*.test.ts";
-/** Tests of what `npm run build` makes: `pm-cli` as a process, and the package as others import it. */
-const built = [
-  "test/cli/**/*.test.ts",
-  "test/docs/deploy.test.ts",
-  "test/examples/**/*.test.ts",
-  "test/package/**/*.test.ts",
-  "test/testing/{docs,package}.test.ts",
-  "examples/**/*.test.{ts,js,mjs}",
-];
-const dependencies = "**/node_modules/**";
+const files = testFiles();
+const of = (...kinds: Kind[]) => files.filter((file) => kinds.includes(kindOf(file)));
 
 export default defineConfig({
   test: {
@@ -35,40 +12,30 @@ export default defineConfig({
     // The modules are imported once per worker, not once per file, so files must leave nothing behind: no changed
     // globals, environment, listeners or open applications.
     isolate: false,
+    setupFiles: "test/run/measured.ts",
+    experimental: { fsModuleCache: true },
     projects: [
       {
         extends: true,
-        test: { name: "sqlite", include: onBothEngines, env: { TEST_ENGINE: "sqlite" } },
+        test: { name: "sqlite", include: of("app"), env: { TEST_ENGINE: "sqlite" } },
       },
       {
         extends: true,
         test: {
           name: "postgres",
-          include: process.env["TEST_WITHOUT_POSTGRES"] ? [] : onBothEngines,
+          include: of("app"),
           env: { TEST_ENGINE: "postgres" },
           globalSetup: "test/postgres.ts",
         },
       },
+      { extends: true, test: { name: "rest", include: of("rest") } },
       {
         extends: true,
-        test: {
-          name: "rest",
-          include: ["test/**/*.test.ts"],
-          exclude: [...onBothEngines, ...built, ...timed, inBrowser, dependencies],
-        },
+        test: { name: "built", include: of("built", "browser"), globalSetup: "test/built.ts" },
       },
       {
         extends: true,
-        test: {
-          name: "built",
-          include: [...built, ...(process.env["TEST_WITHOUT_BROWSER"] ? [] : [inBrowser])],
-          exclude: [...timed, dependencies],
-          globalSetup: "test/built.ts",
-        },
-      },
-      {
-        extends: true,
-        test: { name: "timed", include: timed, globalSetup: "test/built.ts" },
+        test: { name: "timed", include: of("timed"), globalSetup: "test/built.ts" },
       },
     ],
   },

@@ -2,13 +2,11 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { blame } from "../../src/git/blame.ts";
 import { commitId } from "../../src/git/commits.ts";
+import { histories } from "../forms.ts";
 import type { TestApp } from "../helpers.ts";
 import { changingHistory } from "./_changing-history.ts";
 import { randomOf, shareWorkshop, type Workshop } from "./_git.ts";
 
-// For more or other histories: RANDOM_RUNS=100 RANDOM_SEED=2 npx vitest run --project sqlite test/api/git-blame.test.ts
-const runs = Number(process.env["RANDOM_RUNS"] ?? 2);
-const firstSeed = Number(process.env["RANDOM_SEED"] ?? 1);
 const COMMITS = 60;
 const FILES = 12;
 
@@ -19,7 +17,7 @@ shareWorkshop((opened) => {
   ({ app, workshop, git } = opened);
 });
 
-describe.each(Array.from({ length: runs }, (_, at) => firstSeed + at))("history %d", (seed) => {
+describe.each(histories(1, 3))("%s", (_, seed) => {
   it.each(["wild", "calm"])("is blamed as git blame does, if it is %s", async (kind) => {
     const source = `${kind}-${seed}`;
     const history = changingHistory(seed, COMMITS, kind === "calm");

@@ -8,12 +8,9 @@ import { patchOf, shownChanges } from "../../src/git/patches.ts";
 import { rawDiff } from "../../src/git/raw-diff.ts";
 import { withRenames } from "../../src/git/renames.ts";
 import type { Repository } from "../../src/git/repository.ts";
+import { histories } from "../forms.ts";
 import { changingHistory, longFilesHistory } from "./_changing-history.ts";
 import { shareWorkshop, type Workshop } from "./_git.ts";
-
-// For more or other histories: RANDOM_RUNS=100 RANDOM_SEED=2 npx vitest run --project sqlite test/api/git-diff.test.ts
-const runs = Number(process.env["RANDOM_RUNS"] ?? 2);
-const firstSeed = Number(process.env["RANDOM_SEED"] ?? 1);
 
 let workshop: Workshop;
 let git: Workshop["git"];
@@ -87,7 +84,7 @@ async function compareAll(source: string, repository: Repository): Promise<numbe
   return commits.length;
 }
 
-describe.each(Array.from({ length: runs }, (_, at) => firstSeed + at))("history %d", (seed) => {
+describe.each(histories(1, 3))("%s", (_, seed) => {
   it("has the changes that `git diff` shows", async () => {
     const source = `source-${seed}`;
     const repository = await workshop.pushed(source, changingHistory(seed, 60));

@@ -2,12 +2,10 @@
 import { describe, expect, it } from "vitest";
 import { Draft } from "../../src/git/draft.ts";
 import { mergeCommits } from "../../src/git/merge-commits.ts";
+import { histories } from "../forms.ts";
 import { changingHistory } from "./_changing-history.ts";
 import { randomOf, shareWorkshop, type Workshop } from "./_git.ts";
 
-// For more or other histories: RANDOM_RUNS=100 RANDOM_SEED=2 npx vitest run --project sqlite test/api/git-merge.test.ts
-const runs = Number(process.env["RANDOM_RUNS"] ?? 2);
-const firstSeed = Number(process.env["RANDOM_SEED"] ?? 1);
 const COMMITS = 40;
 const PAIRS = 25;
 
@@ -33,7 +31,7 @@ async function mergedByGit(source: string, names: readonly string[]): Promise<st
   }
 }
 
-describe.each(Array.from({ length: runs }, (_, at) => firstSeed + at))("history %d", (seed) => {
+describe.each(histories(1, 3))("%s", (_, seed) => {
   it.each(["wild", "calm"])("is merged as git merge-tree does, if it is %s", async (kind) => {
     const source = `${kind}-${seed}`;
     const history = changingHistory(seed, COMMITS, kind === "calm");

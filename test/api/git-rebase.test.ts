@@ -4,13 +4,11 @@ import { parseCommit, readCommit, type Signature } from "../../src/git/commits.t
 import { Draft } from "../../src/git/draft.ts";
 import { mergeCommits } from "../../src/git/merge-commits.ts";
 import { rebase } from "../../src/git/rebase.ts";
+import { histories } from "../forms.ts";
 import { type TestApp, testApp } from "../helpers.ts";
 import { changingHistory } from "./_changing-history.ts";
 import { openWorkshop, randomOf, type Workshop } from "./_git.ts";
 
-// For more or other histories: RANDOM_RUNS=100 RANDOM_SEED=2 npx vitest run --project sqlite test/api/git-rebase.test.ts
-const runs = Number(process.env["RANDOM_RUNS"] ?? 2);
-const firstSeed = Number(process.env["RANDOM_SEED"] ?? 1);
 const COMMITS = 40;
 const PAIRS = 4;
 const CONFLICT = "conflict";
@@ -99,7 +97,7 @@ async function withPicks(tree: string, draw: (below: number) => number): Promise
 
 type Pair = readonly [head: string, onto: string];
 
-describe.each(Array.from({ length: runs }, (_, at) => firstSeed + at))("history %d", (seed) => {
+describe.each(histories(1, 3))("%s", (_, seed) => {
   it("is rebased and squashed as Git does", async () => {
     const source = `calm-${seed}`;
     const tree = `${source}-tree`;

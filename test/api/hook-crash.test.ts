@@ -1,9 +1,10 @@
 import { expect, it } from "vitest";
+import { repeats } from "../forms.ts";
 import { baseSeed, SECRET_KEY, testApp } from "../helpers.ts";
 import { kill, programOf, startProgram } from "../program.ts";
 import { startReceiver } from "./_receiver.ts";
 
-const KILLS = 2;
+const KILLS = repeats(1, 4);
 const HOOKS = 2;
 const PROJECT = "/projects/acme%2Fsite";
 

@@ -8,6 +8,7 @@ import { tablesOf } from "../../src/database/schema.ts";
 import { allMounts } from "../../src/mounts.ts";
 import { openStore } from "../../src/store/open.ts";
 import { createFixtures, fixtureSeed, type Places, placesIn } from "../fixtures.ts";
+import { hasTurn, runs, tryRandomly } from "../forms.ts";
 import {
   call,
   everyone,
@@ -25,11 +26,7 @@ import { oddRequestsTo, requestsTo } from "./random-requests.ts";
 import { routes, storesInMany } from "./routes.ts";
 import { openSession } from "./sessions.ts";
 
-// For more or other requests: RANDOM_RUNS=300 RANDOM_SEED=1 npx vitest run test/api/random.test.ts
-const runs = {
-  numRuns: Number(process.env["RANDOM_RUNS"] ?? 50),
-  seed: Number(process.env["RANDOM_SEED"] ?? 1),
-};
+const RUNS = runs(15, 50);
 
 let database: TestDatabase;
 let store: UndoingStore;
@@ -156,7 +153,8 @@ describe("random parameters", () => {
         }
       });
       const examples = oddRequestsTo(route, places).map((one): [typeof one] => [one]);
-      await fc.assert(property, { ...runs, examples, numRuns: runs.numRuns + examples.length });
+      const numRuns = examples.length + (hasTurn(route) ? RUNS : RUNS / 3);
+      await tryRandomly(property, { examples, numRuns });
       expect(await checksum()).toBe(before);
     },
     60_000,
@@ -206,7 +204,7 @@ describe("random parameters to the other mounts", () => {
           expect(answer.text).not.toBe("");
         }
       });
-      await fc.assert(property, { ...runs, numRuns: Math.ceil(runs.numRuns / 2) });
+      await tryRandomly(property, { numRuns: Math.ceil(RUNS / 2) });
       store.undoes = false;
       expect(await checksum()).toBe(before);
     },

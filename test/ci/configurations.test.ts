@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { plan, read, type Situation } from "./read.ts";
 
@@ -606,4 +607,21 @@ test:
 after: { script: make }
 `;
   expect(await stagesOf(text)).toBe("test: test: [a, x], test: [b, x], after");
+});
+
+describe("the configuration of this project", () => {
+  const text = readFileSync(new URL("../../.gitlab-ci.yml", import.meta.url), "utf8");
+
+  it.each([
+    ["a push to the main branch", { ref: "main" }, "test: test"],
+    ["a merge request", REQUEST, "test: test"],
+    ["a night", SCHEDULE, "test: test-all"],
+    ["a release", TAG, "test: test-all"],
+  ] as const)("tests %s", async (_, situation, expected) => {
+    expect(await stagesOf(text, situation)).toBe(expected);
+  });
+
+  it("runs nothing for other branches", async () => {
+    expect(await stagesOf(text, FEATURE)).not.toContain("test: test");
+  });
 });

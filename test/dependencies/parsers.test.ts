@@ -7,6 +7,7 @@ import {
   readDependencyFiles,
   readDependencyReport,
 } from "../../src/dependencies/index.ts";
+import { runs, tryRandomly } from "../forms.ts";
 
 const fixture = (path: string) => readFile(new URL(`./fixtures/${path}`, import.meta.url), "utf8");
 
@@ -189,11 +190,12 @@ describe("details", () => {
       fc.array(piece).map((pieces) => pieces.join("")),
       fc.json(),
     );
-    await fc.assert(
+    await tryRandomly(
       fc.asyncProperty(text, async (content) => {
         const error = await read(name, content).catch((reason: unknown) => reason);
         if (error instanceof Error) expect(error).toBeInstanceOf(DependencyError);
       }),
+      { numRuns: runs(100, 1000) },
     );
   });
 });

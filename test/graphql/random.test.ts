@@ -4,18 +4,14 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { buildSchema } from "../../src/graphql/schema.ts";
 import { faces } from "../../src/resources/graphql.ts";
 import { createFixtures, fixtureSeed } from "../fixtures.ts";
+import { runs, tryRandomly } from "../forms.ts";
 import { everyone, type TestApp, testApp } from "../helpers.ts";
 import { toys } from "../toy/index.ts";
 import { ENDPOINT, post } from "./ask.ts";
 import { RandomDocuments } from "./random-documents.ts";
 import { recompleted } from "./recompletion.ts";
 
-// For more or other documents: RANDOM_RUNS=3000 RANDOM_SEED=2 npx vitest run test/graphql/random.test.ts
-const runs = {
-  numRuns: Number(process.env["RANDOM_RUNS"] ?? 100),
-  seed: Number(process.env["RANDOM_SEED"] ?? 1),
-  endOnFailure: true,
-};
+const RUNS = runs(50, 300);
 
 const schema = buildSchema(faces).graphql;
 let app: TestApp;
@@ -43,7 +39,7 @@ afterAll(() => app.dispose());
 describe("random documents", () => {
   it("are answered as the specification says", async () => {
     let answered = 0;
-    await fc.assert(
+    await tryRandomly(
       fc.asyncProperty(fc.gen(), fc.constantFrom(...everyone), async (gen, as) => {
         const draw = (limit: number) => gen(fc.nat, { max: limit - 1 });
         const operation = new RandomDocuments(schema, draw, cursors).query();
@@ -65,9 +61,9 @@ describe("random documents", () => {
         const own = text.slice('{"data":'.length, '{"data":'.length + JSON.stringify(data).length);
         expect([errors?.map(String), own]).toEqual([undefined, JSON.stringify(data)]);
       }),
-      runs,
+      { numRuns: RUNS, endOnFailure: true },
     );
-    expect(answered).toBeGreaterThan(runs.numRuns / 2);
+    expect(answered).toBeGreaterThan(RUNS / 2);
   }, 600_000);
 
   it("with random pieces of text end in an answer", async () => {
@@ -83,12 +79,12 @@ describe("random documents", () => {
       fc.json().map((text) => JSON.parse(text)),
       fc.record({ query: fc.constant("query($a: [ID!]) {__typename}"), variables: fc.json() }),
     );
-    await fc.assert(
+    await tryRandomly(
       fc.asyncProperty(bodies, fc.constantFrom(...everyone), async (json, as) => {
         const { status } = await app.call(`POST ${ENDPOINT}`, { as, json });
         expect([[200, 400, 422].includes(status), failures]).toEqual([true, []]);
       }),
-      { ...runs, numRuns: 3 * runs.numRuns },
+      { numRuns: 3 * RUNS, endOnFailure: true },
     );
   }, 600_000);
 });

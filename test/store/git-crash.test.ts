@@ -3,11 +3,12 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { expect, it } from "vitest";
 import { verifyRepositories } from "../../src/git/verify.ts";
+import { repeats } from "../forms.ts";
 import { engine, type TestApp, testApp, tokenOf } from "../helpers.ts";
 import { newCommit, pushHeaders, pushOf } from "../packs.ts";
 import { programOf } from "../program.ts";
 
-const KILLS = 30;
+const KILLS = repeats(5, 30);
 const PROJECT = "acme/site";
 
 /** Processes that serve a database. */

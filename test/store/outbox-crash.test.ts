@@ -4,10 +4,11 @@ import * as outbox from "../../src/jobs/outbox.ts";
 import { allResources } from "../../src/mounts.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import { openStore } from "../../src/store/open.ts";
+import { repeats } from "../forms.ts";
 import { newDatabase } from "../helpers.ts";
 import { kill, programOf, startProgram } from "../program.ts";
 
-const KILLS = 4;
+const KILLS = repeats(2, 8);
 const migration = {
   id: "99999999-99-facts",
   sql: `

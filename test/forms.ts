@@ -1,0 +1,73 @@
+import fc from "fast-check";
+import { expect } from "vitest";
+import type { Route } from "../src/core/resource.ts";
+import { isInShare, numberOfCommit } from "./run/share.ts";
+
+/** Whether tests take their long forms, as for `npm run test:all`. */
+export const isLong = process.env["TEST_LONG"] === "1";
+
+/** The folders of resources that the tested change touches: their routes take the long form. */
+const touched = new Set((process.env["TEST_TOUCHED"] ?? "").split(" "));
+
+/** How often something is repeated: the first number, or the second in the long form. */
+export function repeats(short: number, long: number): number {
+  return isLong ? long : short;
+}
+
+/**
+ * Whether a route is among the third that slow tests walk through for this commit. In the long form, every route is; and
+ * those of resources that changed always are.
+ */
+export function hasTurn({ method, path }: Route): boolean {
+  const words = path.split("/").filter((word) => word && !word.startsWith(":"));
+  const ofResource = words.length > 1 ? words.slice(1) : words;
+  return (
+    isLong ||
+    ofResource.some((word) => touched.has(word.replaceAll("_", "-"))) ||
+    isInShare(`${method} ${path}`, 3)
+  );
+}
+
+/**
+ * What random tests start from: `RANDOM_SEED`, or a number that follows from the commit, so that each commit tries
+ * something new, and the same again whenever it is repeated.
+ */
+export const SEED = Number(process.env["RANDOM_SEED"] || numberOfCommit());
+
+/** How many random examples are tried: `RANDOM_RUNS`, or else as {@link repeats} says. */
+export function runs(short: number, long: number): number {
+  return Number(process.env["RANDOM_RUNS"] || repeats(short, long));
+}
+
+/**
+ * The seeds of as many random histories, for `describe.each`.
+ *
+ * @returns one title and seed for each; the title says how it is repeated
+ */
+export function histories(short: number, long: number): [title: string, seed: number][] {
+  return Array.from({ length: runs(short, long) }, (_, at) => {
+    const seed = SEED + at;
+    return [`history ${seed} (again: RANDOM_RUNS=1 RANDOM_SEED=${seed})`, seed];
+  });
+}
+
+/**
+ * Tries a property with random examples from {@link SEED}.
+ *
+ * @param options how many, and other parameters of fast-check
+ * @throws what fast-check throws for a counterexample, with the line that repeats it
+ */
+export async function tryRandomly<T>(
+  property: fc.IAsyncProperty<T> | fc.IProperty<T>,
+  options: fc.Parameters<T> & { numRuns: number },
+): Promise<void> {
+  try {
+    await fc.assert(property as fc.IAsyncProperty<T>, { seed: SEED, ...options });
+  } catch (error) {
+    const { testPath, currentTestName } = expect.getState();
+    const again = `RANDOM_SEED=${SEED} RANDOM_RUNS=${options.numRuns} npx vitest run ${testPath}`;
+    if (error instanceof Error)
+      error.message += `\n\nAgain: ${again} -t ${JSON.stringify(currentTestName)}`;
+    throw error;
+  }
+}
