@@ -168,6 +168,7 @@ const steps = [
   `20261127-04-notes-by-author`,
   `20261127-05-issues-open`,
   `20261128-31-what-references-reach`,
+  `20261128-32-access-to-artifacts`,
 ];
 
 const statements = [
@@ -1505,7 +1506,7 @@ const statements = [
   file_format text not null,
   file_name text not null,
   created_at integer not null
-)`,
+, access text not null default 'all')`,
   `CREATE UNIQUE INDEX job_artifacts_of_job on job_artifacts (job_id, file_type)`,
   `CREATE INDEX job_artifacts_of_project on job_artifacts (project_id, id)`,
   `CREATE INDEX ci_jobs_expiring on ci_jobs (artifacts_expire_at) where artifacts_expire_at is not null`,
