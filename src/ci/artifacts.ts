@@ -1,6 +1,6 @@
 import { Entry, given } from "./entry.ts";
 import type { Findings } from "./findings.ts";
-import type { Json } from "./types.ts";
+import type { ArtifactAccess, Json } from "./types.ts";
 import { isMapping, type Value } from "./values.ts";
 
 type Artifact = { readonly [key: string]: Json };
@@ -18,7 +18,7 @@ const KEYS = [
   "access",
 ];
 const WHEN = ["on_success", "on_failure", "always"] as const;
-const ACCESS = ["none", "developer", "maintainer", "all"] as const;
+const ACCESS = ["none", "developer", "maintainer", "all"] as const satisfies ArtifactAccess[];
 
 /** The file of each kind of report, and how runners send it. */
 const REPORTS: Readonly<Record<string, readonly [name: string, format: "gzip" | "raw" | "zip"]>> = {
@@ -62,12 +62,14 @@ export function readArtifacts(value: Value, at: string, findings: Findings): rea
   const exclude = entry.strings("exclude");
   const when = entry.word("when", WHEN);
   const expiry = readExpiry(entry, "expire_in");
-  readAccess(entry);
+  const access = readAccess(entry);
   readExposure(entry, paths);
   const archive = given({ name, untracked, paths, exclude, when, expire_in: expiry });
   const isArchive = paths !== undefined || untracked === true;
   return [
-    ...(isArchive ? [{ ...archive, artifact_type: "archive", artifact_format: "zip" }] : []),
+    ...(isArchive
+      ? [{ ...archive, artifact_type: "archive", artifact_format: "zip", ...access }]
+      : []),
     ...readReports(entry, given({ expire_in: expiry })),
   ];
 }
@@ -80,12 +82,14 @@ export function readExpiry(entry: Entry, key: string): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
-function readAccess(entry: Entry) {
-  entry.boolean("public");
-  entry.word("access", ACCESS);
+/** Who may download the archive, if not everybody who sees the job. */
+function readAccess(entry: Entry): { readonly access?: ArtifactAccess } {
+  const isPublic = entry.boolean("public") ?? true;
+  const access = entry.word("access", ACCESS) ?? (isPublic ? "all" : "developer");
   if (entry.mapping.has("public") && entry.mapping.has("access")) {
     entry.error("config these keys cannot be used together: public, access");
   }
+  return access === "all" ? {} : { access };
 }
 
 function readExposure(entry: Entry, paths: readonly string[] | undefined) {

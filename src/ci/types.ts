@@ -200,6 +200,9 @@ export interface CacheConfiguration {
   readonly fallback_keys: readonly string[];
 }
 
+/** Who may download the archive of a job's artifacts: nobody but later jobs, those with a role, or whoever sees the job. */
+export type ArtifactAccess = "none" | "developer" | "maintainer" | "all";
+
 /** What a runner gets about a job besides its variables, in the runners' form. It may be stored as JSON. */
 export interface JobOptions {
   readonly before_script?: readonly string[];

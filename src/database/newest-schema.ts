@@ -167,6 +167,8 @@ const steps = [
   `20261127-03-event-counts-in-two-places`,
   `20261127-04-notes-by-author`,
   `20261127-05-issues-open`,
+  `20261128-31-what-references-reach`,
+  `20261128-32-access-to-artifacts`,
 ];
 
 const statements = [
@@ -1005,7 +1007,7 @@ const statements = [
   version integer not null default 0,
   repacked integer not null default 0,
   has_garbage integer not null default 0
-, commit_count integer not null default 0, readme text, head text, is_noted integer not null default 1, packed_at integer)`,
+, commit_count integer not null default 0, readme text, head text, is_noted integer not null default 1, packed_at integer, refs_version integer not null default 0)`,
   `CREATE UNIQUE INDEX git_repositories_of_project on git_repositories (project_id, kind)`,
   `CREATE TABLE git_refs (
   repository_id integer not null references git_repositories (id) on delete cascade,
@@ -1504,7 +1506,7 @@ const statements = [
   file_format text not null,
   file_name text not null,
   created_at integer not null
-)`,
+, access text not null default 'all')`,
   `CREATE UNIQUE INDEX job_artifacts_of_job on job_artifacts (job_id, file_type)`,
   `CREATE INDEX job_artifacts_of_project on job_artifacts (project_id, id)`,
   `CREATE INDEX ci_jobs_expiring on ci_jobs (artifacts_expire_at) where artifacts_expire_at is not null`,
@@ -2031,6 +2033,7 @@ const statements = [
 ) without rowid`,
   `CREATE INDEX event_counts_by_author on event_counts (author_id, project_id, events)`,
   `CREATE INDEX notes_by_author on notes (author_id, issue_id)`,
+  `CREATE INDEX git_refs_by_oid on git_refs (repository_id, oid)`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,

@@ -14,6 +14,7 @@ import { Input } from "../git/pkt-line.ts";
 import { advertiseReceive, type ReceivedPush, receivePush, reportOf } from "../git/receive-pack.ts";
 import { BRANCHES, isHidden, isReserved, listRefs, type Refs } from "../git/refs.ts";
 import type * as repositories from "../git/repository.ts";
+import { Shown } from "../git/shown.ts";
 import { migrations } from "../git/table.ts";
 import { advertiseUpload, uploadPack, versionOf } from "../git/upload-pack.ts";
 import { findRecord, openRecord } from "../resources/repositories/open.ts";
@@ -158,10 +159,11 @@ const gitRoutes = [
       const { row, refs } = await findRepository(preparing, admitted, "git-upload-pack");
       const packets = await understood(new Input(preparing.body).packets());
       const version = versionOf(preparing.request.header("git-protocol"));
+      const opened = await openRecord(preparing.store, row);
       const served = {
-        repository: await openRecord(preparing.store, row),
+        repository: opened,
         refs,
-        hasGarbage: row?.has_garbage === 1,
+        shown: new Shown(preparing.store.reader(), opened, row),
       };
       return resultOf(
         "git-upload-pack",
@@ -189,9 +191,12 @@ const gitRoutes = [
       try {
         const { row, refs } = await findRepository(preparing, admitted, "git-receive-pack");
         const opened = await openRecord(store, row);
-        const push = await understood(
-          receivePush(new Input(body), row?.version ?? 0, opened, Packs.of(store), now),
-        );
+        const before = {
+          repository: opened,
+          version: row?.version ?? 0,
+          shown: new Shown(store.reader(), opened, row),
+        };
+        const push = await understood(receivePush(new Input(body), before, Packs.of(store), now));
         if (!push) return undefined;
         if (project && kind === "wiki") {
           return { kind, ...(await receiveWiki(push, refs)), caller, project };

@@ -58,7 +58,7 @@ export async function checkChanges(
   repository: Repository,
   changes: readonly RefChange[],
   by: "client" | "server",
-): Promise<Push["changes"]> {
+): Promise<Push["changes"][number][]> {
   const checked: Push["changes"][number][] = [];
   for (const change of changes) checked.push(await checkChange(repository, change, by));
   return checked;
@@ -222,7 +222,7 @@ async function addPack(
     ]);
   }
   await db.run(
-    `update git_repositories set version = version + ?,
+    `update git_repositories set version = version + ?, refs_version = refs_version + 1,
        has_garbage = case when has_garbage + ? > 0 then 1 else 0 end
      where id = ?`,
     [packId === undefined ? 0 : 1, hasGarbage ? 1 : 0, repositoryId],

@@ -6,6 +6,7 @@ import { checkChanges, type Outcome, type Push, type RefChange } from "./push.ts
 import { receivePack, type StagedPack } from "./receive.ts";
 import type { Refs } from "./refs.ts";
 import type { Repository } from "./repository.ts";
+import type { Shown } from "./shown.ts";
 import { AGENT, advertisement, type ProtocolVersion } from "./upload-pack.ts";
 
 const CAPABILITIES = [
@@ -44,10 +45,18 @@ interface Commands {
   readonly options: readonly string[];
 }
 
+/** A repository before a push. */
+interface Before {
+  readonly repository: Repository;
+  /** Of the repository's record; 0 if it has none yet. */
+  readonly version: number;
+  /** What a push may refer to besides what it brings. */
+  readonly shown: Shown;
+}
+
 /**
  * Receives a push: its commands and its pack.
  *
- * @param version of the repository's record; 0 if it has none yet
  * @param packs where the pack is stored
  * @param now epoch milliseconds
  * @returns `undefined` if it is none: clients send an empty one to find out whether they must sign in
@@ -55,8 +64,7 @@ interface Commands {
  */
 export async function receivePush(
   input: Input,
-  version: number,
-  repository: Repository,
+  { repository, version, shown }: Before,
   packs: Packs,
   now: number,
 ): Promise<ReceivedPush | undefined> {
@@ -71,10 +79,18 @@ export async function receivePush(
   };
   let staged: StagedPack | undefined;
   try {
-    if (changes.some(({ to }) => to)) staged = await receivePack(input, repository, packs, now);
+    if (changes.some(({ to }) => to)) {
+      staged = await receivePack(input, repository, packs, now, shown);
+    }
     const after = staged ? repository.with(staged.pack) : repository;
     await after.prepareGraph();
     const checked = await checkChanges(after, changes, "client");
+    for (const [at, change] of checked.entries()) {
+      const object = change.to === undefined ? -1 : after.findHex(change.to);
+      const isBrought = object >= repository.count;
+      if (object < 0 || isBrought || (await shown.has(object))) continue;
+      checked[at] = { ...change, problem: change.problem ?? "missing necessary objects" };
+    }
     return { ...push, changes: checked, refusal: undefined, staged, repository: after };
   } catch (error) {
     await staged?.discard();

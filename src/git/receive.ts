@@ -27,6 +27,7 @@ import { Input } from "./pkt-line.ts";
 import { moved, ReceivedEntries } from "./received.ts";
 import { RecentContents } from "./recent.ts";
 import type { Repository } from "./repository.ts";
+import type { Shown } from "./shown.ts";
 
 /** Bytes of a pack before its entries: `PACK`, its version, and the number of entries. */
 const HEAD_BYTES = 12;
@@ -51,6 +52,7 @@ export interface StagedPack {
  *
  * @param packs where it is stored
  * @param now epoch milliseconds
+ * @param shown what of the repository a client may rely on; by default all of it
  * @returns `undefined` if the pack is empty
  * @throws RefusedError if it is not valid or exceeds a limit; nothing of it is left then
  */
@@ -59,6 +61,7 @@ export async function receivePack(
   repository: Repository,
   packs: Packs,
   now: number,
+  shown?: Shown,
 ): Promise<StagedPack | undefined> {
   if (!(await input.fill(HEAD_BYTES))) throw cutShort();
   const head = input.bytes.subarray(input.position, input.position + HEAD_BYTES);
@@ -68,7 +71,7 @@ export async function receivePack(
   const count = head.readUInt32BE(8);
   requireCount(count);
   const writer = new PackWriter(packs, now);
-  const receiver = new Receiver(input, repository, writer, count);
+  const receiver = new Receiver(input, repository, writer, count, shown);
   const pack = await orDiscard(writer, () => receiver.receive());
   if (pack) return stagedBy(writer, pack);
   await writer.discard();
@@ -148,6 +151,8 @@ const isLarge = ({ type, size }: EntryHeader) => type === BLOB && size > LARGE;
 class Receiver {
   readonly #input: Input;
   readonly #repository: Repository;
+  /** What the objects may refer to and be deltas of; `undefined` if that is all of the repository. */
+  readonly #shown: Shown | undefined;
   readonly #writer: PackWriter;
   readonly #count: number;
   readonly #hash = createHash("sha1");
@@ -180,9 +185,16 @@ class Receiver {
   /** Bytes of objects that were unpacked again. */
   #reworked = 0;
 
-  constructor(input: Input, repository: Repository, writer: PackWriter, count: number) {
+  constructor(
+    input: Input,
+    repository: Repository,
+    writer: PackWriter,
+    count: number,
+    shown?: Shown,
+  ) {
     this.#input = input;
     this.#repository = repository;
+    this.#shown = shown?.isEverything ? undefined : shown;
     this.#writer = writer;
     this.#count = count;
     this.#hashed = input.position;
@@ -414,7 +426,7 @@ class Receiver {
   /** Makes an object of a delta whose base may be in the repository, or still to come. */
   async #settleOutside(entry: number, base: Buffer, delta: Buffer): Promise<void> {
     const object = this.#repository.find(base);
-    if (object < 0) {
+    if (object < 0 || (await this.#isHidden(object))) {
       this.#wait(base.toString("latin1"), entry);
       return;
     }
@@ -463,6 +475,11 @@ class Receiver {
     this.#wakeAll(entry, oid);
     const known = this.#repository.find(oid);
     return known < 0 ? undefined : this.#checkLarge(known, digest);
+  }
+
+  /** Whether an object of the repository counts as missing. */
+  async #isHidden(object: number): Promise<boolean> {
+    return this.#shown !== undefined && !(await this.#shown.has(object, this.#pace));
   }
 
   /** Finds the deltas that were waiting for an object. */
@@ -628,7 +645,7 @@ class Receiver {
     for (let name = 0; name < this.#referred.size; name += 1) {
       const own = this.#names.find(oids, OID_BYTES * name);
       const object = own < 0 ? this.#repository.find(oids, OID_BYTES * name) : -1;
-      if (own < 0 && object < 0) {
+      if (own < 0 && (object < 0 || (await this.#isHidden(object)))) {
         throw new RefusedError(`the object ${shown(name)} is missing`);
       }
       const type =

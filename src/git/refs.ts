@@ -95,6 +95,15 @@ export async function findRef(
   );
 }
 
+/** Whether a reference of a repository is for an object, itself: a branch's newest commit, or a version of a merge request. */
+export async function hasTip(db: Reader, repositoryId: number, oid: string): Promise<boolean> {
+  const found = await db.one<{ found: number }>(
+    "select 1 as found from git_refs where repository_id = ? and oid = ? limit 1",
+    [repositoryId, oid],
+  );
+  return found !== undefined;
+}
+
 /** The beginnings of references that only the server creates: what merge requests have, and what they had before. */
 const MERGE_REQUESTS = "refs/merge-requests/";
 const KEPT = "refs/keep-around/";

@@ -18,6 +18,8 @@ export interface RepositoryRow {
   readonly version: number;
   /** Whether there may be objects that no reference reaches. */
   readonly has_garbage: number;
+  /** Grows whenever a reference changes. */
+  readonly refs_version: number;
 }
 
 const MEBIBYTE = 1024 * 1024;
@@ -241,7 +243,7 @@ export class Repository {
 /** The record of a project's repository with its code; `undefined` if it has none yet. */
 export async function findRow(db: Reader, projectId: number): Promise<RepositoryRow | undefined> {
   return db.one<RepositoryRow>(
-    "select id, version, has_garbage from git_repositories where project_id = ? and kind = 'code'",
+    "select id, version, has_garbage, refs_version from git_repositories where project_id = ? and kind = 'code'",
     [projectId],
   );
 }
@@ -338,7 +340,10 @@ const FORKED = `(f.name > 'refs/heads/' and f.name < 'refs/heads0')
   or (f.name > 'refs/tags/' and f.name < 'refs/tags0')`;
 
 /** Opens a repository as of its record. */
-export async function open(store: Store, { id, version }: RepositoryRow): Promise<Repository> {
+export async function open(
+  store: Store,
+  { id, version }: Pick<RepositoryRow, "id" | "version">,
+): Promise<Repository> {
   const cache = opened.get(store) ?? new Lru<number, Opened>(64 * MEBIBYTE);
   opened.set(store, cache);
   const known = cache.get(id);

@@ -1,6 +1,7 @@
 import { commitNumber } from "./commits.ts";
 import { BRANCHES, type Ref, TAGS } from "./refs.ts";
 import type { Repository } from "./repository.ts";
+import type { Shown } from "./shown.ts";
 
 /** Shorter beginnings of commits' names are not looked up, as in Git. */
 const SHORTEST = 4;
@@ -12,18 +13,14 @@ export interface Lookup {
   readonly head: string;
   /** The references there are among {@link refNamesOf} the texts, by their full names. */
   readonly refs: ReadonlyMap<string, Ref>;
-  /**
-   * All references, if there may be commits that none of them reaches, such as those of deleted branches, and of other
-   * branches of forks with merge requests. Beginnings of names do not find these: somebody could try them all.
-   */
-  readonly all: readonly Ref[] | undefined;
+  readonly shown: Shown;
 }
 
 /** A text without the steps to ancestors, such as `~2`, that it ends with: names have no such characters. */
 const nameIn = (text: string): string => text.slice(0, text.match(/[~^]/)?.index);
 
 /** Whether a text may be the beginning of a commit's name. */
-export const isBeginning = (text: string): boolean => {
+const isBeginning = (text: string): boolean => {
   const name = nameIn(text);
   return name.length >= SHORTEST && /^[0-9a-f]{1,39}$/i.test(name);
 };
@@ -49,7 +46,7 @@ const isOid = (text: string) => /^[0-9a-f]{40}$/i.test(text);
 
 /**
  * Finds the commit that a text names: by the name of a commit or annotated tag in hex, by a reference, or by the beginning
- * of a commit's name, if no other commit's has the same, of those that references reach. Steps to an ancestor may follow:
+ * of a commit's name, if no other commit's has the same; each must be shown. Steps to an ancestor may follow:
  * `~2` for a parent's parent, `^2` for the second parent of a merge.
  *
  * @returns the commit's number; `undefined` if there is none
@@ -82,12 +79,13 @@ function ancestorOf({ graph }: Repository, from: number, steps: string): number 
 }
 
 async function findNamed(
-  { repository, head, refs, all }: Lookup,
+  { repository, head, refs, shown }: Lookup,
   text: string,
 ): Promise<number | undefined> {
   if (isOid(text)) {
     const object = repository.findHex(text);
-    const commit = object < 0 ? -1 : repository.graph.commitOf(await repository.peel(object));
+    const isShown = object >= 0 && (await shown.has(object));
+    const commit = !isShown ? -1 : repository.graph.commitOf(await repository.peel(object));
     return commit < 0 ? undefined : commit;
   }
   for (const name of refNamesOf(text, head)) {
@@ -97,16 +95,7 @@ async function findNamed(
   if (!isBeginning(text)) return undefined;
   const { graph } = repository;
   const alike = graph.withPrefix(text.toLowerCase(), MOST_ALIKE);
-  const found = alike.length > 0 && all ? onlyReached(repository, alike, all) : alike;
+  const found: number[] = [];
+  for (const commit of alike) if (await shown.hasCommit(commit)) found.push(commit);
   return found.length === 1 ? found[0] : undefined;
-}
-
-function onlyReached(
-  repository: Repository,
-  commits: readonly number[],
-  refs: readonly Ref[],
-): number[] {
-  const tips = refs.map(({ oid, peeled }) => commitNumber(repository, peeled ?? oid));
-  const reached = repository.graph.reach(tips.filter((tip) => tip !== undefined));
-  return commits.filter((commit) => reached[commit] === 1);
 }

@@ -76,4 +76,12 @@ delete from jobs where name = 'sweep';
     id: "20261124-01-git-housekeeping",
     sql: "alter table git_repositories add column packed_at $int;",
   },
+  {
+    // Grows with every change of the references: what they reach is remembered by it. Objects are looked up by their names.
+    id: "20261128-31-what-references-reach",
+    sql: `
+alter table git_repositories add column refs_version $int not null default 0;
+create index git_refs_by_oid on git_refs (repository_id, oid);
+`,
+  },
 ];

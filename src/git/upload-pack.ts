@@ -11,6 +11,7 @@ import { band, DELIMITER, FLUSH, PACK_BAND, type Packet, PROGRESS_BAND, pkt } fr
 import type { Refs } from "./refs.ts";
 import type { Repository } from "./repository.ts";
 import { writePack } from "./send.ts";
+import type { Shown } from "./shown.ts";
 
 /** How this server calls itself. */
 export const AGENT = "agent=pm-api";
@@ -72,8 +73,8 @@ export function advertisement(
 export interface Served {
   readonly repository: Repository;
   readonly refs: Refs;
-  /** Whether there may be objects that no reference reaches. */
-  readonly hasGarbage: boolean;
+  /** What clients may ask for by name, whatever is there. */
+  readonly shown: Shown;
 }
 
 /**
@@ -106,8 +107,10 @@ async function* answerCommand(
   if (packets.every((packet) => packet === FLUSH)) return;
   const { name, args } = readCommand(packets);
   if (name === "ls-refs") yield lsRefs(served.refs, args);
-  else if (name === "fetch") yield* fetchObjects(served, readFetchRequest(args, new Set()), pace);
-  else throw new RefusedError(`unknown command '${name.slice(0, 100)}'`);
+  else if (name === "fetch") {
+    const request = await onlyShown(served, readFetchRequest(args, new Set()), pace);
+    yield* fetchObjects(served, request, pace);
+  } else throw new RefusedError(`unknown command '${name.slice(0, 100)}'`);
 }
 
 function lsRefs({ head, list }: Refs, args: readonly string[]): Buffer {
@@ -132,6 +135,37 @@ function lsRefs({ head, list }: Refs, args: readonly string[]): Buffer {
 }
 
 const isOid = (have: Packet) => typeof have === "string";
+
+/**
+ * A request without what the client says it has of what is not shown: answers would tell that it is here, and the commits
+ * at which the client's history ends what lies behind them.
+ *
+ * @throws RefusedError if something is wanted that is not shown
+ */
+async function onlyShown(
+  { repository, shown }: Served,
+  request: FetchRequest,
+  pace: Pace,
+): Promise<FetchRequest> {
+  if (shown.isEverything) return request;
+  for (const oid of request.wants) {
+    const object = repository.findHex(oid);
+    if (object < 0 || !(await shown.has(object, pace))) {
+      throw new RefusedError(`upload-pack: not our ref ${oid}`);
+    }
+  }
+  const haves: Packet[] = [];
+  for (const have of request.haves) {
+    if (typeof have !== "string" || (await shown.hasCommitNamed(have, pace))) haves.push(have);
+    if (pace.isDue) await pace.pause();
+  }
+  const shallow: string[] = [];
+  for (const oid of request.shallow) {
+    if (await shown.hasCommitNamed(oid, pace)) shallow.push(oid);
+    if (pace.isDue) await pace.pause();
+  }
+  return { ...request, haves, shallow };
+}
 
 async function* fetchObjects(
   served: Served,
@@ -167,8 +201,9 @@ async function* answer(
   pace: Pace,
 ): AsyncGenerator<Buffer> {
   const { packets, capabilities } = splitCapabilities(sent);
-  const request = readFetchRequest(packets, capabilities);
-  if (request.wants.length === 0) return;
+  const asked = readFetchRequest(packets, capabilities);
+  if (asked.wants.length === 0) return;
+  const request = await onlyShown(served, asked, pace);
   const plan = new FetchPlan(served.repository, served.refs, request);
   if (request.deepening) yield pkt(...endsOf(plan), FLUSH);
   // The wants end with a flush.
@@ -224,14 +259,14 @@ function* negotiate(
 
 /** Sends a pack, and progress if the answer is multiplexed: in packets of at most `most` bytes. */
 async function* sendPack(
-  { hasGarbage }: Served,
+  { shown }: Served,
   plan: FetchPlan,
   { ofsDeltas, thin, filter, progress }: FetchRequest,
   common: readonly string[],
   most: number | undefined,
   pace: Pace,
 ): AsyncGenerator<Buffer> {
-  const selection = await plan.select(common, hasGarbage, pace);
+  const selection = await plan.select(common, !shown.isEverything, pace);
   if (most !== undefined && progress) {
     yield band(
       PROGRESS_BAND,

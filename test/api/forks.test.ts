@@ -12,6 +12,60 @@ const vault = "/projects/secret%2Fvault";
 const fork = (as: Person, from = site, json: object = {}) =>
   app.call(`POST ${from}/fork`, { as, json });
 
+describe("a fork of a private project", () => {
+  const word = "is not allowed since the fork source project has lower visibility.";
+
+  it("is made more visible by nobody, in no way", async () => {
+    const made = await fork("reporter", vault, { name: "Kept", path: "kept" });
+    expect([made.status, made.json.visibility]).toEqual([201, "private"]);
+    const path = `/projects/${made.json.id}`;
+    const change = (json: object, as: Person = "reporter") => app.call(`PUT ${path}`, { as, json });
+    for (const visibility of ["public", "internal"]) {
+      const { status, json } = await change({ visibility, description: "x" });
+      const message = { visibility_level: [`${visibility} ${word}`] };
+      expect([status, json]).toEqual([400, { message }]);
+      expect((await change({ visibility }, "admin")).status).toBe(400);
+    }
+    // A fork of the fork, and a move to a public group.
+    const again = await fork("reporter", path, { name: "Again", path: "again", visibility: "public" });
+    expect(again.json.visibility).toBe("private");
+    const further = await app.call(`PUT /projects/${again.json.id}`, {
+      as: "reporter",
+      json: { visibility: "public" },
+    });
+    expect(further.status).toBe(400);
+    const group = await app.call("POST /groups", {
+      as: "reporter",
+      json: { name: "Open", path: "open-group", visibility: "public" },
+    });
+    const moved = await app.call(`PUT ${path}/transfer`, {
+      as: "reporter",
+      json: { namespace: group.json.id },
+    });
+    expect([moved.status, moved.json.visibility]).toEqual([200, "private"]);
+    expect((await change({ visibility: "public" })).status).toBe(400);
+    expect((await change({ visibility: "private" })).status).toBe(200);
+    expect((await app.call(`GET ${path}`)).status).toBe(404);
+  });
+
+  it("stays as it was if its source becomes less visible, and then only becomes less visible", async () => {
+    const { json: source } = await app.call("POST /projects", {
+      as: "owner",
+      json: { name: "Once open", visibility: "public" },
+    });
+    const { json: made } = await fork("developer", `/projects/${source.id}`);
+    expect(made.visibility).toBe("public");
+    const change = (json: object) =>
+      app.call(`PUT /projects/${made.id}`, { as: "developer", json });
+    const close = { as: "owner", json: { visibility: "private" } } as const;
+    expect((await app.call(`PUT /projects/${source.id}`, close)).status).toBe(200);
+    expect((await change({ visibility: "public", description: "x" })).status).toBe(200);
+    expect((await change({ visibility: "internal" })).status).toBe(400);
+    expect((await change({ visibility: "private" })).status).toBe(200);
+    expect((await change({ visibility: "public" })).status).toBe(400);
+  });
+});
+
 describe("forking", () => {
   it("creates a project of the caller's with a link to its source", async () => {
     const source = (await app.call(`GET ${site}`, { as: "developer" })).json;

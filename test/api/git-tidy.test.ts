@@ -60,7 +60,7 @@ it("what nothing reaches any more is left out, and deleted a day later", async (
   await git("work", "push", "--quiet", "origin", ":lost");
   const fetchLost = ["fetch", "--quiet", url, lost];
   await git("", "init", "--quiet", "seeker");
-  await git("seeker", ...fetchLost);
+  expect(await workshop.failure("seeker", ...fetchLost)).toContain(`not our ref ${lost}`);
   const before = await countOf("git_packs");
   expect(before).toBeGreaterThan(2);
   expect(await app.admin.tidyRepositories()).toEqual({ repositories: 1, packs: 0 });

@@ -4,8 +4,10 @@ import { type CiProject, ciProject, THREE_STAGES } from "./_pipelines.ts";
 import { zipped } from "./_zip.ts";
 
 let app: TestApp;
+let acme: number;
 beforeAll(async () => {
   app = await testApp();
+  acme = (await app.call("GET /groups/acme")).json.id;
 });
 afterAll(() => app.dispose());
 
@@ -472,6 +474,81 @@ describe("artifacts", () => {
     expect(removed.status).toBe(204);
     expect((await get()).status).toBe(404);
     expect("artifacts_file" in (await job())).toBe(false);
+  });
+
+  it("I50, I51: are for those whom the configuration lets, by every way out, and for later jobs", async () => {
+    const configuration = `
+stages: [build, deploy]
+default:
+  artifacts: {paths: [a], access: none}
+open: {stage: build, script: [a], artifacts: {paths: [a]}}
+closed: {stage: build, script: [a], artifacts: {paths: [a], public: false}}
+developers: {stage: build, script: [a], artifacts: {paths: [a], access: developer}}
+maintainers: {stage: build, script: [a], artifacts: {paths: [a], access: maintainer}}
+nobody: {stage: build, script: [a]}
+last: {stage: deploy, script: [a]}
+`;
+    const made = await app.call("POST /projects", {
+      as: "owner",
+      json: { name: "kept back", namespace_id: acme, visibility: "public" },
+    });
+    const path = `/projects/${made.json.id}`;
+    await app.call(`POST ${path}/repository/files/.gitlab-ci.yml`, {
+      as: "owner",
+      json: { branch: "main", content: configuration, commit_message: "Configure [skip ci]" },
+    });
+    const call: CiProject["call"] = (request, options) => {
+      const [method, rest] = request.split(" ", 2);
+      return app.call(`${method} ${path}${rest}`, options);
+    };
+    const project = { id: made.json.id, path, sha: "", call } as CiProject;
+    const runner = await runnerOf(project);
+    await call("POST /pipeline", { as: "owner", json: { ref: "main" } });
+    const jobs: Record<string, number> = {};
+    for (let count = 0; count < 5; count += 1) {
+      const { json } = await ask(runner.token);
+      expect(json.artifacts[0]).not.toHaveProperty("access");
+      jobs[json.job_info.name] = json.id;
+      const form = new FormData();
+      form.append("file", new Blob([zipped({ a: "content" })]), "artifacts.zip");
+      const headers = { "job-token": json.token };
+      const sent = await app.call(`POST /jobs/${json.id}/artifacts`, { headers, body: form });
+      expect(sent.status).toBe(201);
+      await update(json.id, json.token, { state: "success" });
+    }
+    const { json: last } = await ask(runner.token);
+    for (const id of Object.values(jobs)) {
+      const passed = await app.call(`GET /jobs/${id}/artifacts`, {
+        headers: { "job-token": last.token },
+      });
+      expect(passed.status).toBe(200);
+    }
+    expect(last.dependencies).toHaveLength(5);
+    await update(last.id, last.token, { state: "success" });
+    const statuses = async (name: string, as: Person) => {
+      const ways = [
+        `/jobs/${jobs[name]}/artifacts`,
+        `/jobs/${jobs[name]}/artifacts/a`,
+        `/jobs/artifacts/main/download?job=${name}`,
+        `/jobs/artifacts/main/raw/a?job=${name}`,
+      ];
+      const answers = await Promise.all(ways.map((way) => call(`GET ${way}`, { as })));
+      return [...new Set(answers.map(({ status }) => status))];
+    };
+    const seen: Record<string, unknown> = {};
+    for (const name of Object.keys(jobs)) {
+      const row: number[][] = [];
+      const people = ["anonymous", "stranger", "reporter", "developer", "maintainer", "admin"];
+      for (const as of people) row.push(await statuses(name, as as Person));
+      seen[name] = row.flat();
+    }
+    expect(seen).toEqual({
+      open: [200, 200, 200, 200, 200, 200],
+      closed: [403, 403, 403, 200, 200, 200],
+      developers: [403, 403, 403, 200, 200, 200],
+      maintainers: [403, 403, 403, 403, 200, 200],
+      nobody: [403, 403, 403, 403, 403, 403],
+    });
   });
 
   it("are read file by file, also by branch and job, and are deleted together", async () => {

@@ -233,6 +233,10 @@ const FROZEN: Record<string, string> = {
     "c5f27632f2fc5b8b8a3a020dc979191a934021b25786f43fe2eaf4b12d603466",
   "20261127-04-notes-by-author": "adaeba673cc4f0a59e4422963d48056356446f9e0a891ff54a4946e351cadd93",
   "20261127-05-issues-open": "888631aad35994d08f655d71d447c2c7f086e0c6ba8cf426862045fa41227400",
+  "20261128-31-what-references-reach":
+    "1bccfcc67c9797bf7807545198168510f597c21f9969f410effa064668bebcfa",
+  "20261128-32-access-to-artifacts":
+    "baa1b6f492fb89db32ab4b9cf4cbd5ab19b470a6938c1192abdaa25d983ec2d9",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);

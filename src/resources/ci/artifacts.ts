@@ -1,5 +1,8 @@
 import { basename } from "node:path/posix";
-import { badRequest, notFound } from "../../core/errors.ts";
+import type { ArtifactAccess } from "../../ci/index.ts";
+import { ROLES } from "../../core/access/roles.ts";
+import type { Source } from "../../core/access/source.ts";
+import { badRequest, forbidden, notFound } from "../../core/errors.ts";
 import { dispositionOf, fileReply, uploadHeaders } from "../../core/http/file-reply.ts";
 import { RawReply, type RequestInfo } from "../../core/resource.ts";
 import type { StoredFile } from "../../files/write.ts";
@@ -16,6 +19,7 @@ export interface NewArtifact {
   readonly file_type: string;
   readonly file_format: string;
   readonly file_name: string;
+  readonly access: ArtifactAccess;
 }
 
 /** What kinds of files jobs upload. */
@@ -88,27 +92,38 @@ export async function deleteAllArtifacts(db: Database, projectId: number): Promi
   );
 }
 
-type ArchiveFile = StoredFile & { readonly file_name: string };
+type ArchiveFile = StoredFile & { readonly file_name: string; readonly access: ArtifactAccess };
 
-/** The archive of a job's artifacts. @throws ApiError 404 */
-async function archiveOf(db: Reader, jobId: number): Promise<ArchiveFile> {
+/** Who downloads artifacts: somebody with a role in the project, or a later job of the same pipeline. */
+type Downloader = Pick<Source, "level"> | "later job";
+
+/** Whether somebody may download an archive. */
+function mayDownload(downloader: Downloader, access: ArtifactAccess): boolean {
+  if (downloader === "later job" || access === "all") return true;
+  return access !== "none" && downloader.level >= ROLES[access];
+}
+
+/** The archive of a job's artifacts. @throws ApiError 404; 403 for those who may not download it */
+async function archiveOf(db: Reader, jobId: number, downloader: Downloader): Promise<ArchiveFile> {
   const found = await db.one<ArchiveFile>(
-    `select f.id, f.size, f.sha256, a.file_name from job_artifacts a join stored_files f on f.id = a.file_id
+    `select f.id, f.size, f.sha256, a.file_name, a.access from job_artifacts a join stored_files f on f.id = a.file_id
      where a.job_id = ? and a.file_type = 'archive'`,
     [jobId],
   );
   if (!found) throw notFound();
+  if (!mayDownload(downloader, found.access)) throw forbidden();
   return found;
 }
 
-/** Answers the archive of a job's artifacts. @throws ApiError 404 */
+/** Answers the archive of a job's artifacts. @throws ApiError 404; 403 for those who may not download it */
 export async function archiveReply(
   store: Store,
   db: Reader,
   request: Pick<RequestInfo, "method" | "header">,
   jobId: number,
+  downloader: Downloader,
 ): Promise<RawReply> {
-  const found = await archiveOf(db, jobId);
+  const found = await archiveOf(db, jobId, downloader);
   return fileReply(store, request, found, {
     "content-type": "application/zip",
     "content-disposition": dispositionOf("attachment", found.file_name),
@@ -119,17 +134,18 @@ export async function archiveReply(
  * Answers one file of a job's artifacts.
  *
  * @param path its path in the archive
- * @throws ApiError 400 for a path that leaves the archive, 404
+ * @throws ApiError 400 for a path that leaves the archive, 404; 403 for those who may not download them
  */
 export async function artifactReply(
   store: Store,
   db: Reader,
   jobId: number,
   path: string,
+  downloader: Downloader,
 ): Promise<RawReply> {
   if (path.split("/").some((name) => ["", ".", ".."].includes(name)))
     throw badRequest("Invalid path");
-  const member = await zipMember(store, await archiveOf(db, jobId), path);
+  const member = await zipMember(store, await archiveOf(db, jobId, downloader), path);
   if (!member) throw notFound();
   return new RawReply(200, uploadHeaders(basename(path)), member);
 }

@@ -245,6 +245,11 @@ create index ci_jobs_expiring on ci_jobs (artifacts_expire_at) where artifacts_e
 ${owning("job_artifacts", "file_id")}`,
   },
   {
+    // Who may download it, as the job's configuration said when it was uploaded.
+    id: "20261128-32-access-to-artifacts",
+    sql: "alter table job_artifacts add column access $text not null default 'all';",
+  },
+  {
     id: "20261124-03-downstream-pipelines",
     sql: `
 create table downstream_pipelines (

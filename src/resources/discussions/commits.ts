@@ -61,7 +61,7 @@ export const commitRoutes: Route[] = [
       const opened = await openRepository(preparing, [sha]);
       const id = commitId(opened.repository, await requireCommit(opened, sha));
       if (position === undefined) return { id, place: undefined };
-      return { id, place: await placeOf(opened.repository, readPosition(position)) };
+      return { id, place: await placeOf(opened, readPosition(position)) };
     },
     handle: async (context) => {
       const { input, prepared } = context;

@@ -9,6 +9,7 @@ import { EMPTY_TREE, StoredObjects } from "../../git/contents.ts";
 import { mapLines } from "../../git/patches.ts";
 import type { Repository } from "../../git/repository.ts";
 import type { Place } from "../notes/queries.ts";
+import type { OpenRepository } from "../repositories/open.ts";
 import { type Line, locate } from "./lines.ts";
 
 /** The commits of a diff. */
@@ -162,9 +163,16 @@ export interface FoundPlace extends Place {
 /**
  * Finds a position in its diff.
  *
- * @throws ApiError 400 if the diff does not have it
+ * @throws ApiError 400 if the diff does not have it, or is between commits that are not shown
  */
-export async function placeOf(repository: Repository, sent: SentPosition): Promise<FoundPlace> {
+export async function placeOf(
+  { repository, shown }: Pick<OpenRepository, "repository" | "shown">,
+  sent: SentPosition,
+): Promise<FoundPlace> {
+  for (const name of [sent.base_sha, sent.head_sha]) {
+    const commit = numberOf(repository, name);
+    if (commit !== undefined && !(await shown.hasCommit(commit))) throw badRequest(NOWHERE);
+  }
   const place = await findPlace(repository, sent);
   if (!place) throw badRequest(NOWHERE);
   return place;

@@ -2,8 +2,6 @@ import type { Source } from "../../core/access/source.ts";
 import { invalid } from "../../core/errors.ts";
 import type { Parameter } from "../../core/http/parameters.ts";
 import type { PrepareContext } from "../../core/resource.ts";
-import { commitNumber } from "../../git/commits.ts";
-import type { Repository } from "../../git/repository.ts";
 import type { VersionFacts } from "../merge-request-versions/versions.ts";
 import { openCode } from "../merge-requests/code.ts";
 import type { Place } from "../notes/queries.ts";
@@ -32,21 +30,18 @@ export async function placeOnRequest(
 ): Promise<Place | undefined> {
   if (sent === undefined && commit_id === undefined) return undefined;
   const { opened, version } = await openCode(preparing, iid);
-  if (commit_id !== undefined && !hasCommit(opened.repository, commit_id)) {
+  if (commit_id !== undefined && !(await opened.shown.hasCommitNamed(commit_id))) {
     throw invalid({ commit_id: ["is invalid"] });
   }
   if (sent === undefined) return undefined;
   const position = readPosition(sent);
-  const place = await placeOf(opened.repository, position);
+  const place = await placeOf(opened, position);
   if (!version || commit_id !== undefined) return place;
   const tracer = new Tracer(opened.repository, refsOf(version));
   if (tracer.isThere(position)) return place;
   const now = await tracer.trace(JSON.parse(place.position) as Position);
   return now ? { ...now, original_position: place.position } : place;
 }
-
-const hasCommit = (repository: Repository, name: string) =>
-  /^[0-9a-f]{40}$/.test(name) && commitNumber(repository, name) !== undefined;
 
 /** The diff of a version. */
 export const refsOf = ({ base_sha, start_sha, head_sha }: VersionFacts): DiffRefs => ({

@@ -194,7 +194,7 @@ async function* repositoryOf(
   kind: "code" | "wiki",
 ): AsyncGenerator<Line> {
   const row = await store.one<RepositoryRow & { head: string | null }>(
-    "select id, version, has_garbage, head from git_repositories where project_id = ? and kind = ?",
+    "select id, version, has_garbage, refs_version, head from git_repositories where project_id = ? and kind = ?",
     [projectId, kind],
   );
   const refs = row ? await listRefs(store, row.id) : [];

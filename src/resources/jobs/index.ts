@@ -239,7 +239,7 @@ export const jobResource: Resource = {
       input: id,
       handle: async ({ db, source, input, request, prepared: store }) => {
         const found = await findJob(db, source.id, input.job_id);
-        return archiveReply(store, db, request, found.id);
+        return archiveReply(store, db, request, found.id, source);
       },
     }),
     post("/:job_id/artifacts/keep", {
@@ -272,7 +272,7 @@ export const jobResource: Resource = {
       input: { ...id, artifact_path: param.anyText() },
       handle: async ({ db, source, input, prepared: store }) => {
         const found = await findJob(db, source.id, input.job_id);
-        return artifactReply(store, db, found.id, input.artifact_path);
+        return artifactReply(store, db, found.id, input.artifact_path, source);
       },
     }),
     get("/artifacts/:ref_name*/download", {
@@ -280,14 +280,20 @@ export const jobResource: Resource = {
       ...downloading,
       input: newest,
       handle: async ({ db, source, input, request, prepared: store }) =>
-        archiveReply(store, db, request, await newestJob(db, source.id, input)),
+        archiveReply(store, db, request, await newestJob(db, source.id, input), source),
     }),
     get("/artifacts/:ref_name*/raw/:artifact_path*", {
       summary: "Get one file of the artifacts of the newest successful job of a name",
       ...downloading,
       input: { ...newest, artifact_path: param.anyText() },
       handle: async ({ db, source, input, prepared: store }) =>
-        artifactReply(store, db, await newestJob(db, source.id, input), input.artifact_path),
+        artifactReply(
+          store,
+          db,
+          await newestJob(db, source.id, input),
+          input.artifact_path,
+          source,
+        ),
     }),
     removeAll("", {
       summary: "Delete the artifacts of all jobs of a project that have ended",

@@ -153,6 +153,10 @@ async function hasPositions(db: Reader, requestId: number): Promise<boolean> {
 /** Makes a reference of a project's repository be for a commit. */
 async function setRef(db: Database, projectId: number, name: string, oid: string): Promise<void> {
   await db.run(
+    "update git_repositories set refs_version = refs_version + 1 where project_id = ? and kind = 'code'",
+    [projectId],
+  );
+  await db.run(
     `insert into git_refs (repository_id, name, oid)
      values ((select id from git_repositories where project_id = ? and kind = 'code'), ?, ?)
      on conflict (repository_id, name) do update set oid = excluded.oid`,

@@ -94,7 +94,6 @@ interface CodeRow {
   full_path: string;
   repository_id: number;
   version: number;
-  has_garbage: number;
 }
 
 /** The code of merge requests, with two statements and each repository opened once. */
@@ -105,7 +104,7 @@ async function codeOf(
   const versions = await latestOf(db, ids);
   const among = placeholders(ids);
   const rows = await db.all<CodeRow>(
-    `select mr.id, p.full_path, r.id as repository_id, r.version, r.has_garbage from merge_requests mr
+    `select mr.id, p.full_path, r.id as repository_id, r.version from merge_requests mr
      join projects p on p.id = mr.project_id
      join git_repositories r on r.project_id = mr.project_id and r.kind = 'code'
      where mr.id in (${among.sql})`,
@@ -113,10 +112,10 @@ async function codeOf(
   );
   const opened = new Map<number, Repository>();
   const code = new Map<Value, Code>();
-  for (const { id, full_path, repository_id, version, has_garbage } of rows) {
+  for (const { id, full_path, repository_id, version } of rows) {
     const latest = versions.find(({ merge_request_id }) => merge_request_id === id);
     if (!latest) continue;
-    const row = { id: repository_id, version, has_garbage };
+    const row = { id: repository_id, version };
     const repository = opened.get(repository_id) ?? (await openRecord(store, row));
     opened.set(repository_id, repository);
     if (repository.findHex(latest.head_sha) < 0) continue;

@@ -182,12 +182,12 @@ export function circumstancesOf(
   target: Target,
   variables: Pick<Circumstances, "predefined" | "variables">,
 ): Circumstances {
-  const { repository, project, head, row } = opened;
+  const { repository, project, head, row, shown } = opened;
   const commit = commitNumber(repository, target.sha) as number;
   const commitAt = async (name: string) => {
     const refs = row ? await findRefs(db, row.id, refNamesOf(name, head)) : [];
     const found = new Map(refs.map((ref) => [ref.name, ref]));
-    return findCommit({ repository, head, refs: found, all: undefined }, name);
+    return findCommit({ repository, head, refs: found, shown }, name);
   };
   const changes = async (compareTo?: string) => {
     const { request, before } = target;

@@ -32,7 +32,14 @@ import { ofUsers } from "./of-users.ts";
 import * as projects from "./queries.ts";
 import { remove } from "./removal.ts";
 import { chooseBranch, requireBranchName, stageReadme } from "./repository.ts";
-import { forkTarget, pathOf, requireFree, requireVisibility, targetNamespace } from "./rules.ts";
+import {
+  forkTarget,
+  pathOf,
+  requireForkVisibility,
+  requireFree,
+  requireVisibility,
+  targetNamespace,
+} from "./rules.ts";
 import { migrations } from "./table.ts";
 
 const FLAGS = [
@@ -268,6 +275,9 @@ export const projectResource: Resource = {
         const namespace = (await namespaces.find(db, found.namespace_id)) as namespaces.Namespace;
         const level = input.visibility && VISIBILITIES[input.visibility];
         requireVisibility(namespace, level);
+        const { forked_from_project_id } = found;
+        const fork = { forked_from_project_id, visibility: source.visibility };
+        await requireForkVisibility(db, fork, level);
         await requireUnrestricted(db, context.caller, level);
         await requireFree(db, namespace, { name, path }, found);
         const full_path = path && `${namespace.full_path}/${path}`;

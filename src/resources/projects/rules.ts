@@ -62,6 +62,25 @@ export function requireVisibility(
   }
 }
 
+/**
+ * Checks that a fork does not become more visible than what it is a fork of. It may stay so: its source may have become
+ * less visible since.
+ *
+ * @throws ApiError 400
+ */
+export async function requireForkVisibility(
+  db: Reader,
+  fork: { readonly forked_from_project_id: number | null; readonly visibility: number },
+  level: number | undefined,
+): Promise<void> {
+  const { forked_from_project_id: sourceId, visibility } = fork;
+  if (level === undefined || level === visibility || sourceId === null) return;
+  const [source] = await projects.listDetails(db, sourceId);
+  if (!source || level <= source.visibility) return;
+  const reason = "is not allowed since the fork source project has lower visibility.";
+  throw invalid({ visibility_level: [`${VISIBILITY_WORDS[level]} ${reason}`] });
+}
+
 type In = Pick<Context, "viewer"> & { db: Reader; caller: Caller };
 
 /**

@@ -7,7 +7,7 @@ import { BRANCHES, isShortName } from "../../git/refs.ts";
 import { joined, type Repository } from "../../git/repository.ts";
 import { treeOf } from "../../git/trees.ts";
 import { WorkTree } from "../../git/work-tree.ts";
-import { openRepository } from "./open.ts";
+import { type OpenRepository, openRepository } from "./open.ts";
 import type { Received } from "./pushes.ts";
 import { impossible } from "./rules.ts";
 import { openToChange, type Place, signatureOf, stage } from "./write.ts";
@@ -71,9 +71,7 @@ export async function openToCommit(
     ? await openRepository({ ...preparing, source: startProject }, [startName])
     : place;
   const start =
-    start_sha === undefined
-      ? from.refs.get(startName)?.oid
-      : commitNamed(from.repository, start_sha);
+    start_sha === undefined ? from.refs.get(startName)?.oid : await commitNamed(from, start_sha);
   const isOther = startProject !== undefined || start_sha !== undefined || start_branch !== branch;
   const isLent = start !== undefined && place.repository.findHex(start) < 0;
   return {
@@ -168,9 +166,9 @@ function rootOf(repository: Repository, commit: number): string {
 }
 
 /** Checks that there is a commit with a full name. @throws ApiError 400 if there is none */
-function commitNamed(repository: Repository, sha: string): string {
+async function commitNamed({ shown }: OpenRepository, sha: string): Promise<string> {
   if (!/^[0-9a-f]{40}$/.test(sha)) throw impossible(`Invalid start_sha '${sha}'`);
-  if (commitNumber(repository, sha) === undefined) {
+  if (!(await shown.hasCommitNamed(sha))) {
     throw impossible(`Cannot find start_sha '${sha}'`);
   }
   return sha;

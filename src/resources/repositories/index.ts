@@ -147,9 +147,10 @@ async function contributorsTo(opened: OpenRepository, ref: string) {
 const { get, list } = routes({ source: "project", path: "/repository", repository: true });
 
 /** Finds a blob by its name. @throws ApiError 404 */
-function requireBlob({ repository }: OpenRepository, sha: string): number {
+async function requireBlob({ repository, shown }: OpenRepository, sha: string): Promise<number> {
   const object = /^[0-9a-f]{40}$/i.test(sha) ? repository.findHex(sha) : -1;
-  if (object < 0 || repository.typeOf(object) !== BLOB) throw notFound("Blob");
+  const isBlob = object >= 0 && repository.typeOf(object) === BLOB;
+  if (!isBlob || !(await shown.has(object))) throw notFound("Blob");
   return object;
 }
 
@@ -279,7 +280,7 @@ export const repositoryResource: Resource = {
       ],
       prepare: (_, preparing) => openRepository(preparing),
       handle: async ({ input, prepared: opened }) => {
-        const object = requireBlob(opened, input.sha);
+        const object = await requireBlob(opened, input.sha);
         const { repository } = opened;
         const before = { size: repository.sizeOf(object), encoding: "base64" };
         const after = { sha: input.sha.toLowerCase() };
@@ -293,7 +294,7 @@ export const repositoryResource: Resource = {
       input: { sha: text },
       prepare: (_, preparing) => openRepository(preparing),
       handle: async ({ input, prepared: opened }) => {
-        const object = requireBlob(opened, input.sha);
+        const object = await requireBlob(opened, input.sha);
         return rawBlob(input.sha.toLowerCase(), await bodyOf(opened.repository, object));
       },
     }),

@@ -2,9 +2,10 @@ import type { Source } from "../../core/access/source.ts";
 import { notFound } from "../../core/errors.ts";
 import type { PrepareContext } from "../../core/resource.ts";
 import { Packs } from "../../git/packs.ts";
-import { BRANCHES, findRefs, listRefs, type Ref } from "../../git/refs.ts";
+import { BRANCHES, findRefs, type Ref } from "../../git/refs.ts";
 import { open, Repository, type RepositoryRow } from "../../git/repository.ts";
-import { findCommit, isBeginning, type Lookup, refNamesOf } from "../../git/revisions.ts";
+import { findCommit, type Lookup, refNamesOf } from "../../git/revisions.ts";
+import { Shown } from "../../git/shown.ts";
 import type { Reader, Store } from "../../store/port.ts";
 
 /** The default branch of projects that have none yet. */
@@ -27,25 +28,30 @@ interface Found {
   id: number | null;
   version: number;
   has_garbage: number;
+  refs_version: number;
   default_branch: string | null;
 }
 
 /** Finds the record of a project's repository. */
 export async function findRecord(db: Reader, projectId: number): Promise<RepositoryRecord> {
   const found = await db.one<Found>(
-    `select r.id, r.version, r.has_garbage, p.default_branch from projects p
+    `select r.id, r.version, r.has_garbage, r.refs_version, p.default_branch from projects p
      left join git_repositories r on r.project_id = p.id and r.kind = 'code' where p.id = ?`,
     [projectId],
   );
-  const { id = null, version = 0, has_garbage = 0, default_branch = null } = found ?? {};
+  const { id = null, version = 0, has_garbage = 0, refs_version = 0 } = found ?? {};
+  const { default_branch = null } = found ?? {};
   return {
-    row: id === null ? undefined : { id, version, has_garbage },
+    row: id === null ? undefined : { id, version, has_garbage, refs_version },
     defaultBranch: default_branch ?? MAIN,
   };
 }
 
 /** Opens a repository as of its record. It is empty if nothing was pushed yet. */
-export function openRecord(store: Store, row: RepositoryRow | undefined): Promise<Repository> {
+export function openRecord(
+  store: Store,
+  row: Pick<RepositoryRow, "id" | "version"> | undefined,
+): Promise<Repository> {
   return row ? open(store, row) : Promise.resolve(new Repository(Packs.of(store), []));
 }
 
@@ -62,14 +68,14 @@ export async function openRepository(
   const head = BRANCHES + defaultBranch;
   const fullNames = [...new Set(names.flatMap((name) => refNamesOf(name, head)))];
   const refs = row && fullNames.length > 0 ? await findRefs(db, row.id, fullNames) : [];
-  const all = row?.has_garbage && names.some(isBeginning) ? await listRefs(db, row.id) : undefined;
+  const repository = await openRecord(store, row);
   const opened = {
     row,
     defaultBranch,
     head,
-    repository: await openRecord(store, row),
+    repository,
     refs: new Map(refs.map((ref) => [ref.name, ref])),
-    all,
+    shown: new Shown(store.reader(), repository, row),
     project: source,
     store,
   };
@@ -87,7 +93,8 @@ export async function withRefs(
   const { repository, store, project } = opened;
   if (refs.every(({ oid }) => repository.findHex(oid) >= 0)) return opened;
   const { row } = await findRecord(store.reader(), project.id);
-  return { ...opened, row, repository: await openRecord(store, row) };
+  const now = await openRecord(store, row);
+  return { ...opened, row, repository: now, shown: new Shown(store.reader(), now, row) };
 }
 
 /**

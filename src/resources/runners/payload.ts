@@ -1,4 +1,9 @@
-import { type JobOptions, RUNNER_FAILURES, type Variable } from "../../ci/index.ts";
+import {
+  type ArtifactAccess,
+  type JobOptions,
+  RUNNER_FAILURES,
+  type Variable,
+} from "../../ci/index.ts";
 import type { Source } from "../../core/access/source.ts";
 import type { Secrets } from "../../core/secrets.ts";
 import { isoInstant } from "../../core/time.ts";
@@ -162,7 +167,7 @@ export async function payloadOf(making: Making, job: ClaimedJob): Promise<object
     ],
     image: options.image ?? null,
     services: options.services ?? [],
-    artifacts: options.artifacts ?? [],
+    artifacts: (options.artifacts ?? []).map(({ access: _, ...artifact }) => artifact),
     cache: options.cache ?? [],
     credentials: [],
     dependencies: earlier.flatMap(({ id, name, archive }) =>
@@ -208,6 +213,13 @@ async function dependenciesOf(
       archive:
         filename === null ? undefined : { filename: filename as string, size: size as number },
     }));
+}
+
+/** Who may download what a job uploads of a type. */
+export async function accessTo(db: Reader, jobId: number, type: string): Promise<ArtifactAccess> {
+  const { options } = await specOf(db, jobId);
+  const artifact = options.artifacts?.find(({ artifact_type }) => artifact_type === type);
+  return (artifact?.["access"] as ArtifactAccess | undefined) ?? "all";
 }
 
 /** The texts that must not be readable in a job's log. */

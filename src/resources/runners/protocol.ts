@@ -21,7 +21,7 @@ import { appendTrace, MOST_TRACE_BYTES } from "../ci/traces.ts";
 import { claim } from "./claim.ts";
 import { jobOfToken, jobTokenOf, type Runner, requireJob, runnerOf } from "./credentials.ts";
 import { lastUpdate, waitForNews } from "./news.ts";
-import { maskedIn, payloadOf } from "./payload.ts";
+import { accessTo, maskedIn, payloadOf } from "./payload.ts";
 import { findRegistration, insertRunner, renewToken, runnerInput } from "./queries.ts";
 
 // Requests that runners make with tokens of their own: of a runner, or of a job that runs.
@@ -334,6 +334,7 @@ export const protocolRoutes = [
         file_type,
         file_format,
         file_name: attachmentName(input.file.name),
+        access: await accessTo(db, found.id, file_type),
       };
       if (!(await addArtifact(db, artifact, input.file, now))) {
         throw badRequest("another artifact of the same type already exists");
@@ -359,7 +360,7 @@ export const protocolRoutes = [
         input.job_id,
       ]);
       if (!asking || wanted?.[0] !== asking.pipeline_id) throw forbidden();
-      return archiveReply(store, db, request, input.job_id);
+      return archiveReply(store, db, request, input.job_id, "later job");
     },
   }),
   get("/job", {

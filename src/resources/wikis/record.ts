@@ -16,7 +16,7 @@ export interface WikiRecord {
 /** Finds the record of a project's wiki. */
 export async function findWikiRecord(db: Reader, projectId: number): Promise<WikiRecord> {
   const found = await db.one<RepositoryRow & { head: string | null }>(
-    "select id, version, has_garbage, head from git_repositories where project_id = ? and kind = 'wiki'",
+    "select id, version, has_garbage, refs_version, head from git_repositories where project_id = ? and kind = 'wiki'",
     [projectId],
   );
   return { row: found, head: BRANCHES + (found?.head ?? MASTER) };
