@@ -167,6 +167,7 @@ const steps = [
   `20261127-03-event-counts-in-two-places`,
   `20261127-04-notes-by-author`,
   `20261127-05-issues-open`,
+  `20261128-30-leases`,
 ];
 
 const statements = [
@@ -616,7 +617,7 @@ const statements = [
   `CREATE TABLE jobs (
   name text primary key,
   due_at integer not null
-, error text)`,
+, error text, owner text, process integer)`,
   `CREATE TABLE sessions (
   id integer primary key autoincrement,
   user_id integer not null references users (id) on delete cascade,
@@ -762,7 +763,7 @@ const statements = [
   error text,
   failed_at integer,
   created_at integer not null
-, order_key integer)`,
+, order_key integer, process integer, leased_at integer)`,
   `CREATE INDEX outbox_failed on outbox (worker, id) where failed_at is not null`,
   `CREATE TABLE outbox_workers (
   name text primary key,
@@ -2031,6 +2032,14 @@ const statements = [
 ) without rowid`,
   `CREATE INDEX event_counts_by_author on event_counts (author_id, project_id, events)`,
   `CREATE INDEX notes_by_author on notes (author_id, issue_id)`,
+  `CREATE TABLE processes (
+  id integer primary key autoincrement,
+  machine text not null,
+  pid integer not null,
+  started text not null,
+  beat integer not null,
+  seen_at integer not null
+)`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,
