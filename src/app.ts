@@ -19,6 +19,9 @@ import { PAGE_LIMITS } from "./core/pagination.ts";
 import { reencrypt } from "./core/sealed.ts";
 import { createSecrets } from "./core/secrets.ts";
 import { loadNewest } from "./database/schema.ts";
+import { Leases } from "./jobs/leases.ts";
+import { startAll } from "./jobs/services.ts";
+import type { Working } from "./jobs/worker.ts";
 import { Metrics, type ReadMetrics } from "./metrics/index.ts";
 import { measured } from "./metrics/store.ts";
 import { mounts } from "./mounts.ts";
@@ -104,7 +107,8 @@ async function start(opened: Store, options: AppOptions, extra: readonly Mount[]
   const { now = Date.now, authenticate, database = ":memory:", tier = "ultimate" } = options;
   const { implicit = true, password = true } = options.oauth ?? {};
   const site = siteOf(options, authenticate === undefined);
-  const outages = new Outages(options.onError ?? ((error: unknown) => console.error(error)));
+  const reported = options.onError ?? ((error: unknown) => console.error(error));
+  const outages = new Outages(reported, () => opened.rows("select 1"));
   const onError = (error: unknown) => outages.failed(error);
   const running = new Running(onError);
   const metrics = new Metrics(opened, () => running.count);
@@ -169,10 +173,13 @@ async function start(opened: Store, options: AppOptions, extra: readonly Mount[]
 
   const respond = running.counted(pipeline);
   const retention = options.eventRetention ?? "2y";
-  const scheduling = { store, now, secrets, base: url ?? "", tier, onError };
+  const leases = new Leases({ store, now, onError });
+  const working: Working = { store, now, leases, onError };
+  const scheduling = { ...working, secrets, base: url ?? "", tier };
   const admin = createAdmin({
     store,
     now,
+    leases,
     retention,
     url,
     secrets,
@@ -180,41 +187,40 @@ async function start(opened: Store, options: AppOptions, extra: readonly Mount[]
     readMetrics,
     runSchedules: () => runDue(scheduling),
     runPipelines: () => makePipelines(scheduling),
-    runArchives: () => writeArchives({ store, now, onError }),
-    endTransfers: () => endTransfers({ store, now, onError }),
+    runArchives: () => writeArchives(working),
+    endTransfers: () => endTransfers(working),
   });
-  // Last, so that nothing is left running if an earlier step fails.
-  const mailer =
-    options.mail && (await startMailer({ ...options.mail, store, now, url: url ?? "", onError }));
-  const inBackground = options.background ?? true;
-  const remover = inBackground ? await startRemover({ store, now, onError }) : undefined;
-  const mover = inBackground ? await startMover({ store, now, onError }) : undefined;
-  const tracer = inBackground ? await startTracer({ store, now, onError }) : undefined;
-  const converter = inBackground ? await startConverter({ store, now, onError }) : undefined;
-  const pipelines = inBackground ? await startPipelines(scheduling) : undefined;
-  const archivist = inBackground ? await startArchivist({ store, now, onError }) : undefined;
-  const endWatching = inBackground ? watchJobs(store, now, onError) : undefined;
-  const scheduler = inBackground ? startScheduler(scheduling) : undefined;
-  const { deliver = inBackground, allowLocalRequests = false, interval } = options.webhooks ?? {};
+  const { mail, background = true, onSwept } = options;
+  const { deliver = background, allowLocalRequests = false, interval } = options.webhooks ?? {};
   const delivering = { secrets, url, allowLocalRequests, interval };
-  const hookCaller = deliver
-    ? await startHookCaller({ store, now, onError, ...delivering })
-    : undefined;
+  // Last, so that nothing is left running if an earlier step fails.
+  const services = await startAll(
+    [
+      mail !== undefined && (() => startMailer({ ...mail, ...working, url: url ?? "" })),
+      deliver && (() => startHookCaller({ ...working, ...delivering })),
+      ...(background
+        ? [
+            () => startRemover(working),
+            () => startMover(working),
+            () => startTracer(working),
+            () => startConverter(working),
+            () => startPipelines(scheduling),
+            () => startArchivist(working),
+            () => watchJobs(working),
+            () => startScheduler(scheduling),
+            () => sweepInBackground(admin, onSwept, onError),
+          ]
+        : []),
+    ],
+    onError,
+  );
+  if (deliver || mail !== undefined || background) leases.start();
   const leavePasswordThreads = keepPasswordThreads();
-  const endSweeping = inBackground ? sweepInBackground(admin, options.onSwept, onError) : undefined;
   const close = async () => {
-    endSweeping?.();
-    endWatching?.();
     await running.end();
-    await mailer?.stop();
-    await scheduler?.stop();
-    await remover?.stop();
-    await mover?.stop();
-    await tracer?.stop();
-    await converter?.stop();
-    await pipelines?.stop();
-    await archivist?.stop();
-    await hookCaller?.stop();
+    await services.stop();
+    await leases.close();
+    outages.close();
     metrics.close();
     leavePasswordThreads();
     await tokenUsage.close();

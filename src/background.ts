@@ -1,4 +1,5 @@
 import type { Admin } from "./admin/index.ts";
+import type { Service } from "./jobs/services.ts";
 
 /** Delay of the first sweep, so that applications opened for a moment only do no sweep. */
 const FIRST_MILLISECONDS = 1000;
@@ -14,13 +15,13 @@ export type Swept = NonNullable<Awaited<ReturnType<Admin["sweepDaily"]>>>;
  *
  * @param onSwept called with what was removed
  * @param onError called if a sweep fails; the next try is made in ten minutes
- * @returns a function that stops it
+ * @returns what stops it
  */
 export function sweepInBackground(
   admin: Pick<Admin, "sweepDaily">,
   onSwept: ((swept: Swept) => void) | undefined,
   onError: (error: unknown) => void,
-): () => void {
+): Service {
   let ended = false;
   let timer: NodeJS.Timeout | undefined;
   const sweepIn = (milliseconds: number) => {
@@ -38,8 +39,10 @@ export function sweepInBackground(
     if (!ended) sweepIn(INTERVAL_MILLISECONDS);
   };
   sweepIn(FIRST_MILLISECONDS);
-  return () => {
-    ended = true;
-    clearTimeout(timer);
+  return {
+    stop: () => {
+      ended = true;
+      clearTimeout(timer);
+    },
   };
 }

@@ -75,6 +75,7 @@ const QUEUES: Columns<WorkerRecord> = {
   waiting: ({ waiting }) => waiting,
   running: ({ running }) => running,
   failed: ({ failed }) => failed,
+  stuck: ({ stuck }) => stuck,
   "oldest from": ({ oldest_at }) => oldest_at,
   "last seen": ({ seen_at }) => seen_at,
   "failing since": ({ failing_since }) => failing_since,
@@ -97,7 +98,8 @@ const TASKS: Columns<TaskRecord> = {
   payload: ({ payload }) => JSON.stringify(payload),
   attempts: ({ attempts }) => attempts,
   "next attempt": ({ next_attempt_at }) => next_attempt_at,
-  error: ({ error }) => error,
+  started: ({ started_at }) => started_at,
+  error: ({ stuck, error }) => stuck ?? error,
 };
 
 async function list({ db, json, ...only }: ListOptions): Promise<void> {

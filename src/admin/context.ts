@@ -6,6 +6,7 @@ import * as param from "../core/input.ts";
 import type { SealedColumn } from "../core/sealed.ts";
 import type { Secrets } from "../core/secrets.ts";
 import { dayOf } from "../core/time.ts";
+import type { Leases } from "../jobs/leases.ts";
 import type { ReadMetrics } from "../metrics/index.ts";
 import * as users from "../resources/users/queries.ts";
 import type { Reader, Store } from "../store/port.ts";
@@ -15,6 +16,8 @@ export interface AdminContext {
   store: Store;
   /** The clock, in epoch milliseconds. */
   now: () => number;
+  /** The leases of this process. */
+  leases: Leases;
   /** How long events are kept; `false` for no limit. */
   retention: string | false;
   /** The server's public address, if known. */

@@ -15,6 +15,8 @@ export interface WorkerRecord {
   running: number;
   /** Tasks that were given up, until they are retried. */
   failed: number;
+  /** Running tasks that seem not to end, because their process has died or they hang. */
+  stuck: number;
   /** When the oldest task that was not given up was queued; `null` if there is none. */
   oldest_at: string | null;
   /** When a process that runs the worker was last seen, to the hour; `null` if never. */
@@ -34,6 +36,10 @@ export interface TaskRecord {
   attempts: number;
   /** As an ISO 8601 instant; `null` for never. */
   next_attempt_at: string | null;
+  /** When the running attempt began, as an ISO 8601 instant; `null` if none runs. */
+  started_at: string | null;
+  /** Why it seems that the running attempt will not end; `null` if it does not. */
+  stuck: string | null;
   /** Why the last attempt failed. */
   error: string | null;
   /** As an ISO 8601 instant. */
@@ -88,10 +94,10 @@ const instant = (milliseconds: number | null) =>
   milliseconds === null ? null : new Date(milliseconds).toISOString();
 
 /** Creates {@link JobAdmin}. */
-export function jobAdmin({ store }: AdminContext): JobAdmin {
+export function jobAdmin({ store, now }: AdminContext): JobAdmin {
   return {
     async listWorkers() {
-      return (await queues(store)).map(({ oldestAt, seenAt, failingSince, ...queue }) => ({
+      return (await queues(store, now())).map(({ oldestAt, seenAt, failingSince, ...queue }) => ({
         ...queue,
         oldest_at: instant(oldestAt),
         seen_at: instant(seenAt),
@@ -100,10 +106,12 @@ export function jobAdmin({ store }: AdminContext): JobAdmin {
     },
     async listTasks(options = {}) {
       const { limit = 1000, ...only } = readOptions("listTasks", LIST, options);
-      return (await queued(store, only, limit)).map(({ createdAt, dueAt, payload, ...task }) => ({
+      const found = await queued(store, only, limit, now());
+      return found.map(({ createdAt, startedAt, dueAt, payload, ...task }) => ({
         ...task,
         payload: JSON.parse(payload) as unknown,
         next_attempt_at: instant(dueAt),
+        started_at: instant(startedAt),
         created_at: new Date(createdAt).toISOString(),
       }));
     },

@@ -37,11 +37,11 @@ const LIST = optionsOf({
 });
 
 /** Creates {@link MailAdmin}. */
-export function mailAdmin({ store }: AdminContext): MailAdmin {
+export function mailAdmin({ store, now }: AdminContext): MailAdmin {
   return {
     async listQueuedMails(options = {}) {
       const { limit = 1000 } = readOptions("listQueuedMails", LIST, options);
-      return queuedMails(store, limit);
+      return queuedMails(store, limit, now());
     },
     async retryMails(given) {
       const id =

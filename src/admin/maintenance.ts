@@ -105,6 +105,7 @@ const PURGE = optionsOf({
 export function maintenanceAdmin({
   store,
   now,
+  leases,
   retention,
   secrets,
   readMetrics,
@@ -120,7 +121,8 @@ export function maintenanceAdmin({
     return purgeEvents(store, before, options);
   };
   let making = Promise.resolve(0);
-  const runJob: MaintenanceAdmin["runJob"] = (job, work) => runPeriodic(store, job, now, work);
+  const runJob: MaintenanceAdmin["runJob"] = (job, work) =>
+    runPeriodic({ store, now, leases }, job, work);
   return {
     purgeEvents: purge,
     sweepDaily: () =>

@@ -22,6 +22,10 @@ export interface QueuedTask extends Task {
   readonly dueAt: number | null;
   readonly error: string | null;
   readonly createdAt: number;
+  /** When the running attempt began; `null` if none runs. */
+  readonly startedAt: number | null;
+  /** Why it seems that the running attempt will not end; `null` if it does not. */
+  readonly stuck: string | null;
 }
 
 /** The queue of a worker, as operators see it. Instants are epoch milliseconds. */
@@ -31,6 +35,8 @@ export interface QueueState {
   readonly waiting: number;
   readonly running: number;
   readonly failed: number;
+  /** Running tasks that seem not to end: see {@link QueuedTask.stuck}. */
+  readonly stuck: number;
   /** When the oldest task that is not failed was queued; `null` if there is none. */
   readonly oldestAt: number | null;
   /** When a process that runs the worker was last seen, to the hour; `null` if never. */
@@ -42,6 +48,10 @@ export interface QueueState {
 const DAY = 86_400_000;
 /** Tasks are no longer queued for a worker that no process has run for this long. */
 const FORGOTTEN = 7 * DAY;
+/** A process that has not renewed its leases for this long, in milliseconds, has probably ended. */
+const SILENT = 30_000;
+/** An attempt that takes longer, in milliseconds, hangs. */
+const LONG = 900_000;
 /** Maximum rows added by one statement. */
 const ROWS = 250;
 
@@ -200,8 +210,22 @@ export async function health(db: Reader, now: number): Promise<Record<string, "o
   );
 }
 
+/** Whether a task `o` with the row `p` of its process, if it has one, is stuck. */
+const STUCK = "o.owner is not null and (p.id is null or p.seen_at < ? or o.leased_at < ?)";
+const WITH_PROCESS = "outbox o left join processes p on p.id = o.process";
+
+/** The number of tasks of each worker that are stuck. */
+export async function stuckTasks(db: Reader, now: number): Promise<Record<string, number>> {
+  const found = await db.rows(
+    `select o.worker, count(*) from ${WITH_PROCESS} where ${STUCK} group by o.worker order by o.worker`,
+    [now - SILENT, now - LONG],
+  );
+  return Object.fromEntries(found) as Record<string, number>;
+}
+
 /** The queues of all workers that are known or have tasks, by name. */
-export async function queues(db: Reader): Promise<QueueState[]> {
+export async function queues(db: Reader, now: number): Promise<QueueState[]> {
+  const stuck = await stuckTasks(db, now);
   const found = await db.rows(
     `select n.name, coalesce(q.waiting, 0), coalesce(q.running, 0), coalesce(q.failed, 0), q.oldest, w.seen_at,
        w.failing_since
@@ -222,6 +246,7 @@ export async function queues(db: Reader): Promise<QueueState[]> {
     waiting: waiting as number,
     running: running as number,
     failed: failed as number,
+    stuck: stuck[worker as string] ?? 0,
     oldestAt: oldestAt as number | null,
     seenAt: seenAt as number | null,
     failingSince: failingSince as number | null,
@@ -229,9 +254,9 @@ export async function queues(db: Reader): Promise<QueueState[]> {
 }
 
 const STATES: Record<TaskState, string> = {
-  waiting: "failed_at is null and owner is null",
-  running: "owner is not null",
-  failed: "failed_at is not null",
+  waiting: "o.failed_at is null and o.owner is null",
+  running: "o.owner is not null",
+  failed: "o.failed_at is not null",
 };
 
 /**
@@ -243,27 +268,53 @@ export async function queued(
   db: Reader,
   only: { worker?: string | undefined; state?: TaskState | undefined },
   most: number,
+  now: number,
 ): Promise<QueuedTask[]> {
   const conditions = [
-    ...(only.worker === undefined ? [] : ["worker = ?"]),
+    ...(only.worker === undefined ? [] : ["o.worker = ?"]),
     ...(only.state === undefined ? [] : [STATES[only.state]]),
   ];
   const found = await db.rows(
-    `select id, worker, payload, attempts, due_at, owner, error, failed_at, created_at from outbox
+    `select o.id, o.worker, o.payload, o.attempts, o.due_at, o.owner, o.error, o.failed_at, o.created_at,
+       o.leased_at, p.pid, p.seen_at
+     from ${WITH_PROCESS}
      ${conditions.length > 0 ? `where ${conditions.join(" and ")}` : ""}
-     order by case when failed_at is null then 1 else 0 end, id limit ?`,
+     order by case when o.failed_at is null then 1 else 0 end, o.id limit ?`,
     [...(only.worker === undefined ? [] : [only.worker]), most],
   );
-  return found.map(([id, worker, payload, attempts, dueAt, owner, error, failedAt, createdAt]) => ({
-    id: id as number,
-    worker: worker as string,
-    payload: payload as string,
-    attempts: attempts as number,
-    state: failedAt !== null ? "failed" : owner !== null ? "running" : "waiting",
-    dueAt: failedAt === null ? Math.max(dueAt as number, createdAt as number) : null,
-    error: error as string | null,
-    createdAt: createdAt as number,
-  }));
+  return found.map(
+    ([id, worker, payload, attempts, dueAt, owner, error, failedAt, createdAt, ...lease]) => {
+      const [startedAt, pid, seenAt] = lease as (number | null)[];
+      const state = failedAt !== null ? "failed" : owner !== null ? "running" : "waiting";
+      return {
+        id: id as number,
+        worker: worker as string,
+        payload: payload as string,
+        attempts: attempts as number,
+        state,
+        dueAt: failedAt === null ? Math.max(dueAt as number, createdAt as number) : null,
+        error: error as string | null,
+        createdAt: createdAt as number,
+        startedAt: startedAt ?? null,
+        stuck: state === "running" ? whyStuck({ startedAt, pid, seenAt }, now) : null,
+      };
+    },
+  );
+}
+
+/** An attempt that runs, and its process. */
+interface Running {
+  readonly startedAt: number | null | undefined;
+  readonly pid: number | null | undefined;
+  readonly seenAt: number | null | undefined;
+}
+
+function whyStuck({ startedAt, pid, seenAt }: Running, now: number): string | null {
+  const instant = (at: number) => new Date(at).toISOString();
+  if (seenAt == null) return "its process has ended";
+  if (seenAt < now - SILENT) return `process ${pid} was last heard of at ${instant(seenAt)}`;
+  if (startedAt == null || startedAt >= now - LONG) return null;
+  return `process ${pid} has been doing it since ${instant(startedAt)}`;
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { Database, Reader, Store } from "../store/port.ts";
+import type { Lease, Leases } from "./leases.ts";
 
 /** A job that one of the processes on a database runs again and again. */
 export interface PeriodicJob {
@@ -7,10 +8,10 @@ export interface PeriodicJob {
   every: number;
 }
 
-/** How long a process may run a job, in milliseconds; after that it counts as dead and another process may start it. */
-const LEASE = 3_600_000;
 /** The longest pause before a failed job is retried, in milliseconds. */
 const RETRY = 600_000;
+/** A job that is due later than this and its interval was put off by a wrong clock: it is due now. In milliseconds. */
+const FARTHEST = 3_600_000;
 /** The maximum length of a stored error, in characters. */
 const MAX_ERROR_CHARACTERS = 500;
 
@@ -21,56 +22,58 @@ const MAX_ERROR_CHARACTERS = 500;
  * @throws what `work` throws; the job is then due again after its interval, in ten minutes at most
  */
 export async function runPeriodic<T>(
-  store: Store,
+  { store, now, leases }: { store: Store; now: () => number; leases: Leases },
   job: PeriodicJob,
-  now: () => number,
   work: () => Promise<T>,
 ): Promise<T | undefined> {
   const { name, every } = job;
-  if (!(await isDue(store, name, now(), Math.max(every, LEASE)))) return undefined;
-  if (!(await store.transaction((db) => claim(db, job, now())))) return undefined;
-  const end = (pause: number, error: string | null) =>
-    store.transaction((db) => reschedule(db, name, now() + pause, error));
-  try {
-    const result = await work();
-    await end(every, null);
-    return result;
-  } catch (error) {
-    const { message } = error instanceof Error ? error : new Error(String(error));
-    await end(Math.min(every, RETRY), message.slice(0, MAX_ERROR_CHARACTERS)).catch(
-      () => undefined,
-    );
-    throw error;
-  }
+  if (!(await isDue(store, job, now()))) return undefined;
+  return leases.hold(async (lease) => {
+    if (!(await store.transaction((db) => claim(db, job, lease, now())))) return undefined;
+    const end = (pause: number, error: string | null) =>
+      store.transaction((db) => reschedule(db, name, lease, now() + pause, error));
+    try {
+      const result = await work();
+      await end(every, null);
+      return result;
+    } catch (error) {
+      const { message } = error instanceof Error ? error : new Error(String(error));
+      // Otherwise it is due at once, as its lease ends here.
+      await end(Math.min(every, RETRY), message.slice(0, MAX_ERROR_CHARACTERS)).catch(
+        () => undefined,
+      );
+      throw error;
+    }
+  });
 }
 
-/**
- * Whether a job is due: at its time, or if a process with a wrong clock or a longer interval has put it off for longer
- * than `farthest`. Every process asks and only one claims the job, so this only reads.
- */
-async function isDue(db: Reader, name: string, now: number, farthest: number): Promise<boolean> {
-  const found = await db.rows("select 1 from jobs where name = ? and due_at > ? and due_at <= ?", [
-    name,
-    now,
-    now + farthest,
-  ]);
+const farthestOf = ({ every }: PeriodicJob, now: number) => now + Math.max(every, FARTHEST);
+
+/** Whether a job is due. Every process asks and only one claims the job, so this only reads. */
+async function isDue(db: Reader, job: PeriodicJob, now: number): Promise<boolean> {
+  const found = await db.rows(
+    "select 1 from jobs where name = ? and (owner is not null or (due_at > ? and due_at <= ?))",
+    [job.name, now, farthestOf(job, now)],
+  );
   return found.length === 0;
 }
 
 /**
- * Claims a due job for an hour, so that no other process runs it.
+ * Claims a due job, so that no other process runs it.
  *
  * @returns `false` if it is not due, or another process was first
  */
 export async function claim(
   db: Database,
-  { name, every }: PeriodicJob,
+  job: PeriodicJob,
+  { owner, process }: Lease,
   now: number,
 ): Promise<boolean> {
   const claimed = await db.run(
-    `insert into jobs (name, due_at) values (?, ?)
-     on conflict (name) do update set due_at = excluded.due_at where jobs.due_at <= ? or jobs.due_at > ?`,
-    [name, now + LEASE, now, now + Math.max(every, LEASE)],
+    `insert into jobs (name, due_at, owner, process) values (?, ?, ?, ?)
+     on conflict (name) do update set owner = excluded.owner, process = excluded.process
+     where jobs.owner is null and (jobs.due_at <= ? or jobs.due_at > ?)`,
+    [job.name, now, owner, process, now, farthestOf(job, now)],
   );
   return claimed === 1;
 }
@@ -79,10 +82,14 @@ export async function claim(
 async function reschedule(
   db: Database,
   name: string,
+  { owner }: Lease,
   next: number,
   error: string | null,
 ): Promise<void> {
-  await db.run("update jobs set due_at = ?, error = ? where name = ?", [next, error, name]);
+  await db.run(
+    "update jobs set owner = null, process = null, due_at = ?, error = ? where name = ? and owner = ?",
+    [next, error, name, owner],
+  );
 }
 
 /** All jobs that have been run, by name: whether the last run failed. */

@@ -2,9 +2,9 @@ import type { Migration } from "../store/migrate.ts";
 
 /**
  * `outbox` has the pending tasks, for each event one row per worker. A row is removed when its task is done. `owner` is
- * the token of the running attempt's lease. `due_at` is when a free task is tried next; 0 is at once. Tasks of a worker
- * with the same `order_key` are done one after another, in the order of their ids. `failed_at` is set if a task is not
- * tried any more.
+ * the token of the running attempt's lease, which belongs to a row of `processes` and began at `leased_at`. `due_at` is
+ * when a free task is tried next; 0 is at once. Tasks of a worker with the same `order_key` are done one after another,
+ * in the order of their ids. `failed_at` is set if a task is not tried any more.
  *
  * `outbox_workers` has the known workers; tasks are not queued for workers not seen for a long time. `token` is random
  * and identifies this installation. `ordered` is 1 if announced tasks get their key. `failing_since` is set while the
@@ -65,9 +65,8 @@ create index outbox_leased on outbox (worker, id) where owner is not null;
 ];
 
 /**
- * `jobs` has the periodic jobs that one of several processes runs. `due_at` is the time of the next run; during a run,
- * the time after which other processes consider its owner dead. `error` is why the last run failed; null if it
- * succeeded.
+ * `jobs` has the periodic jobs that one of several processes runs. `due_at` is the time of the next run. `owner` and
+ * `process` are the lease of the running one, as in `outbox`. `error` is why the last run failed; null if it succeeded.
  */
 export const periodicMigrations: Migration[] = [
   {
@@ -84,6 +83,30 @@ create table jobs (
     id: "20261122-60-jobs-error",
     sql: `
 alter table jobs add column error $text;
+`,
+  },
+];
+
+/**
+ * `processes` has those that hold leases. `beat` grows while one lives: others tell by it whether it does, and by
+ * `machine`, `pid` and `started` if they are on the same machine. `seen_at` is for people.
+ */
+export const leaseMigrations: Migration[] = [
+  {
+    id: "20261128-30-leases",
+    sql: `
+create table processes (
+  id $id,
+  machine $text not null,
+  pid $int not null,
+  started $text not null,
+  beat $int not null,
+  seen_at $int not null
+);
+alter table outbox add column process $int;
+alter table outbox add column leased_at $int;
+alter table jobs add column owner $text;
+alter table jobs add column process $int;
 `,
   },
 ];

@@ -1,6 +1,15 @@
-import { randomUUID } from "node:crypto";
-import type { Awaitable, Database, Reader, Store, Value } from "../store/port.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+import {
+  type Awaitable,
+  type Database,
+  type Reader,
+  type Store,
+  UnavailableError,
+  type Value,
+} from "../store/port.ts";
+import type { Lease, Leases } from "./leases.ts";
 import { register, type Task } from "./outbox.ts";
+import type { Service } from "./services.ts";
 
 /** How an attempt ended. */
 export type Outcome =
@@ -22,6 +31,8 @@ export type Outcome =
        * delays that double, {@link ATTEMPTS} times.
        */
       readonly pause?: number;
+      /** The first of the delays that double, in milliseconds. Default {@link FIRST_RETRY}. */
+      readonly first?: number;
       /** Writes what is known of the attempt in the transaction that puts it off. */
       readonly follow?: (db: Database) => Awaitable<void>;
       /** Milliseconds during which the worker starts nothing else, if the cause is not this task. */
@@ -30,14 +41,21 @@ export type Outcome =
   /** Aborted because the worker stops: the task is due at once. */
   | "interrupted";
 
+/** What all workers of a process share. */
+export interface Working {
+  readonly store: Store;
+  /** The wall clock, in epoch milliseconds, for the times of retries. */
+  readonly now: () => number;
+  /** The leases of this process. */
+  readonly leases: Leases;
+  readonly onError: (error: unknown) => void;
+}
+
 /** The settings of a worker. */
-export interface WorkerSettings {
-  store: Store;
+export interface WorkerSettings extends Working {
   /** The name under which tasks are queued for it. */
   name: string;
-  /** The wall clock, in epoch milliseconds, for the times of retries. */
-  now: () => number;
-  /** A clock in milliseconds that is never set, for the ends of leases. Default `performance.now`. */
+  /** A clock in milliseconds that is never set, for how long tasks take. Default `performance.now`. */
   elapsed?: () => number;
   /** Milliseconds between two checks of an empty queue. */
   interval: number;
@@ -52,31 +70,19 @@ export interface WorkerSettings {
   ordered?: boolean;
   /** Milliseconds for which {@link Worker.stop} waits for running tasks before it interrupts them. Default 3000. */
   grace?: number;
-  /**
-   * Does a task, outside any transaction, within {@link LEASE}. The signal aborts it when the worker has to stop.
-   * Throwing is a failed attempt.
-   */
+  /** Does a task, outside any transaction. The signal aborts it when the worker has to stop. Throwing is a failed attempt. */
   work: (task: Task, signal: AbortSignal) => Promise<Outcome>;
-  onError: (error: unknown) => void;
 }
 
-/** A running worker. */
-export interface Worker {
-  /** Starts nothing more, waits for running tasks, and then interrupts them. */
+/** A running worker. To stop, it starts nothing more, waits for running tasks, and then interrupts them. */
+export interface Worker extends Service {
   stop(): Promise<void>;
 }
 
 const HOUR = 3_600_000;
-/**
- * A process counts as dead, in milliseconds, if one of its leases was seen for this long. Nobody compares clocks: each
- * process measures with its own how long it has seen a lease. It is far longer than an attempt may take.
- */
-const LEASE = 600_000;
-/** How often leases of others are looked at, in milliseconds. */
-const LOOK = 30_000;
-/** Maximum leases looked at: more than all processes of a worker have lanes. */
-const MAX_LEASES = 1000;
 const FIRST_RETRY = 30_000;
+/** The first retry of a task that failed because the database did not answer. */
+const SOON = 1000;
 const LAST_RETRY = 4 * HOUR;
 /** A task that is due later than this was delayed by a process whose clock was wrong: it is due now. */
 const FARTHEST_RETRY = 2 * LAST_RETRY;
@@ -89,14 +95,15 @@ const MAX_SLOW = 10_000;
 /** Tasks looked up at once. */
 const BATCH = 50;
 const GRACE = 3000;
+/** The first and the last pause before the outcome of an attempt is written again, in milliseconds. */
+const FIRST_PAUSE = 100;
+const LAST_PAUSE = 2000;
 
 /** A task that can be leased. */
 interface Candidate {
-  id: number;
+  readonly id: number;
   /** `null` if it needs no order. */
-  key: number | null;
-  /** The lease of a dead process, if it is taken over. */
-  owner: string | null;
+  readonly key: number | null;
 }
 
 /**
@@ -108,180 +115,246 @@ interface Candidate {
  * @throws UnavailableError if the worker can't be registered
  */
 export async function startWorker(settings: WorkerSettings): Promise<Worker> {
-  const { store, name, now, interval, lanes, work, onError } = settings;
-  const { elapsed = () => performance.now(), announced = true, ordered = false } = settings;
-  const { grace = GRACE } = settings;
-  const interrupting = new AbortController();
-  const leases = new Leases(name, elapsed);
-  const alive = async () => {
-    if (!announced) return;
-    await store.transaction((db) => register(db, name, { ordered }, now()), { shared: true });
-  };
-  await alive();
-  let aliveAt = elapsed();
-  if (announced) await leases.abandoned(store);
+  const worker = new BackgroundWorker(settings);
+  await worker.start();
+  return worker;
+}
 
-  let stopped = false;
-  let wake = () => {};
-  let rest = { from: 0, until: 0 };
-  /** Also ends if the clock is set back. */
-  const isResting = () => now() >= rest.from && now() < rest.until;
-  const running = new Map<number, Promise<void>>();
+/** {@link startWorker}. */
+class BackgroundWorker implements Worker {
+  readonly #settings: WorkerSettings;
+  readonly #elapsed: () => number;
+  readonly #interrupting = new AbortController();
+  readonly #running = new Map<number, Promise<void>>();
   /** Keys whose last task took long, and the tasks of such keys that run. */
-  const slow = new Set<number>();
-  const slowRunning = new Set<number>();
+  readonly #slow = new Set<number>();
+  readonly #slowRunning = new Set<number>();
+  #registeredAt = 0;
+  #looking: Promise<void> = Promise.resolve();
+  #stopped = false;
+  #rest = { from: 0, until: 0 };
   /** The key whose turn was last. */
-  let last = 0;
+  #last = 0;
   /** Whether tasks that are due found no lane, or were not all found. */
-  let isCrowded = false;
+  #isCrowded = false;
   /** Whether a task has ended since the queue was last looked at after which more may be due. */
-  let changed = false;
+  #changed = false;
+  #turn: Promise<void> = Promise.resolve();
+  #wake = () => {};
 
-  let turnOfTasks = Promise.resolve();
-  /** Waits for a turn of the event loop: tasks of all lanes that begin in the same one would keep requests waiting. */
-  const ownTurn = () => {
-    turnOfTasks = turnOfTasks.then(() => new Promise((resolve) => setImmediate(resolve)));
-    return turnOfTasks;
-  };
+  constructor(settings: WorkerSettings) {
+    this.#settings = settings;
+    this.#elapsed = settings.elapsed ?? (() => performance.now());
+  }
 
-  /** Returns the next task with the same key, unless others are to have their turn first. */
-  const attempt = async (candidate: Candidate): Promise<Candidate | undefined> => {
-    const owner = randomUUID();
-    const task = await store.transaction((db) => lease(db, name, candidate, owner, now()), {
-      shared: true,
-    });
-    if (!task) return undefined;
-    if (running.size > 1) await ownTurn();
-    const startedAt = elapsed();
-    const outcome = await attemptOf(task, work, interrupting.signal, onError);
-    if (outcome !== "interrupted" && !outcome.done && outcome.rest !== undefined) {
-      rest = { from: now(), until: now() + outcome.rest };
-    }
-    const { key } = candidate;
-    if (key !== null) note(key, elapsed() - startedAt > SLOW);
-    await end(store, task, owner, outcome, now, onError);
-    if (key !== null && !isCrowded && !slow.has(key)) return headOf(store, name, key, now());
-    // Looks at all keys take time where many of them wait, so there is none after each task.
-    changed = true;
-    wake();
-    return undefined;
-  };
+  async start(): Promise<void> {
+    await this.#register();
+    this.#looking = this.#look();
+  }
 
-  const note = (key: number, isSlow: boolean): void => {
-    if (!isSlow) slow.delete(key);
-    else if (slow.size < MAX_SLOW) slow.add(key);
-  };
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#wake();
+    const { grace = GRACE } = this.#settings;
+    const timer = setTimeout(() => this.#interrupting.abort(), grace);
+    await this.#looking;
+    await Promise.all(this.#running.values());
+    clearTimeout(timer);
+  }
 
-  const start = (first: Candidate): void => {
-    const lane = async () => {
-      let next: Candidate | undefined = first;
+  get #isAnnounced(): boolean {
+    return this.#settings.announced ?? true;
+  }
+
+  /** Also ends if the clock is set back. */
+  get #isResting(): boolean {
+    const now = this.#settings.now();
+    return now >= this.#rest.from && now < this.#rest.until;
+  }
+
+  async #register(): Promise<void> {
+    if (!this.#isAnnounced) return;
+    const { store, name, now, ordered = false } = this.#settings;
+    await store.transaction((db) => register(db, name, { ordered }, now()), { shared: true });
+    this.#registeredAt = this.#elapsed();
+  }
+
+  /** Looks at the queue again and again. */
+  async #look(): Promise<void> {
+    // Applications that are opened for a moment only ask for nothing.
+    if (!this.#isAnnounced) await this.#pause();
+    while (!this.#stopped) {
+      this.#changed = false;
       try {
-        while (next && !stopped && !isResting()) next = await attempt(next);
+        if (this.#elapsed() - this.#registeredAt > HOUR) await this.#register();
+        if (!this.#isResting) await this.#startDue();
       } catch (error) {
-        onError(error);
+        this.#settings.onError(error);
       }
-      running.delete(first.id);
-      slowRunning.delete(first.id);
-    };
-    if (isSlow(first)) slowRunning.add(first.id);
-    running.set(first.id, lane());
-  };
-  const isSlow = ({ key }: Candidate) => key !== null && slow.has(key);
-
-  /** Starts what is due. Keys whose tasks take long get half of the lanes, so that the others need not wait for them. */
-  const turn = async (): Promise<void> => {
-    const found = [...(await leases.abandoned(store)), ...(await due(store, name, now(), last))];
-    isCrowded = found.length >= BATCH;
-    for (const candidate of found.filter(({ id }) => !running.has(id))) {
-      last = candidate.key ?? last;
-      const hasNoLane = isSlow(candidate) && slowRunning.size >= Math.ceil(lanes / 2);
-      isCrowded ||= hasNoLane || running.size >= lanes;
-      if (hasNoLane) continue;
-      while (running.size >= lanes) await Promise.race(running.values());
-      if (stopped || isResting()) return;
-      start(candidate);
+      if (!this.#stopped && (!this.#changed || this.#isResting)) await this.#pause();
     }
-  };
+  }
 
-  /** Waits for the next check of the queue, at most until a task ends. */
-  const pause = () =>
-    new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, interval);
-      if (!announced) timer.unref();
-      wake = () => {
+  /** Waits for the next look at the queue, at most until a task ends. */
+  #pause(): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, this.#settings.interval);
+      if (!this.#isAnnounced) timer.unref();
+      this.#wake = () => {
         clearTimeout(timer);
         resolve();
       };
     });
-  const loop = async () => {
-    // Applications that are opened for a moment only ask for nothing.
-    if (!announced) await pause();
-    while (!stopped) {
-      changed = false;
-      try {
-        if (elapsed() - aliveAt > HOUR) {
-          await alive();
-          aliveAt = elapsed();
-        }
-        if (!isResting()) await turn();
-      } catch (error) {
-        onError(error);
-      }
-      if (!stopped && (!changed || isResting())) await pause();
-    }
-  };
-  const looping = loop();
+  }
 
-  return {
-    async stop() {
-      stopped = true;
-      wake();
-      const timer = setTimeout(() => interrupting.abort(), grace);
-      await looping;
-      await Promise.all(running.values());
-      clearTimeout(timer);
-    },
-  };
+  /** Starts what is due. Keys whose tasks take long get half of the lanes, so that the others need not wait for them. */
+  async #startDue(): Promise<void> {
+    const { store, name, now, lanes } = this.#settings;
+    const found = await due(store, name, now(), this.#last);
+    this.#isCrowded = found.length >= BATCH;
+    for (const candidate of found.filter(({ id }) => !this.#running.has(id))) {
+      this.#last = candidate.key ?? this.#last;
+      const hasNoLane = this.#isSlow(candidate) && this.#slowRunning.size >= Math.ceil(lanes / 2);
+      this.#isCrowded ||= hasNoLane || this.#running.size >= lanes;
+      if (hasNoLane) continue;
+      while (this.#running.size >= lanes) await Promise.race(this.#running.values());
+      if (this.#stopped || this.#isResting) return;
+      if (this.#isSlow(candidate)) this.#slowRunning.add(candidate.id);
+      this.#running.set(candidate.id, this.#run(candidate));
+    }
+  }
+
+  /** A lane: does a task, and those with the same key after it. */
+  async #run(first: Candidate): Promise<void> {
+    let next: Candidate | undefined = first;
+    try {
+      while (next && !this.#stopped && !this.#isResting) next = await this.#do(next);
+    } catch (error) {
+      this.#settings.onError(error);
+    }
+    this.#running.delete(first.id);
+    this.#slowRunning.delete(first.id);
+  }
+
+  /** Does a task. Returns the next one with the same key, unless others are to have their turn first. */
+  async #do(candidate: Candidate): Promise<Candidate | undefined> {
+    const { store, name, now } = this.#settings;
+    const { key } = candidate;
+    const { signal } = this.#interrupting;
+    const signals = { stopping: signal, leaving: signal };
+    const watched = (work: () => Promise<Outcome>) => this.#watched(key, work);
+    const isDone = await attempt(this.#settings, candidate, signals, watched);
+    if (!isDone) return undefined;
+    if (key !== null && !this.#isCrowded && !this.#slow.has(key)) {
+      return headOf(store, name, key, now());
+    }
+    // Looks at all keys take time where many of them wait, so there is none after each task.
+    this.#changed = true;
+    this.#wake();
+    return undefined;
+  }
+
+  /** Notes how long a task takes, and whether the worker has to rest after it. */
+  async #watched(key: number | null, work: () => Promise<Outcome>): Promise<Outcome> {
+    if (this.#running.size > 1) await this.#ownTurn();
+    const startedAt = this.#elapsed();
+    const outcome = await work();
+    if (outcome !== "interrupted" && !outcome.done && outcome.rest !== undefined) {
+      const from = this.#settings.now();
+      this.#rest = { from, until: from + outcome.rest };
+    }
+    if (key !== null) this.#note(key, this.#elapsed() - startedAt > SLOW);
+    return outcome;
+  }
+
+  /** Waits for a turn of the event loop: tasks of all lanes that begin in the same one would keep requests waiting. */
+  #ownTurn(): Promise<void> {
+    this.#turn = this.#turn.then(() => new Promise((resolve) => setImmediate(resolve)));
+    return this.#turn;
+  }
+
+  #note(key: number, isSlow: boolean): void {
+    if (!isSlow) this.#slow.delete(key);
+    else if (this.#slow.size < MAX_SLOW) this.#slow.add(key);
+  }
+
+  #isSlow({ key }: Candidate): boolean {
+    return key !== null && this.#slow.has(key);
+  }
+}
+
+/**
+ * Leases a task, does it, and stores how that ended.
+ *
+ * @param signals `stopping` aborts the work, `leaving` ends the wait for a database that does not answer
+ * @param watched runs the work
+ * @returns whether it was done; `false` if another process was faster
+ */
+function attempt(
+  { store, name, now, leases, work, onError }: WorkerSettings,
+  candidate: Candidate,
+  { stopping, leaving }: { stopping: AbortSignal; leaving: AbortSignal },
+  watched = (work: () => Promise<Outcome>) => work(),
+): Promise<boolean> {
+  return leases.hold(async (lease) => {
+    const task = await store.transaction((db) => take(db, name, candidate, lease, now()), {
+      shared: true,
+    });
+    if (!task) return false;
+    const outcome = await watched(() =>
+      outcomeOf(task, work, stopping).catch((error: unknown) => {
+        onError(error);
+        return failure(error);
+      }),
+    );
+    const write = (how: Outcome) =>
+      store.transaction((db) => settle(db, task, lease.owner, how, now()), { shared: true });
+    await end(outcome, write, leaving, onError);
+    return true;
+  });
 }
 
 /** Does a task, unless it was tried too often. */
-async function attemptOf(
+async function outcomeOf(
   task: Task,
   work: WorkerSettings["work"],
   signal: AbortSignal,
-  onError: WorkerSettings["onError"],
 ): Promise<Outcome> {
   if (task.attempts > ATTEMPTS) {
     return { done: false, error: "every process that tried it has died", final: true };
   }
-  return work(task, signal).catch((error: unknown) => {
-    onError(error);
-    return failure(error);
-  });
+  return work(task, signal);
 }
 
-/** Stores how an attempt ended. If what follows from it can't be written, it has failed. */
+/**
+ * Stores how an attempt ended, as soon as the database answers. If what follows from it can't be written, it has failed. A
+ * worker that stops tries once more: whoever finds the lease then does the task again.
+ */
 async function end(
-  store: Store,
-  task: Task,
-  owner: string,
   outcome: Outcome,
-  now: () => number,
-  onError: WorkerSettings["onError"],
+  write: (how: Outcome) => Promise<void>,
+  leaving: AbortSignal,
+  onError: (error: unknown) => void,
 ): Promise<void> {
-  const settled = (how: Outcome) =>
-    store.transaction((db) => settle(db, task, owner, how, now()), { shared: true });
-  try {
-    await settled(outcome);
-  } catch (error) {
-    if (outcome === "interrupted" || !outcome.follow) throw error;
-    onError(error);
-    await settled(failure(error));
+  let how = outcome;
+  for (let pause = FIRST_PAUSE; ; pause = Math.min(2 * pause, LAST_PAUSE)) {
+    const isLast = leaving.aborted;
+    try {
+      return await write(how);
+    } catch (error) {
+      onError(error);
+      const follows = how !== "interrupted" && how.follow !== undefined;
+      if (follows && !(error instanceof UnavailableError)) how = failure(error);
+      else if (isLast) return;
+      else await sleep(pause, undefined, { signal: leaving, ref: false }).catch(() => undefined);
+    }
   }
 }
 
+/** The failure of the task, or of the database, which is the cause of many tasks' and passes. */
 function failure(error: unknown): Outcome {
-  return { done: false, error: error instanceof Error ? error.message : String(error) };
+  const { message } = error instanceof Error ? error : new Error(String(error));
+  return { done: false, error: message, ...(error instanceof UnavailableError && { first: SOON }) };
 }
 
 /**
@@ -291,65 +364,25 @@ function failure(error: unknown): Outcome {
  * @returns how many
  */
 export async function workOff(settings: WorkerSettings): Promise<number> {
-  const { store, name, now, work, onError } = settings;
-  const { signal } = new AbortController();
+  const { store, name, now } = settings;
+  // Whoever waits for it does not wait for a database that is away.
+  const signals = { stopping: new AbortController().signal, leaving: AbortSignal.abort() };
   let done = 0;
   for (;;) {
     const found = await due(store, name, now(), 0);
     if (found.length === 0) return done;
     for (const candidate of found) {
-      const owner = randomUUID();
-      const task = await store.transaction((db) => lease(db, name, candidate, owner, now()), {
-        shared: true,
-      });
-      if (!task) continue;
-      const outcome = await attemptOf(task, work, signal, onError);
-      await end(store, task, owner, outcome, now, onError);
-      done += 1;
+      if (await attempt(settings, candidate, signals)) done += 1;
     }
   }
 }
 
-/** The leases of a worker's tasks, and since when this process has seen them. */
-class Leases {
-  readonly #worker: string;
-  readonly #elapsed: () => number;
-  #lookedAt = Number.NEGATIVE_INFINITY;
-  #seen = new Map<string, { candidate: Candidate; since: number }>();
-
-  constructor(worker: string, elapsed: () => number) {
-    this.#worker = worker;
-    this.#elapsed = elapsed;
-  }
-
-  /** Tasks whose process has died. */
-  async abandoned(db: Reader): Promise<Candidate[]> {
-    const at = this.#elapsed();
-    if (at - this.#lookedAt < LOOK) return [];
-    this.#lookedAt = at;
-    const leased = await db.rows(
-      `select id, order_key, owner from outbox where worker = ? and owner is not null order by id limit ?`,
-      [this.#worker, MAX_LEASES],
-    );
-    const before = this.#seen;
-    this.#seen = new Map(
-      leased.map((row) => {
-        const candidate = candidateOf(row);
-        const key = `${candidate.id} ${candidate.owner}`;
-        return [key, before.get(key) ?? { candidate, since: at }];
-      }),
-    );
-    const dead = [...this.#seen.values()].filter(({ since }) => at - since > LEASE);
-    return dead.map(({ candidate }) => candidate);
-  }
-}
-
-function candidateOf([id, key, owner]: Value[]): Candidate {
-  return { id: id as number, key: key as number | null, owner: owner as string | null };
+function candidateOf([id, key]: Value[]): Candidate {
+  return { id: id as number, key: key as number | null };
 }
 
 /** Tasks that need no order and that nobody does. */
-const freeWhere = (time: string) => `select id, order_key, owner from outbox
+const freeWhere = (time: string) => `select id, order_key from outbox
   where worker = ? and failed_at is null and owner is null and order_key is null and ${time}
   order by due_at, id limit ?`;
 
@@ -362,7 +395,7 @@ const HEADS = `with recursive keys (order_key) as (
       where o.worker = ? and o.failed_at is null and o.order_key is not null and o.order_key > k.order_key
     ) from keys k where k.order_key is not null
   )
-  select o.id, o.order_key, o.owner from keys k join outbox o on o.id = (
+  select o.id, o.order_key from keys k join outbox o on o.id = (
     select min(h.id) from outbox h
     where h.worker = ? and h.failed_at is null and h.order_key is not null and h.order_key = k.order_key
   )
@@ -400,20 +433,13 @@ async function headOf(
 }
 
 /** Leases a task; `undefined` if another process was faster, or does another one with the same key. */
-async function lease(
+async function take(
   db: Database,
   worker: string,
-  { id, key, owner: before }: Candidate,
-  owner: string,
+  { id, key }: Candidate,
+  { owner, process }: Lease,
   now: number,
 ): Promise<Task | undefined> {
-  const state =
-    before === null
-      ? {
-          sql: "owner is null and (due_at <= ? or due_at > ?)",
-          values: [now, now + FARTHEST_RETRY],
-        }
-      : { sql: "owner = ?", values: [before] };
   if (key !== null) {
     // A task with a lower id can appear late, when its transaction commits.
     db.lock(key);
@@ -425,12 +451,20 @@ async function lease(
     if (others.length > 0) return undefined;
   }
   const [leased] = await db.rows(
-    `update outbox set owner = ?, attempts = attempts + 1
-     where id = ? and failed_at is null and ${state.sql} returning payload, attempts`,
-    [owner, id, ...state.values],
+    `update outbox set owner = ?, process = ?, leased_at = ?, attempts = attempts + 1
+     where id = ? and failed_at is null and owner is null and (due_at <= ? or due_at > ?)
+     returning payload, attempts`,
+    [owner, process, now, id, now, now + FARTHEST_RETRY],
   );
   return leased && { id, payload: leased[0] as string, attempts: leased[1] as number };
 }
+
+const FREE = "owner = null, process = null, leased_at = null";
+/** The maximum length of a stored error, in characters. */
+const MAX_ERROR_CHARACTERS = 2000;
+
+/** PostgreSQL refuses texts with a zero, which what a server has answered may have. */
+const storable = (error: string) => error.replaceAll("\0", "").slice(0, MAX_ERROR_CHARACTERS);
 
 /** Stores the outcome of an attempt, unless another process has taken the task over. */
 async function settle(
@@ -442,19 +476,26 @@ async function settle(
 ): Promise<void> {
   const own = [id, owner];
   if (outcome === "interrupted") {
-    await db.run("update outbox set owner = null, due_at = 0 where id = ? and owner = ?", own);
+    await db.run(`update outbox set ${FREE}, due_at = 0 where id = ? and owner = ?`, own);
   } else if (outcome.done) {
     const removed = await db.run("delete from outbox where id = ? and owner = ?", own);
     if (removed === 1) await outcome.follow?.(db);
   } else {
     const isPlanned = outcome.pause !== undefined;
     const isFinal = outcome.final || (!isPlanned && attempts >= ATTEMPTS);
-    const pause = outcome.pause ?? Math.min(FIRST_RETRY * 2 ** (attempts - 1), LAST_RETRY);
+    const { first = FIRST_RETRY } = outcome;
+    const pause = outcome.pause ?? Math.min(first * 2 ** (attempts - 1), LAST_RETRY);
     // By a plan of its own, only attempts whose process dies are counted.
     const changed = await db.run(
-      `update outbox set owner = null, error = ?, due_at = ?, failed_at = ?, attempts = ?
+      `update outbox set ${FREE}, error = ?, due_at = ?, failed_at = ?, attempts = ?
        where id = ? and owner = ?`,
-      [outcome.error, now + pause, isFinal ? now : null, isPlanned ? 0 : attempts, ...own],
+      [
+        storable(outcome.error),
+        now + pause,
+        isFinal ? now : null,
+        isPlanned ? 0 : attempts,
+        ...own,
+      ],
     );
     if (changed === 1) await outcome.follow?.(db);
   }

@@ -69,6 +69,11 @@ const OLDEST = gauge(
   "Age of the oldest task that was not given up; 0 if there is none.",
   "worker",
 );
+const STUCK = gauge(
+  "pm_api_outbox_stuck_tasks",
+  "Running tasks whose process has not been heard of for half a minute, or that have run for a quarter of an hour.",
+  "worker",
+);
 const FAILING = gauge(
   "pm_api_outbox_worker_failing",
   "1 while a worker can't reach the service it needs, such as the mail server.",
@@ -136,7 +141,7 @@ export class Metrics {
   /** All metrics in {@link CONTENT_TYPE}. */
   async text(db: Reader, now: number): Promise<string> {
     this.#watchEventLoop();
-    const all = await queues(db);
+    const all = await queues(db, now);
     const jobs = await periodicJobs(db);
     const perWorker = (of: Description, value: (queue: QueueState) => number) =>
       textOf(
@@ -164,6 +169,7 @@ export class Metrics {
       perWorker(OLDEST, ({ oldestAt }) =>
         oldestAt === null ? 0 : Math.max(0, now - oldestAt) / 1000,
       ),
+      perWorker(STUCK, ({ stuck }) => stuck),
       perWorker(FAILING, ({ failingSince }) => (failingSince === null ? 0 : 1)),
       textOf(
         JOBS,

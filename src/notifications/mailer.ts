@@ -1,8 +1,7 @@
 import type { Transporter } from "nodemailer";
 import { MAIL } from "../jobs/letters.ts";
 import { setFailing, type Task, tokenOf } from "../jobs/outbox.ts";
-import { type Outcome, startWorker, type Worker } from "../jobs/worker.ts";
-import type { Store } from "../store/port.ts";
+import { type Outcome, startWorker, type Worker, type Working } from "../jobs/worker.ts";
 import { composeLetter } from "./letters.ts";
 import { compose, composePipeline, type Message, type Sender } from "./message.ts";
 import { type Step, stepOf } from "./queue.ts";
@@ -30,12 +29,9 @@ export interface MailChange {
 }
 
 /** Options of the mailer with its dependencies. */
-export interface MailerSettings extends MailOptions {
-  store: Store;
-  now: () => number;
+export interface MailerSettings extends MailOptions, Working {
   /** The base URL of links in mails. */
   url: string;
-  onError: (error: unknown) => void;
 }
 
 const INTERVAL = 1000;
@@ -58,7 +54,7 @@ async function connectionTo(smtp: string): Promise<Transporter> {
  * @throws StoreError if the database can't be used
  */
 export async function startMailer(settings: MailerSettings): Promise<Worker> {
-  const { store, now, from, url, onError, onChange, interval = INTERVAL } = settings;
+  const { store, now, leases, from, url, onError, onChange, interval = INTERVAL } = settings;
   const transport = await connectionTo(settings.smtp);
   let sender: Sender | undefined;
   /** As far as this process knows; others may have found out since. */
@@ -66,9 +62,15 @@ export async function startMailer(settings: MailerSettings): Promise<Worker> {
 
   const report = async (failure: string | undefined) => {
     if (works === (failure === undefined)) return;
-    works = failure === undefined;
     const since = failure === undefined ? null : now();
-    const changed = await store.transaction((db) => setFailing(db, MAIL, since), { shared: true });
+    let changed: boolean;
+    try {
+      changed = await store.transaction((db) => setFailing(db, MAIL, since), { shared: true });
+    } catch (error) {
+      // It must not make an attempt fail: a mail that was sent would be sent again.
+      return onError(error);
+    }
+    works = failure === undefined;
     if (!changed) return;
     onChange?.(failure === undefined ? { failing: false } : { failing: true, error: failure });
   };
@@ -107,7 +109,7 @@ export async function startMailer(settings: MailerSettings): Promise<Worker> {
   };
 
   const worker = await startWorker({
-    ...{ store, name: MAIL, now, interval, lanes: LANES, work, onError },
+    ...{ store, name: MAIL, now, leases, interval, lanes: LANES, work, onError },
   });
   return {
     stop: async () => {

@@ -127,8 +127,8 @@ async function stepOfNotice(
 }
 
 /** The mails that were not sent, those that failed for good first. */
-export async function queuedMails(db: Reader, most: number): Promise<QueuedMail[]> {
-  const tasks = (await queued(db, { worker: MAIL }, most)).map(({ payload, ...task }) => ({
+export async function queuedMails(db: Reader, most: number, now: number): Promise<QueuedMail[]> {
+  const tasks = (await queued(db, { worker: MAIL }, most, now)).map(({ payload, ...task }) => ({
     ...task,
     mail: JSON.parse(payload) as Partial<EventPayload>,
   }));

@@ -1,7 +1,13 @@
 import { REMOVED } from "../core/access/visibility.ts";
 import { inBatches } from "../jobs/batches.ts";
 import { type Hidden, REMOVER, removeLater } from "../jobs/removal.ts";
-import { type Outcome, startWorker, type Worker, type WorkerSettings } from "../jobs/worker.ts";
+import {
+  type Outcome,
+  startWorker,
+  type Worker,
+  type WorkerSettings,
+  type Working,
+} from "../jobs/worker.ts";
 import type { Store } from "../store/port.ts";
 import { removeOfAuthor } from "./events/record.ts";
 import { removeGroup } from "./groups/removal.ts";
@@ -51,9 +57,7 @@ export async function finishAll(store: Store, now: number): Promise<void> {
 }
 
 /** Starts the worker that deletes what is hidden. */
-export function startRemover(
-  settings: Pick<WorkerSettings, "store" | "now" | "onError">,
-): Promise<Worker> {
+export function startRemover(settings: Working): Promise<Worker> {
   const { store, now } = settings;
   const work: WorkerSettings["work"] = async ({ payload }, stopping): Promise<Outcome> => {
     const hidden = JSON.parse(payload) as Hidden;

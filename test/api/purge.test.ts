@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { createAppOn } from "../../src/app.ts";
+import { Leases } from "../../src/jobs/leases.ts";
 import { claim } from "../../src/jobs/periodic.ts";
 import { type TestApp, testApp } from "../helpers.ts";
 
@@ -102,9 +103,10 @@ it("is done once a day by one of the processes that share the database", async (
 
   // A process that claimed the job and died.
   clock = NOW + 48 * HOUR;
-  await app.store.transaction((db) => claim(db, { name: "sweep", every: 24 * HOUR }, clock));
+  const lease = { owner: "dead", process: 0 };
+  await app.store.transaction((db) => claim(db, { name: "sweep", every: 24 * HOUR }, lease, clock));
   expect(await both()).toEqual([undefined, undefined]);
-  clock += HOUR;
+  await new Leases({ store: app.store, now: () => clock, onError: console.error }).look();
   expect((await both()).filter(Boolean)).toHaveLength(1);
   clock = NOW;
 });

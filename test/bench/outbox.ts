@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Table from "cli-table3";
+import { Leases } from "../../src/jobs/leases.ts";
 import { announce } from "../../src/jobs/outbox.ts";
 import { startWorker } from "../../src/jobs/worker.ts";
 import { allResources } from "../../src/mounts.ts";
@@ -24,6 +25,7 @@ const start = (store: Store, name: string) =>
     store,
     name,
     now: Date.now,
+    leases: new Leases({ store, now: Date.now, onError: console.error }),
     interval: 10,
     lanes: 4,
     work: async () => ({ done: true }),

@@ -1,4 +1,6 @@
 // Records facts, or works on them, in its own process until killed; prints a line when it has begun.
+
+import { Leases } from "../../src/jobs/leases.ts";
 import * as outbox from "../../src/jobs/outbox.ts";
 import { startWorker } from "../../src/jobs/worker.ts";
 import { openStore } from "../../src/store/open.ts";
@@ -8,13 +10,23 @@ const store = await openStore(database);
 /** Clocks differ by minutes. */
 const now = () => Date.now() + Number(number) * 240_000;
 
+/** Others take a process for dead after 0.1 seconds, so that some leases are lost by processes that are only slow. */
+const leases = new Leases({
+  store,
+  now,
+  onError: (error) => console.error(error),
+  every: 10,
+  // So that they are not told by their numbers.
+  holder: { machine: number, pid: 1, started: "" },
+});
+leases.start();
+
 async function work(name: string, ordered: boolean): Promise<void> {
   await startWorker({
     store,
     name,
     now,
-    // Leases end after 0.6 seconds, so that some are also lost by processes that are only slow.
-    elapsed: () => performance.now() * 1000,
+    leases,
     interval: 5,
     lanes: 4,
     ordered,

@@ -237,6 +237,7 @@ const FROZEN: Record<string, string> = {
     "1bccfcc67c9797bf7807545198168510f597c21f9969f410effa064668bebcfa",
   "20261128-32-access-to-artifacts":
     "baa1b6f492fb89db32ab4b9cf4cbd5ab19b470a6938c1192abdaa25d983ec2d9",
+  "20261128-30-leases": "e77d29c6ac1b2a380a9e7b9374878d81b2b3bed34296b3624893a63e603096df",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);

@@ -57,7 +57,7 @@ it("loses and doubles nothing, and keeps the order, when processes under load ar
     const inOrder = of("ordering").filter((fact) => keys.get(fact) === key);
     expect(inOrder).toEqual(ids.filter((id) => keys.get(id) === key));
   }
-  expect(await outbox.queues(store)).toMatchObject([{ failed: 0 }, { failed: 0 }]);
+  expect(await outbox.queues(store, Date.now())).toMatchObject([{ failed: 0 }, { failed: 0 }]);
   await store.close();
   await drop();
 });

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { Leases } from "../../src/jobs/leases.ts";
 import * as outbox from "../../src/jobs/outbox.ts";
 import { startWorker, type Worker, type WorkerSettings } from "../../src/jobs/worker.ts";
 import { openStore } from "../../src/store/open.ts";
@@ -31,6 +32,10 @@ async function opened(): Promise<Store> {
   return made;
 }
 
+/** The leases of a process. It only looks when it is told to. */
+const leasesOf = (of: Store) =>
+  new Leases({ store: of, now: () => now, onError: () => undefined, every: 2 ** 30 });
+
 async function started(
   work: WorkerSettings["work"],
   more: Partial<WorkerSettings> = {},
@@ -39,6 +44,7 @@ async function started(
     store,
     name: "test",
     now: () => now,
+    leases: leasesOf(more.store ?? store),
     elapsed: () => now,
     interval: 5,
     grace: 20,
@@ -53,7 +59,7 @@ async function started(
 
 const announce = (payload: object, at = now) =>
   store.transaction((db) => outbox.announce(db, payload, 1, at));
-const queue = (worker = "test") => outbox.queued(store, { worker }, 1000);
+const queue = (worker = "test") => outbox.queued(store, { worker }, 1000, now);
 const isEmpty = async () => (await queue()).length === 0;
 
 /** Runs a worker once, so that tasks are queued for it. */
@@ -100,7 +106,7 @@ describe("the outbox", () => {
     expect(done.sort()).toEqual(payloads.map((one) => JSON.stringify(one)).sort());
   });
 
-  it("retries a task whose lease ran out, and the first process can no longer finish it", async () => {
+  it("retries a task whose process renews its lease no more, and the first process can no longer finish it", async () => {
     let release = () => {};
     const stuck = new Promise<void>((resolve) => {
       release = resolve;
@@ -116,14 +122,17 @@ describe("the outbox", () => {
     expect((await queue())[0]).toMatchObject({ state: "running", attempts: 1 });
 
     const second: number[] = [];
-    await started(async ({ attempts }) => {
-      second.push(attempts);
-      return { done: true };
-    });
-    now += 9 * MINUTE;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-    expect(second).toEqual([]);
-    now += 2 * MINUTE;
+    const leases = leasesOf(store);
+    await started(
+      async ({ attempts }) => {
+        second.push(attempts);
+        return { done: true };
+      },
+      { leases },
+    );
+    for (let looks = 0; looks < 10; looks += 1) await leases.look();
+    expect((await queue())[0]).toMatchObject({ state: "running", attempts: 1 });
+    await leases.look();
     await waitFor(isEmpty);
     expect(second).toEqual([2]);
     release();
@@ -193,10 +202,8 @@ describe("the outbox", () => {
       tried.push(attempts);
       return { done: true };
     });
-    await waitFor(async () => {
-      now += MINUTE;
-      return (await queue())[0]?.state === "failed";
-    });
+    await leasesOf(store).look();
+    await waitFor(async () => (await queue())[0]?.state === "failed");
     expect(tried).toEqual([]);
   });
 
@@ -231,7 +238,7 @@ describe("the outbox", () => {
     await waitFor(async () => (await queue("ci"))[0]?.state === "failed");
     await waitFor(async () => (await queue("hooks")).length === 0);
     expect(done).toEqual(['{"event":1}']);
-    const states = (await outbox.queues(store)).map(({ worker, waiting, running, failed }) => [
+    const states = (await outbox.queues(store, now)).map(({ worker, waiting, running, failed }) => [
       ...[worker, waiting, running, failed],
     ]);
     expect(states).toEqual([
@@ -379,7 +386,6 @@ describe("the outbox", () => {
   });
 
   it("never takes over the task of a living process because a clock was set", async () => {
-    const elapsed = now;
     let begun = 0;
     let release = () => {};
     const stuck = new Promise<void>((resolve) => {
@@ -390,14 +396,17 @@ describe("the outbox", () => {
       await stuck;
       return { done: true };
     };
+    const both: Leases[] = [];
     for (const one of [store, await opened()]) {
-      await started(work, { store: one, elapsed: () => elapsed });
+      const leases = leasesOf(one);
+      both.push(leases);
+      await started(work, { store: one, leases });
     }
     await store.transaction((db) => outbox.add(db, "test", [{ n: 1 }], now));
     await waitFor(async () => begun === 1);
     now += 3 * 365 * DAY;
     const [before] = await store.transaction((db) => db.rows("select owner from outbox"));
-    await new Promise((resolve) => setTimeout(resolve, 30));
+    for (let looks = 0; looks < 30; looks += 1) for (const leases of both) await leases.look();
     expect(await store.rows("select owner from outbox")).toEqual([before]);
     release();
     await waitFor(isEmpty);

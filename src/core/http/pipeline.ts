@@ -248,7 +248,6 @@ async function answerWith(
     try {
       if (turn?.ready) await turn.ready;
       const result = await perform(settings, endpoint, performance, db);
-      if (!route.immediate) settings.outages.succeeded();
       const reply = (made: Result) =>
         replyOf(endpoint, made, rest, presenter, view, page, incoming);
       return { result, reply };

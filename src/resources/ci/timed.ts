@@ -1,4 +1,6 @@
 import { runPeriodic } from "../../jobs/periodic.ts";
+import type { Service } from "../../jobs/services.ts";
+import type { Working } from "../../jobs/worker.ts";
 import type { Store, Value } from "../../store/port.ts";
 import { deleteArtifacts } from "./artifacts.ts";
 import { setState } from "./environments.ts";
@@ -7,6 +9,7 @@ import { stopEnvironment, stopJobOf } from "./stopping.ts";
 
 /** How often it is looked for what is due, in milliseconds. */
 const EVERY = 5000;
+const JOB = { name: "jobs", every: EVERY };
 /** Jobs that are changed at once. */
 const BATCH = 100;
 /** A job whose runner has said nothing for so long has failed, in milliseconds. */
@@ -106,21 +109,13 @@ async function stopEnvironments(store: Store, now: number): Promise<void> {
   }
 }
 
-/**
- * Does {@link doDue} again and again, in one of the processes that share a database.
- *
- * @returns a function that stops it
- */
-export function watchJobs(
-  store: Store,
-  now: () => number,
-  onError: (error: unknown) => void,
-): () => void {
+/** Does {@link doDue} again and again, in one of the processes that share a database. @returns what stops it */
+export function watchJobs({ store, now, leases, onError }: Working): Service {
   let ended = false;
   let timer: NodeJS.Timeout | undefined;
   const turn = async () => {
     try {
-      await runPeriodic(store, { name: "jobs", every: EVERY }, now, () => doDue(store, now()));
+      await runPeriodic({ store, now, leases }, JOB, () => doDue(store, now()));
     } catch (error) {
       if (!ended) onError(error);
     }
@@ -131,8 +126,10 @@ export function watchJobs(
     timer.unref();
   };
   wait();
-  return () => {
-    ended = true;
-    clearTimeout(timer);
+  return {
+    stop: () => {
+      ended = true;
+      clearTimeout(timer);
+    },
   };
 }

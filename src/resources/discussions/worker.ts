@@ -1,4 +1,4 @@
-import { startWorker, type Worker, type WorkerSettings } from "../../jobs/worker.ts";
+import { startWorker, type Worker, type WorkerSettings, type Working } from "../../jobs/worker.ts";
 import type { Database, Reader, Store } from "../../store/port.ts";
 import { Pace } from "../../turns/pace.ts";
 import { MERGE_REQUEST } from "../issuables/merge-request.ts";
@@ -18,9 +18,7 @@ const MOST = 1000;
  * Starts the worker that follows positions into new versions of merge requests, and notes in their discussions if they
  * are outdated by one.
  */
-export function startTracer(
-  settings: Pick<WorkerSettings, "store" | "now" | "onError">,
-): Promise<Worker> {
+export function startTracer(settings: Working): Promise<Worker> {
   const { store, now } = settings;
   const work: WorkerSettings["work"] = async ({ payload }) => {
     const { merge_request: id, user } = JSON.parse(payload) as Payload;

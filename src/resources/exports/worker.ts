@@ -10,6 +10,7 @@ import {
   startWorker,
   type Worker,
   type WorkerSettings,
+  type Working,
   workOff,
 } from "../../jobs/worker.ts";
 import type { Database, Store } from "../../store/port.ts";
@@ -37,14 +38,11 @@ export function archiveLater(db: Database, task: ArchiveTask, now: number): Prom
   return outbox.add(db, ARCHIVIST, [task], now);
 }
 
-type ArchivistSettings = Pick<WorkerSettings, "store" | "now" | "onError">;
-
 /** How the worker does its tasks. */
-function workerOf({ store, now, onError }: ArchivistSettings): WorkerSettings {
+function workerOf(working: Working): WorkerSettings {
+  const { store, now, onError } = working;
   return {
-    store,
-    now,
-    onError,
+    ...working,
     name: ARCHIVIST,
     announced: false,
     interval: 500,
@@ -59,12 +57,12 @@ function workerOf({ store, now, onError }: ArchivistSettings): WorkerSettings {
 }
 
 /** Starts the worker that writes and reads the archives of projects. */
-export function startArchivist(settings: ArchivistSettings): Promise<Worker> {
+export function startArchivist(settings: Working): Promise<Worker> {
   return startWorker(workerOf(settings));
 }
 
 /** Does what there is to do for that worker, and returns how many tasks it was. */
-export function writeArchives(settings: ArchivistSettings): Promise<number> {
+export function writeArchives(settings: Working): Promise<number> {
   return workOff(workerOf(settings));
 }
 

@@ -1,6 +1,6 @@
 import { HOOKS } from "../../hooks/moments.ts";
 import type { Task } from "../../jobs/outbox.ts";
-import { type Outcome, startWorker, type Worker, type WorkerSettings } from "../../jobs/worker.ts";
+import { type Outcome, startWorker, type Worker, type Working } from "../../jobs/worker.ts";
 import {
   attempt,
   type Delivering,
@@ -20,9 +20,7 @@ const LANES = 16;
 const INTERVAL = 1000;
 
 /** The settings of the worker that calls hooks. */
-export interface CallerSettings
-  extends Pick<WorkerSettings, "store" | "now" | "onError">,
-    Omit<Delivering, "now" | "store"> {
+export interface CallerSettings extends Working, Omit<Delivering, "now" | "store"> {
   /** Milliseconds between two looks at an empty queue, and before the first attempt is repeated. Default 1000. */
   readonly interval?: number | undefined;
 }
@@ -34,9 +32,9 @@ export interface CallerSettings
  * @throws UnavailableError if the database can't be used
  */
 export function startHookCaller(settings: CallerSettings): Promise<Worker> {
-  const { store, now, onError, interval = INTERVAL } = settings;
+  const { store, now, leases, onError, interval = INTERVAL } = settings;
   return startWorker({
-    ...{ store, now, onError, interval },
+    ...{ store, now, leases, onError, interval },
     name: HOOKS,
     announced: false,
     ordered: true,

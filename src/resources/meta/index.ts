@@ -3,11 +3,15 @@ import * as param from "../../core/input.ts";
 import { Json, RawReply, type Resource, routes } from "../../core/resource.ts";
 import { USER_SCOPES } from "../../core/scopes.ts";
 import { REVISION, VERSION } from "../../core/version.ts";
-import { health } from "../../jobs/outbox.ts";
+import { health, stuckTasks } from "../../jobs/outbox.ts";
 import { periodicJobs } from "../../jobs/periodic.ts";
-import { outboxMigrations, periodicMigrations } from "../../jobs/table.ts";
+import { leaseMigrations, outboxMigrations, periodicMigrations } from "../../jobs/table.ts";
+import { UnavailableError } from "../../store/port.ts";
 
 const { get } = routes();
+
+/** How long readiness waits for the database, in milliseconds: shorter than those who ask for it do. */
+const READY_MS = 2000;
 
 const metadata = {
   version: VERSION,
@@ -39,7 +43,7 @@ export const metaResource: Resource = {
 /** Routes outside the API: health checks, and the generated avatars that responses link to. */
 export const healthResource: Resource = {
   name: "Health",
-  migrations: [...outboxMigrations, ...periodicMigrations],
+  migrations: [...outboxMigrations, ...periodicMigrations, ...leaseMigrations],
   routes: [
     get("/-/health", {
       summary: "Check that the process answers",
@@ -49,15 +53,19 @@ export const healthResource: Resource = {
       handle: () => new Json({ status: "ok" }),
     }),
     get("/-/readiness", {
-      summary: "Check that the database answers; reports failing mail and jobs",
+      summary:
+        "Check that the database answers; reports failing mail and jobs, and tasks that are stuck",
       access: "anyone",
       examples: [{ status: "ok" }],
       handle: async ({ db, now }) => {
-        const failed = (await periodicJobs(db)).filter((job) => job.failed);
+        const read = Promise.all([health(db, now), periodicJobs(db), stuckTasks(db, now)]);
+        const [workers, jobs, stuck] = await soon(read);
+        const failed = jobs.filter((job) => job.failed);
         return new Json({
           status: "ok",
-          ...(await health(db, now)),
+          ...workers,
           ...(failed.length > 0 && { failed_jobs: failed.map(({ name }) => name) }),
+          ...(Object.keys(stuck).length > 0 && { stuck_tasks: stuck }),
         });
       },
     }),
@@ -74,6 +82,20 @@ export const healthResource: Resource = {
     }),
   ],
 };
+
+/** @throws UnavailableError if the database takes too long, as behind a network that has fallen silent */
+async function soon<T>(read: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    const error = new UnavailableError(`the database does not answer within ${READY_MS} ms`);
+    timer = setTimeout(() => reject(error), READY_MS);
+  });
+  try {
+    return await Promise.race([read, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
 
 function avatar(initial: string, hue: number): string {
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 80 80" width="80" height="80">

@@ -1,7 +1,13 @@
 import type { Secrets } from "../../core/secrets.ts";
 import { dayOf } from "../../core/time.ts";
 import { BRANCHES } from "../../git/refs.ts";
-import { startWorker, type Worker, type WorkerSettings, workOff } from "../../jobs/worker.ts";
+import {
+  startWorker,
+  type Worker,
+  type WorkerSettings,
+  type Working,
+  workOff,
+} from "../../jobs/worker.ts";
 import type { Awaitable, Database, Reader } from "../../store/port.ts";
 import { type Headed, requestsHeadedBy } from "../ci/heads.ts";
 import { PIPELINE_WORKER, type PipelineTask } from "../ci/progress.ts";
@@ -25,7 +31,7 @@ import { endUpstream, startDownstream } from "./downstream.ts";
 import { projectFor } from "./rules.ts";
 
 /** What the worker of pipelines needs. */
-export interface PipelineWorkerSettings extends Pick<WorkerSettings, "onError">, MergingLater {
+export interface PipelineWorkerSettings extends Working, MergingLater {
   readonly secrets: Secrets;
 }
 
@@ -34,11 +40,9 @@ type Follow = (db: Database) => Promise<unknown>;
 
 /** How the worker does its tasks. */
 function workerOf(settings: PipelineWorkerSettings): WorkerSettings {
-  const { store, now, onError } = settings;
+  const { store, now, leases, onError } = settings;
   return {
-    store,
-    now,
-    onError,
+    ...{ store, now, leases, onError },
     name: PIPELINE_WORKER,
     announced: false,
     interval: 300,

@@ -1,5 +1,6 @@
 import type { Source } from "../../core/access/source.ts";
 import type { Secrets } from "../../core/secrets.ts";
+import type { Service } from "../../jobs/services.ts";
 import type { Store } from "../../store/port.ts";
 import {
   type Creation,
@@ -115,7 +116,7 @@ export async function planOf(
 }
 
 /** Runs due schedules in the background. Its timer does not keep the process alive. @returns what stops it */
-export function startScheduler(settings: SchedulerSettings): { stop(): Promise<void> } {
+export function startScheduler(settings: SchedulerSettings): Service {
   let ended = false;
   let running: Promise<void> = Promise.resolve();
   let timer: NodeJS.Timeout | undefined;

@@ -1,6 +1,12 @@
 import type { Heir } from "../../core/access/owner.ts";
 import * as outbox from "../../jobs/outbox.ts";
-import { startWorker, type Worker, type WorkerSettings, workOff } from "../../jobs/worker.ts";
+import {
+  startWorker,
+  type Worker,
+  type WorkerSettings,
+  type Working,
+  workOff,
+} from "../../jobs/worker.ts";
 import type { Database, Store } from "../../store/port.ts";
 import * as projects from "../projects/queries.ts";
 import { adopt, adoptAll, placesBelow } from "./adoption.ts";
@@ -30,14 +36,11 @@ async function placesOf(store: Store, transferred: Transferred): Promise<Heir[]>
   return [{ column: "project_id", id: project.id, namespaceId: project.namespace_id }];
 }
 
-type MoverSettings = Pick<WorkerSettings, "store" | "now" | "onError">;
-
 /** How the worker does its tasks. */
-function workerOf({ store, now, onError }: MoverSettings): WorkerSettings {
+function workerOf(working: Working): WorkerSettings {
+  const { store, now } = working;
   return {
-    store,
-    now,
-    onError,
+    ...working,
     name: TRANSFERS,
     announced: false,
     interval: 1000,
@@ -56,11 +59,11 @@ function workerOf({ store, now, onError }: MoverSettings): WorkerSettings {
 }
 
 /** Starts the worker that ends transfers. */
-export function startMover(settings: MoverSettings): Promise<Worker> {
+export function startMover(settings: Working): Promise<Worker> {
   return startWorker(workerOf(settings));
 }
 
 /** Does what there is to do for that worker, and returns how many tasks it was. */
-export function endTransfers(settings: MoverSettings): Promise<number> {
+export function endTransfers(settings: Working): Promise<number> {
   return workOff(workerOf(settings));
 }

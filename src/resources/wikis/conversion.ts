@@ -3,7 +3,7 @@ import { LIMITS } from "../../git/limits.ts";
 import { BLOB, oidOf } from "../../git/objects.ts";
 import { Packs } from "../../git/packs.ts";
 import { inBatches } from "../../jobs/batches.ts";
-import { startWorker, type Worker, type WorkerSettings } from "../../jobs/worker.ts";
+import { startWorker, type Worker, type Working } from "../../jobs/worker.ts";
 import type { Database, Reader, Store } from "../../store/port.ts";
 import { WikiHistory } from "./history.ts";
 import { type PageFile, placePage } from "./pages.ts";
@@ -356,9 +356,7 @@ async function removeOld(store: Store, projectId: number, signal: AbortSignal): 
 }
 
 /** Starts the worker that makes wikis from before repositories. */
-export function startConverter(
-  settings: Pick<WorkerSettings, "store" | "now" | "onError">,
-): Promise<Worker> {
+export function startConverter(settings: Working): Promise<Worker> {
   const { store, now } = settings;
   return startWorker({
     ...settings,
