@@ -28,7 +28,7 @@ function routesOf(type: IssuableType): TimelogRoutes {
       input: {
         ...number,
         time_spent: param.anyText(),
-        summary: param.anyText(),
+        summary: param.optional(param.anyText()),
         spent_at: param.optional(param.instant()),
       },
       handle: async (context) => {
