@@ -1,4 +1,6 @@
 import type { MarkdownIt, Token } from "markdown-it";
+import { digest } from "./digest.ts";
+import { addBlocks } from "./markdown-blocks.ts";
 import { paragraphs } from "./markup.ts";
 
 /** A reference in a text, such as `#1`, `group/project!2`, `@ada` or `~"in review"`. */
@@ -30,6 +32,16 @@ const PROTOCOL = /^(?:https?|mailto|ftp|xmpp|irc):/i;
 const REFERENCE =
   /(?<![\w./@#!$~%&-])((?:[\w][\w.-]{0,99}\/){1,20}[\w][\w.-]{0,99})?(?:([#!$])(\d{1,9})|@([a-z0-9_][\w.-]{0,254})|([~%])(?:"([^"\n]{1,255})"|([\w?&:][\w?&:.-]{0,254})))(?![\w-])/gi;
 
+/** Where a text is shown. */
+export interface Surroundings {
+  /** The server's public address. Default: unknown. */
+  readonly base?: string | undefined;
+  /** The full path of the text's project, if it has one. */
+  readonly projectPath?: string | undefined;
+  /** Whether the text is a comment: there its headings have no names, as others on the same page may. */
+  readonly isComment?: boolean | undefined;
+}
+
 /** A Markdown text that was read, whose references can be looked up before it is written as HTML. */
 export interface ParsedMarkdown {
   /** Its references outside of code and links, each once. */
@@ -38,7 +50,10 @@ export interface ParsedMarkdown {
    * @param linkOf what a reference is a link to; `undefined` if it stays text
    * @returns HTML without any markup but our own
    */
-  html(linkOf?: (reference: TextReference) => ReferenceLink | undefined): string;
+  html(
+    linkOf?: (reference: TextReference) => ReferenceLink | undefined,
+    surroundings?: Surroundings,
+  ): string;
 }
 
 let renderer: Promise<MarkdownIt> | undefined;
@@ -52,39 +67,84 @@ async function load(): Promise<MarkdownIt> {
     const plain = url.trim();
     return !/^[a-z][a-z\d+.-]*:/i.test(plain) || PROTOCOL.test(plain);
   };
-  markdown.core.ruler.push("references", ({ tokens, Token: Created }) => {
-    for (const block of tokens) {
-      if (block.type === "inline" && block.children) {
-        block.children = withReferences(block.children, (type) => new Created(type, "", 0));
+  addBlocks(markdown);
+  markdown.core.ruler.before("text_join", "escapes", ({ tokens }) => {
+    for (const { children } of tokens) {
+      for (const token of children ?? []) {
+        const isEscaped = token.info === "escape" && ESCAPED.test(token.content);
+        if (token.type === "text_special" && isEscaped) token.type = "escaped";
       }
     }
   });
+  markdown.core.ruler.push("references", ({ tokens, Token: Created }) => {
+    for (const block of tokens) {
+      if (block.type !== "inline" || !block.children) continue;
+      const create = (type: string) => new Created(type, "", 0);
+      const linked = outsideOfLinks(block.children, (token) => withPlainLinks(token, create));
+      const marked = outsideOfLinks(linked, (token) => withChanges(token, create));
+      block.children = outsideOfLinks(marked, (token) => divided(token, create));
+    }
+  });
   markdown.core.ruler.push("tasks", ({ tokens, Token: Created }) => {
+    const lists: Token[] = [];
     tokens.forEach((block, index) => {
+      if (block.type === "bullet_list_open" || block.type === "ordered_list_open")
+        lists.push(block);
+      if (block.type === "bullet_list_close" || block.type === "ordered_list_close") lists.pop();
       const first = block.type === "inline" ? block.children?.[0] : undefined;
-      if (first?.type !== "text" || tokens[index - 2]?.type !== "list_item_open") return;
-      const [mark] = /^\[[ xX]\](?=\s)/.exec(first.content) ?? [];
+      const item = tokens[index - 2];
+      if (first?.type !== "text" || item?.type !== "list_item_open") return;
+      const [mark] = /^\[[ xX~]\](?=\s)/.exec(first.content) ?? [];
       if (mark === undefined) return;
       first.content = first.content.slice(mark.length);
       const box = new Created("task", "input", 0);
-      box.hidden = mark === "[ ]";
-      block.children?.unshift(box);
+      box.info = mark;
+      const isLeftOut = mark === "[~]";
+      item.attrSet("class", `task-list-item${isLeftOut ? " inapplicable" : ""}`);
+      lists.at(-1)?.attrSet("class", "task-list");
+      const all = block.children ?? [];
+      block.children = isLeftOut
+        ? [
+            box,
+            new Created("left_out_open", "s", 1),
+            ...all,
+            new Created("left_out_close", "s", -1),
+          ]
+        : [box, ...all];
     });
   });
   const { rules } = markdown.renderer;
   rules["task"] = (tokens, index) =>
-    `<input type="checkbox" class="task-list-item-checkbox"${tokens[index]?.hidden ? "" : " checked"} disabled>`;
-  rules["link_open"] = (tokens, index, options, _, self) => {
+    `<input type="checkbox" class="task-list-item-checkbox"${TASKS[tokens[index]?.info ?? ""] ?? ""} disabled>`;
+  rules["left_out_open"] = () => '<s class="inapplicable">';
+  rules["s_open"] = () => "<del>";
+  rules["s_close"] = () => "</del>";
+  const { escapeHtml } = markdown.utils;
+  rules["escaped"] = (tokens, index) =>
+    `<span data-escaped-char>${escapeHtml((tokens[index] as Token).content)}</span>`;
+  rules["change"] = (tokens, index) => {
+    const { content, info } = tokens[index] as Token;
+    return `<span class="idiff left right ${info}">${escapeHtml(content)}</span>`;
+  };
+  rules["link_open"] = (tokens, index, options, environment, self) => {
     const token = tokens[index] as Token;
-    if (/^[a-z][a-z\d+.-]*:|^\/\//i.test(String(token.attrGet("href")))) {
+    const href = addressOf(token, "href", environment);
+    const { base } = (environment ?? {}) as Partial<Surroundings>;
+    const isOwn =
+      base !== undefined && `${href}/`.toLowerCase().startsWith(`${base.toLowerCase()}/`);
+    if (!isOwn && /^(?:https?:|mailto:|\/\/)/i.test(href)) {
       token.attrSet("rel", "nofollow noreferrer noopener");
       token.attrSet("target", "_blank");
     }
     return self.renderToken(tokens, index, options);
   };
+  const image = rules["image"];
+  rules["image"] = (tokens, index, options, environment, self) => {
+    addressOf(tokens[index] as Token, "src", environment);
+    return image ? image(tokens, index, options, environment, self) : "";
+  };
   rules["reference"] = (tokens, index, _, environment) => {
     const { content, meta } = tokens[index] as Token;
-    const { escapeHtml } = markdown.utils;
     const linkOf = environment?.["linkOf"] as LinkOf | undefined;
     const link = linkOf?.(referenceIn(meta));
     if (!link) return escapeHtml(content);
@@ -93,6 +153,28 @@ async function load(): Promise<MarkdownIt> {
   };
   return markdown;
 }
+
+/** What a task's box says. */
+const TASKS: Readonly<Record<string, string>> = {
+  "[x]": " checked",
+  "[X]": " checked",
+  "[~]": " data-inapplicable",
+};
+
+/** Characters that begin references, which a backslash takes away from them. */
+const ESCAPED = /^[#!$@~%&^:]$/;
+
+/** Gives a link or picture of an uploaded file the address that it has from outside of the project, and returns it. */
+function addressOf(token: Token, name: "href" | "src", environment: object | undefined): string {
+  const address = String(token.attrGet(name) ?? "");
+  const { base, projectPath } = (environment ?? {}) as Partial<Surroundings>;
+  if (base === undefined || projectPath === undefined || !UPLOAD.test(address)) return address;
+  const absolute = `${base}/${projectPath}${address}`;
+  token.attrSet(name, absolute);
+  return absolute;
+}
+
+const UPLOAD = /^\/uploads\/[\da-f]{32}\/[^/]+$/;
 
 const referenceIn = (meta: Token["meta"]) => meta?.["reference"] as TextReference;
 
@@ -111,7 +193,9 @@ export async function parseMarkdown(text: string): Promise<ParsedMarkdown> {
   if (text.length > MAX_MARKDOWN) return asText(text);
   renderer ??= load();
   const markdown = await renderer;
-  const tokens = markdown.parse(text, {});
+  const environment = {};
+  const tokens = markdown.parse(text, environment);
+  const id = digest("sha1", text).slice(0, 8);
   const references = new Map<string, TextReference>();
   for (const { children } of tokens) {
     for (const { type, content, meta } of children ?? []) {
@@ -120,21 +204,90 @@ export async function parseMarkdown(text: string): Promise<ParsedMarkdown> {
   }
   return {
     references: [...references.values()],
-    html: (linkOf) => markdown.renderer.render(tokens, markdown.options, { linkOf }),
+    html: (linkOf, surroundings) =>
+      markdown.renderer.render(tokens, markdown.options, {
+        ...environment,
+        ...surroundings,
+        digest: id,
+        linkOf,
+      }),
   };
 }
 
-/** Makes tokens of the references in text outside of links. */
-function withReferences(children: Token[], create: (type: string) => Token): Token[] {
+/** Replaces the tokens of text that is in no link. */
+function outsideOfLinks(children: Token[], replace: (token: Token) => Token[]): Token[] {
   let depth = 0;
   return children.flatMap((token) => {
     if (token.type === "link_open") depth += 1;
     if (token.type === "link_close") depth -= 1;
-    return token.type === "text" && depth === 0 ? divided(token, create) : [token];
+    return token.type === "text" && depth === 0 ? replace(token) : [token];
   });
 }
 
-function divided(token: Token, create: (type: string) => Token): Token[] {
+type Create = (type: string) => Token;
+
+/** A token of text like another one. */
+function textLike({ level }: Token, create: Create, content: string): Token {
+  return Object.assign(create("text"), { content, level });
+}
+
+const PLAIN = /(?<![\w./@:-])www\.[\w-]+(?:\.[\w-]+)+(?:[/?#][^\s<]*)?/gi;
+
+/** Makes links of addresses that begin with `www.`. Punctuation at their ends is no part of them. */
+function withPlainLinks(token: Token, create: Create): Token[] {
+  const { content } = token;
+  if (!/www\./i.test(content)) return [token];
+  const parts: Token[] = [];
+  let end = 0;
+  for (const { 0: written, index } of content.matchAll(PLAIN)) {
+    let length = written.length;
+    while (/[?!.,:*_~'")]/.test(written[length - 1] as string)) length -= 1;
+    const address = written.slice(0, length);
+    const open = create("link_open");
+    open.tag = "a";
+    open.nesting = 1;
+    open.attrSet("href", `http://${encodeURI(address.toWellFormed())}`);
+    const close = create("link_close");
+    close.tag = "a";
+    close.nesting = -1;
+    parts.push(textLike(token, create, content.slice(end, index)));
+    parts.push(open, textLike(token, create, address), close);
+    end = index + length;
+  }
+  return [...parts, textLike(token, create, content.slice(end))];
+}
+
+/** Marks what was added, `{+ so +}` or `[+ so +]`, and what was removed, `[- so -]` or `{- so -}`. */
+function withChanges(token: Token, create: Create): Token[] {
+  const { content } = token;
+  const parts: Token[] = [];
+  const unclosed = new Set<string>();
+  let end = 0;
+  for (const { 0: opening, index } of content.matchAll(/[[{][+-]/g)) {
+    const closing = `${opening[1]}${opening[0] === "[" ? "]" : "}"}`;
+    if (index < end || unclosed.has(closing)) continue;
+    const last = content.indexOf(closing, index + 2);
+    if (last < 0) {
+      unclosed.add(closing);
+      continue;
+    }
+    const change = create("change");
+    change.content = content.slice(index + 2, last);
+    change.info = opening[1] === "+" ? "addition" : "deletion";
+    parts.push(textLike(token, create, content.slice(end, index)), change);
+    end = last + 2;
+  }
+  return parts.length === 0 ? [token] : [...parts, textLike(token, create, content.slice(end))];
+}
+
+function withoutStop(written: string): string {
+  let end = written.length;
+  while (/[.:-]/.test(written[end - 1] as string)) end -= 1;
+  return written.slice(0, end);
+}
+
+/** Makes tokens of references. */
+function divided(token: Token, create: Create): Token[] {
   const { content } = token;
   if (!/[#!$@~%]/.test(content)) return [token];
   const parts: Token[] = [];
@@ -147,11 +300,16 @@ function divided(token: Token, create: (type: string) => Token): Token[] {
     parts.push(made);
   };
   for (const match of content.matchAll(REFERENCE)) {
-    const [written, project, sigil, number, user, mark, quoted, plain] = match;
+    const [whole, project, sigil, number, user, mark, quoted, plain] = match;
     if (user !== undefined && project !== undefined) continue;
+    // The end of a sentence is not the end of a name.
+    const written = user !== undefined || plain !== undefined ? withoutStop(whole) : whole;
     if (match.index > end) add("text", content.slice(end, match.index));
     const kind = (sigil ?? mark ?? "@") as TextReference["kind"];
-    const name = number ?? user ?? quoted ?? plain ?? "";
+    const name =
+      number ??
+      quoted ??
+      (user ?? plain ?? "").slice(0, written.length - whole.length || undefined);
     add("reference", written, { reference: { kind, project, name } satisfies TextReference });
     end = match.index + written.length;
   }

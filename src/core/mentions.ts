@@ -40,7 +40,7 @@ export function* linesOf(
 ): Generator<string> {
   if (!text || !isRelevant(text)) return;
   for (const { line, isCode } of markedLines(text)) {
-    if (!isCode && isRelevant(line)) yield withoutCode(line);
+    if (!isCode && isRelevant(line)) yield withoutEscapes(withoutCode(line));
   }
 }
 
@@ -81,6 +81,15 @@ function withoutCode(line: string): string {
   }
   prose.push(line.slice(end));
   return prose.join(" ");
+}
+
+/** Takes away the characters of references that a backslash escapes, and the backslashes of others. */
+function withoutEscapes(line: string): string {
+  return line.includes("\\")
+    ? line.replace(/\\([!-/:-@[-`{-~])/g, (_, escaped: string) =>
+        "#!$@~%&".includes(escaped) ? " " : escaped,
+      )
+    : line;
 }
 
 function trimmed(name: string): string {

@@ -41,6 +41,8 @@ export interface RowPage {
   total: number | undefined;
   /** Set if the page is too large to read at once: how many of its rows have been read so far. */
   read?: number;
+  /** Set if the list was asked for as a whole: its answer then says nothing of pages. */
+  isWhole?: true;
 }
 
 /**
@@ -283,10 +285,16 @@ export interface PagedUrl {
 export const MAX_QUERY_LENGTH = 8192;
 const CREDENTIALS = ["private_token", "access_token", "bearer_token", "job_token"];
 
-/** The headers of an offset page. */
+/** A query without credentials, as links and redirects may repeat it. */
+export function withoutCredentials(query: URLSearchParams): [name: string, value: string][] {
+  return [...query].filter(([name]) => !CREDENTIALS.includes(name));
+}
+
+/** The headers of an offset page; none for a list as a whole. */
 export function pageHeaders(page: Page, listed: RowPage, at: PagedUrl): Record<string, string> {
   const { number, size } = page;
   const { total } = listed;
+  if (listed.isWhole) return {};
   const pages = total === undefined ? undefined : Math.max(1, Math.ceil(total / size));
   const next = listed.hasNext ? number + 1 : undefined;
   const within = pages === undefined ? listed.rows.length > 0 || listed.hasNext : number <= pages;
@@ -341,9 +349,10 @@ export function keysetHeaders(listed: KeysetPage, at: PagedUrl): Record<string, 
 /** @returns a function whose `changes` are names and values that need no escaping */
 function linkWriter(at: PagedUrl): (rel: string, changes: Record<string, string>) => string {
   // Escaped once for all links of a response.
-  const repeated = [...at.query]
-    .filter(([name]) => !CREDENTIALS.includes(name))
-    .map(([name, value]) => ({ name, pair: String(new URLSearchParams([[name, value]])) }));
+  const repeated = withoutCredentials(at.query).map(([name, value]) => ({
+    name,
+    pair: String(new URLSearchParams([[name, value]])),
+  }));
   if (repeated.reduce((length, { pair }) => length + pair.length + 1, 0) > MAX_QUERY_LENGTH) {
     throw queryTooLong();
   }

@@ -64,11 +64,11 @@ export interface Following {
   /**
    * Performs a route for the same caller, with its own authorization and transaction.
    *
-   * @param name its method and path, such as `PUT /projects/:id/issues/:issue_iid`
+   * @param route its method and path, such as `PUT /projects/:id/issues/:issue_iid`; or itself, if it has no address
    * @param parameters of its path and body
    * @throws ApiError what the route answers to a client
    */
-  readonly perform: (name: string, parameters: object) => Promise<Called>;
+  readonly perform: (route: string | Route, parameters: object) => Promise<Called>;
   /** A reader that sees what they have changed. */
   readonly reader: () => Reader;
 }

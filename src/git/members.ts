@@ -1,7 +1,8 @@
 import type { Pace } from "../turns/pace.ts";
-import { FOLDER, SUBMODULE } from "./objects.ts";
+import { eachEntry, FOLDER, SUBMODULE } from "./objects.ts";
+import { OID_BYTES } from "./oid-table.ts";
 import type { Repository } from "./repository.ts";
-import { entriesOf, type TreeEntry } from "./trees.ts";
+import { entryAt } from "./trees.ts";
 
 /** What an archive contains. */
 export interface Archived {
@@ -10,6 +11,8 @@ export interface Archived {
   readonly commit: string;
   /** When it was committed, in seconds of the epoch: the time of all files. */
   readonly time: number;
+  /** The commit's tree. */
+  readonly root: number;
   /** The tree that the files are in. */
   readonly tree: number;
   /** The path of the tree, without slashes at its ends. */
@@ -20,28 +23,41 @@ export interface Archived {
 
 /** A file, link, folder or submodule of an archive. */
 export interface Member {
-  /** Folders' and submodules' end with a slash. */
+  /** As Latin-1: names are bytes, which need not be UTF-8. Folders' and submodules' end with a slash. */
   readonly path: string;
   readonly mode: number;
-  /** Its object, in hex; `undefined` for the folder of all files. */
-  readonly oid: string | undefined;
+  /** Its object, in hex: of the folder of all files, the commit's tree. */
+  readonly oid: string;
   /** The number of a file's object, or of a link's, whose content is the target; `undefined` for folders. */
   readonly object: number | undefined;
 }
 
+/** An entry of a tree. */
+interface Entry {
+  readonly mode: number;
+  /** As Latin-1. */
+  readonly name: string;
+  readonly oid: string;
+}
+
 /** All of an archive: each folder before what is in it. */
 export async function* membersOf(
-  { repository, tree, path, folder }: Archived,
+  { repository, root, tree, path, folder }: Archived,
   pace: Pace,
 ): AsyncGenerator<Member> {
-  const none = { oid: undefined, object: undefined };
-  yield { path: `${folder}/`, mode: FOLDER, ...none };
-  let above = `${folder}/`;
+  const folderAt = (at: string, object: number): Member => {
+    const oid = repository.oidOf(object).toString("hex");
+    return { path: at, mode: FOLDER, oid, object: undefined };
+  };
+  let above = `${latin1Of(folder)}/`;
+  yield folderAt(above, root);
+  let parent = root;
   for (const name of path === "" ? [] : path.split("/")) {
-    above += `${name}/`;
-    yield { path: above, mode: FOLDER, ...none };
+    above += `${latin1Of(name)}/`;
+    parent = repository.findHex((await entryAt(repository, parent, name))?.oid ?? "");
+    yield folderAt(above, parent);
   }
-  const open: { entries: readonly TreeEntry[]; at: number; path: string }[] = [
+  const open: { entries: readonly Entry[]; at: number; path: string }[] = [
     { entries: await entriesOf(repository, tree), at: 0, path: above },
   ];
   for (let last = open.at(-1); last; last = open.at(-1)) {
@@ -63,3 +79,15 @@ export async function* membersOf(
     if (pace.isDue) await pace.pause();
   }
 }
+
+async function entriesOf(repository: Repository, tree: number): Promise<Entry[]> {
+  const { data } = await repository.read(tree);
+  const entries: Entry[] = [];
+  eachEntry(data, (mode, from, to, at) => {
+    const oid = data.toString("hex", at, at + OID_BYTES);
+    entries.push({ mode, name: data.toString("latin1", from, to), oid });
+  });
+  return entries;
+}
+
+const latin1Of = (text: string) => Buffer.from(text).toString("latin1");

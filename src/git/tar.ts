@@ -74,42 +74,39 @@ function beginningOf(
 ): Buffer {
   const isFolder = mode === FOLDER || mode === SUBMODULE;
   const isLink = mode === LINK;
-  const id = oid ?? "0".repeat(40);
   const records: string[] = [];
   const place = placed(path);
   if (!place) records.push(recordOf("path", path));
   const isLong = target.length > NAME;
-  if (isLong) records.push(recordOf("linkpath", target, "latin1"));
+  if (isLong) records.push(recordOf("linkpath", target));
   const extended = Buffer.from(records.join(""), "latin1");
-  const more = { name: `${id}.paxheader`, mode: 0o666, size: extended.length, time, type: "x" };
+  const more = { name: `${oid}.paxheader`, mode: 0o666, size: extended.length, time, type: "x" };
   return Buffer.concat([
     ...(extended.length > 0 ? [headerOf(more), padded(extended)] : []),
     headerOf({
-      ...(place ?? { name: `${id}.data` }),
+      ...(place ?? { name: `${oid}.data` }),
       mode: isLink ? 0o777 : isFolder || mode & EXECUTABLE ? 0o775 : 0o664,
       size,
       time,
       type: isFolder ? "5" : isLink ? "2" : "0",
-      target: isLong ? `see ${id}.paxheader` : target,
+      target: isLong ? `see ${oid}.paxheader` : target,
     }),
   ]);
 }
 
 /** Divides a path between the two places that a header has for it; `undefined` if there is too little room. */
 function placed(path: string): { name: string; prefix?: string } | undefined {
-  const bytes = Buffer.from(path);
-  if (bytes.length <= NAME) return { name: path };
+  if (path.length <= NAME) return { name: path };
   // A slash at the end of a folder's path does not count.
-  const end = path.endsWith("/") ? bytes.length - 1 : bytes.length;
-  const slash = bytes.subarray(0, Math.min(end, PREFIX)).lastIndexOf(0x2f);
-  if (slash <= 0 || bytes.length - slash - 1 > NAME) return undefined;
-  return { name: bytes.toString("utf8", slash + 1), prefix: bytes.toString("utf8", 0, slash) };
+  const end = path.endsWith("/") ? path.length - 1 : path.length;
+  const slash = path.slice(0, Math.min(end, PREFIX)).lastIndexOf("/");
+  if (slash <= 0 || path.length - slash - 1 > NAME) return undefined;
+  return { name: path.slice(slash + 1), prefix: path.slice(0, slash) };
 }
 
-/** A record of an extended header: it begins with its own length. The result is to be written as Latin-1. */
-function recordOf(key: string, value: string, encoding: "utf8" | "latin1" = "utf8"): string {
-  const text = Buffer.from(value, encoding).toString("latin1");
-  const rest = ` ${key}=${text}\n`;
+/** A record of an extended header: it begins with its own length. Like the value, the result is Latin-1. */
+function recordOf(key: string, value: string): string {
+  const rest = ` ${key}=${value}\n`;
   let length = rest.length + 1;
   while (String(length).length + rest.length > length) length += 1;
   return `${length}${rest}`;
@@ -118,7 +115,7 @@ function recordOf(key: string, value: string, encoding: "utf8" | "latin1" = "utf
 function headerOf({ name, prefix = "", mode, size, time, type, target = "" }: Header): Buffer {
   const block = Buffer.alloc(BLOCK);
   const octal = (value: number, digits: number) => value.toString(8).padStart(digits, "0");
-  block.write(name, 0, NAME);
+  block.write(name, 0, NAME, "latin1");
   block.write(octal(mode, 7), 100);
   block.write(octal(0, 7), 108);
   block.write(octal(0, 7), 116);
@@ -132,7 +129,7 @@ function headerOf({ name, prefix = "", mode, size, time, type, target = "" }: He
   block.write("root", 297);
   block.write(octal(0, 7), 329);
   block.write(octal(0, 7), 337);
-  block.write(prefix, 345, PREFIX);
+  block.write(prefix, 345, PREFIX, "latin1");
   block.write(
     `${octal(
       block.reduce((sum, byte) => sum + byte, 0),

@@ -64,7 +64,7 @@ export async function entryAt(
   let at = tree;
   for (const [depth, name] of parts.entries()) {
     const { data } = await repository.read(at);
-    const found = locate(data, Buffer.from(name));
+    const found = locate(data, Buffer.from(name)) ?? locateShown(data, name);
     if (!found) return undefined;
     if (depth === parts.length - 1) {
       return { mode: found.mode, name, oid: data.toString("hex", found.at, found.at + OID_BYTES) };
@@ -91,6 +91,19 @@ export function locate(tree: Buffer, name: Uint8Array): Location | undefined {
       if (tree[from + index] !== name[index]) return;
     }
     found = { mode, at };
+  });
+  return found;
+}
+
+/** What stands for bytes that are no UTF-8. */
+const REPLACEMENT = "\ufffd";
+
+/** Finds the first entry of a tree whose name, which is not UTF-8, is shown so. */
+function locateShown(tree: Buffer, name: string): Location | undefined {
+  if (!name.includes(REPLACEMENT)) return undefined;
+  let found: Location | undefined;
+  eachEntry(tree, (mode, from, to, at) => {
+    if (!found && tree.toString("utf8", from, to) === name) found = { mode, at };
   });
   return found;
 }

@@ -34,16 +34,17 @@ export async function* zipOf(
   let at = 0;
   for await (const member of members) {
     const start = at;
-    const name = Buffer.from(member.path);
+    const name = Buffer.from(member.path, "latin1");
     const content = await contentOf(repository, member);
-    const head = [LOCAL, commonOf(content, time), sizes(name.length, 0), name];
+    const encoding = name.equals(Buffer.from(name.toString())) ? UTF_8 : 0;
+    const head = [LOCAL, commonOf(content, time, encoding), sizes(name.length, 0), name];
     for await (const part of content.isLarge
       ? content.parts(head, time)
       : [Buffer.concat([...head, content.bytes])]) {
       yield part;
       at += part.length;
     }
-    directory.push(directoryEntry(member, name, commonOf(content, time), start));
+    directory.push(directoryEntry(member, name, commonOf(content, time, encoding), start));
   }
   const size = directory.reduce((sum, { length }) => sum + length, 0);
   yield* directory;
@@ -103,7 +104,7 @@ class LargeContent implements Content {
       this.packed += part.length;
       yield part;
     }
-    yield Buffer.concat([FOLLOWING, commonOf(this, time).subarray(SUM_AT)]);
+    yield Buffer.concat([FOLLOWING, commonOf(this, time, 0).subarray(SUM_AT)]);
   }
 
   async *#read(): AsyncGenerator<Buffer> {
@@ -129,11 +130,19 @@ function sizes(...values: number[]): Buffer {
 /** Where checksum and sizes begin in {@link commonOf}. */
 const SUM_AT = 10;
 
-/** What a file's own header and its entry in the directory have in common. */
-function commonOf({ isDeflated, isLarge, sum, packed, size }: Content, time: number): Buffer {
+/**
+ * What a file's own header and its entry in the directory have in common.
+ *
+ * @param encoding {@link UTF_8} if its name is
+ */
+function commonOf(
+  { isDeflated, isLarge, sum, packed, size }: Content,
+  time: number,
+  encoding: number,
+): Buffer {
   const bytes = Buffer.alloc(22);
   bytes.writeUInt16LE(20, 0);
-  bytes.writeUInt16LE(UTF_8 | (isLarge ? FOLLOWED : 0), 2);
+  bytes.writeUInt16LE(encoding | (isLarge ? FOLLOWED : 0), 2);
   bytes.writeUInt16LE(isDeflated ? DEFLATED : STORED, 4);
   const [day, moment] = timesOf(time);
   bytes.writeUInt16LE(moment, 6);

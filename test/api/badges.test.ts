@@ -52,6 +52,38 @@ describe("group badges", () => {
     });
   });
 
+  it("have all placeholders of GitLab that have a value here", async () => {
+    const { json: group } = await app.call("POST /groups", {
+      as: "owner",
+      json: { name: "B", path: "badged" },
+    });
+    const { json: project } = await app.call("POST /projects", {
+      as: "owner",
+      json: {
+        name: "The Site",
+        path: "the-site",
+        namespace_id: group.id,
+        initialize_with_readme: true,
+      },
+    });
+    const { json: commits } = await app.call(`GET /projects/${project.id}/repository/commits`, {
+      as: "owner",
+    });
+    const names = [
+      ...["project_path", "project_title", "project_name", "project_id", "project_namespace"],
+      ...["group_name", "gitlab_server", "default_branch", "commit_sha", "latest_tag"],
+    ];
+    const link = `https://ci.example/${names.map((name) => `%{${name}}`).join("|")}`;
+    const expected = `https://ci.example/badged/the-site|The Site|the-site|${project.id}|badged/the-site|badged|pm.test|main|${commits[0].id}|%{latest_tag}`;
+    const preview = new URLSearchParams({ link_url: link, image_url: IMAGE });
+    for (const at of ["groups/badged", `projects/${project.id}`]) {
+      const { json } = await app.call(`GET /${at}/badges/render?${preview}`, { as: "owner" });
+      expect(json.rendered_link_url).toBe(expected);
+    }
+    const badge = await newBadge("badged", { link_url: link });
+    expect(badge.rendered_link_url).toBe(expected);
+  });
+
   it("keep their placeholders in a group without projects", async () => {
     const badge = await newBadge("empty");
     expect([badge.rendered_link_url, badge.rendered_image_url]).toEqual([LINK, IMAGE]);

@@ -193,6 +193,21 @@ describe("a push", () => {
     );
   });
 
+  it.each([
+    [["0.1-release", "develop", "master"], "master"],
+    [["develop", "main", "master"], "main"],
+    [["develop", "zoo"], "develop"],
+  ])("of %j makes %s the default one", async (branches, expected) => {
+    const name = `many-${expected}`;
+    const to = await newRepository(name);
+    await git(work, "push", "--quiet", to, ...branches.map((one) => `HEAD:refs/heads/${one}`));
+    const { json } = await app.call(`GET /projects/owner%2F${name}`, { as: "owner" });
+    expect(json.default_branch).toBe(expected);
+    const [rule] = (await app.call(`GET /projects/${json.id}/protected_branches`, { as: "owner" }))
+      .json;
+    expect(rule.name).toBe(expected);
+  });
+
   it("is an event", async () => {
     const events = async () =>
       (await app.call("GET /projects/owner%2Fpushes/events?action=pushed", { as: "owner" })).json;

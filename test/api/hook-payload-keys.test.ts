@@ -319,7 +319,7 @@ it("has all keys of a release's", async () => {
     expect(keysOf(told.assets)).toEqual(keys("count, links, sources"));
     expect(keysOf(told.assets.links[0])).toEqual(keys("id, link_type, name, url"));
     expect(keysOf(told.commit)).toEqual(COMMIT);
-    expect(told).toMatchObject({ object_kind: "release", tag: "v1", assets: { count: 5 } });
+    expect(told).toMatchObject({ object_kind: "release", tag: "v1", assets: { count: 4 } });
   }
 });
 
@@ -544,4 +544,31 @@ it("tells the instance's hooks of keys, and of blocked users who sign in", async
     keys("created_at, updated_at, event_name, name, email, user_id, username, state"),
   );
   expect(failed).toMatchObject({ event_name: "user_failed_login", user_id, state: "blocked" });
+});
+
+it("tells pipelines of merge requests with their source branch", async () => {
+  const of = await ciProject(
+    hooked.app,
+    "of-requests",
+    `review: { script: [make], rules: [{ if: '$CI_MERGE_REQUEST_ID' }] }\n`,
+  );
+  const commit = {
+    branch: "feature",
+    start_branch: "main",
+    commit_message: "Change",
+    actions: [{ action: "create", file_path: "b", content: "b\n" }],
+  };
+  await hooked.call(`POST ${of.path}/repository/commits`, commit);
+  const request = await hooked.call(`POST ${of.path}/merge_requests`, {
+    title: "Change",
+    source_branch: "feature",
+    target_branch: "main",
+  });
+  await hooked.listen(of.path, "pipeline");
+  await hooked.call(`POST ${of.path}/merge_requests/${request.iid}/pipelines`);
+  const [told] = await hooked.next();
+  expect(told).toMatchObject({
+    object_attributes: { ref: "feature", source: "merge_request_event", tag: false },
+    merge_request: { iid: request.iid },
+  });
 });

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { ask } from "../graphql/ask.ts";
 import { waitFor } from "../helpers.ts";
 import { entry, Objects, push } from "../packs.ts";
 import { type Hooked, startHooked } from "./_hooks.ts";
@@ -50,6 +51,48 @@ describe("issues", () => {
     expect(closed.object_attributes).toMatchObject({ action: "close", state: "closed" });
     expect(closed.changes.state_id).toEqual({ previous: 1, current: 2 });
     expect(reopened.object_attributes).toMatchObject({ action: "reopen", state: "opened" });
+  });
+
+  it("are told with the time they take, and with the labels of the lists they are moved to", async () => {
+    const issue = await call(`POST ${PROJECT}/issues`, { title: "Long", labels: "Development" });
+    const [board] = await call("GET /groups/acme/boards");
+    const lists = await call(`GET /groups/acme/boards/${board.id}/lists`);
+    const [from, to] = ["Development", "Testing"].map(
+      (name) => lists.find((one: { label: { name: string } }) => one.label.name === name).id,
+    );
+    await listen(PROJECT, "issues");
+    const at = `${PROJECT}/issues/${issue.iid}`;
+    await call(`POST ${at}/time_estimate`, { duration: "2h" });
+    await call(`POST ${at}/add_spent_time`, { duration: "1h" });
+    await call(`POST ${at}/reset_spent_time`);
+    await ask(
+      app,
+      `mutation { issueMoveList(input: { boardId: "gid://gitlab/Board/${board.id}",
+        projectPath: "acme/site", iid: "${issue.iid}", fromListId: "${from}", toListId: "${to}" }) {
+        errors } }`,
+    );
+    const told = await next(4);
+    expect(told.map(({ object_attributes }) => object_attributes.action)).toEqual(
+      Array(4).fill("update"),
+    );
+    expect(told.map(({ changes }) => changes)).toMatchObject([
+      { time_estimate: { previous: 0, current: 7200 } },
+      { total_time_spent: { previous: 0, current: 3600 } },
+      { total_time_spent: { previous: 3600, current: 0 } },
+      { labels: { previous: [{ title: "Development" }], current: [{ title: "Testing" }] } },
+    ]);
+  });
+
+  it("that are moved are told as opened in their new project", async () => {
+    const issue = await call(`POST ${PROJECT}/issues`, { title: "Elsewhere" });
+    const core = await call("GET /projects/acme%2Fteam%2Fcore");
+    await listen("/projects/acme%2Fteam%2Fcore", "issues");
+    const moved = await call(`POST ${PROJECT}/issues/${issue.iid}/move`, {
+      to_project_id: core.id,
+    });
+    expect((await next())[0]).toMatchObject({
+      object_attributes: { id: moved.id, action: "open", title: "Elsewhere", project_id: core.id },
+    });
   });
 
   it("that are confidential are told to hooks for those only, with their notes", async () => {
@@ -160,6 +203,23 @@ describe("code", () => {
       event_name: "repository_update",
       refs: ["refs/heads/main"],
     });
+  });
+
+  it("is told with the commit and the message of annotated tags", async () => {
+    const head = "object %\ntype commit\ntag t\ntagger A <a@b> 1700000000 +0000\n\n";
+    const commit = first.toString("hex");
+    const tag = objects.add("tag", `${head.replace("%", commit)}First release\n`);
+    await push(app, "acme/site", objects.pack, { "refs/heads/main": first });
+    await listen(PROJECT, "tag_push");
+    await push(app, "acme/site", objects.pack, { "refs/tags/v1.0": tag });
+    const json = { tag_name: "v2.0", ref: commit, message: "Second" };
+    const made = await call(`POST ${PROJECT}/repository/tags`, json);
+    const commits = [{ id: commit, added: ["a.txt"] }];
+    const common = { checkout_sha: commit, total_commits_count: 1, commits };
+    expect(await next(2)).toMatchObject([
+      { ...common, after: tag.toString("hex"), message: "First release" },
+      { ...common, after: made.target, message: "Second" },
+    ]);
   });
 
   it("is told for the branches that a hook asks for", async () => {

@@ -34,7 +34,7 @@ const inSite = { gfm: true, project: "acme/site" };
 describe("POST /markdown", () => {
   it("renders CommonMark, tables and tasks", async () => {
     expect(await html("**x** ~~y~~\n\n- [x] done\n- [ ] open\n")).toBe(
-      '<p><strong>x</strong> <s>y</s></p>\n<ul>\n<li><input type="checkbox" class="task-list-item-checkbox" checked disabled> done</li>\n<li><input type="checkbox" class="task-list-item-checkbox" disabled> open</li>\n</ul>\n',
+      '<p><strong>x</strong> <del>y</del></p>\n<ul class="task-list">\n<li class="task-list-item"><input type="checkbox" class="task-list-item-checkbox" checked disabled> done</li>\n<li class="task-list-item"><input type="checkbox" class="task-list-item-checkbox" disabled> open</li>\n</ul>\n',
     );
     expect(await html("|a|\n|-|\n|b|")).toContain("<td>b</td>");
     expect(await html("```js\n<b>\n```")).toBe(
@@ -113,6 +113,123 @@ describe("POST /markdown", () => {
   });
 });
 
+describe("GitLab's Markdown", () => {
+  const anchor = (slug: string, text: string) =>
+    `<a href="#${slug}" aria-label="Link to heading '${text}'" data-heading-content="${text}" class="anchor"></a>`;
+  const heading = (level: number, slug: string, text: string) =>
+    `<h${level} id="user-content-${slug}">${text}${anchor(slug.replace(/-1$/, "-1"), text)}</h${level}>\n`;
+  const away = 'rel="nofollow noreferrer noopener" target="_blank"';
+  const box = '<input type="checkbox" class="task-list-item-checkbox"';
+
+  it.each([
+    // Escaped references are text, other escaped characters are themselves.
+    [
+      "\\#1 \\@guest \\~UX \\*",
+      "<p><span data-escaped-char>#</span>1 <span data-escaped-char>@</span>guest <span data-escaped-char>~</span>UX *</p>\n",
+    ],
+    [">>>\nq\n\nr\n>>>", "<blockquote>\n<p>q</p>\n<p>r</p>\n</blockquote>\n"],
+    [
+      ">>>\n```\n>>>\n```\n>>>",
+      "<blockquote>\n<pre><code>&gt;&gt;&gt;\n</code></pre>\n</blockquote>\n",
+    ],
+    ["a[^nope]\n\n[^unused]: x", "<p>a[^nope]</p>\n"],
+    [
+      "> [!note]\n> hi",
+      '<div class="markdown-alert markdown-alert-note">\n<p class="markdown-alert-title">Note</p>\n<p>hi</p>\n</div>\n',
+    ],
+    [
+      "> [!WARNING] Data deletion\n> hi",
+      '<div class="markdown-alert markdown-alert-warning">\n<p class="markdown-alert-title">Data deletion</p>\n<p>hi</p>\n</div>\n',
+    ],
+    ["> [!other] hi", "<blockquote>\n<p>[!other] hi</p>\n</blockquote>\n"],
+    ["# A b\n# A b", heading(1, "a-b", "A b") + heading(1, "a-b-1", "A b")],
+    [
+      "## This has 3.5 in it (so)\n# 한글 ok",
+      heading(2, "this-has-35-in-it-so", "This has 3.5 in it (so)") +
+        heading(1, "한글-ok", "한글 ok"),
+    ],
+    [
+      "[[_TOC_]]\n\n# Lorem\n\n## Ipsum",
+      `<ul class="section-nav"><li><a href="#lorem">Lorem</a><ul><li><a href="#ipsum">Ipsum</a></li></ul></li></ul>\n${heading(1, "lorem", "Lorem")}${heading(2, "ipsum", "Ipsum")}`,
+    ],
+    ["[TOC]", ""],
+    ["test [[_TOC_]]", "<p>test [[<em>TOC</em>]]</p>\n"],
+    [
+      "- [~] c",
+      `<ul class="task-list">\n<li class="task-list-item inapplicable">${box} data-inapplicable disabled><s class="inapplicable"> c</s></li>\n</ul>\n`,
+    ],
+    [
+      "4893. [x] hello",
+      `<ol start="4893" class="task-list">\n<li class="task-list-item">${box} checked disabled> hello</li>\n</ol>\n`,
+    ],
+    [
+      "{+ a +} [- b -] {+ a +] `{+ a +}`",
+      '<p><span class="idiff left right addition"> a </span> <span class="idiff left right deletion"> b </span> {+ a +] <code>{+ a +}</code></p>\n',
+    ],
+    ["~~x~~", "<p><del>x</del></p>\n"],
+    [
+      "See www.example.com.",
+      `<p>See <a href="http://www.example.com" ${away}>www.example.com</a>.</p>\n`,
+    ],
+    ["<http://PM.test/a>", '<p><a href="http://PM.test/a">http://PM.test/a</a></p>\n'],
+    ["<irc://i.f.net/>", '<p><a href="irc://i.f.net/">irc://i.f.net/</a></p>\n'],
+    [
+      "![d](/uploads/0123456789abcdef0123456789abcdef/d.png)",
+      '<p><img src="http://pm.test/acme/site/uploads/0123456789abcdef0123456789abcdef/d.png" alt="d"></p>\n',
+    ],
+    ["<ul><li>a1b2 - &lt;b&gt; *x*</li></ul>", "<ul>\n<li>a1b2 - &lt;b&gt; *x*</li>\n</ul>\n"],
+    [
+      "<ul><li><b>x</b></li></ul>",
+      "<p>&lt;ul&gt;&lt;li&gt;&lt;b&gt;x&lt;/b&gt;&lt;/li&gt;&lt;/ul&gt;</p>\n",
+    ],
+  ])("%j", async (text, expected) => {
+    expect(await html(text, inSite)).toBe(expected);
+  });
+
+  it("has footnotes at the end, with what refers to them", async () => {
+    const shown = await html(
+      "x[^1] y[^😄two] z[^1]\n\n[^😄two]: other[^1]\n[^1]: note\n\n    more",
+      inSite,
+    );
+    const id = /fn-1-(\w+)/.exec(shown)?.[1];
+    const two = "%F0%9F%98%84two";
+    const reference = (name: string, number: number, nth = "") =>
+      `<sup class="footnote-ref"><a href="#fn-${name}-${id}" id="fnref-${name}${nth}-${id}" data-footnote-ref>${number}</a></sup>`;
+    const back = (name: string, number: number) =>
+      `<a href="#fnref-${name}-${id}" data-footnote-backref data-footnote-backref-idx="${number}" aria-label="Back to reference ${number}" class="footnote-backref">↩</a>`;
+    expect(shown).toBe(
+      `<p>x${reference("1", 1)} y${reference(two, 2)} z${reference("1", 1, "-2")}</p>\n` +
+        `<section data-footnotes class="footnotes">\n<ol>\n<li id="fn-1-${id}">\n<p>note</p>\n<p>more ${back("1", 1)}</p>\n</li>\n` +
+        `<li id="fn-${two}-${id}">\n<p>other${reference("1", 1, "-3")} ${back(two, 2)}</p>\n</li>\n</ol>\n</section>\n`,
+    );
+  });
+
+  it("ends names before the end of a sentence", async () => {
+    const text = "Thanks @guest. It is ~UX. See ~UX: (@guest.) ~UX-";
+    const written = [...(await html(text, inSite)).matchAll(/class="gfm[^>]*>([^<]*)<\/a>(.)/g)];
+    expect(written.map(([, name, next]) => `${name}${next}`)).toEqual([
+      ...["@guest.", "~UX.", "~UX:", "@guest.", "~UX-"],
+    ]);
+  });
+
+  it("mentions nobody, and refers to nothing, with what is escaped", async () => {
+    const { json: issue } = await app.call(`POST ${SITE}/issues`, {
+      as: "owner",
+      json: { title: "Escaped", description: "see \\@maintainer and \\\\@developer" },
+    });
+    const todos = async (as: Person) =>
+      (await app.call("GET /todos", { as })).json.filter(
+        ({ target }: { target: { id: number } }) => target.id === issue.id,
+      ).length;
+    expect([await todos("maintainer"), await todos("developer")]).toEqual([0, 1]);
+    const at = `${SITE}/issues/${issue.iid}`;
+    await app.call(`POST ${at}/notes`, { as: "owner", json: { body: "and \\@maintainer" } });
+    const participants = (await app.call(`GET ${at}/participants`, { as: "owner" })).json;
+    const names = participants.map(({ username }: { username: string }) => username);
+    expect(names).not.toContain("maintainer");
+  });
+});
+
 it("hostile texts take time linear in their length", async () => {
   const fill = (part: string, length: number) =>
     part.repeat(Math.ceil(length / part.length)).slice(0, length);
@@ -134,6 +251,24 @@ it("hostile texts take time linear in their length", async () => {
     "a/",
     "#1",
     '~"',
+    ">>>\n",
+    ">>>\n```\n",
+    "- >>>\n",
+    "[^a]: b\n",
+    "[^a]: [^b]: ",
+    "    b\n",
+    "[^1]",
+    "{+",
+    "[- ",
+    "www.a.",
+    "\\#",
+    "> [!note]\n",
+    "# a\n",
+    "[TOC]\n\n# b\n",
+    "<ul><li>",
+    "<ul><li>a</li></ul>\n",
+    "~a..",
+    "- [~] a\n",
   ];
   for (const part of [...parts, "@a.", "a/b#1 ", "_a*", "a\n=\n", "[a]: /b\n", "&amp;", "~a:"]) {
     await time(part, 1000);

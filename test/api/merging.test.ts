@@ -583,6 +583,13 @@ describe("issues", () => {
     );
   });
 
+  it("stay open if only the message of the merge says so", async () => {
+    const iid = await newIssue();
+    const request = await opened();
+    await merged(request.iid, { merge_commit_message: `Closes #${iid}` });
+    expect((await issue(iid)).state).toBe("opened");
+  });
+
   it("stay open if it goes into another branch", async () => {
     const iid = await newIssue();
     await project.commit("other", { "other.txt": "x\n" }, { from: "main" });

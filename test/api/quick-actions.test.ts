@@ -34,7 +34,7 @@ describe.each(["issues", "merge_requests"])("commands in notes on %s", (path) =>
       "/label ~UX Testing ~unknown",
       '/milestone %"Version 1"',
       "/estimate 1d 2h",
-      "/spend 30m",
+      "/spend 30m 2026-01-02",
       "/assign me @guest",
       "/title Better work",
       "/lock",
@@ -44,11 +44,15 @@ describe.each(["issues", "merge_requests"])("commands in notes on %s", (path) =>
     expect(json.commands_changes).toMatchObject({
       add_label_ids: [expect.any(Number), expect.any(Number)],
       time_estimate: 36_000,
-      spend_time: { duration: 1800 },
+      spend_time: { duration: 1800, spent_at: "2026-01-02" },
       discussion_locked: true,
       title: "Better work",
     });
     expect(json.summary).toHaveLength(lines.length);
+    const [spent] = await app.store.rows("select spent_at from timelogs order by id desc limit 1");
+    expect(spent?.[0]).toBe(Date.parse("2026-01-02"));
+    const future = await write(at, "/spend 1h 2999-01-01", "owner");
+    expect([future.status, future.json.message]).toEqual([400, expect.stringContaining("Failed")]);
     const shown = await show(at);
     expect(shown).toMatchObject({
       title: "Better work",

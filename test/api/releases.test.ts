@@ -51,7 +51,7 @@ describe("creating", () => {
       commit: { id: sha, title: "First" },
       commit_path: `/secret/p${projects}/-/commit/${sha}`,
       tag_path: `/secret/p${projects}/-/tags/v1`,
-      assets: { count: 4, links: [] },
+      assets: { count: 3, links: [] },
       evidences: [],
     });
     expect(made.json).not.toHaveProperty("milestones");
@@ -114,7 +114,7 @@ describe("creating", () => {
       { name: "b", url: "https://a.test/b", link_type: "package", direct_asset_path: "/bin/b" },
     ];
     const made = await release({ tag_name: "v0", assets: { links } });
-    expect(made.json.assets.count).toBe(5);
+    expect(made.json.assets.count).toBe(4);
     expect(made.json.assets.links).toEqual([
       {
         id: expect.any(Number),
@@ -173,6 +173,17 @@ describe("reading", () => {
     expect([latest.status, latest.headers.get("location")]).toEqual([302, address]);
     const below = await call("GET /releases/permalink/latest/downloads/a", "reporter");
     expect(below.headers.get("location")).toBe(`${address}/downloads/a`);
+    const query = "include_html_description=true&x=a%26b&private_token=token-of-reporter";
+    const asked = await call(`GET /releases/permalink/latest?${query}`, "reporter");
+    const repeated = "include_html_description=true&x=a%26b";
+    expect(asked.headers.get("location")).toBe(`${address}?${repeated}`);
+    for (const { format, url } of (await call("GET /releases/v%2F2", "reporter")).json.assets
+      .sources) {
+      const source = await app.call(`GET ${new URL(url).pathname.slice("/api/v4".length)}`, {
+        as: "reporter",
+      });
+      expect([format, source.status]).toEqual([format, 200]);
+    }
   });
 
   it("shows descriptions as HTML to those who ask", async () => {
@@ -201,7 +212,7 @@ describe("reading", () => {
     const tags = (found: { tag_name: string }[]) => found.map(({ tag_name }) => tag_name);
     const found = await listed("reporter");
     expect(tags(found)).toEqual(["v2", "v1"]);
-    expect(found[0]).toMatchObject({ tag_path: expect.any(String), assets: { count: 4 } });
+    expect(found[0]).toMatchObject({ tag_path: expect.any(String), assets: { count: 3 } });
     expect(found[0].commit).toBeNull();
     expect(tags(await listed("reporter", "&sort=asc"))).toEqual(["v1", "v2"]);
     expect(await listed("guest")).toEqual([]);
@@ -312,7 +323,7 @@ describe("links", () => {
       ["Url has already been taken", "Name has already been taken"],
     ]);
     const { json } = await call("GET /releases/v0", "reporter");
-    expect(json.assets).toMatchObject({ count: 5, links: [added.json] });
+    expect(json.assets).toMatchObject({ count: 4, links: [added.json] });
   });
 
   it("are changed, listed and removed", async () => {

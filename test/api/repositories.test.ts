@@ -43,6 +43,31 @@ data 0
 
 `;
 
+/** Names that are not UTF-8, two of which look alike, and a branch whose archives have a long folder. */
+const BYTES = ["bytes", `long-${"branch-".repeat(8)}name`]
+  .map(
+    (branch) => `commit refs/heads/${branch}
+committer Ada <ada@example.com> 1600000000 +0530
+data 6
+Bytes
+
+M 100644 inline "caf\\350.txt"
+data 1
+b
+M 100644 inline "caf\\351.txt"
+data 1
+a
+M 100644 inline "d\\351j\\340 vu/${"deep/".repeat(30)}${"n".repeat(99)}\\351"
+data 1
+c
+M 100644 inline plain/${"n".repeat(200)}
+data 1
+d
+
+`,
+  )
+  .join("");
+
 let app: TestApp;
 let workshop: Workshop;
 const git = (...args: string[]) =>
@@ -50,7 +75,7 @@ const git = (...args: string[]) =>
 beforeAll(async () => {
   app = await testApp();
   workshop = await openWorkshop(app);
-  await workshop.importInto("source.git", randomHistory(3, 120) + KINDS);
+  await workshop.importInto("source.git", randomHistory(3, 120) + KINDS + BYTES);
   await git("push", "--quiet", "--mirror", workshop.url("secret/vault", "owner"));
 });
 afterAll(async () => {
@@ -122,6 +147,12 @@ describe("the tree", () => {
   it("can be read at once, if it is recursive", async () => {
     const { json } = await get("/tree?ref=kinds&recursive=true&pagination=none");
     expect(json).toEqual(await listed("-r", "-t", "kinds"));
+    const whole = await get("/tree?ref=kinds&recursive=1&pagination=none&per_page=2&page=3");
+    expect(whole.json).toEqual(json);
+    const paging = [...whole.headers.keys()].filter((name) =>
+      /^(link|x-.*(page|total).*)$/.test(name),
+    );
+    expect(paging).toEqual([]);
     const refused = await get("/tree?pagination=none");
     const error = 'pagination cannot be "none" unless "recursive" is true';
     expect([refused.status, refused.json]).toEqual([400, { error }]);
@@ -242,6 +273,23 @@ describe("an archive", () => {
     expect(headers.get("content-disposition")).toContain(`filename="vault-main-${id}.tar.gz"`);
   });
 
+  it("keeps names that are not UTF-8, also in folders with long names", async () => {
+    for (const ref of ["bytes", `long-${"branch-".repeat(8)}name`]) {
+      const id = await git("rev-parse", ref);
+      const { bytes } = await bytesOf(`/archive.tar?sha=${ref}`);
+      expect([ref, bytes.equals(judge(id, `vault-${ref}-${id}`))]).toEqual([ref, true]);
+      const below = await bytesOf(`/archive.tar?sha=${ref}&path=plain`);
+      const expected = judge(id, `vault-${ref}-${id}-plain`, "plain");
+      expect([ref, below.bytes.equals(expected)]).toEqual([ref, true]);
+    }
+    const { bytes } = await bytesOf("/archive.zip?sha=bytes");
+    const name = Buffer.from("caf\xe9.txt", "latin1");
+    expect([bytes.includes(name), bytes.includes(Buffer.from("caf\ufffd"))]).toEqual([true, false]);
+    // Such a name is not said to be UTF-8, but others are.
+    const local = bytes.lastIndexOf(Buffer.from("PK\x03\x04"), bytes.indexOf(name));
+    expect(bytes.readUInt16LE(local + 6) & 0x0800).toBe(0);
+  });
+
   it("can be of a folder", async () => {
     const id = await git("rev-parse", "kinds");
     const { bytes, headers } = await bytesOf("/archive.tar?sha=kinds&path=bin");
@@ -291,6 +339,16 @@ describe("an archive", () => {
       expect([ending, status, json]).toEqual([ending, 400, { message }]);
     }
   });
+});
+
+it("files whose names are not UTF-8 are found by what the tree shows", async () => {
+  const { json } = await get("/tree?ref=bytes");
+  const names = json.map(({ name }: { name: string }) => name);
+  expect(names).toEqual(["d\ufffdj\ufffd vu", "plain", "caf\ufffd.txt", "caf\ufffd.txt"]);
+  const file = await get(`/files/${encodeURIComponent(names[2])}?ref=bytes`);
+  expect([file.status, file.json.content]).toEqual([200, Buffer.from("b").toString("base64")]);
+  const below = await get(`/tree?ref=bytes&path=${encodeURIComponent(names[0])}`);
+  expect(below.json.map(({ name }: { name: string }) => name)).toEqual(["deep"]);
 });
 
 describe("contributors", () => {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { check } from "../../src/database/check.ts";
 import { ISSUE } from "../../src/resources/issuables/issue.ts";
 import { MERGE_REQUEST } from "../../src/resources/issuables/merge-request.ts";
-import * as timeTracking from "../../src/resources/time-tracking/changes.ts";
+import { ask } from "../graphql/ask.ts";
 import { type Person, type TestApp, testApp } from "../helpers.ts";
 
 let app: TestApp;
@@ -144,7 +144,8 @@ describe.each([ISSUE, MERGE_REQUEST])("the time of $one", ({ path, table, column
     await send(at, "add_spent_time", { duration: "1h" });
     await send(at, "add_spent_time", { duration: "2h" });
     const [first] = await app.store.rows("select max(id) - 1 from timelogs");
-    await app.store.transaction((db) => timeTracking.remove(db, first?.[0] as number, Date.now()));
+    const input = `{ id: "gid://gitlab/Timelog/${first?.[0]}" }`;
+    await ask(app, `mutation { timelogDelete(input: ${input}) { errors } }`);
     expect((await app.call(`GET ${at}/time_stats`)).json.total_time_spent).toBe(7200);
     expect(await problems()).toEqual([]);
     await app.call(`DELETE ${at}`, { as: "owner" });

@@ -268,8 +268,10 @@ function followingOf(
   now: number,
 ): Following {
   return {
-    perform: (name, sent) =>
-      call(settings, routeNamed(settings.mounts, name), exchange, caller, sent, now),
+    perform: (route, sent) => {
+      const named = typeof route === "string" ? routeNamed(settings.mounts, route) : route;
+      return call(settings, named, exchange, caller, sent, now);
+    },
     reader: () => settings.store.reader(),
   };
 }

@@ -23,6 +23,7 @@ import { all, when } from "../../store/conditions.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Reader, Value } from "../../store/port.ts";
 import { badgeResource, renderedUrl } from "./index.ts";
+import { PLACEHOLDERS } from "./queries.ts";
 
 const KIND = enumeration("BadgeKind", "What a badge belongs to.", ["GROUP", "PROJECT"]);
 
@@ -30,7 +31,7 @@ const KIND = enumeration("BadgeKind", "What a badge belongs to.", ["GROUP", "PRO
 async function renderedUrls(
   column: "link_url" | "image_url",
   ids: readonly Value[],
-  { db, viewer }: GraphContext,
+  { db, viewer, view }: GraphContext,
   projectPath: string | undefined,
 ): Promise<Map<Value, string>> {
   const among = placeholders(ids);
@@ -40,11 +41,11 @@ async function renderedUrls(
       ? ["p.id = b.project_id", []]
       : [`lower(p.full_path) = lower(?) and ${visible.sql}`, [projectPath, ...visible.values]];
   const found = await db.rows(
-    `select b.id, b.${column}, p.full_path, p.id, p.default_branch
+    `select b.id, b.${column}, ${Object.values(PLACEHOLDERS).join(", ")}
      from badges b left join projects p on ${project} where b.id in (${among.sql})`,
     [...values, ...among.values],
   );
-  return new Map(found.map(([id, ...row]) => [id as Value, renderedUrl(row)]));
+  return new Map(found.map(([id, ...row]) => [id as Value, renderedUrl(row, view)]));
 }
 
 const rendered = (column: "link_url" | "image_url") =>

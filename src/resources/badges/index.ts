@@ -1,4 +1,5 @@
 import { ApiError, invalid, notFound } from "../../core/errors.ts";
+import type { View } from "../../core/field.ts";
 import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
 import { presenter } from "../../core/presenter.ts";
@@ -8,34 +9,25 @@ import { updateRow } from "../../store/update.ts";
 import * as badges from "./queries.ts";
 import { migrations } from "./table.ts";
 
-/** Fills in the placeholders of a URL. Those that are unknown or have no value stay as they are. */
-function render(url: string, project: badges.PlaceholderValues | undefined): string {
-  if (!project) return url;
-  const values: Record<string, string | number | null> = {
-    project_path: project.path,
-    project_id: project.id,
-    default_branch: project.default_branch,
-  };
-  return url.replace(/%\{(\w+)\}/g, (placeholder, name: string) =>
-    Object.hasOwn(values, name) ? String(values[name] ?? placeholder) : placeholder,
+/**
+ * A badge's URL with its placeholders filled in. Those that are unknown or have no value stay as they are, and all do
+ * without a project.
+ *
+ * @param values the URL and, in the order of `PLACEHOLDERS`, what the project that shows it has, or nulls
+ */
+export function renderedUrl([url, ...values]: readonly unknown[], view: View): string {
+  const known = new Map<string, unknown>(
+    Object.keys(badges.PLACEHOLDERS).map((name, at) => [name, values[at] ?? undefined]),
+  );
+  if (known.get("project_id") === undefined) return String(url);
+  known.set("gitlab_server", view.host);
+  return String(url).replace(/%\{(\w+)\}/g, (placeholder, name: string) =>
+    String(known.get(name) ?? placeholder),
   );
 }
 
-/** A badge's URL, given with the full path, id and default branch of the project that shows it, or nulls. */
-export function renderedUrl([url, path, id, default_branch]: readonly unknown[]): string {
-  const project =
-    id === null
-      ? undefined
-      : {
-          path: String(path),
-          id: Number(id),
-          default_branch: default_branch as string | null,
-        };
-  return render(String(url), project);
-}
-
 const rendered = (column: string) =>
-  field.derived([column, "p.full_path", "p.id", "p.default_branch"], "string", renderedUrl);
+  field.derived([column, ...Object.values(badges.PLACEHOLDERS)], "string", renderedUrl);
 
 const badge = presenter({
   id: field.integer("b.id"),
@@ -120,15 +112,15 @@ function routesOf(source: SourceKind) {
           rendered_image_url: "https://ci.example.com/acme/site.svg",
         },
       ],
-      handle: async ({ db, source, viewer, input }) => {
+      handle: async ({ db, source, viewer, view, input }) => {
         requireUrls(input);
         const projectId = await badges.projectFor(db, source, viewer);
-        const project = await badges.placeholderValues(db, projectId);
+        const values = await badges.placeholderValues(db, projectId);
         return new Json({
           link_url: input.link_url,
           image_url: input.image_url,
-          rendered_link_url: render(input.link_url, project),
-          rendered_image_url: render(input.image_url, project),
+          rendered_link_url: renderedUrl([input.link_url, ...values], view),
+          rendered_image_url: renderedUrl([input.image_url, ...values], view),
         });
       },
     }),

@@ -3,6 +3,7 @@ import type { Source } from "../../core/access/source.ts";
 import { type Viewer, visibleProjects } from "../../core/access/visibility.ts";
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
+import { BRANCHES } from "../../git/refs.ts";
 import { all, type Condition, when } from "../../store/conditions.ts";
 import { insertRow } from "../../store/insert.ts";
 import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
@@ -101,20 +102,24 @@ export async function remove(db: Database, badgeId: number): Promise<void> {
   await db.run("delete from badges where id = ?", [badgeId]);
 }
 
-/** The values a project supplies for a badge's placeholders. */
-export interface PlaceholderValues {
-  path: string;
-  id: number;
-  default_branch: string | null;
-}
+/** What fills in a badge's placeholders: of a project `p`, in SQL. The newest tag, which GitLab has, too, is left out. */
+export const PLACEHOLDERS = {
+  project_path: "p.full_path",
+  project_id: "p.id",
+  project_name: "p.path",
+  project_title: "p.name",
+  // GitLab's projects are namespaces of their own, too.
+  project_namespace: "p.full_path",
+  group_name:
+    "(select n.full_path from namespaces n where n.id = p.namespace_id and n.kind = 'group')",
+  default_branch: "p.default_branch",
+  commit_sha: `(select r.oid from git_repositories g join git_refs r on r.repository_id = g.id
+    where g.project_id = p.id and g.kind = 'code' and r.name = '${BRANCHES}' || p.default_branch)`,
+} as const;
 
-/** The placeholder values of a project, or `undefined` if there is no such project. */
-export function placeholderValues(
-  db: Reader,
-  projectId: number,
-): Awaitable<PlaceholderValues | undefined> {
-  return db.one<PlaceholderValues>(
-    "select full_path as path, id, default_branch from projects where id = ?",
-    [projectId],
-  );
+/** The values of a project's placeholders; none if there is no such project. */
+export async function placeholderValues(db: Reader, projectId: number): Promise<readonly Value[]> {
+  const columns = Object.values(PLACEHOLDERS).join(", ");
+  const [found] = await db.rows(`select ${columns} from projects p where p.id = ?`, [projectId]);
+  return found ?? [];
 }

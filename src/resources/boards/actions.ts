@@ -115,7 +115,7 @@ export const MOVE_ISSUE = routes({ source: "project", path: "/issues", features:
       const source = await findSource(db, input.board_kind, String(input.board_owner_id), viewer);
       const id = await moveIssueOnBoard(
         db,
-        { source, caller, viewer },
+        { source, caller, viewer, request: context.request },
         {
           boardId: input.board_id,
           project: context.source,

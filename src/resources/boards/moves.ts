@@ -5,7 +5,7 @@ import { notFound } from "../../core/errors.ts";
 import type { Database } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import { ISSUE } from "../issuables/issue.ts";
-import { setState } from "../issuables/lifecycle.ts";
+import { afterStateChange, changeHeard, stateColumns } from "../issuables/lifecycle.ts";
 import { changeLabels } from "../issuables/planning.ts";
 import { type Neighbours, reorder } from "../issuables/positions.ts";
 import { labelsOf } from "../issuables/queries.ts";
@@ -19,6 +19,8 @@ export interface Moving {
   readonly source: Source;
   readonly caller: Caller;
   readonly viewer: Viewer;
+  /** The request that does it, if one does. */
+  readonly request?: Writing["request"];
 }
 
 /** An issue's way on a board. */
@@ -54,7 +56,7 @@ export async function moveIssueOnBoard(
   move: IssueMove,
   now: number,
 ): Promise<number> {
-  const { source, caller, viewer } = moving;
+  const { source, caller, viewer, request } = moving;
   const { project, iid, fromListId, toListId } = move;
   const found = await boards.find(db, source, move.boardId);
   const scope = found && (await findScope(db, found.id));
@@ -74,11 +76,15 @@ export async function moveIssueOnBoard(
       ? move.neighbours
       : await neighboursAt(db, moving, scope, to, move.position, issue.id);
   if (from && to && from.id !== to.id) {
-    await relabel({ db, caller, now }, scope, issue.id, from, to);
-    await updateRow(db, "issues", issue.id, {}, now);
     const event =
       from.list_type === "closed" ? "reopen" : to.list_type === "closed" ? "close" : undefined;
-    await setState({ db, source: project, caller, viewer, now }, ISSUE, issue, event);
+    const context = { db, source: project, caller, viewer, now, request };
+    await changeHeard(context, ISSUE, issue.id, async () => {
+      await relabel(context, scope, issue.id, from, to);
+      const columns = stateColumns(context, issue, event);
+      await updateRow(db, "issues", issue.id, columns, now);
+      afterStateChange(context, ISSUE, issue, event);
+    });
   }
   if (neighbours) await reorder({ db, viewer }, issue.id, neighbours);
   return issue.id;

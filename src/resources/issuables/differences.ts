@@ -19,8 +19,8 @@ export type Snapshot = Readonly<Record<string, unknown>>;
 
 const SHARED = ["title", "description", "state", "milestone_id", "discussion_locked", "closed_at"];
 const COLUMNS = {
-  issue: [...SHARED, "confidential", "due_date", "weight", "time_estimate"],
-  merge_request: [...SHARED, "target_branch", "time_estimate"],
+  issue: [...SHARED, "confidential", "due_date", "weight", "time_estimate", "total_time_spent"],
+  merge_request: [...SHARED, "target_branch", "time_estimate", "total_time_spent"],
 } as const;
 const FLAGS = ["discussion_locked", "confidential"];
 const INSTANTS = ["closed_at"];

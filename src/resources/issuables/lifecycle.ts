@@ -5,10 +5,12 @@ import type { Value } from "../../store/port.ts";
 import { sendUpdate, updateRow } from "../../store/update.ts";
 import * as events from "../events/record.ts";
 import {
+  areHeard,
   type Changes,
   changesSince,
   type Snapshot,
   STATE_IDS,
+  snapshotOf,
   stateChanges,
 } from "./differences.ts";
 import * as history from "./history.ts";
@@ -100,9 +102,7 @@ export async function afterChanging(
     const texts = { after: [title, description], before: [before.title, before.description] };
     await todos.mention(context, type, { id }, texts);
   }
-  if (changesState(before, input.state_event)) {
-    afterStateChange(context, type, { ...before, title }, input.state_event);
-  }
+  afterStateChange(context, type, { ...before, title }, input.state_event);
 }
 
 /**
@@ -123,6 +123,20 @@ export async function recordChanges(
   const action =
     state === undefined ? "update" : state === STATE_IDS["closed"] ? "close" : "reopen";
   recordChange(context, type, id, action, changes);
+}
+
+/** Makes a change of an issuable, and records for webhooks what it has changed: see {@link recordChanges}. */
+export async function changeHeard<T>(
+  context: Writing,
+  type: IssuableType,
+  id: number,
+  change: () => Promise<T>,
+): Promise<T> {
+  const isHeard = await areHeard(context, type);
+  const before = isHeard ? await snapshotOf(context.db, type, id) : undefined;
+  const result = await change();
+  await recordChanges(context, type, id, before);
+  return result;
 }
 
 type StateEvent = "close" | "reopen";
@@ -187,13 +201,20 @@ export async function merge(
   todos.resolve(db, MERGE_REQUEST, request.id, caller.id, now);
 }
 
-function afterStateChange(
+/**
+ * What follows from a new state of an issuable, whose columns are changed already: its place on boards, its event and its
+ * history. Nothing if it was not in the state for that.
+ *
+ * @param issuable before the change
+ */
+export function afterStateChange(
   context: Writing,
   type: IssuableType,
   issuable: issuables.Issuable,
-  event: StateEvent,
+  event: StateEvent | undefined,
   cause?: history.Cause,
 ): void {
+  if (!changesState(issuable, event)) return;
   const { db, caller, now } = context;
   const state = event === "close" ? "closed" : "reopened";
   type.place?.(db, [issuable.id]);

@@ -70,9 +70,8 @@ export async function move(
   await timeTracking.copy(db, ISSUE, found.id, { project_id: target.id, id: copy.id });
   await updateRow(db, "issues", found.id, { moved_to_id: copy.id }, now);
   await lifecycle.setState(context, ISSUE, found, "close");
-  lifecycle.recordEvent({ ...context, source: target }, ISSUE, "created", {
-    id: copy.id,
-    title: found.title,
-  });
+  const inTarget = { ...context, source: target };
+  lifecycle.recordEvent(inTarget, ISSUE, "created", { id: copy.id, title: found.title });
+  lifecycle.recordChange(inTarget, ISSUE, copy.id, "open");
   return copy.id;
 }

@@ -107,9 +107,7 @@ async function change(
   if (!found) throw notFound();
   await requireChanger(context, ISSUE, found, "reporter");
   const before = isHeard ? await snapshotOf(db, ISSUE, found.id) : undefined;
-  if (time_estimate !== undefined && mayPlan(source)) {
-    await timeTracking.estimate(context, ISSUE, found.id, parseDuration(time_estimate));
-  }
+  const isEstimated = time_estimate !== undefined && mayPlan(source);
   const columns = await columnsOf(context, input);
   sendUpdate(
     db,
@@ -120,6 +118,9 @@ async function change(
       description,
       confidential: confidential === undefined ? undefined : Number(confidential),
       ...columns,
+      ...(isEstimated && {
+        time_estimate: timeTracking.requireEstimate(parseDuration(time_estimate)),
+      }),
       ...lifecycle.stateColumns(context, found, input.state_event),
     },
     now,

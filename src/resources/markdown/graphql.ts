@@ -14,9 +14,9 @@ interface Source {
 }
 
 /** A column of Markdown of a type's rows `alias` as HTML, as `POST /markdown` renders it. */
-const html = (alias: string, column: string): LoadedField =>
+const html = (alias: string, column: string, isComment = false): LoadedField =>
   // The text is part of the key, so that what is read for an answer is counted, and no other statement reads it again.
-  loaded("String", rendered, {
+  loaded("String", (keys, context) => rendered(keys, context, isComment), {
     key: `coalesce(${alias}.project_id, 0) || ':' || ${alias}.${column}`,
   });
 
@@ -29,13 +29,14 @@ export const face: Face = {
     WorkItem: ofIssue,
     WorkItemWidgetDescription: ofIssue,
     MergeRequest: { descriptionHtml: html("mr", "description") },
-    Note: { bodyHtml: html("nt", "body") },
+    Note: { bodyHtml: html("nt", "body", true) },
   },
 };
 
 async function rendered(
   keys: readonly Value[],
   { db, viewer, view }: GraphContext,
+  isComment: boolean,
 ): Promise<Map<Value, string>> {
   const sources = keys.filter((key) => key !== null).map(sourceOf);
   const mentioned = [...new Set(sources.map(({ projectId }) => projectId))];
@@ -46,7 +47,7 @@ async function rendered(
   const render = async (some: readonly Source[], id?: number) => {
     const project = id === undefined ? undefined : projects.get(id);
     const texts = some.map(({ text }) => text);
-    const found = await renderAll({ db, viewer, view, project }, texts, left);
+    const found = await renderAll({ db, viewer, view, project, isComment }, texts, left);
     for (const [index, { key }] of some.entries()) all.set(key, found[index] as string);
     left -= texts.reduce((sum, { length }) => sum + length, 0);
   };

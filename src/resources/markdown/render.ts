@@ -29,6 +29,8 @@ export interface Rendering {
   readonly view: View;
   /** The project of the text, which references without a path mean. */
   readonly project?: Source | undefined;
+  /** Whether the texts are comments. Default: false. */
+  readonly isComment?: boolean;
 }
 
 /** The most characters that are rendered for one answer; texts beyond are shown as they are. */
@@ -69,7 +71,9 @@ export async function renderAll(
     if (pace.isDue) await pace.pause();
   }
   const links = await linksOf(rendering, [...references.values()]);
-  return parsed.map(({ html }) => html((reference) => links.get(keyOf(reference))));
+  const { view, project, isComment } = rendering;
+  const surroundings = { base: view.base, projectPath: project?.fullPath, isComment };
+  return parsed.map(({ html }) => html((reference) => links.get(keyOf(reference)), surroundings));
 }
 
 async function linksOf(rendering: Rendering, references: readonly TextReference[]): Promise<Links> {

@@ -100,8 +100,11 @@ export async function stageMerge(
   const changes = removal && isOwn ? [change, removal.change] : [change];
   const { row, head } = opened;
   const place = { row, head, base: view.base, project: source };
+  const push = await stagePush(store, draft, changes, place, now);
+  // The message of the merge itself closes nothing, as in GitLab.
+  const closing = push.closing.filter(({ commit }) => commit !== made.mergeCommit);
   return {
-    received: { ...(await stagePush(store, draft, changes, place, now)), project: source, caller },
+    received: { ...push, closing, project: source, caller },
     removal:
       removal && !isOwn
         ? await stage(removal.place, new Draft(removal.place.repository), [removal.change])

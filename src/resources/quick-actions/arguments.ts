@@ -21,6 +21,17 @@ export function titleIn(argument: string): string {
   return /^%?"([^"]*)"$/.exec(argument)?.[1] ?? argument.replace(/^%/, "");
 }
 
+/** Time spent and, behind it, the day: `1h 30m 2026-01-02`. */
+const SPENT = /^(.*\S)\s+(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})$/;
+
+/** The duration of an argument such as `1h 30m 2026-01-02`, and the day as `YYYY-MM-DD` if there is one. */
+export function spentIn(argument: string): { duration: string; day?: string } {
+  const [, duration, year, month = "", day = ""] = SPENT.exec(argument) ?? [];
+  return duration === undefined
+    ? { duration: argument }
+    : { duration, day: `${year}-${month.padStart(2, "0")}-${day.padStart(2, "0")}` };
+}
+
 const SPAN = /^in (\d{1,4}) (day|week|month|year)s?$/;
 const NAMED: Readonly<Record<string, string>> = {
   today: "in 0 days",

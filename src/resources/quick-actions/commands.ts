@@ -1,3 +1,4 @@
+import type { Route } from "../../core/resource.ts";
 import { dayOf } from "../../core/time.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Reader } from "../../store/port.ts";
@@ -9,7 +10,8 @@ import * as issuables from "../issuables/queries.ts";
 import type { IssuableType, Writing } from "../issuables/type.ts";
 import * as labels from "../labels/queries.ts";
 import * as milestones from "../milestones/queries.ts";
-import { dayIn, namesIn, titleIn } from "./arguments.ts";
+import { timelogRoutes } from "../time-tracking/timelogs.ts";
+import { dayIn, namesIn, spentIn, titleIn } from "./arguments.ts";
 
 /** What the commands of a text are about. */
 export interface About extends Pick<Writing, "source" | "caller" | "viewer" | "now"> {
@@ -23,9 +25,9 @@ export interface About extends Pick<Writing, "source" | "caller" | "viewer" | "n
 
 type PeopleAttribute = "assignee_ids" | "reviewer_ids";
 
-/** A route to perform: its method and path, and its parameters. */
+/** A route to perform: its method and path, or itself if it has no address, and its parameters. */
 export interface RouteCall {
-  readonly name: string;
+  readonly route: string | Route;
   readonly parameters: Readonly<Record<string, unknown>>;
 }
 
@@ -38,7 +40,7 @@ export function routeAt(
   number: string = type.parameter,
 ): RouteCall {
   return {
-    name: `${method} /projects/:id/${type.path}/:${number}${path}`,
+    route: `${method} /projects/:id/${type.path}/:${number}${path}`,
     parameters: { id: source.id, [number]: found.iid, ...parameters },
   };
 }
@@ -234,7 +236,7 @@ const done: Definition = {
     );
     if (!todo) return undefined;
     return {
-      routes: [{ name: "POST /todos/:todo_id/mark_as_done", parameters: { todo_id: todo.id } }],
+      routes: [{ route: "POST /todos/:todo_id/mark_as_done", parameters: { todo_id: todo.id } }],
       changes: { todo_event: "done" },
       summary: "Marked to-do item as done.",
     };
@@ -409,15 +411,20 @@ const DEFINITIONS: Readonly<Record<string, Definition>> = {
   spend: {
     plans: true,
     hasArgument: true,
-    step: (about, duration) => {
+    step: (about, argument) => {
+      const { type, source, found, caller, now } = about;
+      const { duration, day } = spentIn(argument);
       const seconds = parseDuration(duration);
-      return !seconds
-        ? undefined
-        : {
-            routes: [routeAt(about, "POST", "/add_spent_time", { duration })],
-            changes: { spend_time: { duration: seconds, user_id: about.caller.id } },
-            summary: `${seconds < 0 ? "Subtracted" : "Added"} ${humanDuration(Math.abs(seconds))} spent time.`,
-          };
+      const isFuture = day !== undefined && Date.parse(day) > now;
+      const route = timelogRoutes.get(type.className)?.create;
+      if (!seconds || isFuture || !route) return undefined;
+      const time_spent = duration;
+      const parameters = { id: source.id, [type.parameter]: found.iid, time_spent, spent_at: day };
+      return {
+        routes: [{ route, parameters }],
+        changes: { spend_time: { duration: seconds, user_id: caller.id, spent_at: day } },
+        summary: `${seconds < 0 ? "Subtracted" : "Added"} ${humanDuration(Math.abs(seconds))} spent time.`,
+      };
     },
   },
   remove_time_spent: {

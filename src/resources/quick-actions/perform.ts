@@ -122,9 +122,9 @@ export function afterCommands(
 }
 
 /** Performs a route, and says whether it did what it is for. */
-async function isDone({ perform }: Following, { name, parameters }: RouteCall): Promise<boolean> {
+async function isDone({ perform }: Following, { route, parameters }: RouteCall): Promise<boolean> {
   try {
-    await perform(name, parameters);
+    await perform(route, parameters);
     return true;
   } catch (error) {
     if (error instanceof ApiError) return false;

@@ -4,8 +4,10 @@ import { codeRole, type Viewer } from "../../core/access/visibility.ts";
 import { ApiError, forbidden, notFound } from "../../core/errors.ts";
 import type { View } from "../../core/field.ts";
 import * as param from "../../core/input.ts";
+import { withoutCredentials } from "../../core/pagination.ts";
 import {
   AfterCommit,
+  type Context,
   type PrepareContext,
   RawReply,
   type Resource,
@@ -248,14 +250,13 @@ const releaseRoutes = [
   code.get("/permalink/latest", {
     summary: "Go to the latest release",
     ...reading,
-    handle: ({ db, source, view, now }) => toLatest(db, source, view, now, ""),
+    handle: (context) => toLatest(context, ""),
   }),
   code.get("/permalink/latest/:suffix_path*", {
     summary: "Go to what belongs to the latest release, such as a download",
     ...reading,
     input: { suffix_path: param.anyText({ max: MAX_URL }) },
-    handle: ({ db, source, view, now, input }) =>
-      toLatest(db, source, view, now, `/${input.suffix_path}`),
+    handle: (context) => toLatest(context, `/${context.input.suffix_path}`),
   }),
   code.get("/:tag_name", {
     summary: "Get the release of a tag",
@@ -383,11 +384,22 @@ const releaseRoutes = [
   }),
 ];
 
-async function toLatest(db: Reader, source: Source, view: View, now: number, suffix: string) {
+async function toLatest(
+  {
+    db,
+    source,
+    view,
+    now,
+    request,
+  }: Pick<Context, "source" | "view" | "now" | "request"> & { db: Reader },
+  suffix: string,
+): Promise<RawReply> {
   const latest = await releases.latestTag(db, source.id, now);
   if (latest === undefined) throw notFound();
   const path = suffix.split("/").map(encodeURIComponent).join("/");
-  const location = `${view.base}/api/v4/projects/${source.id}/releases/${encodeURIComponent(latest)}${path}`;
+  const query = String(new URLSearchParams(withoutCredentials(new URLSearchParams(request.query))));
+  const tag = encodeURIComponent(latest);
+  const location = `${view.base}/api/v4/projects/${source.id}/releases/${tag}${path}${query && `?${query}`}`;
   return new RawReply(302, { location });
 }
 

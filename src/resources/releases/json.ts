@@ -54,7 +54,7 @@ const stored = {
 export const storedRelease = presenter(stored);
 
 /** The archives of a release's code. */
-const FORMATS = ["zip", "tar.gz", "tar.bz2", "tar"] as const;
+const FORMATS = ["zip", "tar.gz", "tar"] as const;
 
 /** The archives of the code of a project's tag. */
 export const sourcesOf = (base: string, projectId: unknown, tag: unknown) =>

@@ -103,7 +103,7 @@ async function archiveOf(
   const folder = name.join("-").replaceAll("/", "-");
   const type = format === "zip" ? "application/zip" : "application/octet-stream";
   const time = repository.graph.times[number] as number;
-  const archived = { repository, commit, time, tree, path: parts.join("/"), folder };
+  const archived = { repository, commit, time, root, tree, path: parts.join("/"), folder };
   return new RawReply(
     200,
     {
@@ -187,7 +187,9 @@ export const repositoryResource: Resource = {
           return { rows, next: end < length ? { page_token: String(end) } : undefined };
         }
         const whole: Page = { ...page, number: 1, size: length };
-        return pageOf(pagination === "none" ? whole : page, length, read);
+        return pagination === "none"
+          ? { ...(await pageOf(whole, length, read)), isWhole: true }
+          : pageOf(page, length, read);
       },
     }),
     get("/archive", {

@@ -169,12 +169,18 @@ async function commitsOf(
   return pushedCommits(repository, tip, known === undefined ? [] : [known]);
 }
 
-/** The change of the default branch, or of the one that becomes it, if it is not deleted. */
+/**
+ * The change of the default branch, if it is not deleted. Of the first branches that an empty repository gets, `main`,
+ * `master` or the first one becomes it.
+ */
 function mainChange({ changes }: Push, head: string, isEmpty: boolean): CheckedChange | undefined {
   const branches = changes.filter(
     ({ name, to, problem }) => name.startsWith(BRANCHES) && to && problem === undefined,
   );
-  return branches.find(({ name }) => name === head) ?? (isEmpty ? branches[0] : undefined);
+  const named = (wanted: string) => branches.find(({ name }) => name === wanted);
+  const change = named(head);
+  if (change || !isEmpty) return change;
+  return named(`${BRANCHES}main`) ?? named(`${BRANCHES}master`) ?? branches[0];
 }
 
 /** New commits whose messages are looked at, the newest ones. */

@@ -2,8 +2,8 @@ import { ApiError, invalid } from "../../core/errors.ts";
 import { insertRow } from "../../store/insert.ts";
 import type { Database } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
+import { changeHeard } from "../issuables/lifecycle.ts";
 import type { IssuableType, Writing } from "../issuables/type.ts";
-import { ISSUABLE_TYPES } from "../issuables/types.ts";
 
 /** The longest estimate in seconds. */
 const MAX_ESTIMATE = 2 ** 31 - 1;
@@ -11,24 +11,36 @@ const MAX_ESTIMATE = 2 ** 31 - 1;
 const MAX_SPENT = 31_557_600;
 
 /**
- * Estimates the time an issuable takes.
+ * Checks an estimate in seconds.
  *
  * @param seconds `undefined` for what was no duration
  * @throws ApiError 400 if it is none, negative or too long
  */
-export async function estimate(
-  { db, now }: Pick<Writing, "db" | "now">,
-  { table }: IssuableType,
-  id: number,
-  seconds: number | undefined,
-): Promise<void> {
+export function requireEstimate(seconds: number | undefined): number {
   if (seconds === undefined || seconds < 0 || seconds > MAX_ESTIMATE) {
     throw new ApiError(400, {
       message:
         "400 Bad request - Time estimate must have a valid format and be greater than or equal to zero.",
     });
   }
-  await updateRow(db, table, id, { time_estimate: seconds }, now);
+  return seconds;
+}
+
+/**
+ * Estimates the time an issuable takes.
+ *
+ * @param seconds see {@link requireEstimate}
+ */
+export function estimate(
+  context: Writing,
+  type: IssuableType,
+  id: number,
+  seconds: number | undefined,
+): Promise<void> {
+  const columns = { time_estimate: requireEstimate(seconds) };
+  return changeHeard(context, type, id, () =>
+    updateRow(context.db, type.table, id, columns, context.now),
+  );
 }
 
 /** Time spent on an issuable. */
@@ -47,23 +59,24 @@ export interface Spent {
  * @throws ApiError 400 if more is subtracted than was spent, or the sum is more than a year
  */
 export async function spend(
-  { db, caller, now }: Pick<Writing, "db" | "caller" | "now">,
+  context: Writing,
   type: IssuableType,
   issuable: { id: number; project_id: number },
-  { seconds, summary, spentAt = now }: Spent,
+  { seconds, summary, spentAt = context.now }: Spent,
 ): Promise<number> {
+  const { db, caller, now } = context;
   const total = (await totalOf(db, type, issuable.id)) + seconds;
   if (seconds < 0 && total < 0) {
     throw invalid({ base: ["Time to subtract exceeds the total time spent"] });
   }
   if (total > MAX_SPENT) throw invalid({ base: ["Total time spent cannot exceed a year."] });
   const entry = { user_id: caller.id, seconds, summary, spentAt };
-  return insert(db, type, issuable, entry, now);
+  return changeHeard(context, type, issuable.id, () => insert(db, type, issuable, entry, now));
 }
 
 /** Takes back all time spent on an issuable, with an entry that makes the sum zero. */
 export async function reset(
-  context: Pick<Writing, "db" | "caller" | "now">,
+  context: Writing,
   type: IssuableType,
   issuable: { id: number; project_id: number },
 ): Promise<void> {
@@ -99,23 +112,24 @@ export async function insert(
   });
 }
 
-/** Removes an entry; the time spent is less by it. */
-export async function remove(db: Database, timelogId: number, now: number): Promise<void> {
-  const [removed] = await db.all<{
-    issue_id: number | null;
-    merge_request_id: number | null;
-    time_spent: number;
-  }>("delete from timelogs where id = ? returning issue_id, merge_request_id, time_spent", [
-    timelogId,
-  ]);
-  for (const { table, column } of ISSUABLE_TYPES) {
-    const id = removed?.[column] ?? null;
-    if (id === null) continue;
-    await db.run(
-      `update ${table} set total_time_spent = total_time_spent - ?, updated_at = ? where id = ?`,
-      [removed?.time_spent ?? 0, now, id],
+/** Removes an entry of an issuable; the time spent is less by it. */
+export function remove(
+  context: Writing,
+  type: IssuableType,
+  issuableId: number,
+  timelogId: number,
+): Promise<void> {
+  const { db, now } = context;
+  return changeHeard(context, type, issuableId, async () => {
+    const [removed] = await db.all<{ time_spent: number }>(
+      "delete from timelogs where id = ? returning time_spent",
+      [timelogId],
     );
-  }
+    await db.run(
+      `update ${type.table} set total_time_spent = total_time_spent - ?, updated_at = ? where id = ?`,
+      [removed?.time_spent ?? 0, now, issuableId],
+    );
+  });
 }
 
 /** Copies the estimate and the time spent of one issuable to another one. */

@@ -28,7 +28,7 @@ function routesOf(type: IssuableType): TimelogRoutes {
       input: {
         ...number,
         time_spent: param.anyText(),
-        summary: param.anyText(),
+        summary: param.optional(param.anyText()),
         spent_at: param.optional(param.instant()),
       },
       handle: async (context) => {
@@ -52,7 +52,7 @@ function routesOf(type: IssuableType): TimelogRoutes {
       summary: `Remove time spent on ${one}`,
       input: { ...number, timelog_id: param.recordId() },
       handle: async (context) => {
-        const { db, source, caller, input, now } = context;
+        const { db, source, caller, input } = context;
         const { id } = await findIssuable(context, type, input[parameter]);
         const found = await db.one<{ user_id: number | null }>(
           `select user_id from timelogs where id = ? and ${type.column} = ?`,
@@ -60,7 +60,7 @@ function routesOf(type: IssuableType): TimelogRoutes {
         );
         if (!found) throw notFound();
         if (found.user_id !== caller.id) requireRole(source, "maintainer");
-        await changes.remove(db, input.timelog_id, now);
+        await changes.remove(context, type, id, input.timelog_id);
         return undefined;
       },
     }),

@@ -1,5 +1,12 @@
 import { textOf } from "../../../git/changes.ts";
-import { commitNumber, readCommit, timeOf, titleOf } from "../../../git/commits.ts";
+import {
+  commitId,
+  commitNumber,
+  readCommit,
+  readTag,
+  timeOf,
+  titleOf,
+} from "../../../git/commits.ts";
 import { logOf } from "../../../git/log.ts";
 import type { Repository } from "../../../git/repository.ts";
 import { changesOf } from "../../repositories/diffs.ts";
@@ -67,10 +74,26 @@ export async function pushedBlocks(
   return blocks;
 }
 
-/** A commit with the files that it changed, as payloads show it; none if it is gone. */
-export async function taggedBlocks({ repository, url }: Code, oid: string): Promise<Block[]> {
-  const number = commitNumber(repository, oid);
-  return number === undefined ? [] : [await withFiles(repository, url, number)];
+/** What payloads say of a tag's object. */
+interface Tagged {
+  /** The commit that the tag stands for in the end, with the files that it changed; none if it is gone. */
+  readonly commits: Block[];
+  /** The commit's name, or the object's own if it is none. */
+  readonly target: string;
+  /** Of an annotated tag. */
+  readonly message: string | null;
+}
+
+/** Reads what a tag stands for. */
+export async function taggedOf({ repository, url }: Code, oid: string): Promise<Tagged> {
+  const object = repository.findHex(oid);
+  if (object < 0) return { commits: [], target: oid, message: null };
+  const message = (await readTag(repository, object))?.message.trimEnd() ?? null;
+  const peeled = await repository.peel(object);
+  const number = repository.graph.commitOf(peeled);
+  if (number < 0) return { commits: [], target: oid, message };
+  const commits = [await withFiles(repository, url, number)];
+  return { commits, target: commitId(repository, number), message };
 }
 
 async function withFiles(repository: Repository, url: string, number: number): Promise<Block> {

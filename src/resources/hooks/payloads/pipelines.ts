@@ -118,6 +118,7 @@ export async function pipelineEvent(
   const users = await usersById(making, [found["user_id"], ...jobs.map((one) => one["user_id"])]);
   const runnerTags = await tagsOf(making, jobs);
   const sha = found["sha"] as string;
+  const request = requestId === null ? null : await requestOf(making, requestId as number);
   return {
     event: "pipeline",
     title: "Pipeline Hook",
@@ -128,7 +129,7 @@ export async function pipelineEvent(
         id,
         iid: found["iid"],
         name: found["name"],
-        ref: found["ref"],
+        ref: request?.["source_branch"] ?? found["ref"],
         tag: found["tag"],
         sha,
         before_sha: found["before_sha"],
@@ -144,7 +145,7 @@ export async function pipelineEvent(
         variables: await variablesOf(making, found),
         url: found["web_url"],
       },
-      merge_request: requestId === null ? null : await requestOf(making, requestId as number),
+      merge_request: request,
       user: users.get(found["user_id"]) ?? null,
       project: plain(project),
       commit: await commitBlock(await openCode(making, projectId), sha),

@@ -1,7 +1,7 @@
 import { BRANCHES, TAGS } from "../../../git/refs.ts";
 import { rulesOf } from "../../protected-refs/queries.ts";
 import { projectOf, repositoryOf, userOf } from "./blocks.ts";
-import { openCode, pushedBlocks, taggedBlocks } from "./commits.ts";
+import { openCode, pushedBlocks, taggedOf } from "./commits.ts";
 import type { HookPayload, Making, ToldMoment } from "./making.ts";
 
 /** The name of no object. */
@@ -29,9 +29,9 @@ export async function pushEvent(
   const isTag = ref.startsWith(TAGS);
   const name = ref.slice((isTag ? TAGS : BRANCHES).length);
   const code = await openCode(making, id);
-  const commits = !after
-    ? []
-    : await (isTag ? taggedBlocks(code, after) : pushedBlocks(code, known ? [known] : [], after));
+  const tagged = isTag && after ? await taggedOf(code, after) : undefined;
+  const commits =
+    tagged?.commits ?? (after ? await pushedBlocks(code, known ? [known] : [], after) : []);
   const rules = await rulesOf(making.store, id, [ref]);
   const user = await userOf(making, userId);
   const { git_ssh_url, git_http_url, visibility_level } = project;
@@ -46,8 +46,8 @@ export async function pushEvent(
       after: after ?? NOTHING,
       ref,
       ref_protected: (isTag ? rules.tags(name) : rules.branches(name)).length > 0,
-      checkout_sha: after,
-      message: null,
+      checkout_sha: tagged?.target ?? after,
+      message: tagged?.message ?? null,
       user_id: user?.["id"] ?? null,
       user_name: user?.["name"] ?? null,
       user_username: user?.["username"] ?? null,
