@@ -18,6 +18,7 @@ import { Outages } from "./core/outages.ts";
 import { PAGE_LIMITS } from "./core/pagination.ts";
 import { reencrypt } from "./core/sealed.ts";
 import { createSecrets } from "./core/secrets.ts";
+import { editionOf, GITLAB_VERSION } from "./core/version.ts";
 import { loadNewest } from "./database/schema.ts";
 import { Metrics, type ReadMetrics } from "./metrics/index.ts";
 import { measured } from "./metrics/store.ts";
@@ -148,6 +149,7 @@ async function start(opened: Store, options: AppOptions, extra: readonly Mount[]
     authenticate: authenticate?.bind(options),
     now,
     tier,
+    edition: editionOf(options.gitlabVersion ?? GITLAB_VERSION, tier),
     impersonation: options.impersonation ?? true,
     tokenUsage,
     retries: new Retries(),

@@ -233,6 +233,7 @@ const FROZEN: Record<string, string> = {
     "c5f27632f2fc5b8b8a3a020dc979191a934021b25786f43fe2eaf4b12d603466",
   "20261127-04-notes-by-author": "adaeba673cc4f0a59e4422963d48056356446f9e0a891ff54a4946e351cadd93",
   "20261127-05-issues-open": "888631aad35994d08f655d71d447c2c7f086e0c6ba8cf426862045fa41227400",
+  "20261127-90-kept-settings": "2b07dd05fb64c35e4d74ed3be9d1add771d7a28104a3172ff21d5f62aa5abba8",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);

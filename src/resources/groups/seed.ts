@@ -8,6 +8,7 @@ import {
   type SeedParts,
   seedList,
 } from "../../core/seeding.ts";
+import { requirePath } from "../../core/paths.ts";
 import * as namespaces from "../namespaces/queries.ts";
 import { requireVisibility, type SeededGroup, sourceEntries } from "../namespaces/seed.ts";
 import * as groups from "./queries.ts";
@@ -39,6 +40,7 @@ export function groupsPart<Nested extends SeedParts<SeededGroup>>(nested: Nested
     ) {
       const { path, name = path, description, created_at: createdAt = now } = group;
       const fullPath = parent ? `${parent.fullPath}/${path}` : path;
+      requirePath(path, { top: !parent });
       if (await namespaces.isTaken(db, fullPath)) throw new SeedError(`${fullPath} is taken`);
       requireVisibility(fullPath, group.visibility, parent?.namespace);
       if (parent && (await groups.isNameTaken(db, parent.id, name))) {
