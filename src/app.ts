@@ -25,6 +25,7 @@ import { measured } from "./metrics/store.ts";
 import { mounts } from "./mounts.ts";
 import { startMailer } from "./notifications/mailer.ts";
 import { type AppOptions, checkAppOptions } from "./options.ts";
+import { createAccount } from "./resources/accounts/changes.ts";
 import { watchJobs } from "./resources/ci/timed.ts";
 import { startTracer } from "./resources/discussions/worker.ts";
 import { startArchivist, writeArchives } from "./resources/exports/worker.ts";
@@ -147,6 +148,10 @@ async function start(opened: Store, options: AppOptions, extra: readonly Mount[]
     allowLocalRequests: options.webhooks?.allowLocalRequests ?? false,
     isClosing: running.isClosing,
     authenticate: authenticate?.bind(options),
+    createAccount: async ({ username, name, email }) => {
+      const by = { id: null, name: "authenticate", ip: "" };
+      await store.transaction((db) => createAccount(db, by, { username, name, email }, now()));
+    },
     now,
     tier,
     edition: editionOf(options.gitlabVersion ?? GITLAB_VERSION, tier),

@@ -168,6 +168,7 @@ const steps = [
   `20261127-04-notes-by-author`,
   `20261127-05-issues-open`,
   `20261127-90-kept-settings`,
+  `20261127-91-more-of-profiles`,
 ];
 
 const statements = [
@@ -197,7 +198,7 @@ const statements = [
   last_sign_in_at integer,
   current_sign_in_at integer,
   last_activity_on text
-, commit_email text)`,
+, commit_email text, job_title text, pronouns text, discord text, github text)`,
   `CREATE UNIQUE INDEX users_username on users (lower(username))`,
   `CREATE UNIQUE INDEX users_email on users (lower(email))`,
   `CREATE TABLE namespaces (

@@ -234,6 +234,8 @@ const FROZEN: Record<string, string> = {
   "20261127-04-notes-by-author": "adaeba673cc4f0a59e4422963d48056356446f9e0a891ff54a4946e351cadd93",
   "20261127-05-issues-open": "888631aad35994d08f655d71d447c2c7f086e0c6ba8cf426862045fa41227400",
   "20261127-90-kept-settings": "2b07dd05fb64c35e4d74ed3be9d1add771d7a28104a3172ff21d5f62aa5abba8",
+  "20261127-91-more-of-profiles":
+    "f167ff3c7c8216aff371981c6e8adf253bfea45dd5969bb2d9216d3aa0190c6b",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);

@@ -183,6 +183,15 @@ export const groupResource: Resource = {
           ancestorId: source.id,
         }),
     }),
+    one.list("/projects/shared", {
+      summary:
+        "List the projects that are shared with a group: none, since projects can't be shared",
+      access: "anyone",
+      input: projectListInput,
+      presenter: ({ caller, input }) => (caller && !input.simple ? project : basicProject),
+      handle: ({ db, presenter, page, viewer }) =>
+        projects.list(db, presenter, page, viewer, { idBefore: 0 }, { orderBy: "id", sort: "asc" }),
+    }),
     one.list("/projects", {
       summary: "List the projects of a group",
       access: "anyone",

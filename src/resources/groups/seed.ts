@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { VISIBILITIES } from "../../core/access/visibility.ts";
+import { requirePath } from "../../core/paths.ts";
 import {
   type GivenList,
   type InsertNested,
@@ -8,7 +9,6 @@ import {
   type SeedParts,
   seedList,
 } from "../../core/seeding.ts";
-import { requirePath } from "../../core/paths.ts";
 import * as namespaces from "../namespaces/queries.ts";
 import { requireVisibility, type SeededGroup, sourceEntries } from "../namespaces/seed.ts";
 import * as groups from "./queries.ts";

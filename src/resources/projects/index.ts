@@ -1,7 +1,7 @@
 import type { Caller } from "../../core/access/caller.ts";
 import { requireRole, type Source } from "../../core/access/source.ts";
 import { VISIBILITIES, VISIBILITY_NAMES } from "../../core/access/visibility.ts";
-import { conflict, notFound, notModified } from "../../core/errors.ts";
+import { conflict, forbidden, invalid, notFound, notModified } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import { storedIn } from "../../core/kept.ts";
 import { keysetUnavailable } from "../../core/pagination.ts";
@@ -230,6 +230,9 @@ export const projectResource: Resource = {
         path: param.optional(param.text()),
         namespace_id: param.optional(param.integer()),
         initialize_with_readme: param.optional(param.boolean()),
+        import_url: param.optional(param.anyText({ max: 2048 })),
+        template_name: param.optional(param.anyText()),
+        template_project_id: param.optional(param.integer()),
         ...attributes,
       },
       upload: AVATAR_PART,
@@ -237,6 +240,11 @@ export const projectResource: Resource = {
       presenter: projectWithPermissions,
       prepare: async (input, { store, caller, now }) => {
         const { path = "", name = path, description } = input;
+        // As GitLab answers while the import source is disabled, and for a template that is not there.
+        if (input.import_url) throw forbidden();
+        if (input.template_name || input.template_project_id) {
+          throw invalid({ template_name: ["is not supported on this server"] });
+        }
         if (input.default_branch) requireBranchName(input.default_branch);
         const defaults = await settings.find(store.reader());
         const defaultBranch = input.default_branch ?? defaults.default_branch_name;
