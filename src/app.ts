@@ -18,6 +18,7 @@ import { Outages } from "./core/outages.ts";
 import { PAGE_LIMITS } from "./core/pagination.ts";
 import { reencrypt } from "./core/sealed.ts";
 import { createSecrets } from "./core/secrets.ts";
+import { editionOf, GITLAB_VERSION } from "./core/version.ts";
 import { loadNewest } from "./database/schema.ts";
 import { Leases } from "./jobs/leases.ts";
 import { startAll } from "./jobs/services.ts";
@@ -27,6 +28,7 @@ import { measured } from "./metrics/store.ts";
 import { mounts } from "./mounts.ts";
 import { startMailer } from "./notifications/mailer.ts";
 import { type AppOptions, checkAppOptions } from "./options.ts";
+import { createAccount } from "./resources/accounts/changes.ts";
 import { watchJobs } from "./resources/ci/timed.ts";
 import { startTracer } from "./resources/discussions/worker.ts";
 import { startArchivist, writeArchives } from "./resources/exports/worker.ts";
@@ -150,8 +152,13 @@ async function start(opened: Store, options: AppOptions, extra: readonly Mount[]
     allowLocalRequests: options.webhooks?.allowLocalRequests ?? false,
     isClosing: running.isClosing,
     authenticate: authenticate?.bind(options),
+    createAccount: async ({ username, name, email }) => {
+      const by = { id: null, name: "authenticate", ip: "" };
+      await store.transaction((db) => createAccount(db, by, { username, name, email }, now()));
+    },
     now,
     tier,
+    edition: editionOf(options.gitlabVersion ?? GITLAB_VERSION, tier),
     impersonation: options.impersonation ?? true,
     tokenUsage,
     retries: new Retries(),

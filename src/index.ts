@@ -18,6 +18,7 @@ export type { Role } from "./core/access/roles.ts";
 export type { Visibility } from "./core/access/visibility.ts";
 export { ApiError } from "./core/errors.ts";
 export type { LogEntry } from "./core/http/access-log.ts";
+export type { Profile } from "./core/http/authenticator.ts";
 export type { HostRequest } from "./core/http/incoming.ts";
 export { OptionError } from "./core/options.ts";
 export type { Progress } from "./core/progress.ts";

@@ -50,6 +50,11 @@ export interface AppOptions extends SiteOptions {
   secretKeyFile?: string;
   /** The GitLab tier whose features are enabled: `"free"`, `"premium"` or `"ultimate"` (default). */
   tier?: Tier;
+  /**
+   * The version of GitLab that clients are told, such as `"18.5.0"` (default): many choose by it what they send
+   * (docs/compatibility.md).
+   */
+  gitlabVersion?: string;
   /** Whether impersonation tokens are accepted. Default true. */
   impersonation?: boolean;
   /** Optional flows of the OAuth2 provider; both are enabled by default. */
@@ -173,6 +178,12 @@ export const appOptions = {
   ),
   url: v.optional(publicUrl),
   tier: v.optional(wordOption(TIERS)),
+  gitlabVersion: v.optional(
+    v.custom<string>(
+      (given) => typeof given === "string" && /^\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(given),
+      'must be three numbers, such as "18.5.0": the tier says whether "-ee" follows',
+    ),
+  ),
   impersonation: flagOption,
   oauth: v.optional(optionsOf({ implicit: flagOption, password: flagOption })),
   authenticate: v.optional(functionOption),

@@ -38,6 +38,7 @@ export interface ServeOptions extends DatabaseOptions {
   metricsPort?: number;
   url?: string;
   tier: Tier;
+  gitlabVersion?: string;
   trustProxy?: boolean;
   pages?: false | PageName[];
   durability: "normal" | "full";
@@ -109,6 +110,12 @@ export function addServeOptions(command: Command): void {
   );
   add(serving, "--tier <tier>", "GitLab tier whose features are enabled", (one) =>
     one.choices(TIERS).default("ultimate"),
+  );
+  add(
+    serving,
+    "--gitlab-version <version>",
+    "version of GitLab that clients are told (default: 18.5.0)",
+    (one) => one.argParser(readGitlabVersion),
   );
   add(serving, "--pages <names>", "enabled pages, comma-separated, or off (default: all)", (one) =>
     one.argParser(orOff(readPages)),
@@ -233,6 +240,7 @@ export function appOptionsOf(options: ServeOptions): AppOptions & { database: st
     database: options.db,
     durability: options.durability,
     tier: options.tier,
+    gitlabVersion: options.gitlabVersion,
     impersonation: options.impersonation === "on",
     oauth: { implicit: options.implicitGrant === "on", password: options.passwordGrant === "on" },
     limits: given({
@@ -279,6 +287,13 @@ function readPages(text: string): PageName[] {
     throw new InvalidArgumentError(`'${wrong}' is not a page, choose from ${PAGES.join(", ")}.`);
   }
   return names as PageName[];
+}
+
+function readGitlabVersion(text: string): string {
+  if (/^\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(text)) return text;
+  throw new InvalidArgumentError(
+    "It must be three numbers, such as 18.5.0: the tier says whether -ee follows.",
+  );
 }
 
 function readUrl(text: string): string {

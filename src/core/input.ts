@@ -307,7 +307,8 @@ export function accessLevel(): Attribute<Role> {
 }
 
 /**
- * A list, sent as `name[]=a&name[]=b`, as a JSON array, or as one value.
+ * A list, sent as `name[]=a&name[]=b`, as a JSON array, or as one value. A list of numbers may also be separated by
+ * commas, and empty entries are left out, as GitLab does: `ids[]=` is how clients send an empty list.
  *
  * @param options `max`: maximum entries. Default 100
  */
@@ -320,9 +321,11 @@ export function arrayOf<T>(element: Attribute<T>, options: { max?: number } = {}
     ...(maxLength && { maxLength }),
     ...(values && { values }),
   };
-  const list = attribute<unknown[]>(notes, (value) =>
-    Array.isArray(value) ? value : isScalar(value) ? [value] : REFUSED,
-  );
+  const list = attribute<unknown[]>(notes, (value) => {
+    if (!Array.isArray(value) && !isScalar(value)) return REFUSED;
+    const entries = Array.isArray(value) ? value : [value];
+    return type === "integer" ? numbersOf(entries, max) : entries;
+  });
   return declared(notes, () =>
     v.pipe(
       list.schema(),
@@ -330,6 +333,22 @@ export function arrayOf<T>(element: Attribute<T>, options: { max?: number } = {}
       v.array(element.schema()),
     ),
   );
+}
+
+/** The entries of a list of numbers, of which one more than `max` are enough. */
+function numbersOf(entries: readonly unknown[], max: number): unknown[] {
+  const numbers: unknown[] = [];
+  for (const entry of entries) {
+    if (numbers.length > max) break;
+    if (typeof entry !== "string") {
+      if (entry !== null) numbers.push(entry);
+      continue;
+    }
+    for (const one of entry.split(",", max + 1)) {
+      if (one.trim() !== "") numbers.push(one.trim());
+    }
+  }
+  return numbers;
 }
 
 const tooManyEntries = (max: number) => `has too many entries (maximum is ${max})`;

@@ -2,12 +2,26 @@ import { invalid } from "./errors.ts";
 
 const SEGMENT = /^[a-z0-9_][a-z0-9_.-]*$/i;
 
-/** Words that can't be a first segment, since the API and its pages use them. */
-const RESERVED = ["-", "api", "oauth", "groups", "projects", "users", "uploads"];
+/** Names of files, which GitLab has at its root. */
+const FILES = /^(apple-touch-icon|header_logo_).*\.png$/;
+
+/** What users and groups at the top can't be called, as in GitLab: the API and pages are there. */
+export const TOP_WORDS: readonly string[] =
+  `- .well-known 404.html 422.html 500.html 502.html 503.html abuse_reports admin api
+  apple-touch-icon.png assets autocomplete ci dashboard deploy.html explore favicon.ico favicon.png files groups health_check
+  help import invites jwt login oauth profile projects public robots.txt s search sent_notifications sitemap sitemap.xml
+  sitemap.xml.gz slash-command-logo.png snippets u unsubscribes uploads users v2`.split(/\s+/);
+
+/** What projects and subgroups can't be called, as in GitLab: pages of the group or project above are there. */
+export const NESTED_WORDS: readonly string[] =
+  `- badges blame blob builds commits create create_dir edit files find_file new preview raw refs tree update wikis`.split(
+    " ",
+  );
 
 /** Whether no user and no group at the top can have this path. */
 export function isReserved(segment: string): boolean {
-  return RESERVED.includes(segment.toLowerCase());
+  const word = segment.toLowerCase();
+  return TOP_WORDS.includes(word) || FILES.test(word);
 }
 
 /** Endings that no segment can have: the addresses of repositories and feeds have them. */
@@ -18,14 +32,17 @@ export function problemOfProjectPath(path: string): string | undefined {
   if (!SEGMENT.test(path) || ENDINGS.test(path)) {
     return "can contain only letters, digits, '_', '-' and '.'. Cannot start with '-', end in '.git' or end in '.atom'";
   }
+  if (NESTED_WORDS.includes(path.toLowerCase())) return reserved(path);
   // GitLab refuses it once there is a project with the rest of the path.
   return /\.wiki$/i.test(path) ? "cannot end in '.wiki': that is the address of a wiki" : undefined;
 }
 
+const reserved = (segment: string) => `${segment} is a reserved name`;
+
 /**
  * Checks one segment of the path of a user or group.
  *
- * @param options `top`: whether it is a first segment, where some words are reserved; `attribute`: its name in errors
+ * @param options `top`: whether it is a first segment, where other words are reserved; `attribute`: its name in errors
  * @throws ApiError 400
  */
 export function requirePath(
@@ -39,8 +56,8 @@ export function requirePath(
       ],
     });
   }
-  if (top && isReserved(segment)) {
-    throw invalid({ [attribute]: [`${segment} is a reserved name`] });
+  if (top ? isReserved(segment) : NESTED_WORDS.includes(segment.toLowerCase())) {
+    throw invalid({ [attribute]: [reserved(segment)] });
   }
 }
 

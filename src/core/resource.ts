@@ -17,6 +17,7 @@ import type { SignInLimits } from "./rate-limits.ts";
 import type { DeployScope, Scope } from "./scopes.ts";
 import type { SealedColumn } from "./sealed.ts";
 import type { Secrets } from "./secrets.ts";
+import type { Edition } from "./version.ts";
 
 /** GitLab's licence tiers: each includes all of the one before. */
 export const TIERS = ["free", "premium", "ultimate"] as const;
@@ -209,6 +210,8 @@ export interface Context<
   /** The instant of the request, in epoch milliseconds. */
   readonly now: number;
   readonly tier: Tier;
+  /** Which GitLab clients are told they speak to. */
+  readonly edition: Edition;
   readonly request: RequestInfo;
   /** Every form sends it back as `authenticity_token`; `""` if the mount takes no sessions. */
   readonly csrfToken: string;

@@ -1,5 +1,24 @@
-/** The API's own version, same as the package's (a test compares them). */
+import type { Tier } from "./resource.ts";
+
+/** This package's version. */
 export const VERSION = "0.1.0";
 
-/** The revision of the code. Only releases are published, so it is the version's tag. */
+/** What `/version` reports as the revision. */
 export const REVISION = `v${VERSION}`;
+
+/** The version of GitLab that clients are told unless the application says another. */
+export const GITLAB_VERSION = "18.5.0";
+
+/** Which GitLab clients are told they speak to: many choose by it what they send. */
+export interface Edition {
+  /** Such as `18.5.0-ee`. */
+  readonly version: string;
+  /** Whether it is the Enterprise Edition, which has the features of the paid tiers. */
+  readonly enterprise: boolean;
+}
+
+/** The edition of a version and a tier. */
+export function editionOf(version: string, tier: Tier): Edition {
+  const enterprise = tier !== "free";
+  return { version: enterprise ? `${version}-ee` : version, enterprise };
+}

@@ -1,4 +1,5 @@
-import { REMOVED_ROWS } from "../core/access/visibility.ts";
+import { REMOVED, REMOVED_ROWS } from "../core/access/visibility.ts";
+import { NESTED_WORDS, TOP_WORDS } from "../core/paths.ts";
 import { verifyFiles } from "../files/read.ts";
 import { verifyRepositories } from "../git/verify.ts";
 import { ISSUABLE_TYPES } from "../resources/issuables/types.ts";
@@ -36,6 +37,9 @@ const SEARCHES = [
 
 /** Maximum problems reported by one check. */
 const MAX_PROBLEMS = 20;
+
+/** Words of the program as a list of SQL. */
+const words = (list: readonly string[]) => list.map((word) => `'${word}'`).join(", ");
 
 /** Invariants that the schema does not enforce. Each query returns the violations as text. */
 const INVARIANTS: readonly { name: string; sql: string }[] = [
@@ -84,6 +88,16 @@ const INVARIANTS: readonly { name: string; sql: string }[] = [
       select 'namespace ' || n.id || ' is at ' || n.full_path || ', its parent at ' || p.full_path
       from namespaces n join namespaces p on p.id = n.parent_id
       where n.full_path <> p.full_path || '/' || n.path`,
+  },
+  {
+    name: "reserved names",
+    sql: `select kind || ' ' || id || ' (' || full_path || ') has a reserved name: rename it' from (
+        select kind, id, full_path, visibility from namespaces where parent_id is null and lower(path) in (${words(TOP_WORDS)})
+          and (kind = 'group' or path <> 'admin')
+        union all select kind, id, full_path, visibility from namespaces
+          where parent_id is not null and lower(path) in (${words(NESTED_WORDS)})
+        union all select 'project', id, full_path, visibility from projects where lower(path) in (${words(NESTED_WORDS)})) as n
+      where visibility > ${REMOVED}`,
   },
   {
     name: "visibility",

@@ -5,6 +5,7 @@ import * as field from "../core/field.ts";
 import { escaped, paragraphs } from "../core/markup.ts";
 import type { RequestInfo, Resource, Route, Tier } from "../core/resource.ts";
 import { isoInstant } from "../core/time.ts";
+import type { Edition } from "../core/version.ts";
 import type { Condition } from "../store/conditions.ts";
 import type { Awaitable, Reader, Store, Value } from "../store/port.ts";
 
@@ -29,6 +30,7 @@ export interface GraphContext {
   /** Epoch milliseconds. */
   readonly now: number;
   readonly tier: Tier;
+  readonly edition: Edition;
   readonly request: RequestInfo;
   /** The complexity of the request's documents, and the most they may have. */
   readonly complexity: { readonly score: number; readonly limit: number };

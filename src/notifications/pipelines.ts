@@ -1,5 +1,6 @@
 import { visibleJobs } from "../core/access/visibility.ts";
 import type { PipelineNotice } from "../jobs/notices.ts";
+import { sendsMails } from "../resources/namespaces/mails.ts";
 import type { Flags, Level } from "../resources/notification-settings/queries.ts";
 import type { Reader } from "../store/port.ts";
 import { type Outcome, PIPELINES } from "./occasions.ts";
@@ -61,7 +62,8 @@ export async function pipelineRecipient(
   if (!person || !(await maySee(db, person.id, found.project_id, today))) return undefined;
   const { flags, ...told } = person;
   const reason = reasonFor(person.level, flags, outcome);
-  return reason && { ...told, reason, outcome };
+  if (!reason || !(await sendsMails(db, found.project_id))) return undefined;
+  return { ...told, reason, outcome };
 }
 
 function reasonFor(level: Level, flags: Flags, outcome: Outcome): Reason | undefined {

@@ -5,6 +5,7 @@ import { MERGE_REQUEST } from "../resources/issuables/merge-request.ts";
 import { readers } from "../resources/issuables/queries.ts";
 import type { NoteableType } from "../resources/issuables/type.ts";
 import { isIssuable, typeNamed } from "../resources/issuables/types.ts";
+import { sendsMails } from "../resources/namespaces/mails.ts";
 import { noteable } from "../resources/notes/json.ts";
 import { NOTEABLE_TYPES } from "../resources/notes/noteables.ts";
 import type { Flags, Level } from "../resources/notification-settings/queries.ts";
@@ -175,6 +176,7 @@ async function recipientsAbout(
   for (const id of [by ?? 0, ...except]) ties.delete(id);
   const ids = [...ties.keys()].sort((one, other) => one - other);
   const notified: Recipient[] = [];
+  if (ids.length === 0 || !(await sendsMails(db, subject.projectId))) return notified;
   for (let start = 0; start < ids.length; start += USERS) {
     const some = ids.slice(start, start + USERS);
     const chosen: Recipient[] = [];

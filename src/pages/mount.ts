@@ -1,6 +1,7 @@
 import { hostSignIn } from "../auth/authenticators/host.ts";
 import { sessionCookie } from "../auth/authenticators/session.ts";
 import type { ApiError } from "../core/errors.ts";
+import { isSafe } from "../core/http/incoming.ts";
 import type { Mount } from "../core/http/mount.ts";
 import type { PageContext, RawReply } from "../core/resource.ts";
 import { html } from "./html.ts";
@@ -39,7 +40,7 @@ const EXPLANATIONS: Readonly<Record<number, { title: string; text: string }>> = 
 function showError({ status, body, headers }: ApiError, visit: PageContext): RawReply {
   const signIn = status === 401 ? signInAddress(visit) : undefined;
   if (signIn !== undefined) {
-    return { ...redirect(signIn), status: visit.request.method === "GET" ? 302 : 303 };
+    return { ...redirect(signIn), status: isSafe(visit.request) ? 302 : 303 };
   }
   const explanation =
     EXPLANATIONS[status] ?? (EXPLANATIONS[status < 500 ? 400 : 500] as (typeof EXPLANATIONS)[0]);
@@ -74,7 +75,7 @@ function waitOf(headers: Readonly<Record<string, string>>, text: string): string
 function signInAddress({ request, site, view }: PageContext): string | undefined {
   const own = site.pages.includes("sign_in") ? `${mountOf(view)}/users/sign_in` : undefined;
   const address = site.signInUrl ?? own;
-  if (address === undefined || request.method !== "GET") return address;
+  if (address === undefined || !isSafe(request)) return address;
   // The embedding app gets its own path; our paths begin at the mount.
   const mount = site.signInUrl === undefined ? "" : mountOf(view);
   // Browsers don't encode a backslash in a query, and no path we redirect back to may contain one.

@@ -68,6 +68,23 @@ describe("a body", () => {
     expect((await app.call("POST /groups/acme/labels", { headers, body })).status).toBe(401);
   });
 
+  it.each([
+    ["application/json, application/json; charset=utf-8", '{"name":"NAME","color":"#123456"}'],
+    ["application/json;charset=utf-8,application/json", '{"name":"NAME","color":"#123456"}'],
+    ["application/x-www-form-urlencoded, text/plain", "name=NAME&color=%23123456"],
+  ])("is of the first type if the header was set twice: %s", async (type, body) => {
+    const headers = { "content-type": type };
+    const name = `Of ${type.length}`;
+    const sent = { as: "owner", headers, body: body.replace("NAME", name) } as const;
+    const { status, json } = await app.call("POST /groups/acme/labels", sent);
+    expect([status, json.name]).toEqual([201, name]);
+    const query = { headers, body: '{"query":"{ echo(text: \\"hi\\") }"}' };
+    if (type.startsWith("application/json")) {
+      const { status, text } = await app.call("POST http://pm.test/api/graphql", query);
+      expect([status, text]).toEqual([200, expect.stringContaining("hi")]);
+    }
+  });
+
   it("decides the caller if it contains a token that takes precedence over the header's", async () => {
     const headers = { "private-token": "token-of-owner" };
     const form = { name: "x", color: "#123456", private_token: "no token" };

@@ -105,7 +105,7 @@ describe("a push to a path without a project", () => {
 
   it("does so in the pusher's own namespace and below groups", async () => {
     expect((await push("guest/mine", "guest")).text).toContain("ok refs/heads/main");
-    expect((await push("acme/team/new", "owner")).text).toContain("ok refs/heads/main");
+    expect((await push("acme/team/fresh", "owner")).text).toContain("ok refs/heads/main");
     const write = await app.admin.createToken({
       user: "guest",
       name: "w",

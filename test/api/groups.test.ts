@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { baseSeed, everyone, type TestApp, testApp } from "../helpers.ts";
+import { SETTINGS_OF_GROUPS } from "../kept.ts";
 
 // Numbers in test names are case ids.
 
@@ -60,13 +61,14 @@ const acme = {
   path: "acme",
   description: "",
   visibility: "public",
-  lfs_enabled: true,
+  lfs_enabled: false,
   avatar_url: null,
   request_access_enabled: true,
   full_name: "Acme",
   full_path: "acme",
   created_at: "2026-06-15T12:34:56.789Z",
   parent_id: null,
+  ...SETTINGS_OF_GROUPS,
 };
 
 describe("who may do what", () => {
@@ -377,8 +379,8 @@ describe("POST /groups", () => {
     const renamed = await call(`PUT /groups/${segment}?path=${segment}ss`);
     expect([renamed.status, renamed.json]).toEqual([400, { message: tooLong }]);
     expect((await call(`GET /groups/${segment}`)).json.path).toBe(segment);
-    expect((await call(`PUT /groups/${segment}?path=s`)).status).toBe(200);
-    expect((await call(`DELETE /groups/s`)).status).toBe(202);
+    expect((await call(`PUT /groups/${segment}?path=shorter`)).status).toBe(200);
+    expect((await call(`DELETE /groups/shorter`)).status).toBe(202);
   });
 });
 

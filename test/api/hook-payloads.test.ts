@@ -272,7 +272,7 @@ describe("members, groups, projects and users", () => {
       "owner",
     );
     const [stranger] = (await app.call("GET /users?username=stranger", { as: "owner" })).json;
-    const inside = { name: "New", path: "new", namespace_id: group.id };
+    const inside = { name: "New", path: "newer", namespace_id: group.id };
     const project = await call("POST /projects", inside, "owner");
     await call("POST /groups/acme/members", { user_id: stranger.id, access_level: 30 }, "owner");
     await app.call(`DELETE /projects/${project.id}`, { as: "owner" });

@@ -118,6 +118,23 @@ describe("an issue", () => {
         human_total_time_spent: null,
       },
       weight: 3,
+      type: "ISSUE",
+      issue_type: "issue",
+      severity: "UNKNOWN",
+      references: {
+        short: `#${made.iid}`,
+        relative: `#${made.iid}`,
+        full: `acme/site#${made.iid}`,
+      },
+      task_completion_status: { count: 0, completed_count: 0 },
+      has_tasks: false,
+      moved_to_id: null,
+      blocking_issues_count: 0,
+      epic: null,
+      epic_iid: null,
+      iteration: null,
+      imported: false,
+      imported_from: "none",
     };
     const single = {
       ...listed,

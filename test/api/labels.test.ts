@@ -133,7 +133,7 @@ describe.each(PLACES)("labels of a %s", (kind, at) => {
     [{ name: ["x"], color: "#000" }, { name: ["is invalid"] }],
     [{ name: "x", color: "#FFAAFF2" }, { color: ["must be a valid color code"] }], // 358
     [{ name: "x", color: "#ff" }, { color: ["must be a valid color code"] }],
-    [{ name: "x", color: "red" }, { color: ["must be a valid color code"] }],
+    [{ name: "x", color: "reddish" }, { color: ["must be a valid color code"] }],
     [{ name: "x", color: "#00000g" }, { color: ["must be a valid color code"] }],
     [{ name: "x", color: "#000000\n" }, { color: ["must be a valid color code"] }],
     [{ name: "x", color: "" }, { color: ["can't be blank"] }],

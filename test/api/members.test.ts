@@ -69,6 +69,7 @@ const ann = (access_level: number, expires_at: string | null = null) => ({
   avatar_url: expect.stringMatching(/^http:\/\/pm\.test\/-\/avatars\//),
   web_url: "http://pm.test/ann",
   access_level,
+  created_at: expect.any(String),
   expires_at,
 });
 

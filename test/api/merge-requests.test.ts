@@ -86,6 +86,16 @@ describe("a merge request", () => {
         human_total_time_spent: null,
       },
       squash: true,
+      references: {
+        short: expect.any(String),
+        relative: expect.any(String),
+        full: expect.any(String),
+      },
+      task_completion_status: { count: 0, completed_count: 0 },
+      prepared_at: expect.any(String),
+      merge_after: null,
+      imported: false,
+      imported_from: "none",
     };
     const single = {
       ...listed,

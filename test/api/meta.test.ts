@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createAppOn } from "../../src/app.ts";
+import { createApp, createAppOn } from "../../src/app.ts";
 import { VERSION } from "../../src/core/version.ts";
-import { type TestApp, testApp } from "../helpers.ts";
+import { type Person, type TestApp, testApp } from "../helpers.ts";
 
 let app: TestApp;
 beforeAll(async () => {
@@ -9,23 +9,69 @@ beforeAll(async () => {
 });
 afterAll(() => app.dispose());
 
+const metadataOf = (version: string, enterprise: boolean) => ({
+  version,
+  revision: `v${VERSION}`,
+  kas: { enabled: false, externalUrl: null, externalK8sProxyUrl: null, version: null },
+  enterprise,
+});
+
+const ask = async (other: Pick<TestApp, "call">, as: Person = "stranger") => {
+  const query =
+    "{ metadata { version revision enterprise kas { enabled version externalUrl } } currentLicense { plan type name } }";
+  const answer = await other.call("POST http://pm.test/api/graphql", { as, json: { query } });
+  return answer.json.data;
+};
+
 describe("GET /version and /metadata", () => {
-  it("397: report version and features to users", async () => {
-    const version = await app.call("GET /version", { as: "stranger" });
-    expect([version.status, version.json]).toEqual([
-      200,
-      { version: VERSION, revision: `v${VERSION}` },
-    ]);
-    const metadata = await app.call("GET /metadata", { as: "stranger" });
-    expect([metadata.status, metadata.json]).toEqual([
-      200,
-      {
-        version: VERSION,
-        revision: `v${VERSION}`,
-        kas: { enabled: false, externalUrl: null, externalK8sProxyUrl: null, version: null },
-        enterprise: true,
-      },
-    ]);
+  it.each([
+    [{}, "18.5.0-ee", true, "ultimate"],
+    [{ tier: "premium" }, "18.5.0-ee", true, "premium"],
+    [{ tier: "free" }, "18.5.0", false, undefined],
+    [{ gitlabVersion: "19.3.1" }, "19.3.1-ee", true, "ultimate"],
+  ] as const)(
+    "397: with %o are those of a GitLab, everywhere",
+    async (options, version, enterprise, plan) => {
+      const other = await app.another(options);
+      const expected = metadataOf(version, enterprise);
+      for (const path of ["/version", "/metadata"]) {
+        const { status, json } = await other.call(`GET ${path}`, { as: "stranger" });
+        expect([status, json]).toEqual([200, expected]);
+      }
+      expect(await ask(other)).toEqual({
+        metadata: {
+          version,
+          revision: `v${VERSION}`,
+          enterprise,
+          kas: { enabled: false, version: null, externalUrl: null },
+        },
+        currentLicense: plan ? { plan, type: "offline_license", name: null } : null,
+      });
+      expect((await ask(other, "anonymous")).currentLicense).toBeNull();
+      await other.close();
+    },
+  );
+
+  it.each(["18", "18.5", "v18.5.0", "18.5.0-ee", "", 18])(
+    "refuses %o as a version",
+    async (given) => {
+      const made = createApp({ gitlabVersion: given as string });
+      await expect(made).rejects.toThrow("createApp: gitlabVersion must be");
+    },
+  );
+
+  it("comes with the headers of a GitLab, and our own version", async () => {
+    for (const [request, expected] of [
+      ["GET /version", 401],
+      ["GET /nothing", 404],
+      ["GET /-/health", 200],
+    ] as const) {
+      const { status, headers } = await app.call(request, { headers: { "x-request-id": "of-1" } });
+      expect(status).toBe(expected);
+      expect(headers.get("server")).toBe(`pm-api/${VERSION}`);
+      const meta = JSON.parse(headers.get("x-gitlab-meta") as string);
+      expect(meta).toEqual({ correlation_id: "of-1", version: "1" });
+    }
   });
 
   it.each(["/version", "/metadata"])("%s is 401 without a token", async (path) => {
@@ -35,9 +81,12 @@ describe("GET /version and /metadata", () => {
 });
 
 describe("health", () => {
-  it.each(["/-/health", "/-/readiness"])("%s is ok, to anyone", async (path) => {
+  it.each([
+    ["/-/health", { status: "ok", version: VERSION }],
+    ["/-/readiness", { status: "ok" }],
+  ])("%s is ok, to anyone", async (path, expected) => {
     const { status, json } = await app.call(`GET ${path}`);
-    expect([status, json]).toEqual([200, { status: "ok" }]);
+    expect([status, json]).toEqual([200, expected]);
     expect((await app.call(`HEAD ${path}`)).status).toBe(200);
   });
 

@@ -102,6 +102,7 @@ describe.each(["group", "project"] as const)("milestones of a %s", (kind) => {
       updated_at: new Date(clock).toISOString(),
       due_date: null,
       start_date: null,
+      expired: false,
       web_url: `http://pm.test/${web}/-/milestones/1`,
     });
     const second = await call(`POST ${at}/milestones`, {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { baseSeed, everyone, type Person, type TestApp, testApp } from "../helpers.ts";
+import { SETTINGS_OF_PROJECTS } from "../kept.ts";
 
 // Numbers in test names are case ids.
 
@@ -115,7 +116,7 @@ const full = (id: number) => ({
   builds_access_level: "enabled",
   snippets_access_level: "enabled",
   shared_runners_enabled: true,
-  lfs_enabled: true,
+  lfs_enabled: false,
   creator_id: null,
   import_status: "none",
   open_issues_count: 0,
@@ -134,6 +135,8 @@ const full = (id: number) => ({
   autoclose_referenced_issues: true,
   merge_commit_template: null,
   squash_commit_template: null,
+  updated_at: expect.any(String),
+  ...SETTINGS_OF_PROJECTS,
 });
 
 describe("who may do what", () => {
@@ -566,6 +569,7 @@ describe("PUT /projects/:id", () => {
       http_url_to_repo: "http://pm.test/acme/new-path.git",
       web_url: "http://pm.test/acme/new-path",
       visibility: "internal",
+      updated_at: expect.any(String),
       wiki_enabled: false,
       wiki_access_level: "disabled",
       last_activity_at: expect.any(String),

@@ -131,7 +131,7 @@ describe("a group with many rows", { timeout: PATIENCE_MS }, () => {
     expect(seen.get("/projects/acme%2Fsite?scope=all&all_available=true admin")?.status).toBe(404);
     expect(await problems()).toEqual([]);
     const within = async (namespace_id: number) => {
-      const json = { name: "New", path: "new", namespace_id };
+      const json = { name: "New", path: "newer", namespace_id };
       return (await app.call("POST /projects", { as: "owner", json })).text;
     };
     expect(await within(group)).toBe(await within(1_000_000));

@@ -63,6 +63,11 @@ const profile = {
   twitter: "",
   website_url: "",
   organization: null,
+  job_title: "",
+  pronouns: null,
+  discord: "",
+  github: "",
+  work_information: null,
 };
 const created_at = "2026-06-15T12:34:56.789Z";
 const own = () => ({
@@ -271,6 +276,7 @@ describe("POST /users", () => {
       web_url: `http://pm.test/${sent.username}`,
       bio: "é",
       organization: "Acme",
+      work_information: "Acme",
       projects_limit: 5,
       is_admin: true,
     });

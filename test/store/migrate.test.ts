@@ -238,6 +238,9 @@ const FROZEN: Record<string, string> = {
   "20261128-32-access-to-artifacts":
     "baa1b6f492fb89db32ab4b9cf4cbd5ab19b470a6938c1192abdaa25d983ec2d9",
   "20261128-30-leases": "e77d29c6ac1b2a380a9e7b9374878d81b2b3bed34296b3624893a63e603096df",
+  "20261127-90-kept-settings": "2b07dd05fb64c35e4d74ed3be9d1add771d7a28104a3172ff21d5f62aa5abba8",
+  "20261127-91-more-of-profiles":
+    "f167ff3c7c8216aff371981c6e8adf253bfea45dd5969bb2d9216d3aa0190c6b",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);

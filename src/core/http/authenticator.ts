@@ -42,9 +42,18 @@ export interface TokenUsage {
  * Returns who is signed in at the embedding app.
  *
  * @param request the adapter's own request object
- * @returns their user name or id here; `undefined` or `null` if nobody is signed in
+ * @returns their user name or id here, or a {@link Profile}; `undefined` or `null` if nobody is signed in
  */
-export type Authenticate = (request: HostRequest) => Awaitable<string | number | null | undefined>;
+export type Authenticate = (
+  request: HostRequest,
+) => Awaitable<string | number | Profile | null | undefined>;
+
+/** Somebody who is signed in at the embedding app, and gets an account here if they have none. */
+export interface Profile {
+  username: string;
+  name: string;
+  email: string;
+}
 
 /** What authenticators know about the application. */
 export interface AuthSettings {
@@ -54,6 +63,8 @@ export interface AuthSettings {
   tokenUsage: TokenUsage;
   /** The embedding app's own sign-in, replacing ours. */
   authenticate: Authenticate | undefined;
+  /** Makes an account. @throws ApiError if the user name or address is malformed or taken */
+  createAccount(profile: Profile): Promise<void>;
   /** The public address, if it differs from the request's. */
   url: string | undefined;
 }

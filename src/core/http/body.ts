@@ -59,8 +59,8 @@ export async function readBody(
   throw unsupportedMediaType(essence);
 }
 
-/** A content type without its parameters. */
-const essenceOf = (type: string) => (type.split(";", 1)[0] as string).trim().toLowerCase();
+/** A content type without its parameters, the first one if the header was set twice. */
+const essenceOf = (type: string) => (type.split(/[;,]/, 1)[0] as string).trim().toLowerCase();
 
 const isJson = (essence: string) => essence === "application/json" || essence.endsWith("+json");
 

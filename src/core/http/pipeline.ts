@@ -20,6 +20,7 @@ import {
   type Route,
 } from "../resource.ts";
 import { dayOf } from "../time.ts";
+import type { Edition } from "../version.ts";
 import { type AnsweredRequest, type LogEntry, logEntryOf } from "./access-log.ts";
 import {
   type AuthorizationSettings,
@@ -53,6 +54,8 @@ export interface PipelineSettings extends AuthorizationSettings, ReplySettings {
   /** Maximum bytes of an uploaded file. */
   uploadBytes: number;
   signIns: SignInLimits;
+  /** Which GitLab clients are told they speak to. */
+  edition: Edition;
   /** Shares the process between clients. */
   turns: Turns;
   /** Works again on what others have changed. */
@@ -373,6 +376,7 @@ async function prepare(
       view,
       now,
       tier,
+      edition: settings.edition,
       request: incoming,
       csrfToken: exchange.session === undefined ? "" : csrfTokenOf(exchange.session),
       site: settings.site,

@@ -8,6 +8,7 @@ import type { Presenter } from "../presenter.ts";
 import { usageHeaders } from "../rate-limits.ts";
 import { Json, RawReply, type Result, type Site } from "../resource.ts";
 import { SecretKeyError, type Secrets } from "../secrets.ts";
+import { VERSION } from "../version.ts";
 import type { Endpoint } from "./endpoint.ts";
 import type { Exchange } from "./exchange.ts";
 import { type Incoming, isSafe, isStreamed, type Reply } from "./incoming.ts";
@@ -17,6 +18,8 @@ import { viewOf } from "./request.ts";
 import { csrfTokenOf, sessionCookie, sessionOf } from "./session-cookie.ts";
 
 const JSON_TYPE = "application/json";
+/** What the header of this name says. */
+const SERVER = `pm-api/${VERSION}`;
 /** Longer answers, in characters or bytes, are sent as the client reads them. */
 const LARGE = 256 * 1024;
 const EXPOSED_HEADERS =
@@ -132,6 +135,9 @@ export function finish(
   const { headers } = reply;
   if (usage) Object.assign(headers, usageHeaders(usage));
   headers["x-request-id"] = requestId;
+  // As GitLab's: programs know a GitLab by it. The version is that of this header.
+  headers["x-gitlab-meta"] = `{"correlation_id":"${requestId}","version":"1"}`;
+  headers["server"] ??= SERVER;
   headers["x-content-type-options"] = "nosniff";
   headers["x-frame-options"] ??= "SAMEORIGIN";
   if (session !== undefined && session !== sessionOf(incoming)) {

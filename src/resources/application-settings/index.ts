@@ -3,6 +3,7 @@ import { VISIBILITIES, VISIBILITY_NAMES, VISIBILITY_WORDS } from "../../core/acc
 import { invalid } from "../../core/errors.ts";
 import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
+import { fixed } from "../../core/kept.ts";
 import { type Presenter, presenter } from "../../core/presenter.ts";
 import { type Resource, routes } from "../../core/resource.ts";
 import { isShortName } from "../../git/refs.ts";
@@ -32,6 +33,8 @@ const settings = presenter({
 
 const visibility = param.optional(param.choice(VISIBILITY_NAMES));
 const changeable = {
+  // Nobody can sign up.
+  signup_enabled: fixed(param.boolean(), false).attribute,
   default_project_visibility: visibility,
   default_group_visibility: visibility,
   default_snippet_visibility: visibility,

@@ -2,6 +2,7 @@ import * as v from "valibot";
 import { ROLES } from "../../core/access/roles.ts";
 import { VISIBILITIES } from "../../core/access/visibility.ts";
 import { NAMES } from "../award-emoji/names.ts";
+import { projectSettings } from "../projects/kept.ts";
 import {
   type ArchivedColumn,
   author,
@@ -399,4 +400,6 @@ export const SETTINGS: Readonly<Record<string, ArchivedColumn>> = {
   merge_requests_author_approval: flag,
   merge_requests_disable_committers_approval: flag,
   require_password_to_approve: flag,
+  kept_settings: maybe(json(projectSettings.schema, 16 * LONG)),
+  emails_disabled: flag,
 };

@@ -52,11 +52,11 @@ export const day = value(v.pipe(v.string(), v.isoDate()));
 export const oid = value(v.pipe(v.string(), v.regex(/^[0-9a-f]{40}$/)));
 
 /** A JSON text that a schema accepts. */
-export const json = (schema: v.GenericSchema<unknown>) =>
+export const json = (schema: v.GenericSchema<unknown>, max = 65_536) =>
   value(
     v.pipe(
       storable,
-      v.maxLength(65_536),
+      v.maxLength(max),
       v.check((given) => {
         try {
           return v.is(schema, JSON.parse(given));

@@ -9,13 +9,17 @@ import {
 } from "../../core/access/visibility.ts";
 import { forbidden } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
+import { storedIn } from "../../core/kept.ts";
 import { type Context, Json, type Resource, routes } from "../../core/resource.ts";
 import { recordGroup } from "../../hooks/records.ts";
-import type { Reader } from "../../store/port.ts";
+import type { Database, Reader } from "../../store/port.ts";
+import { updateRow } from "../../store/update.ts";
 import * as settings from "../application-settings/queries.ts";
 import { requireUnrestricted } from "../application-settings/rules.ts";
 import { AVATAR_PART, avatar } from "../avatars/input.ts";
 import * as avatars from "../avatars/queries.ts";
+import { groupSettings } from "../namespaces/kept.ts";
+import { emailsDisabled } from "../namespaces/mails.ts";
 import * as namespaces from "../namespaces/queries.ts";
 import {
   basicProject,
@@ -54,7 +58,27 @@ function listFilter(input: param.Input<typeof listInput>, viewer: Viewer): group
   };
 }
 
-const picture = { avatar: param.clearable(avatar()) };
+/** The attributes that only the API has. */
+const more = {
+  avatar: param.clearable(avatar()),
+  emails_enabled: param.optional(param.boolean()),
+  emails_disabled: param.optional(param.boolean()),
+  ...groupSettings.attributes,
+};
+
+/** Changes what {@link more} has. */
+async function changeMore(
+  db: Database,
+  id: number,
+  input: param.Input<typeof more>,
+  now: number,
+): Promise<void> {
+  await avatars.change(db, { kind: "group", id }, input.avatar, now);
+  const kept_settings = await groupSettings.changed(input, () => storedIn(db, "namespaces", id));
+  const emails_disabled = emailsDisabled(input);
+  if (kept_settings === undefined && emails_disabled === undefined) return;
+  await updateRow(db, "namespaces", id, { kept_settings, emails_disabled }, now);
+}
 
 const { list, post } = routes({ path: "/groups" });
 const one = routes({ source: "group" });
@@ -74,7 +98,7 @@ export const groupResource: Resource = {
     }),
     post("", {
       summary: "Create a group or, with `parent_id`, a subgroup",
-      input: { parent_id: param.optional(param.integer()), ...newGroupInput, ...picture },
+      input: { parent_id: param.optional(param.integer()), ...newGroupInput, ...more },
       upload: AVATAR_PART,
       presenter: groupWithProjects,
       handle: async (context) => {
@@ -86,7 +110,7 @@ export const groupResource: Resource = {
         await requireUnrestricted(db, caller, VISIBILITIES[visibility]);
         const group = { ...input, visibility, parent, ownerId: caller.id };
         const id = await createGroup(db, actorOf(context), group, now);
-        await avatars.change(db, { kind: "group", id }, input.avatar, now);
+        await changeMore(db, id, input, now);
         return rowWithProjects(context, id);
       },
     }),
@@ -105,7 +129,7 @@ export const groupResource: Resource = {
     one.put("", {
       summary: "Change a group",
       role: "owner",
-      input: { ...groupInput, ...picture },
+      input: { ...groupInput, ...more },
       upload: AVATAR_PART,
       presenter: groupWithProjects,
       handle: async (context) => {
@@ -117,7 +141,7 @@ export const groupResource: Resource = {
           input,
           now,
         );
-        await avatars.change(db, source, input.avatar, now);
+        await changeMore(db, source.id, input, now);
         return rowWithProjects(context, source.id);
       },
     }),
@@ -159,6 +183,15 @@ export const groupResource: Resource = {
           ancestorId: source.id,
         }),
     }),
+    one.list("/projects/shared", {
+      summary:
+        "List the projects that are shared with a group: none, since projects can't be shared",
+      access: "anyone",
+      input: projectListInput,
+      presenter: ({ caller, input }) => (caller && !input.simple ? project : basicProject),
+      handle: ({ db, presenter, page, viewer }) =>
+        projects.list(db, presenter, page, viewer, { idBefore: 0 }, { orderBy: "id", sort: "asc" }),
+    }),
     one.list("/projects", {
       summary: "List the projects of a group",
       access: "anyone",
@@ -189,7 +222,7 @@ async function defaultVisibility(db: Reader, parent: namespaces.Namespace | unde
 }
 
 /**
- * Checks that the caller may create the group: as owner of the parent or, at the top level, as administrator or with
+ * Checks that the caller may create the group: as owner of the parent, or whom its `subgroup_creation_level` allows, or, at the top level, as administrator or with
  * `can_create_group`.
  *
  * @throws ApiError 403; 404 for a parent the caller cannot see
@@ -199,7 +232,9 @@ async function requireCreator(
   parentId: number | undefined,
 ): Promise<void> {
   if (parentId !== undefined) {
-    requireRole(await findSource(db, "group", String(parentId), viewer), "owner");
+    const parent = await findSource(db, "group", String(parentId), viewer);
+    const stored = await storedIn(db, "namespaces", parent.id);
+    requireRole(parent, groupSettings.read(stored).subgroup_creation_level ?? "owner");
   } else if (!caller.admin && !(await users.find(db, caller.id))?.can_create_group) {
     throw forbidden();
   }

@@ -2,6 +2,7 @@ import { VISIBILITY_WORDS } from "../../core/access/visibility.ts";
 import { ownAvatar } from "../../core/avatars.ts";
 import * as field from "../../core/field.ts";
 import { presenter } from "../../core/presenter.ts";
+import { groupSettings } from "../namespaces/kept.ts";
 import { project } from "../projects/json.ts";
 
 const fields = {
@@ -11,13 +12,16 @@ const fields = {
   path: field.text("n.path"),
   description: field.text("n.description"),
   visibility: field.word("n.visibility", VISIBILITY_WORDS),
-  lfs_enabled: field.flag("n.lfs_enabled"),
+  lfs_enabled: field.constant(false),
   avatar_url: ownAvatar("n.avatar_url"),
   request_access_enabled: field.flag("n.request_access_enabled"),
   full_name: field.text("n.full_name"),
   full_path: field.text("n.full_path"),
   created_at: field.instant("n.created_at"),
   parent_id: field.integer("n.parent_id"),
+  emails_enabled: field.flag("1 - n.emails_disabled"),
+  emails_disabled: field.flag("n.emails_disabled"),
+  ...groupSettings.fields,
 };
 
 /** A group in lists, or a single one without its projects. */

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { VISIBILITIES } from "../../core/access/visibility.ts";
+import { requirePath } from "../../core/paths.ts";
 import {
   type GivenList,
   type InsertNested,
@@ -39,6 +40,7 @@ export function groupsPart<Nested extends SeedParts<SeededGroup>>(nested: Nested
     ) {
       const { path, name = path, description, created_at: createdAt = now } = group;
       const fullPath = parent ? `${parent.fullPath}/${path}` : path;
+      requirePath(path, { top: !parent });
       if (await namespaces.isTaken(db, fullPath)) throw new SeedError(`${fullPath} is taken`);
       requireVisibility(fullPath, group.visibility, parent?.namespace);
       if (parent && (await groups.isNameTaken(db, parent.id, name))) {

@@ -30,3 +30,27 @@ export const timeStats = (alias: string) => ({
 
 /** Whether the caller is subscribed: only in answers with a single issuable, as in GitLab. */
 export const subscribed = field.embedded("subscribed", "boolean", "null");
+
+/**
+ * How an issuable is referred to from its project, from the group of the request's path or from anywhere. `readOwn` puts
+ * the group's path into the first column.
+ *
+ * @param sigil as in texts, such as `#`
+ */
+export const references = (alias: string, sigil: string) => ({
+  ...field.derived(
+    ["null as refers_from", `${alias}.iid`, "p.full_path"],
+    "object",
+    ([from, iid, path]) => {
+      const short = `${sigil}${iid}`;
+      const full = `${path}${short}`;
+      if (from === null) return { short, relative: short, full };
+      const below = `${from}/`;
+      const isOfIt = String(path).startsWith(below) && !String(path).includes("/", below.length);
+      return { short, relative: isOfIt ? full.slice(below.length) : full, full };
+    },
+  ),
+  fields: Object.fromEntries(
+    ["short", "relative", "full"].map((name) => [name, field.text("p.full_path")]),
+  ),
+});

@@ -154,7 +154,7 @@ export function filterOf(
   const special = noneOrAny(input.labels?.length === 1 ? input.labels[0] : undefined);
   const { milestone } = input;
   return {
-    iids: input.iids,
+    iids: input.iids?.length ? input.iids : undefined,
     state: input.state === "all" ? undefined : input.state,
     labels: special ?? input.labels,
     milestone: noneOrAny(milestone) ?? (milestone ? { title: milestone } : undefined),

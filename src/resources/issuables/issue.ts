@@ -10,12 +10,18 @@ import { all } from "../../store/conditions.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Reader, Value } from "../../store/port.ts";
 import { statement } from "../../store/texts.ts";
-import { issuableFields, subscribed, timeStats } from "./fields.ts";
+import { issuableFields, references, subscribed, timeStats } from "./fields.ts";
 import { placeLabels } from "./positions.ts";
+import { taskCompletionStatus, tasksOf } from "./tasks.ts";
 import { type IssuableType, issuableJoins } from "./type.ts";
 
 /** Put into a row in place of a weight that is not shown. */
 const HIDDEN = "";
+
+/** How many open issues an issue blocks, of a hundred links: no read takes longer the more there are. */
+const BLOCKED = `(select count(*) from
+  (select k.target_id from issue_links k where k.source_id = i.id and k.link_type = 'blocks' limit 100) as k
+  join issues bi on bi.id = k.target_id where bi.state = 'opened')`;
 
 const fields = {
   id: field.integer("i.id"),
@@ -43,6 +49,23 @@ const fields = {
   web_url: field.url(["p.full_path", "i.iid"], (path, iid) => `/${path}/-/issues/${iid}`),
   time_stats: field.nested(timeStats("i")),
   weight: field.omittedIf((value) => value === HIDDEN, field.integer("i.weight")),
+  type: field.constant("ISSUE"),
+  issue_type: field.constant("issue"),
+  severity: field.constant("UNKNOWN"),
+  references: references("i", "#"),
+  task_completion_status: taskCompletionStatus("i.description"),
+  has_tasks: field.derived(
+    ["i.description"],
+    "boolean",
+    ([text]) => tasksOf(String(text ?? "")).count > 0,
+  ),
+  moved_to_id: field.integer("i.moved_to_id"),
+  blocking_issues_count: field.integer(BLOCKED),
+  epic: field.constant(null),
+  epic_iid: field.constant(null),
+  iteration: field.constant(null),
+  imported: field.constant(false),
+  imported_from: field.constant("none"),
 };
 
 const link = (suffix: string) =>
@@ -87,12 +110,14 @@ export const ISSUE: IssuableType = {
     subscribed,
   }),
   place: placeLabels,
-  readOwn: async (ids, { db, presenter, viewer, tier }) => {
+  readOwn: async (ids, { db, presenter, viewer, tier, source }) => {
+    const from = source?.kind === "group" ? source.fullPath : null;
     const counts = await closingCounts(db, ids, viewer);
     return (rows) => {
       for (const row of rows) {
         const count = counts.get(row[presenter.at("id")] as Value) ?? 0;
         row[presenter.at("merge_requests_count")] = String(count);
+        row[presenter.at("references")] = from;
         // The free tier has no weights.
         if (tier === "free") row[presenter.at("weight")] = HIDDEN;
       }

@@ -9,7 +9,7 @@ import { headPipeline } from "../ci/heads.ts";
 import { listedPipeline, pipeline } from "../ci/json.ts";
 import { mayMergeRequest } from "../protected-refs/rights.ts";
 import { userFields, userSummary } from "../users/json.ts";
-import { issuableFields, subscribed, timeStats } from "./fields.ts";
+import { issuableFields, references, subscribed, timeStats } from "./fields.ts";
 import { gatherShared, idsOf } from "./gather.ts";
 import {
   DRAFT_PREFIXES,
@@ -18,6 +18,7 @@ import {
   type MergeState,
   mergeStatesOf,
 } from "./merge-checks.ts";
+import { taskCompletionStatus } from "./tasks.ts";
 import { type IssuableType, issuableJoins } from "./type.ts";
 
 const PREFIX = DRAFT_PREFIXES.map((prefix) => prefix.replace(/[[\]()]/g, "\\$&")).join("|");
@@ -93,6 +94,12 @@ const fields = {
   web_url: webUrl,
   time_stats: field.nested(timeStats("mr")),
   squash: field.flag("mr.squash"),
+  references: references("mr", "!"),
+  task_completion_status: taskCompletionStatus("mr.description"),
+  prepared_at: field.instant("mr.created_at"),
+  merge_after: field.constant(null),
+  imported: field.constant(false),
+  imported_from: field.constant("none"),
 };
 
 /** Whether nothing of its author was merged into the project before, who is no reporter there. */
@@ -172,8 +179,10 @@ export const MERGE_REQUEST: IssuableType = {
       isAlone ? headPipeline(db, ids[0] as Value, viewer) : undefined,
     ]);
     const reviewers = gatherShared(reviewing, (found) => userSummary.write(found, view));
+    const from = source?.kind === "group" ? source.fullPath : null;
     return (rows) => {
       for (const row of rows) {
+        row[presenter.at("references")] = from;
         const id = row[presenter.at("id")] as Value;
         const state = states.get(id) as MergeState;
         row[presenter.at("reviewers")] = `[${(reviewers.get(id) ?? []).join(",")}]`;

@@ -60,6 +60,7 @@ import {
 } from "../issuables/graphql.ts";
 import { closingCounts, ISSUE } from "../issuables/issue.ts";
 import { issuableMutations, numberOf } from "../issuables/mutations.ts";
+import { tasksOf } from "../issuables/tasks.ts";
 import { LABEL_CLASSES, LABEL_ID } from "../labels/graphql.ts";
 import { changeWithEstimate, issueResource } from "./index.ts";
 
@@ -116,21 +117,6 @@ function shortPosition(position: number): number {
     exponent += 1;
   }
   return (exponent * MANTISSA) / 2 + mantissa;
-}
-
-const TASK = /^\s*(?:[-*+]|\d+\.)\s+\[([ xX])\]/;
-
-/** How many of the tasks in a description are done. */
-function tasksOf(description: string) {
-  let count = 0;
-  let completedCount = 0;
-  for (const line of description.split("\n")) {
-    const mark = TASK.exec(line)?.[1];
-    if (mark === undefined) continue;
-    count += 1;
-    if (mark !== " ") completedCount += 1;
-  }
-  return { count, completedCount };
 }
 
 const taskCompletion = valueType("TaskCompletionStatus", "The tasks in a description.", {

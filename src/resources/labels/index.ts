@@ -1,4 +1,5 @@
 import type { Caller } from "../../core/access/caller.ts";
+import { colorOf } from "../../core/colors.ts";
 import { conflict, invalid, missing, notFound, notModified } from "../../core/errors.ts";
 import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
@@ -39,10 +40,10 @@ function checkName(name: string): void {
   if (problems) throw invalid({ title: problems });
 }
 
-function checkColor(value: string): void {
-  if (!/^#([0-9a-f]{3}|[0-9a-f]{6})$/i.test(value)) {
-    throw invalid({ color: ["must be a valid color code"] });
-  }
+function readColor(value: string): string {
+  const color = colorOf(value);
+  if (color === undefined) throw invalid({ color: ["must be a valid color code"] });
+  return color;
 }
 
 async function findLabel({ db, source }: In, idOrName: string, inherited = false) {
@@ -78,8 +79,8 @@ async function change(
       throw conflict("Label already exists");
     }
   }
-  if (input.color !== undefined) checkColor(input.color);
-  const { new_name: name, color, description, priority } = input;
+  const { new_name: name, description, priority } = input;
+  const color = input.color === undefined ? undefined : readColor(input.color);
   const archived = input.archived === undefined ? undefined : Number(input.archived);
   await updateRow(db, "labels", found.id, { name, color, description, priority, archived }, now);
   return labels.row(db, presenter, found.id, source, viewer);
@@ -138,8 +139,8 @@ function routesOf(source: SourceKind) {
       presenter,
       handle: async ({ db, source, input, presenter, viewer, now }) => {
         checkName(input.name);
-        checkColor(input.color);
-        const id = await labels.insertUntaken(db, source, input, now);
+        const label = { ...input, color: readColor(input.color) };
+        const id = await labels.insertUntaken(db, source, label, now);
         if (id === undefined) throw conflict("Label already exists");
         return labels.newRow(db, presenter, id, viewer);
       },

@@ -8,7 +8,7 @@ export { accessRequestResource } from "./access-requests.ts";
 export { invitationResource } from "./invitations.ts";
 
 import { addMember, changeMember, changeOf, removeMember } from "./changes.ts";
-import { member } from "./json.ts";
+import { member, memberWithSeat } from "./json.ts";
 import * as members from "./queries.ts";
 import { migrations } from "./table.ts";
 
@@ -37,8 +37,8 @@ function routesOf(source: SourceKind) {
     }),
     list("/all", {
       summary: `List the members of a ${source}, including those of its ancestor groups`,
-      input: query,
-      presenter: member,
+      input: { ...query, show_seat_info: param.optional(param.boolean()) },
+      presenter: ({ input }) => (input.show_seat_info ? memberWithSeat : member),
       handle: ({ db, presenter, page, source, input, viewer }) =>
         members.listAll(db, presenter, page, source, input.query, viewer),
     }),

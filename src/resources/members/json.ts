@@ -1,10 +1,22 @@
+import { ROLES } from "../../core/access/roles.ts";
 import * as field from "../../core/field.ts";
 import { presenter } from "../../core/presenter.ts";
 import { userSummaryFields } from "../users/json.ts";
 
-/** A member of a group or project. */
-export const member = presenter({
+const fields = {
   ...userSummaryFields,
   access_level: field.integer("m.access_level"),
+  created_at: field.instant("m.created_at"),
   expires_at: field.date("m.expires_at"),
+};
+
+/** A member of a group or project. */
+export const member = presenter(fields);
+
+/** {@link member}, and whether they use a seat: guests do not, as in GitLab's highest tier. */
+export const memberWithSeat = presenter({
+  ...fields,
+  is_using_seat: field.flag(
+    `case when u.state <> 'blocked' and m.access_level > ${ROLES.guest} then 1 else 0 end`,
+  ),
 });

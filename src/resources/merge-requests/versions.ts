@@ -38,6 +38,8 @@ const versionFields = {
     ...field.derived(["v.changed_files"], "string", ([files]) => stateOf(Number(files))),
     type: "collected, empty, overflow",
   },
+  // No patch is told from another by an id.
+  patch_id_sha: field.constant(null),
   real_size: field.derived(["v.changed_files"], "string", ([files]) => sizeOf(Number(files))),
 };
 

@@ -2,7 +2,7 @@ import { notFound } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import { Json, RawReply, type Resource, routes } from "../../core/resource.ts";
 import { USER_SCOPES } from "../../core/scopes.ts";
-import { REVISION, VERSION } from "../../core/version.ts";
+import { type Edition, editionOf, GITLAB_VERSION, REVISION, VERSION } from "../../core/version.ts";
 import { health, stuckTasks } from "../../jobs/outbox.ts";
 import { periodicJobs } from "../../jobs/periodic.ts";
 import { leaseMigrations, outboxMigrations, periodicMigrations } from "../../jobs/table.ts";
@@ -13,12 +13,15 @@ const { get } = routes();
 /** How long readiness waits for the database, in milliseconds: shorter than those who ask for it do. */
 const READY_MS = 2000;
 
-const metadata = {
-  version: VERSION,
+/** What both routes answer, as in GitLab since 15.5. */
+const metadataOf = ({ version, enterprise }: Edition) => ({
+  version,
   revision: REVISION,
   kas: { enabled: false, externalUrl: null, externalK8sProxyUrl: null, version: null },
-  enterprise: true,
-};
+  enterprise,
+});
+
+const examples = [metadataOf(editionOf(GITLAB_VERSION, "ultimate"))];
 
 /** The server's version. */
 export const metaResource: Resource = {
@@ -26,16 +29,16 @@ export const metaResource: Resource = {
   migrations: [],
   routes: [
     get("/version", {
-      summary: "Get the version of the API",
+      summary: "Get the version of GitLab that clients may expect",
       scopes: USER_SCOPES,
-      examples: [{ version: VERSION, revision: REVISION }],
-      handle: () => new Json({ version: VERSION, revision: REVISION }),
+      examples,
+      handle: ({ edition }) => new Json(metadataOf(edition)),
     }),
     get("/metadata", {
       summary: "Get the version, revision and edition",
       scopes: USER_SCOPES,
-      examples: [metadata],
-      handle: () => new Json(metadata),
+      examples,
+      handle: ({ edition }) => new Json(metadataOf(edition)),
     }),
   ],
 };
@@ -49,8 +52,8 @@ export const healthResource: Resource = {
       summary: "Check that the process answers",
       access: "anyone",
       immediate: true,
-      examples: [{ status: "ok" }],
-      handle: () => new Json({ status: "ok" }),
+      examples: [{ status: "ok", version: VERSION }],
+      handle: () => new Json({ status: "ok", version: VERSION }),
     }),
     get("/-/readiness", {
       summary:

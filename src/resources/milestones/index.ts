@@ -87,7 +87,7 @@ function routesOf(source: SourceKind) {
       presenter,
       handle: ({ db, presenter, page, source, input }) =>
         milestones.list(db, presenter, page, source, {
-          iids: input.iids,
+          iids: input.iids?.length ? input.iids : undefined,
           state: input.state,
           title: input.title,
           search: input.search,

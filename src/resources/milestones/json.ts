@@ -1,5 +1,6 @@
 import * as field from "../../core/field.ts";
 import { presenter } from "../../core/presenter.ts";
+import { dayOf } from "../../core/time.ts";
 
 const about = {
   title: field.text("m.title"),
@@ -11,7 +12,14 @@ const about = {
   start_date: field.date("m.start_date"),
 };
 
-/** A group's milestone; `mn` is its group. */
+/** Whether the day that a milestone is due is over. */
+const expired = field.derived(
+  ["m.due_date"],
+  "boolean",
+  ([due], { now }) => due !== null && String(due) < dayOf(now),
+);
+
+/** A group's milestone, as boards show it; `mn` is its group. */
 export const groupMilestoneFields = {
   id: field.integer("m.id"),
   iid: field.integer("m.iid"),
@@ -29,6 +37,7 @@ const projectMilestoneFields = {
   iid: field.integer("m.iid"),
   project_id: field.integer("m.project_id"),
   ...about,
+  expired,
   web_url: field.url(["mp.full_path", "m.iid"], (path, iid) => `/${path}/-/milestones/${iid}`),
 };
 
@@ -39,6 +48,7 @@ export const anyMilestoneFields = {
   project_id: field.omittedIfNull(field.integer("m.project_id")),
   group_id: field.omittedIfNull(field.integer("m.namespace_id")),
   ...about,
+  expired,
   web_url: field.url(
     ["coalesce(mp.full_path, 'groups/' || mn.full_path)", "m.iid"],
     (path, iid) => `/${path}/-/milestones/${iid}`,
@@ -60,4 +70,4 @@ export const anyMilestone = presenter(anyMilestoneFields);
 export const projectMilestone = presenter(projectMilestoneFields);
 
 /** A group's milestone. */
-export const groupMilestone = presenter(groupMilestoneFields);
+export const groupMilestone = presenter({ ...groupMilestoneFields, expired });

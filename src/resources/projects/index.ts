@@ -1,8 +1,9 @@
 import type { Caller } from "../../core/access/caller.ts";
-import { requireRole } from "../../core/access/source.ts";
+import { requireRole, type Source } from "../../core/access/source.ts";
 import { VISIBILITIES, VISIBILITY_NAMES } from "../../core/access/visibility.ts";
-import { conflict, notFound, notModified } from "../../core/errors.ts";
+import { conflict, forbidden, invalid, notFound, notModified } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
+import { storedIn } from "../../core/kept.ts";
 import { keysetUnavailable } from "../../core/pagination.ts";
 import { type Context, Json, type Resource, routes } from "../../core/resource.ts";
 import { fork } from "../../git/repository.ts";
@@ -13,6 +14,7 @@ import * as settings from "../application-settings/queries.ts";
 import { requireUnrestricted } from "../application-settings/rules.ts";
 import { AVATAR_PART, avatar } from "../avatars/input.ts";
 import * as avatars from "../avatars/queries.ts";
+import { emailsDisabled } from "../namespaces/mails.ts";
 import * as namespaces from "../namespaces/queries.ts";
 import { keepPaths } from "../namespaces/redirects.ts";
 import { protectDefault } from "../protected-refs/changes.ts";
@@ -27,6 +29,7 @@ import {
   projectOrder,
   projectWithPermissions,
 } from "./json.ts";
+import { projectSettings } from "./kept.ts";
 import { listByKey, list as listProjects, row } from "./list.ts";
 import { ofUsers } from "./of-users.ts";
 import * as projects from "./queries.ts";
@@ -94,8 +97,13 @@ const attributes = {
   ci_config_path: param.clearable(param.anyText()),
   ci_default_git_depth: param.optional(param.integer({ min: 0, max: 1000 })),
   build_timeout: param.optional(param.integer({ min: 600, max: 2_592_000 })),
+  public_builds: param.optional(param.boolean()),
+  emails_enabled: param.optional(param.boolean()),
+  emails_disabled: param.optional(param.boolean()),
+  container_registry_enabled: param.optional(param.boolean()),
   ...flags,
   ...accessLevels,
+  ...projectSettings.attributes,
 };
 
 /** The columns that are set from attributes directly. */
@@ -111,9 +119,11 @@ function columnsOf(input: param.Input<typeof attributes>): Record<string, Value 
     ci_config_path: input.ci_config_path,
     ci_default_git_depth: input.ci_default_git_depth,
     build_timeout: input.build_timeout,
+    emails_disabled: emailsDisabled(input),
     ...Object.fromEntries(
       FLAGS.map((name) => [name, input[name] === undefined ? undefined : Number(input[name])]),
     ),
+    ...(input.public_builds !== undefined && { public_jobs: Number(input.public_builds) }),
     ...Object.fromEntries(
       Object.entries(ACCESS_LEVELS).flatMap(([name, flag]) => {
         const level = input[name as keyof typeof ACCESS_LEVELS];
@@ -121,6 +131,18 @@ function columnsOf(input: param.Input<typeof attributes>): Record<string, Value 
       }),
     ),
   };
+}
+
+/** What the kept settings of a project become. */
+function keptOf(
+  input: param.Input<typeof attributes>,
+  before: () => Promise<Value | undefined>,
+): Promise<string | undefined> {
+  const { container_registry_enabled: hasRegistry } = input;
+  const container_registry_access_level =
+    input.container_registry_access_level ??
+    (hasRegistry === undefined ? undefined : hasRegistry ? "enabled" : "disabled");
+  return projectSettings.changed({ ...input, container_registry_access_level }, before);
 }
 
 /** The names that `topics`, or its older name `tag_list`, has. */
@@ -153,6 +175,13 @@ async function setArchived(
 ) {
   await updateRow(context.db, "projects", context.source.id, { archived }, context.now);
   return rowOf(context, context.source.id);
+}
+
+/** Checks that a project may be forked by those who see it. @throws ApiError 404 */
+async function requireForkable(db: Reader, source: Source): Promise<void> {
+  const stored = await storedIn(db, "projects", source.id);
+  const { forking_access_level: level } = projectSettings.read(stored);
+  if (level === "disabled" || (level === "private" && source.level === 0)) throw notFound();
 }
 
 const forkAttributes = {
@@ -208,6 +237,9 @@ export const projectResource: Resource = {
         path: param.optional(param.text()),
         namespace_id: param.optional(param.integer()),
         initialize_with_readme: param.optional(param.boolean()),
+        import_url: param.optional(param.anyText({ max: 2048 })),
+        template_name: param.optional(param.anyText()),
+        template_project_id: param.optional(param.integer()),
         ...attributes,
       },
       upload: AVATAR_PART,
@@ -215,6 +247,11 @@ export const projectResource: Resource = {
       presenter: projectWithPermissions,
       prepare: async (input, { store, caller, now }) => {
         const { path = "", name = path, description } = input;
+        // As GitLab answers while the import source is disabled, and for a template that is not there.
+        if (input.import_url) throw forbidden();
+        if (input.template_name || input.template_project_id) {
+          throw invalid({ template_name: ["is not supported on this server"] });
+        }
         if (input.default_branch) requireBranchName(input.default_branch);
         const defaults = await settings.find(store.reader());
         const defaultBranch = input.default_branch ?? defaults.default_branch_name;
@@ -239,7 +276,8 @@ export const projectResource: Resource = {
           const id = await createProject(db, { ...created, topics }, now);
           const { ci_config_path = defaults.default_ci_config_path } = input;
           const columns = columnsOf({ ...input, default_branch: defaultBranch, ci_config_path });
-          await updateRow(db, "projects", id, columns, now);
+          const kept_settings = await keptOf(input, async () => null);
+          await updateRow(db, "projects", id, { ...columns, kept_settings }, now);
           await avatars.change(db, { kind: "project", id }, input.avatar, now);
           if (readme) await applyAll(db, { ...readme, caller, project: { id } }, now);
           return rowOf(context, id);
@@ -283,13 +321,9 @@ export const projectResource: Resource = {
         const full_path = path && `${namespace.full_path}/${path}`;
         const isRenamed = path !== undefined && path !== found.path;
         if (isRenamed) await keepPaths(db, { sql: "id = ?", values: [source.id] });
-        await updateRow(
-          db,
-          "projects",
-          source.id,
-          { ...columnsOf(input), name, path, full_path, last_activity_at: now },
-          now,
-        );
+        const kept_settings = await keptOf(input, () => storedIn(db, "projects", source.id));
+        const columns = { ...columnsOf(input), kept_settings, name, path, full_path };
+        await updateRow(db, "projects", source.id, { ...columns, last_activity_at: now }, now);
         await avatars.change(db, source, input.avatar, now);
         const topics = topicsIn(input);
         if (topics) await setTopics(db, source.id, topics, now);
@@ -341,6 +375,7 @@ export const projectResource: Resource = {
       presenter: projectWithPermissions,
       handle: async (context) => {
         const { db, source, caller, input, now } = context;
+        await requireForkable(db, source);
         const from = await projectOf(context);
         const named = input.namespace_id ?? input.namespace_path ?? input.namespace;
         const namespace = await forkTarget(context, named);

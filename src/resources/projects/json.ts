@@ -12,6 +12,7 @@ import * as param from "../../core/input.ts";
 import { type Presenter, presenter } from "../../core/presenter.ts";
 import { namesOf, topicsOf } from "../topics/queries.ts";
 import { userSummaryFields } from "../users/json.ts";
+import { projectSettings } from "./kept.ts";
 import type { ProjectFilter, ProjectOrder } from "./list.ts";
 
 /** SQL of how many forks a project `p` has. */
@@ -106,7 +107,8 @@ const fullFields = {
   builds_access_level: accessLevel("p.jobs_enabled"),
   snippets_access_level: accessLevel("p.snippets_enabled"),
   shared_runners_enabled: field.flag("p.shared_runners_enabled"),
-  lfs_enabled: field.flag("p.lfs_enabled"),
+  // As GitLab says where LFS is not configured, whatever the project's setting is.
+  lfs_enabled: field.constant(false),
   creator_id: field.integer("p.creator_id"),
   forked_from_project: field.omittedIfNull(field.json("p.forked_from_project_id", "object")),
   import_status: field.text(IMPORT_STATUS),
@@ -128,6 +130,18 @@ const fullFields = {
   autoclose_referenced_issues: field.flag("p.autoclose_referenced_issues"),
   merge_commit_template: field.text("p.merge_commit_template"),
   squash_commit_template: field.text("p.squash_commit_template"),
+  updated_at: field.instant("p.updated_at"),
+  marked_for_deletion_at: field.constant(null),
+  marked_for_deletion_on: field.constant(null),
+  public_builds: field.flag("p.public_jobs"),
+  emails_enabled: field.flag("1 - p.emails_disabled"),
+  emails_disabled: field.flag("p.emails_disabled"),
+  ...projectSettings.fields,
+  container_registry_enabled: field.derived(
+    ["p.kept_settings"],
+    "boolean",
+    ([stored]) => projectSettings.read(stored).container_registry_access_level !== "disabled",
+  ),
 };
 
 /** A project in responses to anonymous callers, and to `simple=true`. */

@@ -2,9 +2,11 @@ import type { Caller } from "../../core/access/caller.ts";
 import { ROLES } from "../../core/access/roles.ts";
 import { VISIBILITY_WORDS } from "../../core/access/visibility.ts";
 import { forbidden, invalid, notFound } from "../../core/errors.ts";
+import { storedIn } from "../../core/kept.ts";
 import { problemOfProjectPath, requireFullPath } from "../../core/paths.ts";
 import type { Context } from "../../core/resource.ts";
 import type { Reader } from "../../store/port.ts";
+import { groupSettings } from "../namespaces/kept.ts";
 import * as namespaces from "../namespaces/queries.ts";
 import { refuseTaken } from "../namespaces/rules.ts";
 import * as users from "../users/queries.ts";
@@ -130,13 +132,22 @@ export async function creatableNamespace(
   return namespace && (await canCreateIn(context, namespace)) ? namespace : undefined;
 }
 
+/** The level needed to create projects in a namespace, which owners of groups choose. */
+async function creationLevel(db: Reader, { id, kind }: namespaces.Namespace): Promise<number> {
+  if (kind !== "group") return ROLES.maintainer;
+  const stored = await storedIn(db, "namespaces", id);
+  const { project_creation_level: who } = groupSettings.read(stored);
+  if (who === "noone" || who === "administrator") return Number.POSITIVE_INFINITY;
+  return ROLES[who ?? "maintainer"];
+}
+
 /** Whether the caller can create projects in a namespace. @throws ApiError 403 if it is the caller's own and their project limit is reached */
 export async function canCreateIn(
   { db, caller, viewer }: In,
   namespace: namespaces.Namespace,
 ): Promise<boolean> {
   const level = await namespaces.levelIn(db, namespace.id, caller.id, viewer.today);
-  if (!caller.admin && level < ROLES.maintainer) return false;
+  if (!caller.admin && level < (await creationLevel(db, namespace))) return false;
   if (namespace.owner_id === caller.id) {
     const user = await users.find(db, caller.id);
     if (user && (await projects.countPersonal(db, caller.id)) >= user.projects_limit) {

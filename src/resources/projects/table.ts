@@ -114,4 +114,14 @@ create table project_redirects (
 create index project_redirects_of_project on project_redirects (project_id);
 `,
   },
+  {
+    // Settings that only are kept, and whether nobody is mailed.
+    id: "20261127-90-kept-settings",
+    sql: `
+alter table projects add column kept_settings $text;
+alter table projects add column emails_disabled $int not null default 0;
+alter table namespaces add column kept_settings $text;
+alter table namespaces add column emails_disabled $int not null default 0;
+`,
+  },
 ];

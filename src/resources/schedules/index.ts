@@ -336,6 +336,22 @@ export const scheduleResource: Resource = {
         return [variable_type, made.key, made.value];
       },
     }),
+    get("/:pipeline_schedule_id/variables/:key", {
+      summary: "Get a variable of a pipeline schedule",
+      role: "developer",
+      input: { ...id, ...key },
+      presenter: variable,
+      handle: async (context) => {
+        const found = await findOne(context);
+        if (!mayManage(context.source, found, context.caller)) throw forbidden();
+        const { key, value, variable_type } = await requireVariable(
+          context,
+          found.id,
+          context.input.key,
+        );
+        return [variable_type, key, value];
+      },
+    }),
     put("/:pipeline_schedule_id/variables/:key", {
       summary: "Change a variable of one's own pipeline schedule",
       role: "developer",

@@ -10,9 +10,19 @@ export const SCIM_TYPE = "application/scim+json";
 /** The beginning of all SCIM paths. */
 export const SCIM_BASE = "/api/scim/v2";
 
-/** The path of a group's SCIM API, below the server's address. */
+/** Words of routes that come after a group's path. */
+const WORDS = /^(users|groups|schemas|resourcetypes|serviceproviderconfig|bulk|me|\.search)$/i;
+
+/**
+ * The path of a group's SCIM API, below the server's address. Slashes stay, unless a group below is called like a route:
+ * then only `%2F` says where the group's path ends.
+ */
 export function scimPath(groupPath: string): string {
-  return `${SCIM_BASE}/groups/${groupPath}`;
+  const [, ...below] = groupPath.split("/");
+  const path = below.some((segment) => WORDS.test(segment))
+    ? encodeURIComponent(groupPath)
+    : groupPath;
+  return `${SCIM_BASE}/groups/${path}`;
 }
 
 /** Identity providers, which manage the people of a group (RFC 7644). */

@@ -43,7 +43,7 @@ const rows = {
 };
 
 const WEB_PATH =
-  "case when s.project_id is null then '' else '/' || p.full_path end || '/snippets/' || s.id";
+  "case when s.project_id is null then '' else '/' || p.full_path end || '/-/snippets/' || s.id";
 
 /** A snippet has exactly one file. */
 const blob = rowType("SnippetBlob", {

@@ -4,6 +4,7 @@ import { requireRole, type Source } from "../../core/access/source.ts";
 import {
   openSnippets,
   PERSONAL_SNIPPET,
+  readableSnippets,
   VISIBILITIES,
   VISIBILITY_NAMES,
   visibleSnippets,
@@ -208,6 +209,25 @@ export const snippetResource: Resource = {
         const visible = when("s.visibility = ?", VISIBILITIES.public);
         return snippets.list(db, presenter, page, all([when(PERSONAL_SNIPPET), visible]));
       },
+    }),
+    own.list("/all", {
+      summary: "List all snippets that the caller may read, of people and of projects",
+      input: {
+        created_after: param.optional(param.instant()),
+        created_before: param.optional(param.instant()),
+      },
+      presenter: snippet,
+      handle: ({ db, presenter, page, viewer, input }) =>
+        snippets.list(
+          db,
+          presenter,
+          page,
+          all([
+            readableSnippets(viewer),
+            when("s.created_at >= ?", input.created_after),
+            when("s.created_at <= ?", input.created_before),
+          ]),
+        ),
     }),
     own.post("", {
       summary: "Create a personal snippet",

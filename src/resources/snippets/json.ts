@@ -4,7 +4,7 @@ import { presenter } from "../../core/presenter.ts";
 import { userSummaryFields } from "../users/json.ts";
 
 const webPath = (id: string, project: string) =>
-  project === "null" ? `/snippets/${id}` : `/${project}/snippets/${id}`;
+  project === "null" ? `/-/snippets/${id}` : `/${project}/-/snippets/${id}`;
 
 /** A snippet `s` of a project `p` or, without one, of its author. */
 export const snippetFields = {

@@ -24,6 +24,14 @@ const profile = {
   twitter: field.text("coalesce(u.twitter, '')"),
   website_url: field.text("coalesce(u.website_url, '')"),
   organization: field.text("u.organization"),
+  job_title: field.text("coalesce(u.job_title, '')"),
+  pronouns: field.text("u.pronouns"),
+  discord: field.text("coalesce(u.discord, '')"),
+  github: field.text("coalesce(u.github, '')"),
+  work_information: field.derived(["u.job_title", "u.organization"], "string", (given) => {
+    const [title, organization] = given.map((one) => one || undefined);
+    return title && organization ? `${title} at ${organization}` : (title ?? organization ?? null);
+  }),
 };
 
 /** A user's public profile; private profiles hide when they were created. */

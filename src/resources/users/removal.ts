@@ -117,7 +117,8 @@ export async function remove(db: Database, userId: number, now: number): Promise
   await db.run(
     `update users set state = 'removed', username = ?, email = ?, name = ?, password_hash = null, admin = 0,
        bio = null, location = null, public_email = null, skype = null, linkedin = null, twitter = null,
-       website_url = null, organization = null, avatar_url = null, commit_email = null, updated_at = ? where id = ?`,
+       website_url = null, organization = null, avatar_url = null, commit_email = null,
+       job_title = null, pronouns = null, discord = null, github = null, updated_at = ? where id = ?`,
     [name, name, GHOST_NAME, now, userId],
   );
   await removeLater(db, { user: userId }, now);

@@ -37,12 +37,14 @@ export function isAddress(text: string): boolean {
  * Checks the user name and e-mail address of a new or changed user.
  *
  * @param except the changed user, whose current values are allowed
+ * @param options `isSeeded`: whether it is a user of a seed, who may be called `admin`
  * @throws ApiError 400 if one is malformed, 409 if one is taken
  */
 export async function requireFree(
   db: Reader,
   user: { username?: string | undefined; email?: string | undefined },
   except?: users.User,
+  { isSeeded = false } = {},
 ): Promise<void> {
   const { username, email } = user;
   if (email !== undefined) {
@@ -53,7 +55,9 @@ export async function requireFree(
   }
   const isOwn = username?.toLowerCase() === except?.username.toLowerCase();
   if (username !== undefined && !isOwn) {
-    requirePath(username, { attribute: "username", top: true });
+    if (!isSeeded || username !== "admin") {
+      requirePath(username, { attribute: "username", top: true });
+    }
     if (await namespaces.isTaken(db, username)) throw conflict("Username has already been taken");
   }
 }

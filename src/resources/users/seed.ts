@@ -56,7 +56,7 @@ export const usersPart = <Nested extends SeedParts<SeededUser>>(nested: Nested) 
     },
     async insert(seeding, user, _seed: undefined, insertNested: InsertNested<SeededUser>) {
       const { username, name = username, email = `${username}@example.com` } = user;
-      await requireFree(seeding.db, { username, email });
+      await requireFree(seeding.db, { username, email }, undefined, { isSeeded: true });
       const { password: password_hash, admin, external, state } = user;
       const id = await users.insert(
         seeding.db,

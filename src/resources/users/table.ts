@@ -118,4 +118,13 @@ alter table users add column commit_email $text;
     id: "20261125-86-user-activity",
     sql: "create index users_by_activity on users (last_activity_on, id) where last_activity_on is not null;\n",
   },
+  {
+    id: "20261127-91-more-of-profiles",
+    sql: `
+alter table users add column job_title $text;
+alter table users add column pronouns $text;
+alter table users add column discord $text;
+alter table users add column github $text;
+`,
+  },
 ];

@@ -14,8 +14,9 @@ new Database(":memory:").close();
  * It is resolved from this file or, in case that was bundled and moved, from the program's.
  */
 function load(): typeof BetterSqlite3 {
-  // A CommonJS bundle has no `import.meta.url`.
-  const here = createRequire(typeof __filename === "string" ? __filename : import.meta.url);
+  // A CommonJS bundle has no `import.meta.url`. `node -e` has a global `__filename`, too, which is no file.
+  const own = typeof __filename === "string" && isAbsolute(__filename);
+  const here = createRequire(own ? __filename : import.meta.url);
   const program = process.argv[1] ?? "";
   const places = isAbsolute(program) ? [here, createRequire(program)] : [here];
   return (places.find(hasDriver) ?? here)("better-sqlite3");

@@ -48,6 +48,9 @@ const milestoneJson = (row) =>
         updated_at: instant(row.milestone_updated_at),
         due_date: row.milestone_due_date,
         start_date: row.milestone_start_date,
+        expired:
+          row.milestone_due_date !== null &&
+          row.milestone_due_date < new Date().toISOString().slice(0, 10),
         web_url: `${BASE}/${row.full_path}/-/milestones/${row.milestone_iid}`,
       };
 
@@ -89,6 +92,14 @@ const timeJson = (row) => ({
   human_total_time_spent: null,
 });
 
+/** No description of the bench has tasks. */
+const NO_TASKS = { count: 0, completed_count: 0 };
+
+const referencesJson = (row, sigil) => {
+  const short = `${sigil}${row.iid}`;
+  return { short, relative: short, full: `${row.full_path}${short}` };
+};
+
 const issueJson = (row) => {
   const assignees = assigneesJson(row);
   return {
@@ -117,6 +128,19 @@ const issueJson = (row) => {
     web_url: `${BASE}/${row.full_path}/-/issues/${row.iid}`,
     time_stats: timeJson(row),
     weight: row.weight,
+    type: "ISSUE",
+    issue_type: "issue",
+    severity: "UNKNOWN",
+    references: referencesJson(row, "#"),
+    task_completion_status: NO_TASKS,
+    has_tasks: false,
+    moved_to_id: row.moved_to_id,
+    blocking_issues_count: 0,
+    epic: null,
+    epic_iid: null,
+    iteration: null,
+    imported: false,
+    imported_from: "none",
   };
 };
 
@@ -180,6 +204,12 @@ const mergeRequestJson = (row) => {
     web_url: `${BASE}/${row.full_path}/-/merge_requests/${row.iid}`,
     time_stats: timeJson(row),
     squash: row.squash === 1,
+    references: referencesJson(row, "!"),
+    task_completion_status: NO_TASKS,
+    prepared_at: instant(row.created_at),
+    merge_after: null,
+    imported: false,
+    imported_from: "none",
   };
 };
 

@@ -1,0 +1,40 @@
+import * as param from "../../core/input.ts";
+import { fixed, kept, keptIn, keptOrNone } from "../../core/kept.ts";
+
+const off = kept(param.boolean(), false);
+const offOnly = fixed(param.boolean(), false);
+
+/**
+ * GitLab's settings of groups that have no column of their own: kept, and shown as they were sent. Of a setting that
+ * restricts something, only values that are in force can be sent (docs/compatibility.md).
+ */
+export const groupSettings = keptIn("n.kept_settings", {
+  allowed_email_domains_list: fixed(param.anyText(), ""),
+  auto_devops_enabled: keptOrNone(param.boolean()),
+  default_branch_protection: fixed(param.integer({ min: 0, max: 4 }), 2),
+  enabled_git_access_protocol: kept(param.choice(["all", "http"]), "all"),
+  file_template_project_id: keptOrNone(param.integer()),
+  ip_restriction_ranges: fixed(param.anyText(), ""),
+  max_artifacts_size: keptOrNone(param.integer({ min: 0 })),
+  membership_lock: offOnly,
+  mentions_disabled: off,
+  prevent_forking_outside_group: offOnly,
+  prevent_sharing_groups_outside_hierarchy: off,
+  project_creation_level: kept(
+    param.choice(["noone", "administrator", "owner", "maintainer", "developer"]),
+    "maintainer",
+  ),
+  require_two_factor_authentication: offOnly,
+  share_with_group_lock: off,
+  shared_runners_setting: fixed(
+    param.choice([
+      "enabled",
+      "disabled_and_overridable",
+      "disabled_and_unoverridable",
+      "disabled_with_override",
+    ]),
+    "enabled",
+  ),
+  subgroup_creation_level: kept(param.choice(["owner", "maintainer"]), "owner"),
+  two_factor_grace_period: kept(param.integer({ min: 0 }), 48),
+});

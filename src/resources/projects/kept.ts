@@ -1,0 +1,81 @@
+import * as param from "../../core/input.ts";
+import { fixed, kept, keptIn, keptOrNone } from "../../core/kept.ts";
+
+const on = kept(param.boolean(), true);
+const off = kept(param.boolean(), false);
+const onOnly = fixed(param.boolean(), true);
+const offOnly = fixed(param.boolean(), false);
+const template = keptOrNone(param.anyText({ max: param.LONG_TEXT }));
+
+/** Who may use a feature. */
+const LEVELS = ["disabled", "private", "enabled"] as const;
+const level = kept(param.choice(LEVELS), "enabled");
+/** Of a feature that is there, and can't be restricted. */
+const enabledOnly = fixed(param.choice(LEVELS), "enabled");
+/** Of a feature that there is none of. */
+const disabled = kept(param.choice(LEVELS), "disabled");
+
+/**
+ * GitLab's settings of projects that have no column of their own: kept, and shown as they were sent. Of a setting that
+ * restricts something, only values that are in force can be sent (docs/compatibility.md).
+ */
+export const projectSettings = keptIn("p.kept_settings", {
+  allow_pipeline_trigger_approve_deployment: offOnly,
+  analytics_access_level: level,
+  auto_cancel_pending_pipelines: kept(param.choice(["enabled", "disabled"]), "enabled"),
+  auto_devops_deploy_strategy: kept(
+    param.choice(["continuous", "manual", "timed_incremental"]),
+    "continuous",
+  ),
+  auto_devops_enabled: off,
+  build_coverage_regex: keptOrNone(param.anyText()),
+  build_git_strategy: kept(param.choice(["fetch", "clone"]), "fetch"),
+  ci_allow_fork_pipelines_to_run_in_parent_project: on,
+  ci_delete_pipelines_in_seconds: keptOrNone(param.integer({ min: 0 })),
+  ci_forward_deployment_enabled: on,
+  ci_forward_deployment_rollback_allowed: on,
+  ci_pipeline_variables_minimum_override_role: fixed(
+    param.choice(["no_one_allowed", "developer", "maintainer", "owner"]),
+    "developer",
+  ),
+  ci_push_repository_for_job_token_allowed: offOnly,
+  ci_restrict_pipeline_cancellation_role: fixed(
+    param.choice(["developer", "maintainer", "no_one"]),
+    "developer",
+  ),
+  ci_separated_caches: on,
+  container_registry_access_level: disabled,
+  enforce_auth_checks_on_uploads: onOnly,
+  environments_access_level: enabledOnly,
+  external_authorization_classification_label: fixed(param.anyText(), ""),
+  feature_flags_access_level: disabled,
+  forking_access_level: level,
+  group_runners_enabled: onOnly,
+  infrastructure_access_level: disabled,
+  issue_branch_template: keptOrNone(param.anyText()),
+  issues_template: template,
+  keep_latest_artifact: on,
+  merge_pipelines_enabled: offOnly,
+  merge_requests_template: template,
+  merge_trains_enabled: offOnly,
+  merge_trains_skip_train_allowed: offOnly,
+  mirror: offOnly,
+  model_experiments_access_level: disabled,
+  model_registry_access_level: disabled,
+  monitor_access_level: disabled,
+  package_registry_access_level: enabledOnly,
+  packages_enabled: onOnly,
+  pages_access_level: kept(param.choice([...LEVELS, "public"]), "disabled"),
+  printing_merge_request_link_enabled: on,
+  releases_access_level: enabledOnly,
+  repository_storage: fixed(param.anyText(), "default"),
+  requirements_access_level: disabled,
+  resource_group_default_process_mode: kept(
+    param.choice(["unordered", "oldest_first", "newest_first", "newest_ready_first"]),
+    "unordered",
+  ),
+  security_and_compliance_access_level: fixed(param.choice(LEVELS), "private"),
+  service_desk_enabled: offOnly,
+  suggestion_commit_message: keptOrNone(param.anyText()),
+  warn_about_potentially_unwanted_characters: on,
+});

@@ -1,0 +1,177 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createApp } from "../../src/index.ts";
+import { type Person, type TestApp, testApp } from "../helpers.ts";
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await testApp();
+});
+afterAll(() => app.dispose());
+
+const SITE = "/projects/acme%2Fsite";
+const get = (path: string, as: Person = "owner") => app.call(`GET ${path}`, { as });
+const send = (request: string, json: object, as: Person = "owner") =>
+  app.call(request, { as, json });
+
+describe("labels", () => {
+  it.each([
+    ["red", "#ff0000"],
+    [" RebeccaPurple ", "#663399"],
+    ["#AbC", "#AbC"],
+  ])("of the colour %s have %s", async (color, expected) => {
+    const name = `Of ${color.trim()}`;
+    const made = await send(`POST ${SITE}/labels`, { name, color });
+    expect([made.status, made.json.color]).toEqual([201, expected]);
+    const changed = await send(`PUT ${SITE}/labels/${made.json.id}`, { color: "Navy" });
+    expect([changed.status, changed.json.color]).toEqual([200, "#000080"]);
+    const query = `mutation { labelCreate(input: { projectPath: "acme/site", title: "${name}!", color: "${color}" })
+      { label { color } errors } }`;
+    const { json } = await send("POST http://pm.test/api/graphql", { query });
+    expect(json.data.labelCreate).toEqual({ label: { color: expected }, errors: [] });
+  });
+
+  it.each(["redd", "constructor", "#12345", "ff0000"])("of %s are refused", async (color) => {
+    const { status, json } = await send(`POST ${SITE}/labels`, { name: "No", color });
+    const message = { color: ["must be a valid color code"] };
+    expect([status, json]).toEqual([400, { message }]);
+  });
+});
+
+describe("a variable of a schedule", () => {
+  it("is shown to whoever sees the others", async () => {
+    const file = { branch: "main", content: "a", commit_message: "m" };
+    await send(`POST ${SITE}/repository/files/a`, file);
+    const schedule = { description: "Nightly", ref: "main", cron: "0 1 * * *" };
+    const { json } = await send(`POST ${SITE}/pipeline_schedules`, schedule);
+    const path = `${SITE}/pipeline_schedules/${json.id}/variables`;
+    await send(`POST ${path}`, { key: "ONE", value: "1" });
+    const shown = { variable_type: "env_var", key: "ONE", value: "1", raw: false };
+    expect((await get(`${path}/ONE`)).json).toEqual(shown);
+    expect((await get(`${path}/TWO`)).status).toBe(404);
+    expect((await get(`${path}/ONE`, "developer")).status).toBe(403);
+    expect((await get(`${path}/ONE`, "guest")).status).toBe(403);
+  });
+});
+
+describe("GET /snippets/all", () => {
+  it("lists what the caller may read, of people and projects", async () => {
+    const file = { file_name: "f", content: "c" };
+    const make = async (path: string, title: string, visibility: string, as: Person) => {
+      const made = await send(`POST ${path}`, { title, visibility, ...file }, as);
+      expect(made.status).toBe(201);
+    };
+    await make("/snippets", "own", "private", "developer");
+    await make("/snippets", "public", "public", "owner");
+    await make(`${SITE}/snippets`, "of project", "public", "owner");
+    await make("/projects/secret%2Fvault/snippets", "hidden", "private", "owner");
+    const titles = async (as: Person) =>
+      (await get("/snippets/all", as)).json.map(({ title }: { title: string }) => title);
+    expect(await titles("developer")).toEqual(["hidden", "of project", "public", "own"]);
+    expect(await titles("stranger")).toEqual(["of project", "public"]);
+    expect((await get("/snippets/all?created_after=2999-01-01")).json).toEqual([]);
+    expect((await get("/snippets/all", "anonymous")).status).toBe(401);
+  });
+
+  it("has addresses of one form", async () => {
+    const [ofProject, own] = (await get("/snippets/all", "stranger")).json;
+    expect(ofProject.web_url).toBe(`http://pm.test/acme/site/-/snippets/${ofProject.id}`);
+    expect(own.web_url).toBe(`http://pm.test/-/snippets/${own.id}`);
+    expect(own.raw_url).toBe(`${own.web_url}/raw`);
+    const text = `$${ofProject.id}`;
+    const { json } = await send("POST /markdown", { text, gfm: true, project: "acme/site" });
+    expect(json.html).toContain(`/acme/site/-/snippets/${ofProject.id}"`);
+  });
+});
+
+describe("what does not exist", () => {
+  it("is not imported, nor made of a template", async () => {
+    const url = { name: "Mirror", import_url: "https://example.com/a.git" };
+    const refused = await send("POST /projects", url);
+    expect([refused.status, refused.json]).toEqual([403, { message: "403 Forbidden" }]);
+    const template = await send("POST /projects", { name: "Rails", template_name: "rails" });
+    const message = { template_name: ["is not supported on this server"] };
+    expect([template.status, template.json]).toEqual([400, { message }]);
+    expect((await get("/projects?search=Mirror")).json).toEqual([]);
+  });
+
+  it("is shared with no group", async () => {
+    const { status, json, headers } = await get("/groups/acme/projects/shared", "anonymous");
+    expect([status, json, headers.get("x-total")]).toEqual([200, [], "0"]);
+    expect((await get("/groups/secret/projects/shared", "stranger")).status).toBe(404);
+  });
+
+  it("is no sign-up: a setting that can only stay", async () => {
+    const path = "PUT /application/settings";
+    const kept = await send(path, { signup_enabled: false }, "admin");
+    expect([kept.status, kept.json.signup_enabled]).toEqual([200, false]);
+    const refused = await send(path, { signup_enabled: true }, "admin");
+    const message = { signup_enabled: ["is not supported on this server"] };
+    expect([refused.status, refused.json]).toEqual([400, { message }]);
+  });
+});
+
+describe("HEAD of a page", () => {
+  it("is answered as GET is", async () => {
+    const ask = (method: string) => app.call(`${method} http://pm.test/-/profile`);
+    const [head, got] = [await ask("HEAD"), await ask("GET")];
+    expect([head.status, head.headers.get("location")]).toEqual([302, got.headers.get("location")]);
+    expect(head.headers.get("location")).toContain("return_to=");
+  });
+});
+
+describe("the address of a group's SCIM API", () => {
+  it("works for a group below that is called like a route", async () => {
+    const { json: acme } = await get("/groups/acme");
+    const sub = { name: "Schemas", path: "Schemas", parent_id: acme.id };
+    expect((await send("POST /groups", sub)).status).toBe(201);
+    const made = await send("POST /groups/acme%2FSchemas/scim_tokens", { name: "Directory" });
+    expect(made.status, made.text).toBe(201);
+    expect(made.json.scim_url).toBe("http://pm.test/api/scim/v2/groups/acme%2FSchemas");
+    const headers = { authorization: `Bearer ${made.json.token}` };
+    const found = await app.call(`GET ${made.json.scim_url}/Schemas`, { headers });
+    expect([found.status, found.json.Resources[0].meta.location]).toEqual([
+      200,
+      expect.stringContaining(`${made.json.scim_url}/Schemas/`),
+    ]);
+  });
+});
+
+describe("authenticate", () => {
+  const ask = async (given: unknown) => {
+    const errors: unknown[] = [];
+    const authenticate = () => given as string;
+    const own = await createApp({ authenticate, onError: (error) => errors.push(error) });
+    const answers = [];
+    for (let time = 0; time < 2; time += 1) {
+      const answer = await own.fetch("http://pm.test/api/v4/user");
+      answers.push([answer.status, ((await answer.json()) as { username?: string }).username]);
+    }
+    const users = (await own.admin.listUsers()).map(({ username }) => username);
+    await own.close();
+    return { answers, users, errors: errors.map(String) };
+  };
+
+  it.each([
+    [{ id: 1, username: "ada" }, "an object with id, username"],
+    [{}, "an object with nothing"],
+    [true, "true"],
+    [[], "an array"],
+    ["", "an empty text"],
+    [1.5, "1.5"],
+  ])("that returns %j is told so", async (given, kind) => {
+    const { answers, errors } = await ask(given);
+    expect(answers[0]?.[0]).toBe(500);
+    expect(errors[0]).toContain(`TypeError: authenticate returned ${kind}: it must return`);
+  });
+
+  it("makes the account of whoever has none", async () => {
+    const ada = { username: "ada", name: "Ada", email: "ada@example.com" };
+    const { answers, users } = await ask(ada);
+    expect(answers).toEqual([
+      [200, "ada"],
+      [200, "ada"],
+    ]);
+    expect(users).toEqual(["ada"]);
+    expect((await ask({ ...ada, username: "a b" })).answers[0]?.[0]).toBe(400);
+  });
+});
