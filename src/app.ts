@@ -91,21 +91,28 @@ export async function createApp(options: AppOptions = {}): Promise<App> {
  * {@link createApp} on a store that is already open, which the application closes when it ends.
  *
  * @param extra mounts to add to our own
+ * @param passwordCost bcrypt's logarithmic cost, which tests lower
  */
 export async function createAppOn(
   store: Store,
   options: AppOptions,
   extra: readonly Mount[] = [],
+  passwordCost?: number,
 ): Promise<App> {
   try {
-    return await start(store, options, extra);
+    return await start(store, options, extra, passwordCost);
   } catch (error) {
     await store.close();
     throw error;
   }
 }
 
-async function start(opened: Store, options: AppOptions, extra: readonly Mount[]): Promise<App> {
+async function start(
+  opened: Store,
+  options: AppOptions,
+  extra: readonly Mount[],
+  passwordCost: number | undefined,
+): Promise<App> {
   const { now = Date.now, authenticate, database = ":memory:", tier = "ultimate" } = options;
   const { implicit = true, password = true } = options.oauth ?? {};
   const site = siteOf(options, authenticate === undefined);
@@ -222,7 +229,7 @@ async function start(opened: Store, options: AppOptions, extra: readonly Mount[]
     onError,
   );
   if (deliver || mail !== undefined || background) leases.start();
-  const leavePasswordThreads = keepPasswordThreads();
+  const leavePasswordThreads = keepPasswordThreads(passwordCost);
   const close = async () => {
     await running.end();
     await services.stop();

@@ -29,20 +29,30 @@ function script(): URL {
 
 let threads: Thread[] = [];
 const waiting: Job[] = [];
-let owners = 0;
+/** For each owner, the cost of the hashes it lets be made. */
+const owners: number[] = [];
 /** Set if threads can't be started, as in a bundle without the worker's file: then bcrypt runs on this thread. */
 let isAlone = false;
+
+/** bcrypt's logarithmic cost. */
+const COST = 10;
+
+/** bcrypt's logarithmic cost of passwords hashed now. */
+export function passwordCost(): number {
+  return Math.min(COST, ...owners);
+}
 
 /**
  * Keeps the password threads alive once they are started. All applications of a process share them.
  *
+ * @param cost tests lower bcrypt's cost with it, until they release the threads
  * @returns a function that releases them; after the last release they end as soon as their work is done
  */
-export function keepPasswordThreads(): () => void {
-  owners += 1;
+export function keepPasswordThreads(cost = COST): () => void {
+  owners.push(cost);
   let isHeld = true;
   return () => {
-    if (isHeld) owners -= 1;
+    if (isHeld) owners.splice(owners.indexOf(cost), 1);
     isHeld = false;
     endIdle();
   };
@@ -134,7 +144,7 @@ async function runHere(task: PasswordTask): Promise<string | boolean> {
 }
 
 function endIdle(): void {
-  if (owners > 0 || waiting.length > 0) return;
+  if (owners.length > 0 || waiting.length > 0) return;
   for (const thread of threads.filter(({ job }) => !job)) void thread.worker.terminate();
   threads = threads.filter(({ job }) => job);
 }

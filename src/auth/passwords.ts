@@ -1,13 +1,14 @@
 import { invalid } from "../core/errors.ts";
-import { runOnThread } from "./password-pool.ts";
+import { passwordCost, runOnThread } from "./password-pool.ts";
 
 /** bcrypt ignores all bytes after these. */
 const MAX_BYTES = 72;
 const MIN_CHARACTERS = 8;
-/** bcrypt's logarithmic cost. */
-const COST = 10;
+
 /** Compared if an account has no password, so that the check takes as long. No password has this hash. */
-const NO_HASH = `$2b$${COST}$${".".repeat(53)}`;
+function noHash(): string {
+  return `$2b$${String(passwordCost()).padStart(2, "0")}$${".".repeat(53)}`;
+}
 
 /** Checks a new password. @throws ApiError 400 if it is too short or too long */
 export function requirePassword(password: string): void {
@@ -27,7 +28,7 @@ export function requirePassword(password: string): void {
  */
 export async function hashPassword(password: string): Promise<string> {
   requirePassword(password);
-  return (await runOnThread({ password, cost: COST })) as string;
+  return (await runOnThread({ password, cost: passwordCost() })) as string;
 }
 
 /**
@@ -39,5 +40,5 @@ export async function hashPassword(password: string): Promise<string> {
 export async function verifyPassword(password: string, hash: string | null): Promise<boolean> {
   // bcrypt ignores the rest, so a longer text would match a password that was never set.
   const isWhole = new TextEncoder().encode(password).length <= MAX_BYTES;
-  return (await runOnThread({ password, hash: hash ?? NO_HASH })) === true && isWhole;
+  return (await runOnThread({ password, hash: hash ?? noHash() })) === true && isWhole;
 }

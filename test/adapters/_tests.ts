@@ -29,6 +29,11 @@ export interface Adapter {
 
 const TOKEN = { "private-token": "token-of-owner" };
 const FIVE_MEGABYTES = 5 * 1024 * 1024;
+/**
+ * For so many milliseconds the rest of a refused body is read: late answers come after them, each time, so that the
+ * quickest of several tells them.
+ */
+const LINGER = 1000;
 
 /** The tests every adapter has to pass. */
 export function adapterTests({ name, start, alone = false, withoutLength }: Adapter): void {
@@ -230,7 +235,6 @@ export function adapterTests({ name, start, alone = false, withoutLength }: Adap
       ])("is refused to %s when %s", async (client, length) => {
         const script = fileURLToPath(new URL("_upload.mjs", import.meta.url));
         const url = `${api}/groups/acme/labels`;
-        const started = performance.now();
         const { stdout } = await run(process.execPath, [
           script,
           url,
@@ -238,11 +242,14 @@ export function adapterTests({ name, start, alone = false, withoutLength }: Adap
           client,
           length,
         ]);
-        // Ten late answers, after reading the maximum of the body, would take ten seconds.
-        expect(performance.now() - started).toBeLessThan(8000);
-        expect(stdout.trim().split("\n")).toEqual(
+        const answers: { outcome: string; took: number }[] = stdout
+          .trim()
+          .split("\n")
+          .map((line) => JSON.parse(line));
+        expect(answers.map(({ outcome }) => outcome)).toEqual(
           Array.from({ length: 10 }, () => '413 {"message":"413 Request Entity Too Large"}'),
         );
+        expect(Math.min(...answers.map(({ took }) => took))).toBeLessThan(LINGER);
         expect(await isHealthy()).toBe(true);
       });
 
@@ -251,17 +258,22 @@ export function adapterTests({ name, start, alone = false, withoutLength }: Adap
         const folder = await mkdtemp(join(tmpdir(), "pm-api-upload-"));
         const file = join(folder, "body");
         await writeFile(file, Buffer.alloc(FIVE_MEGABYTES, "x"));
-        const started = performance.now();
         for (const extra of [[], ["-H", "Transfer-Encoding: chunked"], ["-H", "Expect:"]]) {
-          const { stdout } = await run("curl", [
-            ...["-sS", "-X", "POST", "--data-binary", `@${file}`, "-w", "\n%{http_code}"],
-            ...["-H", "Private-Token: token-of-owner", "-H", "Content-Type: application/json"],
-            ...extra,
-            `${api}/groups/acme/labels`,
-          ]);
-          expect(stdout).toBe('{"message":"413 Request Entity Too Large"}\n413');
+          let least = Number.POSITIVE_INFINITY;
+          for (let round = 0; round < 10 && least >= LINGER; round += 1) {
+            const { stdout } = await run("curl", [
+              ...["-sS", "-X", "POST", "--data-binary", `@${file}`],
+              ...["-w", "\n%{http_code}\n%{time_total}"],
+              ...["-H", "Private-Token: token-of-owner", "-H", "Content-Type: application/json"],
+              ...extra,
+              `${api}/groups/acme/labels`,
+            ]);
+            const [body, status, seconds] = stdout.split("\n");
+            expect([body, status]).toEqual(['{"message":"413 Request Entity Too Large"}', "413"]);
+            least = Math.min(least, 1000 * Number(seconds));
+          }
+          expect(least).toBeLessThan(LINGER);
         }
-        expect(performance.now() - started).toBeLessThan(2500);
         await rm(folder, { recursive: true });
         expect(await isHealthy()).toBe(true);
       });

@@ -477,14 +477,19 @@ describe("on the wire", () => {
         "",
       ].join("\r\n"),
     );
-    const started = performance.now();
-    const trickle = setInterval(() => socket.write(Buffer.alloc(1000)), 10);
+    let parts = 0;
+    const endless = new Promise((resolve) => {
+      const trickle = setInterval(() => {
+        socket.write(Buffer.alloc(1000));
+        parts += 1;
+        if (parts === 1000) resolve("read on and on");
+      }, 10);
+      ends.push(() => clearInterval(trickle));
+    });
+    const cut = closed(socket);
     const [first] = await once(socket, "data");
     expect(String(first)).toMatch(/^HTTP\/1\.1 413 /);
-    expect(performance.now() - started).toBeLessThan(500);
-    await closed(socket);
-    clearInterval(trickle);
-    expect(performance.now() - started).toBeLessThan(2000);
+    expect(await Promise.race([cut.then(() => "cut"), endless])).toBe("cut");
   });
 });
 
@@ -554,7 +559,7 @@ describe.each([
   it("is not cut while it waits for us", async () => {
     const url = await start(async (incoming) => {
       for await (const _ of incoming.body() ?? []);
-      await sleep(1000);
+      await sleep(500);
       return { status: 200, headers: {}, body: "done" };
     });
     const response = await fetch(url, { method: "POST", body: "x" });
@@ -569,10 +574,11 @@ describe("a body that takes longer than a request may", () => {
       for await (const chunk of incoming.body() ?? []) length += chunk.length;
       return { status: 200, headers: {}, body: String(length) };
     };
-    const server = await serve({ respond }, { port: 0, stallTimeout: 1000 });
+    const server = await serve({ respond }, { port: 0, stallTimeout: 300 });
     ends.push(server.close);
     const part = Buffer.alloc(400_000, "x");
-    const parts = 15;
+    // For longer than ten stall timeouts.
+    const parts = 60;
     const post = (length: number) =>
       `POST / HTTP/1.1\r\nHost: pm.test\r\nConnection: close\r\nContent-Length: ${length}\r\n\r\n`;
     const trickling = await raw(server.url, post(part.length));
@@ -582,7 +588,7 @@ describe("a body that takes longer than a request may", () => {
     const answer = read(moving);
     for (let sent = 0; sent < parts; sent += 1) {
       moving.write(part);
-      await sleep(300);
+      await sleep(60);
     }
     expect(await answer).toMatch(new RegExp(`\r\n${parts * part.length}$`));
     await cut;
@@ -618,11 +624,9 @@ describe("connections from one address", () => {
 });
 
 describe("closing a server", () => {
-  const until = (done: Promise<unknown>) =>
-    new Promise<number>((resolve) => {
-      const started = performance.now();
-      done.then(() => resolve(performance.now() - started));
-    });
+  /** What comes first: the end, or a time for which a server waits by default, and the machine hardly makes it wait. */
+  const first = (closing: Promise<unknown>) =>
+    Promise.race([closing.then(() => "closed"), sleep(8000, "late", { ref: false })]);
 
   it("finishes running requests, and ends keep-alive connections", async () => {
     let finish: (value: undefined) => void = () => undefined;
@@ -638,13 +642,13 @@ describe("closing a server", () => {
       raw(server.url, "GET /-/health HTTP/1.1\r\nHost: pm.test\r\n\r\n"),
     ]);
     await once(idle, "data");
-    const closing = until(server.close());
+    const closing = first(server.close());
     await closed(idle);
     await expect(fetch(`${server.url}/-/health`)).rejects.toThrow();
     setTimeout(() => finish(undefined), 50);
     const [answer] = await once(slow, "data");
     expect(String(answer)).toMatch(/^HTTP\/1\.1 404 /);
-    expect(await closing).toBeLessThan(1000);
+    expect(await closing).toBe("closed");
   });
 
   it("does not wait longer than allowed for stalled clients", async () => {
@@ -655,9 +659,9 @@ describe("closing a server", () => {
       raw(server.url, "POST /api/v4/groups HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n{"),
     ]);
     const ends = stalled.map(closed);
-    const took = await until(server.close());
-    expect(took).toBeGreaterThan(90);
-    expect(took).toBeLessThan(1000);
+    const closing = first(server.close());
+    expect(await Promise.race([closing, sleep(90, "waits")])).toBe("waits");
+    expect(await closing).toBe("closed");
     await Promise.all(ends);
   });
 

@@ -18,10 +18,10 @@ interface Served {
   url: string;
   /** How much was read of files until now. */
   read(): Promise<{ pieces: number; ended: number }>;
-  /** Closes it, and returns the milliseconds that took. */
-  close(): Promise<number>;
-  /** Resolves when its process has ended. */
-  ended: Promise<unknown>;
+  /** Closes it, and expects that this does not take as long as it may. */
+  close(): Promise<void>;
+  /** Lets a process end that was told to linger. */
+  leave(): void;
 }
 
 async function start(
@@ -37,19 +37,15 @@ async function start(
   const url = String((await lines.next()).value);
   return {
     url,
-    ended,
+    leave: () => child.kill("SIGTERM"),
     read: async () => {
       child.stdin.write("read\n");
       return JSON.parse(String((await lines.next()).value));
     },
     close: async () => {
-      const asked = performance.now();
       child.stdin.end();
-      const closed = await lines.next();
-      expect(closed.value).toBe("closed");
-      const took = performance.now() - asked;
+      expect((await lines.next()).value).toBe("soon");
       expect(await ended).toEqual([0, null]);
-      return took;
     },
   };
 }
@@ -74,8 +70,7 @@ for (const { name, command } of runtimes) {
     name,
     alone: true,
     start: async () => {
-      const { url, close } = await start(command);
-      return { url, close: async () => void (await close()) };
+      return start(command);
     },
     ...(name === "Bun" ? { withoutLength: "GET" } : {}),
   });
@@ -87,9 +82,8 @@ for (const { name, command } of runtimes) {
       return served;
     };
     const close = async () => {
-      const took = (await served?.close()) ?? 0;
+      await served?.close();
       served = undefined;
-      return took;
     };
     afterEach(close);
 
@@ -159,24 +153,25 @@ for (const { name, command } of runtimes) {
       await once(idle, "data");
       const answer = once(slow, "data");
       const ends = [closed(idle), closed(slow)];
-      const took = await close();
+      await close();
       expect(String(await answer)).toMatch(/^HTTP\/1\.1 404 /);
-      expect(took).toBeLessThan(3000);
       await Promise.all(ends);
     });
 
     it("does not wait longer than allowed for stalled clients", async () => {
-      const { url, ended } = await serve({ grace: 100, linger: 1000 });
+      const { url, leave } = await serve({ grace: 100, linger: true });
       const stalled = await Promise.all([
         // On Bun a connection only counts from its first byte.
         ...(name === "Bun" ? [] : [raw(url, "")]),
         raw(url, "GET /-/health HT"),
         raw(url, "POST /api/v4/groups HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n{"),
       ]);
-      const cut = Promise.all(stalled.map(closed)).then(() => "cut");
-      const took = close();
-      expect(await Promise.race([cut, ended])).toBe("cut");
-      expect(await took).toBeLessThan(2000);
+      const cut = Promise.all(stalled.map(closed));
+      const closing = close();
+      // Not only by the end of the process.
+      await cut;
+      leave();
+      await closing;
     });
 
     it("reads the rest of a body being sent when it is closed", async () => {
@@ -197,14 +192,14 @@ for (const { name, command } of runtimes) {
       const answer = once(socket, "data");
       // There is no way to see from outside that the request has come in.
       await new Promise((resolve) => setTimeout(resolve, 200));
-      const took = close();
+      const closing = close();
       await new Promise((resolve) => setTimeout(resolve, 300));
       const late = fetch(`${url}/-/health`).then(({ status }) => status);
       // Deno can't stop listening separately.
       expect(await late.catch(() => "refused")).toBe(name === "Deno" ? 503 : "refused");
       socket.write(body.slice(10));
       expect(String(await answer)).toMatch(/^HTTP\/1\.1 201 /);
-      expect(await took).toBeLessThan(3000);
+      await closing;
     });
 
     it("works on IPv6 addresses", async () => {

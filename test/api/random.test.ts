@@ -13,6 +13,7 @@ import {
   call,
   everyone,
   newDatabase,
+  PASSWORD_COST,
   type Person,
   SECRET_KEY,
   type TestApp,
@@ -48,6 +49,7 @@ beforeAll(async () => {
     store,
     { secretKey: SECRET_KEY, now: () => at, onError, background: false },
     toys,
+    PASSWORD_COST,
   );
   app = { ...made, call: (text, options) => call(made, text, options) };
   await app.admin.seed(fixtureSeed(1));

@@ -1,17 +1,25 @@
-// Requests an address repeatedly until standard input ends, and prints how many milliseconds each answer took.
+// Requests an address so often, and prints for each answer how many milliseconds of CPU time the main thread of the
+// server's process spent until it came (0 if the platform does not tell), and beside them how many this process spends
+// on reading a mebibyte of JSON.
+import { existsSync, readFileSync } from "node:fs";
 import { request } from "node:http";
 
-const [url] = process.argv.slice(2);
+const [url, pid, count] = process.argv.slice(2);
+const mebibyte = `[${"0,".repeat(512 * 1024 - 1)}0]`;
+/** After so many answers, the plain work is measured again. */
+const PLAIN_EACH = 10;
 const took = [];
-let isOver = false;
-process.stdin.resume().on("end", () => {
-  isOver = true;
-});
+const plain = [];
+
+const spent = () => {
+  const file = `/proc/${pid}/schedstat`;
+  return existsSync(file) ? Number(readFileSync(file, "utf8").split(" ")[0]) / 1e6 : 0;
+};
 
 const ask = () =>
   new Promise((resolve) => {
-    const begun = performance.now();
-    const done = (status) => resolve({ status, took: performance.now() - begun });
+    const before = spent();
+    const done = (status) => resolve({ status, took: spent() - before });
     request(url, { agent: false, localAddress: "127.0.0.3" }, (response) => {
       response.resume().once("end", () => done(response.statusCode));
     })
@@ -19,8 +27,16 @@ const ask = () =>
       .end();
   });
 
-while (!isOver) {
+function readPlainly() {
+  const before = process.cpuUsage();
+  JSON.parse(mebibyte);
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1000;
+}
+
+for (let number = 0; number < Number(count); number += 1) {
+  if (number % PLAIN_EACH === 0) plain.push(readPlainly());
   took.push(await ask());
   await new Promise((resolve) => setTimeout(resolve, 40));
 }
-console.log(JSON.stringify(took));
+console.log(JSON.stringify({ took, plain }));

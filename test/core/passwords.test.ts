@@ -1,7 +1,9 @@
 import { afterAll, describe, expect, it } from "vitest";
+import { createAppOn } from "../../src/app.ts";
 import { keepPasswordThreads } from "../../src/auth/password-pool.ts";
 import { hashPassword, verifyPassword } from "../../src/auth/passwords.ts";
 import { ApiError } from "../../src/core/errors.ts";
+import { openStore } from "../../src/store/open.ts";
 
 afterAll(keepPasswordThreads());
 
@@ -17,6 +19,19 @@ describe("passwords", () => {
     expect(await verifyPassword("correct horse", hash)).toBe(true);
     expect(await verifyPassword("Correct horse", hash)).toBe(false);
     expect(await verifyPassword("correct horse", null)).toBe(false);
+  });
+
+  it("are hashed at the same cost by an application, unless a test lowers it", async () => {
+    const costOf = async (...lowered: [number?]) => {
+      const store = await openStore(":memory:");
+      const app = await createAppOn(store, { background: false }, [], ...lowered);
+      await app.admin.seed({ users: [{ username: "ann", password: "correct horse" }] });
+      const [row] = await store.rows("select password_hash from users where username = 'ann'");
+      await app.close();
+      return String(row?.[0]).slice(0, 7);
+    };
+    expect(await costOf(4)).toBe("$2b$04$");
+    expect(await costOf()).toBe("$2b$10$");
   });
 
   it("are refused if they are too short, or longer than bcrypt reads", async () => {

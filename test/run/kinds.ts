@@ -18,11 +18,11 @@ export type Kind = "app" | "rest" | "built" | "browser" | "timed";
 
 /** The first pattern that fits a path decides. */
 const KINDS: readonly (readonly [RegExp, Kind])[] = [
-  [/^test\/(adapters\/|ci\/linear|cli\/hostile|testing\/starting)/, "timed"],
+  [/^test\/(adapters\/middleware|cli\/hostile)/, "timed"],
   [/^test\/(api|graphql|oauth|store|web)\//, "app"],
   [/^test\/e2e\//, "browser"],
   [
-    /^(examples\/|test\/(cli|examples|package)\/|test\/docs\/deploy|test\/testing\/(docs|package))/,
+    /^(examples\/|test\/(adapters|cli|examples|package)\/|test\/docs\/deploy|test\/testing\/(docs|package))/,
     "built",
   ],
   [/^test\//, "rest"],

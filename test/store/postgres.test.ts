@@ -12,7 +12,7 @@ import { createApp } from "../../src/index.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import { openStore } from "../../src/store/open.ts";
 import { type Database, StoreError, UnavailableError } from "../../src/store/port.ts";
-import { baseSeed, call, emptyDatabase, engine } from "../helpers.ts";
+import { baseSeed, call, emptyDatabase, engine, waitFor } from "../helpers.ts";
 import { type PostgresServer, startPostgres } from "../postgres-server.ts";
 import { programOf } from "../program.ts";
 
@@ -32,6 +32,15 @@ async function counting(options: Parameters<typeof openStore>[1] = {}) {
   await migrate(store, [schema], 0);
   await store.transaction((db) => db.run("insert into counters values (1, 0)"));
   return { store, database };
+}
+
+/** A promise with what resolves it. */
+function gate() {
+  let open = () => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { open, opened };
 }
 
 const failureOf = (work: Promise<unknown>) => work.catch((error: unknown) => error);
@@ -119,8 +128,16 @@ describe.runIf(engine === "postgres")("PostgreSQL", () => {
 
     it("that cannot begin writes nothing, whatever it has sent before it knows", async () => {
       const { store } = await counting({ statementTimeout: 200 });
-      const holder = store.transaction((db) => db.rows("select pg_sleep(1)"), { unlimited: true });
-      await new Promise((resolve) => setTimeout(resolve, 50));
+      const [begun, over] = [gate(), gate()];
+      const holder = store.transaction(
+        async (db) => {
+          await db.rows("select 1");
+          begun.open();
+          await over.opened;
+        },
+        { unlimited: true },
+      );
+      await begun.opened;
       const failures = await Promise.all(
         [
           (db: Database) => db.run(increase),
@@ -143,6 +160,7 @@ describe.runIf(engine === "postgres")("PostgreSQL", () => {
           },
         ].map((work) => failureOf(store.transaction<unknown>(work, shared))),
       );
+      over.open();
       for (const failure of failures) {
         expect(failure).toBeInstanceOf(UnavailableError);
         expect((failure as Error).message).toContain("statement timeout");
@@ -208,11 +226,16 @@ describe.runIf(engine === "postgres")("PostgreSQL", () => {
 
     it("that does not get the lock of a key fails for that reason, and writes nothing", async () => {
       const { store } = await counting({ statementTimeout: 300 });
+      const begun = gate();
+      let isOver = false;
       const holder = store.transaction(async (db) => {
         db.lock(1);
-        for (let count = 0; count < 5; count += 1) await db.rows("select pg_sleep(0.2)");
+        await db.rows("select 1");
+        begun.open();
+        // Not idle, which is limited, too.
+        while (!isOver) await db.rows("select pg_sleep(0.02)");
       }, shared);
-      await new Promise((resolve) => setTimeout(resolve, 100));
+      await begun.opened;
       const failures = await Promise.all(
         [
           (db: Database) => db.run(increase),
@@ -228,6 +251,7 @@ describe.runIf(engine === "postgres")("PostgreSQL", () => {
           ),
         ),
       );
+      isOver = true;
       for (const failure of failures) {
         expect(failure).toBeInstanceOf(UnavailableError);
         expect((failure as Error).message).toContain("statement timeout");
@@ -269,24 +293,27 @@ describe.runIf(engine === "postgres")("PostgreSQL", () => {
       const idle = failureOf(
         store.transaction(async (db) => {
           await db.run(increase);
-          await new Promise((resolve) => setTimeout(resolve, 1500));
+          await waitFor(() =>
+            store
+              .transaction((other) => other.run(increase))
+              .then(
+                () => true,
+                () => false,
+              ),
+          );
           await db.run(increase);
         }),
       );
       expect(await idle).toBeInstanceOf(UnavailableError);
-      await store.transaction((db) => db.run(increase));
       expect(await store.rows("select number from counters")).toEqual([[1]]);
     });
 
     it("ends the wait for a connection", async () => {
       const { store } = await counting({ maxConnections: 2, connectTimeout: 300 });
-      let letGo = () => {};
-      const held = new Promise<void>((resolve) => {
-        letGo = resolve;
-      });
-      const holders = [1, 2].map(() => store.transaction(() => held, shared));
+      const over = gate();
+      const holders = [1, 2].map(() => store.transaction(() => over.opened, shared));
       const failure = await failureOf(store.transaction((db) => db.run(increase)));
-      letGo();
+      over.open();
       await Promise.all(holders);
       expect(failure).toBeInstanceOf(UnavailableError);
       await store.transaction((db) => db.run(increase));
@@ -295,9 +322,17 @@ describe.runIf(engine === "postgres")("PostgreSQL", () => {
 
   it("answers quick reads while a slow one occupies a connection", async () => {
     const { store } = await counting();
+    const wait = "select pg_advisory_xact_lock(42)";
+    const [begun, over] = [gate(), gate()];
+    const holder = store.transaction(async (db) => {
+      await db.rows(wait);
+      begun.open();
+      await over.opened;
+    }, shared);
+    await begun.opened;
     let slowEnded = false;
     const slow = (async () => {
-      await store.rows("select pg_sleep(1)");
+      await store.rows(wait);
       slowEnded = true;
     })();
     await new Promise((resolve) => setTimeout(resolve, 50));
@@ -305,7 +340,8 @@ describe.runIf(engine === "postgres")("PostgreSQL", () => {
       Array.from({ length: 100 }, async () => store.rows("select number from counters")),
     );
     expect(slowEnded).toBe(false);
-    await slow;
+    over.open();
+    await Promise.all([holder, slow]);
   });
 
   it("sends the queries of one turn of the event loop together", async () => {
