@@ -167,6 +167,9 @@ const steps = [
   `20261127-03-event-counts-in-two-places`,
   `20261127-04-notes-by-author`,
   `20261127-05-issues-open`,
+  `20261127-90-kept-settings`,
+  `20261127-91-more-of-profiles`,
+  `20261128-30-leases`,
   `20261128-31-what-references-reach`,
   `20261128-32-access-to-artifacts`,
 ];
@@ -198,7 +201,7 @@ const statements = [
   last_sign_in_at integer,
   current_sign_in_at integer,
   last_activity_on text
-, commit_email text)`,
+, commit_email text, job_title text, pronouns text, discord text, github text)`,
   `CREATE UNIQUE INDEX users_username on users (lower(username))`,
   `CREATE UNIQUE INDEX users_email on users (lower(email))`,
   `CREATE TABLE namespaces (
@@ -217,7 +220,7 @@ const statements = [
   avatar_url text,
   created_at integer not null,
   updated_at integer not null
-)`,
+, kept_settings text, emails_disabled integer not null default 0)`,
   `CREATE UNIQUE INDEX namespaces_full_path on namespaces (lower(full_path))`,
   `CREATE INDEX namespaces_by_parent on namespaces (parent_id)`,
   `CREATE INDEX namespaces_by_owner on namespaces (owner_id)`,
@@ -257,7 +260,7 @@ const statements = [
   created_at integer not null,
   updated_at integer not null,
   last_activity_at integer not null
-, issue_count integer not null default 0, merge_request_count integer not null default 0, forked_from_project_id integer references projects (id) on delete set null, autoclose_referenced_issues integer not null default 1, merge_commit_template text, squash_commit_template text, reset_approvals_on_push integer not null default 1, selective_code_owner_removals integer not null default 0, disable_overriding_approvers_per_merge_request integer not null default 0, merge_requests_author_approval integer not null default 0, merge_requests_disable_committers_approval integer not null default 0, require_password_to_approve integer not null default 0, resolve_outdated_diff_discussions integer not null default 0, squash_option text not null default 'default_off', remove_source_branch_after_merge integer not null default 0, ci_config_path text, build_timeout integer not null default 3600, ci_default_git_depth integer not null default 20)`,
+, issue_count integer not null default 0, merge_request_count integer not null default 0, forked_from_project_id integer references projects (id) on delete set null, autoclose_referenced_issues integer not null default 1, merge_commit_template text, squash_commit_template text, reset_approvals_on_push integer not null default 1, selective_code_owner_removals integer not null default 0, disable_overriding_approvers_per_merge_request integer not null default 0, merge_requests_author_approval integer not null default 0, merge_requests_disable_committers_approval integer not null default 0, require_password_to_approve integer not null default 0, resolve_outdated_diff_discussions integer not null default 0, squash_option text not null default 'default_off', remove_source_branch_after_merge integer not null default 0, ci_config_path text, build_timeout integer not null default 3600, ci_default_git_depth integer not null default 20, kept_settings text, emails_disabled integer not null default 0)`,
   `CREATE UNIQUE INDEX projects_full_path on projects (lower(full_path))`,
   `CREATE UNIQUE INDEX projects_name on projects (namespace_id, lower(name))`,
   `CREATE INDEX projects_by_visibility on projects (archived, visibility, namespace_id)`,
@@ -618,7 +621,7 @@ const statements = [
   `CREATE TABLE jobs (
   name text primary key,
   due_at integer not null
-, error text)`,
+, error text, owner text, process integer)`,
   `CREATE TABLE sessions (
   id integer primary key autoincrement,
   user_id integer not null references users (id) on delete cascade,
@@ -764,7 +767,7 @@ const statements = [
   error text,
   failed_at integer,
   created_at integer not null
-, order_key integer)`,
+, order_key integer, process integer, leased_at integer)`,
   `CREATE INDEX outbox_failed on outbox (worker, id) where failed_at is not null`,
   `CREATE TABLE outbox_workers (
   name text primary key,
@@ -2033,6 +2036,14 @@ const statements = [
 ) without rowid`,
   `CREATE INDEX event_counts_by_author on event_counts (author_id, project_id, events)`,
   `CREATE INDEX notes_by_author on notes (author_id, issue_id)`,
+  `CREATE TABLE processes (
+  id integer primary key autoincrement,
+  machine text not null,
+  pid integer not null,
+  started text not null,
+  beat integer not null,
+  seen_at integer not null
+)`,
   `CREATE INDEX git_refs_by_oid on git_refs (repository_id, oid)`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
