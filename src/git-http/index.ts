@@ -140,9 +140,10 @@ const gitRoutes = [
       const { refs } = await findRepository(preparing, admitted, service);
       const version = versionOf(request.header("git-protocol"));
       const advertise = service === "git-upload-pack" ? advertiseUpload : advertiseReceive;
-      const begun = Buffer.from(`${lineOf(`# service=${service}\n`)}0000`);
+      const parts: Buffer[] = [Buffer.from(`${lineOf(`# service=${service}\n`)}0000`)];
+      for await (const part of advertise(refs, version, preparing.budget)) parts.push(part);
       const headers = { "content-type": `application/x-${service}-advertisement`, ...UNCACHED };
-      return new RawReply(200, headers, Buffer.concat([begun, advertise(refs, version)]));
+      return new RawReply(200, headers, Buffer.concat(parts));
     },
     handle: ({ prepared }) => prepared,
   }),
@@ -156,7 +157,7 @@ const gitRoutes = [
       requireType(preparing, path, "git-upload-pack");
       const admitted = await admit(preparing, projectPath(path), "git-upload-pack");
       const { row, refs } = await findRepository(preparing, admitted, "git-upload-pack");
-      const packets = await understood(new Input(preparing.body).packets());
+      const packets = await understood(new Input(preparing.body, preparing.budget).packets());
       const version = versionOf(preparing.request.header("git-protocol"));
       const served = {
         repository: await openRecord(preparing.store, row),
@@ -184,13 +185,20 @@ const gitRoutes = [
       const admitted = await admit(preparing, projectPath(path), "git-receive-pack");
       const { caller, project, kind, movedFrom } = admitted;
       if (!caller) throw denied();
-      const { store, now, body, view } = preparing;
+      const { store, now, body, view, budget } = preparing;
       const end = await slots.take(caller.id);
       try {
         const { row, refs } = await findRepository(preparing, admitted, "git-receive-pack");
         const opened = await openRecord(store, row);
         const push = await understood(
-          receivePush(new Input(body), row?.version ?? 0, opened, Packs.of(store), now),
+          receivePush(
+            new Input(body, budget),
+            row?.version ?? 0,
+            opened,
+            Packs.of(store),
+            now,
+            budget,
+          ),
         );
         if (!push) return undefined;
         if (project && kind === "wiki") {
@@ -199,7 +207,7 @@ const gitRoutes = [
         const target = { row, head: refs.head, base: view.base };
         const received = {
           kind: "code" as const,
-          ...(await receive(store, push, project?.id, target)),
+          ...(await receive(store, push, project?.id, target, budget)),
         };
         if (project) return { ...received, caller, project, isNew: false, movedFrom };
         const created = await createByPush(store, projectPath(path), { caller, now });
@@ -208,7 +216,7 @@ const gitRoutes = [
         end();
       }
     },
-    handle: async ({ db, prepared, view, now }) => {
+    handle: async ({ db, prepared, view, now, budget }) => {
       if (!prepared) return resultOf("git-receive-pack", Buffer.alloc(0));
       if (prepared.kind === "wiki") {
         await readmitToWiki(db, prepared.project.id, prepared.caller, now);
@@ -219,7 +227,7 @@ const gitRoutes = [
         const messages = refusal === undefined ? [] : [`GitLab: ${refusal}`];
         return resultOf("git-receive-pack", reportOf(prepared.push, outcomes, messages));
       }
-      const applied = await apply(db, prepared, "push", now);
+      const applied = await apply(db, prepared, "push", now, budget);
       const messages = await messagesOf(db, prepared, applied, view.base);
       return resultOf("git-receive-pack", reportOf(prepared.push, applied.outcomes, messages));
     },

@@ -1,3 +1,5 @@
+import type { Budget } from "../turns/budget.ts";
+import type { Pace } from "../turns/pace.ts";
 import { RefusedError } from "./errors.ts";
 import { LIMITS } from "./limits.ts";
 import type { Packs } from "./packs.ts";
@@ -17,10 +19,16 @@ const CAPABILITIES = [
 const NOTHING = "0".repeat(40);
 
 /** What a client that wants to push is told first. */
-export function advertiseReceive({ list }: Refs, version: ProtocolVersion): Buffer {
-  const lines = list.map(({ name, oid }) => `${oid} ${name}`);
+export function advertiseReceive(
+  { list }: Refs,
+  version: ProtocolVersion,
+  pace: Pace,
+): AsyncIterable<Buffer> {
+  function* lines() {
+    for (const { name, oid } of list) yield `${oid} ${name}`;
+  }
   // Version 2 has no pushes: clients that ask for it are answered in version 0.
-  return advertisement(lines, CAPABILITIES, version === 1 ? 1 : 0);
+  return advertisement(lines(), CAPABILITIES, version === 1 ? 1 : 0, pace);
 }
 
 /** A push of a Git client. */
@@ -59,6 +67,7 @@ export async function receivePush(
   repository: Repository,
   packs: Packs,
   now: number,
+  budget: Budget,
 ): Promise<ReceivedPush | undefined> {
   const { changes, capabilities, options } = await readCommands(input);
   if (changes.length === 0) return undefined;
@@ -73,8 +82,8 @@ export async function receivePush(
   try {
     if (changes.some(({ to }) => to)) staged = await receivePack(input, repository, packs, now);
     const after = staged ? repository.with(staged.pack) : repository;
-    await after.prepareGraph();
-    const checked = await checkChanges(after, changes, "client");
+    await after.prepareGraph(budget);
+    const checked = await checkChanges(after, changes, "client", budget);
     return { ...push, changes: checked, refusal: undefined, staged, repository: after };
   } catch (error) {
     await staged?.discard();

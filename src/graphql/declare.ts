@@ -7,6 +7,7 @@ import type { RequestInfo, Resource, Route, Tier } from "../core/resource.ts";
 import { isoInstant } from "../core/time.ts";
 import type { Condition } from "../store/conditions.ts";
 import type { Awaitable, Reader, Store, Value } from "../store/port.ts";
+import type { Budget } from "../turns/budget.ts";
 
 /** The GraphQL side of a resource: its types, and what it adds to the types of others. */
 export interface Face {
@@ -28,6 +29,8 @@ export interface GraphContext {
   readonly view: View;
   /** Epoch milliseconds. */
   readonly now: number;
+  /** What the request's work may use. */
+  readonly budget: Budget;
   readonly tier: Tier;
   readonly request: RequestInfo;
   /** The complexity of the request's documents, and the most they may have. */

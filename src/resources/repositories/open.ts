@@ -6,6 +6,7 @@ import { BRANCHES, findRefs, listRefs, type Ref } from "../../git/refs.ts";
 import { open, Repository, type RepositoryRow } from "../../git/repository.ts";
 import { findCommit, isBeginning, type Lookup, refNamesOf } from "../../git/revisions.ts";
 import type { Reader, Store } from "../../store/port.ts";
+import { Budget } from "../../turns/budget.ts";
 
 /** The default branch of projects that have none yet. */
 export const MAIN = "main";
@@ -21,6 +22,8 @@ export interface RepositoryRecord {
 export interface OpenRepository extends RepositoryRecord, Lookup {
   readonly project: Source;
   readonly store: Store;
+  /** What the request's work may use. */
+  readonly budget: Budget;
 }
 
 interface Found {
@@ -55,7 +58,12 @@ export function openRecord(store: Store, row: RepositoryRow | undefined): Promis
  * @param names what the request names commits by: branches, tags and the like. `HEAD` is the default branch
  */
 export async function openRepository(
-  { db, store, source }: Pick<PrepareContext, "db" | "store"> & { source: Source },
+  {
+    db,
+    store,
+    source,
+    budget = new Budget(),
+  }: Pick<PrepareContext, "db" | "store"> & { source: Source; budget?: Budget },
   names: readonly string[] = [],
 ): Promise<OpenRepository> {
   const { row, defaultBranch } = await findRecord(db, source.id);
@@ -72,6 +80,7 @@ export async function openRepository(
     all,
     project: source,
     store,
+    budget,
   };
   return withRefs(opened, refs);
 }
