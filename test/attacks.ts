@@ -74,8 +74,14 @@ export async function pausesAfterLeaving(
   const pauses = vi.spyOn(Pace.prototype, "pause");
   try {
     const client = new AbortController();
-    const work = start(client.signal).catch(() => undefined);
-    while (pauses.mock.calls.length < 5) await sleep(1);
+    let isOver = false;
+    const work = start(client.signal)
+      .catch(() => undefined)
+      .finally(() => {
+        isOver = true;
+      });
+    while (pauses.mock.calls.length < 5 && !isOver) await sleep(1);
+    if (isOver) throw new Error("it was over before the client could leave");
     client.abort();
     await sleep(100);
     const before = pauses.mock.calls.length;

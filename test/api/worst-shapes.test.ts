@@ -5,6 +5,7 @@ import type { Route } from "../../src/core/resource.ts";
 import { allMounts, allResources } from "../../src/mounts.ts";
 import { SCIM_BASE } from "../../src/resources/scim/mount.ts";
 import { openStore } from "../../src/store/open.ts";
+import { longestTurn } from "../attacks.ts";
 import { createFixtures, fixtureSeed, type Places, pathOf, placesIn } from "../fixtures.ts";
 import {
   type CallOptions,
@@ -26,6 +27,10 @@ import { filePartOf, routes, storesInMany } from "./routes.ts";
 const MIB = 1024 * 1024;
 /** Maximum milliseconds of CPU time for an answer on a machine as fast as usual. */
 const MOST = 250;
+/** An answer that takes longer is looked at for the longest turn of the event loop, in milliseconds. */
+const LONG = 80;
+/** That is this many times as long as parsing 1 MiB of JSON at most. */
+const MOST_TURN = 8;
 /** For all answers of a route: some check a password each, which takes long on a busy machine. */
 const PATIENCE_MS = 120_000;
 /** Bytes of an encoded text that a page's query or form has room for: larger ones are refused unread. */
@@ -189,6 +194,9 @@ async function requireQuick(request: string, options: CallOptions): Promise<numb
   if (answer.status >= 500 || (took >= MOST && took >= MOST * slowness())) {
     const what = `${request.slice(0, 80)} ${JSON.stringify(options).slice(0, 120)}`;
     expect.fail(`${what}: ${answer.status} after ${took} ms of CPU time`);
+  }
+  if (took >= LONG) {
+    expect(await longestTurn(() => app.call(request, options), MOST_TURN)).toBeLessThan(MOST_TURN);
   }
   return answer.status;
 }
