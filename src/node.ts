@@ -94,7 +94,7 @@ function middlewareOf(
     try {
       const isLast = next === undefined;
       const reply = await app.respond(
-        incomingOf(req, { trustProxy, ownsRoot, isLast }, beforeBody),
+        incomingOf(req, res, { trustProxy, ownsRoot, isLast }, beforeBody),
       );
       if (reply) {
         send(reply, req, res, cutStalled);
@@ -286,6 +286,7 @@ async function drained(server: HttpServer, empty: Promise<unknown>, grace: numbe
 
 function incomingOf(
   req: HostRequest,
+  res: ServerResponse,
   { trustProxy, ownsRoot, isLast }: { trustProxy: boolean; ownsRoot: boolean; isLast: boolean },
   onBody: () => void,
 ): Incoming {
@@ -313,6 +314,7 @@ function incomingOf(
     ip: (trusted("for") ?? req.ip) || req.socket?.remoteAddress || "",
     ownsRoot,
     isLast,
+    hasLeft: () => res.destroyed,
     host: req as IncomingMessage,
   };
 }

@@ -196,6 +196,8 @@ export interface CallOptions {
   body?: BodyInit;
   /** The client's address. Default: unknown. */
   ip?: string;
+  /** Tells that the client leaves. */
+  signal?: AbortSignal;
 }
 
 /** An application under test. */
@@ -340,7 +342,7 @@ function watched(store: Store, statements: string[]): Store {
 export async function call(
   app: Pick<App, "fetch" | "handler">,
   request: string,
-  { as = "anonymous", json, form, headers = {}, body, ip = "" }: CallOptions = {},
+  { as = "anonymous", json, form, headers = {}, body, ip = "", signal }: CallOptions = {},
 ): Promise<Answer> {
   const [method, path] = request.split(" ", 2) as [string, string];
   const all = new Headers(headers);
@@ -355,7 +357,12 @@ export async function call(
   }
   const prefix = /^\/(api|-|oauth|\.well-known)\//.test(path) ? "" : "/api/v4";
   const url = path.startsWith("http:") ? path : `http://pm.test${prefix}${path}`;
-  const init = { method, headers: all, ...(sent === undefined ? {} : { body: sent }) };
+  const init = {
+    method,
+    headers: all,
+    ...(sent === undefined ? {} : { body: sent }),
+    ...(signal && { signal }),
+  };
   const response = await sendFrom(app, ip, new Request(url, init));
   const text = await response.text();
   const isJson = /^application\/(scim\+)?json/.test(response.headers.get("content-type") ?? "");

@@ -36,7 +36,9 @@ export class Conditions {
    * @throws RuleError if one can't be decided
    */
   async first(rules: readonly Rule[], values: Lookup): Promise<Rule | undefined> {
+    const { pace } = this.#circumstances;
     for (const rule of rules) {
+      if (pace.isDue) await pace.pause();
       if (rule.if && !this.isTrue(rule.if, values)) continue;
       if (!rule.changes && !rule.exists) return rule;
       if (await this.#fitsPaths(rule, values)) return rule;

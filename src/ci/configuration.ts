@@ -1,3 +1,4 @@
+import { STEPS, type Steps } from "../turns/pace.ts";
 import { Entry, flatten, given } from "./entry.ts";
 import type { Findings } from "./findings.ts";
 import { PART_KEYS, type Parts, type ReadJob, readJob, readParts } from "./jobs.ts";
@@ -27,9 +28,9 @@ const TOO_MANY_JOBS = `jobs config generates too many jobs (maximum is ${MAX_JOB
 const DEFAULT_STAGES = ["build", "test", "deploy"];
 
 /** Reads a configuration in which includes, references and `extends` are resolved. */
-export function readRoot(root: Mapping, findings: Findings): Configuration | undefined {
+export function* readRoot(root: Mapping, findings: Findings): Steps<Configuration | undefined> {
   const stages = readStages(root.get("stages"), findings);
-  const workflow = readWorkflow(root, findings);
+  const workflow = yield* readWorkflow(root, findings);
   const variables = readVariables(root.get("variables"), "variables", findings, {
     areGlobal: true,
   });
@@ -42,7 +43,8 @@ export function readRoot(root: Mapping, findings: Findings): Configuration | und
   for (const [name, job] of root) {
     if (!isJobName(name, job)) continue;
     if (isMapping(job) && ["script", "run", "trigger"].some((key) => job.has(key))) {
-      const one = readJob(name, job, defaults, findings);
+      const one = yield* readJob(name, job, defaults, findings);
+      yield STEPS;
       count += one.instances?.length ?? 1;
       if (count > MAX_JOBS) throw new ConfigurationError(TOO_MANY_JOBS);
       read.push(one);
@@ -114,7 +116,7 @@ function readDefaults(root: Mapping, findings: Findings): Parts {
   return { ...global, ...readParts(entry) };
 }
 
-function readWorkflow(root: Mapping, findings: Findings): Configuration["workflow"] {
+function* readWorkflow(root: Mapping, findings: Findings): Steps<Configuration["workflow"]> {
   const value = root.get("workflow");
   if (value === undefined || value === null) return { autoCancel: {} };
   if (!isMapping(value)) {
@@ -136,7 +138,7 @@ function readWorkflow(root: Mapping, findings: Findings): Configuration["workflo
       rules:
         rules === undefined
           ? undefined
-          : readRules(rules, "workflow:rules", findings, WORKFLOW_RULES),
+          : yield* readRules(rules, "workflow:rules", findings, WORKFLOW_RULES),
     }),
   };
 }

@@ -14,6 +14,7 @@ import {
   type SchemaOptions,
   type YAMLMap,
 } from "yaml";
+import { STEPS, type Steps } from "../turns/pace.ts";
 import {
   ConfigurationError,
   isList,
@@ -31,6 +32,8 @@ import {
 const MAX_LENGTH = 512 * 1024;
 /** Maximum number of words, signs and spaces in one file. */
 const MAX_LEXEMES = 100_000;
+/** How many of these are read between two pauses. */
+const SLICE = 50;
 /** Maximum depth of lists and mappings in each other. */
 const MAX_DEPTH = 100;
 
@@ -39,7 +42,7 @@ const MAX_DEPTH = 100;
  *
  * @throws ConfigurationError if the text is not YAML, not a mapping, too big, or too deep
  */
-export function readDocument(text: string): Mapping {
+export function* readDocument(text: string): Steps<Mapping> {
   if (text.length > MAX_LENGTH) throw new ConfigurationError(TOO_BIG);
   const lineStarts = [0];
   const parser = new Parser((at) => lineStarts.push(at));
@@ -51,6 +54,7 @@ export function readDocument(text: string): Mapping {
     // The composer calls itself for each level.
     const isTooDeep = parser.stack.length > MAX_DEPTH;
     if (isTooDeep || lexemes > MAX_LEXEMES) throw new ConfigurationError(TOO_BIG);
+    if (lexemes % SLICE === 0) yield STEPS;
   }
   tokens.push(...parser.end());
   const composer = new Composer({

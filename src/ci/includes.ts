@@ -97,7 +97,8 @@ export class Includes {
     const value = include.get("rules") ?? undefined;
     if (value === undefined) return true;
     const findings = new Findings();
-    const rules = readRules(value, "include:rules", findings, INCLUDE_RULES);
+    const { pace } = this.#circumstances;
+    const rules = await pace.take(readRules(value, "include:rules", findings, INCLUDE_RULES));
     const [error] = findings.errors;
     if (error !== undefined) throw new ConfigurationError(error);
     try {
@@ -140,7 +141,7 @@ export class Includes {
       throw new ConfigurationError("The included files are too big");
     }
     try {
-      return readDocument(text);
+      return await this.#circumstances.pace.take(readDocument(text));
     } catch (error) {
       if (!(error instanceof ConfigurationError)) throw error;
       throw new ConfigurationError(`\`${path}\`: ${error.message}`);

@@ -1,3 +1,4 @@
+import type { Steps } from "../turns/pace.ts";
 import { readArtifacts } from "./artifacts.ts";
 import { readCaches } from "./cache.ts";
 import { durationOf } from "./durations.ts";
@@ -97,12 +98,12 @@ export interface ReadJob {
 }
 
 /** Reads a job. */
-export function readJob(
+export function* readJob(
   name: string,
   mapping: Mapping,
   defaults: JobDefaults,
   findings: Findings,
-): ReadJob {
+): Steps<ReadJob> {
   const place = `jobs:${name || "job"}`;
   const entry = new Entry(mapping, place, findings);
   const isBridge = mapping.has("trigger");
@@ -113,7 +114,8 @@ export function readJob(
     ? given({ interruptible: readInterruptible(entry) })
     : { ...inherited(defaults.parts, inherit.parts), ...readParts(entry) };
   const { interruptible, retry, tags, timeout, ...options } = parts;
-  const rules = readJobRules(entry, defaults);
+  const rules = yield* readJobRules(entry, defaults);
+  const policies = rules ? {} : yield* readPolicies(entry, defaults);
   const needs = entry.get("needs");
   const trigger = entry.get("trigger");
   const when: When = entry.word("when", WHEN) ?? "on_success";
@@ -129,7 +131,7 @@ export function readJob(
     ...given({
       startIn: readStart(entry, when, rules !== undefined),
       rules,
-      ...(rules ? {} : readPolicies(entry, defaults)),
+      ...policies,
       needs: needs === undefined ? undefined : readNeeds(needs, `${place}:needs`, findings),
       environment: readPart(entry, "environment", readEnvironment),
       coverage: isBridge ? undefined : readCoverage(entry),
@@ -259,10 +261,10 @@ function inherited(parts: Parts, which: InheritedParts): Parts {
   return Object.fromEntries(Object.entries(parts).filter(([key]) => which.includes(key)));
 }
 
-function readJobRules(entry: Entry, defaults: JobDefaults): readonly Rule[] | undefined {
+function* readJobRules(entry: Entry, defaults: JobDefaults): Steps<readonly Rule[] | undefined> {
   const value = entry.get("rules");
   if (value === undefined) return undefined;
-  const rules = readRules(value, entry.at("rules"), entry.findings, JOB_RULES);
+  const rules = yield* readRules(value, entry.at("rules"), entry.findings, JOB_RULES);
   const last = rules.at(-1);
   const isBare = last !== undefined && Object.keys(last).join() === "when";
   if (isBare && last.when !== "never" && !defaults.hasWorkflowRules) {
@@ -277,13 +279,22 @@ const MANY_PIPELINES =
 /** Refs for which jobs without any condition run: all but merge requests. */
 const DEFAULT_REFS = { refs: ["branches", "tags"] };
 
-function readPolicies(entry: Entry, { hasWorkflowRules }: JobDefaults) {
-  const only: Policy | undefined = readPart(entry, "only", readPolicy);
-  const isPlain = entry.get("only") === undefined;
-  return {
-    only: isPlain && hasWorkflowRules ? undefined : { ...DEFAULT_REFS, ...only },
-    except: readPart(entry, "except", readPolicy),
+function* readPolicies(
+  entry: Entry,
+  { hasWorkflowRules }: JobDefaults,
+): Steps<Pick<JobConfiguration, "only" | "except">> {
+  const read = function* (key: "only" | "except") {
+    const value = entry.get(key);
+    return value === undefined
+      ? undefined
+      : yield* readPolicy(value, entry.at(key), entry.findings);
   };
+  const only: Policy | undefined = yield* read("only");
+  const isPlain = entry.get("only") === undefined;
+  return given({
+    only: isPlain && hasWorkflowRules ? undefined : { ...DEFAULT_REFS, ...only },
+    except: yield* read("except"),
+  });
 }
 
 function readStage(entry: Entry): string {

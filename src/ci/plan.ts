@@ -154,9 +154,17 @@ class Planning {
     how: "every" | "some",
   ): Promise<boolean> {
     const parts: boolean[] = [];
+    const { pace } = this.#circumstances;
+    if (pace.isDue) await pace.pause();
     if (refs) parts.push(refs.some((ref) => this.#isRef(ref)));
     if (variables) {
-      parts.push(variables.some((one) => this.#conditions.isTrue(one.expression, values)));
+      let isAny = false;
+      for (const { expression } of variables) {
+        if (pace.isDue) await pace.pause();
+        isAny = this.#conditions.isTrue(expression, values);
+        if (isAny) break;
+      }
+      parts.push(isAny);
     }
     if (changes) parts.push(await this.#conditions.haveChanged(changes, values));
     // No project has a Kubernetes cluster here.

@@ -1,16 +1,22 @@
+import { STEPS, type Steps } from "../turns/pace.ts";
 import { Entry } from "./entry.ts";
 import { readCondition } from "./expressions.ts";
 import type { Findings } from "./findings.ts";
 import { isPattern, readPattern } from "./patterns.ts";
-import type { Policy } from "./types.ts";
+import { MAX_RULES } from "./rules.ts";
+import type { Expression, Policy } from "./types.ts";
 import { isList, isMapping, type Value } from "./values.ts";
 
 const REFS_MESSAGE = "should be an array of strings or regular expressions using re2 syntax";
 
 /** Reads `only` or `except`. */
-export function readPolicy(value: Value, at: string, findings: Findings): Policy | undefined {
+export function* readPolicy(
+  value: Value,
+  at: string,
+  findings: Findings,
+): Steps<Policy | undefined> {
   if (isList(value)) {
-    if (areRefs(value)) return { refs: value };
+    if (yield* areRefs(value)) return { refs: value as readonly string[] };
     return findings.error(at, `config ${REFS_MESSAGE}`);
   }
   if (!isMapping(value)) {
@@ -20,35 +26,46 @@ export function readPolicy(value: Value, at: string, findings: Findings): Policy
   entry.allow(["refs", "kubernetes", "variables", "changes"]);
   if (value.size === 0) entry.error("config can't be blank");
   const refs = entry.get("refs");
-  if (refs !== undefined && !areRefs(refs)) entry.errorOf("refs", REFS_MESSAGE);
+  const known = refs !== undefined && (yield* areRefs(refs)) ? refs : undefined;
+  if (refs !== undefined && !known) entry.errorOf("refs", REFS_MESSAGE);
   const kubernetes = entry.get("kubernetes");
   if (kubernetes !== undefined && kubernetes !== "active") {
     entry.errorOf("kubernetes", `unknown value: ${String(kubernetes)}`);
   }
-  const variables = readExpressions(entry);
+  const variables = yield* readExpressions(entry);
   const changes = entry.strings("changes");
   return {
-    ...(refs !== undefined && areRefs(refs) && { refs }),
+    ...(known && { refs: known as readonly string[] }),
     ...(variables && { variables }),
     ...(changes && { changes }),
     ...(kubernetes !== undefined && { kubernetes: true }),
   };
 }
 
-function readExpressions(entry: Entry): Policy["variables"] {
-  const read = entry.strings("variables")?.map((text) => {
-    const expression = readCondition(text);
-    return expression && { text, expression };
-  });
-  if (read?.every((one) => one !== undefined)) return read;
-  return read && entry.errorOf("variables", "invalid expression syntax");
+function* readExpressions(entry: Entry): Steps<Policy["variables"]> {
+  const texts = entry.strings("variables");
+  if (!texts) return undefined;
+  const read: { text: string; expression: Expression }[] = [];
+  for (const text of texts) {
+    const expression = texts.length > MAX_RULES ? undefined : readCondition(text);
+    if (!expression) return entry.errorOf("variables", "invalid expression syntax");
+    read.push({ text, expression });
+    yield STEPS;
+  }
+  return read;
 }
 
-function areRefs(value: Value): value is readonly string[] {
-  return isList(value) && value.every(isRef);
+/** Whether a value is a list of refs, and not too long. */
+function* areRefs(value: Value): Steps<boolean> {
+  if (!isList(value) || value.length > MAX_RULES) return false;
+  for (const one of value) {
+    if (!isRef(one)) return false;
+    yield STEPS;
+  }
+  return true;
 }
 
-function isRef(value: Value): value is string {
+function isRef(value: Value): boolean {
   if (typeof value !== "string") return false;
   const { pattern } = splitRef(value);
   return !isPattern(pattern) || readPattern(pattern) !== undefined;

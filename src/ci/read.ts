@@ -12,6 +12,7 @@ import { byKey, Values } from "./variables.ts";
 
 /** @see readConfiguration */
 export async function read(text: string, circumstances: Circumstances): Promise<Reading> {
+  const { pace } = circumstances;
   const findings = new Findings();
   const merger = new Merger();
   const values = new Values(byKey(circumstances.variables), byKey(circumstances.predefined));
@@ -20,11 +21,11 @@ export async function read(text: string, circumstances: Circumstances): Promise<
   let configuration: Reading["configuration"];
   try {
     if (text.trim() === "") throw new ConfigurationError(EMPTY);
-    const included = await includes.resolve(readDocument(text));
+    const included = await includes.resolve(await pace.take(readDocument(text)));
     const extended = resolveExtends(resolveReferences(included), merger);
     const merged = withEdgeStages(extended);
     mergedYaml = () => writeDocument(merged);
-    configuration = readRoot(merged, findings);
+    configuration = await pace.take(readRoot(merged, findings));
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
     findings.errors.push(error.message);

@@ -1,3 +1,4 @@
+import { STEPS, type Steps } from "../turns/pace.ts";
 import { Entry, flatten, given } from "./entry.ts";
 import { readCondition } from "./expressions.ts";
 import type { Findings } from "./findings.ts";
@@ -37,21 +38,34 @@ export const INCLUDE_RULES: RuleKind = {
   when: ["always", "never"],
 };
 
+/** Maximum number of rules in a list, and of conditions in `only` and `except`. */
+export const MAX_RULES = 500;
 /** Maximum number of globs in `changes` or `exists`. */
 const MAX_GLOBS = 50;
 
 /** Reads `rules`. */
-export function readRules(
+export function* readRules(
   value: Value,
   at: string,
   findings: Findings,
   kind: RuleKind,
-): readonly Rule[] {
+): Steps<readonly Rule[]> {
   const rules = flatten(value, isMapping);
-  if (rules) return rules.map((rule) => readRule(new Entry(rule, `${at}:rule`, findings), kind));
   const parent = at.slice(0, at.lastIndexOf(":"));
-  findings.error(parent, "rules should be an array containing hashes and arrays of hashes");
-  return [];
+  if (!rules) {
+    findings.error(parent, "rules should be an array containing hashes and arrays of hashes");
+    return [];
+  }
+  if (rules.length > MAX_RULES) {
+    findings.error(parent, `rules are too many (maximum is ${MAX_RULES})`);
+    return [];
+  }
+  const read: Rule[] = [];
+  for (const rule of rules) {
+    read.push(readRule(new Entry(rule, `${at}:rule`, findings), kind));
+    yield STEPS;
+  }
+  return read;
 }
 
 function readRule(entry: Entry, kind: RuleKind): Rule {

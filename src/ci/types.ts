@@ -1,3 +1,5 @@
+import type { Pace } from "../turns/pace.ts";
+
 /** What can make a pipeline. */
 export const PIPELINE_SOURCES = [
   "unknown",
@@ -60,6 +62,8 @@ export interface JobVariable extends Variable {
  * if the configuration needs what they answer.
  */
 export interface Circumstances {
+  /** Reading and deciding pause with it. */
+  readonly pace: Pace;
   /** The name of the branch or tag, without `refs/heads/` or `refs/tags/`. */
   readonly ref: string;
   readonly tag: boolean;

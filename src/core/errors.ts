@@ -148,6 +148,11 @@ export function unverified(): ApiError {
   return new ApiError(422, { message: "422 Unprocessable Entity - Can't verify CSRF token" });
 }
 
+/** 499, for the log: the client has left before its request was answered. */
+export function clientLeft(): ApiError {
+  return new ApiError(499, { message: "499 Client Closed Request" });
+}
+
 /** 500, which reveals nothing about what went wrong. */
 export function internalError(): ApiError {
   return new ApiError(500, { message: "500 Internal Server Error" });

@@ -24,6 +24,8 @@ export interface ReferenceLink {
 export const MAX_MARKDOWN = 65_536;
 /** How deep blocks and brackets nest; what is deeper stays text. */
 const MAX_NESTING = 20;
+/** A text of more blocks and cells is shown as it is: rows of a table get all cells that its head has. */
+const MAX_BLOCKS = 40_000;
 
 /** The protocols that links may have; addresses without one are relative. */
 const PROTOCOL = /^(?:https?|mailto|ftp|xmpp|irc):/i;
@@ -46,23 +48,36 @@ export interface Surroundings {
 export interface ParsedMarkdown {
   /** Its references outside of code and links, each once. */
   readonly references: readonly TextReference[];
+  /** How long its HTML is, in characters, without links for its references. */
+  readonly length: number;
   /**
    * @param linkOf what a reference is a link to; `undefined` if it stays text
    * @returns HTML without any markup but our own
    */
-  html(
-    linkOf?: (reference: TextReference) => ReferenceLink | undefined,
-    surroundings?: Surroundings,
-  ): string;
+  html(linkOf?: (reference: TextReference) => ReferenceLink | undefined): string;
 }
 
 let renderer: Promise<MarkdownIt> | undefined;
+
+/** A text has more blocks than are rendered. */
+class TooManyBlocks extends Error {
+  override get name() {
+    return "TooManyBlocks" as const;
+  }
+}
 
 /** The parser is loaded with the first text that is rendered. */
 async function load(): Promise<MarkdownIt> {
   const { default: Markdown } = await import("markdown-it");
   // Raw HTML is text. Without typographic replacements, texts stay what people wrote.
   const markdown = new Markdown({ html: false, linkify: true, maxNesting: MAX_NESTING });
+  const { block } = markdown;
+  block.State = class extends block.State {
+    override push(...begun: Parameters<InstanceType<typeof block.State>["push"]>): Token {
+      if (this.tokens.length >= MAX_BLOCKS) throw new TooManyBlocks();
+      return super.push(...begun);
+    }
+  };
   markdown.validateLink = (url) => {
     const plain = url.trim();
     return !/^[a-z][a-z\d+.-]*:/i.test(plain) || PROTOCOL.test(plain);
@@ -114,12 +129,12 @@ async function load(): Promise<MarkdownIt> {
     });
   });
   const { rules } = markdown.renderer;
+  const { escapeHtml } = markdown.utils;
   rules["task"] = (tokens, index) =>
     `<input type="checkbox" class="task-list-item-checkbox"${TASKS[tokens[index]?.info ?? ""] ?? ""} disabled>`;
   rules["left_out_open"] = () => '<s class="inapplicable">';
   rules["s_open"] = () => "<del>";
   rules["s_close"] = () => "</del>";
-  const { escapeHtml } = markdown.utils;
   rules["escaped"] = (tokens, index) =>
     `<span data-escaped-char>${escapeHtml((tokens[index] as Token).content)}</span>`;
   rules["change"] = (tokens, index) => {
@@ -143,14 +158,16 @@ async function load(): Promise<MarkdownIt> {
     addressOf(tokens[index] as Token, "src", environment);
     return image ? image(tokens, index, options, environment, self) : "";
   };
+  // What is written is looked up, and put in, once all texts were read: their tokens take far more memory than HTML.
   rules["reference"] = (tokens, index, _, environment) => {
     const { content, meta } = tokens[index] as Token;
-    const linkOf = environment?.["linkOf"] as LinkOf | undefined;
-    const link = linkOf?.(referenceIn(meta));
-    if (!link) return escapeHtml(content);
-    const { href, title, className } = link;
-    return `<a href="${escapeHtml(href)}" title="${escapeHtml(title)}" class="gfm gfm-${className}">${escapeHtml(content)}</a>`;
+    const written = environment?.["written"] as Written[];
+    written.push({ content, reference: meta?.["reference"] as TextReference });
+    return `\0${written.length - 1}\0`;
   };
+  // Addresses of links may bring the character that marks references.
+  rules["text"] = (tokens, index) =>
+    escapeHtml((tokens[index] as Token).content.replaceAll("\0", "\ufffd"));
   return markdown;
 }
 
@@ -176,41 +193,53 @@ function addressOf(token: Token, name: "href" | "src", environment: object | und
 
 const UPLOAD = /^\/uploads\/[\da-f]{32}\/[^/]+$/;
 
-const referenceIn = (meta: Token["meta"]) => meta?.["reference"] as TextReference;
+/** A reference, as it is written. */
+interface Written {
+  readonly content: string;
+  readonly reference: TextReference;
+}
 
 type LinkOf = (reference: TextReference) => ReferenceLink | undefined;
 
 /** A text shown as it is, in paragraphs. */
 export function asText(text: string): ParsedMarkdown {
-  return { references: [], html: () => paragraphs(text) };
+  const html = paragraphs(text);
+  return { references: [], length: html.length, html: () => html };
 }
 
 /**
  * Reads a Markdown text: CommonMark with tables, strikethrough, tasks and plain addresses as links. Takes time linear in
  * its length.
  */
-export async function parseMarkdown(text: string): Promise<ParsedMarkdown> {
+export async function parseMarkdown(
+  text: string,
+  surroundings: Surroundings = {},
+): Promise<ParsedMarkdown> {
   if (text.length > MAX_MARKDOWN) return asText(text);
   renderer ??= load();
   const markdown = await renderer;
-  const environment = {};
-  const tokens = markdown.parse(text, environment);
-  const id = digest("sha1", text).slice(0, 8);
-  const references = new Map<string, TextReference>();
-  for (const { children } of tokens) {
-    for (const { type, content, meta } of children ?? []) {
-      if (type === "reference") references.set(content, referenceIn(meta));
-    }
+  const written: Written[] = [];
+  let html: string;
+  try {
+    const id = digest("sha1", text).slice(0, 8);
+    html = markdown.render(text, { ...surroundings, digest: id, written });
+  } catch (error) {
+    if (!(error instanceof TooManyBlocks)) throw error;
+    return asText(text);
   }
+  const references = new Map(written.map(({ content, reference }) => [content, reference]));
+  const put = (at: number, linkOf: LinkOf | undefined) => {
+    const { content, reference } = written[at] as Written;
+    const { escapeHtml } = markdown.utils;
+    const link = linkOf?.(reference);
+    if (!link) return escapeHtml(content);
+    const { href, title, className } = link;
+    return `<a href="${escapeHtml(href)}" title="${escapeHtml(title)}" class="gfm gfm-${className}">${escapeHtml(content)}</a>`;
+  };
   return {
     references: [...references.values()],
-    html: (linkOf, surroundings) =>
-      markdown.renderer.render(tokens, markdown.options, {
-        ...environment,
-        ...surroundings,
-        digest: id,
-        linkOf,
-      }),
+    length: html.length,
+    html: (linkOf) => html.replace(/\0(\d+)\0/g, (_, at: string) => put(Number(at), linkOf)),
   };
 }
 

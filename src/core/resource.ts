@@ -1,6 +1,7 @@
 import type { StoredFile } from "../files/write.ts";
 import type { Migration } from "../store/migrate.ts";
 import type { Awaitable, Database, Reader, Store, Value } from "../store/port.ts";
+import type { Budget } from "../turns/budget.ts";
 import type { Caller } from "./access/caller.ts";
 import type { Feature } from "./access/features.ts";
 import type { Role } from "./access/roles.ts";
@@ -138,6 +139,8 @@ export interface PrepareContext<
   readonly viewer: Viewer;
   /** The instant of the request, in epoch milliseconds. */
   readonly now: number;
+  /** What the request's work may use: loops over what it sent, or a repository holds, pause with it. */
+  readonly budget: Budget;
   /** Whether the application ends: then nothing is waited for. */
   readonly isClosing: () => boolean;
   /** Notes that a user is active today: for routes that find their caller themselves. */
@@ -209,6 +212,8 @@ export interface Context<
   readonly view: View;
   /** The instant of the request, in epoch milliseconds. */
   readonly now: number;
+  /** What the request's work may use: loops over what it sent, or a repository holds, pause with it. */
+  readonly budget: Budget;
   readonly tier: Tier;
   /** Which GitLab clients are told they speak to. */
   readonly edition: Edition;

@@ -141,9 +141,10 @@ const gitRoutes = [
       const { refs } = await findRepository(preparing, admitted, service);
       const version = versionOf(request.header("git-protocol"));
       const advertise = service === "git-upload-pack" ? advertiseUpload : advertiseReceive;
-      const begun = Buffer.from(`${lineOf(`# service=${service}\n`)}0000`);
+      const parts: Buffer[] = [Buffer.from(`${lineOf(`# service=${service}\n`)}0000`)];
+      for await (const part of advertise(refs, version, preparing.budget)) parts.push(part);
       const headers = { "content-type": `application/x-${service}-advertisement`, ...UNCACHED };
-      return new RawReply(200, headers, Buffer.concat([begun, advertise(refs, version)]));
+      return new RawReply(200, headers, Buffer.concat(parts));
     },
     handle: ({ prepared }) => prepared,
   }),
@@ -157,7 +158,7 @@ const gitRoutes = [
       requireType(preparing, path, "git-upload-pack");
       const admitted = await admit(preparing, projectPath(path), "git-upload-pack");
       const { row, refs } = await findRepository(preparing, admitted, "git-upload-pack");
-      const packets = await understood(new Input(preparing.body).packets());
+      const packets = await understood(new Input(preparing.body, preparing.budget).packets());
       const version = versionOf(preparing.request.header("git-protocol"));
       const opened = await openRecord(preparing.store, row);
       const served = {
@@ -186,7 +187,7 @@ const gitRoutes = [
       const admitted = await admit(preparing, projectPath(path), "git-receive-pack");
       const { caller, project, kind, movedFrom } = admitted;
       if (!caller) throw denied();
-      const { store, now, body, view } = preparing;
+      const { store, now, body, view, budget } = preparing;
       const end = await slots.take(caller.id);
       try {
         const { row, refs } = await findRepository(preparing, admitted, "git-receive-pack");
@@ -196,7 +197,8 @@ const gitRoutes = [
           version: row?.version ?? 0,
           shown: new Shown(store.reader(), opened, row),
         };
-        const push = await understood(receivePush(new Input(body), before, Packs.of(store), now));
+        const input = new Input(body, budget);
+        const push = await understood(receivePush(input, before, Packs.of(store), now, budget));
         if (!push) return undefined;
         if (project && kind === "wiki") {
           return { kind, ...(await receiveWiki(push, refs)), caller, project };
@@ -204,7 +206,7 @@ const gitRoutes = [
         const target = { row, head: refs.head, base: view.base };
         const received = {
           kind: "code" as const,
-          ...(await receive(store, push, project?.id, target)),
+          ...(await receive(store, push, project?.id, target, budget)),
         };
         if (project) return { ...received, caller, project, isNew: false, movedFrom };
         const created = await createByPush(store, projectPath(path), { caller, now });
@@ -213,7 +215,7 @@ const gitRoutes = [
         end();
       }
     },
-    handle: async ({ db, prepared, view, now }) => {
+    handle: async ({ db, prepared, view, now, budget }) => {
       if (!prepared) return resultOf("git-receive-pack", Buffer.alloc(0));
       if (prepared.kind === "wiki") {
         await readmitToWiki(db, prepared.project.id, prepared.caller, now);
@@ -224,7 +226,7 @@ const gitRoutes = [
         const messages = refusal === undefined ? [] : [`GitLab: ${refusal}`];
         return resultOf("git-receive-pack", reportOf(prepared.push, outcomes, messages));
       }
-      const applied = await apply(db, prepared, "push", now);
+      const applied = await apply(db, prepared, "push", now, budget);
       const messages = await messagesOf(db, prepared, applied, view.base);
       return resultOf("git-receive-pack", reportOf(prepared.push, applied.outcomes, messages));
     },

@@ -19,7 +19,24 @@ export function archive(
   signal: AbortSignal,
 ): AsyncIterable<Buffer> {
   const members = membersOf(archived, new Pace(signal));
-  if (format === "zip") return zipOf(members, archived);
-  const tar = tarOf(members, archived);
+  if (format === "zip") return inPieces(zipOf(members, archived));
+  const tar = inPieces(tarOf(members, archived));
   return format === "tar" ? tar : through(tar, createGzip());
+}
+
+/** About how many bytes are sent at once: most members are small. */
+const PIECE = 64 * 1024;
+
+async function* inPieces(parts: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let held: Buffer[] = [];
+  let bytes = 0;
+  for await (const part of parts) {
+    held.push(part);
+    bytes += part.length;
+    if (bytes < PIECE) continue;
+    yield Buffer.concat(held);
+    held = [];
+    bytes = 0;
+  }
+  yield Buffer.concat(held);
 }

@@ -1,4 +1,4 @@
-import { Pace } from "../turns/pace.ts";
+import type { Budget } from "../turns/budget.ts";
 import { compareTrees, kindOf, textOf } from "./changes.ts";
 import { type Objects, StoredObjects, treeNameOf } from "./contents.ts";
 import { PathFinder } from "./history.ts";
@@ -61,12 +61,13 @@ export async function blame(
   commit: number,
   path: string,
   lines: { readonly from: number; readonly to: number },
+  budget: Budget,
 ): Promise<BlamedLines[] | undefined> {
   const file = await entryAt(repository, treeOf(repository, commit), path);
   const count = lines.to - lines.from;
   if (!file || count <= 0) return [];
   const pieces = [{ line: lines.from, from: lines.from, count }];
-  return new Blame(repository).run({ commit, path, oid: file.oid }, pieces);
+  return new Blame(repository, budget).run({ commit, path, oid: file.oid }, pieces);
 }
 
 class Blame {
@@ -74,15 +75,16 @@ class Blame {
   readonly #objects: Objects;
   readonly #finders = new Map<string, PathFinder>();
   readonly #texts = new Lru<string, string[]>(CACHED_BYTES);
-  readonly #pace = new Pace();
+  readonly #budget: Budget;
   /** Versions to look at, by the generations of their commits. */
   readonly #waiting = new Map<number, Map<string, Suspect>>();
   readonly #found: BlamedLines[] = [];
   #compared = 0;
 
-  constructor(repository: Repository) {
+  constructor(repository: Repository, budget: Budget) {
     this.#repository = repository;
-    this.#objects = new StoredObjects(repository);
+    this.#budget = budget;
+    this.#objects = new StoredObjects(repository, budget);
   }
 
   async run(version: Version, pieces: readonly Piece[]): Promise<BlamedLines[] | undefined> {
@@ -96,7 +98,7 @@ class Blame {
           this.#found.push({ commit: suspect.commit, from: line, count });
         }
         if (this.#compared > MOST_LINES) return undefined;
-        if (this.#pace.isDue) await this.#pace.pause();
+        if (this.#budget.isDue) await this.#budget.pause();
       }
       this.#waiting.delete(generation);
     }
@@ -173,14 +175,16 @@ class Blame {
     const b = await this.#linesOf(after.oid);
     this.#compared += a.length + b.length;
     const tail = commonTail(a, b);
-    return compareLines(a.slice(0, a.length - tail), b.slice(0, b.length - tail));
+    return this.#budget.take(
+      compareLines(a.slice(0, a.length - tail), b.slice(0, b.length - tail)),
+    );
   }
 
   async #linesOf(oid: string): Promise<string[]> {
     const known = this.#texts.get(oid);
     if (known) return known;
     const { data } = await this.#objects.read(oid);
-    const lines = linesOf(data);
+    const lines = await this.#budget.take(linesOf(data));
     this.#texts.set(oid, lines, data.length + LINE_BYTES * lines.length);
     return lines;
   }

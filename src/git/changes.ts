@@ -1,4 +1,3 @@
-import { Pace } from "../turns/pace.ts";
 import { EMPTY_TREE, type Objects } from "./contents.ts";
 import { eachEntry, FOLDER } from "./objects.ts";
 import { OID_BYTES } from "./oid-table.ts";
@@ -71,7 +70,7 @@ export async function compareTrees(
   to: string | undefined,
   most: number,
 ): Promise<Changes> {
-  const pace = new Pace();
+  const { budget } = objects;
   const list: FileChange[] = [];
   let folders = 0;
   const visit = async (path: string, before: string | undefined, after: string | undefined) => {
@@ -81,7 +80,7 @@ export async function compareTrees(
       await contentOf(objects, after),
     );
     const entries = paired(old, next);
-    if (pace.isDue) await pace.pause();
+    if (budget.isDue) await budget.pause();
     for (const [old, next] of entries) {
       if (list.length > most || folders > MOST_FOLDERS) return;
       if (old?.oid === next?.oid && old?.mode === next?.mode) continue;

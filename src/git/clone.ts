@@ -153,7 +153,7 @@ export async function* filesOf(
   objects: Objects,
   tree: string | undefined,
 ): AsyncGenerator<FileEntry> {
-  const pace = new Pace();
+  const { budget } = objects;
   const open = [{ path: "", entries: await entriesOf(objects, tree), at: 0 }];
   for (let last = open.at(-1); last; last = open.at(-1)) {
     const entry = last.entries[last.at];
@@ -166,6 +166,6 @@ export async function* filesOf(
     const path = last.path + entry.name;
     if (path.endsWith("/")) open.push({ path, entries: await entriesOf(objects, oid), at: 0 });
     else yield { path, mode, oid };
-    if (pace.isDue) await pace.pause();
+    if (budget.isDue) await budget.pause();
   }
 }

@@ -1,3 +1,4 @@
+import type { Budget } from "../turns/budget.ts";
 import { compareTrees, type FileChange } from "./changes.ts";
 import { StoredObjects, treeNameOf } from "./contents.ts";
 import { Lru } from "./lru.ts";
@@ -25,6 +26,7 @@ export async function compareCommits(
   repository: Repository,
   from: number | undefined,
   to: number,
+  budget: Budget,
 ): Promise<readonly FileChange[]> {
   const cache = known.get(repository.packs) ?? new Lru<string, readonly FileChange[]>(CACHE);
   known.set(repository.packs, cache);
@@ -33,7 +35,7 @@ export async function compareCommits(
   const key = `${before} ${after}`;
   const found = cache.get(key);
   if (found) return found;
-  const objects = new StoredObjects(repository);
+  const objects = new StoredObjects(repository, budget);
   const { list } = await compareTrees(objects, before, after, MOST_FILES);
   const changes = await withRenames(objects, list.slice(0, MOST_FILES), { allowEmpty: true });
   const characters = changes.reduce(
@@ -49,6 +51,7 @@ export async function changesBetween(
   repository: Repository,
   from: number | undefined,
   to: number,
+  budget: Budget,
 ): Promise<readonly FileChange[]> {
-  return shownChanges(await compareCommits(repository, from, to));
+  return shownChanges(await compareCommits(repository, from, to, budget));
 }

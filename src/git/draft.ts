@@ -1,3 +1,4 @@
+import { Budget } from "../turns/budget.ts";
 import type { Signature } from "./commits.ts";
 import type { NewObjects } from "./contents.ts";
 import { COMMIT, type GitObject, oidOf, TAG } from "./objects.ts";
@@ -27,11 +28,14 @@ export interface NewTag {
 /** New objects of a repository, in memory. They get their names at once, and are stored when they are pushed. */
 export class Draft implements NewObjects {
   readonly repository: Repository;
+  readonly budget: Budget;
   readonly #objects = new Map<string, GitObject>();
   #bytes = 0;
 
-  constructor(repository: Repository) {
+  /** @param budget of the work with them; by default nobody waits for it */
+  constructor(repository: Repository, budget = new Budget()) {
     this.repository = repository;
+    this.budget = budget;
   }
 
   /** Adds an object, unless the repository has it, and returns its name in hex. */
@@ -106,7 +110,7 @@ export class Draft implements NewObjects {
         ? undefined
         : await receiveObjects([...this.#objects.values()], repository, packs, now);
     const after = staged ? repository.with(staged.pack) : repository;
-    const checked = await checkChanges(after, changes, "server");
+    const checked = await checkChanges(after, changes, "server", this.budget);
     return { changes: checked, staged, repository: after, version, isAtomic: true };
   }
 }

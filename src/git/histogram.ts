@@ -1,3 +1,4 @@
+import { STEPS as SLICE, type Steps } from "../turns/pace.ts";
 import type { Differences } from "./myers.ts";
 import { type Numbered, shortestDifferences } from "./shortest.ts";
 
@@ -25,7 +26,7 @@ interface Box {
  * Finds what two texts have in common by dividing them at the run of equal lines that is rarest, then longest, as JGit's
  * histogram difference does. Parts that have only frequent lines in common are compared by the shortest list of changes.
  */
-export function histogramDifferences({ a, b, count }: Numbered): Differences {
+export function* histogramDifferences({ a, b, count }: Numbered): Steps<Differences> {
   const differences = { a: new Uint8Array(a.length), b: new Uint8Array(b.length) };
   const index = new Occurrences(a, count);
   let steps = STEPS;
@@ -34,11 +35,12 @@ export function histogramDifferences({ a, b, count }: Numbered): Differences {
     const { fromA, toA, fromB, toB } = box;
     steps -= toA - fromA + toB - fromB;
     const isEmpty = fromA === toA || fromB === toB;
-    const search = isEmpty || steps < 0 ? undefined : new Search(a, b, index, box, steps);
+    const search = isEmpty || steps < 0 ? undefined : new Search();
+    yield* search?.run(a, b, index, box, steps) ?? [];
     steps -= search?.steps ?? 0;
     if (search?.isFrequent) {
       const part = { a: a.slice(fromA, toA), b: b.slice(fromB, toB), count };
-      const found = shortestDifferences(part);
+      const found = yield* shortestDifferences(part);
       differences.a.set(found.a, fromA);
       differences.b.set(found.b, fromB);
       steps -= count;
@@ -109,10 +111,20 @@ class Search {
   #rarity = COMMON + 1;
 
   /** @param most steps after which the best run found so far is taken */
-  constructor(a: Int32Array, b: Int32Array, index: Occurrences, box: Box, most: number) {
-    const { fromA, toA, fromB, toB } = box;
+  *run(
+    a: Int32Array,
+    b: Int32Array,
+    index: Occurrences,
+    { fromA, toA, fromB, toB }: Box,
+    most: number,
+  ): Steps<void> {
     index.add(fromA, toA);
+    let told = 0;
     for (let at = fromB; at < toB && this.steps < most; ) {
+      if (this.steps + at - fromB - told >= SLICE) {
+        yield SLICE;
+        told = this.steps + at - fromB;
+      }
       let next = at + 1;
       const number = b[at] as number;
       let place = index.firstOf(number);

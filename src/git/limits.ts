@@ -19,6 +19,7 @@ export const LIMITS = {
   parents: 250,
   /** References changed by one push. */
   commands: 10_000,
-  /** Bytes of a reference's name. */
+  /** Bytes of a reference's name, and parts of it between slashes. */
   refName: 1024,
+  refDepth: 64,
 } as const;

@@ -1,3 +1,4 @@
+import { STEPS, type Steps } from "../turns/pace.ts";
 import { histogramDifferences } from "./histogram.ts";
 import type { Differences } from "./myers.ts";
 import { type Numbered, shortestDifferences } from "./shortest.ts";
@@ -20,13 +21,14 @@ const NEWLINE = "\n";
  *
  * @returns each byte as one character
  */
-export function linesOf(text: Uint8Array): string[] {
+export function* linesOf(text: Uint8Array): Steps<string[]> {
   const characters = Buffer.from(text.buffer, text.byteOffset, text.byteLength).toString("latin1");
   const lines: string[] = [];
   for (let at = 0; at < characters.length; ) {
     const end = characters.indexOf(NEWLINE, at) + 1 || characters.length;
     lines.push(characters.slice(at, end));
     at = end;
+    if (lines.length % STEPS === 0) yield STEPS;
   }
   return lines;
 }
@@ -44,12 +46,12 @@ export function isBinary(file: Uint8Array): boolean {
  *
  * @returns the changes, in order; lines between two of them are equal
  */
-export function compareLines(a: readonly string[], b: readonly string[]): LineChange[] {
-  const numbered = numberLines(a, b);
-  const differences = shortestDifferences(numbered);
-  slide(numbered.a, differences.a, differences.b, a);
-  slide(numbered.b, differences.b, differences.a, b);
-  return changesOf(differences);
+export function* compareLines(a: readonly string[], b: readonly string[]): Steps<LineChange[]> {
+  const numbered = yield* numberLines(a, b);
+  const differences = yield* shortestDifferences(numbered);
+  yield* slide(numbered.a, differences.a, differences.b, a);
+  yield* slide(numbered.b, differences.b, differences.a, b);
+  return yield* changesOf(differences);
 }
 
 /**
@@ -57,28 +59,36 @@ export function compareLines(a: readonly string[], b: readonly string[]): LineCh
  *
  * @returns as {@link compareLines}
  */
-export function compareForMerge(a: readonly string[], b: readonly string[]): LineChange[] {
-  const numbered = numberLines(a, b);
-  const differences = histogramDifferences(numbered);
-  slide(numbered.a, differences.a, differences.b);
-  slide(numbered.b, differences.b, differences.a);
-  return changesOf(differences);
+export function* compareForMerge(a: readonly string[], b: readonly string[]): Steps<LineChange[]> {
+  const numbered = yield* numberLines(a, b);
+  const differences = yield* histogramDifferences(numbered);
+  yield* slide(numbered.a, differences.a, differences.b);
+  yield* slide(numbered.b, differences.b, differences.a);
+  return yield* changesOf(differences);
 }
 
-function numberLines(a: readonly string[], b: readonly string[]): Numbered {
+function* numberLines(a: readonly string[], b: readonly string[]): Steps<Numbered> {
   const numbers = new Map<string, number>();
-  const numberOf = (line: string) => {
-    const known = numbers.get(line);
-    if (known !== undefined) return known;
-    numbers.set(line, numbers.size);
-    return numbers.size - 1;
-  };
-  return { a: Int32Array.from(a, numberOf), b: Int32Array.from(b, numberOf), count: numbers.size };
+  const numbered = { a: new Int32Array(a.length), b: new Int32Array(b.length) };
+  for (const [lines, found] of [
+    [a, numbered.a],
+    [b, numbered.b],
+  ] as const) {
+    for (let at = 0; at < lines.length; at += 1) {
+      const line = lines[at] as string;
+      const number = numbers.get(line) ?? numbers.size;
+      if (number === numbers.size) numbers.set(line, number);
+      found[at] = number;
+      if (at % STEPS === 0) yield STEPS;
+    }
+  }
+  return { ...numbered, count: numbers.size };
 }
 
-function changesOf({ a, b }: Differences): LineChange[] {
+function* changesOf({ a, b }: Differences): Steps<LineChange[]> {
   const changes: LineChange[] = [];
   for (let from = 0, to = 0; from < a.length || to < b.length; from += 1, to += 1) {
+    if (from % STEPS === 0) yield STEPS;
     let removed = 0;
     while (a[from + removed]) removed += 1;
     let added = 0;

@@ -1,3 +1,4 @@
+import type { Steps } from "../turns/pace.ts";
 import { compareForMerge, type LineChange } from "./lines.ts";
 
 /** A part of a merged text: the same part of both sides, which is taken from one of them unless they are in conflict. */
@@ -28,22 +29,23 @@ export interface MergedLines {
  * @param markerSize how many characters the lines have that mark conflicts
  * @param names what the sides are called there
  */
-export function mergeLines(
+export function* mergeLines(
   base: readonly string[],
   ours: readonly string[],
   theirs: readonly string[],
   markerSize: number,
   names: readonly [ours: string, theirs: string],
-): MergedLines {
-  const changesOfOurs = compareForMerge(base, ours);
-  const changesOfTheirs = compareForMerge(base, theirs);
+): Steps<MergedLines> {
+  const changesOfOurs = yield* compareForMerge(base, ours);
+  const changesOfTheirs = yield* compareForMerge(base, theirs);
   if (changesOfOurs.length === 0) return { lines: theirs, hasConflicts: false };
   if (changesOfTheirs.length === 0) return { lines: ours, hasConflicts: false };
-  const regions = joined(
-    regionsOf(changesOfOurs, changesOfTheirs, ours, theirs).flatMap((region) =>
-      region.taken === "none" ? refined(region, ours, theirs) : [region],
-    ),
-  );
+  const divided: Region[] = [];
+  for (const region of regionsOf(changesOfOurs, changesOfTheirs, ours, theirs)) {
+    const parts = region.taken === "none" ? yield* refined(region, ours, theirs) : [region];
+    for (const part of parts) divided.push(part);
+  }
+  const regions = joined(divided);
   const parts: (readonly string[])[] = [];
   let at = 0;
   const marker = (character: string, name: string) => [
@@ -146,10 +148,14 @@ function areSame(
 }
 
 /** Divides a conflict by what both sides have in common there. */
-function refined(region: Region, ours: readonly string[], theirs: readonly string[]): Region[] {
+function* refined(
+  region: Region,
+  ours: readonly string[],
+  theirs: readonly string[],
+): Steps<Region[]> {
   const [own, other] = [partOf(ours, region.ours), partOf(theirs, region.theirs)];
   if (own.length === 0 || other.length === 0) return [region];
-  const changes = compareForMerge(own, other);
+  const changes = yield* compareForMerge(own, other);
   // Both sides are the same after all. The region keeps others apart.
   if (changes.length === 0) return [{ ...region, taken: "ours" }];
   return changes.map(({ from, removed, to, added }) => ({

@@ -246,8 +246,13 @@ class Merge {
       file ? (await this.#objects.read(file.oid)).data : NOTHING;
     const files = [await read(common), await read(ours), await read(theirs)] as const;
     if (files.some(isBinary)) return unmerged;
-    const [before, own, other] = [linesOf(files[0]), linesOf(files[1]), linesOf(files[2])];
-    const { lines, hasConflicts } = mergeLines(before, own, other, MARKER + 2 * this.#depth, NAMES);
+    const { budget } = this.#objects;
+    const before = await budget.take(linesOf(files[0]));
+    const own = await budget.take(linesOf(files[1]));
+    const other = await budget.take(linesOf(files[2]));
+    const { lines, hasConflicts } = await budget.take(
+      mergeLines(before, own, other, MARKER + 2 * this.#depth, NAMES),
+    );
     if (hasConflicts && this.#depth === 0) return unmerged;
     const oid = this.#objects.add(BLOB, Buffer.from(lines.join(""), "latin1"));
     return { oid, isClean: !hasConflicts };

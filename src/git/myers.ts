@@ -1,3 +1,5 @@
+import { STEPS as SLICE, type Steps } from "../turns/pace.ts";
+
 /** Steps after which a comparison stops looking for what is common: some tenths of a second. */
 const STEPS = 20_000_000;
 /** A diagonal that no path has reached, for those that go right and for those that go left. */
@@ -93,6 +95,8 @@ export class Comparison {
   /** The cost from which on the path that has come furthest is taken. */
   readonly #most: number;
   #steps = STEPS;
+  /** The steps that were left when it last said so. */
+  #told = STEPS;
 
   constructor(a: Int32Array, b: Int32Array) {
     this.#a = a;
@@ -104,23 +108,33 @@ export class Comparison {
   }
 
   /** The numbers that are not common. */
-  run(): Differences {
+  *run(): Steps<Differences> {
     const { a, b } = this.#differences;
     const whole = { left: 0, right: a.length, top: 0, bottom: b.length, isExact: false };
     const open: Box[] = [whole];
     for (let next = open.pop(); next; next = open.pop()) {
       const box = this.#shrink(next);
+      // What is equal takes steps, too, but no part of those that it has.
+      this.#told += 1 + box.left - next.left + next.right - box.right;
+      yield* this.#tell();
       const { left, right, top, bottom } = box;
       if (left === right || top === bottom || this.#steps < 0) {
         a.fill(1, left, right);
         b.fill(1, top, bottom);
         continue;
       }
-      const { x, y, isFirstExact, isLastExact } = this.#split(box);
+      const { x, y, isFirstExact, isLastExact } = yield* this.#split(box);
       open.push({ left, right: x, top, bottom: y, isExact: isFirstExact });
       open.push({ left: x, right, top: y, bottom, isExact: isLastExact });
     }
     return this.#differences;
+  }
+
+  /** Lets pauses be made after some steps. */
+  *#tell(): Steps<void> {
+    if (this.#told - this.#steps < SLICE) return;
+    yield this.#told - this.#steps;
+    this.#told = this.#steps;
   }
 
   /** A box without what is equal at its beginning and at its end. */
@@ -139,12 +153,13 @@ export class Comparison {
     };
   }
 
-  #split(box: Box): Split {
+  *#split(box: Box): Steps<Split> {
     const { left, right, top, bottom } = box;
     this.#ahead.begin(left - top, left);
     this.#back.begin(right - bottom, right);
     const doMeetAhead = ((left - top - right + bottom) & 1) !== 0;
     for (let cost = 1; ; cost += 1) {
+      yield* this.#tell();
       const forward = this.#advance(box, doMeetAhead);
       if (typeof forward !== "boolean") return forward;
       const backward = this.#retreat(box, !doMeetAhead);

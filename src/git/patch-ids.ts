@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import type { Budget } from "../turns/budget.ts";
 import { compareTrees, type FileChange } from "./changes.ts";
 import { EMPTY_TREE, type Objects, StoredObjects, treeNameOf } from "./contents.ts";
 import { logOf } from "./log.ts";
@@ -27,12 +28,13 @@ export async function repeatedCommits(
   repository: Repository,
   commits: readonly number[],
   { from, not }: { readonly from: number; readonly not: number },
+  budget: Budget,
 ): Promise<Set<number>> {
   const log = logOf(repository, { from: [from], not: [not], isWithoutMerges: true });
   const others = (await log.first(repository, MOST_COMMITS)).slice(0, MOST_COMMITS);
   const repeated = new Set<number>();
   if (others.length === 0) return repeated;
-  const ids = new PatchIds(repository);
+  const ids = new PatchIds(repository, budget);
   const wanted = new Map<string, number[]>();
   for (const commit of commits.slice(0, MOST_COMMITS)) {
     const files = await ids.filesOf(commit);
@@ -54,9 +56,9 @@ class PatchIds {
   readonly #objects: Objects;
   readonly #ids = new Map<number, string>();
 
-  constructor(repository: Repository) {
+  constructor(repository: Repository, budget: Budget) {
     this.#repository = repository;
-    this.#objects = new StoredObjects(repository);
+    this.#objects = new StoredObjects(repository, budget);
   }
 
   /** The files that a commit changes; `undefined` if there are too many, or none. */

@@ -1,3 +1,5 @@
+import type { Budget } from "../turns/budget.ts";
+import type { Steps } from "../turns/pace.ts";
 import { type FileChange, type FileEntry, kindOf, textOf } from "./changes.ts";
 import type { Objects } from "./contents.ts";
 import { compareLines, isBinary, type LineChange, linesOf } from "./lines.ts";
@@ -35,16 +37,21 @@ export async function patchOf(objects: Objects, change: FileChange): Promise<Pat
     const names = `${nameOf("a", change.from)} and ${nameOf("b", change.to)}`;
     return { text: textOf(`Binary files ${names} differ\n`), isTooLarge: false };
   }
-  const text = difference === "large" ? undefined : shownHunks(difference);
+  const text = typeof difference === "string" ? undefined : shownHunks(difference);
   return { text: textOf(text ?? ""), isTooLarge: text === undefined };
 }
 
-/** The lines that changed in a file: none of binary files, and of those that are too large to compare. */
+/**
+ * The lines that changed in a file: none of binary files, and of those that are too large to compare.
+ *
+ * @returns `undefined` if too little is left of the budget
+ */
 export async function changedLines(
   objects: Objects,
   change: FileChange,
-): Promise<readonly LineChange[]> {
+): Promise<readonly LineChange[] | undefined> {
   const difference = await compareFiles(objects, change);
+  if (difference === "unpaid") return undefined;
   return typeof difference === "string" ? [] : difference.changes;
 }
 
@@ -64,19 +71,40 @@ export async function mapLines(objects: Objects, change: FileChange): Promise<Li
   return { before: a.length, after: b.length, changes };
 }
 
-/** Compares the content of a file before and after a change. */
+/** What a known difference takes, and each of its changes, in bytes. */
+const ENTRY = 200;
+const CHANGE = 64;
+
+/** Compares the content of a file before and after a change. It is `"unpaid"` if that costs more than is left to do so. */
 export async function compareFiles(
   objects: Objects,
   { from, to }: FileChange,
-): Promise<Difference | "binary" | "large"> {
+): Promise<Difference | "binary" | "large" | "unpaid"> {
   if (from?.oid === to?.oid) return { a: [], b: [], changes: [] };
-  if (sizeOf(objects, from) > MOST_COMPARED || sizeOf(objects, to) > MOST_COMPARED) return "large";
+  const { budget, compared } = objects;
+  const sizes = [sizeOf(objects, from), sizeOf(objects, to)] as const;
+  if (Math.max(...sizes) > MOST_COMPARED) return "large";
+  if (!budget.spend("compared", sizes[0] + sizes[1])) return "unpaid";
   const before = await contentOf(objects, from);
   const after = await contentOf(objects, to);
   if (isBinary(before) || isBinary(after)) return "binary";
-  const a = linesOf(before);
-  const b = linesOf(after);
-  return { a, b, changes: compareLines(a, b) };
+  const a = await budget.take(linesOf(before));
+  const b = await budget.take(linesOf(after));
+  const key = `${from?.oid} ${to?.oid}`;
+  const known = compared?.get(key);
+  const changes = known ?? (await budget.take(paid(budget, compareLines(a, b))));
+  if (!changes) return "unpaid";
+  if (!known) compared?.set(key, changes, ENTRY + CHANGE * changes.length);
+  return { a, b, changes };
+}
+
+/** A comparison whose steps the budget pays; it ends without a result if they are too many. */
+function* paid<T>(budget: Budget, steps: Steps<T>): Steps<T | undefined> {
+  for (let step = steps.next(); ; step = steps.next()) {
+    if (step.done) return step.value;
+    if (!budget.spend("steps", step.value)) return undefined;
+    yield step.value;
+  }
 }
 
 /** The changes as `git diff` shows them: a file that becomes another kind of file is deleted and added. */
@@ -100,7 +128,7 @@ const nameOf = (side: string, entry: FileEntry | undefined) =>
   entry ? `${side}/${entry.path}` : "/dev/null";
 
 /** The size of what is compared of a file, in bytes. */
-export function sizeOf(objects: Objects, entry: FileEntry | undefined): number {
+function sizeOf(objects: Objects, entry: FileEntry | undefined): number {
   return entry && entry.mode !== SUBMODULE ? objects.sizeOf(entry.oid) : 0;
 }
 

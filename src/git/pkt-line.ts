@@ -1,3 +1,4 @@
+import { Pace } from "../turns/pace.ts";
 import { RefusedError } from "./errors.ts";
 
 /** A packet that ends a message or a list. */
@@ -46,14 +47,16 @@ export function band(channel: number, bytes: Uint8Array, most = MAX_PACKET): Buf
 /** A request's body as it arrives: packets, then perhaps a pack. */
 export class Input {
   readonly #source: AsyncIterator<Uint8Array>;
+  readonly #pace: Pace;
   #hasEnded = false;
   /** What has arrived. */
   bytes: Buffer = Buffer.alloc(0);
   /** How much of {@link bytes} has been used. */
   position = 0;
 
-  constructor(source: AsyncIterable<Uint8Array>) {
+  constructor(source: AsyncIterable<Uint8Array>, pace = new Pace()) {
     this.#source = source[Symbol.asyncIterator]();
+    this.#pace = pace;
   }
 
   /** How many bytes have arrived, but were not used yet. */
@@ -93,6 +96,7 @@ export class Input {
    * @throws RefusedError if it is malformed
    */
   async packet(): Promise<Packet | undefined> {
+    if (this.#pace.isDue) await this.#pace.pause();
     if (!(await this.fill(LENGTH))) {
       if (this.available > 0) throw malformed();
       return undefined;

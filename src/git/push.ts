@@ -1,4 +1,5 @@
 import type { Database } from "../store/port.ts";
+import { Pace } from "../turns/pace.ts";
 import { parseCommit, titleOf } from "./commits.ts";
 import { COMMIT } from "./objects.ts";
 import type { StagedPack } from "./receive.ts";
@@ -58,9 +59,13 @@ export async function checkChanges(
   repository: Repository,
   changes: readonly RefChange[],
   by: "client" | "server",
+  pace = new Pace(),
 ): Promise<Push["changes"][number][]> {
   const checked: Push["changes"][number][] = [];
-  for (const change of changes) checked.push(await checkChange(repository, change, by));
+  for (const change of changes) {
+    checked.push(await checkChange(repository, change, by));
+    if (pace.isDue) await pace.pause();
+  }
   return checked;
 }
 
@@ -121,6 +126,7 @@ export async function applyPush(
   repositoryId: number,
   push: Push,
   refusal: string | undefined,
+  pace = new Pace(),
 ): Promise<Outcome[]> {
   const outcomes: Outcome[] = [];
   const shared = refusal ?? ((await hasObjects(db, repositoryId, push)) ? undefined : REPACKED);
@@ -130,6 +136,7 @@ export async function applyPush(
     const problem =
       change.problem ?? shared ?? (await problemOf(db, repositoryId, change, deleted, created));
     outcomes.push({ change, problem });
+    if (pace.isDue) await pace.pause();
   }
   const hasFailed = outcomes.some(({ problem }) => problem !== undefined);
   if (hasFailed && push.isAtomic) {
@@ -139,7 +146,10 @@ export async function applyPush(
     }
   }
   const made = outcomes.filter(({ problem }) => problem === undefined);
-  for (const { change } of made) await setRef(db, repositoryId, change);
+  for (const { change } of made) {
+    await setRef(db, repositoryId, change);
+    if (pace.isDue) await pace.pause();
+  }
   const packId = push.staged?.pack.id;
   if (made.length > 0) {
     const hasGarbage = hasFailed || made.some(({ change }) => change.isForced);
@@ -177,7 +187,10 @@ async function problemOf(
   if (row?.[0] !== from) return MOVED;
   if (from !== undefined || to === undefined) return undefined;
   // A name is a file or a folder, not both.
-  const folders = name.split("/").map((_, at, parts) => parts.slice(0, at).join("/"));
+  const folders: string[] = [];
+  for (let end = name.lastIndexOf("/"); end > 0; end = name.lastIndexOf("/", end - 1)) {
+    folders.push(name.slice(0, end));
+  }
   const marks = folders.map(() => "?").join(", ");
   const above = await db.rows(
     `select name from git_refs where repository_id = ? and name in (${marks})`,

@@ -1,4 +1,4 @@
-import { Pace } from "../turns/pace.ts";
+import { Budget } from "../turns/budget.ts";
 import type { FileChange, FileEntry } from "./changes.ts";
 import { StoredObjects } from "./contents.ts";
 import { compareFiles, hunksOf } from "./patches.ts";
@@ -22,8 +22,8 @@ export async function* rawDiff(
   changes: readonly FileChange[],
   signal: AbortSignal,
 ): AsyncGenerator<Buffer> {
-  const pace = new Pace(signal);
-  const objects = new StoredObjects(repository);
+  const budget = new Budget(signal);
+  const objects = new StoredObjects(repository, budget);
   let held = "";
   for (const change of changes) {
     held += await headOf(objects, change);
@@ -37,10 +37,10 @@ export async function* rawDiff(
         if (held.length < PIECE) continue;
         yield Buffer.from(held, "latin1");
         held = "";
-        if (pace.isDue) await pace.pause();
+        if (budget.isDue) await budget.pause();
       }
     }
-    if (pace.isDue) await pace.pause();
+    if (budget.isDue) await budget.pause();
   }
   if (held) yield Buffer.from(held, "latin1");
 }

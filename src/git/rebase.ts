@@ -1,4 +1,3 @@
-import { Pace } from "../turns/pace.ts";
 import { commitId, readCommit, type Signature } from "./commits.ts";
 import { treeNameOf } from "./contents.ts";
 import type { Draft } from "./draft.ts";
@@ -27,7 +26,7 @@ export async function rebase(
   onto: number,
   committer: Signature,
 ): Promise<string | undefined> {
-  const { repository } = draft;
+  const { repository, budget } = draft;
   const log = logOf(repository, {
     from: [head],
     not: [onto],
@@ -37,9 +36,8 @@ export async function rebase(
   const listed = await log.first(repository, MOST_COMMITS + 1);
   if (listed.length > MOST_COMMITS) return undefined;
   const commits = listed.toReversed();
-  const repeated = await repeatedCommits(repository, commits, { from: onto, not: head });
+  const repeated = await repeatedCommits(repository, commits, { from: onto, not: head }, budget);
   let last = { oid: commitId(repository, onto), tree: treeNameOf(repository, onto) };
-  const pace = new Pace();
   for (const number of commits) {
     if (repeated.has(number)) continue;
     const commit = await readCommit(repository, number);
@@ -56,7 +54,7 @@ export async function rebase(
       oid: draft.addCommit({ tree, parents: [last.oid], author, committer, message }),
       tree,
     };
-    if (pace.isDue) await pace.pause();
+    if (budget.isDue) await budget.pause();
   }
   return last.oid;
 }

@@ -1,3 +1,5 @@
+import type { Budget } from "../turns/budget.ts";
+import type { Pace } from "../turns/pace.ts";
 import { RefusedError } from "./errors.ts";
 import { LIMITS } from "./limits.ts";
 import type { Packs } from "./packs.ts";
@@ -18,10 +20,16 @@ const CAPABILITIES = [
 const NOTHING = "0".repeat(40);
 
 /** What a client that wants to push is told first. */
-export function advertiseReceive({ list }: Refs, version: ProtocolVersion): Buffer {
-  const lines = list.map(({ name, oid }) => `${oid} ${name}`);
+export function advertiseReceive(
+  { list }: Refs,
+  version: ProtocolVersion,
+  pace: Pace,
+): AsyncIterable<Buffer> {
+  function* lines() {
+    for (const { name, oid } of list) yield `${oid} ${name}`;
+  }
   // Version 2 has no pushes: clients that ask for it are answered in version 0.
-  return advertisement(lines, CAPABILITIES, version === 1 ? 1 : 0);
+  return advertisement(lines(), CAPABILITIES, version === 1 ? 1 : 0, pace);
 }
 
 /** A push of a Git client. */
@@ -67,6 +75,7 @@ export async function receivePush(
   { repository, version, shown }: Before,
   packs: Packs,
   now: number,
+  budget: Budget,
 ): Promise<ReceivedPush | undefined> {
   const { changes, capabilities, options } = await readCommands(input);
   if (changes.length === 0) return undefined;
@@ -83,12 +92,12 @@ export async function receivePush(
       staged = await receivePack(input, repository, packs, now, shown);
     }
     const after = staged ? repository.with(staged.pack) : repository;
-    await after.prepareGraph();
-    const checked = await checkChanges(after, changes, "client");
+    await after.prepareGraph(budget);
+    const checked = await checkChanges(after, changes, "client", budget);
     for (const [at, change] of checked.entries()) {
       const object = change.to === undefined ? -1 : after.findHex(change.to);
       const isBrought = object >= repository.count;
-      if (object < 0 || isBrought || (await shown.has(object))) continue;
+      if (object < 0 || isBrought || (await shown.has(object, budget))) continue;
       checked[at] = { ...change, problem: change.problem ?? "missing necessary objects" };
     }
     return { ...push, changes: checked, refusal: undefined, staged, repository: after };

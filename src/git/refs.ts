@@ -138,6 +138,7 @@ export function isRefName(name: string): boolean {
     Buffer.byteLength(name) <= LIMITS.refName &&
     name.isWellFormed() &&
     parts.length >= 3 &&
+    parts.length <= LIMITS.refDepth &&
     parts[0] === "refs" &&
     !name.endsWith(".") &&
     !FORBIDDEN.some((text) => name.includes(text)) &&

@@ -1,4 +1,4 @@
-import { Pace } from "../turns/pace.ts";
+import { STEPS, type Steps } from "../turns/pace.ts";
 import { baseName, type FileChange, type FileEntry, isRegular } from "./changes.ts";
 import type { Objects } from "./contents.ts";
 import { isBinary } from "./lines.ts";
@@ -211,7 +211,6 @@ class Similarity {
   readonly #objects: Objects;
   readonly #numbers = new Map<string, number>();
   readonly #files = new Map<string, Chunks>();
-  readonly #pace = new Pace();
   #compared = 0;
 
   constructor(objects: Objects) {
@@ -237,9 +236,10 @@ class Similarity {
     const [larger, smaller] = [Math.max(...sizes), Math.min(...sizes)];
     if (larger === 0 || larger * (SAME - SIMILAR) < (larger - smaller) * SAME) return 0;
     if (this.isExhausted) return 0;
+    const { budget } = this.#objects;
     const a = await this.#chunksOf(from);
     const b = await this.#chunksOf(to);
-    if (this.#pace.isDue) await this.#pace.pause();
+    if (budget.isDue) await budget.pause();
     this.#compared += a.numbers.length + b.numbers.length;
     let common = 0;
     for (let at = 0, other = 0; at < a.numbers.length && other < b.numbers.length; ) {
@@ -259,17 +259,25 @@ class Similarity {
     const known = this.#files.get(oid);
     if (known) return known;
     const { data } = await this.#objects.read(oid);
-    const counts = new Map<number, number>();
-    for (const chunk of chunksOf(data)) {
-      const number = this.#numbers.get(chunk) ?? this.#numbers.size;
-      this.#numbers.set(chunk, number);
-      counts.set(number, (counts.get(number) ?? 0) + chunk.length);
-    }
+    const counts = await this.#objects.budget.take(this.#count(data));
     const numbers = Uint32Array.from(counts.keys()).sort();
     const bytes = numbers.map((number) => counts.get(number) as number);
     const chunks = { numbers, bytes };
     this.#files.set(oid, chunks);
     return chunks;
+  }
+
+  *#count(data: Buffer): Steps<Map<number, number>> {
+    const counts = new Map<number, number>();
+    let steps = 0;
+    for (const chunk of chunksOf(data)) {
+      const number = this.#numbers.get(chunk) ?? this.#numbers.size;
+      this.#numbers.set(chunk, number);
+      counts.set(number, (counts.get(number) ?? 0) + chunk.length);
+      steps += 1;
+      if (steps % STEPS === 0) yield STEPS;
+    }
+    return counts;
   }
 }
 

@@ -1,3 +1,4 @@
+import type { Steps } from "../turns/pace.ts";
 import { Comparison, type Differences, roughRoot } from "./myers.ts";
 
 /** Two texts as sequences of numbers: equal lines have one number. */
@@ -16,23 +17,27 @@ const FREQUENT = 2;
 const MOST_FREQUENT = 1024;
 
 /** The differences of a shortest list of changes; lines that would only mislead are not compared. */
-export function shortestDifferences({ a, b, count }: Numbered): Differences {
+export function* shortestDifferences({ a, b, count }: Numbered): Steps<Differences> {
   const most = Math.min(a.length, b.length);
   let start = 0;
   while (start < most && a[start] === b[start]) start += 1;
   let end = 0;
   while (start + end < most && a[a.length - end - 1] === b[b.length - end - 1]) end += 1;
   const keptOfA = usefulLines(a, start, a.length - end, occurrences(b, count));
+  yield a.length;
   const keptOfB = usefulLines(b, start, b.length - end, occurrences(a, count));
+  yield b.length;
   const part = (numbers: Int32Array, kept: Int32Array) =>
     kept.map((place) => numbers[place] as number);
-  const found = new Comparison(part(a, keptOfA), part(b, keptOfB)).run();
+  const found = yield* new Comparison(part(a, keptOfA), part(b, keptOfB)).run();
   const whole = (numbers: Int32Array, kept: Int32Array, differ: Uint8Array) => {
     const marks = new Uint8Array(numbers.length).fill(1, start, numbers.length - end);
     for (const [at, place] of kept.entries()) marks[place] = differ[at] as number;
     return marks;
   };
-  return { a: whole(a, keptOfA, found.a), b: whole(b, keptOfB, found.b) };
+  const marksOfA = whole(a, keptOfA, found.a);
+  yield a.length;
+  return { a: marksOfA, b: whole(b, keptOfB, found.b) };
 }
 
 function occurrences(numbers: Int32Array, count: number): Int32Array {

@@ -1,3 +1,5 @@
+import { STEPS, type Steps } from "../turns/pace.ts";
+
 /** How far a group of lines is moved at most to where it is easiest to read. */
 const FARTHEST = 100;
 
@@ -86,12 +88,12 @@ class MovableGroup extends Group {
  * @param others which lines of the other text are changed
  * @param lines the lines themselves, if their indentation says what is easy to read
  */
-export function slide(
+export function* slide(
   numbers: Int32Array,
   changed: Uint8Array,
   others: Uint8Array,
   lines?: readonly string[],
-): void {
+): Steps<void> {
   const layout = lines && new Layout(lines);
   const group = new MovableGroup(numbers, changed);
   // The text between groups is the same in both, so the groups correspond.
@@ -101,7 +103,12 @@ export function slide(
     other.previous();
     return true;
   };
+  let told = 0;
   do {
+    if (group.start - told >= STEPS) {
+      yield group.start - told;
+      told = group.start;
+    }
     if (group.size === 0) continue;
     let size: number;
     let highest: number;

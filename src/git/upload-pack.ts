@@ -35,9 +35,13 @@ export function versionOf(header: string | undefined): ProtocolVersion {
 }
 
 /** What a client that wants to fetch is told first. */
-export function advertiseUpload({ head, list }: Refs, version: ProtocolVersion): Buffer {
+export async function* advertiseUpload(
+  { head, list }: Refs,
+  version: ProtocolVersion,
+  pace: Pace,
+): AsyncGenerator<Buffer> {
   if (version === 2) {
-    return pkt(
+    yield pkt(
       "version 2",
       AGENT,
       "ls-refs=unborn",
@@ -46,27 +50,40 @@ export function advertiseUpload({ head, list }: Refs, version: ProtocolVersion):
       OBJECT_FORMAT,
       FLUSH,
     );
+    return;
   }
   const target = list.find(({ name }) => name === head);
-  const lines = target ? [`${target.oid} HEAD`] : [];
-  for (const { name, oid, peeled } of list) {
-    lines.push(`${oid} ${name}`);
-    if (peeled !== null) lines.push(`${peeled} ${name}^{}`);
-  }
   const symref = target ? [`symref=HEAD:${head}`] : [];
   const capabilities = [...CAPABILITIES, ...symref, OBJECT_FORMAT, AGENT];
-  return advertisement(lines, capabilities, version);
+  function* lines() {
+    if (target) yield `${target.oid} HEAD`;
+    for (const { name, oid, peeled } of list) {
+      yield `${oid} ${name}`;
+      if (peeled !== null) yield `${peeled} ${name}^{}`;
+    }
+  }
+  yield* advertisement(lines(), capabilities, version, pace);
 }
 
 /** The references as versions 0 and 1 list them, the first with the capabilities. */
-export function advertisement(
-  lines: readonly string[],
+export async function* advertisement(
+  lines: Iterable<string>,
   capabilities: readonly string[],
   version: ProtocolVersion,
-): Buffer {
-  const [first = `${"0".repeat(40)} capabilities^{}`, ...rest] = lines;
-  const begun = version === 1 ? ["version 1"] : [];
-  return pkt(...begun, `${first}\0${capabilities.join(" ")}`, ...rest, FLUSH);
+  pace: Pace,
+): AsyncGenerator<Buffer> {
+  let held: string[] = version === 1 ? ["version 1"] : [];
+  let after = `\0${capabilities.join(" ")}`;
+  for (const line of lines) {
+    held.push(line + after);
+    after = "";
+    if (pace.isDue) await pace.pause();
+    if (held.length < LINES) continue;
+    yield pkt(...held);
+    held = [];
+  }
+  if (after) held.push(`${"0".repeat(40)} capabilities^{}${after}`);
+  yield pkt(...held, FLUSH);
 }
 
 /** What a fetch reads. */
@@ -106,32 +123,69 @@ async function* answerCommand(
   // What a client sends to find out whether it must sign in.
   if (packets.every((packet) => packet === FLUSH)) return;
   const { name, args } = readCommand(packets);
-  if (name === "ls-refs") yield lsRefs(served.refs, args);
+  if (name === "ls-refs") yield* lsRefs(served.refs, args, pace);
   else if (name === "fetch") {
     const request = await onlyShown(served, readFetchRequest(args, new Set()), pace);
     yield* fetchObjects(served, request, pace);
   } else throw new RefusedError(`unknown command '${name.slice(0, 100)}'`);
 }
 
-function lsRefs({ head, list }: Refs, args: readonly string[]): Buffer {
-  const prefixes = args
-    .filter((arg) => arg.startsWith("ref-prefix "))
-    .map((arg) => arg.slice("ref-prefix ".length));
-  const isWanted = (name: string) =>
-    prefixes.length === 0 || prefixes.some((prefix) => name.startsWith(prefix));
+const PREFIX = "ref-prefix ";
+/** References are told by prefix unless a client sends more: then all are, as by Git from 65,536 on. */
+const MOST_PREFIXES = 1000;
+/** How many lines are sent at once. */
+const LINES = 256;
+
+async function* lsRefs(
+  { head, list }: Refs,
+  args: readonly string[],
+  pace: Pace,
+): AsyncGenerator<Buffer> {
+  const sent = new Set<string>();
+  for (const arg of args) {
+    if (arg.startsWith(PREFIX)) sent.add(arg.slice(PREFIX.length));
+    if (sent.size > MOST_PREFIXES) break;
+    if (pace.isDue) await pace.pause();
+  }
+  const isWanted = sent.size > MOST_PREFIXES ? () => true : beginsWith(sent);
   const symref = args.includes("symrefs") ? ` symref-target:${head}` : "";
   const isPeeled = args.includes("peel");
-  const lines: string[] = [];
+  let lines: string[] = [];
   if (isWanted("HEAD")) {
     const target = list.find(({ name }) => name === head);
     if (target) lines.push(`${target.oid} HEAD${symref}`);
     else if (args.includes("unborn")) lines.push(`unborn HEAD${symref}`);
   }
   for (const { name, oid, peeled } of list) {
+    if (pace.isDue) await pace.pause();
     if (!isWanted(name)) continue;
     lines.push(`${oid} ${name}${isPeeled && peeled !== null ? ` peeled:${peeled}` : ""}`);
+    if (lines.length < LINES) continue;
+    yield pkt(...lines);
+    lines = [];
   }
-  return pkt(...lines, FLUSH);
+  yield pkt(...lines, FLUSH);
+}
+
+/** Tells which names begin with one of some prefixes; without any, all do. */
+function beginsWith(prefixes: ReadonlySet<string>): (name: string) => boolean {
+  if (prefixes.size === 0) return () => true;
+  // Those that begin with another one say nothing more, so the last one that is not after a name is the only candidate.
+  const sorted: string[] = [];
+  for (const prefix of [...prefixes].sort()) {
+    const last = sorted.at(-1);
+    if (last === undefined || !prefix.startsWith(last)) sorted.push(prefix);
+  }
+  return (name) => {
+    let low = 0;
+    let high = sorted.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((sorted[middle] as string) <= name) low = middle + 1;
+      else high = middle;
+    }
+    return low > 0 && name.startsWith(sorted[low - 1] as string);
+  };
 }
 
 const isOid = (have: Packet) => typeof have === "string";

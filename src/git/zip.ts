@@ -25,12 +25,21 @@ const EXECUTABLE = 0o100;
 const MADE_BY = (3 << 8) | 45;
 const DIRECTORY = 0x10;
 
+/** Entries of the directory are kept in blocks of so many: each of them alone would take several times as much memory. */
+const BLOCK = 512;
+
 /** Writes a ZIP archive. What was written of each file is remembered until the end, where the directory is. */
 export async function* zipOf(
   members: AsyncIterable<Member>,
   { repository, commit, time }: Archived,
 ): AsyncGenerator<Buffer> {
   const directory: Buffer[] = [];
+  let entries: Buffer[] = [];
+  const keep = () => {
+    directory.push(Buffer.concat(entries));
+    entries = [];
+  };
+  let count = 0;
   let at = 0;
   for await (const member of members) {
     const start = at;
@@ -44,11 +53,14 @@ export async function* zipOf(
       yield part;
       at += part.length;
     }
-    directory.push(directoryEntry(member, name, commonOf(content, time, encoding), start));
+    entries.push(directoryEntry(member, name, commonOf(content, time, encoding), start));
+    count += 1;
+    if (entries.length === BLOCK) keep();
   }
+  keep();
   const size = directory.reduce((sum, { length }) => sum + length, 0);
   yield* directory;
-  yield ending(directory.length, at, size, commit);
+  yield ending(count, at, size, commit);
 }
 
 /** The content of a file, compressed if that makes it smaller. */
@@ -60,7 +72,9 @@ async function contentOf(
     return new LargeContent(repository.stream(object));
   }
   const data = object === undefined ? Buffer.alloc(0) : (await repository.read(object)).data;
-  const packed = data.length > SMALL ? await deflate(data) : deflateRawSync(data);
+  // Each call takes much more memory than a folder is worth.
+  const packed =
+    data.length > SMALL ? await deflate(data) : data.length === 0 ? data : deflateRawSync(data);
   const isDeflated = mode !== LINK && packed.length < data.length;
   const bytes = isDeflated ? packed : data;
   const known = { sum: crc32(data), packed: bytes.length, size: data.length };

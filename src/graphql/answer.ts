@@ -20,7 +20,7 @@ export interface Operation {
 /** A request's context, as the route has it. */
 export type RequestContext = Pick<
   Context,
-  "caller" | "viewer" | "view" | "now" | "tier" | "edition" | "request" | "call"
+  "caller" | "viewer" | "view" | "now" | "budget" | "tier" | "edition" | "request" | "call"
 > &
   Pick<GraphContext, "db" | "store">;
 

@@ -8,6 +8,7 @@ import { isoInstant } from "../core/time.ts";
 import type { Edition } from "../core/version.ts";
 import type { Condition } from "../store/conditions.ts";
 import type { Awaitable, Reader, Store, Value } from "../store/port.ts";
+import type { Budget } from "../turns/budget.ts";
 
 /** The GraphQL side of a resource: its types, and what it adds to the types of others. */
 export interface Face {
@@ -29,6 +30,8 @@ export interface GraphContext {
   readonly view: View;
   /** Epoch milliseconds. */
   readonly now: number;
+  /** What the request's work may use. */
+  readonly budget: Budget;
   readonly tier: Tier;
   readonly edition: Edition;
   readonly request: RequestInfo;

@@ -6,15 +6,27 @@ const LONGEST = 0.3;
 /** A slice is this part of the time that the others took before it: on a busy server, long work gets on as well. */
 const SHARE = 1 / 7;
 
+/** Who waits for a result, such as a signal. */
+export interface Waiting {
+  /** @throws if nobody waits any more */
+  throwIfAborted(): void;
+}
+
+/** A computation in steps, between which there may be pauses. Each time, it says how many it took since the last one. */
+export type Steps<T> = Generator<number, T, undefined>;
+
+/** Steps of a computation after which it should say so: some microseconds. */
+export const STEPS = 1000;
+
 /** Divides long work into slices, between which other requests are answered. */
 export class Pace {
-  readonly #signal: AbortSignal | undefined;
+  readonly #waiting: Waiting | undefined;
   #since = performance.now();
   #slice = SHORTEST;
 
-  /** @param signal ends the work, when nobody waits for its result any more */
-  constructor(signal?: AbortSignal) {
-    this.#signal = signal;
+  /** @param waiting ends the work, when nobody waits for its result any more */
+  constructor(waiting?: Waiting) {
+    this.#waiting = waiting;
   }
 
   /** Whether it is time to {@link pause}. */
@@ -22,12 +34,20 @@ export class Pace {
     return performance.now() - this.#since > this.#slice;
   }
 
-  /** Lets everything else run that is due. @throws the signal's reason once it is aborted */
+  /** Lets everything else run that is due. @throws what tells that nobody waits any more */
   async pause(): Promise<void> {
     const before = performance.now();
     await nextTurn();
-    this.#signal?.throwIfAborted();
+    this.#waiting?.throwIfAborted();
     this.#since = performance.now();
     this.#slice = Math.min(LONGEST, Math.max(SHORTEST, SHARE * (this.#since - before)));
+  }
+
+  /** Takes the steps of a computation, with pauses between them, and returns its result. */
+  async take<T>(steps: Iterator<unknown, T, undefined>): Promise<T> {
+    for (let step = steps.next(); ; step = steps.next()) {
+      if (step.done) return step.value;
+      if (this.isDue) await this.pause();
+    }
   }
 }

@@ -2,6 +2,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { blame } from "../../src/git/blame.ts";
 import { commitId } from "../../src/git/commits.ts";
+import { Budget } from "../../src/turns/budget.ts";
 import { histories } from "../forms.ts";
 import type { TestApp } from "../helpers.ts";
 import { changingHistory } from "./_changing-history.ts";
@@ -34,7 +35,7 @@ describe.each(histories(1, 3))("%s", (_, seed) => {
       const oid = await git(source, "rev-parse", tag);
       const commit = repository.graph.commitOf(repository.findHex(oid));
       const range = { from: 0, to: expected.length };
-      const runs = (await blame(repository, commit, path, range)) ?? [];
+      const runs = (await blame(repository, commit, path, range, new Budget())) ?? [];
       const found = runs.flatMap(({ commit, count }) =>
         Array.from({ length: count }, () => commitId(repository, commit)),
       );

@@ -8,6 +8,7 @@ import { patchOf, shownChanges } from "../../src/git/patches.ts";
 import { rawDiff } from "../../src/git/raw-diff.ts";
 import { withRenames } from "../../src/git/renames.ts";
 import type { Repository } from "../../src/git/repository.ts";
+import { Budget } from "../../src/turns/budget.ts";
 import { histories } from "../forms.ts";
 import { changingHistory, longFilesHistory } from "./_changing-history.ts";
 import { shareWorkshop, type Workshop } from "./_git.ts";
@@ -42,7 +43,7 @@ async function changesOf(repository: Repository, oid: string): Promise<string[]>
 /** Our text of the changes from one commit to another. */
 async function rawDiffOf(repository: Repository, from: string, to: string): Promise<string> {
   const [before, after] = [from, to].map((oid) => commitNumber(repository, oid));
-  const changes = await changesBetween(repository, before, after as number);
+  const changes = await changesBetween(repository, before, after as number, new Budget());
   const parts: Buffer[] = [];
   const { signal } = new AbortController();
   for await (const part of rawDiff(repository, changes, signal)) parts.push(part);

@@ -6,6 +6,7 @@ import {
   type Reading,
   readConfiguration,
 } from "../../src/ci/index.ts";
+import { Pace } from "../../src/turns/pace.ts";
 
 /** A push to the branch `main`, unless stated otherwise. */
 export interface Situation extends Partial<Omit<Circumstances, "file" | "paths" | "changes">> {
@@ -24,6 +25,7 @@ export function circumstances(situation: Situation = {}): Circumstances {
   const { ref = "main", tag = false, source = "push", files = {}, values = {} } = situation;
   const isRequest = source === "merge_request_event";
   return {
+    pace: new Pace(),
     ref,
     tag,
     source,

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { compareForMerge, compareLines, type LineChange, linesOf } from "../../src/git/lines.ts";
 import { mergeLines } from "../../src/git/merge-lines.ts";
+import { Budget } from "../../src/turns/budget.ts";
 import { randomOf } from "../api/_git.ts";
 
 const draw = randomOf(1);
@@ -36,25 +37,29 @@ describe.each<[string, string[], string[]]>([
   it.each([
     ["diff", compareLines],
     ["merge", compareForMerge],
-  ])("are compared for git %s", (_, compare) => {
-    expect(applied(a, b, compare(a, b)).join("") === b.join("")).toBe(true);
+  ])("are compared for git %s", async (_, compare) => {
+    const changes = await new Budget().take(compare(a, b));
+    expect(applied(a, b, changes).join("") === b.join("")).toBe(true);
   });
 });
 
-it("lines keep their ends", () => {
+it("lines keep their ends", async () => {
   const text = "a\r\n\nb\n\u00ffc";
-  expect(linesOf(Buffer.from(text, "latin1"))).toEqual(["a\r\n", "\n", "b\n", "\u00ffc"]);
-  expect(linesOf(Buffer.alloc(0))).toEqual([]);
+  const read = (bytes: Buffer) => new Budget().take(linesOf(bytes));
+  expect(await read(Buffer.from(text, "latin1"))).toEqual(["a\r\n", "\n", "b\n", "\u00ffc"]);
+  expect(await read(Buffer.alloc(0))).toEqual([]);
 });
 
-it("conflicts are marked, and near ones are one", () => {
+it("conflicts are marked, and near ones are one", async () => {
   const base = ["1\n", "2\n", "3\n", "4\n", "5\n"];
-  const { lines, hasConflicts } = mergeLines(
-    base,
-    ["1\n", "ours\n", "3\n", "4\n", "5"],
-    ["0\n", "1\n", "theirs\n", "3\n", "4\n", "6"],
-    7,
-    ["A", "B"],
+  const { lines, hasConflicts } = await new Budget().take(
+    mergeLines(
+      base,
+      ["1\n", "ours\n", "3\n", "4\n", "5"],
+      ["0\n", "1\n", "theirs\n", "3\n", "4\n", "6"],
+      7,
+      ["A", "B"],
+    ),
   );
   const [ours, theirs] = [
     ["ours\n", "3\n", "4\n", "5\n"],

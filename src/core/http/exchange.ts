@@ -1,3 +1,4 @@
+import type { Budget } from "../../turns/budget.ts";
 import type { Caller } from "../access/caller.ts";
 import type { QuotaUsage } from "../rate-limits.ts";
 import type { Incoming } from "./incoming.ts";
@@ -8,6 +9,8 @@ import type { RawBody } from "./raw-body.ts";
 export interface Exchange {
   readonly incoming: Incoming;
   readonly requestId: string;
+  /** What its work may use. */
+  readonly budget: Budget;
   /** The pattern of the path, such as `/api/v4/projects/:id`, if there is one. */
   pattern?: string;
   /** The mount of the matched route, or the one that shows an error. */

@@ -97,7 +97,7 @@ function notFound(): Response {
 /** Not always absolute: Bun passes the target alone if the client's `Host` doesn't form a URL with it. */
 const URL_PARTS = /^(?:(\w+):\/\/([^/?#]*))?([^?#]*)\??([^#]*)/;
 
-function incomingOf(request: Request, { trustProxy, prefix, ip }: Origin): Incoming {
+function incomingOf(request: Request, { trustProxy, prefix, ip, outgoing }: Origin): Incoming {
   const [, protocol = "", host = "", path = "", query = ""] = URL_PARTS.exec(request.url) ?? [];
   const header = (name: string) => request.headers.get(name) ?? undefined;
   const trusted = (name: "for" | "proto" | "host") =>
@@ -111,6 +111,7 @@ function incomingOf(request: Request, { trustProxy, prefix, ip }: Origin): Incom
     body: () => (request.body ? bytesOf(request.body) : undefined),
     base: origin && origin + prefix,
     ip: trusted("for") ?? ip,
+    hasLeft: () => request.signal.aborted || outgoing?.destroyed === true,
     host: request,
   };
 }

@@ -29,6 +29,8 @@ export interface Incoming {
   readonly ownsRoot?: boolean;
   /** Whether no other handler follows, so that we answer 404 to unknown paths. Default false. */
   readonly isLast?: boolean;
+  /** Whether the client has left, so that nobody waits for the answer. Default: it never does. */
+  hasLeft?(): boolean;
   /** The adapter's own request object, such as Express's `req`. */
   readonly host: HostRequest;
 }

@@ -1,8 +1,9 @@
 import type { Database, Reader, Store } from "../../store/port.ts";
+import { Budget } from "../../turns/budget.ts";
 import type { Caller, Person } from "../access/caller.ts";
 import type { Source } from "../access/source.ts";
 import type { Viewer } from "../access/visibility.ts";
-import { queryTooLong, unavailable, unknownRoute } from "../errors.ts";
+import { clientLeft, queryTooLong, unavailable, unknownRoute } from "../errors.ts";
 import type { View } from "../field.ts";
 import type { Attributes } from "../input.ts";
 import { MAX_QUERY_LENGTH, type Page, type PageLimits, readPage } from "../pagination.ts";
@@ -90,7 +91,12 @@ export function createPipeline(settings: PipelineSettings): Respond {
     const started = performance.now();
     const mayBeOurs = router.mayOwn(incoming);
     if (!mayBeOurs && !incoming.isLast) return undefined;
-    const exchange: Exchange = { incoming, requestId: requestIdOf(incoming), params: {} };
+    const budget = new Budget({
+      throwIfAborted: () => {
+        if (incoming.hasLeft?.()) throw clientLeft();
+      },
+    });
+    const exchange: Exchange = { incoming, requestId: requestIdOf(incoming), budget, params: {} };
     let reply: Reply | undefined;
     try {
       if (settings.isClosing()) throw unavailable();
@@ -319,7 +325,7 @@ async function prepare(
   { raw, object, upload }: Sent = {},
 ): Promise<Performance> {
   const { route, beside } = endpoint;
-  const { incoming } = exchange;
+  const { incoming, budget } = exchange;
   const { store, signIns, tier } = settings;
   const id = parameters["id"] as string;
   const enter = () => admit(settings, reader, route, id, caller, now);
@@ -345,6 +351,7 @@ async function prepare(
     view,
     viewer,
     now,
+    budget,
     isClosing: settings.isClosing,
     userActive: (userId: number) => settings.tokenUsage.userActive(userId, now),
   };
@@ -375,6 +382,7 @@ async function prepare(
       presenter,
       view,
       now,
+      budget,
       tier,
       edition: settings.edition,
       request: incoming,

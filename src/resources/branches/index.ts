@@ -137,7 +137,9 @@ export const branchResource: Resource = {
         if (!search && !expression && sort === "name_asc")
           return pageByName(db, opened, BRANCHES, page, show);
         const choose = async (refs: readonly Ref[], current: OpenRepository) => {
-          const fitting = expression ? await fittingOf(refs, BRANCHES, expression) : refs;
+          const fitting = expression
+            ? await fittingOf(refs, BRANCHES, expression, opened.budget)
+            : refs;
           const found = search ? searched(fitting, BRANCHES, search) : fitting;
           if (sort === "name_asc") return found;
           return byTime(found, current, sort === "updated_asc" ? 1 : -1);

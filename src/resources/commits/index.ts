@@ -144,7 +144,7 @@ async function rowsOf(
   let characters = 0;
   for (const number of numbers) {
     const commit = await readCommit(opened.repository, number);
-    const stats = shown.with_stats ? await statsOf(opened.repository, number) : null;
+    const stats = shown.with_stats ? await statsOf(opened.repository, number, opened.budget) : null;
     rows.push(listedRow({ stats }, commitValues(opened, commit, shown)));
     characters += commit.message.length;
     if (characters > MAX_READ_CHARACTERS) break;
@@ -264,7 +264,8 @@ export const commitResource: Resource = {
         // Counting lines takes too long for the transaction.
         const { repository } = staged.received.push;
         const number = commitNumber(repository, staged.oid) as number;
-        const stats = input.stats === false ? null : await statsOf(repository, number);
+        const stats =
+          input.stats === false ? null : await statsOf(repository, number, preparing.budget);
         const values = commitValues(place, await readCommit(repository, number));
         const row = detailRow({ ...values, stats, project_id: preparing.source.id });
         return { received: staged.received, row };
@@ -280,10 +281,11 @@ export const commitResource: Resource = {
       input: { ...sha, stats: param.optional(param.boolean()) },
       presenter: detail,
       prepare: (input, preparing) => openRepository(preparing, [input.sha]),
-      handle: async ({ db, input, source, view, prepared: opened }) => {
+      handle: async ({ db, input, source, view, budget, prepared: opened }) => {
         const number = await requireCommit(opened, input.sha);
         const commit = await readCommit(opened.repository, number);
-        const stats = input.stats === false ? null : await statsOf(opened.repository, number);
+        const stats =
+          input.stats === false ? null : await statsOf(opened.repository, number, budget);
         const values = commitValues(opened, commit, { trailers: true });
         const last = await lastPipeline(db, source, commit.id);
         return detailRow({
@@ -303,11 +305,12 @@ export const commitResource: Resource = {
       input: { ...sha, unidiff: param.optional(param.boolean()) },
       presenter: diff,
       prepare: (input, preparing) => openRepository(preparing, [input.sha]),
-      handle: async ({ input, page, prepared: opened }) => {
+      handle: async ({ input, page, budget, prepared: opened }) => {
         const { repository } = opened;
-        const changes = await changesOf(repository, await requireCommit(opened, input.sha));
+        const commit = await requireCommit(opened, input.sha);
+        const changes = await changesOf(repository, commit, budget);
         return pageOf(page, changes.length, (from, to) =>
-          readDiffs(repository, changes.slice(from, to), input.unidiff),
+          readDiffs(repository, changes.slice(from, to), input.unidiff, budget),
         );
       },
     }),
@@ -370,7 +373,9 @@ export const commitResource: Resource = {
         const number = await requireCommit(opened, sha);
         const id = commitId(repository, number);
         const isOnLine =
-          path && line && (await hasChangedLine(repository, number, path, line, line_type));
+          path &&
+          line &&
+          (await hasChangedLine(repository, number, path, line, line_type, preparing.budget));
         return { id, place: isOnLine ? { path, line, line_type } : undefined };
       },
       handle: async (context) => {

@@ -8,6 +8,7 @@ import { changesBetween } from "../../git/compared.ts";
 import { EMPTY_TREE, StoredObjects } from "../../git/contents.ts";
 import { mapLines } from "../../git/patches.ts";
 import type { Repository } from "../../git/repository.ts";
+import { Budget } from "../../turns/budget.ts";
 import type { Place } from "../notes/queries.ts";
 import type { OpenRepository } from "../repositories/open.ts";
 import { type Line, locate } from "./lines.ts";
@@ -241,7 +242,7 @@ export async function changeAt(
   const to = numberOf(repository, head_sha);
   const from = numberOf(repository, base_sha);
   if (to === undefined || (from === undefined && !NOTHINGS.includes(base_sha))) return undefined;
-  const changes = await changesBetween(repository, from, to);
+  const changes = await changesBetween(repository, from, to, new Budget());
   return changes.find((change) => {
     const [old, next] = pathsOf(change);
     return new_path ? next === new_path : old === old_path;

@@ -4,6 +4,7 @@ import { changesBetween } from "../../git/compared.ts";
 import { StoredObjects } from "../../git/contents.ts";
 import { type LineMap, mapLines } from "../../git/patches.ts";
 import type { Repository } from "../../git/repository.ts";
+import { Budget } from "../../turns/budget.ts";
 import { afterOf, beforeOf } from "./lines.ts";
 import {
   changeAt,
@@ -93,7 +94,7 @@ export class Tracer {
     if (from === to) return unmoved;
     const [before, after] = [from, to].map((name) => commitNumber(this.#repository, name));
     if (before === undefined || after === undefined) return undefined;
-    const changes = await changesBetween(this.#repository, before, after);
+    const changes = await changesBetween(this.#repository, before, after, new Budget());
     const change = changes.find((one) => one.from && textOf(one.from.path) === path);
     if (!change) return unmoved;
     if (!change.to) return undefined;

@@ -4,6 +4,7 @@ import { blame } from "../../git/blame.ts";
 import { type Commit, readCommit, timeOf } from "../../git/commits.ts";
 import { linesOf } from "../../git/lines.ts";
 import type { Repository } from "../../git/repository.ts";
+import type { Budget } from "../../turns/budget.ts";
 
 /** Larger files are not blamed, in bytes. */
 const MOST_BLAMED = 2 * 1024 * 1024;
@@ -45,13 +46,14 @@ export async function blamedLines(
   commit: number,
   { path, object }: { readonly path: string; readonly object: number },
   range: Range | undefined,
+  budget: Budget,
 ): Promise<object[]> {
   const tooLarge = () => badRequest("The file or its history is too large to be blamed");
   if (repository.sizeOf(object) > MOST_BLAMED) throw tooLarge();
-  const lines = linesOf((await repository.read(object)).data);
+  const lines = await budget.take(linesOf((await repository.read(object)).data));
   const from = (range?.start ?? 1) - 1;
   const to = Math.min(range?.end ?? lines.length, lines.length);
-  const parts = await blame(repository, commit, path, { from, to });
+  const parts = await blame(repository, commit, path, { from, to }, budget);
   if (!parts) throw tooLarge();
   const commits = new Map<number, object>();
   for (const { commit } of parts) {

@@ -164,7 +164,7 @@ export const fileResource: Resource = {
         const { repository } = opened;
         const commit = await requireCommit(opened, input.ref);
         const blamed = { path: file.path, object: repository.find(file.oid) };
-        const parts = await blamedLines(repository, commit, blamed, range);
+        const parts = await blamedLines(repository, commit, blamed, range, opened.budget);
         return new RawReply(200, headers, JSON.stringify(parts));
       },
     }),

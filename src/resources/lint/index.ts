@@ -12,6 +12,7 @@ import * as param from "../../core/input.ts";
 import { type CodeSource, Json, type Resource, routes } from "../../core/resource.ts";
 import { commitId } from "../../git/commits.ts";
 import { findCommit } from "../../git/revisions.ts";
+import type { Pace } from "../../turns/pace.ts";
 import { NO_SHA } from "../ci/records.ts";
 import { ciSettingsOf } from "../ci/settings.ts";
 import { circumstancesOf, type Makers, predefinedVariables } from "../pipelines/circumstances.ts";
@@ -117,7 +118,7 @@ export const lintResource: Resource = {
         const place = placeOf(preparing);
         const surroundings =
           commit === undefined
-            ? nowhere(preparing.source.fullPath, opened.defaultBranch)
+            ? nowhere(preparing.source.fullPath, opened.defaultBranch, preparing.budget)
             : await circumstancesAt(place, opened, commit);
         const ref = input.ref ?? opened.defaultBranch;
         const result = await check(place, surroundings, input.content, { ...input, ref });
@@ -136,8 +137,8 @@ export const lintResource: Resource = {
         { status: "valid", errors: [], warnings: [], merged_yaml: example.merged_yaml, jobs: [] },
         { status: "invalid", errors: refusedExample.errors, warnings: [] },
       ],
-      prepare: async (input) => {
-        const reading = await readConfiguration(input.content, nowhere("", "main"));
+      prepare: async (input, { budget }) => {
+        const reading = await readConfiguration(input.content, nowhere("", "main", budget));
         return {
           status: reading.errors.length === 0 ? "valid" : "invalid",
           errors: reading.errors,
@@ -200,8 +201,9 @@ async function circumstancesAt(
 }
 
 /** What a configuration is read for without a commit. */
-function nowhere(project: string, ref: string): Circumstances {
+function nowhere(project: string, ref: string, pace: Pace): Circumstances {
   return {
+    pace,
     ref,
     tag: false,
     source: "push",

@@ -1,7 +1,7 @@
 import { sourcesById } from "../../core/access/source.ts";
 import { type Face, type GraphContext, type LoadedField, loaded } from "../../graphql/declare.ts";
 import type { Value } from "../../store/port.ts";
-import { MAX_TOGETHER, renderAll } from "./render.ts";
+import { renderAll } from "./render.ts";
 
 /** The most projects of one list whose texts are looked through for references to what they have themselves. */
 const MOST_PROJECTS = 10;
@@ -35,7 +35,7 @@ export const face: Face = {
 
 async function rendered(
   keys: readonly Value[],
-  { db, viewer, view }: GraphContext,
+  { db, viewer, view, budget }: GraphContext,
   isComment: boolean,
 ): Promise<Map<Value, string>> {
   const sources = keys.filter((key) => key !== null).map(sourceOf);
@@ -43,13 +43,11 @@ async function rendered(
   const ids = mentioned.filter((id) => id !== 0).slice(0, MOST_PROJECTS);
   const projects = await sourcesById(db, "project", ids, viewer);
   const all = new Map<Value, string>();
-  let left = MAX_TOGETHER;
   const render = async (some: readonly Source[], id?: number) => {
     const project = id === undefined ? undefined : projects.get(id);
     const texts = some.map(({ text }) => text);
-    const found = await renderAll({ db, viewer, view, project, isComment }, texts, left);
+    const found = await renderAll({ db, viewer, view, budget, project, isComment }, texts);
     for (const [index, { key }] of some.entries()) all.set(key, found[index] as string);
-    left -= texts.reduce((sum, { length }) => sum + length, 0);
   };
   for (const id of ids) {
     await render(

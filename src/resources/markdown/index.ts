@@ -18,13 +18,13 @@ export const markdownResource: Resource = {
         project: param.optional(param.text()),
       },
       examples: [{ html: "<p><strong>Done</strong></p>\n" }],
-      handle: async ({ db, viewer, view, input }) => {
+      handle: async ({ db, viewer, view, budget, input }) => {
         const { text, gfm = false } = input;
         const project = input.project
           ? await findSource(db, "project", input.project, viewer)
           : undefined;
         const [html] = gfm
-          ? await renderAll({ db, viewer, view, project }, [text])
+          ? await renderAll({ db, viewer, view, budget, project }, [text])
           : [(await parseMarkdown(text)).html()];
         return new Json({ html });
       },

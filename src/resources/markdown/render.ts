@@ -9,7 +9,6 @@ import {
 import type { View } from "../../core/field.ts";
 import {
   asText,
-  MAX_MARKDOWN,
   type ParsedMarkdown,
   parseMarkdown,
   type ReferenceLink,
@@ -18,7 +17,7 @@ import {
 import { all, any, when } from "../../store/conditions.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Reader } from "../../store/port.ts";
-import { Pace } from "../../turns/pace.ts";
+import type { Budget } from "../../turns/budget.ts";
 import type { NoteableType } from "../issuables/type.ts";
 import { NOTEABLE_TYPES } from "../notes/noteables.ts";
 
@@ -27,14 +26,13 @@ export interface Rendering {
   readonly db: Reader;
   readonly viewer: Viewer;
   readonly view: View;
+  readonly budget: Budget;
   /** The project of the text, which references without a path mean. */
   readonly project?: Source | undefined;
   /** Whether the texts are comments. Default: false. */
   readonly isComment?: boolean;
 }
 
-/** The most characters that are rendered for one answer; texts beyond are shown as they are. */
-export const MAX_TOGETHER = 4 * MAX_MARKDOWN;
 /** How many references of the texts of one answer become links. */
 const MAX_REFERENCES = 200;
 /** The most projects that the references of one text mean. */
@@ -47,33 +45,33 @@ const keyOf = ({ kind, project = "", name }: TextReference) =>
 
 /**
  * Renders Markdown texts of one project as HTML. What they refer to becomes a link if the viewer may see it, with a bounded
- * number of queries for all texts; what they may not see stays text, like what is not there. Other requests are answered
- * between the texts.
- *
- * @param most how many characters are rendered; texts beyond are shown as they are
+ * number of queries for all texts; what they may not see stays text, like what is not there. Texts beyond the request's
+ * budget are shown as they are.
  */
-export async function renderAll(
-  rendering: Rendering,
-  texts: readonly string[],
-  most = MAX_TOGETHER,
-): Promise<string[]> {
-  const pace = new Pace();
+export async function renderAll(rendering: Rendering, texts: readonly string[]): Promise<string[]> {
+  const { budget } = rendering;
   const parsed: ParsedMarkdown[] = [];
   const references = new Map<string, TextReference>();
-  let left = most;
   for (const text of texts) {
-    left -= text.length;
-    const read = left < 0 ? asText(text) : await parseMarkdown(text);
+    const read = await within(rendering, text);
     parsed.push(read);
     for (const reference of read.references) {
       if (references.size < MAX_REFERENCES) references.set(keyOf(reference), reference);
     }
-    if (pace.isDue) await pace.pause();
+    if (budget.isDue) await budget.pause();
   }
   const links = await linksOf(rendering, [...references.values()]);
-  const { view, project, isComment } = rendering;
+  return parsed.map(({ html }) => html((reference) => links.get(keyOf(reference))));
+}
+
+async function within(
+  { budget, view, project, isComment }: Rendering,
+  text: string,
+): Promise<ParsedMarkdown> {
+  if (!budget.spend("markdown", text.length)) return asText(text);
   const surroundings = { base: view.base, projectPath: project?.fullPath, isComment };
-  return parsed.map(({ html }) => html((reference) => links.get(keyOf(reference)), surroundings));
+  const parsed = await parseMarkdown(text, surroundings);
+  return budget.spend("html", parsed.length) ? parsed : asText(text);
 }
 
 async function linksOf(rendering: Rendering, references: readonly TextReference[]): Promise<Links> {

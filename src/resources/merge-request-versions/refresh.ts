@@ -81,12 +81,12 @@ export async function planRefresh(
   { repository, changes }: Push,
   { name, from, to, isForced }: CheckedChange,
   base: string | undefined,
+  pace = new Pace(),
 ): Promise<Refresh> {
   const db = store.reader();
   const branch = name.slice(BRANCHES.length);
   const versions = new Map<number, PlannedVersion>();
   if (to === undefined) return { versions, merged: [], stuck: [] };
-  const pace = new Pace();
   for (const request of await openFrom(db, projectId, branch)) {
     const isOwn = request.project_id === projectId;
     const target = await startOf(db, request);

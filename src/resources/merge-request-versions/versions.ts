@@ -10,6 +10,7 @@ import { insertRow } from "../../store/insert.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
+import { Budget } from "../../turns/budget.ts";
 import { type ReviewFacts, readReview } from "../approval-state/review.ts";
 import { resetApprovals, storeReview } from "../approval-state/store.ts";
 
@@ -87,10 +88,11 @@ export async function planVersion(
   head: string,
   start: string,
   base?: string,
+  budget = new Budget(),
 ): Promise<NewVersion> {
   const [to, from] = [head, start].map((oid) => commitNumber(repository, oid)) as [number, number];
   const [common] = mergeBases(repository.graph, to, [from]);
-  const changes = common === undefined ? [] : await changesBetween(repository, common, to);
+  const changes = common === undefined ? [] : await changesBetween(repository, common, to, budget);
   return {
     head_sha: head,
     base_sha: common === undefined ? null : commitId(repository, common),

@@ -156,7 +156,7 @@ const ENTRY = 200;
 
 async function countsOf(
   { version, repository }: Code,
-  { store }: GraphContext,
+  { store, budget }: GraphContext,
 ): Promise<readonly FileCounts[]> {
   const packs = Packs.of(store);
   const cache = compared.get(packs) ?? new Lru<string, readonly FileCounts[]>(CACHE);
@@ -164,8 +164,9 @@ async function countsOf(
   const key = `${version.base_sha} ${version.head_sha}`;
   const known = cache.get(key);
   if (known) return known;
-  const files = await countEach(repository, await changesOf(repository, version));
-  cache.set(key, files, ENTRY * (1 + files.length));
+  const changes = await changesOf(repository, version, budget);
+  const { files, areAll } = await countEach(repository, changes, budget);
+  if (areAll) cache.set(key, files, ENTRY * (1 + files.length));
   return files;
 }
 

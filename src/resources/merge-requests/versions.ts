@@ -15,6 +15,7 @@ import { type PackReader, Packs } from "../../git/packs.ts";
 import { rawDiff } from "../../git/raw-diff.ts";
 import type { Repository } from "../../git/repository.ts";
 import type { Value } from "../../store/port.ts";
+import type { Budget } from "../../turns/budget.ts";
 import { rowOf } from "../issuables/embed.ts";
 import { MERGE_REQUEST, MOST_FILES } from "../issuables/merge-request.ts";
 import { latest, type Version, type VersionFacts } from "../merge-request-versions/versions.ts";
@@ -78,12 +79,13 @@ export function logQueryOf(repository: Repository, version: VersionFacts): LogQu
 export async function changesOf(
   repository: Repository,
   { head_sha, base_sha }: VersionFacts,
+  budget: Budget,
 ): Promise<readonly FileChange[]> {
   const [head, base] = [head_sha, base_sha].map((oid) =>
     oid === null ? undefined : commitNumber(repository, oid),
   );
   if (head === undefined || base === undefined) return [];
-  return changesBetween(repository, base, head);
+  return changesBetween(repository, base, head, budget);
 }
 
 /** The changes of a version as rows, and whether some are left out. */
@@ -92,8 +94,9 @@ async function diffsOf(
   version: VersionFacts,
   unidiff: boolean | undefined,
 ): Promise<{ rows: Value[][]; isCut: boolean }> {
-  const changes = await changesOf(opened.repository, version);
-  const rows = await readAllDiffs(opened.repository, changes.slice(0, MOST_FILES), unidiff);
+  const changes = await changesOf(opened.repository, version, opened.budget);
+  const shown = changes.slice(0, MOST_FILES);
+  const rows = await readAllDiffs(opened.repository, shown, unidiff, opened.budget);
   const isCut = changes.length > MOST_FILES || rows.some((row) => row[diff.at("collapsed")] === 1);
   return { rows, isCut };
 }
@@ -195,10 +198,10 @@ export const versionRoutes: readonly Route[] = [
     input: { ...number, unidiff },
     presenter: diff,
     prepare,
-    handle: async ({ page, input, prepared: { opened, version } }) => {
-      const changes = version ? await changesOf(opened.repository, version) : [];
+    handle: async ({ page, input, budget, prepared: { opened, version } }) => {
+      const changes = version ? await changesOf(opened.repository, version, budget) : [];
       return pageOf(page, changes.length, (from, to) =>
-        readDiffs(opened.repository, changes.slice(from, to), input.unidiff),
+        readDiffs(opened.repository, changes.slice(from, to), input.unidiff, budget),
       );
     },
   }),
@@ -207,8 +210,8 @@ export const versionRoutes: readonly Route[] = [
     access: "anyone",
     input: number,
     prepare,
-    handle: async ({ prepared: { opened, version } }) => {
-      const changes = version ? await changesOf(opened.repository, version) : [];
+    handle: async ({ budget, prepared: { opened, version } }) => {
+      const changes = version ? await changesOf(opened.repository, version, budget) : [];
       return new RawReply(
         200,
         TEXT,

@@ -199,12 +199,13 @@ export function circumstancesOf(
       from = other === undefined ? undefined : mergeBases(repository.graph, commit, [other])[0];
     }
     if (from === undefined) return undefined;
-    const found = await changesBetween(repository, from, commit);
+    const found = await changesBetween(repository, from, commit, opened.budget);
     return found.flatMap(({ from: old, to }) =>
       [old, to].flatMap((file) => (file ? [textOf(file.path)] : [])),
     );
   };
   return {
+    pace: opened.budget,
     ref: target.ref,
     tag: target.tag,
     source: target.source,

@@ -18,6 +18,7 @@ import { TAGS } from "../../git/refs.ts";
 import { isHeard, recordMoment } from "../../hooks/moments.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
+import type { Budget } from "../../turns/budget.ts";
 import { renderAll } from "../markdown/render.ts";
 import { findFor } from "../milestones/queries.ts";
 import { rightsOf } from "../protected-refs/rights.ts";
@@ -75,19 +76,21 @@ const valuesOf = (row: readonly Value[]): Record<string, Value> =>
     storedRelease.columns.split(", ").map((column, at) => [column, row[at] as Value]),
   );
 
-/** How releases are shown: with their descriptions as HTML only if there is a viewer. */
-type Showing = Pick<Sight, "source" | "view"> & { readonly viewer?: Viewer | undefined };
+/** How releases are shown: with their descriptions as HTML only if that is asked for. */
+type Showing = Pick<Sight, "source" | "view"> & {
+  readonly html?: { readonly viewer: Viewer; readonly budget: Budget } | undefined;
+};
 
 /** Makes rows of releases of a project. @param opened the repository, if the caller may read it */
 const rowsOf = (
   db: Reader,
-  { source, view, viewer }: Showing,
+  { source, view, html }: Showing,
   opened: OpenRepository | undefined,
   stored: readonly Value[][],
 ): Promise<Value[][]> =>
   shownRows(
     db,
-    { source, view, viewer, code: opened !== undefined, changeable: has(source, "developer") },
+    { source, view, html, code: opened !== undefined, changeable: has(source, "developer") },
     opened,
     stored,
   );
@@ -104,7 +107,7 @@ async function shownRows(
   opened: OpenRepository | undefined,
   stored: readonly Value[][],
 ): Promise<Value[][]> {
-  const { source, view, viewer } = shown;
+  const { source, view, html } = shown;
   const found = stored.map(valuesOf);
   const ids = found.map((values) => values["r.id"] as number);
   const links = await releases.linksOf(db, link.columns, ids);
@@ -114,8 +117,13 @@ async function shownRows(
   );
   const current = opened && (await withRefs(opened, refs));
   const descriptions = found.map((values) => String(values["r.description"] ?? ""));
-  const html =
-    viewer && source && (await renderAll({ db, viewer, view, project: source }, descriptions));
+  const rendered =
+    html &&
+    source &&
+    (await renderAll(
+      { db, view, project: source, viewer: html.viewer, budget: html.budget },
+      descriptions,
+    ));
   const rows: Value[][] = [];
   for (const [index, values] of found.entries()) {
     const id = values["r.id"] as number;
@@ -126,7 +134,7 @@ async function shownRows(
       code: Number(shown.code),
       changeable: Number(shown.changeable),
       asset_count: own.length + (shown.code ? SOURCES : 0),
-      description_html: html?.[index] ?? null,
+      description_html: rendered?.[index] ?? null,
       links: `[${own.map((row) => link.write(row, view)).join(",")}]`,
       milestones:
         of.length > 0 ? `[${of.map((row) => milestone.write(row, view)).join(",")}]` : null,
@@ -229,10 +237,10 @@ const releaseRoutes = [
     prepare: (_, preparing) => openReadable(preparing),
     handle: async (context) => {
       const { db, source, view, page, input, prepared: opened } = context;
-      const viewer = input.include_html_description ? context.viewer : undefined;
+      const html = input.include_html_description ? context : undefined;
       const { order_by = "released_at", sort = "desc" } = input;
       const listed = await releases.list(db, page, source.id, order_by, sort);
-      return { ...listed, rows: await rowsOf(db, { source, view, viewer }, opened, listed.rows) };
+      return { ...listed, rows: await rowsOf(db, { source, view, html }, opened, listed.rows) };
     },
   }),
   group.list("", {
@@ -266,10 +274,10 @@ const releaseRoutes = [
     prepare: (_, preparing) => openRepository(preparing),
     handle: async (context) => {
       const { db, source, view, input, prepared: opened } = context;
-      const viewer = input.include_html_description ? context.viewer : undefined;
+      const html = input.include_html_description ? context : undefined;
       const found = await releases.find(db, source.id, input.tag_name);
       if (!found) throw new ApiError(404, { message: "404 Not Found" });
-      return rowOf(db, { source, view, viewer }, opened, found.id);
+      return rowOf(db, { source, view, html }, opened, found.id);
     },
   }),
   code.get("/:tag_name/downloads/:direct_asset_path*", {

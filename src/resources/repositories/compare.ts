@@ -12,6 +12,7 @@ import { mergeBases } from "../../git/merge-bases.ts";
 import { joined } from "../../git/repository.ts";
 import { findCommit } from "../../git/revisions.ts";
 import type { Value } from "../../store/port.ts";
+import type { Budget } from "../../turns/budget.ts";
 import { diff, readAllDiffs } from "./diffs.ts";
 import { commit, commitRow, commitValues } from "./json.ts";
 import { type OpenRepository, openRepository } from "./open.ts";
@@ -98,6 +99,7 @@ export async function compare(
   { opened, from, to }: Compared,
   { straight, unidiff }: Comparing,
   view: View,
+  budget: Budget,
 ): Promise<Value[]> {
   const { repository, project } = opened;
   const log = logOf(repository, { from: [to], not: [from], order: "date" });
@@ -108,8 +110,8 @@ export async function compare(
     commits.push(commit.write(row, view));
   }
   const [base = from] = straight ? [from] : mergeBases(repository.graph, to, [from]);
-  const changes = await changesBetween(repository, base, to);
-  const diffs = await readAllDiffs(repository, changes.slice(0, MOST_FILES), unidiff);
+  const changes = await changesBetween(repository, base, to, budget);
+  const diffs = await readAllDiffs(repository, changes.slice(0, MOST_FILES), unidiff, budget);
   return comparisonRow({
     commit: commits.at(-1) ?? "null",
     commits: `[${commits.join(",")}]`,

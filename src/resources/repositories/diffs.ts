@@ -6,13 +6,11 @@ import { changesBetween, compareCommits } from "../../git/compared.ts";
 import { StoredObjects, treeNameOf } from "../../git/contents.ts";
 import { Lru } from "../../git/lru.ts";
 import type { PackReader } from "../../git/packs.ts";
-import { changedLines, type Patch, patchHead, patchOf, sizeOf } from "../../git/patches.ts";
+import { changedLines, type Patch, patchHead, patchOf } from "../../git/patches.ts";
 import type { Repository } from "../../git/repository.ts";
 import type { Value } from "../../store/port.ts";
-import { Pace } from "../../turns/pace.ts";
+import type { Budget } from "../../turns/budget.ts";
 
-/** Changed files are counted until so many bytes were compared. */
-const MOST_COUNTED = 32 * 1024 * 1024;
 /** Characters of patches that a comparison shows, about. */
 const MOST_SHOWN = 5 * 1024 * 1024;
 
@@ -57,8 +55,12 @@ const CACHE = 4 * 1024 * 1024;
 const ENTRY = 200;
 
 /** The files that a commit changed in its first parent, or in nothing, as they are shown. */
-export function changesOf(repository: Repository, commit: number): Promise<readonly FileChange[]> {
-  return changesBetween(repository, repository.graph.parentsOf(commit)[0], commit);
+export function changesOf(
+  repository: Repository,
+  commit: number,
+  budget: Budget,
+): Promise<readonly FileChange[]> {
+  return changesBetween(repository, repository.graph.parentsOf(commit)[0], commit, budget);
 }
 
 /**
@@ -73,12 +75,13 @@ export async function hasChangedLine(
   path: string,
   line: number,
   type: "new" | "old",
+  budget: Budget,
 ): Promise<boolean> {
-  const objects = new StoredObjects(repository);
-  for (const change of await changesOf(repository, commit)) {
+  const objects = new StoredObjects(repository, budget);
+  for (const change of await changesOf(repository, commit, budget)) {
     const file = change.to ?? change.from;
     if (!file || textOf(file.path) !== path) continue;
-    for (const { removed, to, added } of await changedLines(objects, change)) {
+    for (const { removed, to, added } of (await changedLines(objects, change)) ?? []) {
       const isLine = type === "new" ? line > to && line <= to + added : line === to + 1;
       if (isLine && (type === "new" || removed > 0)) return true;
     }
@@ -86,13 +89,21 @@ export async function hasChangedLine(
   return false;
 }
 
-/** How many lines a commit added and removed, as JSON text. Of the largest commits, not all files are counted. */
-export async function statsOf(repository: Repository, commit: number): Promise<string> {
-  const { additions, deletions } = await countsOf(repository, commit);
+/** How many lines a commit added and removed, as JSON text. Files beyond the request's budget are not counted. */
+export async function statsOf(
+  repository: Repository,
+  commit: number,
+  budget: Budget,
+): Promise<string> {
+  const { additions, deletions } = await countsOf(repository, commit, budget);
   return JSON.stringify({ additions, deletions, total: additions + deletions });
 }
 
-async function countsOf(repository: Repository, commit: number): Promise<LineCounts> {
+async function countsOf(
+  repository: Repository,
+  commit: number,
+  budget: Budget,
+): Promise<LineCounts> {
   const [parent] = repository.graph.parentsOf(commit);
   const before = parent === undefined ? undefined : treeNameOf(repository, parent);
   const key = `${before} ${treeNameOf(repository, commit)}`;
@@ -100,9 +111,10 @@ async function countsOf(repository: Repository, commit: number): Promise<LineCou
   known.set(repository.packs, cache);
   const found = cache.get(key);
   if (found) return found;
-  const files = await countEach(repository, await compareCommits(repository, parent, commit));
+  const changes = await compareCommits(repository, parent, commit, budget);
+  const { files, areAll } = await countEach(repository, changes, budget);
   const counts = sumOf(files);
-  cache.set(key, counts, ENTRY);
+  if (areAll) cache.set(key, counts, ENTRY);
   return counts;
 }
 
@@ -112,27 +124,26 @@ export const sumOf = (files: readonly LineCounts[]): LineCounts => ({
   deletions: files.reduce((sum, { deletions }) => sum + deletions, 0),
 });
 
-/** How many lines were added to each changed file and removed from it, for as many files as are counted. */
+/** How many lines were added to each changed file and removed from it, and whether the budget was enough for all. */
 export async function countEach(
   repository: Repository,
   changes: readonly FileChange[],
-): Promise<FileCounts[]> {
-  const objects = new StoredObjects(repository);
-  const pace = new Pace();
+  budget: Budget,
+): Promise<{ files: FileCounts[]; areAll: boolean }> {
+  const objects = new StoredObjects(repository, budget);
   const files: FileCounts[] = [];
-  let bytes = 0;
   for (const change of changes) {
     const counts = { additions: 0, deletions: 0 };
-    for (const { added, removed } of await changedLines(objects, change)) {
+    const lines = await changedLines(objects, change);
+    if (!lines) return { files, areAll: false };
+    for (const { added, removed } of lines) {
       counts.additions += added;
       counts.deletions += removed;
     }
     files.push({ path: textOf((change.to ?? (change.from as FileEntry)).path), ...counts });
-    bytes += sizeOf(objects, change.from) + sizeOf(objects, change.to);
-    if (bytes > MOST_COUNTED) break;
-    if (pace.isDue) await pace.pause();
+    if (budget.isDue) await budget.pause();
   }
-  return files;
+  return { files, areAll: true };
 }
 
 /** The rows of changed files, as many as are read at once. */
@@ -140,9 +151,9 @@ export async function readDiffs(
   repository: Repository,
   changes: readonly FileChange[],
   hasHead: boolean | undefined,
+  budget: Budget,
 ): Promise<Value[][]> {
-  const objects = new StoredObjects(repository);
-  const pace = new Pace();
+  const objects = new StoredObjects(repository, budget);
   const rows: Value[][] = [];
   let characters = 0;
   for (const change of changes) {
@@ -150,7 +161,7 @@ export async function readDiffs(
     const patch = await patchOf(objects, change);
     rows.push(rowOf(change, patch, hasHead));
     characters += patch.text.length;
-    if (pace.isDue) await pace.pause();
+    if (budget.isDue) await budget.pause();
   }
   return rows;
 }
@@ -160,6 +171,7 @@ export async function readAllDiffs(
   repository: Repository,
   changes: readonly FileChange[],
   hasHead: boolean | undefined,
+  budget: Budget,
 ): Promise<Value[][]> {
   const rows: Value[][] = [];
   let characters = 0;
@@ -167,7 +179,7 @@ export async function readAllDiffs(
     if (characters > MOST_SHOWN) {
       return [...rows, ...changes.slice(rows.length).map((change) => rowOf(change, undefined))];
     }
-    const read = await readDiffs(repository, changes.slice(rows.length), hasHead);
+    const read = await readDiffs(repository, changes.slice(rows.length), hasHead, budget);
     for (const row of read) characters += String(row[diff.at("diff")]).length;
     rows.push(...read);
   }

@@ -239,7 +239,8 @@ export const repositoryResource: Resource = {
       },
       presenter: comparison,
       prepare: (input, preparing) => openCompared(preparing, input),
-      handle: ({ input, view, prepared: compared }) => compare(compared, input, view),
+      handle: ({ input, view, budget, prepared: compared }) =>
+        compare(compared, input, view, budget),
     }),
     get("/merge_base", {
       summary: "Get the best common ancestor of commits",

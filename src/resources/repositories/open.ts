@@ -7,6 +7,7 @@ import { open, Repository, type RepositoryRow } from "../../git/repository.ts";
 import { findCommit, type Lookup, refNamesOf } from "../../git/revisions.ts";
 import { Shown } from "../../git/shown.ts";
 import type { Reader, Store } from "../../store/port.ts";
+import { Budget } from "../../turns/budget.ts";
 
 /** The default branch of projects that have none yet. */
 export const MAIN = "main";
@@ -22,6 +23,8 @@ export interface RepositoryRecord {
 export interface OpenRepository extends RepositoryRecord, Lookup {
   readonly project: Source;
   readonly store: Store;
+  /** What the request's work may use. */
+  readonly budget: Budget;
 }
 
 interface Found {
@@ -61,7 +64,12 @@ export function openRecord(
  * @param names what the request names commits by: branches, tags and the like. `HEAD` is the default branch
  */
 export async function openRepository(
-  { db, store, source }: Pick<PrepareContext, "db" | "store"> & { source: Source },
+  {
+    db,
+    store,
+    source,
+    budget = new Budget(),
+  }: Pick<PrepareContext, "db" | "store"> & { source: Source; budget?: Budget },
   names: readonly string[] = [],
 ): Promise<OpenRepository> {
   const { row, defaultBranch } = await findRecord(db, source.id);
@@ -78,6 +86,7 @@ export async function openRepository(
     shown: new Shown(store.reader(), repository, row),
     project: source,
     store,
+    budget,
   };
   return withRefs(opened, refs);
 }

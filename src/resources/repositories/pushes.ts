@@ -17,7 +17,7 @@ import { entryAt, treeOf } from "../../git/trees.ts";
 import { recordMoment } from "../../hooks/moments.ts";
 import type { Database, Reader, Store } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
-import { Pace } from "../../turns/pace.ts";
+import { Budget } from "../../turns/budget.ts";
 import { queueTask } from "../ci/progress.ts";
 import { ciSettingsOf } from "../ci/settings.ts";
 import { recordPush } from "../events/record.ts";
@@ -82,23 +82,28 @@ export async function receive<P extends Push>(
   push: P,
   projectId: number | undefined,
   { row, head, base }: Target,
+  budget = new Budget(),
 ): Promise<PreparedPush<P>> {
   const db = store.reader();
   const main = row && (await findRef(db, row.id, head))?.oid;
   const isEmpty = !row || !(await hasBranches(db, row.id));
-  const events = await eventsOf(push, head, main);
+  const events = await eventsOf(push, head, main, budget);
   const refreshes = new Map<CheckedChange, Refresh>();
   for (const [change, { ref_type }] of events) {
     if (projectId === undefined || ref_type === "tag") continue;
-    refreshes.set(change, await planRefresh(store, projectId, push, change, base));
+    refreshes.set(change, await planRefresh(store, projectId, push, change, base, budget));
   }
-  const configured = await configuredIn(db, projectId, push, events.keys());
+  const configured = await configuredIn(db, projectId, push, events.keys(), budget);
   const known = { push, events, refreshes, configured, base, tip: main };
   const change = mainChange(push, head, isEmpty);
   if (change?.to === undefined) return { ...known, main: undefined, closing: [] };
   const { name, from, to } = change;
   const facts = { name, ...(await factsOf(push.repository, to)) };
-  return { ...known, main: facts, closing: await closedBy(push.repository, from, to, base) };
+  return {
+    ...known,
+    main: facts,
+    closing: await closedBy(push.repository, from, to, base, budget),
+  };
 }
 
 /** The changes to commits that have a configuration of pipelines, and these commits. */
@@ -107,6 +112,7 @@ async function configuredIn(
   projectId: number | undefined,
   { repository }: Push,
   changes: Iterable<CheckedChange>,
+  budget: Budget,
 ): Promise<Map<CheckedChange, string>> {
   const configured = new Map<CheckedChange, string>();
   const { configurationPath } = await ciSettingsOf(db, projectId);
@@ -116,6 +122,7 @@ async function configuredIn(
     if (sha === undefined || commit === undefined) continue;
     const found = await entryAt(repository, treeOf(repository, commit), configurationPath);
     if (found) configured.set(change, sha);
+    if (budget.isDue) await budget.pause();
   }
   return configured;
 }
@@ -125,9 +132,9 @@ async function eventsOf(
   push: Push,
   head: string,
   main: string | undefined,
+  budget: Budget,
 ): Promise<Map<CheckedChange, Pushed>> {
   const events = new Map<CheckedChange, Pushed>();
-  const pace = new Pace();
   for (const change of push.changes) {
     const type = change.name.startsWith(BRANCHES)
       ? "branch"
@@ -146,7 +153,7 @@ async function eventsOf(
       commit_to: change.to ?? null,
       commit_title: title,
     });
-    if (pace.isDue) await pace.pause();
+    if (budget.isDue) await budget.pause();
   }
   return events;
 }
@@ -194,19 +201,19 @@ async function closedBy(
   from: string | undefined,
   to: string,
   base: string | undefined,
+  budget: Budget,
 ): Promise<CommitReference[]> {
   const [start, end] = [from, to].map((oid) => (oid ? commitNumber(repository, oid) : undefined));
   if (end === undefined) return [];
   const log = logOf(repository, { from: [end], not: start === undefined ? [] : [start] });
   const commits = (await log.first(repository, MOST_MESSAGES)).slice(0, MOST_MESSAGES);
   const closing: CommitReference[] = [];
-  const pace = new Pace();
   for (const number of commits) {
     const { id, message } = await readCommit(repository, number);
     const closed = issuesIn([message], base).filter(({ closes }) => closes);
     closing.push(...closed.map((reference) => ({ ...reference, commit: id })));
     if (closing.length >= MOST_CLOSED) break;
-    if (pace.isDue) await pace.pause();
+    if (budget.isDue) await budget.pause();
   }
   return closing.slice(0, MOST_CLOSED);
 }
@@ -243,6 +250,7 @@ export async function apply(
   }: Received,
   via: Via,
   now: number,
+  budget = new Budget(),
 ): Promise<Applied> {
   db.lock(id);
   // A push takes its time to arrive: what counts is what the caller may do now.
@@ -253,7 +261,13 @@ export async function apply(
   const possible = push.changes.filter(({ problem }) => problem === undefined);
   const refusal = firstOf(possible, (change) => rights.refusalOf(change, via));
   const repositoryId = await create(db, id, "code");
-  const outcomes = await applyPush(db, repositoryId, push, refusal && "pre-receive hook declined");
+  const outcomes = await applyPush(
+    db,
+    repositoryId,
+    push,
+    refusal && "pre-receive hook declined",
+    budget,
+  );
   const made = outcomes.filter(({ problem }) => problem === undefined);
   let { defaultBranch } = rights;
   if (main && made.some(({ change }) => change.name === main.name)) {
@@ -280,6 +294,7 @@ export async function apply(
     events,
   );
   for (const { change } of made) {
+    if (budget.isDue) await budget.pause();
     const event = events.get(change);
     if (!event) continue;
     await recordPush(db, { ...event, project_id: id, author_id: caller.id }, now);

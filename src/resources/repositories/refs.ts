@@ -4,7 +4,7 @@ import { type Page, pageOf, paginate, type RowPage } from "../../core/pagination
 import { presenter } from "../../core/presenter.ts";
 import { bounds, listRefsBelow, type Ref } from "../../git/refs.ts";
 import type { Reader, Value } from "../../store/port.ts";
-import { Pace } from "../../turns/pace.ts";
+import type { Pace } from "../../turns/pace.ts";
 import { type OpenRepository, withRefs } from "./open.ts";
 
 const ref = presenter({
@@ -90,8 +90,8 @@ export async function fittingOf(
   refs: readonly Ref[],
   folder: string,
   expression: Expression,
+  pace: Pace,
 ): Promise<Ref[]> {
-  const pace = new Pace();
   const fitting: Ref[] = [];
   for (const ref of refs) {
     if (expression.fits(ref.name.slice(folder.length))) fitting.push(ref);

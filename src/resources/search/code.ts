@@ -11,7 +11,7 @@ import type { Repository } from "../../git/repository.ts";
 import { findCommit } from "../../git/revisions.ts";
 import { treeOf } from "../../git/trees.ts";
 import type { Value } from "../../store/port.ts";
-import { Pace } from "../../turns/pace.ts";
+import type { Pace } from "../../turns/pace.ts";
 import { list as listProjects } from "../projects/list.ts";
 import { commitRow, commitValues } from "../repositories/json.ts";
 import { type OpenRepository, openRepository } from "../repositories/open.ts";
@@ -45,6 +45,7 @@ export interface Places {
   readonly most: Readonly<Budget>;
   /** Whether there are projects that are left out. */
   readonly areCut: boolean;
+  readonly pace: Pace;
 }
 
 type Preparing = PrepareContext & { readonly source: Source };
@@ -66,6 +67,7 @@ export async function ofProject(
     },
     most: OF_PROJECT,
     areCut: false,
+    pace: preparing.budget,
   };
 }
 
@@ -93,6 +95,7 @@ export async function ofMany(preparing: PrepareContext, open: Opening): Promise<
     },
     most: OF_MANY,
     areCut: listed.hasNext,
+    pace: preparing.budget,
   };
 }
 
@@ -145,7 +148,14 @@ export async function findBlobs(places: Places, page: Page, search: string): Pro
         : new PageTree(searched.repository, searched.tree).all();
     const repository = searched.kind === "code" ? searched.opened.repository : searched.repository;
     const left = needed - rows.length;
-    const { matches, isCut } = await matchesIn(repository, files, wanted, budget, left);
+    const { matches, isCut } = await matchesIn(
+      repository,
+      files,
+      wanted,
+      budget,
+      left,
+      places.pace,
+    );
     for (const { path, startline, data } of matches) {
       const basename = path.replace(/\.[^./]*$/, "");
       const project_id = source.id;
@@ -161,7 +171,7 @@ export async function findCommits(places: Places, page: Page, text: string): Pro
   const wanted = text.toLowerCase();
   const isName = /^[0-9a-f]{7,40}$/.test(wanted);
   const needed = neededFor(page);
-  const pace = new Pace();
+  const { pace } = places;
   let left = places.most.commits;
   const rows: Value[][] = [];
   for await (const { searched } of places.open()) {

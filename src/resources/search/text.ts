@@ -2,7 +2,7 @@ import { isRegular } from "../../git/changes.ts";
 import { FOLDER } from "../../git/objects.ts";
 import type { Repository } from "../../git/repository.ts";
 import { entriesOf } from "../../git/trees.ts";
-import { Pace } from "../../turns/pace.ts";
+import type { Pace } from "../../turns/pace.ts";
 
 /** Larger files are left out. */
 const MAX_FILE_BYTES = 512 * 1024;
@@ -119,9 +119,9 @@ export async function matchesIn(
   { text: wanted, isMeant }: Wanted,
   budget: Budget,
   most: number,
+  pace: Pace,
 ): Promise<{ matches: Match[]; isCut: boolean }> {
   const matches: Match[] = [];
-  const pace = new Pace();
   for await (const { path, oid } of files) {
     if (matches.length >= most || budget.bytes <= 0) return { matches, isCut: true };
     if (pace.isDue) await pace.pause();

@@ -9,6 +9,7 @@ import {
 } from "../../../git/commits.ts";
 import { logOf } from "../../../git/log.ts";
 import type { Repository } from "../../../git/repository.ts";
+import { Budget } from "../../../turns/budget.ts";
 import { changesOf } from "../../repositories/diffs.ts";
 import { findRecord, openRecord } from "../../repositories/open.ts";
 import type { Block } from "./blocks.ts";
@@ -104,7 +105,7 @@ async function withFiles(repository: Repository, url: string, number: number): P
 }
 
 async function filesOf(repository: Repository, number: number): Promise<Block> {
-  const changes = (await changesOf(repository, number)).slice(0, MOST_FILES);
+  const changes = (await changesOf(repository, number, new Budget())).slice(0, MOST_FILES);
   const paths = (fits: (from: unknown, to: unknown) => unknown) =>
     changes
       .filter(({ from, to }) => fits(from, to))

@@ -1,0 +1,29 @@
+import { Pace } from "./pace.ts";
+
+const MEBIBYTE = 1024 * 1024;
+
+/** What all work for one answer may use together. */
+const MOST = {
+  /** Bytes of files that are compared line by line. */
+  compared: 64 * MEBIBYTE,
+  /** Steps of these comparisons: about a second. */
+  steps: 50_000_000,
+  /** Characters of Markdown that are rendered, and of the HTML that comes of it. */
+  markdown: 256 * 1024,
+  html: 4 * MEBIBYTE,
+};
+
+/**
+ * What is left for the work of one request. Whatever loops over what a client sent, or a repository holds, pauses with it
+ * and so ends when the client has left; what can cost more than it answers takes from it (decision 86).
+ */
+export class Budget extends Pace {
+  readonly #left = { ...MOST };
+
+  /** Takes from what is left. @returns whether there was enough; else nothing is taken */
+  spend(what: keyof typeof MOST, amount: number): boolean {
+    if (amount > this.#left[what]) return false;
+    this.#left[what] -= amount;
+    return true;
+  }
+}
