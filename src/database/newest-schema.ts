@@ -169,6 +169,7 @@ const steps = [
   `20261127-05-issues-open`,
   `20261128-31-what-references-reach`,
   `20261128-32-access-to-artifacts`,
+  `20261128-33-creators-of-bots`,
 ];
 
 const statements = [
@@ -1777,7 +1778,7 @@ const statements = [
   `CREATE TABLE resource_bots (
   user_id integer primary key references users (id) on delete cascade,
   namespace_id integer references namespaces (id) on delete cascade,
-  project_id integer references projects (id) on delete cascade,
+  project_id integer references projects (id) on delete cascade, creator_id integer references users (id) on delete set null,
   check ((namespace_id is null) <> (project_id is null))
 )`,
   `CREATE INDEX resource_bots_of_namespace on resource_bots (namespace_id, user_id) where namespace_id is not null`,
@@ -2034,6 +2035,7 @@ const statements = [
   `CREATE INDEX event_counts_by_author on event_counts (author_id, project_id, events)`,
   `CREATE INDEX notes_by_author on notes (author_id, issue_id)`,
   `CREATE INDEX git_refs_by_oid on git_refs (repository_id, oid)`,
+  `CREATE INDEX resource_bots_by_creator on resource_bots (creator_id) where creator_id is not null`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,

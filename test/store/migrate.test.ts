@@ -237,6 +237,8 @@ const FROZEN: Record<string, string> = {
     "1bccfcc67c9797bf7807545198168510f597c21f9969f410effa064668bebcfa",
   "20261128-32-access-to-artifacts":
     "baa1b6f492fb89db32ab4b9cf4cbd5ab19b470a6938c1192abdaa25d983ec2d9",
+  "20261128-33-creators-of-bots":
+    "8a75e355a95fa0d125b74d68c1b8d48c2fdfb5cf0113ff02d34f977b7fb3bf6b",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);
