@@ -170,6 +170,7 @@ const steps = [
   `20261128-31-what-references-reach`,
   `20261128-32-access-to-artifacts`,
   `20261128-33-creators-of-bots`,
+  `20261128-34-protected-refs-by-id`,
 ];
 
 const statements = [
@@ -2036,6 +2037,8 @@ const statements = [
   `CREATE INDEX notes_by_author on notes (author_id, issue_id)`,
   `CREATE INDEX git_refs_by_oid on git_refs (repository_id, oid)`,
   `CREATE INDEX resource_bots_by_creator on resource_bots (creator_id) where creator_id is not null`,
+  `CREATE INDEX protected_branches_by_id on protected_branches (project_id, id)`,
+  `CREATE INDEX protected_tags_by_id on protected_tags (project_id, id)`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,

@@ -239,6 +239,8 @@ const FROZEN: Record<string, string> = {
     "baa1b6f492fb89db32ab4b9cf4cbd5ab19b470a6938c1192abdaa25d983ec2d9",
   "20261128-33-creators-of-bots":
     "8a75e355a95fa0d125b74d68c1b8d48c2fdfb5cf0113ff02d34f977b7fb3bf6b",
+  "20261128-34-protected-refs-by-id":
+    "ef3afef4055557db1c862c6b7d71c14c363f28c7478d76190bd90a96e82dad4e",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);
