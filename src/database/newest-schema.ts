@@ -171,6 +171,7 @@ const steps = [
   `20261128-32-access-to-artifacts`,
   `20261128-33-creators-of-bots`,
   `20261128-34-protected-refs-by-id`,
+  `20261128-35-websites-are-on-the-web`,
 ];
 
 const statements = [

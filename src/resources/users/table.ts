@@ -118,4 +118,12 @@ alter table users add column commit_email $text;
     id: "20261125-86-user-activity",
     sql: "create index users_by_activity on users (last_activity_on, id) where last_activity_on is not null;\n",
   },
+  {
+    // Links that run what they are, such as `javascript:`, could be stored before.
+    id: "20261128-35-websites-are-on-the-web",
+    sql: `
+update users set website_url = null where website_url like '%:%'
+  and lower(website_url) not like 'http://%' and lower(website_url) not like 'https://%';
+`,
+  },
 ];
