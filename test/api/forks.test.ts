@@ -27,7 +27,11 @@ describe("a fork of a private project", () => {
       expect((await change({ visibility }, "admin")).status).toBe(400);
     }
     // A fork of the fork, and a move to a public group.
-    const again = await fork("reporter", path, { name: "Again", path: "again", visibility: "public" });
+    const again = await fork("reporter", path, {
+      name: "Again",
+      path: "again",
+      visibility: "public",
+    });
     expect(again.json.visibility).toBe("private");
     const further = await app.call(`PUT /projects/${again.json.id}`, {
       as: "reporter",
