@@ -143,6 +143,22 @@ function requirePushing(caller: Caller, project: Source): void {
   }
 }
 
+/**
+ * Who answers for a caller, as a text: a user; for the bot of an access token whoever created it, or, of an old one, its group
+ * or project; for an administrator who acts as another user the administrator.
+ */
+export async function answerableFor(db: Reader, { id, sudoer }: Caller): Promise<string> {
+  const userId = sudoer?.id ?? id;
+  const bot = await db.one<Readonly<Record<string, number | null>>>(
+    "select creator_id, namespace_id, project_id from resource_bots where user_id = ?",
+    [userId],
+  );
+  if (!bot) return `user ${userId}`;
+  const { creator_id, namespace_id, project_id } = bot;
+  if (creator_id) return `user ${creator_id}`;
+  return namespace_id === null ? `project ${project_id}` : `group ${namespace_id}`;
+}
+
 /** The project at a path, if there is one that the caller may read. */
 async function find(
   { db }: PrepareContext,

@@ -24,6 +24,7 @@ import { applyToWiki, receiveWiki, type WikiPush } from "../resources/wikis/push
 import {
   type Admitted,
   admit,
+  answerableFor,
   denied,
   FETCHING,
   identify,
@@ -35,6 +36,7 @@ import {
 import { createByPush } from "./creation.ts";
 import { messagesOf } from "./messages.ts";
 import { Slots } from "./slots.ts";
+import { SteadyBody } from "./steady.ts";
 
 const MEBIBYTE = 1024 * 1024;
 /** What a client may send to say what it has and wants. */
@@ -188,7 +190,10 @@ const gitRoutes = [
       const { caller, project, kind, movedFrom } = admitted;
       if (!caller) throw denied();
       const { store, now, body, view, budget } = preparing;
-      const end = await slots.take(caller.id);
+      const sent = new SteadyBody(body);
+      await sent.begin();
+      const person = await answerableFor(preparing.db, caller);
+      const end = await slots.take({ person, address: preparing.request.ip });
       try {
         const { row, refs } = await findRepository(preparing, admitted, "git-receive-pack");
         const opened = await openRecord(store, row);
@@ -197,7 +202,7 @@ const gitRoutes = [
           version: row?.version ?? 0,
           shown: new Shown(store.reader(), opened, row),
         };
-        const input = new Input(body, budget);
+        const input = new Input(sent, budget);
         const push = await understood(receivePush(input, before, Packs.of(store), now, budget));
         if (!push) return undefined;
         if (project && kind === "wiki") {

@@ -1,20 +1,32 @@
-import { unavailable } from "../core/errors.ts";
+import { ApiError } from "../core/errors.ts";
 
 /** Pushes that a process receives at once: each takes memory for as long as its client sends. */
 const AT_ONCE = 8;
-/** Pushes of one user among them: who sends slowly delays only themselves. */
-const OF_USER = 2;
-/** Pushes that may wait. */
+/** Pushes of one person among them, with all their tokens: who sends slowly delays only themselves. */
+const OF_PERSON = 2;
+/** Pushes from one address among them. */
+const OF_ADDRESS = 6;
+/** Pushes that may wait, and for how long, in milliseconds. */
 const WAITING = 64;
+const PATIENCE = 30_000;
+
+/** Whose push it is. */
+interface Pusher {
+  /** Who answers for it, whichever token it comes with. */
+  readonly person: string;
+  /** The client's address, `""` if unknown. */
+  readonly address: string;
+}
 
 interface Waiting {
-  readonly userId: number;
+  readonly pusher: Pusher;
   readonly start: () => void;
 }
 
 /** The pushes that a process is receiving. */
 export class Slots {
-  readonly #users = new Map<number, number>();
+  readonly #people = new Map<string, number>();
+  readonly #addresses = new Map<string, number>();
   readonly #waiting: Waiting[] = [];
   #taken = 0;
 
@@ -22,33 +34,61 @@ export class Slots {
    * Waits until another push can be received.
    *
    * @returns what ends it, to be called once
-   * @throws ApiError 503 if too many are waiting already
+   * @throws ApiError 503 if too many are waiting already, or this one has waited too long
    */
-  async take(userId: number): Promise<() => void> {
-    if (!this.#hasRoom(userId)) {
-      if (this.#waiting.length >= WAITING) throw unavailable();
-      await new Promise<void>((start) => this.#waiting.push({ userId, start }));
-    } else this.#add(userId, 1);
-    return () => this.#free(userId);
+  async take(pusher: Pusher): Promise<() => void> {
+    if (!this.#hasRoom(pusher)) await this.#wait(pusher);
+    else this.#add(pusher, 1);
+    return () => this.#free(pusher);
   }
 
-  #hasRoom(userId: number): boolean {
-    return this.#taken < AT_ONCE && (this.#users.get(userId) ?? 0) < OF_USER;
+  #wait(pusher: Pusher): Promise<void> {
+    if (this.#waiting.length >= WAITING) throw tooMany();
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        this.#waiting.splice(this.#waiting.indexOf(waiting), 1);
+        reject(tooMany());
+      }, PATIENCE).unref();
+      const start = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+      const waiting = { pusher, start };
+      this.#waiting.push(waiting);
+    });
   }
 
-  #add(userId: number, step: 1 | -1): void {
-    const count = (this.#users.get(userId) ?? 0) + step;
+  #hasRoom({ person, address }: Pusher): boolean {
+    return (
+      this.#taken < AT_ONCE &&
+      (this.#people.get(person) ?? 0) < OF_PERSON &&
+      (address === "" || (this.#addresses.get(address) ?? 0) < OF_ADDRESS)
+    );
+  }
+
+  #add({ person, address }: Pusher, step: 1 | -1): void {
     this.#taken += step;
-    if (count === 0) this.#users.delete(userId);
-    else this.#users.set(userId, count);
+    count(this.#people, person, step);
+    count(this.#addresses, address, step);
   }
 
-  #free(userId: number): void {
-    this.#add(userId, -1);
-    const at = this.#waiting.findIndex((other) => this.#hasRoom(other.userId));
+  #free(pusher: Pusher): void {
+    this.#add(pusher, -1);
+    const at = this.#waiting.findIndex((other) => this.#hasRoom(other.pusher));
     if (at < 0) return;
     const [next] = this.#waiting.splice(at, 1) as [Waiting];
-    this.#add(next.userId, 1);
+    this.#add(next.pusher, 1);
     next.start();
   }
+}
+
+function count(counts: Map<string, number>, key: string, step: 1 | -1): void {
+  const now = (counts.get(key) ?? 0) + step;
+  if (now === 0) counts.delete(key);
+  else counts.set(key, now);
+}
+
+function tooMany(): ApiError {
+  const message = "503 Service Unavailable - Too many pushes are being received. Please try again.";
+  return new ApiError(503, { message }, { "retry-after": "10" });
 }

@@ -325,6 +325,29 @@ it("an archive whose merge requests have code that it lacks is imported without 
   expect((await app.call(`GET ${project}/versions`, { as: "admin" })).json).toEqual([]);
 });
 
+it("an archive's files get names that uploads have", async () => {
+  let count = 0;
+  const other = changed((line) => {
+    const { upload: sent } = line as { upload?: object };
+    if (!sent) return line;
+    count += 1;
+    return { upload: { ...sent, file_name: 'a\r\nset-cookie: "x".txt' } };
+  });
+  expect(count).toBeGreaterThan(0);
+  const { json } = await imported(other, "named");
+  expect([json.import_status, json.import_error]).toEqual(["finished", null]);
+  const { json: uploads } = await app.call("GET /projects/acme%2Fnamed/uploads", { as: "admin" });
+  const clean = "a__set-cookie___x_.txt";
+  expect(uploads.map(({ filename }: { filename: string }) => filename)).toEqual(
+    Array.from({ length: count }, () => clean),
+  );
+  const got = await app.call(`GET /projects/acme%2Fnamed/uploads/${uploads[0].id}`, {
+    as: "admin",
+  });
+  expect([got.status, got.headers.get("set-cookie")]).toEqual([200, null]);
+  expect(got.headers.get("content-disposition")).toContain(clean);
+});
+
 it("there is an archive once it was asked for, for a day", async () => {
   const project = "/projects/secret%2Fvault";
   const get = (path: string) => app.call(`GET ${project}${path}`, { as: "admin" });

@@ -14,7 +14,14 @@ const TAGS = "/projects/acme%2Fsite/protected_tags";
 const post = (path: string, json: object, as: Person = "maintainer") =>
   app.call(`POST ${path}`, { as, json });
 const level = (access_level: number, access_level_description: string) => [
-  { id: expect.any(Number), access_level, access_level_description, deploy_key_id: null },
+  {
+    id: expect.any(Number),
+    access_level,
+    access_level_description,
+    deploy_key_id: null,
+    user_id: null,
+    group_id: null,
+  },
 ];
 
 describe("protected branches", () => {
@@ -25,6 +32,7 @@ describe("protected branches", () => {
       name: "main",
       push_access_levels: level(40, "Maintainers"),
       merge_access_levels: level(40, "Maintainers"),
+      unprotect_access_levels: level(40, "Maintainers"),
       allow_force_push: false,
       code_owner_approval_required: false,
     };
@@ -44,14 +52,14 @@ describe("protected branches", () => {
     expect(admins.json.push_access_levels).toEqual(level(60, "Instance admins"));
   });
 
-  it("are listed by name, and found by a part of it", async () => {
+  it("are listed, the oldest first, and found by a part of their name", async () => {
     const names = async (query = "") =>
       (await app.call(`GET ${BRANCHES}${query}`, { as: "reporter" })).json.map(
         ({ name }: { name: string }) => name,
       );
-    expect(await names()).toEqual(["admins", "feature/*", "main"]);
+    expect(await names()).toEqual(["main", "feature/*", "admins"]);
     expect(await names("?search=FEAT")).toEqual(["feature/*"]);
-    expect(await names("?per_page=1&page=3")).toEqual(["main"]);
+    expect(await names("?per_page=1&page=3")).toEqual(["admins"]);
   });
 
   it("are there once", async () => {
@@ -126,7 +134,7 @@ describe("protected tags", () => {
     const open = await post(TAGS, { name: "open/*", create_access_level: 30 });
     expect(open.json.create_access_levels).toEqual(level(30, "Developers + Maintainers"));
     const { json } = await app.call(`GET ${TAGS}`, { as: "maintainer" });
-    expect(json).toEqual([open.json, made.json]);
+    expect(json).toEqual([made.json, open.json]);
     expect((await app.call(`GET ${TAGS}/v*`, { as: "maintainer" })).json).toEqual(rule);
   });
 
@@ -240,5 +248,118 @@ describe("branches", () => {
     ]);
     const { json: one } = await app.call(`GET ${at}/tags/v1`, { as: "developer" });
     expect(one.protected).toBe(true);
+  });
+});
+
+describe("rules", () => {
+  it("get their levels as lists, too", async () => {
+    const { json: made } = await post(BRANCHES, {
+      name: "listed",
+      allowed_to_push: [{ access_level: 30 }],
+      allowed_to_merge: [{ access_level: 0, user_id: null }],
+      allowed_to_unprotect: [{ access_level: 40 }],
+      unprotect_access_level: 40,
+    });
+    expect(made).toMatchObject({
+      push_access_levels: level(30, "Developers + Maintainers"),
+      merge_access_levels: level(0, "No one"),
+    });
+    const patch = async (json: object) => {
+      const answer = await app.call(`PATCH ${BRANCHES}/listed`, { as: "maintainer", json });
+      return [answer.status, answer.json.push_access_levels ?? answer.json.message];
+    };
+    const [{ id }] = made.push_access_levels;
+    const nobody = [200, level(0, "No one")];
+    const swap = [{ access_level: 0 }, { id, _destroy: true }];
+    expect(await patch({ allowed_to_push: swap })).toEqual(nobody);
+    expect(await patch({ allowed_to_push: [] })).toEqual(nobody);
+    expect(await patch({ allowed_to_push: [{ id, access_level: 40 }] })).toEqual([
+      200,
+      level(40, "Maintainers"),
+    ]);
+    expect(await patch({ allowed_to_push: [{ id, _destroy: true }] })).toEqual(nobody);
+    expect(await patch({ push_access_level: 30 })).toEqual([
+      200,
+      level(30, "Developers + Maintainers"),
+    ]);
+    const refusals = [
+      { allowed_to_push: [{ access_level: 0 }] },
+      { allowed_to_push: [{ user_id: 1 }] },
+      { allowed_to_push: [{ group_id: 1, access_level: 0 }] },
+      { allowed_to_push: [{ deploy_key_id: 1 }] },
+      { allowed_to_push: [{ id: id + 1000, _destroy: true }] },
+      { allowed_to_push: [{}] },
+      { allowed_to_push: [{ _destroy: true, access_level: 30 }] },
+      { allowed_to_push: [{ access_level: 10 }] },
+      { allowed_to_merge: [{ user_id: 1 }] },
+      { allowed_to_unprotect: [{ access_level: 0 }] },
+      { allowed_to_unprotect: [{ user_id: 1 }] },
+      { unprotect_access_level: 60 },
+    ];
+    for (const [at, json] of refusals.entries()) {
+      expect([json, (await patch(json))[0]]).toEqual([json, 400]);
+      const created = await post(BRANCHES, { name: `refused-${at}`, ...json });
+      // A new rule has no level yet that would have to be removed.
+      const isFine = JSON.stringify(json) === '{"allowed_to_push":[{"access_level":0}]}';
+      expect([json, created.status]).toEqual([json, isFine ? 201 : 400]);
+    }
+    const both = { name: "both", push_access_level: 40, allowed_to_push: [{ access_level: 0 }] };
+    expect((await post(BRANCHES, both)).status).toBe(400);
+    expect((await patch({ allow_force_push: true }))[1]).toEqual(
+      level(30, "Developers + Maintainers"),
+    );
+  });
+
+  it("let nobody do what nobody is to do, in no way", async () => {
+    const { json } = await app.call("POST /projects", {
+      as: "owner",
+      json: { name: "Kept from all", visibility: "public", initialize_with_readme: true },
+    });
+    const path = `/projects/${json.id}`;
+    const commit = (branch: string, start_branch?: string) =>
+      app.call(`POST ${path}/repository/files/${branch}-${start_branch}.txt`, {
+        as: "owner",
+        json: { branch, start_branch, content: "x", commit_message: "Write" },
+      });
+    expect((await commit("main")).status).toBe(201);
+    expect((await commit("offer", "main")).status).toBe(201);
+    const rule = `${path}/protected_branches/main`;
+    const { json: found } = await app.call(`GET ${rule}`, { as: "owner" });
+    const [{ id }] = found.push_access_levels;
+    const nobody = [{ access_level: 0 }, { id, _destroy: true }];
+    const closed = await app.call(`PATCH ${rule}`, {
+      as: "owner",
+      json: { allowed_to_push: nobody, allowed_to_merge: nobody },
+    });
+    expect(closed.status).toBe(200);
+    expect((await commit("main", "offer")).status).toBeGreaterThanOrEqual(400);
+    const refused = await app.call(`PUT ${path}/repository/files/main-undefined.txt`, {
+      as: "owner",
+      json: { branch: "main", content: "y", commit_message: "Write" },
+    });
+    expect(refused.status).toBe(403);
+    const { oid, pack } = newCommit("by push");
+    const pushed = await push(app, json.path_with_namespace, pack, {
+      "refs/heads/main": Buffer.from(oid, "hex"),
+    });
+    expect(pushed).not.toContain("ok refs/heads/main");
+    const { json: request } = await app.call(`POST ${path}/merge_requests`, {
+      as: "owner",
+      json: { title: "Offer", source_branch: "offer", target_branch: "main" },
+    });
+    const merged = await app.call(`PUT ${path}/merge_requests/${request.iid}/merge`, {
+      as: "owner",
+    });
+    expect(merged.status).toBe(401);
+    const tags = await app.call(`POST ${path}/protected_tags`, {
+      as: "owner",
+      json: { name: "v*", allowed_to_create: [{ access_level: 0 }] },
+    });
+    expect(tags.json.create_access_levels).toEqual(level(0, "No one"));
+    const tag = await app.call(`POST ${path}/repository/tags`, {
+      as: "owner",
+      json: { tag_name: "v1", ref: "main" },
+    });
+    expect(tag.status).toBeGreaterThanOrEqual(400);
   });
 });

@@ -383,6 +383,37 @@ describe("PUT /users/:id", () => {
     }
   });
 
+  it("takes websites that are on the web only", async () => {
+    const put = (website_url: string | null) =>
+      app.call(`PUT /users/${ids["guest"]}`, { as: "admin", json: { website_url } });
+    const blocked = "is blocked: Only allowed schemes are http, https";
+    for (const [url, problem] of [
+      ["javascript:alert(1)", blocked],
+      [" javascript:alert(1)//http://a", blocked],
+      ["data:text/html,x", blocked],
+      ["example.com", blocked],
+      ["http://", "must be a valid URL"],
+    ] as const) {
+      const { status, json } = await put(url);
+      expect([url, status, json.message]).toEqual([url, 400, { website_url: [problem] }]);
+      const made = await app.call("POST /users", {
+        as: "admin",
+        json: {
+          username: "linked",
+          name: "Linked",
+          email: "linked@example.com",
+          password: "correct horse 1",
+          website_url: url,
+        },
+      });
+      expect([url, made.status]).toEqual([url, 400]);
+    }
+    for (const url of ["https://example.com/~guest", "HTTP://example.com", ""]) {
+      expect((await put(url)).json.website_url).toBe(url);
+    }
+    expect((await put(null)).status).toBe(200);
+  });
+
   it("renames the namespace with the user", async () => {
     const user = await makeUser();
     const { token } = await app.admin.createToken({

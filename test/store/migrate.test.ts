@@ -241,6 +241,12 @@ const FROZEN: Record<string, string> = {
   "20261127-90-kept-settings": "2b07dd05fb64c35e4d74ed3be9d1add771d7a28104a3172ff21d5f62aa5abba8",
   "20261127-91-more-of-profiles":
     "f167ff3c7c8216aff371981c6e8adf253bfea45dd5969bb2d9216d3aa0190c6b",
+  "20261128-33-creators-of-bots":
+    "8a75e355a95fa0d125b74d68c1b8d48c2fdfb5cf0113ff02d34f977b7fb3bf6b",
+  "20261128-34-protected-refs-by-id":
+    "ef3afef4055557db1c862c6b7d71c14c363f28c7478d76190bd90a96e82dad4e",
+  "20261128-35-websites-are-on-the-web":
+    "9517ea852ac6138b7f357e0ac6a89a61de23f652ae8542113f2b057bdb3dd98b",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);

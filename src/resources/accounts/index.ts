@@ -3,6 +3,7 @@ import { hashPassword } from "../../auth/passwords.ts";
 import { invalid } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import { type Resource, routes } from "../../core/resource.ts";
+import { webAddressProblem } from "../../core/web-addresses.ts";
 import type { Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import { AVATAR_PART, avatar } from "../avatars/input.ts";
@@ -42,8 +43,10 @@ type Profile = param.Input<typeof profile>;
 
 const flag = (value: boolean | undefined) => (value === undefined ? undefined : Number(value));
 
-/** The columns that are set from a profile's attributes. */
+/** The columns that are set from a profile's attributes. @throws ApiError 400 for a website that is none */
 function columnsOf(input: Profile) {
+  const problem = input.website_url ? webAddressProblem(input.website_url) : undefined;
+  if (problem !== undefined) throw invalid({ website_url: [problem] });
   return {
     bio: input.bio,
     location: input.location,

@@ -4,6 +4,7 @@ import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
 import { presenter } from "../../core/presenter.ts";
 import { type Context, Json, type Resource, routes, type SourceKind } from "../../core/resource.ts";
+import { webAddressProblem } from "../../core/web-addresses.ts";
 import type { Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import * as badges from "./queries.ts";
@@ -48,10 +49,8 @@ function requireUrls(input: Urls): void {
     const url = input[name];
     if (url === undefined) continue;
     const filled = url.replace(/%\{\w+\}/g, "x");
-    if (url.trim() === "") errors[name] = ["must be a valid URL"];
-    else if (!/^https?:\/\//i.test(filled)) {
-      errors[name] = ["is blocked: Only allowed schemes are http, https"];
-    } else if (!URL.canParse(filled)) errors[name] = ["must be a valid URL"];
+    const problem = url.trim() === "" ? "must be a valid URL" : webAddressProblem(filled);
+    if (problem !== undefined) errors[name] = [problem];
   }
   if (Object.keys(errors).length > 0) throw invalid(errors);
 }

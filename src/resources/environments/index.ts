@@ -2,6 +2,7 @@ import { ApiError, forbidden, invalid, notFound, unreadable } from "../../core/e
 import * as param from "../../core/input.ts";
 import { presenter } from "../../core/presenter.ts";
 import { type Context, Json, type Resource, routes } from "../../core/resource.ts";
+import { webAddressProblem } from "../../core/web-addresses.ts";
 import type { Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import { nameErrors, TIERS } from "../ci/environment-names.ts";
@@ -50,9 +51,8 @@ function refuseSlug(slug: string | undefined): void {
 }
 
 function urlErrors(url: string | null | undefined): string[] {
-  if (!url) return [];
-  if (!/^https?:\/\//i.test(url)) return ["is blocked: Only allowed schemes are http, https"];
-  return URL.canParse(url) ? [] : ["must be a valid URL"];
+  const problem = url ? webAddressProblem(url) : undefined;
+  return problem === undefined ? [] : [problem];
 }
 
 /** @throws ApiError 404 */

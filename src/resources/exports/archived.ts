@@ -46,6 +46,7 @@ const roles = oneOf(...Object.values(ROLES));
 const allowed = oneOf(0, ROLES.developer, ROLES.maintainer, 60);
 const path = text(4096);
 const address = formed(/^(https?|ftp):\/\//i, 2048);
+const webAddress = formed(/^https?:\/\//i, 2048);
 /** The number of an issue or merge request. */
 const iid = integer(1, 2 ** 31 - 1);
 const ref = text(1024);
@@ -141,7 +142,7 @@ export const ARCHIVED: Readonly<Record<string, ArchivedTable>> = {
         union select milestone_id from boards where project_id = ? and milestone_id is not null`,
     },
   ),
-  badges: owned({ name: maybe(text()), link_url: address, image_url: address, ...changed }),
+  badges: owned({ name: maybe(text()), link_url: webAddress, image_url: webAddress, ...changed }),
   members: owned({
     user_id: person,
     access_level: roles,

@@ -1,6 +1,7 @@
 import { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 import * as v from "valibot";
+import { attachmentName } from "../../core/http/attachments.ts";
 import { imageTypeOf } from "../../core/http/images.ts";
 import { storeFile } from "../../files/write.ts";
 import { RefusedError } from "../../git/errors.ts";
@@ -139,7 +140,7 @@ function jsonIn(line: Buffer): unknown {
 const TABLE = v.object({ table: v.string(), columns: v.array(v.string()) });
 const PERSON = v.object({ person: v.tuple([v.number(), v.string()]) });
 const PROJECT = v.object({ project: v.record(v.string(), v.unknown()) });
-const FILE_NAME = v.pipe(v.string(), v.minLength(1), v.maxLength(255), v.regex(/^[^/\0]+$/));
+const FILE_NAME = v.pipe(v.string(), v.maxLength(255), v.regex(/^[^/\0]*[^/\0\s][^/\0]*$/));
 const AVATAR = v.object({ avatar: v.object({ file_name: FILE_NAME }) });
 const UPLOAD = v.object({
   upload: v.object({
@@ -203,7 +204,7 @@ class ArchiveReader {
     else if (v.is(PROJECT, line)) this.#settings = settingsOf(line.project);
     else if (v.is(TABLE, line)) this.#begin(line);
     else if (v.is(UPLOAD, line)) return this.#upload(line.upload, lines);
-    else if (v.is(AVATAR, line)) return this.#avatar(line.avatar.file_name, lines);
+    else if (v.is(AVATAR, line)) return this.#avatar(attachmentName(line.avatar.file_name), lines);
     else if (v.is(REPOSITORY, line)) return this.#repository(line, lines);
     else if (v.is(END, line)) this.#hasEnded = true;
     else throw new ArchiveError("the archive has a line that is not understood");
@@ -388,7 +389,8 @@ class ArchiveReader {
     const body = new Body(lines);
     const file = await storeFile(store, body.chunks(), now);
     const uploader = uploader_id === null ? undefined : this.#people.get(uploader_id);
-    const upload = { secret, file_name, uploader_id: uploader ?? importer };
+    const name = attachmentName(file_name);
+    const upload = { secret, file_name: name, uploader_id: uploader ?? importer };
     await store.transaction((db) => uploads.insert(db, projectId, file, upload, created_at), {
       shared: true,
     });

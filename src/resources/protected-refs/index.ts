@@ -7,13 +7,57 @@ import { type Context, type Resource, type Route, routes } from "../../core/reso
 import type { Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import { protectedBranch, protectedTag } from "./json.ts";
+import { level, levelFrom, levels, requireMaintainers } from "./levels.ts";
 import * as rules from "./queries.ts";
 import { migrations } from "./table.ts";
 import { isWildcard } from "./wildcards.ts";
 
-const level = param.optional(param.oneOf([0, ROLES.developer, ROLES.maintainer, 60]));
-
 const name = { name: param.text() };
+
+const lists = {
+  allowed_to_push: levels,
+  allowed_to_merge: levels,
+  allowed_to_unprotect: levels,
+};
+
+/**
+ * The access levels that a rule about branches gets.
+ *
+ * @param now those it has
+ * @throws ApiError 400 for what can't be kept
+ */
+function levelsIn(
+  input: param.Input<
+    typeof lists & {
+      push_access_level: typeof level;
+      merge_access_level: typeof level;
+      unprotect_access_level: typeof level;
+    }
+  >,
+  now?: rules.BranchLevels,
+) {
+  const { allowed_to_push, allowed_to_merge, allowed_to_unprotect } = input;
+  const of = (known: number | undefined) =>
+    now && known !== undefined ? { id: now.id, level: known } : undefined;
+  requireMaintainers(
+    {
+      name: "allowed_to_unprotect",
+      list: allowed_to_unprotect,
+      level: input.unprotect_access_level,
+    },
+    now?.id,
+  );
+  return {
+    push_level: levelFrom(
+      { name: "allowed_to_push", list: allowed_to_push, level: input.push_access_level },
+      of(now?.push_level),
+    ),
+    merge_level: levelFrom(
+      { name: "allowed_to_merge", list: allowed_to_merge, level: input.merge_access_level },
+      of(now?.merge_level),
+    ),
+  };
+}
 
 /** A project can have this many rules with wildcards about branches, and as many about tags: each is tried. */
 const MAX_WILDCARDS = 100;
@@ -98,6 +142,8 @@ export const protectedBranchResource: Resource = {
         ...name,
         push_access_level: level,
         merge_access_level: level,
+        unprotect_access_level: level,
+        ...lists,
         allow_force_push: param.optional(param.boolean()),
         code_owner_approval_required: param.optional(param.boolean()),
       },
@@ -108,10 +154,11 @@ export const protectedBranchResource: Resource = {
           throw conflict(`Protected branch '${input.name}' already exists`);
         }
         await requireFewWildcards(db, "protected_branches", source, input.name);
+        const { push_level, merge_level } = levelsIn(input);
         const rule = {
           name: input.name,
-          push_level: input.push_access_level ?? ROLES.maintainer,
-          merge_level: input.merge_access_level ?? ROLES.maintainer,
+          push_level: push_level ?? ROLES.maintainer,
+          merge_level: merge_level ?? ROLES.maintainer,
           allow_force_push: Number(input.allow_force_push ?? false),
           code_owner_approval_required: Number(input.code_owner_approval_required ?? false),
         };
@@ -125,6 +172,10 @@ export const protectedBranchResource: Resource = {
       role: "maintainer",
       input: {
         ...name,
+        push_access_level: level,
+        merge_access_level: level,
+        unprotect_access_level: level,
+        ...lists,
         allow_force_push: param.optional(param.boolean()),
         code_owner_approval_required: param.optional(param.boolean()),
       },
@@ -132,10 +183,13 @@ export const protectedBranchResource: Resource = {
       handle: async (context) => {
         const { db, input, presenter, now } = context;
         const { id } = await ruleOf(context, "protected_branches");
-        const { name: _, ...flags } = input;
-        const changes = Object.fromEntries(
-          Object.entries(flags).map(([flag, isSet]) => [flag, Number(isSet)]),
-        );
+        const flag = (isSet: boolean | undefined) =>
+          isSet === undefined ? undefined : Number(isSet);
+        const changes = {
+          ...levelsIn(input, await rules.levelsOf(db, id)),
+          allow_force_push: flag(input.allow_force_push),
+          code_owner_approval_required: flag(input.code_owner_approval_required),
+        };
         await updateRow(db, "protected_branches", id, changes, now);
         await audit.log(context, "branch protection changed", targetOf(context));
         return rules.row(db, presenter, "protected_branches", id);
@@ -170,7 +224,7 @@ export const protectedTagResource: Resource = {
     tags.post("", {
       summary: "Protect a tag, or with `*` in the name all that fit it",
       role: "maintainer",
-      input: { ...name, create_access_level: level },
+      input: { ...name, create_access_level: level, allowed_to_create: levels },
       presenter: protectedTag,
       handle: async (context) => {
         const { db, source, input, presenter, now } = context;
@@ -180,7 +234,12 @@ export const protectedTagResource: Resource = {
         await requireFewWildcards(db, "protected_tags", source, input.name);
         const rule = {
           name: input.name,
-          create_level: input.create_access_level ?? ROLES.maintainer,
+          create_level:
+            levelFrom({
+              name: "allowed_to_create",
+              list: input.allowed_to_create,
+              level: input.create_access_level,
+            }) ?? ROLES.maintainer,
         };
         const id = await rules.insert(db, "protected_tags", source.id, rule, now);
         await audit.log(context, "tag protected", targetOf(context));

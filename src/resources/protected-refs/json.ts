@@ -10,7 +10,7 @@ const WHO: Readonly<Record<number, string>> = {
   60: "Instance admins",
 };
 
-/** Access levels as an array, of which each rule has one. */
+/** Access levels as an array, of which each rule has one; its id is the rule's. */
 const levels = (column: string) => ({
   ...field.derived(["pr.id", column], "array of access level", ([id, access_level]) => [
     {
@@ -18,6 +18,8 @@ const levels = (column: string) => ({
       access_level,
       access_level_description: WHO[access_level as number],
       deploy_key_id: null,
+      user_id: null,
+      group_id: null,
     },
   ]),
   items: {
@@ -25,6 +27,8 @@ const levels = (column: string) => ({
     access_level: field.integer(column),
     access_level_description: field.word(column, WHO),
     deploy_key_id: field.constant(null),
+    user_id: field.constant(null),
+    group_id: field.constant(null),
   },
 });
 
@@ -34,6 +38,7 @@ export const protectedBranch = presenter({
   name: field.text("pr.name"),
   push_access_levels: levels("pr.push_level"),
   merge_access_levels: levels("pr.merge_level"),
+  unprotect_access_levels: levels(String(ROLES.maintainer)),
   allow_force_push: field.flag("pr.allow_force_push"),
   code_owner_approval_required: field.flag("pr.code_owner_approval_required"),
 });

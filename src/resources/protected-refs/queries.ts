@@ -170,6 +170,17 @@ export function find(
   );
 }
 
+/** The access levels of a rule about branches. */
+export interface BranchLevels extends Pick<BranchRule, "push_level" | "merge_level"> {
+  readonly id: number;
+}
+
+/** The access levels of a rule about branches that exists. */
+export async function levelsOf(db: Reader, id: number): Promise<BranchLevels> {
+  const sql = "select id, push_level, merge_level from protected_branches where id = ?";
+  return (await db.one<BranchLevels>(sql, [id])) as BranchLevels;
+}
+
 /** How many rules of a project have wildcards. */
 export async function countWildcards(
   db: Reader,
@@ -203,7 +214,7 @@ export async function remove(db: Database, table: RulesTable, id: number): Promi
   await db.run(`delete from ${table} where id = ?`, [id]);
 }
 
-/** The rules of a project, by name. */
+/** The rules of a project, the oldest first. */
 export function list(
   db: Reader,
   presenter: Presenter,
@@ -219,7 +230,7 @@ export function list(
   return paginate(db, presenter, page, {
     from: `${table} pr where ${where.sql}`,
     values: where.values,
-    order: "pr.name",
+    order: "pr.id",
   });
 }
 

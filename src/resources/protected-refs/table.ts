@@ -34,4 +34,12 @@ create unique index protected_tags_by_name on protected_tags (project_id, name);
 create index protected_tags_with_wildcards on protected_tags (project_id, is_wildcard);
 `,
   },
+  {
+    // Lists are by id.
+    id: "20261128-34-protected-refs-by-id",
+    sql: `
+create index protected_branches_by_id on protected_branches (project_id, id);
+create index protected_tags_by_id on protected_tags (project_id, id);
+`,
+  },
 ];

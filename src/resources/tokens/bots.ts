@@ -31,7 +31,11 @@ export async function create(
   const email = `${username}@noreply.${host}`;
   const userId = await users.insert(db, { username, name, email }, now);
   await updateRow(db, "users", userId, { projects_limit: 0, can_create_group: 0 }, now);
-  await db.run(`insert into resource_bots (user_id, ${column}) values (?, ?)`, [userId, id]);
+  await db.run(
+    `insert into resource_bots (user_id, ${column}, creator_id)
+     values (?, ?, coalesce((select creator_id from resource_bots where user_id = ?), ?))`,
+    [userId, id, by.id, by.id],
+  );
   await audit.log({ db, by, now }, "user created", { userId });
   return userId;
 }

@@ -106,4 +106,12 @@ alter table tokens add column expiry_told $int not null default 0;
 create index tokens_untold on tokens (expires_at, id) where expiry_told = 0 and revoked = 0;
 `,
   },
+  {
+    // Who created a bot, and answers for it: never another bot. `null` of those from before, and of operators' ones.
+    id: "20261128-33-creators-of-bots",
+    sql: `
+alter table resource_bots add column creator_id $int references users (id) on delete set null;
+create index resource_bots_by_creator on resource_bots (creator_id) where creator_id is not null;
+`,
+  },
 ];

@@ -127,4 +127,12 @@ alter table users add column discord $text;
 alter table users add column github $text;
 `,
   },
+  {
+    // Links that run what they are, such as `javascript:`, could be stored before.
+    id: "20261128-35-websites-are-on-the-web",
+    sql: `
+update users set website_url = null where website_url like '%:%'
+  and lower(website_url) not like 'http://%' and lower(website_url) not like 'https://%';
+`,
+  },
 ];
