@@ -1,4 +1,5 @@
 import { existsSync, realpathSync } from "node:fs";
+import { basename, dirname } from "node:path";
 import type { HattipHandler } from "@hattip/core";
 import { type Admin, createAdmin } from "./admin/index.ts";
 import * as audit from "./audit/log.ts";
@@ -18,6 +19,7 @@ import { Outages } from "./core/outages.ts";
 import { PAGE_LIMITS } from "./core/pagination.ts";
 import { reencrypt } from "./core/sealed.ts";
 import { createSecrets } from "./core/secrets.ts";
+import { removeAbandoned } from "./database/files.ts";
 import { loadNewest } from "./database/schema.ts";
 import { Leases } from "./jobs/leases.ts";
 import { startAll } from "./jobs/services.ts";
@@ -215,6 +217,10 @@ async function start(opened: Store, options: AppOptions, extra: readonly Mount[]
     onError,
   );
   if (deliver || mail !== undefined || background) leases.start();
+  if (background && store.dialect === "sqlite" && database !== ":memory:") {
+    // Nobody waits for it.
+    void removeAbandoned(dirname(path), (name) => name === basename(path)).catch(onError);
+  }
   const leavePasswordThreads = keepPasswordThreads();
   const close = async () => {
     await running.end();

@@ -168,6 +168,7 @@ const steps = [
   `20261127-04-notes-by-author`,
   `20261127-05-issues-open`,
   `20261128-30-leases`,
+  `20261128-31-audit-names-of-users`,
 ];
 
 const statements = [
@@ -646,7 +647,7 @@ const statements = [
   user_id integer,
   target text not null,
   ip text not null
-)`,
+, user_name text)`,
   `CREATE INDEX audit_events_by_author on audit_events (author_id, id)`,
   `CREATE INDEX audit_events_by_user on audit_events (user_id, id)`,
   `CREATE INDEX audit_events_by_time on audit_events (created_at, id)`,

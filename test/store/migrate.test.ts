@@ -234,6 +234,8 @@ const FROZEN: Record<string, string> = {
   "20261127-04-notes-by-author": "adaeba673cc4f0a59e4422963d48056356446f9e0a891ff54a4946e351cadd93",
   "20261127-05-issues-open": "888631aad35994d08f655d71d447c2c7f086e0c6ba8cf426862045fa41227400",
   "20261128-30-leases": "e77d29c6ac1b2a380a9e7b9374878d81b2b3bed34296b3624893a63e603096df",
+  "20261128-31-audit-names-of-users":
+    "492a915912437661cb1e92ef984aaf0e3f872d16264afbfa1d1d66e1e0dd8a62",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);
