@@ -119,7 +119,7 @@ describe("admin.listAuditEvents", () => {
       user: "x",
       target: "x",
     });
-    expect(event).toMatchObject({ author: "operator", user: null, target: "t" });
+    expect(event).toMatchObject({ author: "operator", user: "x", target: "t" });
   });
 });
 
