@@ -1,7 +1,7 @@
 import { accessSync, constants, existsSync, realpathSync } from "node:fs";
 import { Option } from "commander";
 import type { Admin, App, AppOptions } from "../src/index.ts";
-import { Failure } from "./errors.ts";
+import { Failure, UsageError } from "./errors.ts";
 import { hintAt } from "./hints.ts";
 
 /** The option `--db`, as commands receive it. */
@@ -43,6 +43,20 @@ export async function withAdmin<T>(
   work: (admin: Admin) => Promise<T>,
   options: { create?: boolean; url?: string | undefined } = {},
 ): Promise<T> {
+  if (database === ":memory:") {
+    throw new UsageError(
+      "a database in memory is empty, and gone when the command ends: name a file or a postgres:// URL with --db (or PM_DB). " +
+        "A server has one of its own with `pm-cli serve --db :memory:`",
+    );
+  }
+  return onDatabase(database, work, options);
+}
+
+async function onDatabase<T>(
+  database: string,
+  work: (admin: Admin) => Promise<T>,
+  options: { create?: boolean; url?: string | undefined },
+): Promise<T> {
   if (!options.create) requireThere(database);
   hintAt(database);
   const isNew = isFile(database) && !existsSync(database);
@@ -72,7 +86,7 @@ export function withChecks<T>(
   { create = false }: { create?: boolean } = {},
 ): Promise<T> {
   const isYetToBeMade = create && isFile(database) && !existsSync(database);
-  return withAdmin(isYetToBeMade ? ":memory:" : database, work);
+  return onDatabase(isYetToBeMade ? ":memory:" : database, work, {});
 }
 
 /** Checks that a SQLite file exists, since opening would create it. @throws Failure */

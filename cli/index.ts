@@ -22,6 +22,7 @@ import { addUserCommands } from "./commands/user.ts";
 import { addWikiCommands } from "./commands/wiki.ts";
 import { applyConfig } from "./config.ts";
 import { describe, endingOf } from "./errors.ts";
+import { hintAtConfig } from "./hints.ts";
 
 /** Runs a command line and returns its exit code: 0, 1 for a failure, 2 if the command line is wrong. */
 async function run(argv: readonly string[]): Promise<number> {
@@ -70,7 +71,9 @@ Exit codes: 0 done, 1 failed, 2 the command line is wrong.`,
   addCompletionCommand(program);
   addConfigOption(program);
   try {
+    const isNamed = process.env["PM_CONFIG"] === undefined;
     config = applyConfig(program, argv);
+    if (config && isNamed) hintAtConfig(config.file);
     await program.parseAsync(argv);
     return 0;
   } catch (error) {

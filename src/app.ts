@@ -1,4 +1,5 @@
 import { existsSync, realpathSync } from "node:fs";
+import { basename, dirname } from "node:path";
 import type { HattipHandler } from "@hattip/core";
 import { type Admin, createAdmin } from "./admin/index.ts";
 import * as audit from "./audit/log.ts";
@@ -19,6 +20,7 @@ import { PAGE_LIMITS } from "./core/pagination.ts";
 import { reencrypt } from "./core/sealed.ts";
 import { createSecrets } from "./core/secrets.ts";
 import { editionOf, GITLAB_VERSION } from "./core/version.ts";
+import { removeAbandoned } from "./database/files.ts";
 import { loadNewest } from "./database/schema.ts";
 import { Leases } from "./jobs/leases.ts";
 import { startAll } from "./jobs/services.ts";
@@ -229,6 +231,10 @@ async function start(
     onError,
   );
   if (deliver || mail !== undefined || background) leases.start();
+  if (background && store.dialect === "sqlite" && database !== ":memory:") {
+    // Nobody waits for it.
+    void removeAbandoned(dirname(path), (name) => name === basename(path)).catch(onError);
+  }
   const leavePasswordThreads = keepPasswordThreads(passwordCost);
   const close = async () => {
     await running.end();

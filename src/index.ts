@@ -41,7 +41,12 @@ export {
 export { DEPENDENCY_FILES, DependencyError } from "./dependencies/index.ts";
 export type { TextFile } from "./dependencies/types.ts";
 export type { Tidied } from "./git/tidy.ts";
-export { type MailChange, type MailOptions, sendTestMail } from "./notifications/mailer.ts";
+export {
+  type MailChange,
+  type MailOptions,
+  sendPasswordLink,
+  sendTestMail,
+} from "./notifications/mailer.ts";
 export type { QueuedMail } from "./notifications/queue.ts";
 export type { Recipient } from "./notifications/recipients.ts";
 export type { AppOptions } from "./options.ts";

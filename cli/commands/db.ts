@@ -1,9 +1,11 @@
 import { existsSync } from "node:fs";
+import { resolve } from "node:path";
 import { type Command, Option } from "commander";
 import type { Check, CopiedTable } from "../../src/index.ts";
 import {
   type DatabaseOptions,
   databaseOption,
+  defaultKeyFile,
   keyFileOf,
   nameOf,
   requireThere,
@@ -99,6 +101,7 @@ Examples:
       "after",
       `
 The backup is checked first. The previous database is kept next to the new one, and its name is printed.
+The key of its secrets is not in a backup: its file, such as pm.db.key, must come along, or be there already.
 Nothing is done while a server, or any other process, has the database open.
 
 Examples:
@@ -183,6 +186,10 @@ async function backup(file: string | undefined, options: BackupOptions): Promise
   }
   if (dir === undefined && keep !== undefined) throw new UsageError("--keep needs --dir");
   requireThere(db);
+  const keys = process.env["PM_SECRET_KEY_FILE"];
+  if (keys && file !== undefined && resolve(file) === resolve(keys)) {
+    throw new UsageError(`${file} is the file of the key of secrets (PM_SECRET_KEY_FILE)`);
+  }
   const { backupDatabase, backupInto } = await library();
   const written =
     dir === undefined
@@ -208,7 +215,13 @@ async function restore(
   const restored = await restoreDatabase(from, db);
   await print({ db, ...restored }, output, ({ bytes, kept }) => {
     const before = kept === null ? "" : ` The previous database is ${kept}.`;
-    return `Restored ${db} from ${from}, ${bytes} bytes.${before}`;
+    const key = keyFileOf(db);
+    const needs = process.env["PM_SECRET_KEY"]
+      ? ""
+      : key
+        ? ` Its secrets need the key that they were encrypted with: make sure that it is in ${key}.`
+        : ` Its secrets need the file of their key, which is not in the backup: put it at ${process.env["PM_SECRET_KEY_FILE"] ?? defaultKeyFile(db)}.`;
+    return `Restored ${db} from ${from}, ${bytes} bytes.${before}${needs}`;
   });
 }
 

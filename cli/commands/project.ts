@@ -147,8 +147,16 @@ const COLUMNS: Columns<ProjectRecord> = {
   path: ({ full_path }) => full_path,
   name: ({ name }) => name,
   visibility: ({ visibility }) => visibility,
+  size: ({ storage_size }) => sizeOf(storage_size),
   archived: ({ archived }) => (archived ? "yes" : ""),
 };
+
+/** A number of bytes as people read it, such as `1.2 MB`. */
+function sizeOf(bytes: number): string {
+  const units = ["B", "kB", "MB", "GB", "TB"];
+  const power = Math.min(Math.floor(Math.log10(Math.max(bytes, 1)) / 3), units.length - 1);
+  return `${Number((bytes / 1000 ** power).toPrecision(2))} ${units[power]}`;
+}
 
 async function list(options: Shared): Promise<void> {
   const projects = await withAdmin(options.db, (admin) => admin.listProjects());

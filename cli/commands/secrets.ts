@@ -77,14 +77,19 @@ Examples:
 
 async function check({ db, ...output }: Options): Promise<void> {
   const state = await withAdmin(db, (admin) => admin.checkSecrets());
-  await print(state, output, ({ key, secrets, outdated, lost, lostOthers }) =>
-    [
+  const { lostOthers: lost_others, ...others } = state;
+  await print({ ...others, lost_others }, output, ({ key, secrets, outdated, lost }) => {
+    const missing = lost.length + lost_others;
+    return [
       key === null ? "There is no key yet." : `The key ${key} encrypts.`,
-      `${secrets} secrets, ${outdated} of them not encrypted with it.`,
-      ...lost.map((username) => `The key of ${username}'s secret is missing.`),
-      ...(lostOthers === 0 ? [] : [`The key of ${lostOthers} other secrets is missing.`]),
-    ].join("\n"),
-  );
+      `There are ${secrets} secrets in all. ${secrets - outdated} are encrypted with this key, ${outdated} are not.`,
+      ...(missing === 0
+        ? []
+        : [`Of these ${outdated}, ${missing} can't be read, as their key is missing:`]),
+      ...lost.map((username) => `- the second factor of ${username}`),
+      ...(lost_others === 0 ? [] : [`- ${lost_others} others, such as CI variables`]),
+    ].join("\n");
+  });
   if (state.lost.length + state.lostOthers > 0) {
     throw new Failure(
       "the key of some secrets is missing: restore it, or remove these secrets with `pm-cli secrets remove-lost`",

@@ -145,6 +145,11 @@ function sayListening(more: object, { db, secretKeyFile }: ServeOptions): void {
   const file = secretKeyFile ?? defaultKeyFile(db);
   const key = process.env["PM_SECRET_KEY"] ? "PM_SECRET_KEY" : file;
   say("listening", { ...more, ...(key && { secret_key: key }) });
+  if (db === ":memory:") {
+    warn(
+      "the database is in memory: it is empty now, and everything is lost when the server stops",
+    );
+  }
   if (process.platform === "win32") return;
   for (const one of [...(isFile(db) ? [db] : []), ...(file ? [file] : [])]) {
     const mode = existsSync(one) ? statSync(one).mode & 0o777 : 0;

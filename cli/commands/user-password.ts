@@ -26,7 +26,7 @@ const A_WEEK = 7 * 86_400;
 export const lifetimeOption = () =>
   new Option("--expires-in <duration>", "how long the link works: a number and h or d")
     .argParser(readLifetime)
-    .default(A_WEEK);
+    .default(A_WEEK, "7d");
 
 /** The option `--url`. */
 export const urlOption = () =>

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { UserChange, UserRecord } from "../../src/index.ts";
 import { type DatabaseOptions, databaseOption, withAdmin, withChecks } from "../database.ts";
-import { UsageError } from "../errors.ts";
+import { Failure, UsageError } from "../errors.ts";
 import { command } from "../hints.ts";
 import {
   agree,
@@ -16,7 +16,7 @@ import {
   YES_OPTION,
   type YesOptions,
 } from "../ui.ts";
-
+import { mailFromOption, smtpOption } from "./mail.ts";
 import {
   addPasswordCommand,
   askForPassword,
@@ -66,12 +66,19 @@ Examples:
     )
     .action(create);
 
-  newUserCommand(user, "invite", "create a user, and print a link by which they set their password")
+  newUserCommand(
+    user,
+    "invite",
+    "create a user, and print or mail a link by which they set their password",
+  )
     .addOption(lifetimeOption())
     .addOption(urlOption())
+    .addOption(smtpOption())
+    .addOption(mailFromOption())
     .addHelpText(
       "after",
       `
+With --smtp (or PM_SMTP), --mail-from and --url, the link is mailed to them, too.
 The link works once, and is not shown again: \`pm-cli user password <username> --link\` creates another.
 
 Examples:
@@ -258,19 +265,49 @@ A token for them: ${command(`token create --user ${one.username} --name cli --sc
   );
 }
 
-async function invite(options: NewOptions & LinkOptions): Promise<void> {
+interface InviteOptions extends NewOptions, LinkOptions {
+  smtp?: string;
+  mailFrom?: string;
+}
+
+async function invite(options: InviteOptions): Promise<void> {
+  const { smtp, mailFrom } = options;
   const user = await completeNew(options);
   const created = await withAdmin(
     options.db,
     (admin) => admin.inviteUser({ ...user, lifetime: options.expiresIn }),
     { create: true, url: options.url },
   );
+  const { invitation } = created;
+  const { url } = invitation;
+  let isMailed = false;
+  let problem: string | undefined;
+  if (smtp !== undefined && mailFrom !== undefined && url !== null) {
+    isMailed = true;
+    const { sendPasswordLink } = await import("../../src/index.ts");
+    await sendPasswordLink({ smtp, from: mailFrom }, created, { ...invitation, url }).catch(
+      (error: Error) => {
+        problem = error.message;
+      },
+    );
+  }
+  const mailed = isMailed && problem === undefined;
+  const mail = mailed
+    ? `The link was mailed to ${created.email}.\n`
+    : smtp !== undefined && !isMailed
+      ? "It is not mailed: that needs --mail-from (or PM_MAIL_FROM) and --url (or PM_URL).\n"
+      : "";
   await print(
-    created,
+    { ...created, mailed },
     options,
     (one) => `Created ${kindOf(one)} ${one.username} (id ${one.id}).
-${linkText(one.invitation)}`,
+${mail}${linkText(one.invitation)}`,
   );
+  if (problem !== undefined) {
+    throw new Failure(
+      `the link was not mailed: ${problem}. Give it to ${created.username} yourself`,
+    );
+  }
 }
 
 const kindOf = ({ admin }: UserRecord) => (admin ? "the administrator" : "the user");

@@ -24,6 +24,8 @@ export interface ProjectRecord {
   full_path: string;
   visibility: Visibility;
   archived: boolean;
+  /** The bytes of its repositories and files. */
+  storage_size: number;
 }
 
 /** Projects, named by their full path or id. */

@@ -1,6 +1,5 @@
 import type { Person } from "../core/access/caller.ts";
 import type { RequestInfo } from "../core/resource.ts";
-import { insertRow } from "../store/insert.ts";
 import type { Database } from "../store/port.ts";
 
 /** The audited actions. */
@@ -119,13 +118,13 @@ export async function log(
   about: { userId?: number | undefined; target?: string | undefined } = {},
 ): Promise<void> {
   const by = "by" in context ? context.by : actorOf(context);
-  await insertRow(context.db, "audit_events", {
-    created_at: context.now,
-    action,
-    author_id: by.id,
-    author_name: by.name.slice(0, 255),
-    user_id: about.userId ?? null,
-    target: (about.target ?? "").slice(0, 255),
-    ip: by.ip,
-  });
+  const userId = about.userId ?? null;
+  await context.db.run(
+    `insert into audit_events (created_at, action, author_id, author_name, user_id, user_name, target, ip)
+     values (?, ?, ?, ?, ?, (select username from users where id = ?), ?, ?)`,
+    [
+      ...[context.now, action, by.id, by.name.slice(0, 255), userId, userId],
+      ...[(about.target ?? "").slice(0, 255), by.ip],
+    ],
+  );
 }

@@ -54,6 +54,9 @@ export async function row(
   return found;
 }
 
+/** The user name of the account concerned: today's, or the last one of a deleted account. */
+export const USER_NAME = "coalesce(u.username, a.user_name)";
+
 /** An audit event as stored, with the user name of the account concerned. */
 export interface AuditRow {
   id: number;
@@ -69,7 +72,7 @@ export interface AuditRow {
 export function latest(db: Reader, filter: AuditFilter, limit: number): Awaitable<AuditRow[]> {
   const where = conditionOf(filter);
   return db.all<AuditRow>(
-    `select a.id, a.created_at, a.action, a.author_name, u.username, a.target, a.ip
+    `select a.id, a.created_at, a.action, a.author_name, ${USER_NAME} as username, a.target, a.ip
      from ${EVENTS} where ${where.sql} order by a.id desc limit ?`,
     [...where.values, limit],
   );

@@ -27,4 +27,13 @@ create index audit_events_by_time on audit_events (created_at, id);
 create index audit_events_by_action on audit_events (action, id);
 `,
   },
+  {
+    // The account's name at that time, which outlives the account, too.
+    id: "20261128-31-audit-names-of-users",
+    sql: `
+alter table audit_events add column user_name $text;
+update audit_events set user_name = (select u.username from users u where u.id = audit_events.user_id)
+  where user_id is not null;
+`,
+  },
 ];

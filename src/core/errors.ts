@@ -58,6 +58,25 @@ export function invalid(errors: AttributeErrors): ApiError {
   return new ApiError(400, { message: errors });
 }
 
+/**
+ * Runs checks of attributes, and throws what they refuse together.
+ *
+ * @throws ApiError 400 with the errors of all of them; whatever else one throws
+ */
+export function requireAll(...checks: readonly (() => void)[]): void {
+  const refused: [string, string[]][] = [];
+  for (const check of checks) {
+    try {
+      check();
+    } catch (error) {
+      const { status, body } = error as ApiError;
+      if (!(error instanceof ApiError) || status !== 400) throw error;
+      refused.push(...Object.entries((body as { message: AttributeErrors }).message));
+    }
+  }
+  if (refused.length > 0) throw invalid(Object.fromEntries(refused));
+}
+
 /** 400 for an operation that can't be done, wrapped as GitLab's services do. */
 export function refused(reason: string): ApiError {
   return new ApiError(400, { message: { error: reason } });

@@ -182,8 +182,7 @@ function inFile(file: string, mayMake: boolean): KeyRing {
       if ((cause as NodeJS.ErrnoException).code === "ENOENT") return [];
       throw new SecretKeyError(`cannot read the key in ${file}`, { cause });
     }
-    const lines = text.split(/\r?\n/).filter((line) => line !== "" && !line.startsWith("#"));
-    return lines.map((line, at) => {
+    return linesOf(text).map((line, at) => {
       const key = readKey(line.trim());
       if (key) return key;
       throw new SecretKeyError(`key ${at + 1} in ${file} is malformed`);
@@ -228,6 +227,18 @@ function inFile(file: string, mayMake: boolean): KeyRing {
       write([newKey(), ...(current ? [current] : []), ...used], renameSync);
     },
   };
+}
+
+const linesOf = (text: string) =>
+  text.split(/\r?\n/).filter((line) => line !== "" && !line.startsWith("#"));
+
+/** No file with keys is larger, in bytes. */
+export const MAX_KEYS_BYTES = 65_536;
+
+/** Whether the text of a file consists of keys, one per line. */
+export function areKeys(text: string): boolean {
+  const lines = linesOf(text);
+  return lines.length > 0 && lines.every((line) => readKey(line.trim()) !== undefined);
 }
 
 const HEADING = [

@@ -1,11 +1,29 @@
+import { createHash } from "node:crypto";
 import { constants } from "node:fs";
-import { chmod, chown, link, open, realpath, rename, rm, stat } from "node:fs/promises";
+import {
+  chmod,
+  chown,
+  link,
+  open,
+  readdir,
+  readFile,
+  realpath,
+  rename,
+  rm,
+  stat,
+} from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import { hasEnded, thisProcess } from "../core/os-process.ts";
+import { areKeys, MAX_KEYS_BYTES } from "../core/secrets.ts";
 import { StoreError } from "../store/port.ts";
 import { BACKUP_ID } from "../store/sqlite.ts";
 
 /** The files SQLite has beside a database, by the suffix of their names. */
 const SUFFIXES = ["-wal", "-shm", "-journal"] as const;
+/** The file with the key of its secrets, which no copy may ever replace. */
+const KEY = ".key";
+/** The longest that the system's other machines may write a copy, in milliseconds. */
+const DAY = 86_400_000;
 
 /** Whether a database name means a SQLite file. */
 export function isSqliteFile(database: string): boolean {
@@ -28,11 +46,19 @@ export async function isSameDatabase(one: string, other: string): Promise<boolea
   return false;
 }
 
-/** The database that a file such as `pm.db-wal` belongs to, if it exists. */
+/** The database that a file such as `pm.db-wal` or `pm.db.key` belongs to, if it exists, by any path or symbolic link. */
 export async function ownerOf(file: string): Promise<string | undefined> {
-  const suffix = SUFFIXES.find((one) => file.endsWith(one));
-  const owner = suffix && file.slice(0, -suffix.length);
+  const path = await resolved(file);
+  const suffix = [...SUFFIXES, KEY].find((one) => path.endsWith(one));
+  const owner = suffix && path.slice(0, -suffix.length);
   return owner && (await statOf(owner)) ? owner : undefined;
+}
+
+/** Whether a file has keys of secrets, and nothing else. */
+export async function hasKeys(file: string): Promise<boolean> {
+  const found = await statOf(file);
+  if (!found?.isFile() || found.size === 0 || found.size > MAX_KEYS_BYTES) return false;
+  return areKeys(await readFile(file, "latin1"));
 }
 
 /**
@@ -60,13 +86,16 @@ export async function isReplaceable(file: string): Promise<boolean> {
 
 /**
  * Lets `write` fill a temporary file beside `file`, readable only by its owner, and renames it to `file` once it is
- * complete and on disk. If that fails, nothing is left behind and `file` is unchanged.
+ * complete and on disk. If that fails, nothing is left behind and `file` is unchanged. What a process that was killed has
+ * left of the same file is removed.
  */
 export async function replaceFile(
   file: string,
   write: (partial: string) => Promise<void>,
 ): Promise<{ bytes: number }> {
-  const partial = join(dirname(file), `.${basename(file)}.${process.pid}-${Date.now()}.partial`);
+  const folder = dirname(file);
+  const partial = join(folder, `.${basename(file)}.${partialName()}`);
+  await removeAbandoned(folder, (name) => name === basename(file));
   try {
     await (await open(partial, "wx", 0o600)).close();
     await chmod(partial, 0o600);
@@ -87,6 +116,44 @@ export async function replaceFile(
     if (!/^E[A-Z]+$/.test(code ?? "")) throw error;
     throw new StoreError("not_written", `cannot write ${file}: ${message}`, { cause: error });
   }
+}
+
+const PARTIAL = /^\.(.+)\.([0-9a-f]{8})\.(\d+)-(\d+)\.partial(?:-wal|-shm|-journal)?$/;
+/** As version 0.1 named it. */
+const OLD_PARTIAL = /^\.(.+?)()\.(\d+)-(\d+)\.partial(?:-wal|-shm|-journal)?$/;
+
+/** The machine's part of the name of a temporary file, as numbers of processes belong to it. */
+const machineOf = () =>
+  createHash("sha256").update(thisProcess().machine).digest("hex").slice(0, 8);
+
+const partialName = () => `${machineOf()}.${process.pid}-${Date.now()}.partial`;
+
+/**
+ * Removes the temporary files that killed processes have left in a folder: those of this machine at once, those of others
+ * after a day.
+ *
+ * @param isOurs whether a name is that of a file that they were to become
+ */
+export async function removeAbandoned(
+  folder: string,
+  isOurs: (name: string) => boolean,
+): Promise<void> {
+  const names = await readdir(folder).catch(() => []);
+  for (const name of names) {
+    const [, of = "", machine, pid, at] = PARTIAL.exec(name) ?? OLD_PARTIAL.exec(name) ?? [];
+    if (of === "" || !isOurs(of)) continue;
+    const path = join(folder, name);
+    const isHere = machine === "" || machine === machineOf();
+    const modifiedAt = Number((await statOf(path))?.mtimeMs ?? 0);
+    const isOver = isHere ? isGone(Number(pid), Number(at)) : Date.now() - modifiedAt > DAY;
+    if (isOver) await rm(path, { force: true });
+  }
+}
+
+/** Whether the process with a number that began a file at an instant has ended. */
+function isGone(pid: number, at: number): boolean {
+  if (pid === process.pid) return at < performance.timeOrigin;
+  return hasEnded({ ...thisProcess(), pid, started: "" });
 }
 
 /** Keeps a database's files under another name; `file` itself also stays in place until it is replaced. */
@@ -111,7 +178,7 @@ export async function removeFiles(database: string): Promise<void> {
 
 async function filesOf(database: string): Promise<string[]> {
   const path = await resolved(database);
-  return ["", ...SUFFIXES].map((suffix) => path + suffix);
+  return ["", ...SUFFIXES, KEY].map((suffix) => path + suffix);
 }
 
 /** A path without symbolic links, whether or not the file exists. */

@@ -1,19 +1,22 @@
 import { existsSync } from "node:fs";
-import { mkdir, readdir, rm } from "node:fs/promises";
+import { chmod, copyFile, mkdir, mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join, parse } from "node:path";
 import type { Progress } from "../core/progress.ts";
 import { migrate, pendingMigrations } from "../store/migrate.ts";
 import { openStore } from "../store/open.ts";
-import { type Store, StoreError } from "../store/port.ts";
+import { type Store, StoreError, UnavailableError } from "../store/port.ts";
 import { BACKUP_ID, type SqliteOptions } from "../store/sqlite.ts";
 import { type Check, check, pageProblems } from "./check.ts";
 import { type CopiedTable, copy } from "./copy.ts";
 import {
   giveAs,
+  hasKeys,
   isReplaceable,
   isSameDatabase,
   isSqliteFile,
   ownerOf,
+  removeAbandoned,
   removeFiles,
   replaceFile,
   setAside,
@@ -38,6 +41,7 @@ export async function copyDatabase(options: {
   onProgress?: Progress;
 }): Promise<CopiedTable[]> {
   await requireOther(options.from, options.to);
+  if (isSqliteFile(options.to)) await requireUnowned(options.to);
   return withStore(options.from, (source) =>
     withStore(options.to, async (target) => {
       await migrate(target, migrations, Date.now(), loadNewest);
@@ -48,12 +52,33 @@ export async function copyDatabase(options: {
 
 /**
  * Checks a database: its file and indexes, foreign keys, ids, and invariants the schema can't enforce, such as totals.
- * It changes nothing.
+ * It changes nothing. A SQLite database that nobody has open, and that may only be read, is checked as a temporary copy:
+ * SQLite would have to write a file beside it.
  *
  * @throws StoreError if it is not a pm-api database of this version
  */
-export function checkDatabase(database: string): Promise<Check[]> {
-  return withStore(database, check, { unchanged: true });
+export async function checkDatabase(database: string): Promise<Check[]> {
+  const checked = (name: string) => withStore(name, check, { unchanged: true });
+  try {
+    return await checked(database);
+  } catch (error) {
+    const isReadOnly =
+      error instanceof StoreError &&
+      error.code === "unusable" &&
+      error.cause instanceof UnavailableError &&
+      isSqliteFile(database) &&
+      !existsSync(`${database}-wal`);
+    if (!isReadOnly) throw error;
+    const folder = await mkdtemp(join(tmpdir(), "pm-api-check-"));
+    try {
+      const copy = join(folder, "copy.db");
+      await copyFile(database, copy);
+      await chmod(copy, 0o600);
+      return await checked(copy);
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  }
 }
 
 /** A backup that was written. */
@@ -77,10 +102,7 @@ export async function backupDatabase(
   { force = false }: { force?: boolean } = {},
 ): Promise<Backup> {
   await requireOther(database, file);
-  const owner = await ownerOf(file);
-  if (owner !== undefined) {
-    throw new StoreError("same_file", `${file} belongs to the database ${owner}`);
-  }
+  await requireUnowned(file);
   return withStore(
     database,
     async (store) => {
@@ -124,6 +146,7 @@ export async function backupInto(
     one.startsWith(`${name}-`) &&
     one.endsWith(ext) &&
     /^\d{8}T\d{6}Z$/.test(one.slice(name.length + 1, ext ? -ext.length : undefined));
+  await removeAbandoned(folder, isOne);
   const all = (await readdir(folder)).filter(isOne).sort();
   const removed: string[] = [];
   for (const one of all.slice(0, Math.max(0, all.length - keep))) {
@@ -158,6 +181,7 @@ export async function restoreDatabase(from: string, database: string): Promise<R
     throw new StoreError("unsupported", "only SQLite files can be restored");
   }
   await requireOther(database, from);
+  await requireUnowned(database);
   const isThere = existsSync(database);
   if (isThere) await requireUnused(database);
   return withStore(
@@ -191,6 +215,15 @@ async function requireOther(database: string, file: string): Promise<void> {
   if (await isSameDatabase(database, file)) {
     throw new StoreError("same_file", `${file} is the database itself, or a part of it`);
   }
+}
+
+/** @throws StoreError if a file belongs to a database, or has the keys of one, and may not be replaced with another */
+async function requireUnowned(file: string): Promise<void> {
+  const owner = await ownerOf(file);
+  if (owner !== undefined) {
+    throw new StoreError("same_file", `${file} belongs to the database ${owner}`);
+  }
+  if (await hasKeys(file)) throw new StoreError("same_file", `${file} has the key of secrets`);
 }
 
 /** Copies a database to a new file, marked as a backup or not, and checks it. */

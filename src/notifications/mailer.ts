@@ -127,14 +127,45 @@ type SendingError = Error & { code?: string; responseCode?: number };
  * @param to the recipient's address
  * @throws Error with the server's reply, or the reason there was none
  */
-export async function sendTestMail({ smtp, from }: MailOptions, to: string): Promise<void> {
+export function sendTestMail(options: MailOptions, to: string): Promise<void> {
+  return sendNow(options, {
+    to,
+    subject: "Mail from pm-api works",
+    text: "This server sends mail from here. Nothing has to be done.",
+  });
+}
+
+/**
+ * Sends a new user the link by which they set their password, as `admin.inviteUser` returns it.
+ *
+ * @throws Error with the server's reply, or the reason there was none
+ */
+export function sendPasswordLink(
+  options: MailOptions,
+  { email, name }: { email: string; name: string },
+  { url, username, expires_at }: { url: string; username: string; expires_at: string },
+): Promise<void> {
+  return sendNow(options, {
+    to: email,
+    subject: "Your account",
+    text: `Hello ${name.replace(/\s+/g, " ")},
+
+there is an account for you: ${username}. Set its password here, once, until ${expires_at}:
+
+${url}
+`,
+  });
+}
+
+async function sendNow(
+  { smtp, from }: MailOptions,
+  mail: { to: string; subject: string; text: string },
+): Promise<void> {
   const transport = await connectionTo(smtp);
   try {
     await transport.sendMail({
       from,
-      to,
-      subject: "Mail from pm-api works",
-      text: "This server sends mail from here. Nothing has to be done.",
+      ...mail,
       headers: { "Auto-Submitted": "auto-generated" },
       signal: AbortSignal.timeout(SEND_TIMEOUT_MS),
     });

@@ -196,6 +196,7 @@ describe("projects", () => {
       full_path: "acme/shop",
       visibility: "private",
       archived: false,
+      storage_size: 0,
     });
     const full = (await app.admin.listProjects()).map(({ full_path }) => full_path);
     expect(full).toEqual(expect.arrayContaining(["acme/site", "acme/shop"]));

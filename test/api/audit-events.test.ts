@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { everyone, type TestApp, testApp } from "../helpers.ts";
+import { allResources } from "../../src/mounts.ts";
+import { migrate } from "../../src/store/migrate.ts";
+import { openStore } from "../../src/store/open.ts";
+import { emptyDatabase, everyone, type TestApp, testApp } from "../helpers.ts";
 
 const START = Date.parse("2026-06-15T12:00:00.000Z");
 const DAY = 86_400_000;
@@ -113,10 +116,10 @@ describe("admin.listAuditEvents", () => {
     expect(deleted).toMatchObject({
       action: "user deleted",
       author: "admin",
-      user: null,
+      user: "x",
       target: "x",
     });
-    expect(event).toMatchObject({ author: "operator", user: null, target: "t" });
+    expect(event).toMatchObject({ author: "operator", user: "x", target: "t" });
   });
 });
 
@@ -127,4 +130,63 @@ it("is retained as long as events, and not purged with events of a given age", a
   expect((await app.admin.purgeEvents({ dryRun: true })).audit_events).toBe(1);
   expect((await app.admin.purgeEvents()).audit_events).toBe(1);
   expect(await list("?per_page=100")).toHaveLength(before - 1);
+});
+
+describe("after an account was deleted", () => {
+  it("its name stays in the log, as who did it and as whom it was done to", async () => {
+    const other = await testApp();
+    const { id } =
+      (await other.admin.listUsers()).find(({ username }) => username === "reporter") ?? {};
+    await other.call(`POST /users/${id}/block`, { as: "admin" });
+    await other.call(`POST /users/${id}/unblock`, { as: "admin" });
+    await other.admin.updateUser("reporter", { username: "evelyn" });
+    await other.call(`POST /users/${id}/block`, { as: "admin" });
+    await other.admin.deleteUser("evelyn");
+    const logged = await other.admin.listAuditEvents();
+    expect(logged.map(({ action, user }) => [action, user])).toEqual([
+      ["user deleted", "evelyn"],
+      ["user blocked", "evelyn"],
+      ["user renamed", "evelyn"],
+      ["user unblocked", "reporter"],
+      ["user blocked", "reporter"],
+    ]);
+    const { json } = await other.call("GET /audit_events", { as: "admin" });
+    const paths = json.map(
+      (event: { details: { entity_path: string } }) => event.details.entity_path,
+    );
+    expect(paths).toEqual(["evelyn", "evelyn", "evelyn", "reporter", "reporter"]);
+    await other.dispose();
+  });
+
+  it("what older versions logged gets the names of accounts that are still there", async () => {
+    const { database, drop } = await emptyDatabase();
+    const store = await openStore(database);
+    const migrations = allResources.flatMap((resource) => resource.migrations);
+    const isLast = (id: string) => id.includes("audit-names-of-users");
+    await migrate(
+      store,
+      migrations.filter(({ id }) => !isLast(id)),
+      0,
+    );
+    await store.transaction(async (db) => {
+      const [row] = await db.rows(
+        `insert into users (username, name, email, state, admin, created_at, updated_at)
+         values ('ada', 'Ada', 'ada@example.com', 'active', 0, 0, 0) returning id`,
+      );
+      for (const id of [row?.[0] as number, 4711]) {
+        await db.run(
+          `insert into audit_events (created_at, action, author_name, user_id, target, ip)
+           values (0, 'user blocked', 'operator', ?, '', '')`,
+          [id],
+        );
+      }
+    });
+    await migrate(store, migrations, 0);
+    expect(await store.rows("select user_name from audit_events order by id")).toEqual([
+      ["ada"],
+      [null],
+    ]);
+    await store.close();
+    await drop();
+  });
 });

@@ -1,8 +1,11 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import {
   existsSync,
   linkSync,
   mkdirSync,
   readdirSync,
+  readFileSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -52,6 +55,9 @@ describe("db backup", () => {
       "pm.db-shm",
       "pm.db-journal",
       "symbolic.db-wal",
+      // There is no key yet, and nothing may take its place.
+      "pm.db.key",
+      "symbolic.db.key",
     ]) {
       for (const force of [[], ["--force"]]) {
         const ran = await run(["db", "backup", target, "--db", "pm.db", ...force], at);
@@ -119,6 +125,16 @@ describe("db restore", () => {
     expect(refused(await run(["db", "backup", "new.db", "--db", "pm.db"], at))).toEqual(REFUSED);
   });
 
+  it("says that the key must come along", async () => {
+    await runJson(["user", "create", ...ada, "--db", "pm.db"], at);
+    await runJson(["db", "backup", "b.db", "--db", "pm.db"], at);
+    const without = await run(["db", "restore", "b.db", "--db", "elsewhere.db"], at);
+    expect(without.stdout).toMatch(/put it at .*elsewhere\.db\.key\.\n$/);
+    writeFileSync(path("elsewhere.db.key"), `${"00".repeat(32)}\n`);
+    const beside = await run(["db", "restore", "b.db", "--db", "elsewhere.db"], at);
+    expect(beside.stdout).toMatch(/make sure that it is in .*elsewhere\.db\.key\.\n$/);
+  });
+
   it("changes nothing while a server uses the database, or with an invalid backup", async () => {
     await runJson(["user", "create", ...ada, "--db", "pm.db"], at);
     await runJson(["db", "backup", "backup.db", "--db", "pm.db"], at);
@@ -169,6 +185,56 @@ describe("files", () => {
       expect(modes.filter(([, mode]) => mode !== "600")).toEqual([]);
     },
   );
+
+  it("are removed by the next backup, restore or server if a killed process has left them", async () => {
+    await runJson(["user", "create", ...ada, "--db", "pm.db"], at);
+    const child = spawn(process.execPath, ["--version"], { stdio: "ignore" });
+    await once(child, "close");
+    const left = (name: string, pid = child.pid) => {
+      const partial = `.${name}.${pid}-${Date.now()}.partial`;
+      for (const suffix of ["", "-journal"]) writeFileSync(path(partial + suffix), "x");
+      return partial;
+    };
+    const partials = () => readdirSync(folder.path).filter((name) => name.includes(".partial"));
+    left("copy.db");
+    left("copy.db", process.pid);
+    left("other.db");
+    await runJson(["db", "backup", "copy.db", "--db", "pm.db"], at);
+    expect(partials()).toHaveLength(4);
+    left("pm-20261122T013105Z.db");
+    await runJson(["db", "backup", "--dir", ".", "--db", "pm.db"], at);
+    expect(partials()).toHaveLength(4);
+    left("pm.db");
+    await runJson(["db", "restore", "copy.db", "--db", "pm.db"], at);
+    expect(partials()).toHaveLength(4);
+    left("pm.db");
+    const server = await startServing(["--db", "pm.db"], at);
+    while (partials().length > 4) await new Promise((resolve) => setTimeout(resolve, 10));
+    await server.stop();
+    expect(partials().every((name) => /^\.(copy\.db.*|other\.db.*)$/.test(name))).toBe(true);
+  });
+
+  it("that have keys are never replaced, by whatever name", async () => {
+    await runJson(["user", "create", ...ada, "--db", "pm.db"], at);
+    const key = "00".repeat(32);
+    writeFileSync(path("secret"), `# Keys\n${key}\n`);
+    symlinkSync("secret", path("link"));
+    for (const name of ["secret", "link"]) {
+      const backup = await run(["db", "backup", name, "--db", "pm.db", "--force"], at);
+      const restored = await run(["db", "restore", "pm.db", "--db", name], at);
+      for (const ran of [backup, restored]) {
+        expect([name, refused(ran)]).toEqual([name, REFUSED]);
+        expect(ran.stderr).toContain("has the key of secrets");
+      }
+    }
+    const env = { PM_SECRET_KEY_FILE: path("to-come") };
+    const backup = await run(["db", "backup", "to-come", "--db", "pm.db"], { ...at, env });
+    expect([backup.code, backup.stderr]).toEqual([
+      2,
+      "error: to-come is the file of the key of secrets (PM_SECRET_KEY_FILE)\n",
+    ]);
+    expect(readFileSync(path("secret"), "utf8")).toContain(key);
+  });
 
   it("are not left behind after failures", async () => {
     writeFileSync(path("seed.json"), '{"users":"nobody"}');

@@ -1,9 +1,9 @@
-import { existsSync } from "node:fs";
+import { chmodSync, existsSync } from "node:fs";
 import { join } from "node:path";
 import BetterSqlite3 from "better-sqlite3";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type PostgresServer, startPostgres } from "../postgres-server.ts";
-import { newFolder, run, runJson } from "./helpers.ts";
+import { newFolder, run, runJson, startServing } from "./helpers.ts";
 
 const folder = newFolder();
 const at = { cwd: folder.path };
@@ -63,6 +63,25 @@ describe("db check", () => {
     for (const line of stdout.split("\n").filter(Boolean)) expect(line).toMatch(/^[a-z ]+: ok$/);
     expect(await runJson(["db", "check", "--db", "seeded.db"], at)).toMatchObject({ ok: true });
   });
+
+  // Only root can become somebody who may not write.
+  it.skipIf(process.getuid?.() !== 0)(
+    "checks a database that may only be read, whether or not it is being served",
+    async () => {
+      chmodSync(folder.path, 0o755);
+      await runJson(["db", "backup", "read-only.db", "--db", "seeded.db"], at);
+      chmodSync(join(folder.path, "read-only.db"), 0o444);
+      const through = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
+      const db = join(folder.path, "read-only.db");
+      const check = () => runJson(["db", "check", "--db", db], { cwd: "/", through });
+      expect(await check()).toMatchObject({ ok: true });
+      const server = await startServing(["--db", "read-only.db"], at);
+      expect(await check()).toMatchObject({ ok: true });
+      await server.stop();
+      // In the log's mode, but without its files.
+      expect(await check()).toMatchObject({ ok: true });
+    },
+  );
 
   it("names the problems and what to do, with exit code 1", async () => {
     await runJson(["db", "backup", "damaged.db", "--db", "seeded.db"], at);

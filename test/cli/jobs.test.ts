@@ -28,6 +28,7 @@ it("lists workers and tasks, and retries them", async () => {
       waiting: 2,
       running: 0,
       failed: 0,
+      stuck: 0,
       oldest_at: expect.stringMatching(/^\d{4}-.*Z$/),
       seen_at: expect.stringMatching(/^\d{4}-.*Z$/),
       failing_since: null,

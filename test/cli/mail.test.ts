@@ -33,6 +33,33 @@ afterAll(async () => {
   folder.remove();
 });
 
+describe("user invite", () => {
+  const ada = ["--username", "lin", "--name", "Lin", "--email", "lin@example.com"];
+  const of = ["--db", join(folder.path, "invited.db")];
+
+  it("mails the link, if it knows how and where it begins", async () => {
+    const env = { PM_SMTP: smtp, PM_MAIL_FROM: "pm@example.com" };
+    const url = ["--url", "https://pm.example.com"];
+    const invited = await run(["user", "invite", ...ada, ...of, ...url], { env });
+    expect([invited.code, invited.stderr]).toEqual([0, ""]);
+    expect(invited.stdout).toContain(
+      "The link was mailed to lin@example.com.\nhttps://pm.example.com/",
+    );
+    expect(received.splice(0)).toEqual(["lin@example.com"]);
+    const other = ["--username", "zoe", "--name", "Zoe", "--email", "zoe@example.com"];
+    const unmailed = await run(["user", "invite", ...other, ...of], { env });
+    expect([unmailed.code, received]).toEqual([0, []]);
+    expect(unmailed.stdout).toContain("It is not mailed: that needs --mail-from");
+    refuses = true;
+    const third = ["--username", "kim", "--name", "Kim", "--email", "kim@example.com"];
+    const refused = await run(["user", "invite", ...third, ...of, ...url], { env });
+    refuses = false;
+    expect(refused.code).toBe(1);
+    expect(refused.stdout).toContain("https://pm.example.com/users/password/edit");
+    expect(refused.stderr).toMatch(/^error: the link was not mailed: .*No such user/);
+  });
+});
+
 describe("mail test", () => {
   const from = ["--mail-from", "pm@example.com", "--to", "ada@example.com"];
 

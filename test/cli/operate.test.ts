@@ -125,7 +125,7 @@ describe("secrets", () => {
     const of = ["--db", "secret.db"];
     writeFileSync(path("secret.db"), "");
     await runJson(["db", "migrate", ...of], at);
-    const empty = { key: null, secrets: 0, outdated: 0, lost: [], lostOthers: 0 };
+    const empty = { key: null, secrets: 0, outdated: 0, lost: [], lost_others: 0 };
     expect(await runJson(["secrets", "check", ...of], at)).toEqual(empty);
     const { key } = await runJson(["secrets", "rotate", ...of], at);
     expect(await runJson(["secrets", "check", ...of], at)).toEqual({ ...empty, key });

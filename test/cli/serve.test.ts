@@ -19,6 +19,17 @@ afterAll(folder.remove);
 const file = (name: string) => join(folder.path, name);
 
 describe("serve", () => {
+  it("names the same settings in what is next, and says what a database in memory means", async () => {
+    writeFileSync(file("c.json"), JSON.stringify({ db: file("configured.db") }));
+    const server = await startServing(["--config", "c.json"], at);
+    const { next } = await server.logged(({ message }) => message === "there are no users yet");
+    expect(next).toBe("pm-cli user create --admin --config c.json");
+    await server.stop();
+    const lost = await startServing(["--db", ":memory:"], at);
+    await lost.stop();
+    expect(lost.stderr).toContain("everything is lost when the server stops");
+  });
+
   it("creates a missing database, and prints where it listens", async () => {
     const server = await startServing(["--db", "new.db", "--host", "localhost", "--port", "0"], at);
     expect(existsSync(file("new.db"))).toBe(true);

@@ -157,6 +157,26 @@ describe("user invite", () => {
   });
 });
 
+describe("user create, refused,", () => {
+  it("names everything that is invalid", async () => {
+    const wrong = ["--username", "a b", "--name", "A", "--email", "nobody"];
+    const { code, stdout, stderr } = await run(["user", "create", ...wrong], at);
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toContain("email is invalid");
+    expect(stderr).toContain("username can contain only letters");
+  });
+
+  it("says what a database in memory means", async () => {
+    const { code, stderr } = await run(["user", "create", ...data("x"), "--db", ":memory:"], at);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("gone when the command ends")]);
+  });
+});
+
+it("options of links say how long they work", async () => {
+  const { stdout } = await run(["user", "password", "--help"], at);
+  expect(stdout.replace(/\s+/g, " ")).toContain("a number and h or d (default: 7d)");
+});
+
 describe("user list", () => {
   it("prints an array, or a table", async () => {
     const users = await runJson(["user", "list"], at);

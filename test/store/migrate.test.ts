@@ -247,6 +247,8 @@ const FROZEN: Record<string, string> = {
     "ef3afef4055557db1c862c6b7d71c14c363f28c7478d76190bd90a96e82dad4e",
   "20261128-35-websites-are-on-the-web":
     "9517ea852ac6138b7f357e0ac6a89a61de23f652ae8542113f2b057bdb3dd98b",
+  "20261128-31-audit-names-of-users":
+    "492a915912437661cb1e92ef984aaf0e3f872d16264afbfa1d1d66e1e0dd8a62",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);

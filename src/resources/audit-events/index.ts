@@ -20,7 +20,7 @@ const auditEvent = presenter({
     target_type: field.constant("User"),
     target_details: field.text("a.target"),
     ip_address: field.text("nullif(a.ip, '')"),
-    entity_path: field.text("coalesce(u.username, a.author_name)"),
+    entity_path: field.text(`coalesce(${audit.USER_NAME}, a.author_name)`),
   }),
   created_at: field.instant("a.created_at"),
 });

@@ -120,14 +120,26 @@ export interface ProjectDetails {
   full_path: string;
   visibility: number;
   archived: number;
+  /** The bytes of its repositories and files. */
+  storage_size: number;
 }
+
+/** As in `statistics` of the API. */
+const STORAGE_SIZE = `(select coalesce(sum(k.bytes), 0) from git_repositories r
+    join git_repository_packs rk on rk.repository_id = r.id join git_packs k on k.id = rk.pack_id
+    where r.project_id = p.id)
+  + (select coalesce(sum(f.size), 0) from packages g join package_files f on f.package_id = g.id
+    where g.project_id = p.id)
+  + (select coalesce(sum(f.size), 0) from project_uploads f where f.project_id = p.id)
+  + (select coalesce(sum(f.size), 0) from job_artifacts a join stored_files f on f.id = a.file_id
+    where a.project_id = p.id)`;
 
 /** All projects, or the one with an id, ordered by full path. */
 export function listDetails(db: Reader, projectId?: number): Awaitable<ProjectDetails[]> {
-  const where = all([when("id = ?", projectId), when(`visibility > ${REMOVED}`)]);
+  const where = all([when("p.id = ?", projectId), when(`p.visibility > ${REMOVED}`)]);
   return db.all<ProjectDetails>(
-    `select id, name, path, full_path, visibility, archived from projects
-     where ${where.sql} order by full_path`,
+    `select p.id, p.name, p.path, p.full_path, p.visibility, p.archived, ${STORAGE_SIZE} as storage_size
+     from projects p where ${where.sql} order by p.full_path`,
     where.values,
   );
 }

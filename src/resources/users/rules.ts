@@ -1,5 +1,5 @@
 import type { Viewer } from "../../core/access/visibility.ts";
-import { conflict, forbidden, invalid, notFound } from "../../core/errors.ts";
+import { conflict, forbidden, invalid, notFound, requireAll } from "../../core/errors.ts";
 import { requirePath } from "../../core/paths.ts";
 import type { Reader } from "../../store/port.ts";
 import * as namespaces from "../namespaces/queries.ts";
@@ -46,19 +46,24 @@ export async function requireFree(
   except?: users.User,
   { isSeeded = false } = {},
 ): Promise<void> {
-  const { username, email } = user;
-  if (email !== undefined) {
-    if (!isAddress(email)) throw invalid({ email: ["is invalid"] });
-    if (await users.isEmailTaken(db, email, except?.id)) {
-      throw conflict("Email has already been taken");
-    }
+  const { email } = user;
+  const isOwn = user.username?.toLowerCase() === except?.username.toLowerCase();
+  const username = isOwn ? undefined : user.username;
+  requireAll(
+    () => {
+      if (email !== undefined && !isAddress(email)) throw invalid({ email: ["is invalid"] });
+    },
+    () => {
+      if (username !== undefined && !(isSeeded && username === "admin")) {
+        requirePath(username, { attribute: "username", top: true });
+      }
+    },
+  );
+  if (email !== undefined && (await users.isEmailTaken(db, email, except?.id))) {
+    throw conflict("Email has already been taken");
   }
-  const isOwn = username?.toLowerCase() === except?.username.toLowerCase();
-  if (username !== undefined && !isOwn) {
-    if (!isSeeded || username !== "admin") {
-      requirePath(username, { attribute: "username", top: true });
-    }
-    if (await namespaces.isTaken(db, username)) throw conflict("Username has already been taken");
+  if (username !== undefined && (await namespaces.isTaken(db, username))) {
+    throw conflict("Username has already been taken");
   }
 }
 
