@@ -1,7 +1,7 @@
-import { areStrings, Entry } from "./entry.ts";
+import { areStrings, Entry, itemsOf } from "./entry.ts";
 import type { Findings } from "./findings.ts";
 import type { CacheConfiguration } from "./types.ts";
-import { isList, isMapping, type Value } from "./values.ts";
+import { isMapping, type Value } from "./values.ts";
 
 const KEYS = ["key", "untracked", "paths", "when", "policy", "unprotect", "fallback_keys"];
 const WHEN = ["on_success", "on_failure", "always"] as const;
@@ -17,7 +17,7 @@ export function readCaches(
   at: string,
   findings: Findings,
 ): readonly CacheConfiguration[] {
-  const caches = isList(value) ? value : [value];
+  const caches = itemsOf(value) ?? [value];
   if (caches.length > MAX_CACHES) {
     findings.error(at, `config no more than ${MAX_CACHES} caches can be created`);
     return [];

@@ -140,6 +140,11 @@ export function flatten<V extends Value>(
   return items;
 }
 
+/** What a list consists of, lists in it flattened; a value that is no list alone. `undefined` if they are too deep. */
+export function itemsOf(value: Value): Value[] | undefined {
+  return isList(value) ? flatten(value, (one): one is Value => !isList(one)) : [value];
+}
+
 /** An object without the values that are `undefined`. */
 export function given<T extends object>(values: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as {

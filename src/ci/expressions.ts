@@ -22,11 +22,13 @@ const PRECEDENCE: Record<Operator, number> = {
 
 /** Maximum length of an expression in characters. */
 const MAX_LENGTH = 10_000;
+/** Maximum number of operators, parentheses and values. GitLab looks at a hundred, of which the last must be the end. */
+const MAX_TOKENS = 99;
 /** Maximum depth of parentheses. */
 const MAX_DEPTH = 100;
 
 const TOKEN =
-  /\s*(?:(?<operator>==|!=|=~|!~|&&|\|\||[()])|\$(?:(?<name>\w+)|\{(?<braced>\w+)\})|"(?<double>[^"]*)"|'(?<single>[^']*)'|(?<null>null)\b|(?<pattern>\/(?:[^/\\]|\\.)+\/[ismU]*))/y;
+  /\s*(?:(?<operator>==|!=|=~|!~|&&|\|\||[()])|\$(?<name>\w+)|"(?<double>[^"]*)"|'(?<single>[^']*)'|(?<null>null)\b|(?<pattern>\/(?:[^/\\]|\\.)+\/[ismU]*))/y;
 
 /**
  * Reads an expression. Takes time that grows with its length only.
@@ -82,6 +84,7 @@ function tokensOf(text: string): Token[] {
     const groups = matcher.exec(text)?.groups;
     if (!groups) throw new ExpressionError("the expression has an unknown part");
     tokens.push(tokenOf(groups));
+    if (tokens.length > MAX_TOKENS) throw new ExpressionError("the expression has too many parts");
   }
   return tokens;
 }
@@ -90,11 +93,11 @@ function tokenOf(groups: Record<string, string | undefined>): Token {
   const { operator, pattern } = groups;
   if (operator !== undefined) return operator as Token;
   if (pattern !== undefined) {
-    const read = readPattern(pattern);
+    const read = pattern.lastIndexOf("/") < 3 ? undefined : readPattern(pattern);
     if (!read) throw new ExpressionError("a regular expression is invalid");
     return { kind: "pattern", pattern: read };
   }
-  const name = groups["name"] ?? groups["braced"];
+  const name = groups["name"];
   if (name !== undefined) return { kind: "variable", name };
   return { kind: "text", value: groups["double"] ?? groups["single"] ?? null };
 }
@@ -132,10 +135,14 @@ function operate(
   if (operator === "&&" || operator === "||") return other;
   if (operator === "==") return value === other;
   if (operator === "!=") return value !== other;
-  const pattern = typeof other === "string" ? readPattern(other) : other;
-  const fits =
-    typeof pattern === "object" &&
-    pattern !== null &&
-    pattern.fits(typeof value === "string" ? value : "");
-  return operator === "=~" ? fits : !fits;
+  const isFound = isIn(typeof value === "string" ? value : "", other);
+  return operator === "=~" ? isFound : !isFound;
+}
+
+/** Whether a text fits a regular expression or, as in GitLab, is a part of a text that is none. */
+function isIn(text: string, other: Result): boolean {
+  if (other === null || typeof other === "boolean") return false;
+  if (typeof other === "object") return other.fits(text);
+  const pattern = readPattern(other);
+  return pattern ? pattern.fits(text) : other.includes(text);
 }

@@ -1,4 +1,4 @@
-import { Entry, given, jsonOf } from "./entry.ts";
+import { Entry, given, itemsOf, jsonOf } from "./entry.ts";
 import type { Findings } from "./findings.ts";
 import type { Json } from "./types.ts";
 import { isList, isMapping, type Mapping, type Value } from "./values.ts";
@@ -17,11 +17,12 @@ export function readImage(value: Value, at: string, findings: Findings): Image |
 
 /** Reads `services`. */
 export function readServices(value: Value, at: string, findings: Findings): readonly Image[] {
-  if (!isList(value)) {
+  const services = isList(value) ? itemsOf(value) : undefined;
+  if (!services) {
     findings.error(at, "config should be a array");
     return [];
   }
-  return value.flatMap((one) => {
+  return services.flatMap((one) => {
     const service = readContainer(one, `${at}:service`, findings, SERVICE_KEYS);
     if (!service) return [];
     const { entry, image } = service;

@@ -1,4 +1,4 @@
-import { Entry, flatten, given } from "./entry.ts";
+import { Entry, given, itemsOf } from "./entry.ts";
 import type { Findings } from "./findings.ts";
 import { readMatrix } from "./parallel.ts";
 import type { Need } from "./types.ts";
@@ -8,8 +8,7 @@ const KEYS = ["job", "artifacts", "optional", "parallel"];
 
 /** Reads `needs`. */
 export function readNeeds(value: Value, at: string, findings: Findings): readonly Need[] {
-  const isItem = (one: Value): one is Value => !isList(one);
-  const list = isMapping(value) ? [value] : flatten(value, isItem);
+  const list = isMapping(value) || isList(value) ? itemsOf(value) : undefined;
   if (!list) {
     findings.error(at, "config can only be a hash or an array");
     return [];

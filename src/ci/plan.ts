@@ -76,7 +76,9 @@ class Planning {
       const one = await this.#job(job, variables);
       if (one) planned.push(one);
     }
-    if (planned.length === 0) return failed("filtered_by_rules", [NO_JOBS]);
+    // Jobs around a pipeline are none.
+    const isEmpty = planned.every(({ stage }) => stage === ".pre" || stage === ".post");
+    if (isEmpty) return failed("filtered_by_rules", [NO_JOBS]);
     const { needed, errors } = withNeeds(planned);
     if (errors.length > 0) return failed("config_error", errors);
     checkCircles(needed);

@@ -22,8 +22,9 @@ export async function read(text: string, circumstances: Circumstances): Promise<
   try {
     if (text.trim() === "") throw new ConfigurationError(EMPTY);
     const included = await includes.resolve(await pace.take(readDocument(text)));
-    const extended = resolveExtends(resolveReferences(included), merger);
-    const merged = withEdgeStages(extended);
+    // In GitLab's order: what is referred to may be inherited.
+    const resolved = resolveReferences(resolveExtends(included, merger));
+    const merged = withEdgeStages(resolved);
     mergedYaml = () => writeDocument(merged);
     configuration = await pace.take(readRoot(merged, findings));
   } catch (error) {

@@ -35,7 +35,7 @@ const REFERENCE =
   /(?<![\w./@#!$~%&-])((?:[\w][\w.-]{0,99}\/){1,20}[\w][\w.-]{0,99})?(?:([#!$])(\d{1,9})|@([a-z0-9_][\w.-]{0,254})|([~%])(?:"([^"\n]{1,255})"|([\w?&:][\w?&:.-]{0,254})))(?![\w-])/gi;
 
 /** Where a text is shown. */
-export interface Surroundings {
+interface Surroundings {
   /** The server's public address. Default: unknown. */
   readonly base?: string | undefined;
   /** The full path of the text's project, if it has one. */

@@ -146,8 +146,13 @@ function requestsTo(route: Route): Record<string, unknown>[] {
   const own = Object.entries(route.input ?? {}).filter(
     ([name]) => !route.path.includes(`:${name}`),
   );
+  // Commands are performed alike wherever notes are written.
+  const isText = (name: string) => name === "body" && !/noteable_id\/notes$/.test(route.path);
   const valuesOf = (name: string, schema: (typeof own)[number][1]) =>
-    schema.notes.values ?? VALUES[name]?.() ?? BY_TYPE[schema.notes.type] ?? ["words"];
+    (isText(name) ? ["Some words"] : undefined) ??
+    schema.notes.values ??
+    VALUES[name]?.() ??
+    BY_TYPE[schema.notes.type] ?? ["words"];
   const required = Object.fromEntries(
     own
       .filter(([, { notes }]) => !notes.optional)
@@ -205,7 +210,7 @@ describe("hooks are told of what is changed by", () => {
         fromListId: ${listId("Testing")}, toListId: ${listId("Development")} }) { errors }`,
       `timelogCreate(input: { ${issuableId}, timeSpent: "1h", summary: "Work" }) {
         errors timelog { id } }`,
-      `updateIssue(input: { ${at}, timeEstimate: "2h" }) { errors }`,
+      `updateIssue(input: { ${at}, timeEstimate: "3h" }) { errors }`,
       `issueSetLocked(input: { ${at}, locked: true }) { errors }`,
     ];
     for (const mutation of mutations) {

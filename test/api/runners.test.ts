@@ -69,6 +69,42 @@ describe("the protocol", () => {
     ]);
   });
 
+  it("tells jobs of the message of a tag, and of open merge requests from the branch", async () => {
+    const config = { as: "owner" } as const;
+    const tag = { tag_name: "v1", ref: "main", message: "First release" };
+    expect((await project.call("POST /repository/tags", { ...config, json: tag })).status).toBe(
+      201,
+    );
+    const branch = { branch: "feature", ref: "main" };
+    await project.call("POST /repository/branches", { ...config, json: branch });
+    await project.call("POST /repository/commits", {
+      ...config,
+      json: {
+        branch: "feature",
+        commit_message: "Change [skip ci]",
+        actions: [{ action: "create", file_path: "b", content: "b" }],
+      },
+    });
+    const request = { title: "Change", source_branch: "feature", target_branch: "main" };
+    const { json: made } = await project.call("POST /merge_requests", { ...config, json: request });
+    const variablesAt = async (ref: string) => {
+      const created = await project.call("POST /pipeline", { ...config, json: { ref } });
+      expect([created.status, created.text]).toEqual([201, created.text]);
+      const { json } = await ask(runner.token);
+      return Object.fromEntries(
+        json.variables.map((one: { key: string; value: string }) => [one.key, one.value]),
+      );
+    };
+    expect(await variablesAt("v1")).toMatchObject({
+      CI_COMMIT_TAG: "v1",
+      CI_COMMIT_TAG_MESSAGE: "First release",
+    });
+    expect(await variablesAt("feature")).toMatchObject({
+      CI_COMMIT_BRANCH: "feature",
+      CI_OPEN_MERGE_REQUESTS: `secret/protocol-${count}!${made.iid}`,
+    });
+  });
+
   it("C057: gives out the oldest job, with what it takes to do it", async () => {
     const id = await start(project);
     const { status, json, headers } = await ask(runner.token);
@@ -102,6 +138,29 @@ describe("the protocol", () => {
       CI_REPOSITORY_URL: `http://gitlab-ci-token:${json.token}@pm.test/secret/protocol-${count}.git`,
       GITLAB_USER_LOGIN: "developer",
     });
+    const [major, minor, patch] = variables["CI_SERVER_VERSION"].split(".");
+    expect(variables).toMatchObject({
+      CI_API_GRAPHQL_URL: "http://pm.test/api/graphql",
+      CI_SERVER_FQDN: "pm.test",
+      CI_SERVER_VERSION_MAJOR: major,
+      CI_SERVER_VERSION_MINOR: minor,
+      CI_SERVER_VERSION_PATCH: patch,
+      CI_SERVER_REVISION: expect.any(String),
+      CI_DEFAULT_BRANCH_SLUG: "main",
+      CI_PROJECT_NAMESPACE_ID: expect.stringMatching(/^\d+$/),
+      CI_PROJECT_NAMESPACE_SLUG: "secret",
+      CI_PROJECT_ROOT_NAMESPACE_SLUG: "secret",
+      CI_PROJECT_DESCRIPTION: "",
+      CI_PROJECT_TOPICS: "",
+      CI_PIPELINE_NAME: "",
+      CI_JOB_NAME_SLUG: "compile",
+      CI_JOB_GROUP_NAME: "compile",
+      CI_RUNNER_ID: String(runner.id),
+      CI_RUNNER_DESCRIPTION: expect.any(String),
+      CI_RUNNER_TAGS: "[]",
+      GITLAB_FEATURES: "",
+    });
+    expect(variables).not.toHaveProperty("CI_OPEN_MERGE_REQUESTS");
     expect((await pipelineOf(project, id)).status).toBe("running");
     const { json: job } = await project.call(`GET /jobs/${json.id}`, { as: "developer" });
     expect(job).toMatchObject({

@@ -625,3 +625,73 @@ describe("the configuration of this project", () => {
     expect(await stagesOf(text, FEATURE)).not.toContain("test: test");
   });
 });
+
+describe("GitLab's order and its lists", () => {
+  it("refers to what was inherited", async () => {
+    const text = `
+.lint-rules:
+  rules:
+    - if: $CI_COMMIT_BRANCH
+.shared:
+  extends: .lint-rules
+check:
+  rules:
+    - !reference [.shared, rules]
+  script: make check
+`;
+    expect(await stagesOf(text)).toBe("test: check");
+    expect(await stagesOf(text, TAG)).toContain("The rules configuration prevented any jobs");
+  });
+
+  it("takes lists in lists of caches, services and needs", async () => {
+    const text = `
+.two: { cache: [{ key: one, paths: [one/] }, { key: two, paths: [two/] }], services: [redis, db] }
+first: { script: make }
+build:
+  stage: deploy
+  needs: [[first]]
+  services: [!reference [.two, services], [[mail]]]
+  cache:
+    - !reference [.two, cache]
+    - { key: three, paths: [three/] }
+  script: make
+`;
+    const job = await jobOf(text, "build");
+    expect(job?.options.cache?.map(({ key }) => key)).toEqual(["one", "two", "three"]);
+    expect(job?.options.services?.map(({ name }) => name)).toEqual(["redis", "db", "mail"]);
+  });
+
+  it("makes no pipeline of jobs in .pre and .post alone", async () => {
+    const edges = `
+prepare: { stage: .pre, script: make prepare }
+tidy: { stage: .post, script: make tidy }
+`;
+    const refused = "The rules configuration prevented any jobs from being added to the pipeline.";
+    expect(await stagesOf(edges)).toContain(refused);
+    const between = `${edges}build: { script: make, rules: [{ if: $CI_COMMIT_TAG }] }`;
+    expect(await stagesOf(between)).toContain(refused);
+    expect(await stagesOf(between, TAG)).toBe(".pre: prepare | test: build | .post: tidy");
+  });
+
+  it("warns of keys that change nothing", async () => {
+    const { errors, warnings } = await read(`
+workflow: { auto_cancel: { on_new_commit: interruptible } }
+default: { interruptible: true }
+a: { script: make, resource_group: one, id_tokens: { T: { aud: x } }, hooks: { pre_get_sources_script: x } }
+b: { script: make, release: { tag_name: v1, description: d } }
+`);
+    expect(errors).toEqual([]);
+    const idle = warnings.filter((warning) => warning.endsWith("has no effect on this server"));
+    const named = [
+      "auto_cancel",
+      "interruptible",
+      "resource_group",
+      "id_tokens",
+      "hooks",
+      "release",
+    ];
+    for (const key of named) {
+      expect([key, idle.filter((one) => one.includes(key)).length]).toEqual([key, 1]);
+    }
+  });
+});

@@ -236,7 +236,8 @@ describe("the JetBrains plugin for GitLab's paid tiers", () => {
       reviewers: { nodes: [] },
       commits: { pageInfo: { startCursor: null, endCursor: null, hasNextPage: false }, nodes: [] },
       headPipeline: null,
-      userPermissions: { canApprove: true, canMerge: true, createNote: true },
+      // It is their own: their approval would not count, as `user_can_approve` of the REST API says.
+      userPermissions: { canApprove: false, canMerge: true, createNote: true },
     });
   });
 

@@ -7,6 +7,7 @@ import type { Reader, Value } from "../../store/port.ts";
 import {
   type ApprovalState,
   approvalState,
+  canApprove,
   hasRules,
   type RuleState,
 } from "../approval-state/state.ts";
@@ -15,7 +16,7 @@ import type { Issuable } from "../issuables/queries.ts";
 import { userSummary } from "../users/json.ts";
 import { embed, stateRule } from "./json.ts";
 import { rowsOf } from "./queries.ts";
-import { canApprove, mayApprove } from "./rules.ts";
+import { mayApprove } from "./rules.ts";
 
 /** What answers about approvals depend on. */
 interface Answering extends Pick<Context, "view" | "viewer" | "tier"> {

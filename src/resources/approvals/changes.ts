@@ -5,7 +5,7 @@ import type { Tier } from "../../core/resource.ts";
 import { queueNotice } from "../../jobs/notices.ts";
 import type { Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
-import { approvalState, hasRules, type RuleType } from "../approval-state/state.ts";
+import { approvalState, canApprove, hasRules, type RuleType } from "../approval-state/state.ts";
 import { queueReady } from "../ci/progress.ts";
 import * as lifecycle from "../issuables/lifecycle.ts";
 import { MERGE_REQUEST } from "../issuables/merge-request.ts";
@@ -15,7 +15,6 @@ import type { Writing } from "../issuables/type.ts";
 import * as notes from "../notes/queries.ts";
 import { setReviewState } from "../reviewers/changes.ts";
 import * as approvals from "./queries.ts";
-import { canApprove } from "./rules.ts";
 
 /**
  * Approves a merge request, and what follows from it: its event, whose recipients get a mail, a note that records it,

@@ -3,7 +3,6 @@ import { ROLES } from "../../core/access/roles.ts";
 import type { Source } from "../../core/access/source.ts";
 import { forbidden } from "../../core/errors.ts";
 import type { Reader } from "../../store/port.ts";
-import type { ApprovalState } from "../approval-state/state.ts";
 import { MERGE_REQUEST } from "../issuables/merge-request.ts";
 import type { Issuable } from "../issuables/queries.ts";
 import { isAssigned } from "../issuables/queries.ts";
@@ -15,36 +14,16 @@ interface Acting {
   readonly caller: Caller | undefined;
 }
 
-type Request = Pick<Issuable, "id" | "author_id" | "state">;
+type Request = Pick<Issuable, "id" | "author_id">;
 
 /** Whether the caller's role lets them approve a merge request: members who may change it. */
 export async function mayApprove(
   { db, source, caller }: Acting,
-  { id, author_id }: Pick<Request, "id" | "author_id">,
+  { id, author_id }: Request,
 ): Promise<boolean> {
   if (!caller || source.level === 0 || source.archived) return false;
   if (source.level >= ROLES.developer || author_id === caller.id) return true;
   return isAssigned(db, MERGE_REQUEST, id, caller.id);
-}
-
-/**
- * Whether the caller can approve a merge request now: they have not done so, and their approval would count.
- *
- * @param permitted see {@link mayApprove}
- */
-export function canApprove(
-  caller: Caller | undefined,
-  { state }: Pick<Request, "state">,
-  { approvals, excluded }: ApprovalState,
-  permitted: boolean,
-): boolean {
-  return (
-    caller !== undefined &&
-    permitted &&
-    state !== "merged" &&
-    !approvals.some(({ userId }) => userId === caller.id) &&
-    !excluded.includes(caller.id)
-  );
 }
 
 /**

@@ -31,6 +31,8 @@ import {
 import { all, type Condition, when } from "../../store/conditions.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Reader, Value } from "../../store/port.ts";
+import { canApprove, statesOf } from "../approval-state/state.ts";
+import { mergeableBy } from "../protected-refs/rights.ts";
 import { timeStats } from "./fields.ts";
 import type { Filter } from "./filters.ts";
 import { conditionsOf, hasMilestone } from "./list.ts";
@@ -60,7 +62,7 @@ const permissions = (type: IssuableType, className: string = type.className) =>
 async function permissionsOf(
   { table, prefix, column, className: own }: IssuableType,
   ids: readonly Value[],
-  { db, viewer, caller }: GraphContext,
+  { db, viewer, caller, tier }: GraphContext,
   className: string = own,
 ): Promise<Map<Value, object>> {
   const among = placeholders(ids);
@@ -69,29 +71,39 @@ async function permissionsOf(
     project_id: number;
     author_id: number | null;
     discussion_locked: number;
+    state: string;
     assigned: number;
   }>(
-    `select t.id, t.project_id, t.author_id, t.discussion_locked, case when exists (
+    `select t.id, t.project_id, t.author_id, t.discussion_locked, t.state, case when exists (
        select 1 from ${prefix}_assignees where ${column} = t.id and user_id = ?) then 1 else 0 end as assigned
      from ${table} t where t.id in (${among.sql})`,
     [caller?.id ?? 0, ...among.values],
   );
   const projects = [...new Set(found.map(({ project_id }) => project_id))];
   const sources = await sourcesById(db, "project", projects, viewer);
+  const sourceOf = ({ project_id }: (typeof found)[number]) => sources.get(project_id) as Source;
+  const isRequest = prefix === "merge_request";
+  const mergeable = isRequest
+    ? await mergeableBy(db, new Map(found.map((row) => [row.id, sourceOf(row)])))
+    : new Set<Value>();
+  const requestIds = isRequest ? found.map(({ id }) => id) : [];
+  const approvals = await statesOf(db, requestIds, tier, viewer.today);
   return new Map(
     found.map((row) => {
-      const { level, archived } = sources.get(row.project_id) as Source;
+      const { level, archived } = sourceOf(row);
       const role = prefix === "issue" ? ROLES.reporter : ROLES.developer;
       const isTheirs = caller !== undefined && (row.author_id === caller.id || row.assigned === 1);
       const mayUpdate = !archived && (isTheirs || level >= role);
+      const approval = approvals.get(row.id);
       const values = {
         [`read${className}`]: true,
         [`update${className}`]: mayUpdate,
         [`admin${className}`]: !archived && level >= role,
         [`reopen${className}`]: mayUpdate,
         createNote: !archived && caller !== undefined && (row.discussion_locked === 0 || level > 0),
-        canMerge: !archived && level >= ROLES.developer,
-        canApprove: !archived && level > 0 && (isTheirs || level >= ROLES.developer),
+        canMerge: mergeable.has(row.id),
+        canApprove:
+          approval !== undefined && canApprove(caller, row, approval, mayUpdate && level > 0),
       };
       return [row.id, values];
     }),

@@ -1,11 +1,12 @@
 import type { Circumstances, PipelineSource, Variable } from "../../ci/index.ts";
 import { VISIBILITY_WORDS } from "../../core/access/visibility.ts";
+import { REVISION, VERSION } from "../../core/version.ts";
 import { textOf } from "../../git/changes.ts";
-import { commitNumber, readCommit, timeOf, titleOf } from "../../git/commits.ts";
+import { commitNumber, readCommit, readTag, timeOf, titleOf } from "../../git/commits.ts";
 import { changesBetween } from "../../git/compared.ts";
 import { mergeBases } from "../../git/merge-bases.ts";
 import { BLOB } from "../../git/objects.ts";
-import { findRefs } from "../../git/refs.ts";
+import { findRef, findRefs, TAGS } from "../../git/refs.ts";
 import type { Repository } from "../../git/repository.ts";
 import { findCommit, refNamesOf } from "../../git/revisions.ts";
 import { TreeList } from "../../git/tree-list.ts";
@@ -59,8 +60,8 @@ export interface Makers {
   readonly userId: number | null;
 }
 
-/** What environments' and branches' names become in host names. */
-const slugOf = (name: string) =>
+/** What names of projects, branches and jobs become in host names. */
+export const hostSlugOf = (name: string) =>
   name
     .toLowerCase()
     .replace(/[^a-z0-9]/g, "-")
@@ -70,18 +71,55 @@ const slugOf = (name: string) =>
 interface ProjectFacts {
   name: string;
   path: string;
+  description: string | null;
+  namespace_id: number;
   namespace: string;
   default_branch: string | null;
 }
 
+/** Topics, and open merge requests of a branch, that variables name at most, as in GitLab. */
+const MOST_TOPICS = 20;
+const MOST_REQUESTS = 4;
+
+/** The names of a project's topics, as `CI_PROJECT_TOPICS` has them. */
+async function topicsOf(db: Reader, projectId: number): Promise<string> {
+  const rows = await db.rows(
+    `select t.name from project_topics pt join topics t on t.id = pt.topic_id
+     where pt.project_id = ? order by pt.position limit ${MOST_TOPICS}`,
+    [projectId],
+  );
+  return rows.map(([name]) => String(name).toLowerCase()).join(",");
+}
+
+/** The open merge requests from a branch, as `CI_OPEN_MERGE_REQUESTS` has them; `undefined` if there are none. */
+async function openRequestsOf(db: Reader, projectId: number, branch: string) {
+  const rows = await db.rows(
+    `select p.full_path, mr.iid from merge_requests mr join projects p on p.id = mr.project_id
+     where mr.source_project_id = ? and mr.source_branch = ? and mr.state = 'opened'
+     order by mr.id limit ${MOST_REQUESTS}`,
+    [projectId, branch],
+  );
+  return rows.map(([path, iid]) => `${path}!${iid}`).join(",") || undefined;
+}
+
+/** The message of a tag, if it is annotated. */
+async function tagMessageOf({ db, opened }: Makers, tag: string): Promise<string | undefined> {
+  const { row, repository } = opened;
+  const ref = row && (await findRef(db, row.id, TAGS + tag));
+  const object = ref ? repository.findHex(ref.oid) : -1;
+  const read = object < 0 ? undefined : await readTag(repository, object);
+  return read?.message.trimEnd();
+}
+
 /** The variables that say what a pipeline is of, as GitLab calls them. */
 export async function predefinedVariables(
-  { db, opened, base, userId }: Makers,
+  makers: Makers,
   { ref, tag, isProtected, sha, before, source, request }: Target,
 ): Promise<Variable[]> {
+  const { db, opened, base, userId } = makers;
   const { project, repository } = opened;
   const facts = (await db.one<ProjectFacts>(
-    `select p.name, p.path, n.full_path as namespace, p.default_branch
+    `select p.name, p.path, p.description, p.namespace_id, n.full_path as namespace, p.default_branch
      from projects p join namespaces n on n.id = p.namespace_id where p.id = ?`,
     [project.id],
   )) as ProjectFacts;
@@ -93,6 +131,8 @@ export async function predefinedVariables(
   const number = commitNumber(repository, sha);
   const commit = number === undefined ? undefined : await readCommit(repository, number);
   const { hostname = "", port = "", protocol = "https:" } = URL.canParse(base) ? new URL(base) : {};
+  const [major, minor, patch] = VERSION.split(".");
+  const root = facts.namespace.split("/")[0] ?? "";
   const values: Record<string, string | undefined> = {
     CI: "true",
     GITLAB_CI: "true",
@@ -102,26 +142,44 @@ export async function predefinedVariables(
     CI_SERVER_PORT: port || (protocol === "http:" ? "80" : "443"),
     CI_SERVER_PROTOCOL: protocol.slice(0, -1),
     CI_SERVER_NAME: "GitLab",
+    CI_SERVER_FQDN: port === "" ? hostname : `${hostname}:${port}`,
+    CI_SERVER_VERSION: VERSION,
+    CI_SERVER_VERSION_MAJOR: major,
+    CI_SERVER_VERSION_MINOR: minor,
+    CI_SERVER_VERSION_PATCH: patch,
+    CI_SERVER_REVISION: REVISION,
     CI_API_V4_URL: `${base}/api/v4`,
+    CI_API_GRAPHQL_URL: `${base}/api/graphql`,
+    GITLAB_FEATURES: "",
     CI_PIPELINE_SOURCE: source,
     CI_CONFIG_PATH: configurationPath,
     CI_PROJECT_ID: String(project.id),
     CI_PROJECT_NAME: facts.path,
     CI_PROJECT_TITLE: facts.name,
     CI_PROJECT_PATH: project.fullPath,
-    CI_PROJECT_PATH_SLUG: slugOf(project.fullPath),
+    CI_PROJECT_PATH_SLUG: hostSlugOf(project.fullPath),
     CI_PROJECT_NAMESPACE: facts.namespace,
-    CI_PROJECT_ROOT_NAMESPACE: facts.namespace.split("/")[0],
+    CI_PROJECT_NAMESPACE_ID: String(facts.namespace_id),
+    CI_PROJECT_NAMESPACE_SLUG: hostSlugOf(facts.namespace),
+    CI_PROJECT_ROOT_NAMESPACE: root,
+    CI_PROJECT_ROOT_NAMESPACE_SLUG: hostSlugOf(root),
+    CI_PROJECT_DESCRIPTION: facts.description ?? "",
+    CI_PROJECT_TOPICS: await topicsOf(db, project.id),
     CI_PROJECT_URL: `${base}/${project.fullPath}`,
     CI_PROJECT_VISIBILITY: VISIBILITY_WORDS[project.visibility],
     CI_DEFAULT_BRANCH: facts.default_branch ?? undefined,
+    CI_DEFAULT_BRANCH_SLUG:
+      facts.default_branch === null ? undefined : hostSlugOf(facts.default_branch),
     CI_COMMIT_SHA: sha,
     CI_COMMIT_SHORT_SHA: sha.slice(0, 8),
     CI_COMMIT_BEFORE_SHA: before,
     CI_COMMIT_REF_NAME: ref,
-    CI_COMMIT_REF_SLUG: slugOf(ref),
+    CI_COMMIT_REF_SLUG: hostSlugOf(ref),
     CI_COMMIT_REF_PROTECTED: String(isProtected),
-    ...(tag ? { CI_COMMIT_TAG: ref } : request ? {} : { CI_COMMIT_BRANCH: ref }),
+    ...(tag
+      ? { CI_COMMIT_TAG: ref, CI_COMMIT_TAG_MESSAGE: await tagMessageOf(makers, ref) }
+      : { CI_OPEN_MERGE_REQUESTS: await openRequestsOf(db, project.id, ref) }),
+    ...(!tag && !request && { CI_COMMIT_BRANCH: ref }),
     ...(commit && {
       CI_COMMIT_MESSAGE: commit.message,
       CI_COMMIT_TITLE: titleOf(commit.message),

@@ -77,44 +77,53 @@ export async function rulesOf(
 }
 
 const REQUEST = "from merge_requests mr join projects p on p.id = mr.project_id";
-const RULE = "null, null, null, b.name, b.push_level, b.merge_level, b.allow_force_push";
+const RULE = "mr.id, null, null, null, b.name, b.push_level, b.merge_level, b.allow_force_push";
 
-const OF_TARGET = `
-  select mr.target_branch, p.default_branch, ${IS_EMPTY}, null, null, null, null ${REQUEST} where mr.id = ?
-  union all select ${RULE} ${REQUEST}
-    join protected_branches b on b.project_id = p.id and b.is_wildcard = 0 and b.name = mr.target_branch
-    where mr.id = ?
-  union all select ${RULE} ${REQUEST}
-    join protected_branches b on b.project_id = p.id and b.is_wildcard = 1 where mr.id = ?`;
+/** What a merge request's project says about its target branch. */
+interface TargetRules {
+  readonly branch: string;
+  readonly rules: Rules;
+}
 
-/** The rules of a merge request's project about its target branch, in one statement. */
-export async function rulesOfTarget(
+/** The rules of merge requests' projects about their target branches, by the ids of the requests, in one statement. */
+export async function rulesOfTargets(
   db: Reader,
-  requestId: Value,
-): Promise<{ branch: string; rules: Rules }> {
-  const rows = await db.rows(OF_TARGET, [requestId, requestId, requestId]);
-  const [branch, defaultBranch, isEmpty] = rows.find(([name]) => name !== null) as [
-    string,
-    string | null,
-    number,
-  ];
-  const rules = rows
-    .filter(([name]) => name === null)
-    .map(([, , , name, push_level, merge_level, allow_force_push]) => ({
-      name: name as string,
-      push_level: push_level as number,
-      merge_level: merge_level as number,
-      allow_force_push: allow_force_push as number,
-    }));
-  return {
-    branch,
-    rules: {
-      isEmpty: isEmpty !== 0,
-      defaultBranch,
-      branches: (name) => rules.filter((rule) => fits(rule.name, name)),
-      tags: () => [],
-    },
-  };
+  requestIds: readonly Value[],
+): Promise<Map<Value, TargetRules>> {
+  const among = placeholders(requestIds);
+  const where = `where mr.id in (${among.sql})`;
+  const rows = await db.rows(
+    `select mr.id, mr.target_branch, p.default_branch, ${IS_EMPTY}, null, null, null, null ${REQUEST} ${where}
+     union all select ${RULE} ${REQUEST}
+       join protected_branches b on b.project_id = p.id and b.is_wildcard = 0 and b.name = mr.target_branch
+       ${where}
+     union all select ${RULE} ${REQUEST}
+       join protected_branches b on b.project_id = p.id and b.is_wildcard = 1 ${where}`,
+    [...among.values, ...among.values, ...among.values],
+  );
+  const found = new Map<Value, BranchRule[]>();
+  for (const [id, branch, , , name, push_level, merge_level, allow_force_push] of rows) {
+    const rules = found.get(id as Value) ?? [];
+    found.set(id as Value, rules);
+    if (branch === null) {
+      rules.push({ name, push_level, merge_level, allow_force_push } as BranchRule);
+    }
+  }
+  const targets = new Map<Value, TargetRules>();
+  for (const [id, branch, defaultBranch, isEmpty] of rows) {
+    if (branch === null) continue;
+    const rules = found.get(id as Value) ?? [];
+    targets.set(id as Value, {
+      branch: branch as string,
+      rules: {
+        isEmpty: isEmpty !== 0,
+        defaultBranch: defaultBranch as string | null,
+        branches: (name) => rules.filter((rule) => fits(rule.name, name)),
+        tags: () => [],
+      },
+    });
+  }
+  return targets;
 }
 
 const NOTHING = { sql: "", values: [] };

@@ -2,7 +2,7 @@ import { ROLES } from "../../core/access/roles.ts";
 import type { Source } from "../../core/access/source.ts";
 import { BRANCHES, TAGS } from "../../git/refs.ts";
 import type { Reader, Value } from "../../store/port.ts";
-import { type Rules, rulesOf, rulesOfTarget } from "./queries.ts";
+import { type Rules, rulesOf, rulesOfTargets } from "./queries.ts";
 
 /** A change of a reference that somebody asks for. */
 interface WantedChange {
@@ -51,24 +51,49 @@ export async function rightsOf(
  */
 export async function mayMergeRequest(
   db: Reader,
-  project: Pick<Source, "fullPath" | "level" | "archived">,
+  project: Project,
   requestId: Value,
 ): Promise<boolean> {
-  // Without such a role it does not matter what is protected.
-  if (project.archived || project.level < ROLES.developer) return false;
-  const { branch, rules } = await rulesOfTarget(db, requestId);
-  return new RefRights(project, rules).mayMergeInto(branch);
+  return (await mergeableBy(db, new Map([[requestId, project]]))).has(requestId);
 }
+
+/**
+ * Those of some merge requests that a caller may merge, as {@link mayMergeRequest} says, with one statement.
+ *
+ * @param requests their projects, with the caller's level in them, by the ids of the requests
+ */
+export async function mergeableBy(
+  db: Reader,
+  requests: ReadonlyMap<Value, Project>,
+): Promise<Set<Value>> {
+  // Without such a role it does not matter what is protected.
+  const possible = [...requests].filter(
+    ([, { archived, level }]) => !archived && level >= ROLES.developer,
+  );
+  if (possible.length === 0) return new Set();
+  const targets = await rulesOfTargets(
+    db,
+    possible.map(([id]) => id),
+  );
+  const mergeable = possible.filter(([id, project]) => {
+    const target = targets.get(id);
+    return target && new RefRights(project, target.rules).mayMergeInto(target.branch);
+  });
+  return new Set(mergeable.map(([id]) => id));
+}
+
+/** What rights depend on of a project. */
+type Project = Pick<Source, "fullPath" | "level" | "archived">;
 
 /**
  * What a caller may do with some branches and tags of a project. It is the only place that decides so: for pushes, for
  * the API, and for what branches say about themselves.
  */
 export class RefRights {
-  readonly #project: Pick<Source, "fullPath" | "level" | "archived">;
+  readonly #project: Project;
   readonly #rules: Rules;
 
-  constructor(project: Pick<Source, "fullPath" | "level" | "archived">, rules: Rules) {
+  constructor(project: Project, rules: Rules) {
     this.#project = project;
     this.#rules = rules;
   }

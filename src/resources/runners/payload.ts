@@ -13,7 +13,7 @@ import { dotenvOf } from "../ci/dotenv.ts";
 import { slugOf, tierOf } from "../ci/environment-names.ts";
 import { type JobSpec, specOf } from "../ci/progress.ts";
 import { givenVariables, NO_SHA } from "../ci/records.ts";
-import { findRequestOf, predefinedVariables } from "../pipelines/circumstances.ts";
+import { findRequestOf, hostSlugOf, predefinedVariables } from "../pipelines/circumstances.ts";
 import { openRepository } from "../repositories/open.ts";
 import { variablesFor } from "../variables/effective.ts";
 import type { ClaimedJob } from "./claim.ts";
@@ -33,6 +33,9 @@ interface JobFacts {
   readonly protected: number;
   readonly started_at: number;
   readonly iid: number;
+  readonly pipeline_name: string | null;
+  readonly runner_id: number;
+  readonly runner_description: string | null;
   readonly ref: string;
   readonly tag: number;
   readonly sha: string;
@@ -47,10 +50,12 @@ interface JobFacts {
   readonly ci_default_git_depth: number;
 }
 
-const FACTS = `select cj.name, cj.stage, cj.protected, cj.started_at, pl.iid, pl.ref, pl.tag, pl.sha, pl.before_sha,
+const FACTS = `select cj.name, cj.stage, cj.protected, cj.started_at, pl.iid, pl.name as pipeline_name,
+    cj.runner_id, r.description as runner_description, pl.ref, pl.tag, pl.sha, pl.before_sha,
     pl.source, pl.created_at, pl.merge_request_id, p.name as project_name, p.full_path, p.visibility, p.namespace_id,
     p.ci_default_git_depth
-  from ci_jobs cj join pipelines pl on pl.id = cj.pipeline_id join projects p on p.id = cj.project_id where cj.id = ?`;
+  from ci_jobs cj join pipelines pl on pl.id = cj.pipeline_id join projects p on p.id = cj.project_id
+  left join runners r on r.id = cj.runner_id where cj.id = ?`;
 
 /** A variable as runners get it. */
 interface RunnerVariable extends Variable {
@@ -111,6 +116,7 @@ export async function payloadOf(making: Making, job: ClaimedJob): Promise<object
   const variables: RunnerVariable[] = [
     ...predefined.map(open),
     ...ofJob(base, job, facts, options).map(open),
+    ...(await ofRunner(db, facts)).map(open),
     ...ofEnvironment(spec.environment).map(open),
     secret("CI_JOB_TOKEN", job.token),
     secret("CI_REPOSITORY_URL", address.href),
@@ -257,6 +263,17 @@ function refspecOf({ ref, tag }: JobFacts): string {
     : `+refs/heads/${ref}:refs/remotes/origin/${ref}`;
 }
 
+/** The variables that say which runner does a job. */
+async function ofRunner(db: Reader, facts: JobFacts): Promise<Variable[]> {
+  const sql = "select tag from runner_tags where runner_id = ? order by tag";
+  const tags = (await db.rows(sql, [facts.runner_id])).map(([tag]) => JSON.stringify(tag));
+  return [
+    { key: "CI_RUNNER_ID", value: String(facts.runner_id) },
+    { key: "CI_RUNNER_DESCRIPTION", value: facts.runner_description ?? "" },
+    { key: "CI_RUNNER_TAGS", value: `[${tags.join(", ")}]` },
+  ];
+}
+
 /** The variables that say where a job deploys to. */
 function ofEnvironment(environment: JobSpec["environment"]): Variable[] {
   if (!environment) return [];
@@ -279,11 +296,15 @@ function ofJob(base: string, job: ClaimedJob, facts: JobFacts, options: JobOptio
   const values: Record<string, string | undefined> = {
     CI_PIPELINE_ID: String(job.pipeline_id),
     CI_PIPELINE_IID: String(facts.iid),
+    CI_PIPELINE_NAME: facts.pipeline_name ?? "",
+    CI_PIPELINE_TRIGGERED: facts.source === "trigger" ? "true" : undefined,
     CI_PIPELINE_URL: `${page}/pipelines/${job.pipeline_id}`,
     CI_PIPELINE_CREATED_AT: isoInstant(facts.created_at),
     CI_JOB_ID: String(job.id),
     CI_JOB_URL: `${page}/jobs/${job.id}`,
     CI_JOB_NAME: facts.name,
+    CI_JOB_NAME_SLUG: hostSlugOf(facts.name),
+    CI_JOB_GROUP_NAME: facts.name.replace(/(?: \d+\/\d+|: \[[^[\]]*\])$/, "").trimEnd(),
     CI_JOB_STAGE: facts.stage,
     CI_JOB_STARTED_AT: isoInstant(facts.started_at),
     CI_JOB_TIMEOUT: String(job.timeout),
