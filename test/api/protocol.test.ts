@@ -874,7 +874,9 @@ describe("HEAD", () => {
       expect([head.status, head.text]).toEqual([200, ""]);
       const headersOf = (headers: Headers) =>
         [...headers].filter(
-          ([name]) => !["x-request-id", "x-runtime"].includes(name) && name !== "content-length",
+          ([name]) =>
+            !["x-request-id", "x-gitlab-meta", "x-runtime"].includes(name) &&
+            name !== "content-length",
         );
       expect(headersOf(head.headers)).toEqual(headersOf(get.headers));
     },
