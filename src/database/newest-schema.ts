@@ -169,6 +169,7 @@ const steps = [
   `20261127-05-issues-open`,
   `20261127-90-kept-settings`,
   `20261127-91-more-of-profiles`,
+  `20261127-92-features`,
 ];
 
 const statements = [
@@ -2033,6 +2034,13 @@ const statements = [
 ) without rowid`,
   `CREATE INDEX event_counts_by_author on event_counts (author_id, project_id, events)`,
   `CREATE INDEX notes_by_author on notes (author_id, issue_id)`,
+  `CREATE TABLE features (
+  id integer primary key autoincrement,
+  name text not null unique,
+  value text not null,
+  created_at integer not null,
+  updated_at integer not null
+)`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,

@@ -236,6 +236,7 @@ const FROZEN: Record<string, string> = {
   "20261127-90-kept-settings": "2b07dd05fb64c35e4d74ed3be9d1add771d7a28104a3172ff21d5f62aa5abba8",
   "20261127-91-more-of-profiles":
     "f167ff3c7c8216aff371981c6e8adf253bfea45dd5969bb2d9216d3aa0190c6b",
+  "20261127-92-features": "2aef0b4f02c0dbcf16b7b1740889e834b2c8acfd882c174bfb7db9bb1456a20f",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);
