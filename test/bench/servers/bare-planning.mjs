@@ -135,7 +135,6 @@ const issueJson = (row) => {
     task_completion_status: NO_TASKS,
     has_tasks: false,
     moved_to_id: row.moved_to_id,
-    blocking_issues_count: 0,
     epic: null,
     epic_iid: null,
     iteration: null,
@@ -155,6 +154,7 @@ const singleIssueJson = (row) => {
       project: `${BASE}/api/v4/projects/${row.project_id}`,
     },
     subscribed: row.subscribed === 1,
+    blocking_issues_count: 0,
   };
 };
 
