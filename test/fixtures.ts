@@ -246,6 +246,14 @@ const FIXTURES: Record<string, Fixture> = {
     },
     params: { "invitations email": always("nobody0@invited.example") },
   },
+  Features: {
+    create: async (app, count) => {
+      for (let number = 1; number <= count; number += 1) {
+        await post(app, `/features/feature_${number}`, "admin", { value: "true" });
+      }
+    },
+    params: { "features name": always("feature_1") },
+  },
   "Broadcast messages": {
     create: async (app, count) => {
       for (const message of numbered(count, (at) => `message ${at}`)) {

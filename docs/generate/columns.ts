@@ -11,6 +11,7 @@ const TABLES: Readonly<Record<string, readonly string[]>> = {
   b: ["boards", "badges"],
   bl: ["board_lists"],
   bm: ["broadcast_messages"],
+  fe: ["features"],
   tp: ["topics"],
   tc: ["topic_counts"],
   cb: ["users"],

@@ -11,6 +11,7 @@ export const TAGS: Readonly<Record<string, string>> = {
   "Project topics":
     "By which projects are found. Everyone can see which topics exist, but not which private projects have them.",
   "Application settings": "What administrators decide for whatever is created without saying so.",
+  Features: "Feature flags of the instance, which are kept: nothing here depends on them.",
   "Broadcast messages": "What administrators tell everybody, for clients to show.",
   "CI variables": "Variables of CI jobs, of projects, groups and the instance.",
   "CI lint": "Checks of CI/CD configurations.",

@@ -13,7 +13,7 @@ interface KeptSetting<T> {
 type KeptSettings = Readonly<Record<string, KeptSetting<unknown>>>;
 
 /** The values of settings. */
-export type KeptValues<S> = {
+type KeptValues<S> = {
   [Name in keyof S]: S[Name] extends KeptSetting<infer T> ? T | null : never;
 };
 

@@ -19,6 +19,7 @@ import { draftNoteResource } from "./draft-notes/index.ts";
 import { environmentResource } from "./environments/index.ts";
 import { eventResource } from "./events/index.ts";
 import { exportResource } from "./exports/index.ts";
+import { featureResource } from "./features/index.ts";
 import { fileResource } from "./files/index.ts";
 import { groupResource } from "./groups/index.ts";
 import { hookResource } from "./hooks/index.ts";
@@ -81,6 +82,7 @@ export const resources: readonly Resource[] = [
   boardResource,
   branchResource,
   broadcastMessageResource,
+  featureResource,
   topicResource,
   commitResource,
   commitStatusResource,

@@ -378,7 +378,9 @@ describe("on the wire", () => {
     expect(head.toLowerCase()).toContain(`content-length: ${Buffer.byteLength(body)}\r\n`);
     expect(head.endsWith("\r\n\r\n")).toBe(true);
     const without = (text: string) =>
-      text.slice(0, text.indexOf("\r\n\r\n")).replace(/(x-request-id|x-runtime|Date): .*/g, "");
+      text
+        .slice(0, text.indexOf("\r\n\r\n"))
+        .replace(/(x-request-id|x-gitlab-meta|x-runtime|Date): .*/g, "");
     expect(without(head)).toBe(without(whole));
   });
 

@@ -344,6 +344,7 @@ describe("the table of routes", () => {
         "GET /snippets",
         "GET /snippets/:snippet_id",
         "GET /snippets/:snippet_id/raw",
+        "GET /snippets/all",
         "GET /snippets/public",
         "GET /todos",
         "GET /user",

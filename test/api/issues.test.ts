@@ -129,7 +129,6 @@ describe("an issue", () => {
       task_completion_status: { count: 0, completed_count: 0 },
       has_tasks: false,
       moved_to_id: null,
-      blocking_issues_count: 0,
       epic: null,
       epic_iid: null,
       iteration: null,
@@ -145,6 +144,7 @@ describe("an issue", () => {
         project: `http://pm.test/api/v4/projects/${projectId}`,
       },
       subscribed: true,
+      blocking_issues_count: 0,
     };
     expect(made).toEqual(single);
     const got = await app.call(`GET /projects/${SITE}/issues/${made.iid}`, { as: "developer" });

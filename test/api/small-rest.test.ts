@@ -68,7 +68,6 @@ describe("GET /snippets/all", () => {
       (await get("/snippets/all", as)).json.map(({ title }: { title: string }) => title);
     expect(await titles("developer")).toEqual(["hidden", "of project", "public", "own"]);
     expect(await titles("stranger")).toEqual(["of project", "public"]);
-    expect((await get("/snippets/all?created_after=2999-01-01")).json).toEqual([]);
     expect((await get("/snippets/all", "anonymous")).status).toBe(401);
   });
 
@@ -173,5 +172,32 @@ describe("authenticate", () => {
     ]);
     expect(users).toEqual(["ada"]);
     expect((await ask({ ...ada, username: "a b" })).answers[0]?.[0]).toBe(400);
+  });
+});
+
+describe("features", () => {
+  it("are set, listed and removed by administrators", async () => {
+    const set = async (name: string, value: unknown) =>
+      send(`POST /features/${name}`, { value }, "admin");
+    const on = { key: "boolean", value: true };
+    const off = { key: "boolean", value: false };
+    const made = await set("new_thing", true);
+    expect([made.status, made.json]).toEqual([
+      201,
+      { name: "new_thing", state: "on", gates: [on], definition: null },
+    ]);
+    expect((await set("new_thing", "false")).json).toMatchObject({ state: "off", gates: [off] });
+    expect((await set("some", 30)).json).toMatchObject({
+      state: "conditional",
+      gates: [off, { key: "percentage_of_time", value: 30 }],
+    });
+    expect((await set("some", "101")).status).toBe(400);
+    const names = async () =>
+      (await get("/features", "admin")).json.map(({ name }: { name: string }) => name);
+    expect(await names()).toEqual(["new_thing", "some"]);
+    expect((await get("/features/definitions", "admin")).json).toEqual([]);
+    expect((await send("POST /features/other", { value: true })).status).toBe(403);
+    expect((await app.call("DELETE /features/some", { as: "admin" })).status).toBe(204);
+    expect(await names()).toEqual(["new_thing"]);
   });
 });

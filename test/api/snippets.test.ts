@@ -37,8 +37,8 @@ describe.each([
       updated_at: expect.stringMatching(/Z$/),
       created_at: expect.stringMatching(/Z$/),
       project_id,
-      web_url: `http://pm.test/${project_id === null ? "" : "acme/site/"}snippets/${made.id}`,
-      raw_url: `http://pm.test/${project_id === null ? "" : "acme/site/"}snippets/${made.id}/raw`,
+      web_url: `http://pm.test/${project_id === null ? "" : "acme/site/"}-/snippets/${made.id}`,
+      raw_url: `http://pm.test/${project_id === null ? "" : "acme/site/"}-/snippets/${made.id}/raw`,
     });
     expect((await app.call(`GET ${at}/${made.id}`, { as: "reporter" })).json).toEqual(made);
   });

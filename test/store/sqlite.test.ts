@@ -1,9 +1,13 @@
+import { execFile } from "node:child_process";
+import { pathToFileURL } from "node:url";
+import { promisify } from "node:util";
 import { expect, it, onTestFinished } from "vitest";
 import { createApp } from "../../src/index.ts";
 import { openStore } from "../../src/store/open.ts";
 import { UnavailableError } from "../../src/store/port.ts";
 import { baseSeed, call, emptyDatabase, engine } from "../helpers.ts";
 import { canCountPages, readCounter } from "../pages.ts";
+import { programOf } from "../program.ts";
 
 // PostgreSQL has no file to lock.
 it.runIf(engine === "sqlite")(
@@ -171,5 +175,20 @@ it.runIf(engine === "sqlite")(
 
     expect(during).toEqual([0, 0]);
     expect(await count()).toBe(2);
+  },
+);
+
+it.runIf(engine === "sqlite")(
+  "SQLite can be loaded by node -e, which has a global __filename",
+  async () => {
+    const { database, drop } = await emptyDatabase();
+    onTestFinished(drop);
+    const { file, remove } = await programOf(new URL("_create-user.ts", import.meta.url));
+    onTestFinished(remove);
+    const code = `import(${JSON.stringify(pathToFileURL(file).href)})`;
+    await promisify(execFile)(process.execPath, ["-e", code, "nothing", database]);
+    const store = await openStore(database);
+    onTestFinished(() => store.close());
+    expect(await store.rows("select count(*) from users")).toEqual([[1]]);
   },
 );

@@ -18,7 +18,7 @@ import { type IssuableType, issuableJoins } from "./type.ts";
 /** Put into a row in place of a weight that is not shown. */
 const HIDDEN = "";
 
-/** How many open issues an issue blocks, of a hundred links: no read takes longer the more there are. */
+/** How many open issues an issue blocks, of a hundred links. Only an issue alone has it: in a list it would be read for each. */
 const BLOCKED = `(select count(*) from
   (select k.target_id from issue_links k where k.source_id = i.id and k.link_type = 'blocks' limit 100) as k
   join issues bi on bi.id = k.target_id where bi.state = 'opened')`;
@@ -60,7 +60,6 @@ const fields = {
     ([text]) => tasksOf(String(text ?? "")).count > 0,
   ),
   moved_to_id: field.integer("i.moved_to_id"),
-  blocking_issues_count: field.integer(BLOCKED),
   epic: field.constant(null),
   epic_iid: field.constant(null),
   iteration: field.constant(null),
@@ -108,6 +107,7 @@ export const ISSUE: IssuableType = {
       project: field.url("i.project_id", (project) => `/api/v4/projects/${project}`),
     }),
     subscribed,
+    blocking_issues_count: field.integer(BLOCKED),
   }),
   place: placeLabels,
   readOwn: async (ids, { db, presenter, viewer, tier, source }) => {

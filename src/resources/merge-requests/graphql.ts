@@ -38,6 +38,7 @@ import {
   word,
 } from "../../graphql/declare.ts";
 import { all, among, type Condition, when } from "../../store/conditions.ts";
+import { placeholders } from "../../store/placeholders.ts";
 import type { Value } from "../../store/port.ts";
 import { type ApprovalState, hasRules, statesOf } from "../approval-state/state.ts";
 import { HEAD } from "../ci/heads.ts";
@@ -141,6 +142,26 @@ const approvals = (type: string, read: (state: ApprovalState, tier: Tier) => unk
     return new Map([...states].map(([id, state]): [Value, unknown] => [id, read(state, tier)]));
   });
 
+/** How many threads of merge requests can be resolved, and how many are. */
+const threads = (read: (counts: readonly [number, number]) => number) =>
+  loaded(
+    "Int",
+    async (ids, { db }) => {
+      const these = placeholders(ids);
+      const found = await db.rows(
+        `select id, count(*), sum(resolved) from (
+         select n.merge_request_id as id, n.thread_id, min(case when n.resolved_at is null then 0 else 1 end) as resolved
+         from notes n where n.merge_request_id in (${these.sql}) and n.thread_id is not null and n.system = 0
+         group by n.merge_request_id, n.thread_id) as threads group by id`,
+        these.values,
+      );
+      return new Map(
+        found.map(([id, all, resolved]) => [id as Value, read([Number(all), Number(resolved)])]),
+      );
+    },
+    { empty: 0 },
+  );
+
 const mergeRequest = rowType("MergeRequest", {
   about: "A merge request.",
   from: `merge_requests mr join projects p on p.id = mr.project_id
@@ -241,6 +262,8 @@ const mergeRequest = rowType("MergeRequest", {
     approvalsRequired: approvals("Int", ({ required: wanted }) => wanted),
     approvalsLeft: approvals("Int", ({ left }) => left),
     headPipeline: one("Pipeline", HEAD),
+    resolvableDiscussionsCount: threads(([all]) => all),
+    resolvedDiscussionsCount: threads(([, resolved]) => resolved),
     ...codeFields,
     ...issuableFields(MERGE_REQUEST),
   },

@@ -3,6 +3,7 @@ import { visibleNotes, visibleProjects } from "../../core/access/visibility.ts";
 import * as field from "../../core/field.ts";
 import { escaped } from "../../core/markup.ts";
 import {
+  about,
   arg,
   boolean,
   connection,
@@ -197,6 +198,14 @@ const note = rowType("Note", {
     internal: boolean("nt.internal"),
     confidential: deprecated("Use `internal`.", boolean("nt.internal")),
     author: one("UserCore", "nt.author_id"),
+    authorIsContributor: about(
+      "Whether a merge request of the author was merged into the project.",
+      costing(
+        5,
+        boolean(`case when exists (select 1 from merge_requests am where am.author_id = nt.author_id
+          and am.project_id = nt.project_id and am.state = 'merged') then 1 else 0 end`),
+      ),
+    ),
     project: one("Project", "nt.project_id"),
     createdAt: required(time("nt.created_at")),
     updatedAt: required(time("nt.updated_at")),

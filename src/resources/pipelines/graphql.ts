@@ -13,12 +13,16 @@ import {
   id,
   leaf,
   loaded,
+  NO_ROWS,
   one,
+  PAGE_ARGS,
+  pagesOf,
   property,
   required,
   rowType,
   string,
   time,
+  type Values,
   valueType,
   word,
 } from "../../graphql/declare.ts";
@@ -85,9 +89,27 @@ const stage = valueType("CiStage", "Jobs of a pipeline that run at the same time
   status: property("String"),
   detailedStatus: property(status),
 });
-const stages = valueType("CiStageConnection", "The stages of a pipeline.", {
-  nodes: { ...property("[CiStage]"), declares: stage },
-});
+const stages = pagesOf(stage, "The stages of a pipeline.");
+
+/** The part of few values that a page shows: a cursor is the number of a value. */
+function pageOf<T>(values: readonly T[], { first, last, after, before }: Values<typeof PAGE_ARGS>) {
+  const edges = values
+    .map((node, index) => ({ cursor: String(index + 1), node }))
+    .slice(Number(after ?? 0) || 0, before === undefined ? undefined : Number(before) - 1);
+  const ahead = first === undefined ? edges : edges.slice(0, Math.max(first, 0));
+  const shown = last === undefined ? ahead : ahead.slice(-Math.max(last, 0) || ahead.length);
+  return {
+    nodes: shown.map(({ node }) => node),
+    edges: shown,
+    pageInfo: {
+      hasNextPage: ahead.length < edges.length,
+      hasPreviousPage: shown.length < ahead.length,
+      startCursor: shown.at(0)?.cursor ?? null,
+      endCursor: shown.at(-1)?.cursor ?? null,
+    },
+    count: values.length,
+  };
+}
 
 /** What a stage's status follows from. */
 interface StageJob {
@@ -96,7 +118,11 @@ interface StageJob {
 }
 
 /** The stages of pipelines, in their order, with the statuses that their jobs give them. */
-async function stagesOf(db: Reader, pipelines: readonly Value[]): Promise<Map<Value, unknown>> {
+async function stagesOf(
+  db: Reader,
+  pipelines: readonly Value[],
+  range: Values<typeof PAGE_ARGS>,
+): Promise<Map<Value, unknown>> {
   const these = placeholders(pipelines);
   const rows = await db.rows(
     `select distinct pipeline_id, stage_index, stage, status, allow_failure from ci_jobs
@@ -113,7 +139,10 @@ async function stagesOf(db: Reader, pipelines: readonly Value[]): Promise<Map<Va
   return new Map(
     [...found].map(([pipeline, own]) => [
       pipeline,
-      { nodes: [...own].map(([name, jobs]) => ({ name, ...ofStage(jobs) })) },
+      pageOf(
+        [...own].map(([name, jobs]) => ({ name, ...ofStage(jobs) })),
+        range,
+      ),
     ]),
   );
 }
@@ -160,7 +189,12 @@ const pipeline = rowType("Pipeline", {
     duration: seconds("pl.started_at", "pl.finished_at"),
     user: one("UserCore", "pl.user_id"),
     project: one("Project", "pl.project_id"),
-    stages: loaded(stages, (ids, { db }) => stagesOf(db, ids)),
+    yamlErrors: required(boolean("case when pl.yaml_errors is null then 0 else 1 end")),
+    yamlErrorMessages: string("pl.yaml_errors"),
+    stages: loaded(stages, (ids, { db }, range) => stagesOf(db, ids, range), {
+      args: PAGE_ARGS,
+      empty: NO_ROWS,
+    }),
     jobs: connection("CiJob", {
       args: { statuses: arg.list(arg.choice(JOB_STATUS)), retried: arg.boolean },
       query: ({ statuses, retried }) => ({

@@ -212,22 +212,9 @@ export const snippetResource: Resource = {
     }),
     own.list("/all", {
       summary: "List all snippets that the caller may read, of people and of projects",
-      input: {
-        created_after: param.optional(param.instant()),
-        created_before: param.optional(param.instant()),
-      },
       presenter: snippet,
-      handle: ({ db, presenter, page, viewer, input }) =>
-        snippets.list(
-          db,
-          presenter,
-          page,
-          all([
-            readableSnippets(viewer),
-            when("s.created_at >= ?", input.created_after),
-            when("s.created_at <= ?", input.created_before),
-          ]),
-        ),
+      handle: ({ db, presenter, page, viewer }) =>
+        snippets.list(db, presenter, page, readableSnippets(viewer)),
     }),
     own.post("", {
       summary: "Create a personal snippet",

@@ -67,6 +67,17 @@ const fields = {
   bio: string("u.bio"),
   location: string("u.location"),
   organization: string("u.organization"),
+  jobTitle: string("u.job_title"),
+  pronouns: string("u.pronouns"),
+  discord: string("u.discord"),
+  github: string("u.github"),
+  active: boolean(`case when u.state = 'active' then 1 else 0 end`),
+  commitEmail: about(
+    "Only they and administrators see it.",
+    computed("String", ["u.id", "coalesce(u.commit_email, u.email)"], ([id, email], { caller }) =>
+      caller?.admin || caller?.id === id ? email : null,
+    ),
+  ),
   linkedin: string("u.linkedin"),
   twitter: string("u.twitter"),
   createdAt: computed("Time", [...PROFILE, "u.created_at"], ([id, isPrivate, at], { viewer }) =>

@@ -135,7 +135,6 @@ const issueJson = (row) => {
     task_completion_status: NO_TASKS,
     has_tasks: false,
     moved_to_id: row.moved_to_id,
-    blocking_issues_count: 0,
     epic: null,
     epic_iid: null,
     iteration: null,
@@ -155,6 +154,7 @@ const singleIssueJson = (row) => {
       project: `${BASE}/api/v4/projects/${row.project_id}`,
     },
     subscribed: row.subscribed === 1,
+    blocking_issues_count: 0,
   };
 };
 
@@ -295,6 +295,11 @@ const callerJson = (row) => ({
   twitter: row.twitter ?? "",
   website_url: row.website_url ?? "",
   organization: row.organization,
+  job_title: row.job_title ?? "",
+  pronouns: row.pronouns,
+  discord: row.discord ?? "",
+  github: row.github ?? "",
+  work_information: row.job_title ?? row.organization,
   last_sign_in_at: instant(row.last_sign_in_at),
   confirmed_at: instant(row.created_at),
   last_activity_on: row.last_activity_on,
