@@ -1,6 +1,12 @@
 // Requests that cost far more than they answer. None may keep others waiting, take much memory, or go on for nobody.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Draft } from "../../src/git/draft.ts";
+import { BLOB } from "../../src/git/objects.ts";
+import { Packs } from "../../src/git/packs.ts";
+import { patchOf } from "../../src/git/patches.ts";
+import { Repository } from "../../src/git/repository.ts";
 import { type Server, serve } from "../../src/node.ts";
+import { Budget } from "../../src/turns/budget.ts";
 import { longestTurn, memoryOf, pausesAfterLeaving } from "../attacks.ts";
 import { type CallOptions, engine, type TestApp, testApp, tokenOf } from "../helpers.ts";
 import { entry, Objects, pushHeaders, pushOf, push as pushTo, pushTo as send } from "../packs.ts";
@@ -204,7 +210,33 @@ describe("differences", () => {
     await requireQuick(async () => expect((await app.call(line, options)).status).toBe(200));
   });
 
-  it("are found for an answer only as far as its budget goes", async () => {
+  it("are not looked for once the budget of an answer is used up", async () => {
+    const repository = new Repository(Packs.of(app.store), []);
+    const patchWith = (spend: (budget: Budget) => void) => {
+      const budget = new Budget();
+      spend(budget);
+      const draft = new Draft(repository, budget);
+      const [from, to] = ["a\nb\n", "a\nc\n"].map((text) => ({
+        path: "a",
+        mode: 0o100644,
+        oid: draft.add(BLOB, Buffer.from(text)),
+      }));
+      return patchOf(draft, { from, to });
+    };
+    expect(await patchWith(() => undefined)).toEqual({
+      text: "@@ -1,2 +1,2 @@\n a\n-b\n+c\n",
+      isTooLarge: false,
+    });
+    for (const [what, most] of [
+      ["compared", 64 * 1024 * 1024],
+      ["steps", 50_000_000],
+    ] as const) {
+      const spend = (budget: Budget) => expect(budget.spend(what, most)).toBe(true);
+      expect(await patchWith(spend)).toEqual({ text: "", isTooLarge: true });
+    }
+  });
+
+  it("are shown as too large if they are", async () => {
     const { json } = await app.call(`GET ${path}/repository/commits/${commit}/diff?per_page=100`);
     expect(json).toHaveLength(FILES);
     for (const { diff, too_large } of json) expect([diff, too_large]).toEqual(["", true]);
