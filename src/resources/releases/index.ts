@@ -246,11 +246,13 @@ const releaseRoutes = [
     },
   }),
   code.get("/permalink/latest", {
+    status: 302,
     summary: "Go to the latest release",
     ...reading,
     handle: ({ db, source, view, now }) => toLatest(db, source, view, now, ""),
   }),
   code.get("/permalink/latest/:suffix_path*", {
+    status: 302,
     summary: "Go to what belongs to the latest release, such as a download",
     ...reading,
     input: { suffix_path: param.anyText({ max: MAX_URL }) },
@@ -272,6 +274,7 @@ const releaseRoutes = [
     },
   }),
   code.get("/:tag_name/downloads/:direct_asset_path*", {
+    status: 302,
     summary: "Go to an asset of a release, by the path of its link",
     ...reading,
     input: { ...tag, direct_asset_path: param.anyText({ max: MAX_URL }) },
