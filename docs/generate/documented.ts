@@ -8,6 +8,8 @@ import type { AttributeNotes } from "../../src/core/input.ts";
 import type { Presenter } from "../../src/core/presenter.ts";
 import type { Resource, Route } from "../../src/core/resource.ts";
 import { allMounts } from "../../src/mounts.ts";
+import { meaningOf } from "./meanings.ts";
+import { operationName } from "./names.ts";
 
 /** A resource with its mount. */
 export interface Described extends Resource {
@@ -62,40 +64,36 @@ const ID: AttributeNotes = {
   about: "its id, or its full path with `/` encoded as `%2F`",
 };
 
-/** The status of success, if the route writes. */
-const STATUS = { GET: 200, PUT: 200, PATCH: 200, POST: 201, DELETE: 204 };
-
 /** Documents a route. */
-export function documented({ mount }: Described, route: Route): Documented {
+export function documented({ mount, name }: Described, route: Route): Documented {
   return {
     route,
-    operationId: operationIdOf(route),
-    parameters: parametersOf(route),
+    operationId: operationName(route),
+    parameters: parametersOf(route, name),
     scopes: route.scopes ?? (route.isReading ? ["api", "read_api"] : ["api"]),
-    status: route.status ?? (route.isReading ? 200 : STATUS[route.method]),
+    status: route.status ?? statusOf(route),
     answers: answersOf(route),
     takesTokens: mount.authenticators.includes(personalToken),
     takesScimTokens: mount.authenticators.includes(scimToken),
   };
 }
 
-/** `GET /groups/:id/boards/:board_id` → `getGroupsIdBoardsBoardId`; `/-/` becomes `Dash`. */
-function operationIdOf({ method, path }: Route): string {
-  const words = path
-    .replace("/-/", "/dash/")
-    .split(/\W+|_/)
-    .filter((word) => word !== "");
-  const camel = words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join("");
-  return method.toLowerCase() + camel;
+/** The status of success that the pipeline answers. */
+function statusOf({ method, isReading, presenter, examples, answersWith }: Route): number {
+  if (isReading) return 200;
+  if (!presenter && !examples && answersWith === undefined) return 204;
+  return method === "POST" ? 201 : 200;
 }
 
-function parametersOf(route: Route): Parameter[] {
+function parametersOf(route: Route, resource: string): Parameter[] {
   const input = Object.entries(route.input ?? {});
   const inPath = [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => name as string);
   const hasNoFields =
     ["GET", "DELETE"].includes(route.method) || takesRawBody(route) || route.body === "object";
   const elsewhere = hasNoFields ? "query" : "body";
-  const notes = new Map(input.map(([name, schema]) => [name, schema.notes]));
+  const notes = new Map(
+    input.map(([name, schema]) => [name, explained(schema.notes, resource, name)]),
+  );
   return [
     ...inPath.map((name) => ({
       name,
@@ -109,6 +107,12 @@ function parametersOf(route: Route): Parameter[] {
         ([name, of]) => ({ name, location: elsewhere, required: !of.optional, notes: of }) as const,
       ),
   ];
+}
+
+/** An attribute's notes, with what it means. */
+function explained(notes: AttributeNotes, resource: string, name: string): AttributeNotes {
+  const about = notes.about ?? meaningOf(resource, name);
+  return { ...notes, ...(about !== undefined && { about }) };
 }
 
 const USER: Caller = {
@@ -129,36 +133,39 @@ const CALLERS: { callers: string; caller: Caller | undefined; access: Route["acc
   },
 ];
 
-/** Values of a required attribute that the presenter may depend on, each with the words for it. */
-function choicesOf(input: Route["input"] = {}): { words: string; sent: Record<string, string> }[] {
-  const required = Object.entries(input).flatMap(([name, schema]) => {
-    const { values, optional } = schema.notes;
-    return values && !optional ? [{ name, values }] : [];
+/** What a presenter may depend on: values of a required attribute or else, beside nothing, of each optional one. */
+function choicesOf(input: Route["input"] = {}): { words: string; sent: Record<string, unknown> }[] {
+  const choices = Object.entries(input).map(([name, { notes }]) => {
+    const values = notes.values ?? (notes.type === "boolean" ? [true, false] : []);
+    const sent = values.map((value) => ({
+      words: `\`${name}=${value}\``,
+      sent: { [name]: value },
+    }));
+    return { isRequired: !notes.optional, sent };
   });
-  const [{ name, values } = { name: "", values: [] }] = required;
-  return values.map((value) => ({
-    words: `\`${name}=${value}\``,
-    sent: { [name]: String(value) },
-  }));
+  const required = choices.find(({ isRequired, sent }) => isRequired && sent.length > 0);
+  return required
+    ? required.sent
+    : [{ words: "", sent: {} }, ...choices.flatMap(({ sent }) => sent)];
 }
 
-/**
- * If the presenter depends on the caller or on a required attribute: the answer for each kind of caller and each value,
- * without optional parameters.
- */
+/** If the presenter depends on the caller or on attributes: the answer to each kind of caller, and each value. */
 function answersOf({ presenter, access = "user", input }: Route): Answer[] {
   if (presenter === undefined) return [];
   if (typeof presenter !== "function") return [{ callers: undefined, presenter }];
   const byPresenter = new Map<Presenter, string[]>();
-  const note = (chosen: Presenter, words: string) =>
-    byPresenter.set(chosen, [...(byPresenter.get(chosen) ?? []), words]);
-  const choices = choicesOf(input);
-  for (const { callers, caller, access: reached } of CALLERS) {
-    if (!reached.includes(access)) continue;
-    if (choices.length === 0) note(presenter({ caller, input: {} }), callers);
-  }
-  for (const { words, sent } of choices) {
-    note(presenter({ caller: USER, input: sent }), `those who send ${words}`);
+  for (const { words, sent } of choicesOf(input)) {
+    for (const { callers, caller, access: reached } of CALLERS) {
+      if (!reached.includes(access)) continue;
+      const chosen = presenter({ caller, input: sent });
+      const known = byPresenter.get(chosen) ?? [];
+      // What is answered without an attribute need not be said of those who send it.
+      if (words === "") byPresenter.set(chosen, [...known, callers]);
+      else if (known.length === 0) byPresenter.set(chosen, [`those who send ${words}`]);
+      else if (known.every((one) => one.startsWith("those"))) {
+        byPresenter.set(chosen, [...new Set([...known, `those who send ${words}`])]);
+      }
+    }
   }
   const isSame = byPresenter.size === 1;
   return [...byPresenter].map(([chosen, callers]) => ({

@@ -1,7 +1,8 @@
 // The reference for machines.
 
 import { takesRawBody } from "../../src/core/http/raw-body.ts";
-import type { Presenter } from "../../src/core/presenter.ts";
+import { PAGE_LIMITS } from "../../src/core/pagination.ts";
+import type { Route } from "../../src/core/resource.ts";
 import { VERSION } from "../../src/core/version.ts";
 import {
   type Described,
@@ -10,30 +11,22 @@ import {
   documented,
   type Parameter,
 } from "./documented.ts";
+import { schemaName } from "./names.ts";
 import { rights } from "./reference.ts";
 import { attributeSchema, exampleSchema, type Json, objectSchema } from "./schemas.ts";
 import { TAGS } from "./tags.ts";
 
 /** The reference as an OpenAPI 3.1 document. */
 export function openapi(of: readonly Described[] = described): Json {
-  const schemas: Json = {};
-  const names = new Map<Presenter, string>();
+  const all = of.flatMap((resource) =>
+    resource.routes.map((route) => ({ resource, documented: documented(resource, route) })),
+  );
+  const schemas = namedSchemas(all.map((one) => one.documented));
   const paths: Record<string, Json> = {};
-  for (const resource of of) {
-    for (const route of resource.routes) {
-      const path = route.path.replace(/:(\w+)\*?/g, "{$1}");
-      paths[path] ??= resource.mount.base === "" ? { servers: [{ url: "/" }] } : {};
-      paths[path][route.method.toLowerCase()] = operation(
-        resource,
-        documented(resource, route),
-        (presenter, id) => {
-          const name = names.get(presenter) ?? nameOf(resource, id, schemas);
-          names.set(presenter, name);
-          schemas[name] ??= objectSchema(presenter.fields);
-          return { $ref: `#/components/schemas/${name}` };
-        },
-      );
-    }
+  for (const { resource, documented: one } of all) {
+    const path = one.route.path.replace(/:(\w+)\*?/g, "{$1}");
+    paths[path] ??= resource.mount.base === "" ? { servers: [{ url: "/" }] } : {};
+    paths[path][one.route.method.toLowerCase()] = operation(resource, one, schemas);
   }
   const written = linked({ paths, schemas });
   return {
@@ -48,16 +41,21 @@ export function openapi(of: readonly Described[] = described): Json {
     tags: of.map(({ name }) => ({ name, description: TAGS[name] })),
     paths: written.paths,
     components: {
-      schemas: written.schemas,
+      schemas: { ...written.schemas, ...ERRORS },
       parameters: {
-        page: queryParameter("page", { type: "integer", default: 1 }),
-        per_page: queryParameter("per_page", { type: "integer", default: 20, maximum: 100 }),
+        page: queryParameter("page", "the number of the page", { minimum: 1, default: 1 }),
+        per_page: queryParameter("per_page", "how many a page has; more than 100 mean 100", {
+          minimum: 1,
+          default: PAGE_LIMITS.perPage,
+        }),
       },
       responses: {
-        Error: {
-          description: "The reason why the request failed.",
-          content: { "application/json": { schema: ERROR } },
+        ...Object.fromEntries(Object.keys(ERRORS).map((name) => [name, errorResponse(name)])),
+        TextError: {
+          description: "The reason why the request failed, as a text.",
+          content: { "text/plain": { schema: { type: "string" } } },
         },
+        NotModified: { description: "What the client has is still current." },
       },
       securitySchemes: {
         privateToken: { type: "apiKey", in: "header", name: "Private-Token" },
@@ -68,23 +66,110 @@ export function openapi(of: readonly Described[] = described): Json {
 }
 
 const JSON_TYPE = "application/json";
+const SCIM_TYPE = "application/scim+json";
+/** Files of any type. */
+const BYTES = "application/octet-stream";
+/** Schemas of what is not JSON. */
+const MEDIA: Readonly<Record<string, Json>> = {
+  [BYTES]: { type: "string", format: "binary" },
+  "text/plain": { type: "string" },
+  "image/svg+xml": { type: "string" },
+};
 
-const ERROR: Json = {
-  type: "object",
-  properties: {
-    message: { description: "A text, or the errors of each attribute." },
-    error: { type: "string" },
-    error_description: { type: "string" },
+const text: Json = { type: "string" };
+const texts: Json = { type: "array", items: text };
+
+/** The forms of errors. */
+const ERRORS: Readonly<Record<string, Json>> = {
+  Error: {
+    type: "object",
+    description: "See errors.md: `message` is about the data, `error` about the request itself.",
+    properties: {
+      message: {
+        description: "A reason, several, or those of each attribute.",
+        anyOf: [text, texts, { type: "object", additionalProperties: { anyOf: [text, texts] } }],
+      },
+      error: { anyOf: [text, texts] },
+      error_description: text,
+      scope: { ...text, description: "The scopes that would do, separated by spaces." },
+    },
+  },
+  ScimError: {
+    type: "object",
+    description: "An error of SCIM (RFC 7644 §3.12).",
+    properties: { schemas: texts, status: text, scimType: text, detail: text },
+    required: ["schemas", "status"],
+  },
+  OAuthError: {
+    type: "object",
+    description: "An error of OAuth2 (RFC 6749 §5.2).",
+    properties: { error: text, error_description: text },
+    required: ["error"],
+  },
+  GraphqlErrors: {
+    type: "object",
+    description: "Errors of GraphQL.",
+    properties: {
+      errors: {
+        type: "array",
+        items: { type: "object", properties: { message: text }, required: ["message"] },
+      },
+    },
+    required: ["errors"],
   },
 };
 
-/** `Issue` for a resource's first presenter, `IssueDetails` for the next, then the operation's id with `Answer`. */
-function nameOf({ name }: Described, id: string, taken: Json): string {
-  const words = name.replace(/^Group issue /, "").split(/\W+/);
-  const camel = words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join("");
-  const one = camel.replace(/ies$/, "y").replace(/([^s])s$/, "$1");
-  return [one, `${one}Details`].find((word) => taken[word] === undefined) ?? `${id}Answer`;
+/** The form of errors of mounts whose errors are not like the REST API's. */
+const ERROR_OF: Readonly<Record<string, string>> = {
+  SCIM: "ScimError",
+  OAuth2: "OAuthError",
+  GraphQL: "GraphqlErrors",
+  Git: "TextError",
+};
+
+function errorResponse(name: string): Json {
+  const type = name === "ScimError" ? SCIM_TYPE : JSON_TYPE;
+  const schema = { $ref: `#/components/schemas/${name}` };
+  return { description: "The reason why the request failed.", content: { [type]: { schema } } };
 }
+
+/** The schemas that have a name: objects that are answered, and bodies. */
+function namedSchemas(operations: readonly Documented[]): Json {
+  const answered = new Map<string, string[]>();
+  const note = (schema: Json, id: string) => {
+    if (schema["type"] === "array") return note(schema["items"] as Json, id);
+    const ids = answered.get(JSON.stringify(schema)) ?? [];
+    if (schema["properties"]) answered.set(JSON.stringify(schema), [...ids, id]);
+  };
+  for (const { operationId, answers } of operations) {
+    for (const [index, { presenter }] of answers.entries()) {
+      const id = answers.length > 1 ? `${operationId}:${index + 1}` : operationId;
+      note(objectSchema(presenter.fields), id);
+    }
+  }
+  for (const { operationId, route } of operations) {
+    const examples = [route.examples ?? [], ...Object.values(route.alsoAnswers ?? {})];
+    for (const given of examples) {
+      if (given !== "the same") note(exampleSchema(given), operationId);
+    }
+  }
+  const schemas: Json = {};
+  const add = (name: string, schema: Json, ids: readonly string[]) => {
+    if (name in schemas) throw new Error(`two schemas are ${name}: name ${ids} in names.ts`);
+    schemas[name] = schema;
+  };
+  for (const [schema, ids] of answered) add(schemaName(ids), JSON.parse(schema), ids);
+  for (const one of operations) {
+    const body = one.parameters.filter(({ location }) => location === "body");
+    if (body.length === 0) continue;
+    add(bodyName(one), bodySchema(body, one.route.atLeastOne), [one.operationId]);
+  }
+  return schemas;
+}
+
+/** Generators name parameters of operations `…Request`. */
+const bodyName = ({ operationId }: Documented) =>
+  `${operationId.charAt(0).toUpperCase()}${operationId.slice(1)}Body`;
 
 /** Replaces inlined copies of named schemas by references. */
 function linked(parts: { paths: Record<string, Json>; schemas: Json }): typeof parts {
@@ -109,26 +194,16 @@ function linked(parts: { paths: Record<string, Json>; schemas: Json }): typeof p
   };
 }
 
-const queryParameter = (name: string, schema: Json): Json => ({ name, in: "query", schema });
+const queryParameter = (name: string, description: string, bounds: Json): Json => ({
+  name,
+  in: "query",
+  description,
+  schema: { type: "integer", ...bounds },
+});
 
-function operation(
-  resource: Described,
-  of: Documented,
-  schemaOf: (presenter: Presenter, operationId: string) => Json,
-): Json {
-  const { route, operationId, parameters, answers, takesTokens, takesScimTokens, status } = of;
-  const { isList } = route;
-  const { contentType = JSON_TYPE } = resource.mount;
-  const body = parameters.filter(({ location }) => location === "body");
-  const references = answers.map(({ callers, presenter }, index) =>
-    schemaOf(
-      presenter,
-      index === 0 ? operationId : `${operationId}To${callers?.replace(/\W/g, "")}`,
-    ),
-  );
-  if (route.examples) references.push(exampleSchema(route.examples));
-  const item = references.length > 1 ? { anyOf: references } : references[0];
-  const schema = isList ? { type: "array", items: item } : item;
+function operation(resource: Described, of: Documented, schemas: Json): Json {
+  const { route, operationId, parameters, takesTokens, takesScimTokens } = of;
+  const { mount } = resource;
   const signedIn = [
     ...(takesTokens ? [{ privateToken: [] }] : []),
     ...(takesTokens || takesScimTokens ? [{ bearer: [] }] : []),
@@ -141,51 +216,93 @@ function operation(
     security: route.access === "anyone" ? [{}, ...signedIn] : signedIn,
     parameters: [
       ...parameters.filter(({ location }) => location !== "body").map(parameterObject),
-      ...(isList
+      ...(route.isList
         ? ["page", "per_page"].map((name) => ({ $ref: `#/components/parameters/${name}` }))
         : []),
     ],
-    ...(body.length > 0 ? { requestBody: requestBody(body) } : {}),
-    ...(takesRawBody(route) ? { requestBody: RAW_BODY } : {}),
-    ...(route.body === "object" ? { requestBody: { content: { [contentType]: {} } } } : {}),
-    responses: {
-      [status]: {
-        description: "Success.",
-        ...(schema ? { content: { [contentType]: { schema } } } : {}),
-      },
-      ...(contentType === JSON_TYPE ? { "4XX": { $ref: "#/components/responses/Error" } } : {}),
-    },
+    ...requestBody(of, schemas, mount.contentType ?? JSON_TYPE),
+    responses: responsesOf(mount, of),
+  };
+}
+
+/** The answers by status: that of success, others that are no errors, and errors. */
+function responsesOf(mount: Described["mount"], { route, answers, status }: Documented): Json {
+  const { examples, answersWith, alsoAnswers = {}, isList, method } = route;
+  const json = mount.contentType ?? JSON_TYPE;
+  const items = [
+    ...answers.map(({ presenter }) => objectSchema(presenter.fields)),
+    ...(examples ? [exampleSchema(examples)] : []),
+  ];
+  const item = items.length > 1 ? { anyOf: items } : items[0];
+  const schema = item && isList ? { type: "array", items: item } : item;
+  const content = schema
+    ? { [json]: { schema } }
+    : answersWith && { [answersWith]: { schema: MEDIA[answersWith] ?? {} } };
+  const error = { $ref: `#/components/responses/${ERROR_OF[mount.name] ?? "Error"}` };
+  return {
+    [status]: status < 400 ? { description: "Success.", ...(content && { content }) } : error,
+    ...Object.fromEntries(
+      Object.entries(alsoAnswers).map(([other, bodies]) => [
+        other,
+        {
+          description: "Success, too: see the summary.",
+          ...(bodies === "the same"
+            ? { content }
+            : bodies.length > 0 && { content: { [json]: { schema: exampleSchema(bodies) } } }),
+        },
+      ]),
+    ),
+    ...(method === "GET" && !alsoAnswers[304] && status === 200
+      ? { 304: { $ref: "#/components/responses/NotModified" } }
+      : {}),
+    "4XX": error,
+    "5XX": error,
   };
 }
 
 function parameterObject({ name, location, required, notes }: Parameter): Json {
-  const schema = attributeSchema(notes);
+  const { description, ...schema } = attributeSchema(notes);
   return {
-    name: schema["type"] === "array" ? `${name}[]` : name,
+    name: notes.type.startsWith("array of ") ? `${name}[]` : name,
     in: location,
     ...(required ? { required } : {}),
-    ...(notes.about ? { description: notes.about } : {}),
+    ...(description ? { description } : {}),
     schema,
   };
 }
 
-/** Of any type, not only this one. */
-const RAW_BODY: Json = { content: { "application/octet-stream": {} } };
+/** What a body may be: JSON or a form and, if it has a file, multipart. */
+function requestBody(of: Documented, schemas: Json, contentType: string): Json {
+  const { route, parameters } = of;
+  if (takesRawBody(route))
+    return { requestBody: { content: { [BYTES]: { schema: MEDIA[BYTES] } } } };
+  if (route.body === "object")
+    return { requestBody: { content: { [contentType]: { schema: { type: "object" } } } } };
+  const body = parameters.filter(({ location }) => location === "body");
+  if (body.length === 0) return {};
+  const hasFile = body.some(({ notes }) => notes.type === "file");
+  const needsFile = body.some(({ notes, required }) => notes.type === "file" && required);
+  const types = [
+    ...(needsFile ? [] : [JSON_TYPE, "application/x-www-form-urlencoded"]),
+    ...(hasFile ? ["multipart/form-data"] : []),
+  ];
+  const schema = schemas[bodyName(of)];
+  return {
+    requestBody: {
+      ...(body.some(({ required }) => required) || route.atLeastOne ? { required: true } : {}),
+      content: Object.fromEntries(types.map((type) => [type, { schema }])),
+    },
+  };
+}
 
-function requestBody(attributes: readonly Parameter[]): Json {
+function bodySchema(attributes: readonly Parameter[], atLeastOne: Route["atLeastOne"]): Json {
   const required = attributes.filter((one) => one.required).map(({ name }) => name);
-  const schema = {
+  return {
     type: "object",
     properties: Object.fromEntries(
       attributes.map(({ name, notes }) => [name, attributeSchema(notes)]),
     ),
     ...(required.length > 0 ? { required } : {}),
-  };
-  return {
-    ...(required.length > 0 ? { required: true } : {}),
-    content: {
-      "application/json": { schema },
-      "application/x-www-form-urlencoded": { schema },
-    },
+    ...(atLeastOne ? { anyOf: atLeastOne.map((name) => ({ required: [name] })) } : {}),
   };
 }

@@ -39,7 +39,7 @@ export function reference(of: readonly Described[] = described): string {
 
 function section(of: Documented, known: Map<Presenter, string>): string[] {
   const { route, parameters, status } = of;
-  const { isList } = route;
+  const { isList, answersWith, alsoAnswers = {} } = route;
   const title = `${route.method} ${route.path}`;
   const lines = [`### ${title}`, "", `${route.summary}.`, "", rights(of), ""];
   if (parameters.length > 0) {
@@ -58,7 +58,9 @@ function section(of: Documented, known: Map<Presenter, string>): string[] {
   if (examples) {
     lines.push(`Answers ${status} with, for example,`, "", "```json");
     lines.push(JSON.stringify(examples[0], null, 2), "```", "");
-  } else if (of.answers.length === 0) lines.push(`Answers ${status}.`, "");
+  } else if (of.answers.length === 0) {
+    lines.push(`Answers ${status}${answersWith ? ` with \`${answersWith}\`` : ""}.`, "");
+  }
   for (const { callers, presenter } of of.answers) {
     const whom = callers === undefined ? "" : ` to ${callers}`;
     const what = isList ? "a page of objects" : "an object";
@@ -73,6 +75,15 @@ function section(of: Documented, known: Map<Presenter, string>): string[] {
       lines.push("```", written(presenter.fields, ""), "```", "");
       known.set(presenter, title);
     }
+  }
+  for (const [other, examples] of Object.entries(alsoAnswers)) {
+    if (examples === "the same") {
+      lines.push(`May answer ${other} with the same.`, "");
+      continue;
+    }
+    const [example] = examples;
+    const body = example === undefined ? "" : ` with, for example, \`${JSON.stringify(example)}\``;
+    lines.push(`May answer ${other}${body}.`, "");
   }
   return lines;
 }
@@ -119,13 +130,20 @@ function projectNeeds(route: Route): string[] {
 }
 
 function row({ name, required, notes }: Parameter): string {
-  const values = notes.values ? `one of ${list(notes.values.map(code), "or")}` : notes.about;
-  const said = [values, bounds(notes)].filter((one) => one !== undefined).join("; ");
+  const values = notes.values && `one of ${list(notes.values.map(code), "or")}`;
+  const said = [notes.about, values, bounds(notes)].filter((one) => one !== undefined).join("; ");
   return `| \`${name}\` | ${required ? "required" : ""} | ${notes.type} | ${said} |`;
 }
 
-/** The maximum length of a text, or number of entries of a list. */
-function bounds({ maxItems, maxLength }: AttributeNotes): string | undefined {
+/** The maximum length of a text, or number of entries of a list; the smallest and largest number. */
+function bounds({ maxItems, maxLength, minimum, maximum }: AttributeNotes): string | undefined {
+  if (minimum !== undefined || maximum !== undefined) {
+    return maximum === undefined
+      ? `at least ${minimum}`
+      : minimum === undefined
+        ? `at most ${maximum}`
+        : `${minimum} to ${maximum}`;
+  }
   const characters = maxLength && `at most ${maxLength} characters`;
   const entries = maxItems && `at most ${maxItems} entries`;
   return [entries, characters].filter(Boolean).join(" of ") || undefined;

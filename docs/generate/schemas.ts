@@ -1,4 +1,4 @@
-// JSON schemas of requests and answers.
+// JSON schemas (2020-12) of requests and answers.
 
 import type { Field, Fields } from "../../src/core/field.ts";
 import type { AttributeNotes } from "../../src/core/input.ts";
@@ -6,21 +6,62 @@ import { isFilled } from "./columns.ts";
 
 export type Json = Record<string, unknown>;
 
-/** The schema of an attribute. */
-export function attributeSchema({ type, values, maxLength, maxItems }: AttributeNotes): Json {
-  const longest = maxLength === undefined ? {} : { maxLength };
-  if (type.startsWith("array of ")) {
-    const items = attributeSchema({ type: type.slice("array of ".length), ...longest });
-    return { type: "array", items, maxItems };
+/** Formats of values by their types. A day may also be sent with a time. */
+const FORMATS: Readonly<Record<string, string>> = {
+  date: "date",
+  timestamp: "date-time",
+  URL: "uri",
+};
+
+/** Generators of clients don't take the type `null` alone. */
+const ALWAYS_NULL: Json = { description: "Always null." };
+
+/** The schema of an attribute, with what it means. */
+export function attributeSchema(notes: AttributeNotes): Json {
+  const { about, clearable, maxItems, ...of } = notes;
+  const items = /^array of (.+)$/.exec(of.type)?.[1];
+  const schema = items
+    ? { type: "array", items: typedSchema({ ...of, type: items }), ...(maxItems && { maxItems }) }
+    : typedSchema(of);
+  return {
+    ...(about === undefined ? {} : { description: about }),
+    ...(clearable ? nullable(schema) : schema),
+  };
+}
+
+function typedSchema({ type, values, attributes, ...bounds }: AttributeNotes): Json {
+  const { minLength, maxLength, minimum, maximum } = bounds;
+  const lengths = { ...(minLength && { minLength }), ...(maxLength && { maxLength }) };
+  switch (type) {
+    case "JSON":
+      return {};
+    case "object":
+      return {
+        type,
+        properties: Object.fromEntries(
+          Object.entries(attributes ?? {}).map(([name, notes]) => [name, attributeSchema(notes)]),
+        ),
+      };
+    case "file":
+      return { type: "string", format: "binary" };
+    case "integer":
+      return {
+        type,
+        ...(values && { enum: values.map(Number) }),
+        ...(minimum === undefined ? {} : { minimum }),
+        ...(maximum === undefined ? {} : { maximum }),
+      };
+    case "number":
+    case "boolean":
+      return { type };
+    case "comma-separated string":
+      return { type: "string" };
+    case "date":
+    case "timestamp":
+      return { type: "string", format: FORMATS[type] };
+    default:
+      return { type: "string", ...(values ? { enum: values } : lengths) };
   }
-  if (type === "comma-separated string") return { type: "string" };
-  if (type === "object") return { type };
-  if (type === "integer" && values) return { type, enum: values.map(Number) };
-  if (type === "boolean or null") return { type: "boolean" };
-  if (type === "integer" || type === "boolean") return { type };
-  if (type === "date") return { type: "string", format: "date" };
-  if (type.startsWith("timestamp")) return { type: "string", format: "date-time" };
-  return { type: "string", ...longest, ...(values ? { enum: values } : {}) };
 }
 
 /** The schema of an object with these fields. */
@@ -40,7 +81,7 @@ const aliasOf = (field: Field | undefined) => /^(\w+)\.\w+$/.exec(field?.columns
 /** @param own the query's alias of the object's own table; columns of outer-joined tables may be null */
 function fieldSchema(field: Field, own: string | undefined): Json {
   const { type, columns, constant } = field;
-  if (constant !== undefined) return { const: JSON.parse(constant) };
+  if (constant !== undefined) return exampleSchema([JSON.parse(constant)]);
   const schema = valueSchema(field);
   const isOwn = columns.every((column) => !column.includes(".") || column.startsWith(`${own}.`));
   const filled =
@@ -51,36 +92,57 @@ function fieldSchema(field: Field, own: string | undefined): Json {
 }
 
 function valueSchema({ type: shown, fields, items, either }: Field): Json {
-  const type = shown.replace(/ or null$/, "");
+  const type = shown.replace(/ or null$/, "").replace(/^timestamp with zone$/, "timestamp");
   if (fields) return objectSchema(fields);
   if (either) return { anyOf: either.map(objectSchema) };
   if (items) return { type: "array", items: objectSchema(items) };
   if (type === "array of string") return { type: "array", items: { type: "string" } };
-  if (type.startsWith("array")) return { type: "array" };
+  if (type === "array of integer") return { type: "array", items: { type: "integer" } };
+  if (type.startsWith("array")) return { type: "array", items: {} };
   if (["integer", "number", "boolean", "object"].includes(type)) return { type };
-  if (type.startsWith("timestamp")) return { type: "string", format: "date-time" };
-  if (type === "date") return { type: "string", format: "date" };
-  if (type === "URL") return { type: "string", format: "uri" };
-  if (type.includes(", ")) return { enum: type.split(", ") };
+  if (type in FORMATS) return { type: "string", format: FORMATS[type] };
+  if (type.includes(", ")) return { type: "string", enum: type.split(", ") };
   return { type: "string" };
 }
 
+/** A schema that `null` fits, too. */
 function nullable(schema: Json): Json {
   if (schema["properties"]) return { anyOf: [schema, { type: "null" }] };
   if (schema["anyOf"]) return { anyOf: [...(schema["anyOf"] as Json[]), { type: "null" }] };
-  if (schema["enum"]) return { enum: [...(schema["enum"] as unknown[]), null] };
-  return { ...schema, type: [schema["type"], "null"] };
+  if (schema["type"] === undefined) return schema;
+  const values = schema["enum"] as unknown[] | undefined;
+  return { ...schema, type: [schema["type"], "null"], ...(values && { enum: [...values, null] }) };
 }
 
 /** The schema common to all these examples; properties missing in some are optional. */
 export function exampleSchema(examples: readonly unknown[]): Json {
-  const kinds = [...new Set(examples.map(kindOf))];
-  if (kinds.length > 1 || (kinds[0] !== "object" && kinds[0] !== "array")) {
-    return { type: kinds.length === 1 ? kinds[0] : kinds };
-  }
-  if (kinds[0] === "array") return { type: "array", items: exampleSchema(examples.flat()) };
+  const kinds = [...new Set(examples.map(kindOf))].filter((kind) => kind !== "null");
+  const schema = ofKinds(
+    kinds,
+    examples.filter((one) => one !== null),
+  );
+  if (!examples.includes(null)) return schema;
+  return kinds.length === 0 ? ALWAYS_NULL : nullable(schema);
+}
+
+/** @param kinds of the examples; none if there is no example of a value, which then may be any */
+function ofKinds(kinds: readonly string[], examples: readonly unknown[]): Json {
+  const [kind] = kinds;
+  if (kind === undefined) return {};
+  if (kinds.length > 1)
+    return {
+      anyOf: kinds.map((one) =>
+        ofKinds(
+          [one],
+          examples.filter((example) => kindOf(example) === one),
+        ),
+      ),
+    };
+  if (kind === "array") return { type: kind, items: exampleSchema(examples.flat()) };
+  if (kind !== "object") return { type: kind };
   const objects = examples as Json[];
   const names = [...new Set(objects.flatMap((one) => Object.keys(one)))];
+  if (names.length === 0) return { type: kind };
   const having = (name: string) => objects.filter((one) => name in one).map((one) => one[name]);
   return {
     type: "object",
@@ -92,5 +154,6 @@ export function exampleSchema(examples: readonly unknown[]): Json {
 function kindOf(value: unknown): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "array";
-  return typeof value === "number" ? "integer" : typeof value;
+  if (typeof value !== "number") return typeof value;
+  return Number.isInteger(value) ? "integer" : "number";
 }

@@ -8,14 +8,23 @@ export interface AttributeNotes {
   type: string;
   values?: readonly string[];
   about?: string;
+  /** Minimum characters of a text, or of each text in a list. */
+  minLength?: number;
   /** Maximum characters of a text, or of each text in a list. */
   maxLength?: number;
+  /** The smallest and the largest of a number, or of each number in a list. */
+  minimum?: number;
+  maximum?: number;
   /** Maximum entries of a list. */
   maxItems?: number;
   /** The name in errors other than type errors, if GitLab's model has another name for the attribute. */
   reportedAs?: string;
   /** Whether it may be left out. */
   optional?: boolean;
+  /** Whether `null` clears it. */
+  clearable?: true;
+  /** The attributes of an object, or of each object in a list. */
+  attributes?: Readonly<Record<string, AttributeNotes>>;
 }
 
 /** What a function that reads a value returns if it is not valid. */
@@ -100,7 +109,10 @@ export function object<A extends Attributes>(attributes: A): Attribute<Input<A>>
   const about = Object.keys(attributes)
     .map((name) => `\`${name}\``)
     .join(", ");
-  return attribute({ type: "object", about }, (value) => {
+  const notes = Object.fromEntries(
+    Object.entries(attributes).map(([name, one]) => [name, one.notes]),
+  );
+  return attribute({ type: "object", about, attributes: notes }, (value) => {
     if (typeof value !== "object" || value === null || Array.isArray(value)) return REFUSED;
     const read: Record<string, unknown> = {};
     for (const [name, { schema }] of Object.entries(attributes)) {
@@ -116,7 +128,12 @@ export function object<A extends Attributes>(attributes: A): Attribute<Input<A>>
 export function integer(bounds: { min?: number; max?: number } = {}): Attribute<number> {
   const { min = Number.MIN_SAFE_INTEGER, max = Number.MAX_SAFE_INTEGER } = bounds;
   const bounded = bounds.min !== undefined && bounds.max !== undefined;
-  const whole = attribute({ type: "integer" }, (value) => {
+  const notes = {
+    type: "integer",
+    ...(bounds.min !== undefined && { minimum: bounds.min }),
+    ...(bounds.max !== undefined && { maximum: bounds.max }),
+  };
+  const whole = attribute(notes, (value) => {
     if (typeof value !== "number" && typeof value !== "string") return REFUSED;
     if (typeof value === "string" && !/^[+-]?\d{1,16}$/.test(value)) return REFUSED;
     const number = Number(value);
@@ -242,8 +259,9 @@ export function text(options: TextOptions = {}): Attribute<string> {
   return notBlank(anyText(options));
 }
 
-function notBlank(schema: Attribute<string>): Attribute<string> {
-  return checked(schema, (value) => value.trim() !== "", "can't be blank");
+function notBlank({ notes, schema }: Attribute<string>): Attribute<string> {
+  const filled = { notes: { ...notes, minLength: 1 }, schema };
+  return checked(filled, (value) => value.trim() !== "", "can't be blank");
 }
 
 /** One of the given words. */
@@ -314,13 +332,8 @@ export function accessLevel(): Attribute<Role> {
  */
 export function arrayOf<T>(element: Attribute<T>, options: { max?: number } = {}): Attribute<T[]> {
   const { max = MAX_ENTRIES } = options;
-  const { type, values, maxLength } = element.notes;
-  const notes = {
-    type: `array of ${type}`,
-    maxItems: max,
-    ...(maxLength && { maxLength }),
-    ...(values && { values }),
-  };
+  const { optional, reportedAs, type, ...bounds } = element.notes;
+  const notes = { ...bounds, type: `array of ${type}`, maxItems: max };
   const list = attribute<unknown[]>(notes, (value) => {
     if (!Array.isArray(value) && !isScalar(value)) return REFUSED;
     const entries = Array.isArray(value) ? value : [value];
@@ -419,7 +432,7 @@ export function optional<T>({ notes, schema }: Attribute<T>): Attribute<T | unde
 
 /** An optional attribute that `null` or an empty value clears: `undefined` leaves it unchanged, `null` clears it. */
 export function clearable<T>({ notes, schema }: Attribute<T>): Attribute<T | null | undefined> {
-  return declared({ ...notes, optional: true }, () =>
+  return declared({ ...notes, optional: true, clearable: true }, () =>
     v.pipe(
       v.unknown(),
       v.transform((value) => (value === "" ? null : value)),

@@ -297,6 +297,10 @@ interface RouteSpec<
   examples?: readonly unknown[];
   /** The status of success. Default: 200, 201 for a writing POST, 204 without a result. */
   status?: number;
+  /** The media type of an answer that is not the mount's JSON, for the reference. */
+  answersWith?: string;
+  /** What else is answered that is no error, for the reference: examples of the JSON by status; none for no body. */
+  alsoAnswers?: Readonly<Record<number, readonly unknown[] | "the same">>;
 }
 
 /** What only routes of a group or project have. */

@@ -123,6 +123,7 @@ const resultOf = (service: Service, body: Bytes | Buffer) =>
 
 const gitRoutes = [
   get("/:repository*/info/refs", {
+    answersWith: "application/octet-stream",
     summary: "What a Git client is told first: the references of a repository",
     ...fetching,
     input: { ...repository, service: param.optional(param.anyText()) },
@@ -151,6 +152,7 @@ const gitRoutes = [
     handle: ({ prepared }) => prepared,
   }),
   query("/:repository*/git-upload-pack", {
+    answersWith: "application/octet-stream",
     summary: "Fetch from a repository, with a Git client",
     ...fetching,
     input: repository,
@@ -176,6 +178,7 @@ const gitRoutes = [
     handle: ({ prepared }) => prepared,
   }),
   post("/:repository*/git-receive-pack", {
+    answersWith: "application/octet-stream",
     summary: "Push to a repository, with a Git client",
     access: "anyone",
     scopes: PUSHING,

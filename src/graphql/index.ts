@@ -93,7 +93,13 @@ export function graphqlResource(loadFaces: () => Promise<readonly Face[]>): Reso
     return reply(200, isBatch ? `[${texts.join(",")}]` : (texts[0] as string));
   };
   const { get, query } = routes();
-  const spec = { access: "anyone", input, prepare, handle } as const;
+  const spec = {
+    access: "anyone",
+    answersWith: "application/json",
+    input,
+    prepare,
+    handle,
+  } as const;
   return {
     name: "GraphQL",
     migrations: [],

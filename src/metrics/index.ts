@@ -225,6 +225,7 @@ export const metricsResource = (read: ReadMetrics): Resource => ({
   migrations: [],
   routes: [
     get("/-/metrics", {
+      answersWith: "text/plain",
       summary: "Get metrics in Prometheus' text format",
       access: "admin",
       handle: async ({ db, now }) => {

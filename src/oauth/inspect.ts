@@ -72,6 +72,7 @@ export const tokenInspection: Resource = {
       summary: "Revoke a token and all others of the same grant (RFC 7009)",
       access: "anyone",
       status: 200,
+      examples: [{}],
       input: tokenInput,
       prepare: (input, preparing) => authenticateClient(preparing, input),
       handle: async ({ db, input, prepared: client, now }) => {
@@ -97,6 +98,30 @@ export const tokenInspection: Resource = {
       summary: "Check whether a token of the calling application is active (RFC 7662)",
       access: "anyone",
       status: 200,
+      examples: [
+        { active: false },
+        {
+          active: true,
+          scope: "api",
+          client_id: "f4c2…",
+          username: "ada",
+          exp: 1767232800,
+          iat: 1767225600,
+          sub: "1",
+          iss: "https://pm.example.com",
+        },
+        {
+          active: true,
+          scope: "api",
+          client_id: "f4c2…",
+          username: "ada",
+          token_type: "bearer",
+          exp: 1767232800,
+          iat: 1767225600,
+          sub: "1",
+          iss: "https://pm.example.com",
+        },
+      ],
       input: tokenInput,
       prepare: (input, preparing) => authenticateClient(preparing, input),
       handle: async ({ db, input, prepared: client, view, now }) => {

@@ -55,6 +55,23 @@ export function tokenEndpoint(flows: Flows): Resource {
         summary: "Get an access token for a code, a refresh token or a password",
         access: "anyone",
         status: 200,
+        examples: [
+          {
+            access_token: "5f6b…",
+            token_type: "bearer",
+            expires_in: 7200,
+            refresh_token: "0b1c…",
+            scope: "api",
+            created_at: 1767225600,
+          },
+          {
+            access_token: "5f6b…",
+            token_type: "bearer",
+            expires_in: 7200,
+            scope: "api",
+            created_at: 1767225600,
+          },
+        ],
         input,
         prepare: async (params, preparing) => {
           if (!params.grant_type) throw refusal(missing("grant_type"));

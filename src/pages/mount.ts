@@ -25,7 +25,10 @@ const EXPLANATIONS: Readonly<Record<number, { title: string; text: string }>> = 
   },
   401: { title: "Not signed in", text: "Sign in first." },
   403: { title: "Not allowed", text: "You may not do this." },
-  404: { title: "Not found", text: "There is nothing at this address, or not any more." },
+  404: {
+    title: "Not found",
+    text: "There is nothing at this address, or not any more. Projects and groups have no pages here: the API has them, below /api/v4.",
+  },
   413: { title: "Too large", text: "The request is too large for this page." },
   422: {
     title: "Form not accepted",

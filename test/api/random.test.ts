@@ -7,6 +7,7 @@ import type { Route } from "../../src/core/resource.ts";
 import { tablesOf } from "../../src/database/schema.ts";
 import { allMounts } from "../../src/mounts.ts";
 import { openStore } from "../../src/store/open.ts";
+import { undocumented } from "../documented.ts";
 import { createFixtures, fixtureSeed, type Places, placesIn } from "../fixtures.ts";
 import { hasTurn, runs, tryRandomly } from "../forms.ts";
 import {
@@ -142,6 +143,9 @@ describe("random parameters", () => {
         const { status, json, text, headers } = await app.call(request, options);
         expect(failures).toEqual([]);
         expect(headers.get("x-request-id")).toBeTruthy();
+        const [method, path] = request.split(/[ ?]/) as [string, string];
+        const documented = undocumented(method, `/api/v4${path}`, { status, headers, json });
+        expect(documented).toBeUndefined();
         if (takesMany && status < 300) before = await checksum();
         if (takesMany && status >= 300) expect(await checksum()).toBe(before);
         if (status < 300) return;
@@ -197,6 +201,7 @@ describe("random parameters to the other mounts", () => {
           ...(headers && { headers }),
         });
         expect(failures).toEqual([]);
+        expect(undocumented(method as string, new URL(url).pathname, answer)).toBeUndefined();
         // SCIM says of what it does not have that it is not implemented.
         expect(answer.status === 501 ? 0 : answer.status).toBeLessThan(500);
         const type = answer.headers.get("content-type") ?? "";

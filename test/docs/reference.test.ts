@@ -1,7 +1,9 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { described } from "../../docs/generate/documented.ts";
+import { described, documented } from "../../docs/generate/documented.ts";
 import { documents } from "../../docs/generate/index.ts";
+import { unusedMeanings } from "../../docs/generate/meanings.ts";
+import { unknownSchemaNames } from "../../docs/generate/names.ts";
 import { openapi } from "../../docs/generate/openapi.ts";
 import { reference } from "../../docs/generate/reference.ts";
 
@@ -11,6 +13,13 @@ interface Operation {
   operationId: string;
   summary: string;
   parameters: { in?: string; name?: string; $ref?: string }[];
+  responses: Record<string, { $ref?: string }>;
+}
+
+interface BodySchema {
+  properties: Record<string, object>;
+  required?: string[];
+  anyOf?: object[];
 }
 
 const document = openapi() as unknown as {
@@ -72,9 +81,93 @@ describe("openapi.json", () => {
     expect(described.sort()).toEqual(declared.sort());
   });
 
-  it("has a unique id for each operation", () => {
-    const ids = operations.map(({ operation }) => operation.operationId);
+  const ids = operations.map(({ operation }) => operation.operationId);
+
+  it("has a unique id for each operation: a verb and what it is about", () => {
     expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([]);
+    expect(ids.filter((id) => !/^[a-z]+([A-Z][a-z]+)*$/.test(id))).toEqual([]);
+    const idOf = (method: string, path: string) => document.paths[path]?.[method]?.operationId;
+    expect(idOf("get", "/projects/{id}/boards")).toBe("listProjectBoards");
+    expect(idOf("get", "/user")).toBe("getCurrentUser");
+    expect(idOf("post", "/projects/{id}/repository/branches")).toBe("createProjectBranch");
+    expect(idOf("post", "/projects/{id}/issues/{issue_iid}/move")).toBe("moveProjectIssue");
+  });
+
+  it("names schemas as people would: one thing, without its address", () => {
+    const { schemas = {} } = document.components;
+    for (const name of ["Issue", "IssueDetails", "Branch", "ProjectBoard", "CommitStatus"]) {
+      expect(Object.keys(schemas)).toContain(name);
+    }
+    // Such as `Branche` and `getProjectsIdBoardsAnswer`.
+    const odd = /Answer|Id[A-Z]|(tuse|che|sse)$/;
+    const names = Object.keys(schemas);
+    expect(names.filter((name) => odd.test(name) || !/^[A-Z][A-Za-z]+$/.test(name))).toEqual([]);
+    expect(unknownSchemaNames(new Set(ids))).toEqual([]);
+  });
+
+  it("says what every parameter means, in few words that a table can hold", () => {
+    const undescribed = described.flatMap((resource) =>
+      resource.routes.flatMap((route) =>
+        documented(resource, route)
+          .parameters.filter(({ notes }) => !notes.about || /[|\n]/.test(notes.about))
+          .map(({ name }) => `${resource.name}/${name}`),
+      ),
+    );
+    // Of an attribute without a meaning, docs/generate/meanings.ts can say it.
+    expect([...new Set(undescribed)]).toEqual([]);
+    const used = described.flatMap((resource) =>
+      resource.routes.flatMap((route) =>
+        documented(resource, route).parameters.map(({ name }) => [
+          name,
+          `${resource.name}/${name}`,
+        ]),
+      ),
+    );
+    expect(unusedMeanings(new Set(used.flat()))).toEqual([]);
+  });
+
+  it("says what values are allowed, as requests are checked", () => {
+    const bodyOf = (name: string) => document.components["schemas"]?.[name] as BodySchema;
+    const issue = bodyOf("CreateProjectIssueBody");
+    expect(issue.properties["title"]).toMatchObject({ minLength: 1, maxLength: 255 });
+    expect(issue.required).toEqual(["title"]);
+    expect(issue.properties["due_date"]).toMatchObject({
+      type: ["string", "null"],
+      format: "date",
+    });
+    const emoji = bodyOf("UpdateProjectIssueDiscussionNoteBody");
+    expect(emoji.anyOf).toEqual([{ required: ["body"] }, { required: ["resolved"] }]);
+    const { page, per_page } = document.components["parameters"] as Record<string, object>;
+    expect(page).toMatchObject({ schema: { type: "integer", minimum: 1, default: 1 } });
+    // More are not refused, but count as 100.
+    expect(per_page).toMatchObject({ schema: { type: "integer", minimum: 1, default: 20 } });
+    expect(JSON.stringify(per_page)).not.toContain("maximum");
+  });
+
+  it("has the statuses that are answered", () => {
+    const statusesOf = (method: string, path: string) =>
+      Object.keys(document.paths[path]?.[method]?.responses ?? {});
+    expect(statusesOf("get", "/projects")).toEqual(["200", "304", "4XX", "5XX"]);
+    expect(statusesOf("post", "/projects/{id}/star")).toEqual(["201", "304", "4XX", "5XX"]);
+    expect(statusesOf("delete", "/projects/{id}/issues/{issue_iid}")).toEqual([
+      "204",
+      "4XX",
+      "5XX",
+    ]);
+    const links = "/projects/{id}/issues/{issue_iid}/links/{issue_link_id}";
+    expect(statusesOf("delete", links)).toEqual(["200", "4XX", "5XX"]);
+    const notes = "/projects/{id}/issues/{noteable_id}/notes";
+    expect(statusesOf("post", notes)).toEqual(["201", "202", "4XX", "5XX"]);
+  });
+
+  it("gives errors the form that their mount has", () => {
+    const errorOf = (method: string, path: string) =>
+      document.paths[path]?.[method]?.responses["4XX"]?.$ref?.split("/").at(-1);
+    expect(errorOf("get", "/projects")).toBe("Error");
+    expect(errorOf("get", "/api/scim/v2/groups/{group_path}/Users")).toBe("ScimError");
+    expect(errorOf("post", "/oauth/token")).toBe("OAuthError");
+    expect(errorOf("post", "/api/graphql")).toBe("GraphqlErrors");
+    expect(errorOf("get", "/{repository}/info/refs")).toBe("TextError");
   });
 
   it("declares the parameters of each path", () => {

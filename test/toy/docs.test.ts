@@ -6,14 +6,15 @@ import { topicResource } from "./topics.ts";
 
 interface Operation {
   parameters: { name: string; in: string }[];
-  requestBody?: { content: Record<string, { schema?: { properties: object } }> };
+  requestBody?: { content: Record<string, { schema?: { $ref?: string } }> };
   responses: object;
 }
 
 const mount = { ...API, resources: [topicResource] };
 const described = [{ ...topicResource, mount }];
-const { paths } = openapi(described) as unknown as {
+const { paths, components } = openapi(described) as unknown as {
   paths: Record<string, Record<string, Operation>>;
+  components: { schemas: Record<string, { properties: object }> };
 };
 const operation = (method: string, path: string) =>
   paths[`/projects/{id}/topics${path}`]?.[method] as Operation;
@@ -21,14 +22,15 @@ const operation = (method: string, path: string) =>
 describe("the documents of the toys", () => {
   it("have the attributes of a PATCH in its body", () => {
     const { requestBody, parameters, responses } = operation("patch", "/{topic_id}");
-    const sent = requestBody?.content["application/json"]?.schema?.properties;
-    expect(Object.keys(sent ?? {})).toEqual(["name", "description"]);
+    const { $ref = "" } = requestBody?.content["application/json"]?.schema ?? {};
+    const sent = components.schemas[$ref.split("/").at(-1) as string];
+    expect(Object.keys(sent?.properties ?? {})).toEqual(["name", "description"]);
     expect(parameters.map(({ name }) => name)).toEqual(["id", "topic_id"]);
-    expect(Object.keys(responses)).toEqual(["200", "4XX"]);
+    expect(Object.keys(responses)).toEqual(["200", "4XX", "5XX"]);
   });
 
   it("say that a reading POST answers 200, and what bodies of any type may be", () => {
-    expect(Object.keys(operation("post", "/search").responses)).toEqual(["200", "4XX"]);
+    expect(Object.keys(operation("post", "/search").responses)).toEqual(["200", "4XX", "5XX"]);
     const { requestBody } = operation("put", "/{topic_id}/digest");
     expect(Object.keys(requestBody?.content ?? {})).toEqual(["application/octet-stream"]);
     const [, section] = reference(described).split("### PUT /projects/:id/topics/:topic_id/digest");

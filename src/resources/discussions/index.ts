@@ -5,6 +5,7 @@ import type { Reader } from "../../store/port.ts";
 import { instantOf } from "../issuables/filters.ts";
 import { MERGE_REQUEST } from "../issuables/merge-request.ts";
 import type { NoteableType } from "../issuables/type.ts";
+import { isIssuable } from "../issuables/types.ts";
 import * as changes from "../notes/changes.ts";
 import * as discussions from "../notes/discussions.ts";
 import { editNote } from "../notes/edit.ts";
@@ -13,7 +14,7 @@ import { note } from "../notes/json.ts";
 import { NOTEABLE_TYPES } from "../notes/noteables.ts";
 import * as notes from "../notes/queries.ts";
 import { findDiscussion, findNoteable, findNoteOf } from "../notes/rules.ts";
-import { writeNote } from "../quick-actions/perform.ts";
+import { COMMANDS_ONLY, writeNote } from "../quick-actions/perform.ts";
 import { commitRoutes } from "./commits.ts";
 import { commitId, position } from "./input.ts";
 import { placeOnRequest } from "./requests.ts";
@@ -73,6 +74,7 @@ function routesOf(type: NoteableType): Route[] {
     }),
     post("", {
       summary: `Begin a discussion on ${type.one}`,
+      ...(isIssuable(type) && { alsoAnswers: COMMANDS_ONLY }),
       input: { ...target, ...written, ...(isResolvable ? ofDiffs : ofOthers) },
       presenter: discussions.discussion,
       prepare: (input, preparing) => placeOnRequest(preparing, input.noteable_id, input),
@@ -118,6 +120,7 @@ function routesOf(type: NoteableType): Route[] {
     }),
     post("/:discussion_id/notes", {
       summary: "Reply in a discussion; a note that stood alone then begins a thread",
+      ...(isIssuable(type) && { alsoAnswers: COMMANDS_ONLY }),
       input: { ...one, ...reply },
       presenter: note,
       handle: async (context) => {
@@ -139,6 +142,7 @@ function routesOf(type: NoteableType): Route[] {
     }),
     put("/:discussion_id/notes/:note_id", {
       summary: "Change the text of a note, or resolve it, or take that back",
+      ...(isIssuable(type) && { alsoAnswers: COMMANDS_ONLY }),
       input: {
         ...oneNote,
         body: param.optional(body),

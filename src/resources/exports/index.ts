@@ -119,6 +119,7 @@ const exportRoutes = [
     handle: async ({ db, source, view }) => new Json(await describeExport(db, source.id, view)),
   }),
   project.get("/export/download", {
+    answersWith: "application/octet-stream",
     summary: "Download the archive of a project that was written last",
     role: "maintainer",
     handle: async ({ db, source, request }) => {

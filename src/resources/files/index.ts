@@ -114,6 +114,7 @@ export const fileResource: Resource = {
       },
     }),
     get("/:file_path/raw", {
+      answersWith: "application/octet-stream",
       summary: "Get a file as it is, by default that of the default branch",
       access: "anyone",
       scopes: READING,

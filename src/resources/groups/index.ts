@@ -149,6 +149,7 @@ export const groupResource: Resource = {
       summary: "Delete a group with its subgroups and projects",
       role: "owner",
       status: 202,
+      examples: [{ message: "202 Accepted" }],
       handle: async (context) => {
         const { db, source, caller, now } = context;
         const found = (await namespaces.find(db, source.id)) as namespaces.Namespace;

@@ -130,6 +130,7 @@ export function subscriptionRoutes(type: IssuableType): Route[] {
   return (["subscribe", "unsubscribe"] as const).map((verb) =>
     post(`/${path}/:${parameter}/${verb}`, {
       whenArchived: "allow",
+      alsoAnswers: { 304: [] },
       summary:
         verb === "subscribe"
           ? `Subscribe to ${one}; 304 if the caller is already subscribed`

@@ -144,6 +144,7 @@ export const jobResource: Resource = {
       },
     }),
     get("/:job_id/trace", {
+      answersWith: "text/plain",
       summary: "Get the log of a job",
       role: readingRole,
       input: id,
@@ -234,6 +235,7 @@ export const jobResource: Resource = {
       },
     }),
     get("/:job_id/artifacts", {
+      answersWith: "application/octet-stream",
       summary: "Get the archive of a job's artifacts",
       ...downloading,
       input: id,
@@ -267,6 +269,7 @@ export const jobResource: Resource = {
       },
     }),
     get("/:job_id/artifacts/:artifact_path*", {
+      answersWith: "application/octet-stream",
       summary: "Get one file of a job's artifacts",
       ...downloading,
       input: { ...id, artifact_path: param.anyText() },
@@ -276,6 +279,7 @@ export const jobResource: Resource = {
       },
     }),
     get("/artifacts/:ref_name*/download", {
+      answersWith: "application/octet-stream",
       summary: "Get the archive of the newest successful job of a name, of a branch or tag",
       ...downloading,
       input: newest,
@@ -283,6 +287,7 @@ export const jobResource: Resource = {
         archiveReply(store, db, request, await newestJob(db, source.id, input), source),
     }),
     get("/artifacts/:ref_name*/raw/:artifact_path*", {
+      answersWith: "application/octet-stream",
       summary: "Get one file of the artifacts of the newest successful job of a name",
       ...downloading,
       input: { ...newest, artifact_path: param.anyText() },

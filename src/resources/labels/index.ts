@@ -184,14 +184,16 @@ function routesOf(source: SourceKind) {
     }),
     post("/:label_id/subscribe", {
       whenArchived: "allow",
-      summary: "Subscribe to a label",
+      alsoAnswers: { 304: [] },
+      summary: "Subscribe to a label; 304 if the caller is already subscribed",
       input: { label_id: param.anyText() },
       presenter,
       handle: async (context) => subscription(context, context.input.label_id, labels.subscribe),
     }),
     post("/:label_id/unsubscribe", {
       whenArchived: "allow",
-      summary: "End a subscription to a label",
+      alsoAnswers: { 304: [] },
+      summary: "End a subscription to a label; 304 if there is none",
       input: { label_id: param.anyText() },
       presenter,
       handle: async (context) => subscription(context, context.input.label_id, labels.unsubscribe),

@@ -135,6 +135,7 @@ export const lintResource: Resource = {
       },
       examples: [
         { status: "valid", errors: [], warnings: [], merged_yaml: example.merged_yaml, jobs: [] },
+        { status: "invalid", errors: ["no jobs"], warnings: [], merged_yaml: null, jobs: [] },
         { status: "invalid", errors: refusedExample.errors, warnings: [] },
       ],
       prepare: async (input, { budget }) => {

@@ -131,6 +131,7 @@ function routesOf(kind: SourceKind): Route[] {
       examples: [
         { status: "success" },
         { status: "error", message: { "ada@example.com": "Invite email has already been taken" } },
+        { status: "error", message: {} },
       ],
       handle: async (context) => {
         const { db, caller, input, source, now } = context;

@@ -206,6 +206,7 @@ export const versionRoutes: readonly Route[] = [
     },
   }),
   get("/raw_diffs", {
+    answersWith: "text/plain",
     summary: "Get what a merge request changes as text, as `git diff` writes it",
     access: "anyone",
     input: number,

@@ -73,6 +73,7 @@ export const healthResource: Resource = {
       },
     }),
     get("/-/avatars/:name", {
+      answersWith: "image/svg+xml",
       summary: "Get the generated avatar of a user without a picture",
       access: "anyone",
       input: { name: param.anyText() },

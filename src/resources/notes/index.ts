@@ -5,7 +5,7 @@ import type { Reader } from "../../store/port.ts";
 import { instantOf } from "../issuables/filters.ts";
 import type { NoteableType } from "../issuables/type.ts";
 import { isIssuable } from "../issuables/types.ts";
-import { writeNote } from "../quick-actions/perform.ts";
+import { COMMANDS_ONLY, writeNote } from "../quick-actions/perform.ts";
 import * as changes from "./changes.ts";
 import { editNote } from "./edit.ts";
 import { body, target, written } from "./input.ts";
@@ -64,6 +64,7 @@ function routesOf(type: NoteableType) {
       summary: isIssuable(type)
         ? `Write a note on ${type.one}, or perform quick actions; 202 for nothing but these`
         : `Write a note on ${type.one}`,
+      ...(isIssuable(type) && { alsoAnswers: COMMANDS_ONLY }),
       input: { ...target, ...written },
       presenter: note,
       handle: async (context) => {
@@ -82,6 +83,7 @@ function routesOf(type: NoteableType) {
       summary: isIssuable(type)
         ? "Change a note, or perform quick actions; 202 for nothing but these"
         : "Change a note",
+      ...(isIssuable(type) && { alsoAnswers: COMMANDS_ONLY }),
       input: { ...one, body },
       presenter: note,
       handle: async (context) => {

@@ -172,6 +172,7 @@ const packageRoutes = [
     },
   }),
   project.get("/generic/:package_name/:package_version/:file_name*", {
+    answersWith: "application/octet-stream",
     summary: "Download a file of a generic package",
     ...reading,
     input: generic,

@@ -338,6 +338,7 @@ export const projectResource: Resource = {
       summary: "Delete a project",
       role: "owner",
       status: 202,
+      examples: [{ message: "202 Accepted" }],
       handle: async (context) => {
         const found = await projectOf(context);
         context.requireUnmodified(found.updated_at);
@@ -347,11 +348,13 @@ export const projectResource: Resource = {
       },
     }),
     project.post("/star", {
+      alsoAnswers: { 304: [] },
       summary: "Star a project; 304 if the caller has starred it",
       presenter: projectWithPermissions,
       handle: (context) => setStar(context, projects.star),
     }),
     project.post("/unstar", {
+      alsoAnswers: { 304: [] },
       summary: "Remove the caller's star; 304 if there is none",
       presenter: projectWithPermissions,
       handle: (context) => setStar(context, projects.unstar),
@@ -435,6 +438,7 @@ export const projectResource: Resource = {
       },
     }),
     project.del("/fork", {
+      alsoAnswers: { 304: [] },
       summary: "Remove the fork relationship of a project; 304 if it is not a fork",
       role: "owner",
       handle: async (context) => {

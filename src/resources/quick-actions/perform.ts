@@ -78,6 +78,11 @@ export async function performCommands(
 /** Reads an answer once all is done. */
 type Read = (db: Reader) => Awaitable<Result>;
 
+/** What is answered if a text was nothing but commands, for the reference. */
+export const COMMANDS_ONLY = {
+  202: [{ commands_changes: {}, summary: ["Closed this issue."] }],
+} as const;
+
 /**
  * Writes a note on a record, and performs the commands in its text, which are cut out of it. A text of nothing but
  * commands is no note: the answer says what they changed.

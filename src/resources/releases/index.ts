@@ -256,11 +256,13 @@ const releaseRoutes = [
     },
   }),
   code.get("/permalink/latest", {
+    status: 302,
     summary: "Go to the latest release",
     ...reading,
     handle: (context) => toLatest(context, ""),
   }),
   code.get("/permalink/latest/:suffix_path*", {
+    status: 302,
     summary: "Go to what belongs to the latest release, such as a download",
     ...reading,
     input: { suffix_path: param.anyText({ max: MAX_URL }) },
@@ -281,6 +283,7 @@ const releaseRoutes = [
     },
   }),
   code.get("/:tag_name/downloads/:direct_asset_path*", {
+    status: 302,
     summary: "Go to an asset of a release, by the path of its link",
     ...reading,
     input: { ...tag, direct_asset_path: param.anyText({ max: MAX_URL }) },

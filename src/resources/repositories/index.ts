@@ -193,6 +193,7 @@ export const repositoryResource: Resource = {
       },
     }),
     get("/archive", {
+      answersWith: "application/octet-stream",
       summary: "Get the files of a commit, as a compressed tar archive",
       access: "anyone",
       input: archiveInput,
@@ -200,6 +201,7 @@ export const repositoryResource: Resource = {
       handle: ({ input, prepared: opened }) => archiveOf(opened, "tar.gz", input),
     }),
     get("/archive.:format", {
+      answersWith: "application/octet-stream",
       summary: "Get the files of a commit, as an archive: tar, tar.gz, tgz, gz or zip",
       access: "anyone",
       input: { ...archiveInput, format: param.anyText() },
@@ -292,6 +294,7 @@ export const repositoryResource: Resource = {
       },
     }),
     get("/blobs/:sha/raw", {
+      answersWith: "application/octet-stream",
       summary: "Get the content of a blob",
       access: "anyone",
       input: { sha: text },

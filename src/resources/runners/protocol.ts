@@ -189,7 +189,9 @@ export const protocolRoutes = [
     },
   }),
   post("/jobs/request", {
-    summary: "Get a job for a runner: the oldest one that it may do",
+    alsoAnswers: { 204: [] },
+    summary:
+      "Get a job for a runner, as GitLab Runner reads it: the oldest one that it may do; 204 if there is none",
     ...open,
     input: {
       ...token,
@@ -197,7 +199,7 @@ export const protocolRoutes = [
       last_update: param.optional(param.anyText()),
       info,
     },
-    examples: [{ id: 1, token: "glcbt-0123456789abcdef", job_info: {}, steps: [], variables: [] }],
+    answersWith: "application/json",
     prepare: async ({ token: sent, last_update: known }, { store, db, request, isClosing }) => {
       const runner = await runnerOf(db, request, sent);
       if (known === undefined || runner.paused === 1) return { store, waited: 0 };
@@ -348,6 +350,7 @@ export const protocolRoutes = [
     },
   }),
   get("/jobs/:job_id/artifacts", {
+    answersWith: "application/octet-stream",
     summary: "Get the archive of a job that another one of its pipeline depends on",
     access: "anyone",
     input: { ...job, direct_download: param.optional(param.boolean()) },

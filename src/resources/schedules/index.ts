@@ -269,7 +269,9 @@ export const scheduleResource: Resource = {
       },
     }),
     post("/:pipeline_schedule_id/take_ownership", {
-      summary: "Become the owner of a pipeline schedule, whose pipelines then are the caller's",
+      alsoAnswers: { 200: "the same" },
+      summary:
+        "Become the owner of a pipeline schedule, whose pipelines then are the caller's; 200 for its owner",
       role: "developer",
       input: id,
       presenter: schedule,

@@ -188,7 +188,9 @@ const EXAMPLE = {
   name: { familyName: "Lovelace", givenName: "Ada" },
   emails: [{ value: "ada@example.com", type: "work", primary: true }],
 };
-const EXAMPLES = [EXAMPLE, MINIMAL_EXAMPLE];
+/** What is left with `attributes=`. */
+const FEWEST = { schemas: EXAMPLE.schemas, id: EXAMPLE.id };
+const EXAMPLES = [EXAMPLE, MINIMAL_EXAMPLE, FEWEST];
 const LIST_EXAMPLE = listJson(EXAMPLES, 2, 1);
 
 const { del, get, patch, post, put, query } = routes({ path: "/groups/:group_path*" });
@@ -328,6 +330,7 @@ export const scimUserResource: Resource = {
       },
     }),
     query("/Bulk", {
+      status: 501,
       summary: "Not implemented: 501",
       tier,
       input: group,
@@ -336,6 +339,7 @@ export const scimUserResource: Resource = {
     }),
     ...[get, query, put, patch, del].map((declare) =>
       declare("/Me", {
+        status: 501,
         summary: "Not implemented: 501",
         tier,
         input: group,

@@ -112,6 +112,7 @@ function routesOfOne(kind: SnippetKind) {
         snippets.row(context.db, context.presenter, (await findSnippet(kind, context)).id),
     }),
     get("/:snippet_id/raw", {
+      answersWith: "text/plain",
       summary: "Get the raw content of a snippet",
       ...kind.reading,
       input: one,

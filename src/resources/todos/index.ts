@@ -72,6 +72,7 @@ async function rowOf(context: Presented, id: number) {
 const markRoute = (type: IssuableType) =>
   routes({ source: "project", features: [type.path] }).post(`/${type.path}/:target_iid/todo`, {
     whenArchived: "allow",
+    alsoAnswers: { 304: [] },
     summary: `Create a todo for ${type.one}; 304 if a pending one exists`,
     input: { target_iid: param.recordId() },
     presenter: todo,

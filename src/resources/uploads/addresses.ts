@@ -11,6 +11,7 @@ export const uploadAddresses: Resource = {
   migrations: [],
   routes: [
     open.get("/:secret/:file_name", {
+      answersWith: "application/octet-stream",
       summary: "Download an upload by its address",
       access: "anyone",
       input: { project_id: param.recordId(), secret: param.anyText(), file_name: param.anyText() },

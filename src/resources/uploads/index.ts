@@ -63,12 +63,14 @@ const uploadRoutes = [
     handle: ({ db, source, presenter, page }) => uploads.list(db, presenter, page, source.id),
   }),
   get("/:upload_id", {
+    answersWith: "application/octet-stream",
     summary: "Download an upload by its id",
     ...managing,
     input: id,
     handle: (context) => download(context, context.source, context.input),
   }),
   get("/:secret/:file_name", {
+    answersWith: "application/octet-stream",
     summary: "Download an upload by its address",
     access: "anyone",
     input: address,

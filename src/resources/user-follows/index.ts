@@ -51,6 +51,7 @@ export const userFollowResource: Resource = {
   migrations,
   routes: [
     post("/follow", {
+      alsoAnswers: { 304: [] },
       summary: "Follow a user; 304 if the caller already does, or is that user",
       input: id,
       presenter: userSummary,
@@ -73,6 +74,7 @@ export const userFollowResource: Resource = {
       },
     }),
     post("/unfollow", {
+      alsoAnswers: { 304: [] },
       summary: "No longer follow a user; 304 if the caller does not",
       input: id,
       presenter: userSummary,

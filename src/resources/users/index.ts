@@ -141,6 +141,7 @@ export const userResource: Resource = {
       },
     }),
     post("/:user_id/block", {
+      examples: [true],
       summary: "Block a user: their tokens and sessions answer 403",
       access: "admin",
       input: id,
@@ -152,6 +153,7 @@ export const userResource: Resource = {
       },
     }),
     post("/:user_id/unblock", {
+      examples: [true],
       summary: "Unblock a user",
       access: "admin",
       input: id,

@@ -257,6 +257,7 @@ const wikiRoutes = [
     },
   }),
   get("/uploads/:secret/:file_name", {
+    answersWith: "application/octet-stream",
     summary: "Download an attachment of the wiki",
     access: "anyone",
     input: {
