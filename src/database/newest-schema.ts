@@ -169,9 +169,14 @@ const steps = [
   `20261127-05-issues-open`,
   `20261127-90-kept-settings`,
   `20261127-91-more-of-profiles`,
+  `20261127-92-features`,
   `20261128-30-leases`,
+  `20261128-31-audit-names-of-users`,
   `20261128-31-what-references-reach`,
   `20261128-32-access-to-artifacts`,
+  `20261128-33-creators-of-bots`,
+  `20261128-34-protected-refs-by-id`,
+  `20261128-35-websites-are-on-the-web`,
 ];
 
 const statements = [
@@ -650,7 +655,7 @@ const statements = [
   user_id integer,
   target text not null,
   ip text not null
-)`,
+, user_name text)`,
   `CREATE INDEX audit_events_by_author on audit_events (author_id, id)`,
   `CREATE INDEX audit_events_by_user on audit_events (user_id, id)`,
   `CREATE INDEX audit_events_by_time on audit_events (created_at, id)`,
@@ -1780,7 +1785,7 @@ const statements = [
   `CREATE TABLE resource_bots (
   user_id integer primary key references users (id) on delete cascade,
   namespace_id integer references namespaces (id) on delete cascade,
-  project_id integer references projects (id) on delete cascade,
+  project_id integer references projects (id) on delete cascade, creator_id integer references users (id) on delete set null,
   check ((namespace_id is null) <> (project_id is null))
 )`,
   `CREATE INDEX resource_bots_of_namespace on resource_bots (namespace_id, user_id) where namespace_id is not null`,
@@ -2036,6 +2041,13 @@ const statements = [
 ) without rowid`,
   `CREATE INDEX event_counts_by_author on event_counts (author_id, project_id, events)`,
   `CREATE INDEX notes_by_author on notes (author_id, issue_id)`,
+  `CREATE TABLE features (
+  id integer primary key autoincrement,
+  name text not null unique,
+  value text not null,
+  created_at integer not null,
+  updated_at integer not null
+)`,
   `CREATE TABLE processes (
   id integer primary key autoincrement,
   machine text not null,
@@ -2045,6 +2057,9 @@ const statements = [
   seen_at integer not null
 )`,
   `CREATE INDEX git_refs_by_oid on git_refs (repository_id, oid)`,
+  `CREATE INDEX resource_bots_by_creator on resource_bots (creator_id) where creator_id is not null`,
+  `CREATE INDEX protected_branches_by_id on protected_branches (project_id, id)`,
+  `CREATE INDEX protected_tags_by_id on protected_tags (project_id, id)`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,
