@@ -139,9 +139,11 @@ void main();
 it.skipIf(!has("java", "mvn"))(
   "openapi-generator's client for TypeScript compiles and works",
   async () => {
-    await generate("typescript-fetch");
+    // It forgets the enumerations of objects with `anyOf`, which says here that one of several attributes is needed.
+    const normalizer = "REMOVE_ANYOF_ONEOF_AND_KEEP_PROPERTIES_ONLY=true";
+    await generate("typescript-fetch", "--openapi-normalizer", normalizer);
     await writeFile(join(folder, "fetch.ts"), WITH_FETCH);
-    const options = ["--target", "es2022", "--module", "commonjs", "--moduleResolution", "node10"];
+    const options = ["--target", "es2022", "--module", "nodenext", "--skipLibCheck"];
     await tsc("fetch.ts", "--strict", ...options, "--lib", "es2022,dom", "--outDir", "fetch");
     await writeFile(join(folder, "fetch/package.json"), '{ "type": "commonjs" }');
     expect(await used(process.execPath, ["fetch/fetch.js"])).toEqual(DONE);
