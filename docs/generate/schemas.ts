@@ -143,6 +143,11 @@ function ofKinds(kinds: readonly string[], examples: readonly unknown[]): Json {
   const objects = examples as Json[];
   const names = [...new Set(objects.flatMap((one) => Object.keys(one)))];
   if (names.length === 0) return { type: kind };
+  // Names that are no words, such as addresses of mails, stand for any.
+  if (names.some((name) => !/^[\w-]+$/.test(name))) {
+    const values = objects.flatMap((one) => Object.values(one));
+    return { type: "object", additionalProperties: exampleSchema(values) };
+  }
   const having = (name: string) => objects.filter((one) => name in one).map((one) => one[name]);
   return {
     type: "object",

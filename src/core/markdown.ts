@@ -26,6 +26,8 @@ export const MAX_MARKDOWN = 65_536;
 const MAX_NESTING = 20;
 /** A text of more blocks and cells is shown as it is: rows of a table get all cells that its head has. */
 const MAX_BLOCKS = 40_000;
+/** So is a text with a paragraph of more links, pieces of code and line breaks: parsing has no pauses. */
+const MAX_PIECES = 20_000;
 
 /** The protocols that links may have; addresses without one are relative. */
 const PROTOCOL = /^(?:https?|mailto|ftp|xmpp|irc):/i;
@@ -59,10 +61,10 @@ export interface ParsedMarkdown {
 
 let renderer: Promise<MarkdownIt> | undefined;
 
-/** A text has more blocks than are rendered. */
-class TooManyBlocks extends Error {
+/** A text has more blocks or pieces than are rendered. */
+class TooManyPieces extends Error {
   override get name() {
-    return "TooManyBlocks" as const;
+    return "TooManyPieces" as const;
   }
 }
 
@@ -71,10 +73,16 @@ async function load(): Promise<MarkdownIt> {
   const { default: Markdown } = await import("markdown-it");
   // Raw HTML is text. Without typographic replacements, texts stay what people wrote.
   const markdown = new Markdown({ html: false, linkify: true, maxNesting: MAX_NESTING });
-  const { block } = markdown;
+  const { block, inline } = markdown;
   block.State = class extends block.State {
     override push(...begun: Parameters<InstanceType<typeof block.State>["push"]>): Token {
-      if (this.tokens.length >= MAX_BLOCKS) throw new TooManyBlocks();
+      if (this.tokens.length >= MAX_BLOCKS) throw new TooManyPieces();
+      return super.push(...begun);
+    }
+  };
+  inline.State = class extends inline.State {
+    override push(...begun: Parameters<InstanceType<typeof inline.State>["push"]>): Token {
+      if (this.tokens.length >= MAX_PIECES) throw new TooManyPieces();
       return super.push(...begun);
     }
   };
@@ -95,9 +103,11 @@ async function load(): Promise<MarkdownIt> {
     for (const block of tokens) {
       if (block.type !== "inline" || !block.children) continue;
       const create = (type: string) => new Created(type, "", 0);
-      const linked = outsideOfLinks(block.children, (token) => withPlainLinks(token, create));
-      const marked = outsideOfLinks(linked, (token) => withChanges(token, create));
-      block.children = outsideOfLinks(marked, (token) => divided(token, create));
+      for (const [sign, replace] of REPLACED) {
+        // Most texts have none, and a text may have thousands of tokens.
+        if (!sign.test(block.content)) continue;
+        block.children = outsideOfLinks(block.children, (token) => replace(token, create));
+      }
     }
   });
   markdown.core.ruler.push("tasks", ({ tokens, Token: Created }) => {
@@ -224,7 +234,7 @@ export async function parseMarkdown(
     const id = digest("sha1", text).slice(0, 8);
     html = markdown.render(text, { ...surroundings, digest: id, written });
   } catch (error) {
-    if (!(error instanceof TooManyBlocks)) throw error;
+    if (!(error instanceof TooManyPieces)) throw error;
     return asText(text);
   }
   const references = new Map(written.map(({ content, reference }) => [content, reference]));
@@ -243,14 +253,24 @@ export async function parseMarkdown(
   };
 }
 
+/** What text outside of links may have, and what replaces its tokens then. */
+const REPLACED: readonly [sign: RegExp, replace: (token: Token, create: Create) => Token[]][] = [
+  [/www\./i, withPlainLinks],
+  [/[[{][+-]/, withChanges],
+  [/[#!$@~%]/, divided],
+];
+
 /** Replaces the tokens of text that is in no link. */
-function outsideOfLinks(children: Token[], replace: (token: Token) => Token[]): Token[] {
+function outsideOfLinks(children: readonly Token[], replace: (token: Token) => Token[]): Token[] {
+  const replaced: Token[] = [];
   let depth = 0;
-  return children.flatMap((token) => {
+  for (const token of children) {
     if (token.type === "link_open") depth += 1;
     if (token.type === "link_close") depth -= 1;
-    return token.type === "text" && depth === 0 ? replace(token) : [token];
-  });
+    if (token.type === "text" && depth === 0) replaced.push(...replace(token));
+    else replaced.push(token);
+  }
+  return replaced;
 }
 
 type Create = (type: string) => Token;

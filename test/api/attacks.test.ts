@@ -64,7 +64,7 @@ describe("references", () => {
   beforeAll(async () => {
     const objects = new Objects();
     tip = objects.commit(objects.add("tree", ""), []);
-    await project("refs", objects.pack, { "refs/heads/main": tip });
+    await project("tagged", objects.pack, { "refs/heads/main": tip });
     const [row] = await app.store.rows("select max(id) from git_repositories");
     await app.store.transaction(async (db) => {
       for (let at = 0; at < REFS; at += 1) {
@@ -76,7 +76,7 @@ describe("references", () => {
   });
 
   const asking = (prefixes: readonly string[], signal: AbortSignal | null = null) =>
-    new Request("http://pm.test/owner/refs.git/git-upload-pack", {
+    new Request("http://pm.test/owner/tagged.git/git-upload-pack", {
       method: "POST",
       signal,
       headers: {
@@ -117,7 +117,7 @@ describe("references", () => {
   it("are told in slices", async () => {
     await requireQuick(() => list(...many.slice(0, 1000)));
     await requireQuick(() => list(...many));
-    const info = "http://pm.test/owner/refs.git/info/refs?service=git-upload-pack";
+    const info = "http://pm.test/owner/tagged.git/info/refs?service=git-upload-pack";
     await requireQuick(() => app.fetch(new Request(info)));
   });
 
@@ -126,7 +126,7 @@ describe("references", () => {
 
   const changes = (count: number, nameOf: (at: number) => string) =>
     Array.from({ length: count }, (_, at) => ({ name: nameOf(at), to: hex(tip) }));
-  const pushing = (body: Buffer) => send(app, "owner/refs", body, pushHeaders(tokenOf("owner")));
+  const pushing = (body: Buffer) => send(app, "owner/tagged", body, pushHeaders(tokenOf("owner")));
 
   it("are created in slices", async () => {
     // On PostgreSQL, each statement waits for its answer: then nothing else waits.

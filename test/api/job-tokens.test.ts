@@ -72,8 +72,12 @@ it("ends with its lifetime, its user and its project", async () => {
   expect([over.status, over.json]).toEqual([401, { message: "401 Unauthorized" }]);
   expect(over.headers.get("www-authenticate")).toBe('Bearer error="invalid_token"');
 
-  const { id } = await app.admin.createUser({ username: "ci", name: "C", email: "ci@x.test" });
-  const gone = await jobOf("ci", "acme/site");
+  const { id } = await app.admin.createUser({
+    username: "builder",
+    name: "C",
+    email: "builder@x.test",
+  });
+  const gone = await jobOf("builder", "acme/site");
   expect((await app.call(SITE, using(gone))).status).toBe(200);
   await app.call(`DELETE /users/${id}`, { as: "admin" });
   expect((await app.call(SITE, using(gone))).status).toBe(401);

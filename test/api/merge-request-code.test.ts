@@ -186,6 +186,7 @@ describe("the code of a merge request", () => {
       merge_request_id: made.id,
       state: "collected",
       real_size: "2",
+      patch_id_sha: null,
     };
     expect(versions.json).toEqual([version]);
     const single = await project.get(`${at}/versions/${versions.json[0].id}`);

@@ -168,7 +168,7 @@ it("labelUpdate changes and archives labels of groups and projects", async () =>
   expect(await titles(ACME, "(archived: true)")).toEqual(["Testing"]);
   expect(await titles(ACME, "(archived: false)")).not.toContain("Testing");
   expect(await titles(ACME, "")).toContain("Testing");
-  const wrong = await update("owner", { id: project.label.id, color: "red" });
+  const wrong = await update("owner", { id: project.label.id, color: "reddish" });
   expect(wrong.data.labelUpdate).toEqual({
     errors: ["Color must be a valid color code"],
     label: null,

@@ -77,6 +77,7 @@ export const USER_REFERENCES: readonly Part[] = [
   ["project_uploads", "uploader_id", "id"],
   ["project_imports", "user_id", "project_id"],
   ["projects", "creator_id", "id"],
+  ["resource_bots", "creator_id", "user_id"],
   ["runners", "creator_id", "id"],
   ["pipeline_schedules", "owner_id", "id"],
   ["wiki_attachments", "author_id", "id"],
