@@ -1,5 +1,3 @@
-import type { Tier } from "./resource.ts";
-
 /** This package's version. */
 export const VERSION = "0.1.0";
 
@@ -17,8 +15,8 @@ export interface Edition {
   readonly enterprise: boolean;
 }
 
-/** The edition of a version and a tier. */
-export function editionOf(version: string, tier: Tier): Edition {
+/** The edition of a version and a tier: `free`, or one that is paid for. */
+export function editionOf(version: string, tier: string): Edition {
   const enterprise = tier !== "free";
   return { version: enterprise ? `${version}-ee` : version, enterprise };
 }

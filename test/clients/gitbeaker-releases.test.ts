@@ -32,7 +32,7 @@ it("makes, changes and removes releases with links", async () => {
   const edited = await api.ReleaseLinks.edit(PROJECT, "v1", added.id, { name: "c" });
   expect(edited.name).toBe("c");
   await api.ReleaseLinks.remove(PROJECT, "v1", added.id);
-  expect((await api.ProjectReleases.show(PROJECT, "v1")).assets.count).toBe(5);
+  expect((await api.ProjectReleases.show(PROJECT, "v1")).assets.count).toBe(4);
   await api.ProjectReleases.edit(PROJECT, "v1", { name: "One" });
   expect((await api.ProjectReleases.all(PROJECT)).map(({ name }) => name)).toEqual(["One"]);
   await api.ProjectReleases.remove(PROJECT, "v1");

@@ -55,6 +55,9 @@ for (const { routes } of allResources) {
 const KNOWN: Readonly<Record<string, Value>> = {
   "pl.status": "running",
   "h.disabled_until": Date.UTC(2016, 0, 4),
+  "fe.value": "50",
+  "n.kept_settings": "{}",
+  "p.kept_settings": "{}",
 };
 
 /** A value that a column of a field may have: the field's type says which. */

@@ -77,6 +77,7 @@ beforeAll(async () => {
     ["/hooks", { url: "https://hooks.example.invalid" }],
     [`${project}/triggers`, { description: "t" }],
     [`${project}/pipeline_schedules`, { description: "s", ref: "main", cron: "0 1 * * *" }],
+    [`${project}/pipeline_schedules/1/variables`, { key: "1", value: "v" }],
   ] as const) {
     expect([path, (await post(path, body)).status]).toEqual([path, 201]);
   }

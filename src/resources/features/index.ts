@@ -8,8 +8,7 @@ import type { Value } from "../../store/port.ts";
 import { migrations } from "./table.ts";
 
 const gatesOf = (value: string) => {
-  const isFlag = value === "true" || value === "false";
-  return isFlag
+  return Number.isNaN(Number(value))
     ? [{ key: "boolean", value: value === "true" }]
     : [
         { key: "boolean", value: false },
