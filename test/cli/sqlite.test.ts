@@ -16,7 +16,7 @@ const isBinary = process.env["TEST_PM_CLI"] !== undefined;
 // The binary only has the SQLite of Bun.
 describe.skipIf(isBinary)("PM_SQLITE", () => {
   it("must name a known library", async () => {
-    const seed = await run(["seed", "--db", ":memory:"], { env: { PM_SQLITE: "sqlite3" } });
+    const seed = await run(["seed", "--db", "none.db"], { env: { PM_SQLITE: "sqlite3" } });
     expect(seed).toEqual({
       code: 1,
       stdout: "",
@@ -26,7 +26,7 @@ describe.skipIf(isBinary)("PM_SQLITE", () => {
 
   // This Node has it.
   it.skipIf(isItself)("can't be node:sqlite on a Node without it", async () => {
-    const seed = await run(["seed", "--db", ":memory:"], { env: { PM_SQLITE: "node:sqlite" } });
+    const seed = await run(["seed", "--db", "none.db"], { env: { PM_SQLITE: "node:sqlite" } });
     expect(seed).toEqual({
       code: 1,
       stdout: "",

@@ -7,9 +7,10 @@ import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
 import { startTestServer, type TestServer } from "../../src/testing.ts";
 import { newFolder } from "../folder.ts";
+import { isLong } from "../forms.ts";
 
-// Clients that are generated from docs/openapi.json are compiled and used. The generators are apart from the project:
-// test/openapi-clients.
+// Clients that are generated from docs/openapi.json are compiled and used: in npm test the one of openapi-typescript, in
+// npm run test:all also those whose generators take minutes. They are apart from the project: test/openapi-clients.
 
 const parts = fileURLToPath(new URL("../openapi-clients", import.meta.url));
 const document = fileURLToPath(new URL("../../docs/openapi.json", import.meta.url));
@@ -136,7 +137,7 @@ async function main() {
 void main();
 `;
 
-it.skipIf(!has("java", "mvn"))(
+it.runIf(isLong && has("java", "mvn"))(
   "openapi-generator's client for TypeScript compiles and works",
   async () => {
     // It forgets the enumerations of objects with `anyOf`, which says here that one of several attributes is needed.
@@ -151,7 +152,7 @@ it.skipIf(!has("java", "mvn"))(
   LONG,
 );
 
-it.skipIf(!has("java", "mvn", "python3"))(
+it.runIf(isLong && has("java", "mvn", "python3"))(
   "openapi-generator's client for Python is imported and works",
   async () => {
     await generate("python", "--package-name", "pm_api");
@@ -164,7 +165,7 @@ it.skipIf(!has("java", "mvn", "python3"))(
   LONG,
 );
 
-it.skipIf(!has("go"))(
+it.runIf(isLong && has("go"))(
   "oapi-codegen's client for Go compiles and works",
   async () => {
     const module = join(folder, "go");

@@ -14,8 +14,12 @@ import weights from "./weights.json" with { type: "json" };
  */
 export type Mode = "share" | "all" | "changed" | "fast";
 
-/** The names of runtimes in `test/runtimes.mjs`, in the order in which they take turns. */
-const RUNTIMES = ["Bun", "Deno", "Node with node:sqlite"] as const;
+/** Runtimes by their names in `test/runtimes.mjs`, in the order in which they take turns, and what only they run. */
+const RUNTIMES = [
+  ["Bun", /^src\/(bun\.ts|store\/(sqlite\.ts|drivers\/bun))/],
+  ["Deno", /^src\/(deno\.ts|store\/(sqlite\.ts|drivers\/node))/],
+  ["Node with node:sqlite", /^src\/store\/(sqlite\.ts|drivers\/node)/],
+] as const;
 
 /** Test files that run in one process. */
 export interface Pass {
@@ -24,7 +28,7 @@ export interface Pass {
   readonly project: string;
   readonly files: readonly string[];
   /** A runtime other than this one. */
-  readonly runtime?: (typeof RUNTIMES)[number];
+  readonly runtime?: (typeof RUNTIMES)[number][0];
   /** Whether `pm-cli` is the one file. */
   readonly isBinary?: true;
   /** Expected CPU seconds. */
@@ -114,14 +118,13 @@ export function passesOf({ mode, share, reach, filters = [] }: Plan): Pass[] {
   ];
   if (mode === "changed") return passes.filter(hasFiles);
 
-  const touchesRuntimes = reach.touches(RUNTIME_SOURCES);
-  for (const [index, runtime] of RUNTIMES.entries()) {
+  for (const [index, [runtime, own]] of RUNTIMES.entries()) {
     const hasTurn = share % RUNTIMES.length === index;
     const part = isInShareOf(8, Math.floor(share / RUNTIMES.length));
     const chosen = of("app").filter(
       (file) =>
         isWhole ||
-        touchesRuntimes ||
+        reach.touches(own) ||
         (ALWAYS_ON_RUNTIMES.test(file) && !SELDOM_ON_RUNTIMES.test(file)) ||
         (hasTurn && part(file)),
     );
@@ -145,9 +148,6 @@ const nameOfBinary = (project: string) =>
 
 const isClient = (file: string) => file.startsWith("test/clients/");
 const hasFiles = ({ files }: Pass) => files.length > 0;
-
-/** Where runtimes differ. */
-const RUNTIME_SOURCES = /^src\/(store\/drivers\/|store\/sqlite|adapters|bun|deno|node)/;
 
 function pass(name: string, project: string, files: readonly string[]): Pass {
   const seconds = files.reduce((sum, file) => sum + secondsOf(project, file), 0);
