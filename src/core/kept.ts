@@ -4,7 +4,7 @@ import { derived, type Field } from "./field.ts";
 import { type Attribute, checked, clearable, optional } from "./input.ts";
 
 /** A setting that is kept and shown as it was sent. */
-interface KeptSetting<T> {
+export interface KeptSetting<T> {
   readonly attribute: Attribute<T | null | undefined>;
   /** What is shown until it is set. */
   readonly initial: T | null;

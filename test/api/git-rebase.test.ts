@@ -4,7 +4,7 @@ import { parseCommit, readCommit, type Signature } from "../../src/git/commits.t
 import { Draft } from "../../src/git/draft.ts";
 import { mergeCommits } from "../../src/git/merge-commits.ts";
 import { rebase } from "../../src/git/rebase.ts";
-import { histories } from "../forms.ts";
+import { histories, isLong } from "../forms.ts";
 import { type TestApp, testApp } from "../helpers.ts";
 import { changingHistory } from "./_changing-history.ts";
 import { openWorkshop, randomOf, type Workshop } from "./_git.ts";
@@ -154,6 +154,10 @@ describe.each(histories(1, 3))("%s", (_, seed) => {
   }, 120_000);
 });
 
-it("some commits were moved or dropped, some conflicted, and some were squashed", () => {
-  for (const [what, count] of Object.entries(results)) expect(count, what).toBeGreaterThan(0);
-});
+// One history need not have all of it.
+it.runIf(isLong)(
+  "some commits were moved or dropped, some conflicted, and some were squashed",
+  () => {
+    for (const [what, count] of Object.entries(results)) expect(count, what).toBeGreaterThan(0);
+  },
+);

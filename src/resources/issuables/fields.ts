@@ -37,7 +37,7 @@ export const subscribed = field.embedded("subscribed", "boolean", "null");
  *
  * @param sigil as in texts, such as `#`
  */
-export const references = (alias: string, sigil: string) => ({
+export const references = (alias: string, sigil: string): field.Field => ({
   ...field.derived(
     ["null as refers_from", `${alias}.iid`, "p.full_path"],
     "object",

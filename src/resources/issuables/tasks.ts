@@ -18,7 +18,7 @@ export function tasksOf(description: string): { count: number; completedCount: n
 }
 
 /** {@link tasksOf} a column, for the REST API. */
-export const taskCompletionStatus = (column: string) => ({
+export const taskCompletionStatus = (column: string): field.Field => ({
   ...field.derived([column], "object", ([text]) => {
     const { count, completedCount } = tasksOf(String(text ?? ""));
     return { count, completed_count: completedCount };
