@@ -1,6 +1,6 @@
 import { type Kind, kindOf, testFiles } from "./kinds.ts";
 import type { Reach } from "./reach.ts";
-import { isInShare, SHARES } from "./share.ts";
+import { SHARES } from "./share.ts";
 import weights from "./weights.json" with { type: "json" };
 
 /**
@@ -53,7 +53,7 @@ const UNKNOWN_SECONDS = 1.5;
 export const BUDGET_SECONDS = 22 * 60;
 /** `npm run test:fast` has the files that take less than this. */
 const FAST_SECONDS = 1.5;
-/** Files that take longer on PostgreSQL are run there once in {@link SHARES} commits. */
+/** Files that take longer on PostgreSQL are run there once in {@link SHARES} commits; of those for each commit, once in 4. */
 const HEAVY_SECONDS = 8;
 
 /** What differs most between engines: the store, search, counts, concurrency, and each route's SQL once. */
@@ -77,11 +77,12 @@ export function passesOf({ mode, share, reach, filters = [] }: Plan): Pass[] {
   );
   const of = (...kinds: Kind[]) => files.filter((file) => kinds.includes(kindOf(file)));
   const isWhole = mode === "all" || filters.length > 0;
-  const reached = (file: string) => reach.tests.has(file);
   /** Files of a share, and those that a change reaches. */
-  const some = (kinds: Kind[], isShared: (file: string) => boolean) =>
-    of(...kinds).filter((file) => isWhole || reached(file) || (mode === "share" && isShared(file)));
-  const inParts = (parts: number) => (file: string) => isInShare(file, parts, share);
+  const some = (kinds: Kind[], shared: (own: readonly string[]) => readonly string[]) => {
+    const own = of(...kinds);
+    const chosen = new Set(mode === "share" ? shared(own) : []);
+    return own.filter((file) => isWhole || reach.tests.has(file) || chosen.has(file));
+  };
 
   if (mode === "fast") {
     const isFast = (project: string) => (file: string) =>
@@ -92,41 +93,46 @@ export function passesOf({ mode, share, reach, filters = [] }: Plan): Pass[] {
     ].filter(hasFiles);
   }
 
-  const isOrdinary = mode === "share";
+  const onPostgres = (own: readonly string[]) => {
+    const isHeavy = (file: string) => secondsOf("postgres", file) > HEAVY_SECONDS;
+    const isAlways = (file: string) => ALWAYS_ON_POSTGRES.test(file);
+    const [always, others] = [own.filter(isAlways), own.filter((file) => !isAlways(file))];
+    const light = others.filter((file) => !isHeavy(file));
+    return [
+      ...always.filter((file) => !isHeavy(file)),
+      ...part(always.filter(isHeavy), "postgres", 4, share),
+      ...part(light, "postgres", 4, share),
+      ...part(others.filter(isHeavy), "postgres", SHARES, share),
+    ];
+  };
+  const ofRest = (own: readonly string[]) => [
+    ...own.filter((file) => !isClient(file)),
+    ...part(own.filter(isClient), "rest", 3, share),
+  ];
+  const quarter = (project: string) => (own: readonly string[]) => part(own, project, 4, share);
   const passes = [
     pass(
       "tests on SQLite",
       "sqlite",
-      some(["app"], () => isOrdinary),
+      some(["app"], (own) => own),
     ),
-    pass(
-      "tests on PostgreSQL",
-      "postgres",
-      some(["app"], (file) => {
-        const isHeavy = secondsOf("postgres", file) > HEAVY_SECONDS;
-        return ALWAYS_ON_POSTGRES.test(file) || inParts(isHeavy ? SHARES : 4)(file);
-      }),
-    ),
-    pass(
-      "other tests",
-      "rest",
-      some(["rest"], (file) => !isClient(file) || inParts(3)(file)),
-    ),
-    pass("tests of the build", "built", some(["built"], inParts(3))),
-    pass("tests in a browser", "built", some(["browser"], inParts(3))),
-    pass("tests that run alone", "timed", some(["timed"], inParts(3))),
+    pass("tests on PostgreSQL", "postgres", some(["app"], onPostgres)),
+    pass("other tests", "rest", some(["rest"], ofRest)),
+    pass("tests of the build", "built", some(["built"], quarter("built"))),
+    pass("tests in a browser", "built", some(["browser"], quarter("built"))),
+    pass("tests that run alone", "timed", some(["timed"], quarter("timed"))),
   ];
   if (mode === "changed") return passes.filter(hasFiles);
 
   for (const [index, [runtime, own]] of RUNTIMES.entries()) {
-    const hasTurn = share % RUNTIMES.length === index;
-    const part = isInShareOf(8, Math.floor(share / RUNTIMES.length));
+    const turn = Math.floor(share / RUNTIMES.length);
+    const turns = SHARES / RUNTIMES.length;
+    const isAlways = (file: string) =>
+      ALWAYS_ON_RUNTIMES.test(file) && !SELDOM_ON_RUNTIMES.test(file);
+    const others = of("app").filter((file) => !isAlways(file));
+    const inTurn = share % RUNTIMES.length === index ? part(others, "sqlite", turns, turn) : [];
     const chosen = of("app").filter(
-      (file) =>
-        isWhole ||
-        reach.touches(own) ||
-        (ALWAYS_ON_RUNTIMES.test(file) && !SELDOM_ON_RUNTIMES.test(file)) ||
-        (hasTurn && part(file)),
+      (file) => isWhole || reach.touches(own) || isAlways(file) || inTurn.includes(file),
     );
     passes.push({ ...pass(`tests on ${runtime}`, "sqlite", chosen), runtime });
   }
@@ -140,8 +146,16 @@ export function passesOf({ mode, share, reach, filters = [] }: Plan): Pass[] {
   return passes.filter(hasFiles);
 }
 
-const isInShareOf = (parts: number, share: number) => (file: string) =>
-  isInShare(file, parts, share);
+/** One of as many parts of files, which take about as long each: dealt like cards, the longest first, there and back. */
+function part(files: readonly string[], project: string, parts: number, share: number): string[] {
+  const seconds = (file: string) => secondsOf(project, file);
+  const sorted = [...files].sort((a, b) => seconds(b) - seconds(a) || (a < b ? -1 : 1));
+  return sorted.filter((_, at) => {
+    const place = at % parts;
+    const isBack = Math.floor(at / parts) % 2 === 1;
+    return (isBack ? parts - 1 - place : place) === share % parts;
+  });
+}
 
 const nameOfBinary = (project: string) =>
   project === "timed" ? "tests of the binary that run alone" : "tests of the binary";
