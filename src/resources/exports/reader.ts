@@ -140,7 +140,11 @@ function jsonIn(line: Buffer): unknown {
 const TABLE = v.object({ table: v.string(), columns: v.array(v.string()) });
 const PERSON = v.object({ person: v.tuple([v.number(), v.string()]) });
 const PROJECT = v.object({ project: v.record(v.string(), v.unknown()) });
-const FILE_NAME = v.pipe(v.string(), v.maxLength(255), v.regex(/^[^/\0]*[^/\0\s][^/\0]*$/));
+const FILE_NAME = v.pipe(
+  v.string(),
+  v.maxLength(255),
+  v.check((name) => name.trim() !== "" && !/[/\0]/.test(name)),
+);
 const AVATAR = v.object({ avatar: v.object({ file_name: FILE_NAME }) });
 const UPLOAD = v.object({
   upload: v.object({
