@@ -1,3 +1,4 @@
+import { PROGRAM_ADDRESSES } from "./addresses/index.ts";
 import { hostSignIn } from "./auth/authenticators/host.ts";
 import { accessToken } from "./auth/authenticators/oauth.ts";
 import { personalToken } from "./auth/authenticators/personal.ts";
@@ -82,6 +83,7 @@ export function mounts(chosen: MountOptions): readonly Mount[] {
     { ...METRICS, resources: [metricsResource(chosen.metrics)] },
     { ...OAUTH, resources: oauthResources(chosen.flows) },
     GIT,
+    PROGRAM_ADDRESSES,
     { ...WEB, resources: [authorizationEndpoint(chosen.flows), ...pages(chosen.pages)] },
   ];
 }

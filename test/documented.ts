@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import formatsModule from "ajv-formats";
-import { described } from "../docs/generate/documented.ts";
+import { inOpenApi } from "../docs/generate/documented.ts";
 import type { Answer } from "./helpers.ts";
 
 interface Content {
@@ -56,7 +56,7 @@ function validatorAt(pointer: string): ValidateFunction {
 const escaped = (key: string) => key.replaceAll("~", "~0").replaceAll("/", "~1");
 
 /** Which paths a route has: those with more that is fixed come first. */
-const routes = described
+const routes = inOpenApi
   .flatMap(({ mount, routes: own }) =>
     own.map(({ method, path }) => ({
       method,

@@ -1,4 +1,5 @@
 // Derives a route's documentation from the route.
+import { PROGRAM_ADDRESSES } from "../../src/addresses/index.ts";
 import { personalToken } from "../../src/auth/authenticators/personal.ts";
 import { scimToken } from "../../src/auth/authenticators/scim.ts";
 import type { Caller } from "../../src/core/access/caller.ts";
@@ -22,6 +23,9 @@ export const described: readonly Described[] = allMounts
   .map((mount) => (mount.name === "REST API" ? mount : withWholePaths(mount)))
   .flatMap((mount) => mount.resources.map((resource) => ({ ...resource, mount })))
   .filter(({ routes }) => routes.length > 0);
+
+/** What openapi.json describes: its parameters of paths have no slashes, as most addresses' do. */
+export const inOpenApi = described.filter(({ mount }) => mount.name !== PROGRAM_ADDRESSES.name);
 
 function withWholePaths(mount: Mount): Mount {
   const resources = mount.resources.map((resource) => ({
@@ -64,11 +68,15 @@ const ID: AttributeNotes = {
   about: "its id, or its full path with `/` encoded as `%2F`",
 };
 
+const FULL_PATH: AttributeNotes = { type: "string", about: "its full path" };
+
 /** Documents a route. */
 export function documented({ mount, name }: Described, route: Route): Documented {
   return {
     route,
-    operationId: operationName(route),
+    get operationId() {
+      return operationName(route);
+    },
     parameters: parametersOf(route, name),
     scopes: route.scopes ?? (route.isReading ? ["api", "read_api"] : ["api"]),
     status: route.status ?? statusOf(route),
@@ -88,6 +96,7 @@ function statusOf({ method, isReading, presenter, examples, answersWith }: Route
 function parametersOf(route: Route, resource: string): Parameter[] {
   const input = Object.entries(route.input ?? {});
   const inPath = [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => name as string);
+  const ofId = route.path.startsWith("/:id*") ? FULL_PATH : ID;
   const hasNoFields =
     ["GET", "DELETE"].includes(route.method) || takesRawBody(route) || route.body === "object";
   const elsewhere = hasNoFields ? "query" : "body";
@@ -99,7 +108,7 @@ function parametersOf(route: Route, resource: string): Parameter[] {
       name,
       location: "path" as const,
       required: true,
-      notes: notes.get(name) ?? ID,
+      notes: notes.get(name) ?? ofId,
     })),
     ...[...notes]
       .filter(([name]) => !inPath.includes(name))

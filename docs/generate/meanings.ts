@@ -107,6 +107,10 @@ const MEANINGS: Readonly<Record<string, string>> = {
   "Tags/message": "the message of an annotated tag; without it, the tag is a lightweight one",
   path: "the path: the last part of the address",
   "Commits/path": "only commits that changed this file or folder; of a comment, the file",
+  "Addresses for programs/place":
+    "the branch, tag or commit, and after a `/` what it has; the longest beginning that is a branch or tag counts",
+  "Addresses for programs/inline": "`false` to make browsers save the file",
+  "Addresses for programs/package_path": "the path of the package",
   "Repositories/path": "the folder, or the files and folders, to show; by default all",
   "Namespaces/path": "the path that is asked about",
   value: "the value",

@@ -90,7 +90,7 @@ const OPERATIONS: Readonly<Record<string, string>> = {
   "POST /runners/:runner_id/reset_authentication_token": "resetRunnerAuthenticationTokenById",
   "GET /snippets/public": "listPublicSnippets",
   "GET /projects/:id/uploads/:upload_id": "downloadProjectUpload",
-  "GET /projects/:id/uploads/:secret/:file_name": "downloadProjectUploadByAddress",
+  "GET /projects/:id/uploads/:secret/:file_name": "downloadUploadByProjectAddress",
   "DELETE /projects/:id/uploads/:secret/:file_name": "deleteProjectUploadByAddress",
   "GET /projects/:id/wikis/uploads/:secret/:file_name": "downloadProjectWikiAttachment",
   "POST /projects/:id/wikis/attachments": "uploadProjectWikiAttachment",

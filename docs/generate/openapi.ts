@@ -7,8 +7,8 @@ import { VERSION } from "../../src/core/version.ts";
 import {
   type Described,
   type Documented,
-  described,
   documented,
+  inOpenApi,
   type Parameter,
 } from "./documented.ts";
 import { schemaName } from "./names.ts";
@@ -17,7 +17,7 @@ import { attributeSchema, exampleSchema, type Json, objectSchema } from "./schem
 import { TAGS } from "./tags.ts";
 
 /** The reference as an OpenAPI 3.1 document. */
-export function openapi(of: readonly Described[] = described): Json {
+export function openapi(of: readonly Described[] = inOpenApi): Json {
   const all = of.flatMap((resource) =>
     resource.routes.map((route) => ({ resource, documented: documented(resource, route) })),
   );

@@ -330,6 +330,8 @@ export interface Route
   readonly method: Method;
   /** Path below its mount's base, with `:name` parameters; `:name*` also matches slashes. */
   readonly path: string;
+  /** What the query must have for the route to match, such as `go-get=1`. Default: nothing. */
+  readonly asked?: string;
   /** The kind of record that `:id` at the path's start names, which the pipeline looks up. */
   readonly source?: SourceKind;
   /** Whether it is of the project's Git repository: callers must be able to read its code. */
@@ -355,7 +357,9 @@ export interface Resource {
 }
 
 /** The name of a path segment's parameter, if it is one. */
-type ParameterOf<Segment extends string> = Segment extends `:${infer Name}*`
+type ParameterOf<Segment extends string> = Segment extends
+  | `:${infer Name}*`
+  | `:${infer Name}.${string}`
   ? Name
   : Segment extends `:${infer Name}`
     ? Name
@@ -413,6 +417,8 @@ interface Shared<Prefix extends string> {
 export interface SharedOfSource<Prefix extends string> extends Shared<Prefix> {
   /** Their paths begin with `/groups/:id` or `/projects/:id`, which the pipeline looks up. */
   readonly source: SourceKind;
+  /** Whether their paths begin with that of the group or project instead, as in `/acme/site/-/raw/main/README.md`. */
+  readonly isAddress?: true;
   /**
    * Whether they are of the project's Git repository: callers must be able to read its code. As in GitLab, that is
    * checked before the input is read.
@@ -442,9 +448,11 @@ export function routes<const Prefix extends string = "">(
 ): RouteBuilder<Prefix, undefined>;
 export function routes({
   source,
+  isAddress,
   path: prefix = "",
   ...rest
 }: Partial<SharedOfSource<string>> = {}): unknown {
+  const start = source ? (isAddress ? "/:id*" : `/${source}s/:id`) : "";
   const declare =
     (method: Method, kind: Pick<Route, "isList" | "isReading">) =>
     (path: string, spec: object) => ({
@@ -453,7 +461,7 @@ export function routes({
       ...rest,
       method,
       ...kind,
-      path: `${source ? `/${source}s/:id` : ""}${prefix}${path}`,
+      path: `${start}${prefix}${path}`,
     });
   const writing = { isList: false, isReading: false };
   return {

@@ -15,7 +15,7 @@ export const WEB: Omit<Mount, "resources"> = {
   authenticators: [hostSignIn, sessionCookie],
   hasForms: true,
   answersBrowsers: true,
-  showError,
+  showError: showErrorPage,
 };
 
 const EXPLANATIONS: Readonly<Record<number, { title: string; text: string }>> = {
@@ -39,12 +39,18 @@ const EXPLANATIONS: Readonly<Record<number, { title: string; text: string }>> = 
   503: { title: "Not available", text: "The database does not answer. Try again in a moment." },
 };
 
-/** Visitors who are not signed in are sent to sign in, and then on to the page they asked for. */
-function showError({ status, body, headers }: ApiError, visit: PageContext): RawReply {
-  const signIn = status === 401 ? signInAddress(visit) : undefined;
-  if (signIn !== undefined) {
-    return { ...redirect(signIn), status: isSafe(visit.request) ? 302 : 303 };
-  }
+/** Sends visitors to sign in, and then on to the page they asked for; `undefined` if there is no page for it. */
+export function toSignIn(visit: PageContext): RawReply | undefined {
+  const address = signInAddress(visit);
+  return address === undefined
+    ? undefined
+    : { ...redirect(address), status: isSafe(visit.request) ? 302 : 303 };
+}
+
+/** Shows an error as a page. Visitors who are not signed in are sent to sign in. */
+export function showErrorPage({ status, body, headers }: ApiError, visit: PageContext): RawReply {
+  const signIn = status === 401 ? toSignIn(visit) : undefined;
+  if (signIn) return signIn;
   const explanation =
     EXPLANATIONS[status] ?? (EXPLANATIONS[status < 500 ? 400 : 500] as (typeof EXPLANATIONS)[0]);
   const { title, text } = explanation as { title: string; text: string };

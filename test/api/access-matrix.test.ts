@@ -642,10 +642,11 @@ describe("access to SCIM", () => {
 });
 
 /** Mounts with tests of their own. */
-const isOwn = new Set(["REST API", "SCIM", "Git", "Addresses"]);
+const isOwn = new Set(["REST API", "SCIM", "Git", "Addresses", "Addresses for programs"]);
 
 describe("access to the other mounts", () => {
-  // Git's depends on what is fetched or pushed: test/api/git-access.test.ts; addresses on what was uploaded: uploads.test.ts and avatars.test.ts.
+  // Git's depends on what is fetched or pushed: test/api/git-access.test.ts; addresses on what they are of: addresses.test.ts,
+  // uploads.test.ts and avatars.test.ts.
   const others = allMounts
     .filter(({ name, authenticators }) => authenticators.length > 0 && !isOwn.has(name))
     .flatMap((mount) =>

@@ -34,7 +34,7 @@ const ORDER = [
   ["git-http"],
   ["notifications"],
   ["pages"],
-  ["oauth"],
+  ["oauth", "addresses"],
   ["web"],
   ["mounts.ts"],
   ["seed", "database"],

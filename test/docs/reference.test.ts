@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { described, documented } from "../../docs/generate/documented.ts";
+import { described, documented, inOpenApi } from "../../docs/generate/documented.ts";
 import { documents } from "../../docs/generate/index.ts";
 import { unusedMeanings } from "../../docs/generate/meanings.ts";
 import { unknownSchemaNames } from "../../docs/generate/names.ts";
@@ -77,7 +77,9 @@ describe("openapi.json", () => {
     const described = operations.map(
       ({ method, path }) => `${method.toUpperCase()} ${path.replace(/\{(\w+)\}/g, ":$1")}`,
     );
-    const declared = routes.map(({ method, path }) => `${method} ${path.replaceAll("*", "")}`);
+    const declared = inOpenApi
+      .flatMap((resource) => resource.routes)
+      .map(({ method, path }) => `${method} ${path.replaceAll("*", "")}`);
     expect(described.sort()).toEqual(declared.sort());
   });
 

@@ -34,13 +34,35 @@ export function isMedia(name: string): boolean {
   return IMAGES[kind] !== undefined || VIDEOS[kind] !== undefined;
 }
 
+/** Browsers run nothing of it, and load nothing for it. */
+const POLICY = { "content-security-policy": "default-src 'none'; sandbox" };
+
 /** The headers of a file that somebody uploaded. They depend on its name, not on the type the uploader declared. */
 export function uploadHeaders(name: string): Record<string, string> {
   const kind = extname(name).toLowerCase();
   return {
     "content-type": IMAGES[kind] ?? VIDEOS[kind] ?? "application/octet-stream",
     "content-disposition": dispositionOf(IMAGES[kind] ? "inline" : "attachment", name),
-    "content-security-policy": "default-src 'none'; sandbox",
+    ...POLICY,
+  };
+}
+
+/**
+ * The headers of a file of a repository: browsers show text and images. An SVG image is only shown within a page.
+ *
+ * @param isText what its content is
+ */
+export function sourceHeaders(name: string, isText: boolean): Record<string, string> {
+  const kind = extname(name).toLowerCase();
+  if (kind === ".svg") {
+    const disposition = dispositionOf("attachment", name);
+    return { "content-type": "image/svg+xml", "content-disposition": disposition, ...POLICY };
+  }
+  if (!isText) return uploadHeaders(name);
+  return {
+    "content-type": "text/plain; charset=utf-8",
+    "content-disposition": dispositionOf("inline", name),
+    ...POLICY,
   };
 }
 

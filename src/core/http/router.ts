@@ -67,11 +67,22 @@ export function createMountRouter(mounts: readonly Mount[], answer: Answer): Rou
   }
   const matchersOf = grouped(paths, hattip.handlers);
   const words = new Set(paths.map(firstSegment).filter((word) => word !== ""));
+  const open = paths.filter(isOpen).map((path) => {
+    const endpoints = [...(byPath.get(path) as Map<Method, Endpoint>).values()];
+    return { matcher: patternOf(path, false), endpoints };
+  });
   return {
     mayOwn: (incoming) => {
       const { path } = incoming;
       if (path === "/") return incoming.ownsRoot || (isMounted(incoming) && wantsPage(incoming));
-      return words.has(firstSegment(path)) || mounts.some((mount) => ownsPath(mount, path));
+      return (
+        words.has(firstSegment(path)) ||
+        mounts.some((mount) => ownsPath(mount, path)) ||
+        open.some(
+          ({ matcher, endpoints }) =>
+            endpoints.some((endpoint) => isAsked(endpoint, incoming)) && matcher.test(path),
+        )
+      );
     },
     route: async (exchange) => {
       const { incoming } = exchange;
@@ -94,7 +105,7 @@ export function createMountRouter(mounts: readonly Mount[], answer: Answer): Rou
 }
 
 /** Whether a browser asks for a page; programs accept JSON or anything. */
-export function wantsPage(incoming: Incoming): boolean {
+export function wantsPage(incoming: Pick<Incoming, "method" | "header">): boolean {
   return isSafe(incoming) && /\btext\/html\b/i.test(incoming.header("accept") ?? "");
 }
 
@@ -113,11 +124,19 @@ function replyToOtherMethod({ method }: Incoming, allowed: readonly string[]): R
   return { status: 204, headers: { allow }, body: null };
 }
 
+/** Whether a request's query has what a route asks for. */
+function isAsked({ route: { asked } }: Endpoint, { query }: Incoming): boolean {
+  return asked === undefined || query.split("&").includes(asked);
+}
+
 /** Finds the endpoint for the method; else another path may match, as `/wikis/:slug*` after `/wikis/attachments`. */
 function finderOf(methods: ReadonlyMap<Method, Endpoint>) {
+  const endpoints = [...methods.values()];
   const allow = [...methods.keys(), ...(methods.has("GET") ? ["HEAD"] : [])];
   return (matching: Matching): Endpoint | undefined => {
-    const { method } = matching.exchange.incoming;
+    const { incoming } = matching.exchange;
+    const { method } = incoming;
+    if (!endpoints.some((endpoint) => isAsked(endpoint, incoming))) return undefined;
     const found = methods.get((method === "HEAD" ? "GET" : method) as Method);
     if (!found) matching.allowed = [...(matching.allowed ?? []), ...allow];
     return found;
@@ -180,13 +199,18 @@ function fixedSegment(pattern: string, at: number): string | undefined {
   return word && /^[\w-]+$/.test(word) ? word : undefined;
 }
 
+/** Whether a path begins with the path of a group or project, or with another parameter. */
+const isOpen = (path: string) => path.startsWith("/:");
+
 /**
  * Sorts fixed segments before parameters, so that `/badges/render` is never taken for an id, and more fixed segments
- * after a parameter with slashes before fewer. `/archive.:format` comes before `/archive`, whose format it would be.
+ * after a parameter with slashes before fewer. `/archive.:format` comes before `/archive`, whose format it would be. Paths
+ * that begin with a parameter come last.
  */
 function inPrecedence(paths: readonly string[]): string[] {
   const ranked = paths.map((path) => ({
     path,
+    open: Number(isOpen(path)),
     fixed:
       path
         .split("*")
@@ -195,7 +219,7 @@ function inPrecedence(paths: readonly string[]): string[] {
     rank: `${path.replace(/:\w+\*/g, "~~").replace(/:\w+/g, "~")}/`,
   }));
   return ranked
-    .sort((a, b) => b.fixed - a.fixed || (a.rank < b.rank ? -1 : 1))
+    .sort((a, b) => a.open - b.open || b.fixed - a.fixed || (a.rank < b.rank ? -1 : 1))
     .map(({ path }) => path);
 }
 
@@ -223,7 +247,8 @@ function takesFormat(path: string, methods: ReadonlyMap<Method, Endpoint>): bool
 function patternOf(path: string, format: boolean): RegExp {
   const pattern = path
     .replace(/[.]/g, "\\.")
-    .replace(/:(\w+)\*/g, "(?<$1>.+)")
+    // The first word that fits ends it: a file may be in a folder named `-/raw`, a project can't.
+    .replace(/:(\w+)\*/g, "(?<$1>.+?)")
     .replace(/:(\w+)/g, format ? "(?<$1>[^/]+?)" : "(?<$1>[^/]+)");
   return new RegExp(`^${pattern}${format ? "(?:\\.(?<format>[a-z]+))?" : ""}$`);
 }

@@ -83,6 +83,16 @@ export function listOfUser(
   });
 }
 
+/** The keys that a user signs in with, as a server's list of authorized keys has them, the oldest first. */
+export async function authorizedKeys(db: Reader, userId: number, now: number): Promise<string[]> {
+  const found = await db.rows(
+    `select key from ssh_keys where user_id = ? and usage_type <> 'signing'
+       and (expires_at is null or expires_at > ?) order by id`,
+    [userId, now],
+  );
+  return found.map(([key]) => String(key));
+}
+
 /** A user's key as a row for its presenter. */
 export async function rowOfUser(db: Reader, presenter: Presenter, id: number): Promise<Value[]> {
   const sql = `select ${presenter.columns} from ${OF_USERS} where k.id = ?`;

@@ -410,7 +410,8 @@ async function toLatest(
   const path = suffix.split("/").map(encodeURIComponent).join("/");
   const query = String(new URLSearchParams(withoutCredentials(new URLSearchParams(request.query))));
   const tag = encodeURIComponent(latest);
-  const location = `${view.base}/api/v4/projects/${source.id}/releases/${tag}${path}${query && `?${query}`}`;
+  const releasesPath = request.path.slice(0, request.path.indexOf("/permalink/latest"));
+  const location = `${view.base}${releasesPath}/${tag}${path}${query && `?${query}`}`;
   return new RawReply(302, { location });
 }
 

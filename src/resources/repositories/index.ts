@@ -1,14 +1,11 @@
-import { ApiError, badRequest, notAcceptable, notFound } from "../../core/errors.ts";
+import { ApiError, badRequest, notFound } from "../../core/errors.ts";
 import * as field from "../../core/field.ts";
-import { dispositionOf } from "../../core/http/file-reply.ts";
 import type { Bytes } from "../../core/http/incoming.ts";
-import { cancellable } from "../../core/http/streamed.ts";
 import * as param from "../../core/input.ts";
 import { type Page, pageOf } from "../../core/pagination.ts";
 import { presenter, rowMaker } from "../../core/presenter.ts";
 import { RawReply, type Resource, routes } from "../../core/resource.ts";
-import { type ArchiveFormat, archive } from "../../git/archive.ts";
-import { commitId, readCommit } from "../../git/commits.ts";
+import { readCommit } from "../../git/commits.ts";
 import { logOf } from "../../git/log.ts";
 import { mergeBases } from "../../git/merge-bases.ts";
 import { BLOB, COMMIT, FOLDER, TREE } from "../../git/objects.ts";
@@ -16,6 +13,7 @@ import { findCommit } from "../../git/revisions.ts";
 import { type ListedEntry, TreeList } from "../../git/tree-list.ts";
 import { entryAt, partsOf, treeOf, typeOfMode } from "../../git/trees.ts";
 import type { Value } from "../../store/port.ts";
+import { archiveInput, archiveOf } from "./archives.ts";
 import { bodyOf, jsonWithContent } from "./blobs.ts";
 import { compare, comparison, openCompared } from "./compare.ts";
 import { housekeepingRoutes } from "./housekeeping.ts";
@@ -63,59 +61,6 @@ async function findFolder(
 
 /** What a page token stands for: how many entries come before. */
 const pageToken = param.integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
-
-/** The formats of archives by their endings. */
-const FORMATS: Readonly<Record<string, ArchiveFormat>> = {
-  tar: "tar",
-  "tar.gz": "tar.gz",
-  tgz: "tar.gz",
-  gz: "tar.gz",
-  zip: "zip",
-};
-
-/** The endings of bzip2, which GitLab has. */
-const BZIP2 = ["tar.bz2", "tbz", "tbz2", "tb2", "bz2"];
-
-const archiveInput = { sha: param.optional(text), path: param.optional(text) };
-
-/** Answers an archive of a commit. @throws ApiError 400, 404, 406 */
-async function archiveOf(
-  opened: OpenRepository,
-  ending: string,
-  { sha, path = "" }: { sha?: string | undefined; path?: string | undefined },
-): Promise<RawReply> {
-  const { repository, project, defaultBranch } = opened;
-  const format = Object.hasOwn(FORMATS, ending) ? FORMATS[ending] : undefined;
-  if (BZIP2.includes(ending)) throw badRequest("There are no bzip2 archives: use tar.gz or zip");
-  if (!format) throw notAcceptable(ending);
-  const number = await findCommit(opened, sha || "HEAD");
-  if (number === undefined) throw notFound("File");
-  const root = treeOf(repository, number);
-  const parts = partsOf(path);
-  const found = parts.length === 0 ? undefined : await entryAt(repository, root, path);
-  if (parts.length > 0 && found?.mode !== FOLDER) throw notFound("File");
-  const tree = found ? repository.findHex(found.oid) : root;
-  if ((await new TreeList(repository, tree, "", true).length()) > MOST_ARCHIVED) {
-    throw badRequest(`The archive would have more than ${MOST_ARCHIVED} entries`);
-  }
-  const commit = commitId(repository, number);
-  const name = [project.fullPath.split("/").at(-1), sha || defaultBranch, commit, ...parts];
-  const folder = name.join("-").replaceAll("/", "-");
-  const type = format === "zip" ? "application/zip" : "application/octet-stream";
-  const time = repository.graph.times[number] as number;
-  const archived = { repository, commit, time, root, tree, path: parts.join("/"), folder };
-  return new RawReply(
-    200,
-    {
-      "content-type": type,
-      "content-disposition": dispositionOf("attachment", `${folder}.${ending}`),
-    },
-    cancellable((signal) => archive(archived, format, signal)),
-  );
-}
-
-/** More are not archived: trees can be made that have billions of entries. */
-const MOST_ARCHIVED = 1_000_000;
 
 /** As many of the newest commits are looked at for contributors, as in GitLab. */
 const CONTRIBUTIONS = 2000;
