@@ -177,6 +177,7 @@ const steps = [
   `20261128-33-creators-of-bots`,
   `20261128-34-protected-refs-by-id`,
   `20261128-35-websites-are-on-the-web`,
+  `20261129-01-secret-urls-of-hooks`,
 ];
 
 const statements = [

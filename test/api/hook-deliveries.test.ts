@@ -47,6 +47,65 @@ async function next() {
 const outbox = async () =>
   Number((await app.store.rows("select count(*) from outbox where worker = 'hooks'"))[0]?.[0]);
 
+/** Everything that the tables of hooks have, as text. */
+async function stored(): Promise<string> {
+  const tables = ["hooks", "hook_secrets", "hook_deliveries"];
+  const rows = await Promise.all(tables.map((name) => app.store.rows(`select * from ${name}`)));
+  return JSON.stringify(rows);
+}
+
+describe("secrets in a URL", () => {
+  const SECRET = "s3cret-of-the-receiver";
+
+  it("are stored encrypted, sent, and shown to maintainers, but not in the log", async () => {
+    const url = `${receiver.url.replace("//", `//ann:${SECRET}@`)}/in?token=${SECRET}&to={room}`;
+    const variables = { url_variables: [{ key: "room", value: SECRET }] };
+    const hook = await listen(PROJECT, ["issues"], { url, ...variables });
+    expect(hook.url).toBe(url);
+    await call(`POST ${PROJECT}/issues`, { title: "Broken" });
+    const { path, headers } = await next();
+    expect(path).toBe(`/in?token=${SECRET}&to=${SECRET}`);
+    expect(headers["authorization"]).toBe(
+      `Basic ${Buffer.from(`ann:${SECRET}`).toString("base64")}`,
+    );
+    await waitFor(async () => (await outbox()) === 0);
+    expect(await stored()).not.toContain(SECRET);
+    const shown = async (request: string) => (await app.call(request, { as })).json;
+    expect((await shown(`GET ${PROJECT}/hooks/${hook.id}`)).url).toBe(url);
+    expect((await shown(`GET ${PROJECT}/hooks`))[0].url).toBe(url);
+    const [logged] = await shown(`GET ${PROJECT}/hooks/${hook.id}/events`);
+    expect(logged.url).toBe(`${receiver.url.replace("//", "//*****@")}/in?token=*****&to={room}`);
+  });
+
+  it("stay until the hook gets another URL", async () => {
+    const url = `${receiver.url}/in?token=${SECRET}`;
+    const variables = { url_variables: [{ key: "room", value: "r" }] };
+    const hook = await listen(PROJECT, ["issues"], { url, ...variables });
+    const change = (json: object) => call(`PUT ${PROJECT}/hooks/${hook.id}`, json);
+    expect((await change({ name: "n" })).url).toBe(url);
+    // The same URL is no other, so the secrets of the hook stay.
+    expect(await change({ url })).toMatchObject({ url, url_variables: [{ key: "room" }] });
+    const plain = `${receiver.url}/plain`;
+    expect(await change({ url: plain })).toMatchObject({ url: plain, url_variables: [] });
+    expect(await app.store.rows("select kind from hook_secrets")).toEqual([]);
+    expect((await change({ url: `${plain}?a=b` })).url).toBe(`${plain}?a=b`);
+  });
+
+  it("that an earlier version stored are encrypted when the application starts", async () => {
+    const url = `${receiver.url}/in?token=${SECRET}`;
+    const { id } = await listen(PROJECT, ["issues"], { url });
+    await app.store.transaction((db) =>
+      db.run("update hook_secrets set value = ? where kind = 'url'", [url]),
+    );
+    expect(await stored()).toContain(SECRET);
+    const other = await app.another();
+    expect(await stored()).not.toContain(SECRET);
+    const { json } = await other.call(`GET ${PROJECT}/hooks/${id}`, { as });
+    expect(json.url).toBe(url);
+    await other.close();
+  });
+});
+
 describe("a delivery", () => {
   it("has GitLab's headers and the token, and is told nothing else", async () => {
     await listen(PROJECT, ["issues"], {

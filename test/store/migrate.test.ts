@@ -249,6 +249,8 @@ const FROZEN: Record<string, string> = {
     "9517ea852ac6138b7f357e0ac6a89a61de23f652ae8542113f2b057bdb3dd98b",
   "20261128-31-audit-names-of-users":
     "492a915912437661cb1e92ef984aaf0e3f872d16264afbfa1d1d66e1e0dd8a62",
+  "20261129-01-secret-urls-of-hooks":
+    "796843d30f399316ddcae7bffaab0b38eaeebacc965c1a5426819fcf661eff1b",
   "20261127-92-features": "2aef0b4f02c0dbcf16b7b1740889e834b2c8acfd882c174bfb7db9bb1456a20f",
 };
 
@@ -642,6 +644,35 @@ describe("released migrations", () => {
     ]);
     await store.transaction((db) => db.run("delete from users where id = 1"));
     expect(await counts()).toEqual([[1, 2, 5]]);
+  });
+
+  it("move the URLs of hooks that may have secrets to what is encrypted", async () => {
+    const last = "20261129-01-secret-urls-of-hooks";
+    await migrate(
+      store,
+      released.filter(({ id }) => id < last),
+      0,
+    );
+    const urls = ["https://a.test/in", "https://a.test/in?token=b", "https://b:c@a.test"];
+    await store.transaction(async (db) => {
+      for (const url of urls) {
+        await db.run(
+          "insert into hooks (url, events, base, created_at, updated_at) values (?, 1, 'b', 0, 0)",
+          [url],
+        );
+      }
+    });
+    await migrate(store, released, 0);
+    expect(await store.rows("select id, url from hooks order by id")).toEqual([
+      [1, urls[0]],
+      [2, ""],
+      [3, ""],
+    ]);
+    const moved = "select hook_id, kind, name, value from hook_secrets order by hook_id";
+    expect(await store.rows(moved)).toEqual([
+      [2, "url", "", urls[1]],
+      [3, "url", "", urls[2]],
+    ]);
   });
 
   it("index every foreign key, so that deleting a parent doesn't scan whole tables", async () => {

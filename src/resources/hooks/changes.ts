@@ -1,10 +1,11 @@
 import type { Secrets } from "../../core/secrets.ts";
 import type { Database } from "../../store/port.ts";
 import type { SecretKind } from "./queries.ts";
-import { removeSecrets, setSecret } from "./secrets.ts";
+import { isSecretUrl, removeSecrets, setSecret } from "./secrets.ts";
 
 /** The secrets that a request gives to a hook; `undefined` for those it does not mention. */
 export interface GivenSecrets {
+  readonly url: string | undefined;
   /** Null removes it. */
   readonly token: string | null | undefined;
   readonly headers: ReadonlyMap<string, string> | undefined;
@@ -19,11 +20,13 @@ export async function storeSecrets(
   db: Database,
   secrets: Secrets,
   hookId: number,
-  { token, headers, variables }: GivenSecrets,
+  { url, token, headers, variables }: GivenSecrets,
   isMoved: boolean,
 ): Promise<void> {
   const tokens = token === undefined ? undefined : new Map(token === null ? [] : [["", token]]);
+  const urls = url === undefined ? undefined : new Map(isSecretUrl(url) ? [["", url]] : []);
   const given: [SecretKind, ReadonlyMap<string, string> | undefined][] = [
+    ["url", urls],
     ["token", tokens],
     ["header", headers],
     ["variable", variables],

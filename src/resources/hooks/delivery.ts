@@ -18,7 +18,7 @@ import { filledIn } from "./input.ts";
 import { payloadOf } from "./payloads/makers.ts";
 import type { HookPayload } from "./payloads/making.ts";
 import * as hooks from "./queries.ts";
-import { openSecrets } from "./secrets.ts";
+import { maskedUrl, openSecrets } from "./secrets.ts";
 
 /** What a delivery needs besides its hook. */
 export interface Delivering {
@@ -157,6 +157,8 @@ function isJson(text: string): boolean {
 /** What became of an attempt. */
 export interface Attempt {
   readonly payload: ReadyPayload;
+  /** As the log shows it, without secrets. */
+  readonly url: string;
   /** The headers as the log shows them, without secrets. */
   readonly headers: Readonly<Record<string, string>>;
   readonly answer: CallAnswer | undefined;
@@ -189,7 +191,7 @@ export async function attempt(
   signal: AbortSignal,
 ): Promise<Attempt> {
   const { store, secrets, url: base, allowLocalRequests } = delivering;
-  const { token, headers: own, variables } = await openSecrets(store, secrets, hook.id);
+  const { url, token, headers: own, variables } = await openSecrets(store, secrets, hook);
   const shown = {
     "Content-Type": "application/json",
     "User-Agent": `GitLab/${VERSION}`,
@@ -208,11 +210,11 @@ export async function attempt(
   const started = performance.now();
   const done = (answer?: CallAnswer, problem?: string): Attempt => {
     const duration = Math.round(performance.now() - started);
-    return { payload, headers, answer, problem, duration };
+    return { payload, url: maskedUrl(url), headers, answer, problem, duration };
   };
   try {
     const call = {
-      url: new URL(filledIn(hook.url, variables)),
+      url: new URL(filledIn(url, variables)),
       headers: { ...secret, ...shown },
       body: payload.body,
       verifies: hook.enable_ssl_verification === 1,
@@ -239,14 +241,10 @@ function keyOf(eventUuid: string, hookId: number): string {
 }
 
 /** The columns of a delivery after an attempt. */
-function columnsOf(
-  hook: hooks.Hook,
-  { payload, headers, answer, problem, duration }: Attempt,
-  now: number,
-) {
+function columnsOf({ payload, url, headers, answer, problem, duration }: Attempt, now: number) {
   return {
     trigger_name: payload.trigger,
-    url: hook.url,
+    url,
     request_headers: JSON.stringify(headers),
     request_data: payload.body.length > MOST_KEPT ? null : payload.body,
     response_headers: JSON.stringify(answer?.headers ?? {}),
@@ -260,12 +258,11 @@ function columnsOf(
 /** Writes an attempt into the log of its hook, and whether it is to be repeated. */
 export async function recordAttempt(
   db: Database,
-  hook: hooks.Hook,
   deliveryId: number,
   made: Attempt,
   { isPending, now }: { isPending: boolean; now: number },
 ): Promise<void> {
-  const columns = { ...columnsOf(hook, made, now), pending: Number(isPending) };
+  const columns = { ...columnsOf(made, now), pending: Number(isPending) };
   const names = Object.keys(columns);
   await db.run(
     `update hook_deliveries set ${names.map((name) => `${name} = ?`).join(", ")} where id = ?`,
@@ -288,7 +285,7 @@ export async function recordByHand(
       ...{ hook_id: hook.id, moment: event_uuid, event_uuid, kind, user_id, data, created_at },
     }));
   const accepted = isAccepted(made);
-  await recordAttempt(db, hook, id, made, { isPending: !accepted && delivery.pending === 1, now });
+  await recordAttempt(db, id, made, { isPending: !accepted && delivery.pending === 1, now });
   if (!accepted || hook.failures === 0) return;
   await hooks.setFailures(db, hook.id, 0, null);
   await hasten(db, HOOKS, hook.id);

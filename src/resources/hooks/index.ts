@@ -40,7 +40,7 @@ import {
 import { hookDelivery, hookPresenters } from "./json.ts";
 import * as hooks from "./queries.ts";
 import { SYSTEM_SAMPLE, sampleOf, TRIGGERS } from "./samples.ts";
-import { countOthers, openSecrets, removeSecrets, setSecret } from "./secrets.ts";
+import { countOthers, openSecrets, plainUrlOf, removeSecrets, setSecret } from "./secrets.ts";
 import { HOOK_SECRETS, migrations } from "./table.ts";
 
 /** Hooks that a project or group, or the instance, has at most. */
@@ -60,17 +60,17 @@ type Changed = HookInput & { url?: string | undefined };
 type At = Pick<PrepareContext, "db"> & { readonly source: hooks.HookOwner };
 
 /** Reads the secrets that a request gives to a hook. @throws ApiError 400, 422 */
-function secretsOf({ token, custom_headers, url_variables }: HookInput): GivenSecrets {
+function secretsOf({ url, token, custom_headers, url_variables }: Changed): GivenSecrets {
   requireToken(token);
   const headers = pairsOf("header", custom_headers);
-  return { token, headers, variables: pairsOf("variable", url_variables) };
+  return { url, token, headers, variables: pairsOf("variable", url_variables) };
 }
 
 /** The columns that are set from a hook's attributes. */
 function columnsOf(input: Changed) {
   const { enable_ssl_verification: verified } = input;
   return {
-    url: input.url,
+    url: input.url === undefined ? undefined : plainUrlOf(input.url),
     name: input.name,
     description: input.description,
     enable_ssl_verification: verified === undefined ? undefined : Number(verified),
@@ -86,8 +86,11 @@ async function findOwn({ db, source }: At, hookId: number) {
   return found;
 }
 
-async function rowOf({ db, presenter, source }: At & Pick<Context, "presenter">, hookId: number) {
-  const row = await hooks.row(db, presenter, source, hookId);
+async function rowOf(
+  { db, presenter, source, view }: At & Pick<Context, "presenter" | "view">,
+  hookId: number,
+) {
+  const row = await hooks.row(db, presenter, source, hookId, view);
   if (!row) throw notFound();
   return row;
 }
@@ -102,8 +105,9 @@ async function planChange(
   const given = secretsOf(input);
   await requireFilter(input, found);
   if (input.url === undefined && given.variables === undefined) return given;
-  const url = input.url ?? found.url;
-  const kept = url === found.url ? (await openSecrets(db, secrets, found.id)).variables : new Map();
+  const open = await openSecrets(db, secrets, found);
+  const url = input.url ?? open.url;
+  const kept = url === open.url ? open.variables : new Map();
   await requireUrl(url, given.variables ?? kept, allowLocalRequests);
   return given;
 }
@@ -142,9 +146,9 @@ function routesOf(kind: keyof typeof hookPresenters): Route[] {
           const found = await findOwn(preparing, input.hook_id);
           requirePair(what, input.key, input.value);
           if (what === "header") return;
-          const { variables } = await openSecrets(db, secrets, found.id);
+          const { url, variables } = await openSecrets(db, secrets, found);
           const after = new Map([...variables, [input.key, input.value]]);
-          await requireUrl(found.url, after, allowLocalRequests);
+          await requireUrl(url, after, allowLocalRequests);
         },
         handle: async (context) => {
           const { db, secrets, input } = context;
@@ -175,7 +179,8 @@ function routesOf(kind: keyof typeof hookPresenters): Route[] {
       summary: `List the hooks of ${of}`,
       ...guard,
       presenter,
-      handle: ({ db, presenter: shown, page, source }) => hooks.list(db, shown, page, source),
+      handle: ({ db, presenter: shown, page, source, view }) =>
+        hooks.list(db, shown, page, source, view),
     }),
     get("/:hook_id", {
       summary: "Get a hook",
@@ -206,7 +211,6 @@ function routesOf(kind: keyof typeof hookPresenters): Route[] {
           source,
           {
             ...columnsOf(input),
-            url: input.url,
             events: eventsAfter(DEFAULT_EVENTS[kind], input),
             base: view.base,
           },
@@ -223,16 +227,17 @@ function routesOf(kind: keyof typeof hookPresenters): Route[] {
       presenter,
       prepare: planChange,
       handle: async (context) => {
-        const { db, input, now, prepared } = context;
+        const { db, secrets, input, now, prepared } = context;
         const found = await findOwn(context, input.hook_id);
         if (Object.keys(attributes).every((name) => !(name in input)) && input.url === undefined) {
           throw new ApiError(400, { error: "No parameters provided" });
         }
-        const isMoved = input.url !== undefined && input.url !== found.url;
+        const { url } = await openSecrets(db, secrets, found);
+        const isMoved = input.url !== undefined && input.url !== url;
         const events = eventsAfter(found.events, input);
         const working = isMoved ? { failures: 0, disabled_until: null } : {};
         await updateRow(db, "hooks", found.id, { ...columnsOf(input), events, ...working }, now);
-        await storeSecrets(db, context.secrets, found.id, prepared, isMoved);
+        await storeSecrets(db, secrets, found.id, prepared, isMoved);
         return rowOf(context, found.id);
       },
     }),

@@ -1,4 +1,5 @@
 import type { Owner } from "../../core/access/owner.ts";
+import type { View } from "../../core/field.ts";
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import { MOST_FAILURES } from "../../hooks/moments.ts";
@@ -23,6 +24,7 @@ export async function list(
   presenter: Presenter,
   page: Page,
   owner: HookOwner,
+  view: View,
 ): Promise<RowPage> {
   const { sql, values } = ownHooks(owner);
   const found = await paginate(db, presenter, page, {
@@ -30,7 +32,7 @@ export async function list(
     values,
     order: "h.id",
   });
-  await fillInNames(db, presenter, found.rows);
+  await fillInSecrets(db, presenter, found.rows, view);
   return found;
 }
 
@@ -40,33 +42,46 @@ export async function row(
   presenter: Presenter,
   owner: HookOwner,
   hookId: number,
+  view: View,
 ): Promise<Value[] | undefined> {
   const { sql, values } = ownHooks(owner);
   const rows = await db.rows(`select ${presenter.columns} from hooks h where ${sql} and h.id = ?`, [
     ...values,
     hookId,
   ]);
-  await fillInNames(db, presenter, rows);
+  await fillInSecrets(db, presenter, rows, view);
   return rows[0];
 }
 
-/** What a secret of a hook is. */
-export type SecretKind = "token" | "header" | "variable";
+/** What a secret of a hook belongs to, as `HOOK_SECRETS` (table.ts) says it in SQL. */
+export const purposeOf = (hookId: number, kind: SecretKind, name: string) =>
+  `hook ${hookId} ${kind} ${name}`;
+
+/** What a secret of a hook is. A `url` is one that may have secrets in it. */
+export type SecretKind = "token" | "header" | "variable" | "url";
 
 const SHOWN = { header: "custom_headers", variable: "url_variables" } as const;
 
-/** Fills in which headers and variables hooks have, without their values. */
-async function fillInNames(db: Reader, presenter: Presenter, rows: Value[][]): Promise<void> {
+/** Fills in the URLs that are encrypted, and which headers and variables hooks have, without their values. */
+async function fillInSecrets(
+  db: Reader,
+  presenter: Presenter,
+  rows: Value[][],
+  { open }: View,
+): Promise<void> {
   if (rows.length === 0) return;
   const among = placeholders(rows.map((one) => one[presenter.at("id")] as Value));
   const found = await db.rows(
-    `select hook_id, kind, name from hook_secrets
-     where hook_id in (${among.sql}) and kind in ('header', 'variable') order by hook_id, kind, name`,
+    `select hook_id, kind, name, case when kind = 'url' then value end from hook_secrets
+     where hook_id in (${among.sql}) and kind <> 'token' order by hook_id, kind, name`,
     among.values,
   );
   for (const one of rows) {
+    const id = one[presenter.at("id")] as number;
+    const url = found.find(([of, kind]) => of === id && kind === "url")?.[3];
+    if (url) one[presenter.at("url")] = open(String(url), purposeOf(id, "url", ""));
     for (const [kind, field] of Object.entries(SHOWN)) {
-      const own = found.filter(([id, of]) => id === one[presenter.at("id")] && of === kind);
+      const own = found.filter(([hook, of]) => hook === id && of === kind);
       one[presenter.at(field)] = JSON.stringify(own.map(([, , key]) => ({ key })));
     }
   }
@@ -77,6 +92,7 @@ export interface Hook {
   readonly id: number;
   readonly project_id: number | null;
   readonly namespace_id: number | null;
+  /** `""` if it is encrypted, see {@link SecretKind}. */
   readonly url: string;
   readonly events: number;
   readonly enable_ssl_verification: number;

@@ -1,11 +1,20 @@
 import { sealerFor } from "../../core/sealed.ts";
 import type { Secrets } from "../../core/secrets.ts";
 import type { Database, Reader } from "../../store/port.ts";
-import type { SecretKind } from "./queries.ts";
+import { type Hook, purposeOf, type SecretKind } from "./queries.ts";
 
-/** What a secret belongs to, as `HOOK_SECRETS` (table.ts) says it in SQL. */
-const purposeOf = (hookId: number, kind: SecretKind, name: string) =>
-  `hook ${hookId} ${kind} ${name}`;
+/** Whether a URL may have secrets in it: in its query, or before its host. Then it is stored encrypted. */
+export const isSecretUrl = (url: string) => /[?@]/.test(url);
+
+/** A URL as the column of hooks has it: `""` if it is encrypted. */
+export const plainUrlOf = (url: string) => (isSecretUrl(url) ? "" : url);
+
+/** A URL as logs show it: without the secrets that it may have, but with the names of variables in place of others. */
+export function maskedUrl(url: string): string {
+  return url
+    .replace(/\/\/[^/?#]*@/, "//*****@")
+    .replace(/([?&][^=&#]*=)(?!\{\w+\}(?:[&#]|$))[^&#]*/g, "$1*****");
+}
 
 /**
  * Stores a secret of a hook, encrypted.
@@ -60,6 +69,8 @@ export async function countOthers(
 
 /** The secrets of a hook in plain text. */
 export interface OpenSecrets {
+  /** The hook's URL, with its variables. */
+  readonly url: string;
   readonly token: string | undefined;
   readonly headers: ReadonlyMap<string, string>;
   readonly variables: ReadonlyMap<string, string>;
@@ -69,7 +80,7 @@ export interface OpenSecrets {
 export async function openSecrets(
   db: Reader,
   secrets: Secrets,
-  hookId: number,
+  { id: hookId, url }: Pick<Hook, "id" | "url">,
 ): Promise<OpenSecrets> {
   const found = await db.all<{ kind: SecretKind; name: string; value: string }>(
     "select kind, name, value from hook_secrets where hook_id = ? order by name",
@@ -81,5 +92,10 @@ export async function openSecrets(
         .filter(({ kind }) => kind === wanted)
         .map(({ kind, name, value }) => [name, secrets.open(value, purposeOf(hookId, kind, name))]),
     );
-  return { token: open("token").get(""), headers: open("header"), variables: open("variable") };
+  return {
+    url: open("url").get("") ?? url,
+    token: open("token").get(""),
+    headers: open("header"),
+    variables: open("variable"),
+  };
 }

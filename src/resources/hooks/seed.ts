@@ -3,7 +3,7 @@ import { oneOf, SeedError, type SeededSource, seedList, type Word } from "../../
 import { HOOK_EVENTS, type HookEvent, maskOf } from "../../hooks/moments.ts";
 import { insertRow } from "../../store/insert.ts";
 import { EVENTS_OF } from "./json.ts";
-import { setSecret } from "./secrets.ts";
+import { isSecretUrl, plainUrlOf, setSecret } from "./secrets.ts";
 
 /** A webhook of a group or project of a seed. */
 export interface HookSeed {
@@ -35,7 +35,7 @@ export const hooksPart = seedList({
     if (wrong) throw new SeedError(`hooks of a ${kind} can't listen for ${wrong}`);
     const hookId = await insertRow(db, "hooks", {
       [column]: id,
-      url,
+      url: plainUrlOf(url),
       name: name ?? null,
       description: description ?? null,
       events: maskOf(events),
@@ -45,6 +45,7 @@ export const hooksPart = seedList({
       created_at: createdAt,
       updated_at: createdAt,
     });
+    if (isSecretUrl(url)) await setSecret(db, secrets, hookId, "url", "", url);
     if (token !== undefined) await setSecret(db, secrets, hookId, "token", "", token);
   },
 });

@@ -7,14 +7,23 @@ export const HOOK_SECRETS: SealedColumn = {
   id: "id",
   column: "value",
   purpose: "'hook ' || hook_id || ' ' || kind || ' ' || name",
+  wasPlain: true,
 };
+
+/** Moves URLs that may have secrets to what is encrypted. @param isSecret a condition: no literal may have a `?` */
+const secretUrls = (isSecret: string) => `
+insert into hook_secrets (hook_id, kind, name, value)
+  select id, 'url', '', url from hooks where ${isSecret};
+update hooks set url = '' where ${isSecret};
+`;
 
 /**
  * Webhooks of projects, of groups, and (without either) of the instance. `events` is a number with a bit per event, see
  * `HOOK_EVENTS` (src/hooks/moments.ts). `base` is the address at which the hook was created: links in payloads begin with it
  * if the application has no address of its own. `failures` are those in a row.
  *
- * `hook_secrets` has what is encrypted: a hook's token, the values of its headers and of the variables of its URL.
+ * `hook_secrets` has what is encrypted: a hook's token, the values of its headers and of the variables of its URL, and the
+ * URL itself if it may have secrets in it; then `url` is empty.
  *
  * A row of `hook_deliveries` is what one hook is told of one moment: queued with its `data`, and later what was sent and
  * answered, by the last attempt; `execution_duration` is in milliseconds, and the status is 0 without an answer. Hooks that
@@ -80,5 +89,13 @@ create index hook_deliveries_by_status on hook_deliveries (hook_id, response_sta
 create index hook_deliveries_of_event on hook_deliveries (event_uuid, hook_id);
 create index hook_deliveries_by_age on hook_deliveries (created_at, id) where pending = 0;
 `,
+  },
+  {
+    // They are encrypted when the application starts.
+    id: "20261129-01-secret-urls-of-hooks",
+    sql: {
+      sqlite: secretUrls("instr(url, char(63)) + instr(url, '@') > 0"),
+      postgres: secretUrls("strpos(url, chr(63)) + strpos(url, '@') > 0"),
+    },
   },
 ];

@@ -71,7 +71,7 @@ async function deliver(
     return {
       done: true,
       follow: async (db) => {
-        await recordAttempt(db, hook, id, made, { isPending: false, now });
+        await recordAttempt(db, id, made, { isPending: false, now });
         if (hook.failures > 0) await hooks.setFailures(db, hook.id, 0, null);
       },
     };
@@ -85,7 +85,7 @@ async function deliver(
     error: problemOf(made),
     pause,
     follow: async (db) => {
-      await recordAttempt(db, hook, id, made, { isPending: !isLast, now });
+      await recordAttempt(db, id, made, { isPending: !isLast, now });
       await hooks.setFailures(db, hook.id, failures, until);
     },
   };
