@@ -93,8 +93,8 @@ export const commitRoutes: Route[] = [
     prepare,
     handle: async (context) => {
       const commit = await commitWithNotes(context, context.prepared);
-      const { number } = await findDiscussion(context, commit, context.input.discussion_id);
-      return discussions.listNotes(context, commit, number);
+      const found = await findDiscussion(context, commit, context.input.discussion_id);
+      return discussions.listNotes(context, commit, found);
     },
   }),
   get("/:discussion_id/notes/:note_id", {

@@ -115,7 +115,7 @@ function routesOf(type: NoteableType): Route[] {
       presenter: note,
       handle: async (context) => {
         const { noteable, found } = await find(context, type);
-        return discussions.listNotes(context, noteable, found.number);
+        return discussions.listNotes(context, noteable, found);
       },
     }),
     post("/:discussion_id/notes", {

@@ -83,13 +83,16 @@ function notesOf({ column }: DiscussedType, id: number, number: number, viewer: 
 /** The first note of a discussion comes first, whatever its date. */
 const WITHIN = "nt.reply, nt.created_at, nt.id";
 
-/** The notes of one discussion. */
+/** The notes of one discussion, by the index that has them in their order. */
 export function listNotes(
   { db, page, viewer }: Reading & { page: Page },
   { type, id }: On,
-  number: number,
+  { number, thread_id }: Pick<Discussion, "number" | "thread_id">,
 ): Promise<RowPage> {
-  const { sql, values } = notesOf(type, id, number, viewer);
+  const visible = visibleNotes(viewer);
+  const column = thread_id === null ? "id" : "thread_id";
+  const sql = `nt.${column} = ? and nt.${type.column} + 0 = ? and ${visible.sql}`;
+  const values = [number, id, ...visible.values];
   return paginate(db, note, page, {
     from: `${NOTES} where ${sql}`,
     countFrom: `notes nt where ${sql}`,
