@@ -105,12 +105,13 @@ export function confirmButton(
   visit: Pick<PageContext, "csrfToken" | "view">,
   {
     label,
+    of,
     question,
     action,
     body,
-  }: { label: string; question: string; action: string; body?: Html },
+  }: { label: string; of?: string; question: string; action: string; body?: Html },
 ): Html {
-  return html`<details class="confirm"><summary class="button quiet">${label}</summary>
+  return html`<details class="confirm"><summary class="button quiet"${of !== undefined && html` aria-label="${label} ${of}"`}>${label}</summary>
 <div class="question"><p>${question}</p>
 ${form(visit, action, html`${body}<button class="danger">${label}</button>`)}</div></details>`;
 }

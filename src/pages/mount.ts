@@ -1,10 +1,10 @@
 import { hostSignIn } from "../auth/authenticators/host.ts";
 import { sessionCookie } from "../auth/authenticators/session.ts";
-import type { ApiError } from "../core/errors.ts";
+import { type ApiError, notFound } from "../core/errors.ts";
 import { isSafe } from "../core/http/incoming.ts";
 import type { Mount } from "../core/http/mount.ts";
-import type { PageContext, RawReply } from "../core/resource.ts";
-import { html } from "./html.ts";
+import { type PageContext, type RawReply, routes } from "../core/resource.ts";
+import { type Html, html } from "./html.ts";
 import { homeOf, mountOf } from "./navigation.ts";
 import { page, redirect } from "./page.ts";
 
@@ -14,7 +14,13 @@ export const WEB: Omit<Mount, "resources"> = {
   base: "",
   authenticators: [hostSignIn, sessionCookie],
   hasForms: true,
-  answersBrowsers: true,
+  unknownPage: routes().get("", {
+    summary: "Say that there is no such page",
+    access: "anyone",
+    handle: () => {
+      throw notFound();
+    },
+  }),
   showError: showErrorPage,
 };
 
@@ -27,7 +33,7 @@ const EXPLANATIONS: Readonly<Record<number, { title: string; text: string }>> = 
   403: { title: "Not allowed", text: "You may not do this." },
   404: {
     title: "Not found",
-    text: "There is nothing at this address, or not any more. Projects and groups have no pages here: the API has them, below /api/v4.",
+    text: "There is nothing at this address, or not any more.",
   },
   413: { title: "Too large", text: "The request is too large for this page." },
   422: {
@@ -59,10 +65,29 @@ export function showErrorPage({ status, body, headers }: ApiError, visit: PageCo
     status,
     body: html`<section>
 <p class="lead">${reasonOf(status, body) ?? waitOf(headers, text)}</p>
+${status === 404 && inApi(visit)}
 <p><a href="${mountOf(visit.view)}${homeOf(visit)}">${visit.caller ? "To your account" : "To the start"}</a></p>
 </section>`,
   });
   return { ...errorPage, headers: { ...headers, ...errorPage.headers } };
+}
+
+/** Where the API has what has no page: `/acme/site/-/issues/1` may be an issue of `acme/site`. */
+function inApi({ request, view }: PageContext): Html | false {
+  const [path = ""] = request.path.slice(1).split("/-/");
+  const name = path.split("/").map(decodedPart).join("/").replace(/\/$/, "");
+  if (name === "" || name === "-" || name.startsWith("-/")) return false;
+  const kind = name.includes("/") ? "projects" : "groups";
+  const address = `${view.base}/api/v4/${kind}/${encodeURIComponent(name)}`;
+  return html`<p>Projects and groups have no pages here. If ${name} is one, the API has it at <a href="${address}">${address}</a>.</p>`;
+}
+
+function decodedPart(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
 }
 
 /** The longest path to return to after signing in, in characters. */

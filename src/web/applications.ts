@@ -167,6 +167,7 @@ ${list(visit, authorized, {
 ${scopes.join(", ")}</p></div>
 ${confirmButton(visit, {
   label: "Revoke",
+  of: name,
   question: `${name} will lose access to your account. It can ask you again.`,
   action: `${PATH}/${application_id}/revoke_access${pageQueryOf(visit)}`,
 })}

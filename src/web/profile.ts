@@ -42,7 +42,7 @@ export const profilePages: Resource = {
 ${admin && html`<dt>Role</dt><dd>Administrator</dd>`}
 <dt>API</dt><dd><code>${view.base}/api/v4</code></dd>
 </dl></section>
-${others.length > 0 && html`<section><ul class="rows">${others}</ul></section>`}`;
+${others.length > 0 && html`<section><h2>Settings</h2><ul class="rows">${others}</ul></section>`}`;
         return page(context, { title: "Your account", body });
       },
     }),

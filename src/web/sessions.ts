@@ -40,7 +40,7 @@ export const sessionPages: Resource = {
 ${id !== current && form(context, `${PATH}/${id}/revoke${pageQueryOf(context)}`, html`<button class="quiet">End</button>`)}
 </li>`;
         const body = html`<p class="lead">Where you are signed in. If you don't recognize a session, end it and change your password.</p>
-<section>${list(context, active, { path: PATH, none: "You are signed in nowhere.", row })}</section>
+<section><h2>Signed in</h2>${list(context, active, { path: PATH, none: "You are signed in nowhere.", row })}</section>
 ${
   (active.rows.length > 1 || active.hasNext || active.page.number > 1) &&
   confirmButton(context, {

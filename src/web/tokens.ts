@@ -167,6 +167,7 @@ function tokenRow(visit: PageContext, token: tokens.ActiveToken): Html {
 created ${instant(created_at)} · ${last_used_at === null ? "never used" : html`last used ${instant(last_used_at)}`} · ${expires_at === null ? "never expires" : html`expires ${day(expires_at)}`}</p></div>
 ${confirmButton(visit, {
   label: "Revoke",
+  of: name,
   question: `Programs that use ${name} will lose access. This can't be undone.`,
   action: `${PATH}/${id}/revoke${pageQueryOf(visit)}`,
 })}

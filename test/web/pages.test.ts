@@ -117,6 +117,19 @@ describe("every page", () => {
     expect(made.page).not.toContain("<b>");
   });
 
+  it("says at addresses without a page where the API has what may be there, and keeps signing out", async () => {
+    const browser = new Visitor(app);
+    browser.cookie = admin.cookie;
+    browser.headers = { accept: "text/html" };
+    const gone = await browser.get("/acme/si%20te/-/issues/1");
+    expect(gone.status).toBe(404);
+    const address = `${ORIGIN}/api/v4/projects/acme%2Fsi%20te`;
+    expect(gone.page).toContain(`href="${address}">${address}</a>`);
+    expect(gone.page).toContain("Sign out");
+    expect((await browser.get("/acme")).page).toContain(`${ORIGIN}/api/v4/groups/acme`);
+    expect((await browser.get("/-/nothing")).page).not.toContain("/api/v4");
+  });
+
   it("shows errors in the same layout", async () => {
     const gone = await admin.get("/-/user_settings/applications/999");
     expect([gone.status, gone.headers.get("content-type")]).toEqual([
@@ -177,8 +190,18 @@ describe("pages", () => {
     expect([answer.status, answer.headers.get("location")]).toEqual(
       leads === undefined ? [404, null] : [303, `/x${leads}`],
     );
+    const robots = await fetch(`${server.url}/robots.txt`);
+    expect(await robots.text()).toBe("User-agent: *\nDisallow: /\n");
+    const icon = await fetch(`${server.url}/favicon.ico`);
+    expect([icon.status, icon.headers.get("content-type")]).toEqual([200, "image/svg+xml"]);
     await server.close();
     await other.dispose();
+  });
+
+  it("leaves what is at the root of a host to an embedding app", async () => {
+    for (const path of ["/robots.txt", "/favicon.ico"]) {
+      expect((await admin.get(path)).status).toBe(404);
+    }
   });
 
   it("refuses unknown names", async () => {

@@ -1,7 +1,7 @@
 import type { Awaitable, Reader } from "../../store/port.ts";
 import type { Caller } from "../access/caller.ts";
 import { type ApiError, unknownRoute } from "../errors.ts";
-import type { PageContext, RawReply, Resource } from "../resource.ts";
+import type { PageContext, RawReply, Resource, Route } from "../resource.ts";
 import type { Authenticator } from "./authenticator.ts";
 import type { Incoming } from "./incoming.ts";
 import type { Parameters } from "./parameters.ts";
@@ -62,8 +62,8 @@ export interface Mount {
   readonly contentType?: string;
   /** Turns an error into an answer. Default: its JSON body. */
   readonly showError?: (error: ApiError, context: PageContext) => RawReply;
-  /** Whether its errors are shown to browsers that ask for a page nobody has. */
-  readonly answersBrowsers?: true;
+  /** What answers browsers that ask for a page nobody has. Default: nothing, unless another mount has it. */
+  readonly unknownPage?: Route;
 }
 
 /** Whether a path belongs to a mount even if no route matches. */

@@ -86,7 +86,9 @@ export function createPipeline(settings: PipelineSettings): Respond {
   const router = createMountRouter(settings.mounts, (endpoint, exchange) =>
     answer(settings, endpoint, exchange),
   );
-  const pages = settings.mounts.find(({ answersBrowsers }) => answersBrowsers);
+  const unknownPage = settings.mounts.flatMap((mount) =>
+    mount.unknownPage ? [endpointOf(mount.unknownPage, mount)] : [],
+  )[0];
   return async (incoming) => {
     const started = performance.now();
     const mayBeOurs = router.mayOwn(incoming);
@@ -103,8 +105,11 @@ export function createPipeline(settings: PipelineSettings): Respond {
       reply = mayBeOurs ? await router.route(exchange) : undefined;
       if (!reply) {
         if (!incoming.isLast) return undefined;
-        if (pages && incoming.base !== undefined && wantsPage(incoming)) exchange.mount = pages;
-        throw unknownRoute();
+        if (!unknownPage || incoming.base === undefined || !wantsPage(incoming)) {
+          throw unknownRoute();
+        }
+        exchange.mount = unknownPage.mount;
+        reply = await answer(settings, unknownPage, exchange);
       }
     } catch (error) {
       reply = replyOfError(error, exchange, settings);

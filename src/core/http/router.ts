@@ -75,6 +75,7 @@ export function createMountRouter(mounts: readonly Mount[], answer: Answer): Rou
     mayOwn: (incoming) => {
       const { path } = incoming;
       if (path === "/") return incoming.ownsRoot || (isMounted(incoming) && wantsPage(incoming));
+      if (OF_ROOT.has(path)) return incoming.ownsRoot === true;
       return (
         words.has(firstSegment(path)) ||
         mounts.some((mount) => ownsPath(mount, path)) ||
@@ -103,6 +104,9 @@ export function createMountRouter(mounts: readonly Mount[], answer: Answer): Rou
     },
   };
 }
+
+/** What browsers and robots look for at the root of a host: of an embedding app, unless it has none but us. */
+const OF_ROOT = new Set(["/favicon.ico", "/robots.txt"]);
 
 /** Whether a browser asks for a page; programs accept JSON or anything. */
 export function wantsPage(incoming: Pick<Incoming, "method" | "header">): boolean {

@@ -43,7 +43,7 @@ export const metaResource: Resource = {
   ],
 };
 
-/** Routes outside the API: health checks, and the generated avatars that responses link to. */
+/** Routes outside the API: health checks, generated pictures, and what robots look for. */
 export const healthResource: Resource = {
   name: "Health",
   migrations: [...outboxMigrations, ...periodicMigrations, ...leaseMigrations],
@@ -83,6 +83,21 @@ export const healthResource: Resource = {
         const picture = avatar(parts[1] as string, Number(parts[2]) % 360);
         return new RawReply(200, { "content-type": "image/svg+xml" }, picture);
       },
+    }),
+    get("/favicon.ico", {
+      answersWith: "image/svg+xml",
+      summary: "Get the picture that browsers show beside the title of a page",
+      access: "anyone",
+      immediate: true,
+      handle: () => new RawReply(200, { "content-type": "image/svg+xml" }, avatar("p", 210)),
+    }),
+    get("/robots.txt", {
+      answersWith: "text/plain",
+      summary: "Ask search engines to leave the server alone",
+      access: "anyone",
+      immediate: true,
+      handle: () =>
+        new RawReply(200, { "content-type": "text/plain" }, "User-agent: *\nDisallow: /\n"),
     }),
   ],
 };
