@@ -12,13 +12,14 @@ import { showErrorPage, toSignIn } from "../pages/mount.ts";
 import { jobResource } from "../resources/jobs/index.ts";
 import { mergeRequestResource } from "../resources/merge-requests/index.ts";
 import { releaseResource } from "../resources/releases/index.ts";
+import { snippetResource } from "../resources/snippets/index.ts";
 import { uploadResource } from "../resources/uploads/index.ts";
 import { codeAddresses } from "./code.ts";
 import { goAddresses } from "./go-get.ts";
 import { keyAddresses } from "./keys.ts";
 
 /** What the API has below a project's path that has an address, too, with the same parameters. */
-const SAME: readonly (readonly [path: string, address: string])[] = [
+const OF_PROJECT: readonly (readonly [path: string, address: string])[] = [
   ["/jobs/:job_id/artifacts", "/-/jobs/:job_id/artifacts/download"],
   ["/jobs/:job_id/artifacts/:artifact_path*", "/-/jobs/:job_id/artifacts/raw/:artifact_path*"],
   ["/jobs/:job_id/trace", "/-/jobs/:job_id/raw"],
@@ -33,20 +34,25 @@ const SAME: readonly (readonly [path: string, address: string])[] = [
     "/releases/:tag_name/downloads/:direct_asset_path*",
     "/-/releases/:tag_name/downloads/:direct_asset_path*",
   ],
+  ["/snippets/:snippet_id/raw", "/-/snippets/:snippet_id/raw"],
   ["/uploads/:secret/:file_name", "/uploads/:secret/:file_name"],
 ];
 
-const API_ROUTES = [jobResource, mergeRequestResource, releaseResource, uploadResource].flatMap(
-  ({ routes }) => routes,
-);
+const API_ROUTES = [
+  ...[jobResource, mergeRequestResource, releaseResource, snippetResource, uploadResource],
+].flatMap(({ routes }) => routes);
 
-const sameAddresses = SAME.map(([path, address]): Route => {
-  const found = API_ROUTES.find(
-    (route) => route.method === "GET" && route.path === `/projects/:id${path}`,
-  );
-  if (!found) throw new TypeError(`There is no GET /projects/:id${path}`);
-  return { ...found, path: `/:id*${address}` };
-});
+/** A route of the API at another path. @throws TypeError if there is none */
+function routeAt(path: string, address: string): Route {
+  const found = API_ROUTES.find((route) => route.method === "GET" && route.path === path);
+  if (!found) throw new TypeError(`There is no GET ${path}`);
+  return { ...found, path: address };
+}
+
+const sameAddresses: readonly Route[] = [
+  ...OF_PROJECT.map(([path, address]) => routeAt(`/projects/:id${path}`, `/:id*${address}`)),
+  routeAt("/snippets/:snippet_id/raw", "/-/snippets/:snippet_id/raw"),
+];
 
 /** Visitors who are not signed in are sent to sign in whether or not there is something, as in GitLab. */
 function showError(error: ApiError, visit: PageContext): RawReply {

@@ -319,6 +319,14 @@ describe("what the API has, too", () => {
     expect([status, text]).toEqual([200, "hello"]);
   });
 
+  it("snippets are, of projects and personal ones", async () => {
+    const file = { title: "S", file_name: "a.txt", content: "text", visibility: "public" };
+    for (const path of ["/projects/acme%2Fsite/snippets", "/snippets"]) {
+      const made = await app.call(`POST ${path}`, { as: "maintainer", json: file });
+      expect((await app.call(`GET ${made.json.raw_url}`, { as: "guest" })).text).toBe("text");
+    }
+  });
+
   it("downloads of releases are, also of the latest", async () => {
     const links = [
       { name: "Tool", url: "https://example.com/tool", direct_asset_path: "/bin/tool" },
