@@ -211,9 +211,11 @@ export function checkTree(tree: Buffer, visit: VisitEntry): void {
 
 const badTree = (problem: string) => new RefusedError(`a tree ${problem}`);
 
-/** Whether a number is written in octal digits, the first of which is not zero. */
+/**
+ * Whether a number is written in octal digits. The first ones may be zeros: GitLab ignores these, too
+ * (`fsck.zeroPaddedFilemode`), since histories have them that were made by early programs.
+ */
 function isOctal(tree: Buffer, from: number, to: number): boolean {
-  if (tree[from] === ZERO) return false;
   for (let at = from; at < to; at += 1) {
     const digit = (tree[at] as number) - ZERO;
     if (digit < 0 || digit > 7) return false;

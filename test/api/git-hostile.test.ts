@@ -98,7 +98,6 @@ describe("a tree", () => {
   const a = entry("100644", "a", blobOid);
   it.each([
     ["an unknown mode", entry("100666", "a", blobOid), "unknown mode"],
-    ["a mode that begins with a zero", entry("040000", "a", blobOid), "unknown mode"],
     ["a mode without end", Buffer.alloc(100, "7"), "cut short"],
     ["a mode of other digits", entry("10063<", "a", blobOid), "unknown mode"],
     ["a name twice", Buffer.concat([a, a]), "has a name twice"],
@@ -134,6 +133,21 @@ describe("a tree", () => {
       await expectTaken(pack(entries), tip);
     },
   );
+
+  it("with a mode that begins with a zero is taken, as old histories have them", async () => {
+    const inner = entry("100644", "b", blobOid);
+    const tree = entry("040000", "a", oid("tree", inner));
+    const { entries, tip } = sound(tree);
+    const name = newBranch();
+    const answer = await push(pack([...entries, whole("tree", inner)]), tip, name);
+    expect(answer).toMatch(/unpack ok\n.*ok refs/s);
+    const path = `/projects/acme%2Fsite/repository/tree?ref=${name}&recursive=true`;
+    const { json } = await app.call(`GET ${path}`, { as: "owner" });
+    expect(json.map((one: { path: string; mode: string }) => [one.path, one.mode])).toEqual([
+      ["a", "040000"],
+      ["a/b", "100644"],
+    ]);
+  });
 
   it("with a submodule is taken, whose commit is elsewhere", async () => {
     const { entries, tip } = sound(entry("160000", "sub", randomBytes(20)));
