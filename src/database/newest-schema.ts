@@ -177,6 +177,9 @@ const steps = [
   `20261128-33-creators-of-bots`,
   `20261128-34-protected-refs-by-id`,
   `20261128-35-websites-are-on-the-web`,
+  `20261129-60-merging-on-skipped-pipelines`,
+  `20261129-61-environments-of-merge-requests`,
+  `20261129-62-tokens-of-ended-jobs`,
 ];
 
 const statements = [
@@ -265,7 +268,7 @@ const statements = [
   created_at integer not null,
   updated_at integer not null,
   last_activity_at integer not null
-, issue_count integer not null default 0, merge_request_count integer not null default 0, forked_from_project_id integer references projects (id) on delete set null, autoclose_referenced_issues integer not null default 1, merge_commit_template text, squash_commit_template text, reset_approvals_on_push integer not null default 1, selective_code_owner_removals integer not null default 0, disable_overriding_approvers_per_merge_request integer not null default 0, merge_requests_author_approval integer not null default 0, merge_requests_disable_committers_approval integer not null default 0, require_password_to_approve integer not null default 0, resolve_outdated_diff_discussions integer not null default 0, squash_option text not null default 'default_off', remove_source_branch_after_merge integer not null default 0, ci_config_path text, build_timeout integer not null default 3600, ci_default_git_depth integer not null default 20, kept_settings text, emails_disabled integer not null default 0)`,
+, issue_count integer not null default 0, merge_request_count integer not null default 0, forked_from_project_id integer references projects (id) on delete set null, autoclose_referenced_issues integer not null default 1, merge_commit_template text, squash_commit_template text, reset_approvals_on_push integer not null default 1, selective_code_owner_removals integer not null default 0, disable_overriding_approvers_per_merge_request integer not null default 0, merge_requests_author_approval integer not null default 0, merge_requests_disable_committers_approval integer not null default 0, require_password_to_approve integer not null default 0, resolve_outdated_diff_discussions integer not null default 0, squash_option text not null default 'default_off', remove_source_branch_after_merge integer not null default 0, ci_config_path text, build_timeout integer not null default 3600, ci_default_git_depth integer not null default 20, kept_settings text, emails_disabled integer not null default 0, allow_merge_on_skipped_pipeline integer not null default 0)`,
   `CREATE UNIQUE INDEX projects_full_path on projects (lower(full_path))`,
   `CREATE UNIQUE INDEX projects_name on projects (namespace_id, lower(name))`,
   `CREATE INDEX projects_by_visibility on projects (archived, visibility, namespace_id)`,
@@ -1468,7 +1471,7 @@ const statements = [
   finished_at integer,
   erased_at integer,
   artifacts_expire_at integer
-, cancels_gracefully integer not null default 0, environment text)`,
+, cancels_gracefully integer not null default 0, environment text, token_digest text)`,
   `CREATE INDEX ci_jobs_of_pipeline on ci_jobs (pipeline_id, id)`,
   `CREATE INDEX ci_jobs_by_user on ci_jobs (user_id)`,
   `CREATE INDEX ci_jobs_by_manager on ci_jobs (runner_manager_id)`,
@@ -1561,7 +1564,7 @@ const statements = [
   auto_stop_setting text not null,
   created_at integer not null,
   updated_at integer not null
-, auto_stop_at integer)`,
+, auto_stop_at integer, merge_request_id integer references merge_requests (id) on delete set null)`,
   `CREATE UNIQUE INDEX environments_by_name on environments (project_id, name)`,
   `CREATE INDEX environments_by_age on environments (project_id, id)`,
   `CREATE INDEX environments_by_state on environments (project_id, state, id)`,
@@ -2060,6 +2063,7 @@ const statements = [
   `CREATE INDEX resource_bots_by_creator on resource_bots (creator_id) where creator_id is not null`,
   `CREATE INDEX protected_branches_by_id on protected_branches (project_id, id)`,
   `CREATE INDEX protected_tags_by_id on protected_tags (project_id, id)`,
+  `CREATE INDEX environments_by_merge_request on environments (merge_request_id) where merge_request_id is not null`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,

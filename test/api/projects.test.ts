@@ -128,6 +128,7 @@ const full = (id: number) => ({
   merge_method: "merge",
   request_access_enabled: true,
   only_allow_merge_if_pipeline_succeeds: false,
+  allow_merge_on_skipped_pipeline: false,
   only_allow_merge_if_all_discussions_are_resolved: false,
   remove_source_branch_after_merge: false,
   squash_option: "default_off",

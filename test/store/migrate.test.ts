@@ -249,6 +249,12 @@ const FROZEN: Record<string, string> = {
     "9517ea852ac6138b7f357e0ac6a89a61de23f652ae8542113f2b057bdb3dd98b",
   "20261128-31-audit-names-of-users":
     "492a915912437661cb1e92ef984aaf0e3f872d16264afbfa1d1d66e1e0dd8a62",
+  "20261129-60-merging-on-skipped-pipelines":
+    "f61d5913bfe6a57df6b38337ca1db6796e7d21d6eafb5fca3f2ad6675b6ae0f6",
+  "20261129-61-environments-of-merge-requests":
+    "939a99af92e5ab11bac071f4c6d50c9e31e11d3aa96e45b388dc96d410183ed6",
+  "20261129-62-tokens-of-ended-jobs":
+    "f2fbc4192cebd897fa936ddc288a1212723b5c3fd7ba67986ed395dd397fb307",
   "20261127-92-features": "2aef0b4f02c0dbcf16b7b1740889e834b2c8acfd882c174bfb7db9bb1456a20f",
 };
 

@@ -348,6 +348,7 @@ async function prepare(
     secrets: settings.secrets,
     allowLocalRequests: settings.allowLocalRequests,
     tier,
+    edition: settings.edition,
     view,
     viewer,
     now,

@@ -275,9 +275,12 @@ export const pipelineResource: Resource = {
         ),
       },
       presenter: changedPipeline,
-      prepare: ({ ref, variables }, { store, db, source: project, caller, view, secrets }) =>
+      prepare: (
+        { ref, variables },
+        { store, db, source: project, caller, view, edition, secrets },
+      ) =>
         planCreation(
-          { store, db, project, userId: caller.id, base: view.base, secrets },
+          { store, db, project, userId: caller.id, base: view.base, edition, secrets },
           { ref, source: "api", variables: readVariables(variables) },
         ),
       handle: async (context) => {
@@ -432,13 +435,13 @@ export const pipelineResource: Resource = {
       presenter: pipeline,
       status: 200,
       prepare: async ({ merge_request_iid }, preparing) => {
-        const { store, db, caller, view, secrets, now } = preparing;
+        const { store, db, caller, view, edition, secrets, now } = preparing;
         const found = await findIssuable(preparing, MERGE_REQUEST, merge_request_iid);
         const request = await requestOf(db, found.id);
         const project = await projectFor(db, request.source_project_id, caller.id, now);
         if (!project) throw forbidden();
         return planCreation(
-          { store, db, project, userId: caller.id, base: view.base, secrets },
+          { store, db, project, userId: caller.id, base: view.base, edition, secrets },
           { ref: request.source_branch, source: "merge_request_event", request },
         );
       },

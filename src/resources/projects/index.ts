@@ -56,6 +56,7 @@ const FLAGS = [
   "request_access_enabled",
   "public_jobs",
   "only_allow_merge_if_pipeline_succeeds",
+  "allow_merge_on_skipped_pipeline",
   "only_allow_merge_if_all_discussions_are_resolved",
   "autoclose_referenced_issues",
   "resolve_outdated_diff_discussions",

@@ -121,6 +121,7 @@ const fullFields = {
   merge_method: field.text("p.merge_method"),
   request_access_enabled: field.flag("p.request_access_enabled"),
   only_allow_merge_if_pipeline_succeeds: field.flag("p.only_allow_merge_if_pipeline_succeeds"),
+  allow_merge_on_skipped_pipeline: field.flag("p.allow_merge_on_skipped_pipeline"),
   only_allow_merge_if_all_discussions_are_resolved: field.flag(
     "p.only_allow_merge_if_all_discussions_are_resolved",
   ),

@@ -7,10 +7,12 @@ import {
 import type { Source } from "../../core/access/source.ts";
 import type { Secrets } from "../../core/secrets.ts";
 import { isoInstant } from "../../core/time.ts";
+import type { Edition } from "../../core/version.ts";
 import type { Reader, Store } from "../../store/port.ts";
 import { urlOf } from "../ci/deploying.ts";
 import { dotenvOf } from "../ci/dotenv.ts";
 import { slugOf, tierOf } from "../ci/environment-names.ts";
+import { findEnvironment } from "../ci/environments.ts";
 import { type JobSpec, specOf } from "../ci/progress.ts";
 import { givenVariables, NO_SHA } from "../ci/records.ts";
 import { findRequestOf, hostSlugOf, predefinedVariables } from "../pipelines/circumstances.ts";
@@ -25,6 +27,7 @@ export interface Making {
   readonly secrets: Pick<Secrets, "open">;
   /** The public address, without a trailing slash. */
   readonly base: string;
+  readonly edition: Edition;
 }
 
 interface JobFacts {
@@ -81,7 +84,7 @@ const secret = (key: string, value: string): RunnerVariable => ({
 
 /** Everything that a runner needs to do a job, in the form that GitLab's runners expect. */
 export async function payloadOf(making: Making, job: ClaimedJob): Promise<object> {
-  const { db, store, secrets, base } = making;
+  const { db, store, secrets, base, edition } = making;
   const facts = (await db.one<JobFacts>(FACTS, [job.id])) as JobFacts;
   const spec = await specOf(db, job.id);
   const source = projectOf(job.project_id, facts);
@@ -89,7 +92,7 @@ export async function payloadOf(making: Making, job: ClaimedJob): Promise<object
   const ref = request?.source_branch ?? facts.ref;
   const opened = await openRepository({ db, store, source });
   const predefined = await predefinedVariables(
-    { db, opened, base, userId: job.user_id },
+    { db, opened, base, edition, userId: job.user_id },
     {
       ref,
       tag: facts.tag === 1,
@@ -117,7 +120,7 @@ export async function payloadOf(making: Making, job: ClaimedJob): Promise<object
     ...predefined.map(open),
     ...ofJob(base, job, facts, options).map(open),
     ...(await ofRunner(db, facts)).map(open),
-    ...ofEnvironment(spec.environment).map(open),
+    ...(await ofEnvironment(db, job.project_id, spec.environment)).map(open),
     secret("CI_JOB_TOKEN", job.token),
     secret("CI_REPOSITORY_URL", address.href),
     ...spec.variables.map((one) => ({ ...open(one), raw: !one.expand })),
@@ -275,12 +278,18 @@ async function ofRunner(db: Reader, facts: JobFacts): Promise<Variable[]> {
 }
 
 /** The variables that say where a job deploys to. */
-function ofEnvironment(environment: JobSpec["environment"]): Variable[] {
+async function ofEnvironment(
+  db: Reader,
+  projectId: number,
+  environment: JobSpec["environment"],
+): Promise<Variable[]> {
   if (!environment) return [];
   const { name, action, deploymentTier } = environment;
   const slug = slugOf(name);
   const url = urlOf(environment, slug);
+  const stored = await findEnvironment(db, projectId, { name });
   return [
+    ...(stored ? [{ key: "CI_ENVIRONMENT_ID", value: String(stored.id) }] : []),
     { key: "CI_ENVIRONMENT_NAME", value: name },
     { key: "CI_ENVIRONMENT_SLUG", value: slug },
     { key: "CI_ENVIRONMENT_ACTION", value: action },

@@ -212,6 +212,7 @@ export const protocolRoutes = [
       prepared: { store, waited },
       secrets,
       view,
+      edition,
       ...context
     }) => {
       const now = context.now + waited;
@@ -224,7 +225,8 @@ export const protocolRoutes = [
       const got = runner.paused === 1 ? undefined : await claim(db, runner, manager, now);
       if (!got) return new RawReply(204, { "x-gitlab-last-update": await lastUpdate(db) });
       return new AfterCommit(async (reader) => {
-        const payload = await payloadOf({ db: reader, store, secrets, base: view.base }, got);
+        const making = { db: reader, store, secrets, base: view.base, edition };
+        const payload = await payloadOf(making, got);
         return new RawReply(201, { "content-type": "application/json" }, JSON.stringify(payload));
       }, "repository");
     },
