@@ -27,6 +27,7 @@ import { openRepository } from "../repositories/open.ts";
 import { planCreation, storePipeline } from "./create.ts";
 import { listJobs, scope } from "./jobs.ts";
 import { findPipeline, projectFor, readingRole, requireRunner } from "./rules.ts";
+import { testReportRoutes } from "./test-reports.ts";
 
 const { del, get, list, post, put } = routes({
   source: "project",
@@ -152,20 +153,6 @@ async function rowOf({ db, presenter }: Pick<Context, "presenter"> & { db: Reade
   ]);
   return row;
 }
-
-const counts = {
-  total_time: 0,
-  total_count: 0,
-  success_count: 0,
-  failed_count: 0,
-  skipped_count: 0,
-  error_count: 0,
-};
-const report = { ...counts, test_suites: [] };
-const summary = {
-  total: { time: 0, count: 0, success: 0, failed: 0, skipped: 0, error: 0, suite_error: null },
-  test_suites: [],
-};
 
 /** The pipelines of a merge request: its own, and those of the commits that its branch has had. */
 function ofMergeRequest(request: number): Condition {
@@ -360,26 +347,7 @@ export const pipelineResource: Resource = {
         return undefined;
       },
     }),
-    get("/:pipeline_id/test_report", {
-      summary: "Get the test report of a pipeline, which is empty: reports are not read",
-      ...reading,
-      input: id,
-      examples: [report],
-      handle: async ({ db, source, input }) => {
-        await findPipeline(db, source, input.pipeline_id);
-        return new Json(report);
-      },
-    }),
-    get("/:pipeline_id/test_report_summary", {
-      summary: "Get the summary of a pipeline's test report",
-      ...reading,
-      input: id,
-      examples: [summary],
-      handle: async ({ db, source, input }) => {
-        await findPipeline(db, source, input.pipeline_id);
-        return new Json(summary);
-      },
-    }),
+    ...testReportRoutes,
     ...(["jobs", "bridges"] as const).map((kind) =>
       list(`/:pipeline_id/${kind}`, {
         summary:

@@ -1,5 +1,6 @@
 import {
   type ArtifactAccess,
+  groupNameOf,
   type JobOptions,
   RUNNER_FAILURES,
   type Variable,
@@ -313,7 +314,7 @@ function ofJob(base: string, job: ClaimedJob, facts: JobFacts, options: JobOptio
     CI_JOB_URL: `${page}/jobs/${job.id}`,
     CI_JOB_NAME: facts.name,
     CI_JOB_NAME_SLUG: hostSlugOf(facts.name),
-    CI_JOB_GROUP_NAME: facts.name.replace(/(?: \d+\/\d+|: \[[^[\]]*\])$/, "").trimEnd(),
+    CI_JOB_GROUP_NAME: groupNameOf(facts.name),
     CI_JOB_STAGE: facts.stage,
     CI_JOB_STARTED_AT: isoInstant(facts.started_at),
     CI_JOB_TIMEOUT: String(job.timeout),
