@@ -527,7 +527,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   issue_branch_template: "how branches of issues are named; kept",
   issues_template: "the description of new issues; kept",
   keep_latest_artifact: "whether the newest artifacts stay; kept",
-  max_artifacts_size: "the largest artifacts, in MB; kept",
+  max_artifacts_size: "how large an artifact may be, in MiB; only administrators change it",
   membership_lock: "whether members can't be added to projects: no",
   mentions_disabled: "whether the group can't be mentioned; kept",
   merge_pipelines_enabled: "whether merged results are tested: no",

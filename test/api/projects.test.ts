@@ -124,6 +124,7 @@ const full = (id: number) => ({
   ci_config_path: null,
   ci_default_git_depth: 20,
   build_timeout: 3600,
+  max_artifacts_size: null,
   shared_with_groups: [],
   merge_method: "merge",
   request_access_enabled: true,

@@ -255,6 +255,10 @@ const FROZEN: Record<string, string> = {
     "939a99af92e5ab11bac071f4c6d50c9e31e11d3aa96e45b388dc96d410183ed6",
   "20261129-62-tokens-of-ended-jobs":
     "f2fbc4192cebd897fa936ddc288a1212723b5c3fd7ba67986ed395dd397fb307",
+  "20261129-63-size-of-artifacts":
+    "fecdd7117bbe18d32e49656353a977e9dd5d0f3034c7fef70c8e49767f7db865",
+  "20261129-64-size-of-projects-artifacts":
+    "7acad99bc82f59fb9d48b56604fd920c4553119fe1f0d5a4a394f31d1b5b7da4",
   "20261127-92-features": "2aef0b4f02c0dbcf16b7b1740889e834b2c8acfd882c174bfb7db9bb1456a20f",
 };
 

@@ -117,6 +117,7 @@ const fullFields = {
   ci_config_path: field.text("p.ci_config_path"),
   ci_default_git_depth: field.integer("p.ci_default_git_depth"),
   build_timeout: field.integer("p.build_timeout"),
+  max_artifacts_size: field.integer("p.max_artifacts_size"),
   shared_with_groups: field.constant([]),
   merge_method: field.text("p.merge_method"),
   request_access_enabled: field.flag("p.request_access_enabled"),

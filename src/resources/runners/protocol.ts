@@ -18,6 +18,7 @@ import { noteDotenv } from "../ci/dotenv.ts";
 import { JOBS, job as jobPresenter } from "../ci/json.ts";
 import { finish } from "../ci/progress.ts";
 import { appendTrace, MOST_TRACE_BYTES } from "../ci/traces.ts";
+import { mostArtifactBytes } from "./artifact-size.ts";
 import { claim } from "./claim.ts";
 import { jobOfToken, jobTokenOf, type Runner, requireJob, runnerOf } from "./credentials.ts";
 import { lastUpdate, waitForNews } from "./news.ts";
@@ -101,8 +102,8 @@ function cancelsGracefully(about: unknown): boolean {
 /** Bytes that are added to a log at once, at most. */
 const MOST_ADDED = 1024 * 1024;
 
-/** Maximum bytes of a file that a job has made. */
-const MOST_ARTIFACT_BYTES = 100 * 1024 * 1024;
+/** Maximum bytes of a file that a job has made, whatever the settings say. */
+const MOST_ARTIFACT_BYTES = 1024 * 1024 * 1024;
 /** Seconds for which artifacts are kept, if a job does not say. */
 const DEFAULT_EXPIRY = 30 * 86_400;
 
@@ -318,7 +319,9 @@ export const protocolRoutes = [
       admit: async ({ db, request, parameters }) => {
         const jobId = /\/jobs\/(\d{1,15})\/artifacts$/.exec(request.path)?.[1];
         const sent = parameters["token"];
-        await requireJob(db, request, Number(jobId), typeof sent === "string" ? sent : undefined);
+        const own = typeof sent === "string" ? sent : undefined;
+        const found = await requireJob(db, request, Number(jobId), own);
+        return mostArtifactBytes(db, { id: found.project_id, namespaceId: found.namespace_id });
       },
     },
     input: {
