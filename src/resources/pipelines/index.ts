@@ -16,6 +16,7 @@ import type { Database, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import { countOf } from "../ci/counts.ts";
 import { bridge, changedPipeline, job, listedPipeline, PIPELINES, pipeline } from "../ci/json.ts";
+import { releaseCommit } from "../ci/kept-commits.ts";
 import { cancel, childrenOf, retryPipeline } from "../ci/progress.ts";
 import { type GivenVariable, givenVariables, PIPELINE_VARIABLES } from "../ci/records.ts";
 import { FINISHED, STATUS_NAMES } from "../ci/statuses.ts";
@@ -141,8 +142,9 @@ function readVariables(sent: readonly unknown[] | undefined): GivenVariable[] {
 }
 
 /** Deletes a pipeline with the child pipelines that its jobs have started. */
-async function removePipeline(db: Database, id: number): Promise<void> {
-  for (const child of await childrenOf(db, id)) await removePipeline(db, child);
+async function removePipeline(db: Database, projectId: number, id: number): Promise<void> {
+  for (const child of await childrenOf(db, id)) await removePipeline(db, projectId, child);
+  await releaseCommit(db, projectId, id);
   await db.run("delete from pipelines where id = ?", [id]);
 }
 
@@ -343,7 +345,7 @@ export const pipelineResource: Resource = {
       handle: async ({ db, source, input, requireUnmodified }) => {
         const found = await findPipeline(db, source, input.pipeline_id);
         requireUnmodified(found.updated_at);
-        await removePipeline(db, found.id);
+        await removePipeline(db, source.id, found.id);
         return undefined;
       },
     }),

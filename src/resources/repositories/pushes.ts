@@ -18,6 +18,7 @@ import { recordMoment } from "../../hooks/moments.ts";
 import type { Database, Reader, Store } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import { Budget } from "../../turns/budget.ts";
+import { keepCommits } from "../ci/kept-commits.ts";
 import { queueDeleted, queueTask } from "../ci/progress.ts";
 import { ciSettingsOf } from "../ci/settings.ts";
 import { recordPush } from "../events/record.ts";
@@ -301,6 +302,7 @@ export async function apply(
     const writing = { db, source: project, caller, viewer, now };
     const planned = refreshes.get(change);
     if (planned) await refresh(writing, change, planned, base);
+    if (change.isForced) await keepCommits(db, id, push.repository, event);
     if (event.push_action === "removed" && event.ref_type === "branch") {
       await queueDeleted(db, { deleted: event.ref, project: id, user: caller.id }, now);
     }

@@ -9,6 +9,7 @@ import type { Source } from "../../core/access/source.ts";
 import type { Secrets } from "../../core/secrets.ts";
 import { isoInstant } from "../../core/time.ts";
 import type { Edition } from "../../core/version.ts";
+import { BRANCHES, findRefs, pipelineNameOf, TAGS } from "../../git/refs.ts";
 import type { Reader, Store } from "../../store/port.ts";
 import { urlOf } from "../ci/deploying.ts";
 import { dotenvOf } from "../ci/dotenv.ts";
@@ -17,7 +18,7 @@ import { findEnvironment } from "../ci/environments.ts";
 import { type JobSpec, specOf } from "../ci/progress.ts";
 import { givenVariables, NO_SHA } from "../ci/records.ts";
 import { findRequestOf, hostSlugOf, predefinedVariables } from "../pipelines/circumstances.ts";
-import { openRepository } from "../repositories/open.ts";
+import { type OpenRepository, openRepository } from "../repositories/open.ts";
 import { variablesFor } from "../variables/effective.ts";
 import type { ClaimedJob } from "./claim.ts";
 
@@ -47,6 +48,8 @@ interface JobFacts {
   readonly source: string;
   readonly created_at: number;
   readonly merge_request_id: number | null;
+  /** The project of the merge request, which may be another one. */
+  readonly target_project_id: number | null;
   readonly project_name: string;
   readonly full_path: string;
   readonly visibility: number;
@@ -56,9 +59,10 @@ interface JobFacts {
 
 const FACTS = `select cj.name, cj.stage, cj.protected, cj.started_at, pl.iid, pl.name as pipeline_name,
     cj.runner_id, r.description as runner_description, pl.ref, pl.tag, pl.sha, pl.before_sha,
-    pl.source, pl.created_at, pl.merge_request_id, p.name as project_name, p.full_path, p.visibility, p.namespace_id,
+    pl.source, pl.created_at, pl.merge_request_id, mr.project_id as target_project_id, p.name as project_name, p.full_path, p.visibility, p.namespace_id,
     p.ci_default_git_depth
   from ci_jobs cj join pipelines pl on pl.id = cj.pipeline_id join projects p on p.id = cj.project_id
+  left join merge_requests mr on mr.id = pl.merge_request_id
   left join runners r on r.id = cj.runner_id where cj.id = ?`;
 
 /** A variable as runners get it. */
@@ -165,7 +169,7 @@ export async function payloadOf(making: Making, job: ClaimedJob): Promise<object
       sha: facts.sha,
       before_sha: facts.before_sha === NO_SHA ? facts.sha : facts.before_sha,
       ref_type: facts.tag === 1 ? "tag" : "branch",
-      refspecs: [refspecOf(facts)],
+      refspecs: await refspecsOf(db, opened, job, facts, ref),
       depth: facts.ci_default_git_depth,
       repo_object_format: "sha1",
     },
@@ -259,12 +263,27 @@ function projectOf(id: number, facts: JobFacts): Source {
   };
 }
 
-/** What a runner fetches. */
-function refspecOf({ ref, tag }: JobFacts): string {
-  if (ref.startsWith("refs/")) return `+${ref}:${ref}`;
-  return tag === 1
-    ? `+refs/tags/${ref}:refs/tags/${ref}`
-    : `+refs/heads/${ref}:refs/remotes/origin/${ref}`;
+/**
+ * What a runner fetches: the branch, the tag or the merge request, and the commit itself if it is kept since that was
+ * deleted or replaced.
+ *
+ * @param ref the branch or tag
+ */
+async function refspecsOf(
+  db: Reader,
+  { row }: OpenRepository,
+  { project_id, pipeline_id }: ClaimedJob,
+  facts: JobFacts,
+  ref: string,
+): Promise<string[]> {
+  const isOfRequest = facts.ref.startsWith("refs/") && facts.target_project_id === project_id;
+  const name = isOfRequest ? facts.ref : (facts.tag === 1 ? TAGS : BRANCHES) + ref;
+  const local = facts.tag === 1 || isOfRequest ? name : `refs/remotes/origin/${ref}`;
+  const own = `+${name}:${local}`;
+  const kept = pipelineNameOf(pipeline_id);
+  const known = row ? (await findRefs(db, row.id, [kept, name])).map((found) => found.name) : [];
+  if (!known.includes(kept)) return [own];
+  return [`+${kept}:${kept}`, ...(known.includes(name) ? [own] : [])];
 }
 
 /** The variables that say which runner does a job. */
