@@ -153,6 +153,7 @@ async function start(
     ...pages
   } = options.limits ?? {};
   const tokenUsage = recordUsage(store, unknownTokens, onError);
+  const edition = editionOf(options.gitlabVersion ?? GITLAB_VERSION, tier);
   const pipeline = createPipeline({
     store,
     mounts: mounted,
@@ -167,7 +168,7 @@ async function start(
     },
     now,
     tier,
-    edition: editionOf(options.gitlabVersion ?? GITLAB_VERSION, tier),
+    edition,
     impersonation: options.impersonation ?? true,
     tokenUsage,
     retries: new Retries(),
@@ -191,7 +192,7 @@ async function start(
   const retention = options.eventRetention ?? "2y";
   const leases = new Leases({ store, now, onError });
   const working: Working = { store, now, leases, onError };
-  const scheduling = { ...working, secrets, base: url ?? "", tier };
+  const scheduling = { ...working, secrets, base: url ?? "", edition, tier };
   const admin = createAdmin({
     store,
     now,
@@ -208,7 +209,7 @@ async function start(
   });
   const { mail, background = true, onSwept } = options;
   const { deliver = background, allowLocalRequests = false, interval } = options.webhooks ?? {};
-  const delivering = { secrets, url, allowLocalRequests, interval };
+  const delivering = { secrets, url, allowLocalRequests, edition, interval };
   // Last, so that nothing is left running if an earlier step fails.
   const services = await startAll(
     [

@@ -481,6 +481,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   shared_runners_enabled: "whether runners of the instance do its jobs",
   public_jobs: "whether everybody who sees the project sees its jobs' logs and artifacts",
   only_allow_merge_if_pipeline_succeeds: "whether merging needs a successful pipeline",
+  allow_merge_on_skipped_pipeline: "whether a skipped pipeline is enough to merge",
   only_allow_merge_if_all_discussions_are_resolved:
     "whether merging needs all discussions resolved",
   autoclose_referenced_issues:
@@ -506,8 +507,8 @@ const MEANINGS: Readonly<Record<string, string>> = {
   build_git_strategy: "whether jobs fetch or clone; kept",
   ci_allow_fork_pipelines_to_run_in_parent_project: "whether pipelines of forks run here; kept",
   ci_delete_pipelines_in_seconds: "after how many seconds pipelines are deleted; kept",
-  ci_forward_deployment_enabled: "whether outdated deployments are refused; kept",
-  ci_forward_deployment_rollback_allowed: "whether retried jobs may deploy what is outdated; kept",
+  ci_forward_deployment_enabled: "whether outdated deployments are refused",
+  ci_forward_deployment_rollback_allowed: "whether retried jobs may deploy what is outdated",
   ci_pipeline_variables_minimum_override_role: "who may give pipelines variables",
   ci_push_repository_for_job_token_allowed: "whether jobs may push with their token: no",
   ci_restrict_pipeline_cancellation_role: "who may cancel pipelines",
@@ -530,7 +531,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   issue_branch_template: "how branches of issues are named; kept",
   issues_template: "the description of new issues; kept",
   keep_latest_artifact: "whether the newest artifacts stay; kept",
-  max_artifacts_size: "the largest artifacts, in MB; kept",
+  max_artifacts_size: "how large an artifact may be, in MiB; only administrators change it",
   membership_lock: "whether members can't be added to projects: no",
   mentions_disabled: "whether the group can't be mentioned; kept",
   merge_pipelines_enabled: "whether merged results are tested: no",

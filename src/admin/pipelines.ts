@@ -1,7 +1,7 @@
 import { conflict, notFound } from "../core/errors.ts";
 import * as param from "../core/input.ts";
 import { inputOf, readArgument, readOptions } from "../core/options.ts";
-import { finish, setStatus } from "../resources/ci/progress.ts";
+import { finish, refuseOutdated, setStatus } from "../resources/ci/progress.ts";
 import { appendTrace } from "../resources/ci/traces.ts";
 import type { AdminContext } from "./context.ts";
 
@@ -19,7 +19,8 @@ interface JobEnd {
 /** Jobs of pipelines. */
 export interface PipelineAdmin {
   /**
-   * Ends a job that is pending or runs, as its runner would, and does what follows from that: jobs after it start.
+   * Ends a job that is pending or runs, as its runner would, and does what follows from that: jobs after it start. One
+   * that would deploy what is outdated fails, as it does when a runner asks for it.
    *
    * @returns its id, and its pipeline's id and status
    * @throws ApiError 404 for an unknown job, 409 for one that waits for others or has ended; OptionError
@@ -62,13 +63,15 @@ export function pipelineAdmin({ store, now }: AdminContext): PipelineAdmin {
           throw conflict(`409 Conflict - The job is ${job.status}`);
         }
         const at = now();
-        if (job.status === "pending") await setStatus(db, [job.id], "running", at);
-        const text = Buffer.from(log);
-        await appendTrace(db, job, job.trace_bytes, text, []);
-        const length = job.trace_bytes + text.length;
-        await db.run("update ci_jobs set trace_bytes = ? where id = ?", [length, job.id]);
-        const outcome = { status, failureReason: failure_reason, exitCode: exit_code };
-        await finish(db, job, outcome, at);
+        if (!(job.status === "pending" && (await refuseOutdated(db, job, at)))) {
+          if (job.status === "pending") await setStatus(db, [job.id], "running", at);
+          const text = Buffer.from(log);
+          await appendTrace(db, job, job.trace_bytes, text, []);
+          const length = job.trace_bytes + text.length;
+          await db.run("update ci_jobs set trace_bytes = ? where id = ?", [length, job.id]);
+          const outcome = { status, failureReason: failure_reason, exitCode: exit_code };
+          await finish(db, job, outcome, at);
+        }
         const pipeline = await db.one<{ status: string }>(
           "select status from pipelines where id = ?",
           [job.pipeline_id],

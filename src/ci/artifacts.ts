@@ -70,7 +70,7 @@ export function readArtifacts(value: Value, at: string, findings: Findings): rea
     ...(isArchive
       ? [{ ...archive, artifact_type: "archive", artifact_format: "zip", ...access }]
       : []),
-    ...readReports(entry, given({ expire_in: expiry })),
+    ...readReports(entry, { ...given({ expire_in: expiry }), ...access }),
   ];
 }
 
@@ -82,7 +82,7 @@ export function readExpiry(entry: Entry, key: string): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
-/** Who may download the archive, if not everybody who sees the job. */
+/** Who may download the archive and the reports, if not everybody who sees the job. */
 function readAccess(entry: Entry): { readonly access?: ArtifactAccess } {
   const isPublic = entry.boolean("public") ?? true;
   const access = entry.word("access", ACCESS) ?? (isPublic ? "all" : "developer");

@@ -4,6 +4,8 @@ export { isCron, isTimeZone, nextRun } from "./cron.ts";
 export { DotenvError, MOST_DOTENV_BYTES, readDotenv } from "./dotenv.ts";
 export { durationOf } from "./durations.ts";
 export { RUNNER_FAILURES } from "./failures.ts";
+export { ReportError, readJunit, TEST_STATUSES, TestSuite } from "./junit.ts";
+export { groupNameOf, suiteNameOf } from "./names.ts";
 export { compositeStatus, type JobState, type JobStatus, startable } from "./status.ts";
 export type * from "./types.ts";
 export { PIPELINE_SOURCES } from "./types.ts";

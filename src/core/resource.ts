@@ -134,6 +134,8 @@ export interface PrepareContext<
   /** Whether requests that the server sends, such as to webhooks, may go to this machine and its networks. */
   readonly allowLocalRequests: boolean;
   readonly tier: Tier;
+  /** Which GitLab clients are told they speak to. */
+  readonly edition: Edition;
   /** What presenters need besides their rows, such as the public address. */
   readonly view: View;
   readonly viewer: Viewer;

@@ -104,16 +104,26 @@ export async function hasTip(db: Reader, repositoryId: number, oid: string): Pro
   return found !== undefined;
 }
 
-/** The beginnings of references that only the server creates: what merge requests have, and what they had before. */
+/**
+ * The beginnings of references that only the server creates: what merge requests have, what they had before, and what
+ * pipelines run on.
+ */
 const MERGE_REQUESTS = "refs/merge-requests/";
 const KEPT = "refs/keep-around/";
-const RESERVED = [MERGE_REQUESTS, KEPT];
+const PIPELINES = "refs/pipelines/";
+const RESERVED = [MERGE_REQUESTS, KEPT, PIPELINES];
 
 /** The reference that is for the code of a merge request, by its number. */
 export const headNameOf = (iid: number) => `${MERGE_REQUESTS}${iid}/head`;
 
 /** The reference that is for the result of merging a merge request, by its number. */
 export const mergeNameOf = (iid: number) => `${MERGE_REQUESTS}${iid}/merge`;
+
+/** The reference that keeps the commit of a pipeline while it runs, by its id. */
+export const pipelineNameOf = (id: number) => `${PIPELINES}${id}`;
+
+/** Whether a reference keeps the commit of a pipeline. */
+export const isOfPipeline = (name: string) => name.startsWith(PIPELINES);
 
 /** The reference that keeps a commit. */
 export const keptName = (oid: string) => KEPT + oid;

@@ -11,6 +11,9 @@ const MOST = {
   /** Characters of Markdown that are rendered, and of the HTML that comes of it. */
   markdown: 256 * 1024,
   html: 4 * MEBIBYTE,
+  /** Bytes of test reports, and tests in them. */
+  reports: 16 * MEBIBYTE,
+  testCases: 100_000,
 };
 
 /**

@@ -32,6 +32,7 @@ const DEFAULTS = {
   default_projects_limit: 100000,
   can_create_group: true,
   user_default_external: false,
+  max_artifacts_size: 100,
   signup_enabled: false,
 };
 

@@ -172,8 +172,10 @@ it("know their environment", async () => {
     json.variables.map(({ key, value }: { key: string; value: string }) => [key, value]),
   );
   const slug = values["CI_ENVIRONMENT_SLUG"];
+  const { id } = await environmentOf(project);
   expect(values).toMatchObject({
     HOST: "review-host",
+    CI_ENVIRONMENT_ID: String(id),
     CI_ENVIRONMENT_NAME: "review/main",
     CI_ENVIRONMENT_ACTION: "start",
     CI_ENVIRONMENT_TIER: "development",

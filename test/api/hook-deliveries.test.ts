@@ -120,7 +120,7 @@ describe("a delivery", () => {
     const uuid = expect.stringMatching(/^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/);
     expect(headers).toMatchObject({
       "content-type": "application/json",
-      "user-agent": expect.stringMatching(/^GitLab\//),
+      "user-agent": "GitLab/18.5.0-ee",
       "x-gitlab-event": "Issue Hook",
       "x-gitlab-token": "s3cret",
       "x-gitlab-instance": "http://pm.test",

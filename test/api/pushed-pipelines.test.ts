@@ -208,3 +208,33 @@ it("is shown with its commit, and decides about merging if the project says so",
   expect((await request()).detailed_merge_status).toBe("mergeable");
   expect(await merge()).toBe(200);
 });
+
+it("may be skipped if the project says that this is enough to merge", async () => {
+  const project = await ciProject(app, "may-skip", "review: {script: [make]}\n");
+  const json = { only_allow_merge_if_pipeline_succeeds: true };
+  const { json: settings } = await project.call("PUT ", { as: "owner", json });
+  expect(settings.allow_merge_on_skipped_pipeline).toBe(false);
+  const commit = await project.call("POST /repository/commits", {
+    as: "developer",
+    json: {
+      branch: "feature",
+      start_branch: "main",
+      commit_message: "Change [skip ci]",
+      actions: [{ action: "create", file_path: "b", content: "b\n" }],
+    },
+  });
+  expect(await ofCommit(project, commit.json.id, 1)).toMatchObject([{ status: "skipped" }]);
+  const made = await project.call("POST /merge_requests", {
+    as: "developer",
+    json: { title: "Change", source_branch: "feature", target_branch: "main" },
+  });
+  const state = async () =>
+    (await project.call(`GET /merge_requests/${made.json.iid}`, { as: "developer" })).json
+      .detailed_merge_status;
+  const merge = async () =>
+    (await project.call(`PUT /merge_requests/${made.json.iid}/merge`, { as: "developer" })).status;
+  expect([await state(), await merge()]).toEqual(["ci_must_pass", 405]);
+  const allowed = await project.call("PUT ?allow_merge_on_skipped_pipeline=true", { as: "owner" });
+  expect([allowed.status, allowed.json.allow_merge_on_skipped_pipeline]).toEqual([200, true]);
+  expect([await state(), await merge()]).toEqual(["mergeable", 200]);
+});

@@ -34,6 +34,12 @@ const write = (id: number, token: string, range: string | undefined, body: strin
   return app.call(`PATCH /jobs/${id}/trace`, { headers, body } satisfies CallOptions);
 };
 
+function files(): FormData {
+  const form = new FormData();
+  form.append("file", new Blob(["PK"]), "artifacts.zip");
+  return form;
+}
+
 async function start(project: CiProject): Promise<number> {
   const { json } = await project.call("POST /pipeline", { as: "developer", json: { ref: "main" } });
   return json.id;
@@ -138,14 +144,15 @@ describe("the protocol", () => {
       CI_REPOSITORY_URL: `http://gitlab-ci-token:${json.token}@pm.test/secret/protocol-${count}.git`,
       GITLAB_USER_LOGIN: "developer",
     });
-    const [major, minor, patch] = variables["CI_SERVER_VERSION"].split(".");
+    const { json: version } = await app.call("GET /version", { as: "developer" });
     expect(variables).toMatchObject({
+      CI_SERVER_VERSION: version.version,
       CI_API_GRAPHQL_URL: "http://pm.test/api/graphql",
       CI_SERVER_FQDN: "pm.test",
-      CI_SERVER_VERSION_MAJOR: major,
-      CI_SERVER_VERSION_MINOR: minor,
-      CI_SERVER_VERSION_PATCH: patch,
-      CI_SERVER_REVISION: expect.any(String),
+      CI_SERVER_VERSION_MAJOR: "18",
+      CI_SERVER_VERSION_MINOR: "5",
+      CI_SERVER_VERSION_PATCH: "0",
+      CI_SERVER_REVISION: version.revision,
       CI_DEFAULT_BRANCH_SLUG: "main",
       CI_PROJECT_NAMESPACE_ID: expect.stringMatching(/^\d+$/),
       CI_PROJECT_NAMESPACE_SLUG: "secret",
@@ -268,8 +275,25 @@ describe("the protocol", () => {
     expect([canceled.status, canceled.json.status]).toEqual([201, "canceled"]);
     expect((await own({ "job-token": json.token })).status).toBe(401);
     expect((await read()).status).toBe(401);
-    expect((await write(json.id, json.token, "0-4", "hello")).status).toBe(403);
-    expect((await update(json.id, json.token, { state: "success" })).status).toBe(403);
+    const told = [
+      await write(json.id, json.token, "0-4", "hello"),
+      await update(json.id, json.token, { state: "success" }),
+      await app.call(`POST /jobs/${json.id}/artifacts`, {
+        headers: { "job-token": json.token },
+        body: files(),
+      }),
+    ];
+    const message = "403 Forbidden - Job is not processing on runner";
+    for (const { status, headers, json: answer } of told) {
+      expect([status, headers.get("job-status"), answer]).toEqual([403, "canceled", { message }]);
+    }
+    // Whoever does not have the job's token learns nothing of it.
+    for (const other of ["none", runner.token]) {
+      const { status, headers } = await write(json.id, other, "0-4", "hello");
+      expect([status, headers.get("job-status")]).toEqual([403, null]);
+    }
+    const { status, headers } = await write(json.id + 1, json.token, "0-4", "hello");
+    expect([status, headers.get("job-status")]).toEqual([403, null]);
   });
 
   it("lets a job start a pipeline with its token, as long as it runs", async () => {

@@ -251,6 +251,16 @@ const FROZEN: Record<string, string> = {
     "492a915912437661cb1e92ef984aaf0e3f872d16264afbfa1d1d66e1e0dd8a62",
   "20261129-01-secret-urls-of-hooks":
     "796843d30f399316ddcae7bffaab0b38eaeebacc965c1a5426819fcf661eff1b",
+  "20261129-60-merging-on-skipped-pipelines":
+    "f61d5913bfe6a57df6b38337ca1db6796e7d21d6eafb5fca3f2ad6675b6ae0f6",
+  "20261129-61-environments-of-merge-requests":
+    "939a99af92e5ab11bac071f4c6d50c9e31e11d3aa96e45b388dc96d410183ed6",
+  "20261129-62-tokens-of-ended-jobs":
+    "f2fbc4192cebd897fa936ddc288a1212723b5c3fd7ba67986ed395dd397fb307",
+  "20261129-63-size-of-artifacts":
+    "fecdd7117bbe18d32e49656353a977e9dd5d0f3034c7fef70c8e49767f7db865",
+  "20261129-64-size-of-projects-artifacts":
+    "7acad99bc82f59fb9d48b56604fd920c4553119fe1f0d5a4a394f31d1b5b7da4",
   "20261127-92-features": "2aef0b4f02c0dbcf16b7b1740889e834b2c8acfd882c174bfb7db9bb1456a20f",
 };
 

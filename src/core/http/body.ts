@@ -164,11 +164,11 @@ async function readMultipart(
     }
     open = stream;
     // The request fails before the stream does: the parser fails, too, if nobody reads what it goes on to write.
-    const within = async function* (most: number) {
+    const within = async function* () {
       let length = 0;
       for await (const chunk of stream as AsyncIterable<Uint8Array>) {
         length += chunk.length;
-        if (length > most) {
+        if (length > upload.most) {
           fail(upload.whenTooLarge());
           throw failure;
         }
@@ -181,7 +181,7 @@ async function readMultipart(
     const before = receiving;
     receiving = (async () => {
       await before;
-      const received = await upload.receive(fileName ?? "", within(upload.bytes), parameters);
+      const received = await upload.receive(fileName ?? "", within(), parameters);
       if (parameters[name] === place) parameters[name] = received as unknown as Parameter;
     })().catch(fail);
   });

@@ -169,7 +169,7 @@ async function admitUpload(
   endpoint: Endpoint,
   exchange: Exchange,
   parameters: Parameters,
-): Promise<void> {
+): Promise<number | undefined> {
   const { route } = endpoint;
   const { incoming } = exchange;
   const now = settings.now();
@@ -178,7 +178,8 @@ async function admitUpload(
   const db = settings.store.reader();
   const caller = await authorizeCaller(settings, db, endpoint, exchange, sent, now);
   await admit(settings, db, route, sent["id"] as string, caller, now);
-  await route.upload?.admit?.({ db, request: incoming, caller, parameters: sent, now });
+  const arrival = { db, request: incoming, caller, parameters: sent, now };
+  return (await route.upload?.admit?.(arrival)) ?? undefined;
 }
 
 /** The pipeline looks up `:id` of a group or project; elsewhere it is an attribute like any other. */
@@ -353,6 +354,7 @@ async function prepare(
     secrets: settings.secrets,
     allowLocalRequests: settings.allowLocalRequests,
     tier,
+    edition: settings.edition,
     view,
     viewer,
     now,

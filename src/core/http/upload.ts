@@ -26,8 +26,11 @@ export interface UploadSpec {
   readonly maxBytes?: number;
   /** The answer to a larger file. Default: 413. */
   readonly whenTooLarge?: () => ApiError;
-  /** Makes further checks before the file is received, so that none is stored in vain; throws ApiError. */
-  readonly admit?: (arrival: Arrival) => Awaitable<void>;
+  /**
+   * Makes further checks before the file is received, so that none is stored in vain; throws ApiError. It may return the
+   * maximum bytes of this file, if they are fewer.
+   */
+  readonly admit?: (arrival: Arrival) => Awaitable<number | undefined>;
 }
 
 /** A completely received file. A class, so that no JSON from a client can pass for one. */
@@ -62,24 +65,27 @@ export class Upload {
   readonly part: string | undefined;
   /** Maximum bytes of a file. */
   readonly bytes: number;
+  /** Maximum bytes of the file that is received. */
+  most: number;
   /** The answer to a larger one. */
   readonly whenTooLarge: () => ApiError;
   readonly #store: Store;
   readonly #now: number;
-  readonly #admit: (parameters: Parameters) => Promise<void>;
+  readonly #admit: (parameters: Parameters) => Promise<number | undefined>;
   readonly #received: number[] = [];
   #body: Promise<StoredFile> | undefined;
 
-  /** @param admit throws if the caller may not upload */
+  /** @param admit throws if the caller may not upload; returns the maximum bytes if they are fewer */
   constructor(
     spec: Pick<UploadSpec, "part" | "whenTooLarge"> | undefined,
     store: Store,
     bytes: number,
     now: number,
-    admit: (parameters: Parameters) => Promise<void>,
+    admit: (parameters: Parameters) => Promise<number | undefined>,
   ) {
     this.part = spec?.part;
     this.bytes = bytes;
+    this.most = bytes;
     this.whenTooLarge = spec?.whenTooLarge ?? tooLarge;
     this.#store = store;
     this.#now = now;
@@ -87,7 +93,7 @@ export class Upload {
   }
 
   /**
-   * Stores a file part, which is limited already.
+   * Stores a file part, whose stream ends when it has more bytes than {@link most}.
    *
    * @param parameters parts sent before the file, possibly with a token
    * @throws whatever `admit` or the stream throws
@@ -97,7 +103,7 @@ export class Upload {
     stream: AsyncIterable<Uint8Array>,
     parameters: Parameters,
   ): Promise<UploadedFile> {
-    await this.#admit(parameters);
+    this.most = Math.min(this.bytes, (await this.#admit(parameters)) ?? this.bytes);
     let head = Buffer.alloc(0);
     const read = async function* () {
       for await (const chunk of stream) {

@@ -10,7 +10,7 @@ import { isShortName } from "../../git/refs.ts";
 import type { Reader, Value } from "../../store/port.ts";
 
 import { COLUMNS, change, TABLES } from "./queries.ts";
-import { levelsOf } from "./rules.ts";
+import { artifactsSize, levelsOf } from "./rules.ts";
 import { migrations } from "./table.ts";
 
 const settings = presenter({
@@ -28,6 +28,7 @@ const settings = presenter({
   default_projects_limit: field.integer(COLUMNS.default_projects_limit),
   can_create_group: field.flag(COLUMNS.can_create_group),
   user_default_external: field.flag(COLUMNS.user_default_external),
+  max_artifacts_size: field.integer(COLUMNS.max_artifacts_size),
   signup_enabled: field.constant(false),
 });
 
@@ -44,6 +45,7 @@ const changeable = {
   default_projects_limit: param.optional(param.integer({ min: 0, max: 2 ** 31 - 1 })),
   can_create_group: param.optional(param.boolean()),
   user_default_external: param.optional(param.boolean()),
+  max_artifacts_size: param.optional(artifactsSize),
 };
 
 /** The columns that are set from attributes. @throws ApiError 400 for what is no name of a branch */
@@ -62,6 +64,7 @@ function columnsOf(input: param.Input<typeof changeable>) {
     default_projects_limit: input.default_projects_limit,
     can_create_group: flag(input.can_create_group),
     user_default_external: flag(input.user_default_external),
+    max_artifacts_size: input.max_artifacts_size,
   };
 }
 

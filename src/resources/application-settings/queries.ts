@@ -17,6 +17,8 @@ export interface ApplicationSettings {
   readonly default_projects_limit: number;
   readonly can_create_group: number;
   readonly user_default_external: number;
+  /** How large artifacts may be where neither the project nor a group says it, in mebibytes. */
+  readonly max_artifacts_size: number;
 }
 
 /** The SQL of each setting. */
@@ -30,6 +32,7 @@ export const COLUMNS = {
   default_projects_limit: "coalesce(s.default_projects_limit, 100000)",
   can_create_group: "coalesce(s.can_create_group, 1)",
   user_default_external: "coalesce(s.user_default_external, 0)",
+  max_artifacts_size: "coalesce(s.max_artifacts_size, 100)",
 } as const satisfies Record<keyof ApplicationSettings, string>;
 
 /** One row, also while nothing was ever changed. */

@@ -4,9 +4,22 @@ import {
   VISIBILITY_WORDS,
   type Visibility,
 } from "../../core/access/visibility.ts";
-import { invalid } from "../../core/errors.ts";
+import { forbidden, invalid } from "../../core/errors.ts";
+import * as param from "../../core/input.ts";
 import type { Reader } from "../../store/port.ts";
 import { type ApplicationSettings, find } from "./queries.ts";
+
+/** How large artifacts may be, in mebibytes: larger ones than a gibibyte are not taken. */
+export const artifactsSize = param.integer({ min: 1, max: 1024 });
+
+/** Checks that nobody but administrators changes how large artifacts may be. @throws ApiError 403 */
+export function requireSizeRight(
+  { admin }: Pick<Person, "admin">,
+  wanted: number | null | undefined,
+  current: unknown,
+): void {
+  if (!admin && wanted !== undefined && wanted !== current) throw forbidden();
+}
 
 /** The visibility levels in a stored setting. */
 export const levelsOf = (stored: unknown): Visibility[] => {

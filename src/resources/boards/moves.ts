@@ -83,7 +83,7 @@ export async function moveIssueOnBoard(
       await relabel(context, scope, issue.id, from, to);
       const columns = stateColumns(context, issue, event);
       await updateRow(db, "issues", issue.id, columns, now);
-      afterStateChange(context, ISSUE, issue, event);
+      await afterStateChange(context, ISSUE, issue, event);
     });
   }
   if (neighbours) await reorder({ db, viewer }, issue.id, neighbours);

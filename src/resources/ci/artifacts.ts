@@ -95,10 +95,10 @@ export async function deleteAllArtifacts(db: Database, projectId: number): Promi
 type ArchiveFile = StoredFile & { readonly file_name: string; readonly access: ArtifactAccess };
 
 /** Who downloads artifacts: somebody with a role in the project, or a later job of the same pipeline. */
-type Downloader = Pick<Source, "level"> | "later job";
+export type Downloader = Pick<Source, "level"> | "later job";
 
-/** Whether somebody may download an archive. */
-function mayDownload(downloader: Downloader, access: ArtifactAccess): boolean {
+/** Whether somebody may download an artifact. */
+export function mayDownload(downloader: Downloader, access: ArtifactAccess): boolean {
   if (downloader === "later job" || access === "all") return true;
   return access !== "none" && downloader.level >= ROLES[access];
 }

@@ -23,12 +23,13 @@ interface Deploying {
   readonly ref: string;
   readonly tag: boolean;
   readonly sha: string;
+  readonly merge_request_id?: number | undefined;
 }
 
 /** Notes the deployment of a new job to its environment, which is added if its name is new. */
 export async function announceDeployment(
   db: Database,
-  { project_id, user_id, ref, tag, sha }: Deploying,
+  { project_id, user_id, ref, tag, sha, merge_request_id }: Deploying,
   jobId: number,
   { name, action, deploymentTier: tier }: JobEnvironment,
   now: number,
@@ -36,7 +37,7 @@ export async function announceDeployment(
   if (action !== "start" || nameErrors(name).length > 0) return;
   const found = await findEnvironment(db, project_id, { name });
   const environment_id =
-    found?.id ?? (await insertEnvironment(db, project_id, { name, tier }, now));
+    found?.id ?? (await insertEnvironment(db, project_id, { name, tier, merge_request_id }, now));
   const place = { project_id, environment_id, user_id, ref, tag, sha };
   await insertDeployment(db, { ...place, status: "created", job_id: jobId }, now);
 }

@@ -28,6 +28,8 @@ export interface NewEnvironment {
   tier?: EnvironmentTier | undefined;
   state?: EnvironmentState | undefined;
   auto_stop_setting?: (typeof STOP_SETTINGS)[number] | undefined;
+  /** The merge request whose pipeline adds it. */
+  merge_request_id?: number | undefined;
 }
 
 /** An environment of a project by its id or name, or `undefined`. */
@@ -60,6 +62,7 @@ export function insertEnvironment(
     tier: tier ?? tierOf(name),
     state: state ?? "available",
     auto_stop_setting: auto_stop_setting ?? "always",
+    merge_request_id: environment.merge_request_id ?? null,
     created_at: now,
     updated_at: now,
   });

@@ -20,14 +20,19 @@ export function isHeadActive(db: Reader, requestId: number): Promise<boolean> {
   return isHeadIn(db, requestId, ACTIVE);
 }
 
-/** Whether the newest pipeline of what a merge request would merge has succeeded, if there is one. */
+/**
+ * Whether the newest pipeline of what a merge request would merge has succeeded, if there is one. A skipped one counts where
+ * the project says so.
+ */
 export function hasHeadSucceeded(db: Reader, requestId: number): Promise<boolean> {
-  return isHeadIn(db, requestId, "('none', 'success')");
+  const skipped = "case when p.allow_merge_on_skipped_pipeline = 1 then 'skipped' else 'none' end";
+  return isHeadIn(db, requestId, `('none', 'success', ${skipped})`);
 }
 
 async function isHeadIn(db: Reader, requestId: number, statuses: string): Promise<boolean> {
   const found = await db.rows(
-    `select 1 from merge_requests mr where mr.id = ? and coalesce(${HEAD_STATUS}, 'none') in ${statuses}`,
+    `select 1 from merge_requests mr join projects p on p.id = mr.project_id
+     where mr.id = ? and coalesce(${HEAD_STATUS}, 'none') in ${statuses}`,
     [requestId],
   );
   return found.length > 0;

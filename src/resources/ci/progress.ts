@@ -12,6 +12,8 @@ import * as outbox from "../../jobs/outbox.ts";
 import { among } from "../../store/conditions.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 import { copyDeployment, deploy } from "./deploying.ts";
+import { releaseCommit } from "./kept-commits.ts";
+import { OUTDATED, outdatedAmong } from "./outdated.ts";
 import { CANCELABLE, FINISHED, type Status } from "./statuses.ts";
 import { endOf } from "./traces.ts";
 
@@ -30,6 +32,10 @@ export type PipelineTask =
   | { readonly ready: number }
   /** A merge request was opened by a user. */
   | { readonly opened: number; readonly user: number }
+  /** A merge request was merged or closed by a user. */
+  | { readonly ended: number; readonly user: number }
+  /** A branch of a project was deleted by a user. */
+  | { readonly deleted: string; readonly project: number; readonly user: number }
   | {
       /** A branch or tag of a project that was pushed, in full. */
       readonly pushed: string;
@@ -54,6 +60,32 @@ export async function queueReady(db: Database, requestId: number, now: number): 
     [requestId],
   );
   if (waiting.length > 0) await queueTask(db, { ready: requestId }, now);
+}
+
+/** Lets the environments of a merge request be stopped that a user has merged or closed, if it has had pipelines. */
+export async function queueEnd(
+  db: Database,
+  requestId: number,
+  user: number,
+  now: number,
+): Promise<void> {
+  const ran = await db.rows("select 1 from pipelines where merge_request_id = ? limit 1", [
+    requestId,
+  ]);
+  if (ran.length > 0) await queueTask(db, { ended: requestId, user }, now);
+}
+
+/** Lets the environments be stopped that were deployed to from a branch that a user has deleted, if there are any. */
+export async function queueDeleted(
+  db: Database,
+  task: Extract<PipelineTask, { readonly deleted: string }>,
+  now: number,
+): Promise<void> {
+  const deployed = await db.rows(
+    "select 1 from deployments where project_id = ? and ref = ? limit 1",
+    [task.project, task.deleted],
+  );
+  if (deployed.length > 0) await queueTask(db, task, now);
 }
 
 /** What only the runner of a job, and its next attempts, need of it. */
@@ -81,25 +113,29 @@ export async function specOf(db: Reader, jobId: number): Promise<JobSpec> {
 interface PipelineJob extends JobState {
   readonly id: number;
   readonly coverage: string | null;
+  readonly hasEnvironment: boolean;
 }
 
 /** The jobs of a pipeline, without those that were retried. */
 async function jobsOf(db: Reader, pipelineId: number): Promise<PipelineJob[]> {
   const rows = await db.rows(
-    `select id, name, stage_index, status, run_when, allow_failure, needs, coverage from ci_jobs
+    `select id, name, stage_index, status, run_when, allow_failure, needs, coverage, environment from ci_jobs
      where pipeline_id = ? and retried = 0 order by id`,
     [pipelineId],
   );
-  return rows.map(([id, name, stageIndex, status, when, allowFailure, needs, coverage]) => ({
-    id: id as number,
-    name: name as string,
-    stageIndex: stageIndex as number,
-    status: status as Status,
-    when: when as JobState["when"],
-    allowFailure: allowFailure === 1,
-    needs: needs === null ? undefined : (JSON.parse(needs as string) as string[]),
-    coverage: coverage as string | null,
-  }));
+  return rows.map(
+    ([id, name, stageIndex, status, when, allowFailure, needs, coverage, environment]) => ({
+      id: id as number,
+      name: name as string,
+      stageIndex: stageIndex as number,
+      status: status as Status,
+      when: when as JobState["when"],
+      allowFailure: allowFailure === 1,
+      needs: needs === null ? undefined : (JSON.parse(needs as string) as string[]),
+      coverage: coverage as string | null,
+      hasEnvironment: environment !== null,
+    }),
+  );
 }
 
 /** The columns that a status sets besides. */
@@ -160,15 +196,42 @@ export async function setStatus(
 export async function settle(db: Database, pipelineId: number, now: number): Promise<void> {
   let jobs = await jobsOf(db, pipelineId);
   for (let next = startable(jobs); next.length > 0; next = startable(jobs)) {
-    const statuses = new Map(next.map(({ job, status }) => [job.id, status]));
+    const deploying = next.filter(({ job, status }) => status === "pending" && job.hasEnvironment);
+    const outdated = await outdatedAmong(
+      db,
+      deploying.map(({ job }) => job.id),
+    );
+    const statuses = new Map<number, Status>(
+      next.map(({ job, status }) => [job.id, outdated.has(job.id) ? "failed" : status]),
+    );
     for (const status of new Set(statuses.values())) {
-      const ids = next.filter((one) => one.status === status).map(({ job }) => job.id);
-      await setStatus(db, ids, status, now);
+      const ids = [...statuses].flatMap(([id, own]) => (own === status ? [id] : []));
+      if (status === "failed") await failOutdated(db, ids, now);
+      else await setStatus(db, ids, status, now);
       if (status === "scheduled") await schedule(db, ids, now);
     }
     jobs = jobs.map((job) => ({ ...job, status: statuses.get(job.id) ?? job.status }));
   }
   await setPipelineStatus(db, pipelineId, jobs, now);
+}
+
+/** Ends jobs that have not started, since they would deploy what is outdated. They are not tried again by themselves. */
+async function failOutdated(db: Database, ids: readonly number[], now: number): Promise<void> {
+  await setStatus(db, ids, "failed", now);
+  const these = among("id", ids);
+  await db.run(
+    `update ci_jobs set failure_reason = '${OUTDATED}', started_at = null where ${these.sql}`,
+    these.values,
+  );
+}
+
+/** Ends a job instead of starting it, if it would deploy what is outdated. @returns whether it has done so */
+export async function refuseOutdated(db: Database, job: EndableJob, now: number): Promise<boolean> {
+  const isOutdated = (await outdatedAmong(db, [job.id])).size > 0;
+  if (!isOutdated) return false;
+  await failOutdated(db, [job.id], now);
+  await settle(db, job.pipeline_id, now);
+  return true;
 }
 
 /** Notes that a job of a pipeline runs, from which nothing follows but that the pipeline does. */
@@ -214,6 +277,7 @@ async function setPipelineStatus(
     { db, now },
     { kind: "pipeline", of, userId: null, id: pipelineId, data: { status } },
   );
+  if (isEnd || status === "skipped") await releaseCommit(db, of.project, pipelineId);
   if (isEnd) await queueTask(db, { finished: pipelineId }, now);
   if (status === "success" || status === "failed") {
     await queueNotice(db, { notice: "pipeline", pipeline: pipelineId, status }, now);
@@ -289,7 +353,7 @@ async function mayTryAgain(
     retry.when.includes("always") ||
     retry.when.includes(reason) ||
     (exitCode !== undefined && retry.exitCodes?.includes(exitCode) === true);
-  if (!isMeant) return false;
+  if (!isMeant || (await outdatedAmong(db, [id])).size > 0) return false;
   const attempts = await db.rows(
     `select 1 from ci_jobs where pipeline_id = ? and retried = 1
      and name = (select name from ci_jobs where id = ?) limit ?`,
@@ -381,8 +445,11 @@ export async function retryPipeline(
      and status in ('failed', 'canceled')`,
     [pipelineId],
   );
-  const ended = new Set(kinds.map(([id]) => id));
-  const retried = (await jobsOf(db, pipelineId)).filter(({ id }) => ended.has(id));
+  const ended = new Set(kinds.map(([id]) => id as number));
+  const outdated = await outdatedAmong(db, [...ended]);
+  const retried = (await jobsOf(db, pipelineId)).filter(
+    ({ id }) => ended.has(id) && !outdated.has(id),
+  );
   if (retried.length === 0) return;
   for (const { id } of retried) await copy(db, id, userId, now);
   await revive(db, pipelineId, retried, now);
@@ -461,13 +528,14 @@ export async function inherit(
   await settle(db, pipeline_id, now);
 }
 
-/** Starts a job that waits for somebody, or for its time. */
+/** Starts a job that waits for somebody, or for its time; one that would deploy what is outdated fails. */
 export async function play(
   db: Database,
   job: EndableJob,
   userId: number | undefined,
   now: number,
 ): Promise<void> {
+  if (await refuseOutdated(db, job, now)) return;
   await setStatus(db, [job.id], "pending", now);
   if (userId !== undefined) {
     await db.run("update ci_jobs set user_id = ? where id = ?", [userId, job.id]);

@@ -76,7 +76,10 @@ export async function nextNumber(db: Reader, projectId: number): Promise<number>
 /** Adds the jobs of a new pipeline, none of which has started. */
 export async function insertJobs(
   db: Database,
-  pipeline: Pick<NewPipeline, "project_id" | "user_id" | "ref" | "tag" | "sha"> & {
+  pipeline: Pick<
+    NewPipeline,
+    "project_id" | "user_id" | "ref" | "tag" | "sha" | "merge_request_id"
+  > & {
     readonly id: number;
     /** Whether its branch or tag is protected. */
     readonly isProtected: boolean;

@@ -1,4 +1,6 @@
-import type { Reader } from "../../store/port.ts";
+import * as param from "../../core/input.ts";
+import { kept, keptIn } from "../../core/kept.ts";
+import type { Reader, Value } from "../../store/port.ts";
 
 /** What a project decides about its pipelines. */
 export interface CiSettings {
@@ -19,3 +21,13 @@ export async function ciSettingsOf(db: Reader, projectId: number | undefined): P
   const [path, timeout] = found as [string | null, number];
   return { configurationPath: path ?? DEFAULTS.configurationPath, timeout };
 }
+
+/** The settings of projects about what deployments are refused, which are kept with others. */
+export const DEPLOYMENT_SETTINGS = {
+  ci_forward_deployment_enabled: kept(param.boolean(), true),
+  ci_forward_deployment_rollback_allowed: kept(param.boolean(), true),
+};
+
+/** Reads what a project's kept settings say about deployments. */
+export const deploymentSettingsIn = (stored: Value | undefined) =>
+  keptIn("p.kept_settings", DEPLOYMENT_SETTINGS).read(stored);

@@ -334,4 +334,9 @@ create index ci_jobs_by_runner_and_status on ci_jobs (runner_id, status, id, pro
 ${POSTGRES_COUNTS}`,
     },
   },
+  {
+    // The token that a job had: its runner is told why it has to stop.
+    id: "20261129-62-tokens-of-ended-jobs",
+    sql: "alter table ci_jobs add column token_digest $text;\n",
+  },
 ];

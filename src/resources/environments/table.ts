@@ -23,4 +23,12 @@ create index environments_by_age on environments (project_id, id);
 create index environments_by_state on environments (project_id, state, id);
 `,
   },
+  {
+    // The merge request whose pipeline added it: it is stopped with that.
+    id: "20261129-61-environments-of-merge-requests",
+    sql: `
+alter table environments add column merge_request_id $int references merge_requests (id) on delete set null;
+create index environments_by_merge_request on environments (merge_request_id) where merge_request_id is not null;
+`,
+  },
 ];

@@ -391,6 +391,7 @@ export const SETTINGS: Readonly<Record<string, ArchivedColumn>> = {
   request_access_enabled: flag,
   public_jobs: flag,
   only_allow_merge_if_pipeline_succeeds: flag,
+  allow_merge_on_skipped_pipeline: flag,
   only_allow_merge_if_all_discussions_are_resolved: flag,
   autoclose_referenced_issues: flag,
   resolve_outdated_diff_discussions: flag,

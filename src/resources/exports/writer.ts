@@ -1,6 +1,6 @@
 import { readFile } from "../../files/read.ts";
 import { FetchPlan } from "../../git/fetch-plan.ts";
-import { listRefs } from "../../git/refs.ts";
+import { isOfPipeline, listRefs } from "../../git/refs.ts";
 import { open, type RepositoryRow } from "../../git/repository.ts";
 import { EVERYTHING } from "../../git/select.ts";
 import { writePack } from "../../git/send.ts";
@@ -200,11 +200,11 @@ async function* repositoryOf(
   const refs = row ? await listRefs(store, row.id) : [];
   if (!row || refs.length === 0) return;
   const repository = await open(store, row);
-  const list = refs.filter(({ oid }) => repository.findHex(oid) >= 0);
+  const list = refs.filter(({ name, oid }) => !isOfPipeline(name) && repository.findHex(oid) >= 0);
   yield { repository: kind, refs: list.map(({ name, oid }) => [name, oid]), head: row.head };
   const plan = new FetchPlan(repository, { head: "", list }, cloneOf(list.map(({ oid }) => oid)));
   const pace = new Pace();
-  const selection = await plan.select([], row.has_garbage === 1, pace);
+  const selection = await plan.select([], row.has_garbage === 1 || list.length < refs.length, pace);
   yield* inLines(writePack(selection, { ofsDeltas: true, thin: false }, pace));
 }
 

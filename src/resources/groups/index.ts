@@ -15,7 +15,7 @@ import { recordGroup } from "../../hooks/records.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import * as settings from "../application-settings/queries.ts";
-import { requireUnrestricted } from "../application-settings/rules.ts";
+import { requireSizeRight, requireUnrestricted } from "../application-settings/rules.ts";
 import { AVATAR_PART, avatar } from "../avatars/input.ts";
 import * as avatars from "../avatars/queries.ts";
 import { groupSettings } from "../namespaces/kept.ts";
@@ -71,8 +71,13 @@ async function changeMore(
   db: Database,
   id: number,
   input: param.Input<typeof more>,
+  caller: Caller,
   now: number,
 ): Promise<void> {
+  if (input.max_artifacts_size !== undefined) {
+    const { max_artifacts_size } = groupSettings.read(await storedIn(db, "namespaces", id));
+    requireSizeRight(caller, input.max_artifacts_size, max_artifacts_size);
+  }
   await avatars.change(db, { kind: "group", id }, input.avatar, now);
   const kept_settings = await groupSettings.changed(input, () => storedIn(db, "namespaces", id));
   const emails_disabled = emailsDisabled(input);
@@ -110,7 +115,7 @@ export const groupResource: Resource = {
         await requireUnrestricted(db, caller, VISIBILITIES[visibility]);
         const group = { ...input, visibility, parent, ownerId: caller.id };
         const id = await createGroup(db, actorOf(context), group, now);
-        await changeMore(db, id, input, now);
+        await changeMore(db, id, input, caller, now);
         return rowWithProjects(context, id);
       },
     }),
@@ -141,7 +146,7 @@ export const groupResource: Resource = {
           input,
           now,
         );
-        await changeMore(db, source.id, input, now);
+        await changeMore(db, source.id, input, caller, now);
         return rowWithProjects(context, source.id);
       },
     }),

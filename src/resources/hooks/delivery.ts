@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from "node:crypto";
 import { viewOf } from "../../core/http/request.ts";
 import type { Secrets } from "../../core/secrets.ts";
-import { VERSION } from "../../core/version.ts";
+import type { Edition } from "../../core/version.ts";
 import { type CallAnswer, callHook } from "../../hooks/call.ts";
 import {
   HOOKS,
@@ -27,6 +27,8 @@ export interface Delivering {
   /** The application's own public address, if it has one. */
   readonly url: string | undefined;
   readonly allowLocalRequests: boolean;
+  /** Which GitLab receivers are told calls them. */
+  readonly edition: Edition;
   readonly now: number;
 }
 
@@ -190,11 +192,11 @@ export async function attempt(
   event_uuid: string,
   signal: AbortSignal,
 ): Promise<Attempt> {
-  const { store, secrets, url: base, allowLocalRequests } = delivering;
+  const { store, secrets, url: base, allowLocalRequests, edition } = delivering;
   const { url, token, headers: own, variables } = await openSecrets(store, secrets, hook);
   const shown = {
     "Content-Type": "application/json",
-    "User-Agent": `GitLab/${VERSION}`,
+    "User-Agent": `GitLab/${edition.version}`,
     "X-Gitlab-Event": payload.title,
     "X-Gitlab-Webhook-UUID": randomUUID(),
     "X-Gitlab-Instance": base ?? hook.base,

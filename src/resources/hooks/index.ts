@@ -266,8 +266,8 @@ function requireAccepted(made: Attempt): void {
 
 /** What sending something by hand needs. */
 function deliveringOf(preparing: PrepareContext): Delivering {
-  const { store, secrets, view, allowLocalRequests, now } = preparing;
-  return { store, secrets, url: view.base, allowLocalRequests, now };
+  const { store, secrets, view, allowLocalRequests, edition, now } = preparing;
+  return { store, secrets, url: view.base, allowLocalRequests, edition, now };
 }
 
 /** The log of hooks: what they were sent, and sending it again. */

@@ -3,6 +3,7 @@ import type { Context } from "../../core/resource.ts";
 import { recordMoment } from "../../hooks/moments.ts";
 import type { Value } from "../../store/port.ts";
 import { sendUpdate, updateRow } from "../../store/update.ts";
+import { queueEnd } from "../ci/progress.ts";
 import * as events from "../events/record.ts";
 import {
   areHeard,
@@ -102,7 +103,7 @@ export async function afterChanging(
     const texts = { after: [title, description], before: [before.title, before.description] };
     await todos.mention(context, type, { id }, texts);
   }
-  afterStateChange(context, type, { ...before, title }, input.state_event);
+  await afterStateChange(context, type, { ...before, title }, input.state_event);
 }
 
 /**
@@ -177,7 +178,7 @@ export async function setState(
   const { db, now } = context;
   sendUpdate(db, type.table, issuable.id, stateColumns(context, issuable, event), now);
   recordChange(context, type, issuable.id, event, stateChanges(issuable.state, event, now));
-  afterStateChange(context, type, issuable, event, cause);
+  await afterStateChange(context, type, issuable, event, cause);
 }
 
 /**
@@ -199,28 +200,31 @@ export async function merge(
   });
   history.recordState(context, MERGE_REQUEST, request.id, "merged");
   todos.resolve(db, MERGE_REQUEST, request.id, caller.id, now);
+  await queueEnd(db, request.id, caller.id, now);
 }
 
 /**
- * What follows from a new state of an issuable, whose columns are changed already: its place on boards, its event and its
- * history. Nothing if it was not in the state for that.
+ * What follows from a new state of an issuable, whose columns are changed already: its place on boards, its event, its
+ * history and its environments. Nothing if it was not in the state for that.
  *
  * @param issuable before the change
  */
-export function afterStateChange(
+export async function afterStateChange(
   context: Writing,
   type: IssuableType,
   issuable: issuables.Issuable,
   event: StateEvent | undefined,
   cause?: history.Cause,
-): void {
+): Promise<void> {
   if (!changesState(issuable, event)) return;
   const { db, caller, now } = context;
   const state = event === "close" ? "closed" : "reopened";
   type.place?.(db, [issuable.id]);
   recordEvent(context, type, state, issuable);
   history.recordState(context, type, issuable.id, state, cause);
-  if (event === "close") todos.resolve(db, type, issuable.id, caller.id, now);
+  if (event !== "close") return;
+  todos.resolve(db, type, issuable.id, caller.id, now);
+  if (type === MERGE_REQUEST) await queueEnd(db, issuable.id, caller.id, now);
 }
 
 /**

@@ -72,7 +72,8 @@ const MERGE_CHECKS: readonly MergeCheck[] = [
   {
     status: "ci_must_pass",
     when: `(mr.state = 'opened' and p.only_allow_merge_if_pipeline_succeeds = 1
-      and coalesce(${HEAD_STATUS}, 'none') <> 'success')`,
+      and coalesce(${HEAD_STATUS}, 'none') <> 'success'
+      and not (p.allow_merge_on_skipped_pipeline = 1 and coalesce(${HEAD_STATUS}, 'none') = 'skipped'))`,
     answer: 405,
   },
   { status: "conflict", ofCode: true, fails: ({ hasConflicts }) => hasConflicts, answer: 406 },

@@ -14,6 +14,7 @@ import {
 } from "../ci/artifacts.ts";
 import { countOf } from "../ci/counts.ts";
 import { job } from "../ci/json.ts";
+import { outdatedAmong } from "../ci/outdated.ts";
 import { cancel, play, retryJob } from "../ci/progress.ts";
 import { type GivenVariable, insertVariables } from "../ci/records.ts";
 import { FINISHED, type Status } from "../ci/statuses.ts";
@@ -53,6 +54,11 @@ async function findJob(db: Reader, projectId: number, jobId: number): Promise<Fo
   );
   if (!found) throw notFound();
   return found;
+}
+
+/** Checks that a job would not deploy what is outdated. @throws ApiError 403 */
+async function requireCurrent(db: Reader, { id }: FoundJob): Promise<void> {
+  if ((await outdatedAmong(db, [id])).size > 0) throw forbidden();
 }
 
 /** Variables that a job can be given. */
@@ -184,6 +190,7 @@ export const jobResource: Resource = {
         const { db, source, caller, input, now } = context;
         const found = await findJob(db, source.id, input.job_id);
         await requireRunner(context, found);
+        await requireCurrent(db, found);
         if (found.retried === 1 || !FINISHED.includes(found.status)) {
           throw forbidden("Job is not retryable");
         }
@@ -206,6 +213,7 @@ export const jobResource: Resource = {
         const variables = readAttributes(input.job_variables_attributes);
         const found = await findJob(db, source.id, input.job_id);
         await requireRunner(context, found);
+        await requireCurrent(db, found);
         const isWaiting = found.status === "manual" || found.status === "scheduled";
         if (!isWaiting || found.retried === 1) throw badRequest("Unplayable Job");
         const place = { pipelineId: found.pipeline_id, jobId: found.id };

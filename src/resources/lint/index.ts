@@ -172,21 +172,23 @@ function placeOf({
   source,
   caller,
   view,
-}: Pick<Place, "store" | "db" | "secrets"> & {
+  edition,
+}: Pick<Place, "store" | "db" | "secrets" | "edition"> & {
   readonly source: CodeSource;
   readonly caller: { readonly id: number } | undefined;
   readonly view: { readonly base: string };
 }): Place {
-  return { store, db, secrets, project: source, userId: caller?.id ?? null, base: view.base };
+  const userId = caller?.id ?? null;
+  return { store, db, secrets, project: source, userId, base: view.base, edition };
 }
 
 /** What a configuration of a commit is read for, without a pipeline. */
 async function circumstancesAt(
-  { db, secrets, project, userId, base }: Place,
+  { db, secrets, project, userId, base, edition }: Place,
   opened: OpenRepository,
   commit: number,
 ): Promise<Circumstances> {
-  const makers: Makers = { db, opened, base, userId };
+  const makers: Makers = { db, opened, base, edition, userId };
   const target = {
     ref: opened.defaultBranch,
     tag: false,

@@ -1,5 +1,6 @@
 import * as param from "../../core/input.ts";
 import { fixed, kept, keptIn, keptOrNone } from "../../core/kept.ts";
+import { artifactsSize } from "../application-settings/rules.ts";
 
 const off = kept(param.boolean(), false);
 const offOnly = fixed(param.boolean(), false);
@@ -15,7 +16,7 @@ export const groupSettings = keptIn("n.kept_settings", {
   enabled_git_access_protocol: kept(param.choice(["all", "http"]), "all"),
   file_template_project_id: keptOrNone(param.integer()),
   ip_restriction_ranges: fixed(param.anyText(), ""),
-  max_artifacts_size: keptOrNone(param.integer({ min: 0 })),
+  max_artifacts_size: keptOrNone(artifactsSize),
   membership_lock: offOnly,
   mentions_disabled: off,
   prevent_forking_outside_group: offOnly,

@@ -1,6 +1,6 @@
 import type { Circumstances, PipelineSource, Variable } from "../../ci/index.ts";
 import { VISIBILITY_WORDS } from "../../core/access/visibility.ts";
-import { REVISION, VERSION } from "../../core/version.ts";
+import { type Edition, REVISION } from "../../core/version.ts";
 import { textOf } from "../../git/changes.ts";
 import { commitNumber, readCommit, readTag, timeOf, titleOf } from "../../git/commits.ts";
 import { changesBetween } from "../../git/compared.ts";
@@ -57,6 +57,8 @@ export interface Makers {
   readonly opened: OpenRepository;
   /** The public address, without a trailing slash. */
   readonly base: string;
+  /** Which GitLab clients are told they speak to. */
+  readonly edition: Edition;
   readonly userId: number | null;
 }
 
@@ -116,7 +118,7 @@ export async function predefinedVariables(
   makers: Makers,
   { ref, tag, isProtected, sha, before, source, request }: Target,
 ): Promise<Variable[]> {
-  const { db, opened, base, userId } = makers;
+  const { db, opened, base, edition, userId } = makers;
   const { project, repository } = opened;
   const facts = (await db.one<ProjectFacts>(
     `select p.name, p.path, p.description, p.namespace_id, n.full_path as namespace, p.default_branch
@@ -131,7 +133,7 @@ export async function predefinedVariables(
   const number = commitNumber(repository, sha);
   const commit = number === undefined ? undefined : await readCommit(repository, number);
   const { hostname = "", port = "", protocol = "https:" } = URL.canParse(base) ? new URL(base) : {};
-  const [major, minor, patch] = VERSION.split(".");
+  const [major, minor, patch] = edition.version.split(/[.-]/);
   const root = facts.namespace.split("/")[0] ?? "";
   const values: Record<string, string | undefined> = {
     CI: "true",
@@ -143,7 +145,7 @@ export async function predefinedVariables(
     CI_SERVER_PROTOCOL: protocol.slice(0, -1),
     CI_SERVER_NAME: "GitLab",
     CI_SERVER_FQDN: port === "" ? hostname : `${hostname}:${port}`,
-    CI_SERVER_VERSION: VERSION,
+    CI_SERVER_VERSION: edition.version,
     CI_SERVER_VERSION_MAJOR: major,
     CI_SERVER_VERSION_MINOR: minor,
     CI_SERVER_VERSION_PATCH: patch,

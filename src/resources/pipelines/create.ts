@@ -8,6 +8,7 @@ import {
 import type { Source } from "../../core/access/source.ts";
 import { ApiError } from "../../core/errors.ts";
 import type { Secrets } from "../../core/secrets.ts";
+import type { Edition } from "../../core/version.ts";
 import { commitId, readCommit } from "../../git/commits.ts";
 import { BRANCHES, TAGS } from "../../git/refs.ts";
 import { findCommit } from "../../git/revisions.ts";
@@ -42,6 +43,7 @@ export interface Place {
   readonly userId: number | null;
   /** The public address, without a trailing slash. */
   readonly base: string;
+  readonly edition: Edition;
   readonly secrets: Pick<Secrets, "open">;
 }
 
@@ -98,7 +100,7 @@ const SKIPS = /\[(ci[ _-]skip|skip[ _-]ci)\]/i;
  * @throws PipelineRefusal if there is nothing to run, or the user may not
  */
 export async function planCreation(place: Place, wanted: Wanted): Promise<Creation> {
-  const { db, store, project, userId, base, secrets } = place;
+  const { db, store, project, userId, base, edition, secrets } = place;
   const { source, request, variables = [] } = wanted;
   if (variables.some(({ value }) => value.includes("\0"))) {
     throw new PipelineRefusal(["Variables can't contain null bytes"]);
@@ -126,7 +128,7 @@ export async function planCreation(place: Place, wanted: Wanted): Promise<Creati
   const target: Target = { ref, tag, isProtected, sha, before, source, request };
   const settings = await ciSettingsOf(db, project.id);
   const creation = { project, userId, target, variables, settings };
-  const makers: Makers = { db, opened, base, userId };
+  const makers: Makers = { db, opened, base, edition, userId };
   const predefined = await predefinedVariables(makers, target);
   const own = await variablesFor(db, secrets, project, { isProtected, environment: undefined });
   const circumstances = circumstancesOf(makers, target, {

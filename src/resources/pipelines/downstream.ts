@@ -140,7 +140,7 @@ const fullRef = ({ ref, tag }: Pick<Bridge, "ref" | "tag">) => (tag === 1 ? TAGS
 
 /** The values that names in a job's `trigger` and variables stand for. */
 async function valuesOf(
-  { db, store, base, secrets }: Starting,
+  { db, store, base, edition, secrets }: Starting,
   bridge: Bridge,
   project: Source,
   request: OfMergeRequest | undefined,
@@ -148,7 +148,7 @@ async function valuesOf(
 ): Promise<Map<string, string>> {
   const opened = await openRepository({ db, store, source: project });
   const predefined = await predefinedVariables(
-    { db, opened, base, userId: bridge.user_id },
+    { db, opened, base, edition, userId: bridge.user_id },
     {
       ref: request?.source_branch ?? bridge.ref,
       tag: bridge.tag === 1,

@@ -16,6 +16,7 @@ import type { Database, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import { countOf } from "../ci/counts.ts";
 import { bridge, changedPipeline, job, listedPipeline, PIPELINES, pipeline } from "../ci/json.ts";
+import { releaseCommit } from "../ci/kept-commits.ts";
 import { cancel, childrenOf, retryPipeline } from "../ci/progress.ts";
 import { type GivenVariable, givenVariables, PIPELINE_VARIABLES } from "../ci/records.ts";
 import { FINISHED, STATUS_NAMES } from "../ci/statuses.ts";
@@ -27,6 +28,7 @@ import { openRepository } from "../repositories/open.ts";
 import { planCreation, storePipeline } from "./create.ts";
 import { listJobs, scope } from "./jobs.ts";
 import { findPipeline, projectFor, readingRole, requireRunner } from "./rules.ts";
+import { testReportRoutes } from "./test-reports.ts";
 
 const { del, get, list, post, put } = routes({
   source: "project",
@@ -140,8 +142,9 @@ function readVariables(sent: readonly unknown[] | undefined): GivenVariable[] {
 }
 
 /** Deletes a pipeline with the child pipelines that its jobs have started. */
-async function removePipeline(db: Database, id: number): Promise<void> {
-  for (const child of await childrenOf(db, id)) await removePipeline(db, child);
+async function removePipeline(db: Database, projectId: number, id: number): Promise<void> {
+  for (const child of await childrenOf(db, id)) await removePipeline(db, projectId, child);
+  await releaseCommit(db, projectId, id);
   await db.run("delete from pipelines where id = ?", [id]);
 }
 
@@ -152,20 +155,6 @@ async function rowOf({ db, presenter }: Pick<Context, "presenter"> & { db: Reade
   ]);
   return row;
 }
-
-const counts = {
-  total_time: 0,
-  total_count: 0,
-  success_count: 0,
-  failed_count: 0,
-  skipped_count: 0,
-  error_count: 0,
-};
-const report = { ...counts, test_suites: [] };
-const summary = {
-  total: { time: 0, count: 0, success: 0, failed: 0, skipped: 0, error: 0, suite_error: null },
-  test_suites: [],
-};
 
 /** The pipelines of a merge request: its own, and those of the commits that its branch has had. */
 function ofMergeRequest(request: number): Condition {
@@ -275,9 +264,12 @@ export const pipelineResource: Resource = {
         ),
       },
       presenter: changedPipeline,
-      prepare: ({ ref, variables }, { store, db, source: project, caller, view, secrets }) =>
+      prepare: (
+        { ref, variables },
+        { store, db, source: project, caller, view, edition, secrets },
+      ) =>
         planCreation(
-          { store, db, project, userId: caller.id, base: view.base, secrets },
+          { store, db, project, userId: caller.id, base: view.base, edition, secrets },
           { ref, source: "api", variables: readVariables(variables) },
         ),
       handle: async (context) => {
@@ -353,30 +345,11 @@ export const pipelineResource: Resource = {
       handle: async ({ db, source, input, requireUnmodified }) => {
         const found = await findPipeline(db, source, input.pipeline_id);
         requireUnmodified(found.updated_at);
-        await removePipeline(db, found.id);
+        await removePipeline(db, source.id, found.id);
         return undefined;
       },
     }),
-    get("/:pipeline_id/test_report", {
-      summary: "Get the test report of a pipeline, which is empty: reports are not read",
-      ...reading,
-      input: id,
-      examples: [report],
-      handle: async ({ db, source, input }) => {
-        await findPipeline(db, source, input.pipeline_id);
-        return new Json(report);
-      },
-    }),
-    get("/:pipeline_id/test_report_summary", {
-      summary: "Get the summary of a pipeline's test report",
-      ...reading,
-      input: id,
-      examples: [summary],
-      handle: async ({ db, source, input }) => {
-        await findPipeline(db, source, input.pipeline_id);
-        return new Json(summary);
-      },
-    }),
+    ...testReportRoutes,
     ...(["jobs", "bridges"] as const).map((kind) =>
       list(`/:pipeline_id/${kind}`, {
         summary:
@@ -432,13 +405,13 @@ export const pipelineResource: Resource = {
       presenter: pipeline,
       status: 200,
       prepare: async ({ merge_request_iid }, preparing) => {
-        const { store, db, caller, view, secrets, now } = preparing;
+        const { store, db, caller, view, edition, secrets, now } = preparing;
         const found = await findIssuable(preparing, MERGE_REQUEST, merge_request_iid);
         const request = await requestOf(db, found.id);
         const project = await projectFor(db, request.source_project_id, caller.id, now);
         if (!project) throw forbidden();
         return planCreation(
-          { store, db, project, userId: caller.id, base: view.base, secrets },
+          { store, db, project, userId: caller.id, base: view.base, edition, secrets },
           { ref: request.source_branch, source: "merge_request_event", request },
         );
       },

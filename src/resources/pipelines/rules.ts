@@ -50,9 +50,17 @@ export async function requireRunner(
   { db, source }: { readonly db: Reader; readonly source: Source; readonly caller: Caller },
   { ref, tag }: { readonly ref: string; readonly tag: number },
 ): Promise<void> {
+  if (!(await mayRunJobsOf(db, source, { ref, tag }))) throw forbidden();
+}
+
+/** Whether whoever a project was found for may run jobs of a branch or tag: see {@link requireRunner}. */
+export async function mayRunJobsOf(
+  db: Reader,
+  project: Source,
+  { ref, tag }: { readonly ref: string; readonly tag: number },
+): Promise<boolean> {
   const name = (tag === 1 ? TAGS : BRANCHES) + ref;
-  const rights = await rightsOf(db, source, [name]);
-  if (!rights.mayRun(name)) throw forbidden();
+  return (await rightsOf(db, project, [name])).mayRun(name);
 }
 
 /**

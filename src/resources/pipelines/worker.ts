@@ -1,5 +1,6 @@
 import type { Secrets } from "../../core/secrets.ts";
 import { dayOf } from "../../core/time.ts";
+import type { Edition } from "../../core/version.ts";
 import { BRANCHES } from "../../git/refs.ts";
 import {
   startWorker,
@@ -29,10 +30,12 @@ import {
 import { planDeployed } from "./deployed.ts";
 import { endUpstream, startDownstream } from "./downstream.ts";
 import { projectFor } from "./rules.ts";
+import { planStops } from "./stops.ts";
 
 /** What the worker of pipelines needs. */
 export interface PipelineWorkerSettings extends Working, MergingLater {
   readonly secrets: Secrets;
+  readonly edition: Edition;
 }
 
 /** Does something of a task in its last transaction. */
@@ -86,6 +89,7 @@ async function plan(settings: PipelineWorkerSettings, task: PipelineTask): Promi
     const request = await findRequest(db, task.opened);
     return request ? ofRequest(settings, request, task.user) : [];
   }
+  if ("ended" in task || "deleted" in task) return planStops(db, task, now);
   const { pushed, before, sha, options } = task;
   const place = await placeOf(settings, task.project, task.user);
   if (!place) return [];
@@ -169,13 +173,13 @@ async function ofRequest(
 
 /** Where a user makes a pipeline; `undefined` if they may not run any there. */
 async function placeOf(
-  { store, secrets, base, now }: PipelineWorkerSettings,
+  { store, secrets, base, edition, now }: PipelineWorkerSettings,
   projectId: number,
   userId: number,
 ): Promise<Place | undefined> {
   const db = store.reader();
   const project = await projectFor(db, projectId, userId, now());
-  return project && { store, db, project, userId, base, secrets };
+  return project && { store, db, project, userId, base, edition, secrets };
 }
 
 /** Plans a pipeline, and returns what stores it: with mistakes in the configuration, a failed one. */

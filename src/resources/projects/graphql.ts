@@ -156,7 +156,7 @@ const project = rowType("Project", {
       "p.only_allow_merge_if_all_discussions_are_resolved",
     ),
     mergeRequestsFfOnlyEnabled: boolean("case when p.merge_method = 'ff' then 1 else 0 end"),
-    allowMergeOnSkippedPipeline: constant("Boolean", false),
+    allowMergeOnSkippedPipeline: boolean("p.allow_merge_on_skipped_pipeline"),
     removeSourceBranchAfterMerge: boolean("p.remove_source_branch_after_merge"),
     squashReadOnly: required(
       boolean("case when p.squash_option in ('always', 'never') then 1 else 0 end"),

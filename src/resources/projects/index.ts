@@ -11,7 +11,11 @@ import { recordProject } from "../../hooks/records.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import * as settings from "../application-settings/queries.ts";
-import { requireUnrestricted } from "../application-settings/rules.ts";
+import {
+  artifactsSize,
+  requireSizeRight,
+  requireUnrestricted,
+} from "../application-settings/rules.ts";
 import { AVATAR_PART, avatar } from "../avatars/input.ts";
 import * as avatars from "../avatars/queries.ts";
 import { emailsDisabled } from "../namespaces/mails.ts";
@@ -56,6 +60,7 @@ const FLAGS = [
   "request_access_enabled",
   "public_jobs",
   "only_allow_merge_if_pipeline_succeeds",
+  "allow_merge_on_skipped_pipeline",
   "only_allow_merge_if_all_discussions_are_resolved",
   "autoclose_referenced_issues",
   "resolve_outdated_diff_discussions",
@@ -97,6 +102,7 @@ const attributes = {
   ci_config_path: param.clearable(param.anyText()),
   ci_default_git_depth: param.optional(param.integer({ min: 0, max: 1000 })),
   build_timeout: param.optional(param.integer({ min: 600, max: 2_592_000 })),
+  max_artifacts_size: param.clearable(artifactsSize),
   public_builds: param.optional(param.boolean()),
   emails_enabled: param.optional(param.boolean()),
   emails_disabled: param.optional(param.boolean()),
@@ -119,6 +125,7 @@ function columnsOf(input: param.Input<typeof attributes>): Record<string, Value 
     ci_config_path: input.ci_config_path,
     ci_default_git_depth: input.ci_default_git_depth,
     build_timeout: input.build_timeout,
+    max_artifacts_size: input.max_artifacts_size,
     emails_disabled: emailsDisabled(input),
     ...Object.fromEntries(
       FLAGS.map((name) => [name, input[name] === undefined ? undefined : Number(input[name])]),
@@ -271,6 +278,7 @@ export const projectResource: Resource = {
             ? VISIBILITIES[input.visibility]
             : Math.min(defaults.default_project_visibility, namespace.visibility);
           await requireUnrestricted(db, caller, visibility);
+          requireSizeRight(caller, input.max_artifacts_size, null);
           const created = { namespace, creator_id: caller.id, name, path, visibility };
           const topics = topicsIn(input);
           const id = await createProject(db, { ...created, topics }, now);
@@ -317,6 +325,7 @@ export const projectResource: Resource = {
         const fork = { forked_from_project_id, visibility: source.visibility };
         await requireForkVisibility(db, fork, level);
         await requireUnrestricted(db, context.caller, level);
+        requireSizeRight(context.caller, input.max_artifacts_size, found.max_artifacts_size);
         await requireFree(db, namespace, { name, path }, found);
         const full_path = path && `${namespace.full_path}/${path}`;
         const isRenamed = path !== undefined && path !== found.path;

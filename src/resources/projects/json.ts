@@ -117,10 +117,12 @@ const fullFields = {
   ci_config_path: field.text("p.ci_config_path"),
   ci_default_git_depth: field.integer("p.ci_default_git_depth"),
   build_timeout: field.integer("p.build_timeout"),
+  max_artifacts_size: field.integer("p.max_artifacts_size"),
   shared_with_groups: field.constant([]),
   merge_method: field.text("p.merge_method"),
   request_access_enabled: field.flag("p.request_access_enabled"),
   only_allow_merge_if_pipeline_succeeds: field.flag("p.only_allow_merge_if_pipeline_succeeds"),
+  allow_merge_on_skipped_pipeline: field.flag("p.allow_merge_on_skipped_pipeline"),
   only_allow_merge_if_all_discussions_are_resolved: field.flag(
     "p.only_allow_merge_if_all_discussions_are_resolved",
   ),

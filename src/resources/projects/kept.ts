@@ -1,5 +1,6 @@
 import * as param from "../../core/input.ts";
 import { fixed, kept, keptIn, keptOrNone } from "../../core/kept.ts";
+import { DEPLOYMENT_SETTINGS } from "../ci/settings.ts";
 
 const on = kept(param.boolean(), true);
 const off = kept(param.boolean(), false);
@@ -32,8 +33,7 @@ export const projectSettings = keptIn("p.kept_settings", {
   build_git_strategy: kept(param.choice(["fetch", "clone"]), "fetch"),
   ci_allow_fork_pipelines_to_run_in_parent_project: on,
   ci_delete_pipelines_in_seconds: keptOrNone(param.integer({ min: 0 })),
-  ci_forward_deployment_enabled: on,
-  ci_forward_deployment_rollback_allowed: on,
+  ...DEPLOYMENT_SETTINGS,
   ci_pipeline_variables_minimum_override_role: fixed(
     param.choice(["no_one_allowed", "developer", "maintainer", "owner"]),
     "developer",

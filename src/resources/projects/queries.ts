@@ -15,11 +15,12 @@ export interface Project {
   default_branch: string | null;
   forked_from_project_id: number | null;
   star_count: number;
+  max_artifacts_size: number | null;
   updated_at: number;
 }
 
 const PROJECT = `select id, namespace_id, name, path, full_path, description, default_branch,
-  forked_from_project_id, star_count, updated_at from projects where id = ?`;
+  forked_from_project_id, star_count, max_artifacts_size, updated_at from projects where id = ?`;
 
 /** A project by id, or `undefined`. */
 export function find(db: Reader, projectId: number): Awaitable<Project | undefined> {

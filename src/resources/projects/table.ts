@@ -124,4 +124,12 @@ alter table namespaces add column kept_settings $text;
 alter table namespaces add column emails_disabled $int not null default 0;
 `,
   },
+  {
+    id: "20261129-60-merging-on-skipped-pipelines",
+    sql: "alter table projects add column allow_merge_on_skipped_pipeline $int not null default 0;\n",
+  },
+  {
+    id: "20261129-64-size-of-projects-artifacts",
+    sql: "alter table projects add column max_artifacts_size $int;\n",
+  },
 ];

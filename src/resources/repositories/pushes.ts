@@ -18,7 +18,8 @@ import { recordMoment } from "../../hooks/moments.ts";
 import type { Database, Reader, Store } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import { Budget } from "../../turns/budget.ts";
-import { queueTask } from "../ci/progress.ts";
+import { keepCommits } from "../ci/kept-commits.ts";
+import { queueDeleted, queueTask } from "../ci/progress.ts";
 import { ciSettingsOf } from "../ci/settings.ts";
 import { recordPush } from "../events/record.ts";
 import { closeIssues } from "../issues/closing.ts";
@@ -301,6 +302,10 @@ export async function apply(
     const writing = { db, source: project, caller, viewer, now };
     const planned = refreshes.get(change);
     if (planned) await refresh(writing, change, planned, base);
+    if (change.isForced) await keepCommits(db, id, push.repository, event);
+    if (event.push_action === "removed" && event.ref_type === "branch") {
+      await queueDeleted(db, { deleted: event.ref, project: id, user: caller.id }, now);
+    }
     const sha = project.features.includes("jobs") ? configured.get(change) : undefined;
     if (sha === undefined) continue;
     const { name: pushed, from: before = null } = change;

@@ -4,7 +4,8 @@ import { recordJobs } from "../../hooks/records.ts";
 import type { Condition } from "../../store/conditions.ts";
 import { insertRow } from "../../store/insert.ts";
 import type { Database, Reader } from "../../store/port.ts";
-import { noteRun } from "../ci/progress.ts";
+import { deploy } from "../ci/deploying.ts";
+import { noteRun, refuseOutdated } from "../ci/progress.ts";
 import type { Runner } from "./credentials.ts";
 
 /** A job that a runner has got. */
@@ -86,18 +87,20 @@ export async function claim(
     const projectId = await nextProject(db, runner);
     if (projectId === undefined) return undefined;
     db.lock(projectId);
+    const { secret: token, digest } = newSecret("glcbt");
     const [row] = await db.rows(
       `update ci_jobs set status = 'running', runner_id = ?, runner_manager_id = ?, cancels_gracefully = ?,
-         started_at = ?, updated_at = ?,
+         token_digest = ?, started_at = ?, updated_at = ?,
          timeout = case when timeout > ? then ? else timeout end
        where status = 'pending' and id = (
          select cj.id from ci_jobs cj join projects p on p.id = cj.project_id
          where cj.project_id = ? and ${fits.sql} order by cj.id limit 1)
-       returning id, pipeline_id, user_id, timeout`,
+       returning id, pipeline_id, user_id, timeout, environment`,
       [
         runner.id,
         manager.id,
         Number(manager.cancelsGracefully),
+        digest,
         now,
         now,
         runner.maximum_timeout ?? LONGEST,
@@ -107,10 +110,19 @@ export async function claim(
       ],
     );
     if (!row) continue;
-    const [id, pipeline_id, user_id, timeout] = row as [number, number, number, number];
+    const [id, pipeline_id, user_id, timeout, environment] = row as [
+      number,
+      number,
+      number,
+      number,
+      string | null,
+    ];
+    if (environment !== null) {
+      if (await refuseOutdated(db, { id, pipeline_id }, now)) continue;
+      await deploy(db, [id], "running", now);
+    }
     await recordJobs({ db, now }, projectId, [id], "running");
     await noteRun(db, pipeline_id, now);
-    const { secret: token, digest } = newSecret("glcbt");
     await insertRow(db, "job_tokens", {
       user_id,
       project_id: projectId,

@@ -1,6 +1,6 @@
 import { digestOf } from "../../auth/token-secrets.ts";
 import { REMOVED } from "../../core/access/visibility.ts";
-import { forbidden, missing, unauthorized } from "../../core/errors.ts";
+import { ApiError, forbidden, missing, unauthorized } from "../../core/errors.ts";
 import type { RequestInfo } from "../../core/resource.ts";
 import type { Reader } from "../../store/port.ts";
 import type { Status } from "../ci/statuses.ts";
@@ -60,7 +60,8 @@ export async function jobOfToken(db: Reader, token: string): Promise<RunningJob 
 /**
  * Finds the job that a request of its runner is about.
  *
- * @throws ApiError 400 without a token, 403 if it is not the job's
+ * @throws ApiError 400 without a token, 403 if it is not the job's; with the job's status if it has ended, so that its
+ *   runner knows why it has to stop
  */
 export async function requireJob(
   db: Reader,
@@ -71,8 +72,14 @@ export async function requireJob(
   const token = sent ?? request.header("job-token");
   if (token === undefined) throw missing("token");
   const found = await jobOfToken(db, token);
-  if (found?.id !== jobId) throw forbidden();
-  return found;
+  if (found?.id === jobId) return found;
+  const [ended] = await db.rows(
+    "select status from ci_jobs where id = ? and token_digest = ? and status not in ('running', 'canceling')",
+    [jobId, digestOf(token)],
+  );
+  if (!ended) throw forbidden();
+  const answer = forbidden("Job is not processing on runner");
+  throw new ApiError(answer.status, answer.body, { "job-status": ended[0] as Status });
 }
 
 /** The token of a job, which `GET /job` needs. @throws ApiError 401 */

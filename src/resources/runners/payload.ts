@@ -1,5 +1,6 @@
 import {
   type ArtifactAccess,
+  groupNameOf,
   type JobOptions,
   RUNNER_FAILURES,
   type Variable,
@@ -7,14 +8,17 @@ import {
 import type { Source } from "../../core/access/source.ts";
 import type { Secrets } from "../../core/secrets.ts";
 import { isoInstant } from "../../core/time.ts";
+import type { Edition } from "../../core/version.ts";
+import { BRANCHES, findRefs, pipelineNameOf, TAGS } from "../../git/refs.ts";
 import type { Reader, Store } from "../../store/port.ts";
 import { urlOf } from "../ci/deploying.ts";
 import { dotenvOf } from "../ci/dotenv.ts";
 import { slugOf, tierOf } from "../ci/environment-names.ts";
+import { findEnvironment } from "../ci/environments.ts";
 import { type JobSpec, specOf } from "../ci/progress.ts";
 import { givenVariables, NO_SHA } from "../ci/records.ts";
 import { findRequestOf, hostSlugOf, predefinedVariables } from "../pipelines/circumstances.ts";
-import { openRepository } from "../repositories/open.ts";
+import { type OpenRepository, openRepository } from "../repositories/open.ts";
 import { variablesFor } from "../variables/effective.ts";
 import type { ClaimedJob } from "./claim.ts";
 
@@ -25,6 +29,7 @@ export interface Making {
   readonly secrets: Pick<Secrets, "open">;
   /** The public address, without a trailing slash. */
   readonly base: string;
+  readonly edition: Edition;
 }
 
 interface JobFacts {
@@ -43,6 +48,8 @@ interface JobFacts {
   readonly source: string;
   readonly created_at: number;
   readonly merge_request_id: number | null;
+  /** The project of the merge request, which may be another one. */
+  readonly target_project_id: number | null;
   readonly project_name: string;
   readonly full_path: string;
   readonly visibility: number;
@@ -52,9 +59,10 @@ interface JobFacts {
 
 const FACTS = `select cj.name, cj.stage, cj.protected, cj.started_at, pl.iid, pl.name as pipeline_name,
     cj.runner_id, r.description as runner_description, pl.ref, pl.tag, pl.sha, pl.before_sha,
-    pl.source, pl.created_at, pl.merge_request_id, p.name as project_name, p.full_path, p.visibility, p.namespace_id,
+    pl.source, pl.created_at, pl.merge_request_id, mr.project_id as target_project_id, p.name as project_name, p.full_path, p.visibility, p.namespace_id,
     p.ci_default_git_depth
   from ci_jobs cj join pipelines pl on pl.id = cj.pipeline_id join projects p on p.id = cj.project_id
+  left join merge_requests mr on mr.id = pl.merge_request_id
   left join runners r on r.id = cj.runner_id where cj.id = ?`;
 
 /** A variable as runners get it. */
@@ -81,7 +89,7 @@ const secret = (key: string, value: string): RunnerVariable => ({
 
 /** Everything that a runner needs to do a job, in the form that GitLab's runners expect. */
 export async function payloadOf(making: Making, job: ClaimedJob): Promise<object> {
-  const { db, store, secrets, base } = making;
+  const { db, store, secrets, base, edition } = making;
   const facts = (await db.one<JobFacts>(FACTS, [job.id])) as JobFacts;
   const spec = await specOf(db, job.id);
   const source = projectOf(job.project_id, facts);
@@ -89,7 +97,7 @@ export async function payloadOf(making: Making, job: ClaimedJob): Promise<object
   const ref = request?.source_branch ?? facts.ref;
   const opened = await openRepository({ db, store, source });
   const predefined = await predefinedVariables(
-    { db, opened, base, userId: job.user_id },
+    { db, opened, base, edition, userId: job.user_id },
     {
       ref,
       tag: facts.tag === 1,
@@ -117,7 +125,7 @@ export async function payloadOf(making: Making, job: ClaimedJob): Promise<object
     ...predefined.map(open),
     ...ofJob(base, job, facts, options).map(open),
     ...(await ofRunner(db, facts)).map(open),
-    ...ofEnvironment(spec.environment).map(open),
+    ...(await ofEnvironment(db, job.project_id, spec.environment)).map(open),
     secret("CI_JOB_TOKEN", job.token),
     secret("CI_REPOSITORY_URL", address.href),
     ...spec.variables.map((one) => ({ ...open(one), raw: !one.expand })),
@@ -161,7 +169,7 @@ export async function payloadOf(making: Making, job: ClaimedJob): Promise<object
       sha: facts.sha,
       before_sha: facts.before_sha === NO_SHA ? facts.sha : facts.before_sha,
       ref_type: facts.tag === 1 ? "tag" : "branch",
-      refspecs: [refspecOf(facts)],
+      refspecs: await refspecsOf(db, opened, job, facts, ref),
       depth: facts.ci_default_git_depth,
       repo_object_format: "sha1",
     },
@@ -255,12 +263,27 @@ function projectOf(id: number, facts: JobFacts): Source {
   };
 }
 
-/** What a runner fetches. */
-function refspecOf({ ref, tag }: JobFacts): string {
-  if (ref.startsWith("refs/")) return `+${ref}:${ref}`;
-  return tag === 1
-    ? `+refs/tags/${ref}:refs/tags/${ref}`
-    : `+refs/heads/${ref}:refs/remotes/origin/${ref}`;
+/**
+ * What a runner fetches: the branch, the tag or the merge request, and the commit itself if it is kept since that was
+ * deleted or replaced.
+ *
+ * @param ref the branch or tag
+ */
+async function refspecsOf(
+  db: Reader,
+  { row }: OpenRepository,
+  { project_id, pipeline_id }: ClaimedJob,
+  facts: JobFacts,
+  ref: string,
+): Promise<string[]> {
+  const isOfRequest = facts.ref.startsWith("refs/") && facts.target_project_id === project_id;
+  const name = isOfRequest ? facts.ref : (facts.tag === 1 ? TAGS : BRANCHES) + ref;
+  const local = facts.tag === 1 || isOfRequest ? name : `refs/remotes/origin/${ref}`;
+  const own = `+${name}:${local}`;
+  const kept = pipelineNameOf(pipeline_id);
+  const known = row ? (await findRefs(db, row.id, [kept, name])).map((found) => found.name) : [];
+  if (!known.includes(kept)) return [own];
+  return [`+${kept}:${kept}`, ...(known.includes(name) ? [own] : [])];
 }
 
 /** The variables that say which runner does a job. */
@@ -275,12 +298,18 @@ async function ofRunner(db: Reader, facts: JobFacts): Promise<Variable[]> {
 }
 
 /** The variables that say where a job deploys to. */
-function ofEnvironment(environment: JobSpec["environment"]): Variable[] {
+async function ofEnvironment(
+  db: Reader,
+  projectId: number,
+  environment: JobSpec["environment"],
+): Promise<Variable[]> {
   if (!environment) return [];
   const { name, action, deploymentTier } = environment;
   const slug = slugOf(name);
   const url = urlOf(environment, slug);
+  const stored = await findEnvironment(db, projectId, { name });
   return [
+    ...(stored ? [{ key: "CI_ENVIRONMENT_ID", value: String(stored.id) }] : []),
     { key: "CI_ENVIRONMENT_NAME", value: name },
     { key: "CI_ENVIRONMENT_SLUG", value: slug },
     { key: "CI_ENVIRONMENT_ACTION", value: action },
@@ -304,7 +333,7 @@ function ofJob(base: string, job: ClaimedJob, facts: JobFacts, options: JobOptio
     CI_JOB_URL: `${page}/jobs/${job.id}`,
     CI_JOB_NAME: facts.name,
     CI_JOB_NAME_SLUG: hostSlugOf(facts.name),
-    CI_JOB_GROUP_NAME: facts.name.replace(/(?: \d+\/\d+|: \[[^[\]]*\])$/, "").trimEnd(),
+    CI_JOB_GROUP_NAME: groupNameOf(facts.name),
     CI_JOB_STAGE: facts.stage,
     CI_JOB_STARTED_AT: isoInstant(facts.started_at),
     CI_JOB_TIMEOUT: String(job.timeout),

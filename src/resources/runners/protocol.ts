@@ -18,6 +18,7 @@ import { noteDotenv } from "../ci/dotenv.ts";
 import { JOBS, job as jobPresenter } from "../ci/json.ts";
 import { finish } from "../ci/progress.ts";
 import { appendTrace, MOST_TRACE_BYTES } from "../ci/traces.ts";
+import { mostArtifactBytes } from "./artifact-size.ts";
 import { claim } from "./claim.ts";
 import { jobOfToken, jobTokenOf, type Runner, requireJob, runnerOf } from "./credentials.ts";
 import { lastUpdate, waitForNews } from "./news.ts";
@@ -101,8 +102,8 @@ function cancelsGracefully(about: unknown): boolean {
 /** Bytes that are added to a log at once, at most. */
 const MOST_ADDED = 1024 * 1024;
 
-/** Maximum bytes of a file that a job has made. */
-const MOST_ARTIFACT_BYTES = 100 * 1024 * 1024;
+/** Maximum bytes of a file that a job has made, whatever the settings say. */
+const MOST_ARTIFACT_BYTES = 1024 * 1024 * 1024;
 /** Seconds for which artifacts are kept, if a job does not say. */
 const DEFAULT_EXPIRY = 30 * 86_400;
 
@@ -212,6 +213,7 @@ export const protocolRoutes = [
       prepared: { store, waited },
       secrets,
       view,
+      edition,
       ...context
     }) => {
       const now = context.now + waited;
@@ -224,7 +226,8 @@ export const protocolRoutes = [
       const got = runner.paused === 1 ? undefined : await claim(db, runner, manager, now);
       if (!got) return new RawReply(204, { "x-gitlab-last-update": await lastUpdate(db) });
       return new AfterCommit(async (reader) => {
-        const payload = await payloadOf({ db: reader, store, secrets, base: view.base }, got);
+        const making = { db: reader, store, secrets, base: view.base, edition };
+        const payload = await payloadOf(making, got);
         return new RawReply(201, { "content-type": "application/json" }, JSON.stringify(payload));
       }, "repository");
     },
@@ -316,7 +319,9 @@ export const protocolRoutes = [
       admit: async ({ db, request, parameters }) => {
         const jobId = /\/jobs\/(\d{1,15})\/artifacts$/.exec(request.path)?.[1];
         const sent = parameters["token"];
-        await requireJob(db, request, Number(jobId), typeof sent === "string" ? sent : undefined);
+        const own = typeof sent === "string" ? sent : undefined;
+        const found = await requireJob(db, request, Number(jobId), own);
+        return mostArtifactBytes(db, { id: found.project_id, namespaceId: found.namespace_id });
       },
     },
     input: {

@@ -292,9 +292,9 @@ export const scheduleResource: Resource = {
       role: "developer",
       input: id,
       examples: [{ message: "201 Created" }],
-      prepare: async (input, { store, db, secrets, source: project, caller, view }) => {
+      prepare: async (input, { store, db, secrets, source: project, caller, view, edition }) => {
         const found = await findOne({ db, source: project, input });
-        const place = { store, db, secrets, project, userId: caller.id, base: view.base };
+        const place = { store, db, secrets, project, userId: caller.id, base: view.base, edition };
         return { found, creation: await planOf(place, found) };
       },
       handle: async ({ db, secrets, prepared: { found, creation }, now }) => {

@@ -1,5 +1,6 @@
 import type { Source } from "../../core/access/source.ts";
 import type { Secrets } from "../../core/secrets.ts";
+import type { Edition } from "../../core/version.ts";
 import type { Service } from "../../jobs/services.ts";
 import type { Store } from "../../store/port.ts";
 import {
@@ -20,6 +21,7 @@ export interface SchedulerSettings {
   readonly now: () => number;
   /** The public address, without a trailing slash. */
   readonly base: string;
+  readonly edition: Edition;
   readonly onError: (error: unknown) => void;
 }
 
@@ -90,9 +92,10 @@ async function plan(
   schedule: schedules.Schedule,
   project: Source,
 ): Promise<Planned> {
-  const { store, secrets, base, onError } = settings;
+  const { store, secrets, base, edition, onError } = settings;
   try {
-    const place = { store, db: store, secrets, project, userId: schedule.owner_id, base };
+    const userId = schedule.owner_id;
+    const place = { store, db: store, secrets, project, userId, base, edition };
     return await planOf(place, schedule);
   } catch (error) {
     if (error instanceof PipelineRefusal) return error;

@@ -113,7 +113,10 @@ interface StartInput {
 type Preparing = Parameters<NonNullable<Parameters<typeof start>[1]["prepare"]>>[1];
 
 /** Plans the pipeline that somebody with a token asks for, as the trigger's owner. */
-async function prepare(input: StartInput, { db, store, secrets, request, view, now }: Preparing) {
+async function prepare(
+  input: StartInput,
+  { db, store, secrets, request, view, edition, now }: Preparing,
+) {
   // A webhook of a pipeline that starts a pipeline would go on for ever.
   if (request.header("x-gitlab-event") === "Pipeline Hook") throw forbidden();
   const variables = readVariables(input.variables);
@@ -131,7 +134,7 @@ async function prepare(input: StartInput, { db, store, secrets, request, view, n
     variable_type: "file",
   };
   const creation = await planCreation(
-    { store, db, secrets, project, userId: found.owner_id, base: view.base },
+    { store, db, secrets, project, userId: found.owner_id, base: view.base, edition },
     {
       ref: input.ref,
       source: found.id === null ? "pipeline" : "trigger",

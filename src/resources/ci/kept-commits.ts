@@ -1,0 +1,62 @@
+import { commitNumber } from "../../git/commits.ts";
+import { pipelineNameOf } from "../../git/refs.ts";
+import type { Repository } from "../../git/repository.ts";
+import type { Database } from "../../store/port.ts";
+import { FINISHED } from "./statuses.ts";
+
+const ENDED = [...FINISHED, "skipped"].map((status) => `'${status}'`).join(", ");
+
+/** Pipelines of one branch or tag whose commits are kept, the newest ones. */
+const MOST = 100;
+
+/**
+ * Keeps the commits of the pipelines of a branch or tag that have not ended, as `refs/pipelines/…`, when it is deleted or
+ * replaced: their jobs fetch them. The push that does this raises the version of the references.
+ *
+ * @param repository the project's
+ */
+export async function keepCommits(
+  db: Database,
+  projectId: number,
+  repository: Repository,
+  { ref, ref_type }: { readonly ref: string; readonly ref_type: "branch" | "tag" },
+): Promise<void> {
+  const isTag = ref_type === "tag";
+  const ofRequests = `union select q.id from merge_requests mr join pipelines q on q.merge_request_id = mr.id
+      and q.project_id = mr.source_project_id
+    where mr.source_project_id = ? and mr.source_branch = ?`;
+  const running = await db.rows(
+    `select pl.id, pl.sha from pipelines pl where pl.status not in (${ENDED}) and pl.id in (
+       select p.id from pipelines p where p.project_id = ? and p.ref = ? and p.tag = ? ${isTag ? "" : ofRequests})
+     order by pl.id desc limit ${MOST}`,
+    [projectId, ref, Number(isTag), ...(isTag ? [] : [projectId, ref])],
+  );
+  for (const [id, sha] of running as [number, string][]) {
+    if (commitNumber(repository, sha) === undefined) continue;
+    await db.run(
+      `insert into git_refs (repository_id, name, oid)
+       values ((select id from git_repositories where project_id = ? and kind = 'code'), ?, ?)
+       on conflict (repository_id, name) do nothing`,
+      [projectId, pipelineNameOf(id), sha],
+    );
+  }
+}
+
+/** Keeps the commit of a pipeline no longer, which has ended. */
+export async function releaseCommit(
+  db: Database,
+  projectId: number,
+  pipelineId: number,
+): Promise<void> {
+  const repository = "project_id = ? and kind = 'code'";
+  const released = await db.run(
+    `delete from git_refs where name = ?
+     and repository_id = (select id from git_repositories where ${repository})`,
+    [pipelineNameOf(pipelineId), projectId],
+  );
+  if (released === 0) return;
+  await db.run(
+    `update git_repositories set refs_version = refs_version + 1, has_garbage = 1 where ${repository}`,
+    [projectId],
+  );
+}

@@ -1,0 +1,258 @@
+import { StringDecoder } from "node:string_decoder";
+import { createGunzip } from "node:zlib";
+import {
+  type ArtifactAccess,
+  ReportError,
+  readJunit,
+  suiteNameOf,
+  type TEST_STATUSES,
+  TestSuite,
+} from "../../ci/index.ts";
+import type { Source } from "../../core/access/source.ts";
+import * as param from "../../core/input.ts";
+import { type Context, Json, RawReply, routes } from "../../core/resource.ts";
+import { readFile } from "../../files/read.ts";
+import type { StoredFile } from "../../files/write.ts";
+import { through } from "../../git/streams.ts";
+import type { Reader } from "../../store/port.ts";
+import type { Budget } from "../../turns/budget.ts";
+import { mayDownload } from "../ci/artifacts.ts";
+import { findPipeline, readingRole } from "./rules.ts";
+
+const { get } = routes({ source: "project", path: "/pipelines", features: ["jobs"] });
+
+/** The tests of jobs that share a suite. */
+interface Suite {
+  readonly suite: TestSuite;
+  /** The ids of the jobs. */
+  readonly jobs: readonly number[];
+}
+
+interface Report extends Pick<StoredFile, "id" | "size"> {
+  readonly job_id: number;
+  readonly name: string;
+  readonly access: ArtifactAccess;
+}
+
+/** The reports of a pipeline's jobs, and of those of its child pipelines. */
+const REPORTS = `with recursive tree (id) as (
+    select cast(? as bigint) union
+    select d.pipeline_id from tree t join ci_jobs b on b.pipeline_id = t.id and b.kind = 'bridge'
+    join downstream_pipelines d on d.job_id = b.id
+    join pipelines c on c.id = d.pipeline_id and c.source = 'parent_pipeline')
+  select cj.id as job_id, cj.name, a.access, f.id, f.size from tree t
+  join ci_jobs cj on cj.pipeline_id = t.id and cj.retried = 0
+  join job_artifacts a on a.job_id = cj.id and a.file_type = 'junit'
+  join stored_files f on f.id = a.file_id order by cj.id`;
+
+/** The suites of a pipeline, of those reports that the caller may download. */
+async function suitesOf(
+  db: Reader,
+  pipelineId: number,
+  source: Source,
+  budget: Budget,
+): Promise<Suite[]> {
+  const suites = new Map<string, { suite: TestSuite; jobs: number[] }>();
+  for (const report of await db.all<Report>(REPORTS, [pipelineId])) {
+    if (!mayDownload(source, report.access)) continue;
+    const name = suiteNameOf(report.name);
+    const { suite, jobs } = suites.get(name) ?? { suite: new TestSuite(name), jobs: [] };
+    suites.set(name, { suite, jobs });
+    jobs.push(report.job_id);
+    try {
+      await readJunit(textOf(db, report, budget), { suite, job: report.job_id, budget });
+    } catch (error) {
+      if (!(error instanceof ReportError)) throw error;
+      suite.error ??= error.message;
+    }
+  }
+  return [...suites.values()];
+}
+
+/** The text of a report, which runners compress. @throws ReportError */
+async function* textOf(db: Reader, report: Report, budget: Budget): AsyncGenerator<string> {
+  const decoder = new StringDecoder("utf8");
+  for await (const bytes of bytesOf(db, report)) {
+    if (!budget.spend("reports", bytes.length)) {
+      throw new ReportError("JUnit data parsing failed: the reports of the pipeline are too large");
+    }
+    yield decoder.write(bytes);
+  }
+  yield decoder.end();
+}
+
+async function* bytesOf(db: Reader, report: Report): AsyncGenerator<Buffer> {
+  const pieces = async function* () {
+    for await (const piece of readFile(db, report)) yield Buffer.from(piece);
+  };
+  if (!(await isCompressed(db, report))) return yield* pieces();
+  try {
+    yield* through(pieces(), createGunzip());
+  } catch (error) {
+    const isBroken = (error as { code?: string }).code?.startsWith("Z_") === true;
+    throw isBroken ? new ReportError("JUnit data parsing failed: invalid gzip file") : error;
+  }
+}
+
+async function isCompressed(db: Reader, report: Report): Promise<boolean> {
+  if (report.size < 2) return false;
+  const { value: start } = await readFile(db, report, 0, 2).next();
+  return start?.[0] === 0x1f && start[1] === 0x8b;
+}
+
+type Status = (typeof TEST_STATUSES)[number];
+
+/** The sums of suites. */
+function sumsOf(suites: readonly TestSuite[]) {
+  const sum = (of: (suite: TestSuite) => number) =>
+    suites.reduce((total, suite) => total + of(suite), 0);
+  const count = (status: Status) => sum((suite) => suite.count(status));
+  const [success, failed, skipped, error] = [
+    count("success"),
+    count("failed"),
+    count("skipped"),
+    count("error"),
+  ];
+  const total = success + failed + skipped + error;
+  return { time: sum(({ time }) => time), total, success, failed, skipped, error };
+}
+
+/** The sums of suites, as reports and suites have them. */
+function countsOf(suites: readonly TestSuite[]) {
+  const { time, total, success, failed, skipped, error } = sumsOf(suites);
+  return {
+    total_time: time,
+    total_count: total,
+    success_count: success,
+    failed_count: failed,
+    skipped_count: skipped,
+    error_count: error,
+  };
+}
+
+/** @param jobs the address of the project's jobs, in whose archives files about tests are */
+function shownCase(one: TestSuite["cases"][number], jobs: string) {
+  const { status, name, classname, file, time, output, attachment, job } = one;
+  const path = attachment?.split("/").map(encodeURIComponent).join("/");
+  return {
+    status,
+    name: name ?? "(No name)",
+    classname,
+    file,
+    execution_time: time,
+    system_output: output,
+    stack_trace: null,
+    recent_failures: null,
+    ...(path !== undefined && { attachment_url: `${jobs}/${job}/artifacts/${path}` }),
+  };
+}
+
+/** The JSON of a report, in parts: it may be long. */
+function* written(suites: readonly Suite[], jobs: string): Generator<string> {
+  yield `${JSON.stringify(countsOf(suites.map(({ suite }) => suite))).slice(0, -1)},"test_suites":[`;
+  for (const [at, { suite }] of suites.entries()) {
+    const { name, error = null } = suite;
+    const head = JSON.stringify({ name, ...countsOf([suite]), suite_error: error });
+    yield `${at > 0 ? "," : ""}${head.slice(0, -1)},"test_cases":[`;
+    for (const [number, one] of suite.cases.entries()) {
+      yield `${number > 0 ? "," : ""}${JSON.stringify(shownCase(one, jobs))}`;
+    }
+    yield "]}";
+  }
+  yield "]}";
+}
+
+/** Characters that are sent at once. */
+const PART = 16 * 1024;
+
+async function* sent(parts: Iterable<string>): AsyncGenerator<Uint8Array> {
+  let text = "";
+  for (const part of parts) {
+    text += part;
+    if (text.length < PART) continue;
+    yield Buffer.from(text);
+    text = "";
+  }
+  yield Buffer.from(text);
+}
+
+const counts = {
+  total_time: 1.5,
+  total_count: 2,
+  success_count: 1,
+  failed_count: 1,
+  skipped_count: 0,
+  error_count: 0,
+};
+const succeeded = {
+  status: "success",
+  name: "adds numbers",
+  classname: "calculator",
+  file: null,
+  execution_time: 0.5,
+  system_output: null,
+  stack_trace: null,
+  recent_failures: null,
+};
+const failed = {
+  ...succeeded,
+  status: "failed",
+  name: "divides numbers",
+  classname: null,
+  file: "test/calculator.test.ts",
+  system_output: "expected 4, but got 5",
+  attachment_url: "https://pm.example.com/api/v4/projects/1/jobs/8/artifacts/screen.png",
+};
+const suite = { name: "test", ...counts, suite_error: null };
+const total = { time: 1.5, count: 2, success: 1, failed: 1, skipped: 0, error: 0 };
+
+const reading = {
+  access: "anyone",
+  role: readingRole,
+  input: { pipeline_id: param.recordId() },
+} as const;
+
+type Reading = Pick<Context, "source" | "budget"> & {
+  readonly db: Reader;
+  readonly input: { readonly pipeline_id: number };
+};
+
+async function read({ db, source, input, budget }: Reading): Promise<Suite[]> {
+  const { id } = await findPipeline(db, source, input.pipeline_id);
+  return suitesOf(db, id, source, budget);
+}
+
+/** What pipelines' jobs report of their tests. */
+export const testReportRoutes = [
+  get("/:pipeline_id/test_report", {
+    summary: "Get the tests of a pipeline, as its jobs' JUnit reports have them",
+    ...reading,
+    examples: [{ ...counts, test_suites: [{ ...suite, test_cases: [failed, succeeded] }] }],
+    handle: async (context) => {
+      const { source, view } = context;
+      const suites = await read(context);
+      const jobs = `${view.base}/api/v4/projects/${source.id}/jobs`;
+      const headers = { "content-type": "application/json" };
+      return new RawReply(200, headers, { chunks: () => sent(written(suites, jobs)) });
+    },
+  }),
+  get("/:pipeline_id/test_report_summary", {
+    summary: "Get how many tests of a pipeline have succeeded and failed",
+    ...reading,
+    examples: [
+      { total: { ...total, suite_error: null }, test_suites: [{ ...suite, build_ids: [8] }] },
+    ],
+    handle: async (context) => {
+      const suites = await read(context);
+      const { time, total: count, ...sums } = sumsOf(suites.map(({ suite }) => suite));
+      const errors = suites.flatMap(({ suite }) => suite.error ?? []);
+      return new Json({
+        total: { time, count, ...sums, suite_error: errors[0] ?? null },
+        test_suites: suites.map(({ suite, jobs }) => {
+          const { name, error = null } = suite;
+          return { name, ...countsOf([suite]), build_ids: jobs, suite_error: error };
+        }),
+      });
+    },
+  }),
+];

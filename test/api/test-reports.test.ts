@@ -1,0 +1,317 @@
+import { gzipSync } from "node:zlib";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Person, type TestApp, testApp } from "../helpers.ts";
+import { expectLinear } from "../relative-time.ts";
+import { type CiProject, ciProject } from "./_pipelines.ts";
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await testApp({ background: false });
+});
+afterAll(() => app.dispose());
+
+const TESTS = `
+test: { script: [make], parallel: 2, artifacts: { reports: { junit: junit.xml } } }
+lint: { script: [make], parallel: { matrix: [{ RUBY: ["3.4"] }] }, artifacts: { reports: { junit: junit.xml } } }
+`;
+
+const FIRST = `<?xml version="1.0" encoding="UTF-8"?>
+<testsuites name="all" tests="5">
+  <testsuite name="Calculator" time="9">
+    <testcase name="adds" classname="calc.Add" file="add.rb" time="0.25"/>
+    <testcase name="adds &quot;more&quot;" classname="calc.Add" time="0.5"><system-out>ignored</system-out></testcase>
+    <testcase name="divides" classname="calc.Divide" time="1.25">
+      <failure message="boom" type="ZeroDivisionError">expected 1 &lt; 2
+<![CDATA[at <main>]]></failure>
+      <system-out>log [[ATTACHMENT|shots/a b.png]]</system-out>
+      <system-err>oops</system-err>
+    </testcase>
+    <testsuite name="Nested">
+      <testcase name="adds" classname="calc.Add" time="x"><skipped message="later"/></testcase>
+      <testcase classname="calc.Add"><error message="it broke"/></testcase>
+    </testsuite>
+  </testsuite>
+  <testcase name="direct" time="1e1"/>
+</testsuites>`;
+/** Counts again what the first report has in the same suite, and knows one more. */
+const SECOND = `<testsuite name="Calculator">
+  <testcase name="adds" classname="calc.Add" file="again.rb" time="2"/>
+  <testcase name="rounds" classname="calc.Round" time="0"/>
+</testsuite>`;
+
+interface Run {
+  readonly pipeline: number;
+  /** The ids and tokens of the jobs, by their names. */
+  readonly jobs: Readonly<Record<string, { id: number; token: string }>>;
+}
+
+/** Starts a pipeline, and all of its jobs. */
+async function start(project: CiProject): Promise<Run> {
+  const made = await project.call("POST /pipeline", { as: "developer", json: { ref: "main" } });
+  expect(made.status, made.text).toBe(201);
+  const json = { runner_type: "project_type", project_id: project.id };
+  const { token } = (await app.call("POST /user/runners", { as: "owner", json })).json;
+  const jobs: Record<string, { id: number; token: string }> = {};
+  for (;;) {
+    const got = await app.call("POST /jobs/request", { json: { token } });
+    if (got.status === 204) return { pipeline: made.json.id, jobs };
+    jobs[got.json.job_info.name] = got.json;
+  }
+}
+
+async function upload(
+  job: { id: number; token: string } | undefined,
+  content: string | Uint8Array,
+  query = "artifact_format=gzip&artifact_type=junit",
+) {
+  const form = new FormData();
+  form.append("file", new Blob([content as BlobPart]), "junit.xml.gz");
+  const answer = await app.call(`POST /jobs/${job?.id}/artifacts?${query}`, {
+    headers: { "job-token": job?.token ?? "" },
+    body: form,
+  });
+  expect(answer.status, answer.text).toBe(201);
+}
+
+const read = (project: CiProject, { pipeline }: Run, as: Person = "developer", what = "") =>
+  project.call(`GET /pipelines/${pipeline}/test_report${what}`, { as });
+
+/** What a pipeline's only report comes to. */
+async function suiteOf(content: string | Uint8Array, name: string) {
+  const project = await ciProject(app, name, TESTS);
+  const run = await start(project);
+  await upload(run.jobs["test 1/2"], content);
+  const { status, json } = await read(project, run);
+  expect(status).toBe(200);
+  return json.test_suites[0];
+}
+
+const BLANK = { stack_trace: null, recent_failures: null };
+
+describe("a pipeline's test report", () => {
+  it("has the tests of all of its jobs, by suite", async () => {
+    const project = await ciProject(app, "reported", TESTS);
+    const run = await start(project);
+    const [one, two, lint] = ["test 1/2", "test 2/2", "lint: [3.4]"].map((name) => run.jobs[name]);
+    await upload(one, gzipSync(FIRST));
+    await upload(two, gzipSync(SECOND));
+    await upload(lint, gzipSync(`${FIRST.slice(0, 200)}`));
+    const { status, headers, json } = await read(project, run);
+    expect([status, headers.get("content-type")]).toEqual([200, "application/json"]);
+    const counts = {
+      total_time: 14,
+      total_count: 7,
+      success_count: 4,
+      failed_count: 1,
+      skipped_count: 1,
+      error_count: 1,
+    };
+    const shown = (status: string, name: string, more: object) => ({
+      status,
+      name,
+      classname: "calc.Add",
+      file: null,
+      execution_time: 0,
+      system_output: null,
+      ...BLANK,
+      ...more,
+    });
+    const failed = `expected 1 < 2\nat <main>\n\nSystem Out:\n\nlog [[ATTACHMENT|shots/a b.png]]\n\nSystem Err:\n\noops`;
+    const address = `http://pm.test/api/v4/projects/${project.id}/jobs/${one?.id}/artifacts/shots/a%20b.png`;
+    expect(json).toEqual({
+      ...counts,
+      total_time: 14.25,
+      test_suites: [
+        {
+          name: "test",
+          ...counts,
+          suite_error: null,
+          test_cases: [
+            shown("error", "(No name)", { system_output: "it broke" }),
+            shown("failed", "divides", {
+              classname: "calc.Divide",
+              execution_time: 1.25,
+              system_output: failed,
+              attachment_url: address,
+            }),
+            shown("success", "direct", { classname: null, execution_time: 10 }),
+            shown("success", "adds", { file: "again.rb", execution_time: 2 }),
+            shown("success", 'adds "more"', { execution_time: 0.5 }),
+            shown("success", "rounds", { classname: "calc.Round" }),
+            shown("skipped", "adds", { system_output: "later" }),
+          ],
+        },
+        {
+          name: "lint: [3.4]",
+          total_time: 0.25,
+          total_count: 0,
+          success_count: 0,
+          failed_count: 0,
+          skipped_count: 0,
+          error_count: 0,
+          suite_error: "JUnit XML parsing failed: 5:11: FATAL: Unclosed root tag",
+          test_cases: [],
+        },
+      ],
+    });
+    const { json: summary } = await read(project, run, "developer", "_summary");
+    const error = json.test_suites[1].suite_error;
+    expect(summary).toEqual({
+      total: {
+        time: 14.25,
+        count: 7,
+        success: 4,
+        failed: 1,
+        skipped: 1,
+        error: 1,
+        suite_error: error,
+      },
+      test_suites: [
+        { name: "test", ...counts, build_ids: [one?.id, two?.id].sort(), suite_error: null },
+        expect.objectContaining({ name: "lint: [3.4]", build_ids: [lint?.id], suite_error: error }),
+      ],
+    });
+  });
+
+  it("has what child pipelines report, and not what was retried", async () => {
+    const project = await ciProject(app, "reported-below", TESTS);
+    await project.commit(
+      ".gitlab-ci.yml",
+      "start: {trigger: {include: child.yml}}\n",
+      "Start [skip ci]",
+    );
+    await project.commit("child.yml", TESTS, "Child [skip ci]");
+    const made = await project.call("POST /pipeline", { as: "developer", json: { ref: "main" } });
+    await app.admin.runPipelines();
+    const json = { runner_type: "project_type", project_id: project.id };
+    const { token } = (await app.call("POST /user/runners", { as: "owner", json })).json;
+    const { json: job } = await app.call("POST /jobs/request", { json: { token } });
+    await upload(job, gzipSync(SECOND));
+    const count = async () =>
+      (await read(project, { pipeline: made.json.id, jobs: {} })).json.total_count;
+    expect(await count()).toBe(2);
+    await app.call(`PUT /jobs/${job.id}`, { json: { token: job.token, state: "failed" } });
+    await project.call(`POST /jobs/${job.id}/retry`, { as: "developer" });
+    expect(await count()).toBe(0);
+  });
+
+  it("is read by those who see the jobs and may download the reports", async () => {
+    const project = await ciProject(
+      app,
+      "reported-to",
+      "test: {script: [make], artifacts: {access: developer, reports: {junit: a.xml}}}\n",
+    );
+    const run = await start(project);
+    await upload(run.jobs["test"], gzipSync(SECOND));
+    const seen = async (as: Person) => {
+      const { status, json } = await read(project, run, as);
+      const summary = await read(project, run, as, "_summary");
+      expect(summary.status).toBe(status);
+      return [status, json.total_count, summary.json.total?.count];
+    };
+    expect(await seen("developer")).toEqual([200, 2, 2]);
+    expect(await seen("reporter")).toEqual([200, 0, 0]);
+    await project.call("PUT ?public_jobs=false", { as: "owner" });
+    expect((await seen("guest"))[0]).toBe(403);
+    expect((await seen("stranger"))[0]).toBe(404);
+  });
+});
+
+describe("a JUnit report", () => {
+  it("may be several documents, with or without compression", async () => {
+    const two = `\uFEFF${SECOND}\n`;
+    const document = '<?xml version="1.0"?><testsuite><testcase name="more"/></testsuite>';
+    const joined = Buffer.concat([gzipSync(two), gzipSync(`\uFEFF${document}`)]);
+    expect((await suiteOf(joined, "members")).total_count).toBe(3);
+    expect((await suiteOf(`${two}${document}`, "plain")).total_count).toBe(3);
+  });
+
+  it.each([
+    ["nothing", "", "XML parsing failed: 1:1: FATAL: Document is empty"],
+    [
+      "no XML",
+      "PK\u0003\u0004",
+      "XML parsing failed: 1:1: FATAL: Non-whitespace before first tag.",
+    ],
+    [
+      "an open element",
+      "<testsuite>\n<testcase>",
+      "XML parsing failed: 2:10: FATAL: Unclosed root tag",
+    ],
+    [
+      "entities of its own",
+      '<!DOCTYPE a [<!ENTITY b "c"><!ENTITY d "&b;&b;">]><testsuite name="&d;"/>',
+      "XML parsing failed: 1:70: FATAL: Invalid character entity",
+    ],
+    ["broken gzip", "\u001f\u008b\u0008broken", "data parsing failed: invalid gzip file"],
+    [
+      "elements in each other",
+      "<testsuite>".repeat(300),
+      "XML parsing failed: too many elements in each other",
+    ],
+    [
+      "a name that no object has",
+      '<testsuite hasOwnProperty="1" a="2"/>',
+      "XML parsing failed: an attribute has a name that can't be read",
+    ],
+    [
+      "attributes",
+      `<testsuite ${Array.from({ length: 1001 }, (_, at) => `a${at}="1"`).join(" ")}/>`,
+      "XML parsing failed: too many attributes",
+    ],
+    [
+      "much when it is unpacked",
+      gzipSync(`<testsuite>${" ".repeat(17 * 1024 * 1024)}</testsuite>`),
+      "data parsing failed: the reports of the pipeline are too large",
+    ],
+    [
+      "many cases",
+      gzipSync(`<testsuite>${'<testcase name="a"/>'.repeat(100_001)}</testsuite>`),
+      "data parsing failed: a pipeline has too many test cases",
+    ],
+  ])("with %s has an error", async (what, content, error) => {
+    const bytes = typeof content === "string" ? Buffer.from(content, "latin1") : content;
+    expect(await suiteOf(bytes, what.replaceAll(" ", "-"))).toMatchObject({
+      suite_error: `JUnit ${error}`,
+      total_count: 0,
+      test_cases: [],
+    });
+  });
+
+  it("may have anything as names and texts", async () => {
+    const suite = await suiteOf(
+      `<testsuite name="__proto__"><testcase name="constructor" classname="&#x1F600; \u00e9" time="-">
+        <failure/><failure>two</failure><failure message="three"> </failure></testcase>
+        <testcase __proto__="a" name="toString" time="Infinity"><skipped/></testcase><other><testcase/></other>
+      </testsuite>`,
+      "names",
+    );
+    expect(suite.test_cases).toMatchObject([
+      { name: "constructor", classname: "\u{1F600} \u00e9", system_output: "\n\ntwo\n\nthree" },
+      { name: "toString", status: "skipped", execution_time: 0, system_output: null },
+    ]);
+  });
+
+  it.each([
+    ["failures of one test", (n: number) => `<testcase>${"<failure/>".repeat(n * 8)}</testcase>`],
+    ["entities", (n: number) => `<testcase><failure>${"&lt;".repeat(n * 8)}</failure></testcase>`],
+    [
+      "sections",
+      (n: number) => `<testcase><error>${"<![CDATA[]]]]>".repeat(n * 4)}</error></testcase>`,
+    ],
+    [
+      "attachments",
+      (n: number) =>
+        `<testcase><failure/><system-out>${"[[ATTACHMENT|".repeat(n * 4)}</system-out></testcase>`,
+    ],
+  ])("with %s takes time in proportion to its length", async (what, content) => {
+    const project = await ciProject(app, `linear-${what.replaceAll(" ", "-")}`, TESTS);
+    const runs = new Map<number, Run>();
+    for (const size of [16_000, 2000]) {
+      const run = await start(project);
+      await upload(run.jobs["test 1/2"], gzipSync(`<testsuite>${content(size)}</testsuite>`));
+      runs.set(size, run);
+    }
+    await expectLinear((size) => read(project, runs.get(size) as Run), 16_000);
+  });
+});
