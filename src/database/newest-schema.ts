@@ -177,6 +177,7 @@ const steps = [
   `20261128-33-creators-of-bots`,
   `20261128-34-protected-refs-by-id`,
   `20261128-35-websites-are-on-the-web`,
+  `20261129-20-collaboration`,
 ];
 
 const statements = [
@@ -458,7 +459,7 @@ const statements = [
   closed_by_id integer references users (id) on delete set null,
   created_at integer not null,
   updated_at integer not null
-, time_estimate integer not null default 0, total_time_spent integer not null default 0, merge_error text, source_project_id integer references projects (id) on delete set null, squash_commit_sha text, should_remove_source_branch integer, auto_merge integer not null default 0, auto_merge_user_id integer references users (id) on delete set null, merge_params text)`,
+, time_estimate integer not null default 0, total_time_spent integer not null default 0, merge_error text, source_project_id integer references projects (id) on delete set null, squash_commit_sha text, should_remove_source_branch integer, auto_merge integer not null default 0, auto_merge_user_id integer references users (id) on delete set null, merge_params text, allow_collaboration integer not null default 0)`,
   `CREATE UNIQUE INDEX merge_requests_iid on merge_requests (project_id, iid)`,
   `CREATE INDEX merge_requests_by_updated_at on merge_requests (project_id, updated_at, id)`,
   `CREATE INDEX merge_requests_by_author on merge_requests (author_id, created_at, id)`,

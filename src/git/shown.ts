@@ -3,7 +3,7 @@ import { Pace } from "../turns/pace.ts";
 import { Lru } from "./lru.ts";
 import { BLOB, eachEntry, FOLDER, SUBMODULE, TAG, TREE, tagLinkOf } from "./objects.ts";
 import { OID_BYTES } from "./oid-table.ts";
-import { hasTip, listRefs, type Ref } from "./refs.ts";
+import { hasTip, listRefs, type Ref, tipsAmong } from "./refs.ts";
 import type { Repository, RepositoryRow } from "./repository.ts";
 import { entryKey, objectsByEntry } from "./trees.ts";
 
@@ -227,6 +227,21 @@ export class Shown {
     const commit = repository.graph.commitOf(object);
     if (commit >= 0) return this.hasCommit(commit, pace);
     return (await this.#reach(this.#row, pace)).has(object, pace);
+  }
+
+  /** Those of some objects that are shown, with a few statements for all of them. */
+  async those(objects: readonly number[], pace = new Pace()): Promise<Set<number>> {
+    const wanted = new Set(objects);
+    if (!this.#row?.has_garbage || wanted.size === 0) return wanted;
+    const repository = this.#repository;
+    const oidOf = (object: number) => repository.oidOf(object).toString("hex");
+    const tips = await tipsAmong(this.#db, this.#row.id, [...wanted].map(oidOf));
+    const shown = new Set<number>();
+    for (const object of wanted) {
+      if (tips.has(oidOf(object)) || (await this.has(object, pace))) shown.add(object);
+      if (pace.isDue) await pace.pause();
+    }
+    return shown;
   }
 
   /** Whether a commit is shown, by its number. */
