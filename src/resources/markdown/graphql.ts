@@ -1,7 +1,7 @@
 import { sourcesById } from "../../core/access/source.ts";
 import { type Face, type GraphContext, type LoadedField, loaded } from "../../graphql/declare.ts";
 import type { Value } from "../../store/port.ts";
-import { renderAll } from "./render.ts";
+import { openedFor, renderAll } from "./render.ts";
 
 /** The most projects of one list whose texts are looked through for references to what they have themselves. */
 const MOST_PROJECTS = 10;
@@ -35,7 +35,7 @@ export const face: Face = {
 
 async function rendered(
   keys: readonly Value[],
-  { db, viewer, view, budget }: GraphContext,
+  { db, store, viewer, view, budget }: GraphContext,
   isComment: boolean,
 ): Promise<Map<Value, string>> {
   const sources = keys.filter((key) => key !== null).map(sourceOf);
@@ -46,7 +46,9 @@ async function rendered(
   const render = async (some: readonly Source[], id?: number) => {
     const project = id === undefined ? undefined : projects.get(id);
     const texts = some.map(({ text }) => text);
-    const found = await renderAll({ db, viewer, view, budget, project, isComment }, texts);
+    const opened = await openedFor({ db, store, viewer, budget }, project, texts);
+    const rendering = { db, viewer, view, budget, project, opened, isComment };
+    const found = await renderAll(rendering, texts);
     for (const [index, { key }] of some.entries()) all.set(key, found[index] as string);
   };
   for (const id of ids) {
