@@ -13,6 +13,8 @@ export interface TextReference {
   readonly name: string;
   /** Whether its title is shown, too: `#1+`. */
   readonly hasTitle?: boolean | undefined;
+  /** Whether a milestone is named by its number. */
+  readonly byNumber?: boolean | undefined;
   /** Of an address of this server: what follows the path of the page, and what is told of it. */
   readonly address?: { readonly rest: string; readonly about: string } | undefined;
 }
@@ -432,8 +434,11 @@ function referenceAt(address: string, base: string): TextReference | undefined {
   const told = below === "" ? [] : [below.slice(1)];
   if (note !== "") told.push(`comment ${note.slice("#note_".length)}`);
   const about = told.length === 0 ? "" : ` (${told.join(", ")})`;
-  const address_ = { rest: `${below}${note}`, about };
-  return { kind, project, name, hasTitle: plus === "+" || undefined, address: address_ };
+  return {
+    ...{ kind, project, name, byNumber: kind === "%" || undefined },
+    hasTitle: plus === "+" || undefined,
+    address: { rest: `${below}${note}`, about },
+  };
 }
 
 /** Makes references of addresses of this server that were written as they are. */
@@ -512,7 +517,8 @@ function divided(token: Token, create: Create): Token[] {
       quoted ??
       (user ?? plain ?? "").slice(0, written.length - whole.length || undefined);
     const hasTitle = plus === "+" || undefined;
-    const reference: TextReference = { kind, project, name, hasTitle };
+    const byNumber = (mark === "%" && plain !== undefined && /^\d{1,9}$/.test(name)) || undefined;
+    const reference: TextReference = { kind, project, name, hasTitle, byNumber };
     add("reference", written, { reference });
     end = match.index + written.length;
   }

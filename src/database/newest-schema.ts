@@ -178,6 +178,7 @@ const steps = [
   `20261128-34-protected-refs-by-id`,
   `20261128-35-websites-are-on-the-web`,
   `20261129-20-collaboration`,
+  `20261129-21-dates-of-tags`,
 ];
 
 const statements = [
@@ -1022,7 +1023,7 @@ const statements = [
   repository_id integer not null references git_repositories (id) on delete cascade,
   name text not null,
   oid text not null,
-  peeled text,
+  peeled text, tagged_at integer,
   primary key (repository_id, name)
 )`,
   `CREATE TABLE git_packs (
@@ -2061,6 +2062,7 @@ const statements = [
   `CREATE INDEX resource_bots_by_creator on resource_bots (creator_id) where creator_id is not null`,
   `CREATE INDEX protected_branches_by_id on protected_branches (project_id, id)`,
   `CREATE INDEX protected_tags_by_id on protected_tags (project_id, id)`,
+  `CREATE INDEX git_refs_by_age_of_tags on git_refs (repository_id, tagged_at) where tagged_at is not null`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,

@@ -1,10 +1,10 @@
 import { placeholders } from "../store/placeholders.ts";
 import type { Database, Value } from "../store/port.ts";
 import { Pace } from "../turns/pace.ts";
-import { parseCommit, titleOf } from "./commits.ts";
+import { parseCommit, tagTime, titleOf } from "./commits.ts";
 import { COMMIT } from "./objects.ts";
 import type { StagedPack } from "./receive.ts";
-import { BRANCHES, bounds, isRefName, isReserved } from "./refs.ts";
+import { BRANCHES, bounds, isRefName, isReserved, TAGS } from "./refs.ts";
 import { type Repository, type RepositoryRow, sharePacks } from "./repository.ts";
 
 /** A change of a reference that somebody asks for. */
@@ -23,6 +23,8 @@ export interface RefChange {
 export interface CheckedChange extends RefChange {
   /** What a new annotated tag stands for in the end; `null` for other objects. */
   readonly peeled: string | null;
+  /** When a new tag was made, in seconds of the epoch. */
+  readonly taggedAt?: number;
   /** Whether commits are lost by it. */
   readonly isForced: boolean;
 }
@@ -87,7 +89,11 @@ async function checkChange(
   if (isBranch && type !== COMMIT) return refused("not a commit");
   const target = await repository.peel(object);
   const peeled = target === object ? null : repository.oidOf(target).toString("hex");
-  return { ...change, peeled, isForced: isForced(repository, from, to), problem: undefined };
+  const taggedAt = await tagTime(repository, { oid: to, peeled });
+  return {
+    ...{ ...change, peeled, isForced: isForced(repository, from, to), problem: undefined },
+    ...(name.startsWith(TAGS) && { taggedAt }),
+  };
 }
 
 /** Whether a change from one object to another loses commits. */
@@ -296,10 +302,14 @@ async function setRefs(
   const set = changes.filter(({ to }) => to !== undefined);
   if (set.length === 0) return;
   await db.run(
-    `insert into git_refs (repository_id, name, oid, peeled)
-     values ${set.map(() => "(?, ?, ?, ?)").join(", ")}
-     on conflict (repository_id, name) do update set oid = excluded.oid, peeled = excluded.peeled`,
-    set.flatMap(({ name, to, peeled }) => [repositoryId, name, to as string, peeled]),
+    `insert into git_refs (repository_id, name, oid, peeled, tagged_at)
+     values ${set.map(() => "(?, ?, ?, ?, ?)").join(", ")}
+     on conflict (repository_id, name) do update
+       set oid = excluded.oid, peeled = excluded.peeled, tagged_at = excluded.tagged_at`,
+    set.flatMap(({ name, to, peeled, taggedAt = null }) => [
+      repositoryId,
+      ...[name, to as string, peeled, taggedAt],
+    ]),
   );
 }
 

@@ -229,6 +229,10 @@ const CASES: Readonly<Record<string, Case>> = {
       ),
   ],
   "a milestone": [() => '%"v1 beta"', () => p(milestone("%&quot;v1 beta&quot;"))],
+  "a milestone by its number": [
+    () => "%1, acme/kit%1. 100%",
+    () => p(`${milestone("%1")}, ${milestone("acme/kit%1")}. 100%`),
+  ],
   "the address of a milestone": [
     () => `${at()}/milestones/1`,
     () => p(milestone(`${at()}/milestones/1`)),
@@ -282,6 +286,11 @@ const CASES: Readonly<Record<string, Case>> = {
   "a commit with its project": [
     () => `acme/kit@${first.slice(0, 8)}`,
     () => p(commit(first, `acme/kit@${first.slice(0, 8)}`)),
+  ],
+  "a commit of a neighbour": [
+    () => `acme/kit@${first.slice(0, 8)}`,
+    () => p(commit(first, `acme/kit@${first.slice(0, 8)}`, { text: `kit@${first.slice(0, 8)}` })),
+    "acme/other",
   ],
   "what looks like a commit": [() => "deadbeef1 1234567", () => p("deadbeef1 1234567")],
   "a commit in code": [() => `\`${first}\``, () => p(`<code>${first}</code>`)],

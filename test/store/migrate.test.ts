@@ -249,6 +249,7 @@ const FROZEN: Record<string, string> = {
     "9517ea852ac6138b7f357e0ac6a89a61de23f652ae8542113f2b057bdb3dd98b",
   "20261128-31-audit-names-of-users":
     "492a915912437661cb1e92ef984aaf0e3f872d16264afbfa1d1d66e1e0dd8a62",
+  "20261129-21-dates-of-tags": "9a5ebfb4f2b56183e2925660152aa9fd02ef9a272426b599e024814d67ce3e64",
   "20261129-20-collaboration": "0b007d58004078e7ab2432e4a02d91ff693a2b06c6fbaf0867fe0bbd3ed853a5",
   "20261127-92-features": "2aef0b4f02c0dbcf16b7b1740889e834b2c8acfd882c174bfb7db9bb1456a20f",
 };

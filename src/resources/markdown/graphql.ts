@@ -1,7 +1,7 @@
 import { sourcesById } from "../../core/access/source.ts";
 import { type Face, type GraphContext, type LoadedField, loaded } from "../../graphql/declare.ts";
 import type { Value } from "../../store/port.ts";
-import { openedFor, renderAll } from "./render.ts";
+import { renderAll } from "./render.ts";
 
 /** The most projects of one list whose texts are looked through for references to what they have themselves. */
 const MOST_PROJECTS = 10;
@@ -46,8 +46,7 @@ async function rendered(
   const render = async (some: readonly Source[], id?: number) => {
     const project = id === undefined ? undefined : projects.get(id);
     const texts = some.map(({ text }) => text);
-    const opened = await openedFor({ db, store, viewer, budget }, project, texts);
-    const rendering = { db, viewer, view, budget, project, opened, isComment };
+    const rendering = { db, store, viewer, view, budget, project, isComment };
     const found = await renderAll(rendering, texts);
     for (const [index, { key }] of some.entries()) all.set(key, found[index] as string);
   };

@@ -2,7 +2,7 @@ import { findSource } from "../../core/access/source.ts";
 import * as param from "../../core/input.ts";
 import { MAX_MARKDOWN, parseMarkdown } from "../../core/markdown.ts";
 import { Json, type Resource, routes } from "../../core/resource.ts";
-import { openedFor, renderAll } from "./render.ts";
+import { renderAll } from "./render.ts";
 
 /** Markdown as HTML. */
 export const markdownResource: Resource = {
@@ -18,15 +18,14 @@ export const markdownResource: Resource = {
         project: param.optional(param.text()),
       },
       examples: [{ html: "<p><strong>Done</strong></p>\n" }],
-      prepare: async ({ text, gfm, project: path }, preparing) => {
-        const { db, viewer } = preparing;
-        const project = path ? await findSource(db, "project", path, viewer) : undefined;
-        return { project, opened: gfm ? await openedFor(preparing, project, [text]) : undefined };
-      },
-      handle: async ({ db, viewer, view, budget, input, prepared }) => {
+      prepare: (_, { store }) => store,
+      handle: async ({ db, viewer, view, budget, input, prepared: store }) => {
         const { text, gfm = false } = input;
+        const project = input.project
+          ? await findSource(db, "project", input.project, viewer)
+          : undefined;
         const [html] = gfm
-          ? await renderAll({ db, viewer, view, budget, ...prepared }, [text])
+          ? await renderAll({ db, store, viewer, view, budget, project }, [text])
           : [(await parseMarkdown(text)).html()];
         return new Json({ html });
       },

@@ -1,5 +1,5 @@
 import { inheritedBy } from "../../core/access/owner.ts";
-import { mayReadCode, type Source } from "../../core/access/source.ts";
+import { findVisible, mayReadCode, type Source } from "../../core/access/source.ts";
 import {
   LIVING_LABEL,
   LIVING_MILESTONE,
@@ -34,8 +34,8 @@ export interface Rendering {
   readonly budget: Budget;
   /** The project of the text, which references without a path mean. */
   readonly project?: Source | undefined;
-  /** The repository of that project, if names of commits become links. */
-  readonly opened?: OpenRepository | undefined;
+  /** Where repositories are, if names of commits become links. */
+  readonly store?: Store | undefined;
   /** Whether the texts are comments. Default: false. */
   readonly isComment?: boolean;
 }
@@ -47,9 +47,8 @@ const MAX_PROJECTS = 20;
 
 type Links = Map<string, ReferenceLink>;
 
-const keyOf = ({ kind, project = "", name, address }: TextReference) => {
-  // Milestones are named by their titles, but in addresses by their numbers.
-  const number = kind === "%" && address ? "#" : "";
+const keyOf = ({ kind, project = "", name, byNumber }: TextReference) => {
+  const number = byNumber ? "#" : "";
   return `${kind}${project.toLowerCase()} ${number}${kind === "@" ? name.toLowerCase() : name}`;
 };
 
@@ -77,25 +76,6 @@ export async function renderAll(rendering: Rendering, texts: readonly string[]):
   }
   const links = await linksOf(rendering, [...references.values()]);
   return parsed.map(({ html }) => html((reference) => links.get(keyOf(reference))));
-}
-
-/** What may be the name of a commit. */
-const COMMIT = /[\da-f]{7}/;
-
-/** The repository of a project, if texts of it may name commits that the viewer may see. */
-export async function openedFor(
-  {
-    db,
-    store,
-    viewer,
-    budget,
-  }: Pick<Rendering, "db" | "viewer" | "budget"> & { readonly store: Store },
-  project: Source | undefined,
-  texts: readonly string[],
-): Promise<OpenRepository | undefined> {
-  const isNeeded =
-    project && texts.some((text) => COMMIT.test(text)) && mayReadCode(viewer, project);
-  return isNeeded ? openRepository({ db, store, source: project, budget }) : undefined;
 }
 
 async function branchOf(db: Reader, { id }: Source): Promise<string | undefined> {
@@ -221,56 +201,84 @@ function pathFrom(own: Source | undefined, path: string): string {
   return isBeside ? path.slice(end + 1) : path;
 }
 
-/** Adds links to commits of the text's project, and to ranges of them. */
+/** Adds links to commits of projects whose code the viewer may read, and to ranges of them. */
 async function addCommits(
-  { view, project, opened }: Rendering,
+  rendering: Rendering,
   references: readonly TextReference[],
   links: Links,
 ): Promise<void> {
-  if (!project || !opened) return;
-  const path = project.fullPath;
+  const { view, project } = rendering;
+  const wanted = references.filter(({ kind }) => kind === "commit" || kind === "range");
+  const places = new Map<string, OpenRepository | undefined>();
   const known = new Map<string, { id: string; title: string } | undefined>();
-  const find = async (name: string) => {
-    if (!known.has(name) && known.size < MOST_COMMITS) {
-      const number = await findCommit({ ...opened, refs: new Map() }, name);
-      const commit = number === undefined ? undefined : await readCommit(opened.repository, number);
-      known.set(name, commit && { id: commit.id, title: titleOf(commit.message) });
+  for (const reference of wanted) {
+    const { kind, project: path = project?.fullPath, name } = reference;
+    if (path === undefined) continue;
+    const key = path.toLowerCase();
+    if (!places.has(key) && places.size < MOST_REPOSITORIES) {
+      places.set(key, await openedAt(rendering, path));
     }
-    return known.get(name);
-  };
-  for (const reference of references) {
-    const { kind, project: written, name } = reference;
-    if (written !== undefined && written.toLowerCase() !== path.toLowerCase()) continue;
-    const data = { project: project.id };
-    if (kind === "commit") {
-      const commit = await find(name);
-      if (!commit) continue;
+    const opened = places.get(key);
+    if (!opened) continue;
+    const find = async (beginning: string) => {
+      const at = `${key} ${beginning}`;
+      if (!known.has(at) && known.size < MOST_COMMITS) {
+        known.set(at, await commitAt(opened, beginning));
+      }
+      return known.get(at);
+    };
+    const { id, fullPath } = opened.project;
+    const from = pathFrom(project, fullPath);
+    const base = `${view.base}/${fullPath}/-`;
+    const shown = from === "" ? "" : `${from}@`;
+    const common = { classes: " has-tooltip" };
+    const [first, dots, second] = name.split(/(\.{2,3})/) as [string, string?, string?];
+    const commit = await find(first);
+    const last = second === undefined ? undefined : await find(second);
+    if (kind === "commit" && commit) {
       links.set(keyOf(reference), {
-        href: `${view.base}/${path}/-/commit/${commit.id}`,
+        ...common,
+        href: `${base}/commit/${commit.id}`,
         title: commit.title,
         className: "commit",
-        classes: " has-tooltip",
-        text: commit.id.slice(0, 8),
-        data: { ...data, commit: commit.id },
+        text: `${shown}${commit.id.slice(0, 8)}`,
+        data: { project: id, commit: commit.id },
       });
     }
-    if (kind === "range") {
-      const [, from = "", dots = "", to = ""] = /^(\w+)(\.+)(\w+)$/.exec(name) ?? [];
-      const [first, last] = [await find(from), await find(to)];
-      if (!first || !last) continue;
-      const range = `${first.id}${dots}${last.id}`;
+    if (kind === "range" && commit && last) {
       links.set(keyOf(reference), {
-        href: `${view.base}/${path}/-/compare/${range}`,
+        ...common,
+        href: `${base}/compare/${commit.id}${dots}${last.id}`,
         title: "",
         className: "commit_range",
-        classes: " has-tooltip",
-        text: `${first.id.slice(0, 8)}${dots}${last.id.slice(0, 8)}`,
-        data: { ...data, "commit-range": range },
+        text: `${shown}${commit.id.slice(0, 8)}${dots}${last.id.slice(0, 8)}`,
+        data: { project: id, "commit-range": `${commit.id}${dots}${last.id}` },
       });
     }
   }
 }
 
+/** The repository of a project, if the viewer may read its code. */
+async function openedAt(
+  { db, store, viewer, budget, project }: Rendering,
+  path: string,
+): Promise<OpenRepository | undefined> {
+  if (!store) return undefined;
+  const isOwn = path.toLowerCase() === project?.fullPath.toLowerCase();
+  const source = isOwn ? project : await findVisible(db, "project", path, viewer);
+  if (!source || !mayReadCode(viewer, source)) return undefined;
+  return openRepository({ db, store, source, budget });
+}
+
+async function commitAt(opened: OpenRepository, beginning: string) {
+  const number = await findCommit({ ...opened, refs: new Map() }, beginning);
+  if (number === undefined) return undefined;
+  const { id, message } = await readCommit(opened.repository, number);
+  return { id, title: titleOf(message) };
+}
+
+/** Repositories that are opened for one answer. */
+const MOST_REPOSITORIES = 5;
 /** Commits that references of one answer are looked up by. */
 const MOST_COMMITS = 50;
 
@@ -327,9 +335,7 @@ async function addPlanning(
     path === undefined || path.toLowerCase() === project.fullPath.toLowerCase();
   const wanted = references.filter(({ kind, project: path }) => "~%".includes(kind) && isOwn(path));
   const find = async (kind: "~" | "%", select: string, living: string, numbers: boolean) => {
-    const some = wanted.filter(
-      (one) => one.kind === kind && (one.address !== undefined) === numbers,
-    );
+    const some = wanted.filter((one) => one.kind === kind && (one.byNumber === true) === numbers);
     if (some.length === 0) return [];
     const among = placeholders(some.map(({ name }) => (numbers ? Number(name) : name)));
     const column = numbers ? "x.iid" : kind === "~" ? "x.name" : "x.title";

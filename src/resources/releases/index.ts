@@ -123,7 +123,7 @@ async function shownRows(
     (await renderAll(
       {
         ...{ db, view, project: source, viewer: html.viewer, budget: html.budget },
-        opened: shown.code ? current : undefined,
+        store: current?.store,
       },
       descriptions,
     ));
