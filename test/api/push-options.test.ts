@@ -231,6 +231,11 @@ it("what can't be done is told", async () => {
   expect(await push(`${branch}b`, "mr.create", "mr.target_project=owner/secret")).toContain(
     "Project owner/secret could not be found",
   );
+  const missing = ["mr.milestone=v 9", "mr.assign=nobody-here", "mr.assign=@reporter"];
+  expect(await push(`${branch}f`, "mr.create", ...missing)).toMatch(
+    /User nobody-here could not be found\n\nMilestone v 9 could not be found/,
+  );
+  expect((await requestsFrom(`${branch}f`))[0].assignees).toHaveLength(2);
   expect(await push(`${branch}c`, "mr.created", "ci.input=a=b", "nonsense")).toMatch(
     /'mr.created' is no push option of this server\n\n'ci.input=a=b' is no push option/,
   );

@@ -152,7 +152,7 @@ async function followBranch(
       `A merge_request.create push option is required to create a merge request for branch ${branch}`,
     ];
   }
-  const attributes = await attributesOf(db, place, asked, found);
+  const { attributes, unknown } = await attributesOf(db, place, asked, found);
   const { value } = found
     ? await perform("PUT /projects/:id/merge_requests/:merge_request_iid", {
         ...(Object.keys(attributes).length > 0 ? attributes : { title: found.title }),
@@ -171,7 +171,7 @@ async function followBranch(
     const { iid } = value as { iid: number };
     await perform(mergeLater, { id: target.id, merge_request_iid: iid, sha });
   }
-  return [];
+  return unknown;
 }
 
 interface Request {
@@ -198,16 +198,23 @@ async function attributesOf(
   { target, viewer }: PushedBranch,
   asked: Asked,
   found: Request | undefined,
-): Promise<Record<string, unknown>> {
+): Promise<{ attributes: Record<string, unknown>; unknown: string[] }> {
   const [added, removed] = [asked.texts("label"), asked.texts("unlabel")];
-  const [assigned, unassigned] = await Promise.all(
-    ["assign", "unassign"].map((name) => usersIn(db, asked.texts(name))),
-  );
+  const people = await usersNamed(db, [...asked.texts("assign"), ...asked.texts("unassign")]);
+  const unknown: string[] = [];
+  const idsOf = (name: string) =>
+    asked.texts(name).flatMap((written) => {
+      const id = people.get(plainName(written));
+      if (id === undefined) unknown.push(`User ${written} could not be found`);
+      return id ?? [];
+    });
+  const [assigned, unassigned] = [idsOf("assign"), idsOf("unassign")];
   const title = asked.text("title") ?? found?.title;
   const isMarked = asked.flag("draft") === true && title !== undefined && !isDraft(title);
   const named = asked.text("milestone");
   const milestone =
     named === undefined ? undefined : await milestones.findFor(db, target, { title: named });
+  if (named !== undefined && !milestone) unknown.push(`Milestone ${named} could not be found`);
   const attributes: Record<string, unknown> = {
     title: isMarked ? `Draft: ${title}` : asked.text("title"),
     // A line of an option can't be divided otherwise.
@@ -219,29 +226,35 @@ async function attributesOf(
     remove_labels: removed.length > 0 ? removed : undefined,
     milestone_id: milestone?.id,
   };
-  if (!found || assigned?.length || unassigned?.length) {
+  if (!found || assigned.length + unassigned.length > 0) {
     const before = found
       ? await issuables.assigneesOf(db, MERGE_REQUEST, found.id)
       : [viewer.caller.id];
-    const after = new Set([...before, ...(assigned ?? [])]);
-    for (const id of unassigned ?? []) after.delete(id);
+    const after = new Set([...before, ...assigned]);
+    for (const id of unassigned) after.delete(id);
     attributes["assignee_ids"] = [...after];
   }
-  return Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== undefined));
+  const set = Object.entries(attributes).filter(([, value]) => value !== undefined);
+  return { attributes: Object.fromEntries(set), unknown };
 }
 
-/** The ids of users who are named by their id or user name. */
-async function usersIn(db: Reader, names: readonly string[]): Promise<number[]> {
-  if (names.length === 0) return [];
-  const ids = names.filter((name) => /^\d{1,15}$/.test(name)).map(Number);
-  const written = names.map((name) => name.replace(/^@/, "").toLowerCase());
-  const [byId, byName] = [placeholders(ids), placeholders(written)];
-  const isNamed = `lower(username) in (${byName.sql})`;
+/** A user's name or id as options may write it. */
+const plainName = (written: string) => written.replace(/^@/, "").toLowerCase();
+
+/** The ids of users, by their ids and names as {@link plainName} has them. */
+async function usersNamed(db: Reader, names: readonly string[]): Promise<Map<string, number>> {
+  if (names.length === 0) return new Map();
+  const wanted = names.map(plainName);
+  const ids = wanted.filter((name) => /^\d{1,15}$/.test(name)).map(Number);
+  const [byId, byName] = [placeholders(ids.length > 0 ? ids : [0]), placeholders(wanted)];
   const rows = await db.rows(
-    `select id from users where ${ids.length > 0 ? `id in (${byId.sql}) or ${isNamed}` : isNamed} order by id`,
+    `select id, lower(username) from users where id in (${byId.sql}) or lower(username) in (${byName.sql})`,
     [...byId.values, ...byName.values],
   );
-  return rows.map(([id]) => id as number);
+  const found = new Map<string, number>();
+  for (const [id] of rows) found.set(String(id), id as number);
+  for (const [id, name] of rows) found.set(name as string, id as number);
+  return found;
 }
 
 /**
