@@ -15,6 +15,8 @@ const shared = {
   target: "node20",
   outDir: "dist",
   splitting: true,
+  // It is no CommonJS, which older versions of Node 20 and Jest need.
+  noExternal: ["gemoji"],
   // The default would rewrite node:sqlite to sqlite, which exists nowhere.
   removeNodeProtocol: false,
 } satisfies Options;

@@ -399,6 +399,8 @@ const MEANINGS: Readonly<Record<string, string>> = {
   source_branch: "the branch with the changes; in lists, only those from it",
   target_branch: "the branch to merge into; in lists, only those into it",
   remove_source_branch: "whether merging removes the source branch",
+  allow_collaboration: "whether those who may merge it may push to its source branch",
+  allow_maintainer_to_push: "what older clients call `allow_collaboration`",
   should_remove_source_branch: "whether the source branch is removed",
   squash: "whether its commits become one",
   squash_commit_message: "the message of that one commit",

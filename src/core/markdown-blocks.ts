@@ -3,7 +3,7 @@ import type { Env, MarkdownIt, StateBlock, StateCore, Token } from "markdown-it"
 // Blocks of GitLab's Markdown that CommonMark does not have. Each takes time linear in the text.
 
 /** The text of a line within its container. */
-const lineOf = ({ src, bMarks, tShift, eMarks }: StateBlock, line: number) =>
+export const lineOf = ({ src, bMarks, tShift, eMarks }: StateBlock, line: number) =>
   src.slice((bMarks[line] as number) + (tShift[line] as number), eMarks[line]).trimEnd();
 
 /** Whether a line is indented so far that it is code. */
@@ -11,7 +11,7 @@ const isCode = ({ sCount, blkIndent }: StateBlock, line: number) =>
   (sCount[line] as number) - blkIndent >= 4;
 
 /** Whether a line that is not blank is left of the container. */
-const isOutside = (state: StateBlock, line: number) =>
+export const isOutside = (state: StateBlock, line: number) =>
   !state.isEmpty(line) && (state.sCount[line] as number) < state.blkIndent;
 
 const FENCE = /^(`{3,}|~{3,})/;

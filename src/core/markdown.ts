@@ -1,23 +1,40 @@
 import type { MarkdownIt, Token } from "markdown-it";
 import { digest } from "./digest.ts";
 import { addBlocks } from "./markdown-blocks.ts";
+import { addInline } from "./markdown-inline.ts";
 import { paragraphs } from "./markup.ts";
 
-/** A reference in a text, such as `#1`, `group/project!2`, `@ada` or `~"in review"`. */
+/** A reference in a text, such as `#1`, `group/project!2`, `@ada`, `~"in review"`, the name of a commit, or `a..b`. */
 export interface TextReference {
-  readonly kind: "#" | "!" | "$" | "@" | "~" | "%";
+  readonly kind: "#" | "!" | "$" | "@" | "~" | "%" | "commit" | "range";
   /** The path of its project, as written; `undefined` for the project of the text. */
   readonly project: string | undefined;
   /** A number or name. */
   readonly name: string;
+  /** Whether its title is shown, too: `#1+`. */
+  readonly hasTitle?: boolean | undefined;
+  /** Whether a milestone is named by its number. */
+  readonly byNumber?: boolean | undefined;
+  /** Of an address of this server: what follows the path of the page, and what is told of it. */
+  readonly address?: { readonly rest: string; readonly about: string } | undefined;
 }
 
 /** What a reference is a link to. */
 export interface ReferenceLink {
   readonly href: string;
   readonly title: string;
-  /** GitLab's class for this kind of reference, without `gfm-`. */
+  /** GitLab's word for this kind of reference. */
   readonly className: string;
+  /** More of its classes. */
+  readonly classes?: string;
+  /** What it is shown as. Default: as it was written. */
+  readonly text?: string;
+  /** What is shown with the title, if that is asked for. */
+  readonly withTitle?: string;
+  /** Attributes that GitLab's scripts, and clients, find things by: their names without `data-`. */
+  readonly data?: Readonly<Record<string, string | number>>;
+  /** A label is shown as one: its colour, whether texts on it are light, and where it is from, if that is elsewhere. */
+  readonly label?: { readonly color: string; readonly isLight: boolean };
 }
 
 /** Longer texts are shown as they are, in paragraphs: rendering takes a thread as long as there are characters. */
@@ -34,7 +51,7 @@ const PROTOCOL = /^(?:https?|mailto|ftp|xmpp|irc):/i;
 
 /** One reference: what stands before it, the path of a project, and the name. No part of it can match in two ways. */
 const REFERENCE =
-  /(?<![\w./@#!$~%&-])((?:[\w][\w.-]{0,99}\/){1,20}[\w][\w.-]{0,99})?(?:([#!$])(\d{1,9})|@([a-z0-9_][\w.-]{0,254})|([~%])(?:"([^"\n]{1,255})"|([\w?&:][\w?&:.-]{0,254})))(?![\w-])/gi;
+  /(?<![\w./@#!$~%&-])((?:[\w][\w.-]{0,99}\/){1,20}[\w][\w.-]{0,99})?(?:([#!$])(\d{1,9})(\+?)|@([a-z0-9_][\w.-]{0,254}(?:\/\w[\w.-]{0,254}){0,20})|([~%])(?:"([^"\n]{1,255})"|([\w?&:][\w?&:.-]{0,254})))(?![\w-])/gi;
 
 /** Where a text is shown. */
 interface Surroundings {
@@ -42,6 +59,10 @@ interface Surroundings {
   readonly base?: string | undefined;
   /** The full path of the text's project, if it has one. */
   readonly projectPath?: string | undefined;
+  /** The default branch of that project, which relative links are into. Default: they stay. */
+  readonly branch?: string | undefined;
+  /** Whether it is rendered as GitLab's Markdown, with emoji and the like. */
+  readonly isGitLabs?: boolean | undefined;
   /** Whether the text is a comment: there its headings have no names, as others on the same page may. */
   readonly isComment?: boolean | undefined;
 }
@@ -99,10 +120,14 @@ async function load(): Promise<MarkdownIt> {
       }
     }
   });
-  markdown.core.ruler.push("references", ({ tokens, Token: Created }) => {
+  markdown.core.ruler.push("references", ({ tokens, env, Token: Created }) => {
+    const { base, isGitLabs } = env as Surroundings;
     for (const block of tokens) {
       if (block.type !== "inline" || !block.children) continue;
       const create = (type: string) => new Created(type, "", 0);
+      if (isGitLabs && base && block.content.includes(base)) {
+        block.children = withAddresses(block.children, base, create);
+      }
       for (const [sign, replace] of REPLACED) {
         // Most texts have none, and a text may have thousands of tokens.
         if (!sign.test(block.content)) continue;
@@ -163,6 +188,7 @@ async function load(): Promise<MarkdownIt> {
     }
     return self.renderToken(tokens, index, options);
   };
+  await addInline(markdown);
   const image = rules["image"];
   rules["image"] = (tokens, index, options, environment, self) => {
     addressOf(tokens[index] as Token, "src", environment);
@@ -172,7 +198,8 @@ async function load(): Promise<MarkdownIt> {
   rules["reference"] = (tokens, index, _, environment) => {
     const { content, meta } = tokens[index] as Token;
     const written = environment?.["written"] as Written[];
-    written.push({ content, reference: meta?.["reference"] as TextReference });
+    const href = meta?.["href"] as string | undefined;
+    written.push({ content, reference: meta?.["reference"] as TextReference, href });
     return `\0${written.length - 1}\0`;
   };
   // Addresses of links may bring the character that marks references.
@@ -194,22 +221,78 @@ const ESCAPED = /^[#!$@~%&^:]$/;
 /** Gives a link or picture of an uploaded file the address that it has from outside of the project, and returns it. */
 function addressOf(token: Token, name: "href" | "src", environment: object | undefined): string {
   const address = String(token.attrGet(name) ?? "");
-  const { base, projectPath } = (environment ?? {}) as Partial<Surroundings>;
-  if (base === undefined || projectPath === undefined || !UPLOAD.test(address)) return address;
-  const absolute = `${base}/${projectPath}${address}`;
+  const { base, projectPath, branch } = (environment ?? {}) as Partial<Surroundings>;
+  if (base === undefined || projectPath === undefined) return address;
+  const file = UPLOAD.test(address) ? address : branch && fileAt(address, name, branch);
+  if (!file) return address;
+  const absolute = `${base}/${projectPath}${file}`;
   token.attrSet(name, absolute);
   return absolute;
 }
 
 const UPLOAD = /^\/uploads\/[\da-f]{32}\/[^/]+$/;
 
+/** Addresses that are no paths of files: those with a protocol or server, and parts of the page. */
+const NO_FILE = /^(?:[a-z][a-z\d+.-]*:|\/\/|#|\?|$)/i;
+const PICTURE =
+  /\.(?:png|jpe?g|gif|svg|webp|bmp|ico|tiff?|mp4|m4v|mov|webm|ogv|mp3|oga|ogg|spx|wav)$/i;
+
+/** The page of a file, or folder, of the project that a text is about, below the project's. */
+function fileAt(address: string, name: "href" | "src", branch: string): string | undefined {
+  if (NO_FILE.test(address)) return undefined;
+  const [, path = "", rest = ""] = /^([^?#]*)(.*)$/s.exec(address) ?? [];
+  const parts: string[] = [];
+  for (const part of path.split("/")) {
+    if (part === "..") parts.pop();
+    else if (part !== "." && part !== "") parts.push(part);
+  }
+  const isRaw = name === "src" || PICTURE.test(path);
+  const page = isRaw ? "raw" : path.endsWith("/") || parts.length === 0 ? "tree" : "blob";
+  const ref = branch.split("/").map(encodeURIComponent).join("/");
+  return `/-/${page}/${[ref, ...parts].join("/")}${rest}`;
+}
+
 /** A reference, as it is written. */
 interface Written {
   readonly content: string;
   readonly reference: TextReference;
+  /** The address that it is a link to in any case. */
+  readonly href: string | undefined;
 }
 
 type LinkOf = (reference: TextReference) => ReferenceLink | undefined;
+
+/** A reference as HTML, with the attributes of GitLab's. */
+function linkHtml(
+  { href, title, className, classes, text, withTitle, data = {}, label }: ReferenceLink,
+  { content, reference, href: written }: Written,
+  escaped: (text: string) => string,
+): string {
+  const { hasTitle, address } = reference;
+  const told = hasTitle ? (withTitle ?? text ?? content) : (text ?? content);
+  const shown = `${told}${address?.about ?? ""}`;
+  const all: Record<string, string | number> = {
+    "reference-type": className === "project_member" ? "user" : className,
+    original: content,
+    link: "false",
+    "link-reference": "false",
+    ...(hasTitle && { "reference-format": "+" }),
+    ...data,
+    container: "body",
+    placement: "top",
+  };
+  const attributes = Object.entries(all).map(
+    ([name, value]) => ` data-${name}="${escaped(String(value))}"`,
+  );
+  const to = escaped(written?.replace(/\+$/, "") ?? `${href}${address?.rest ?? ""}`);
+  const start = `<a href="${to}" title="${escaped(title)}"${attributes.join("")} class="gfm gfm-${className}${classes ?? ""}">`;
+  if (!label) return `${start}${escaped(shown)}</a>`;
+  const light = label.isLight ? "light" : "dark";
+  return (
+    `<span class="gl-label gl-label-sm">${start}<span class="gl-label-text gl-label-text-${light}" data-container="body" ` +
+    `data-html="true" style="background-color: ${escaped(label.color)}">${escaped(shown)}</span></a></span>`
+  );
+}
 
 /** A text shown as it is, in paragraphs. */
 export function asText(text: string): ParsedMarkdown {
@@ -237,14 +320,16 @@ export async function parseMarkdown(
     if (!(error instanceof TooManyPieces)) throw error;
     return asText(text);
   }
-  const references = new Map(written.map(({ content, reference }) => [content, reference]));
+  const references = new Map(
+    written.map(({ content, reference }) => [`${reference.kind} ${content}`, reference]),
+  );
   const put = (at: number, linkOf: LinkOf | undefined) => {
-    const { content, reference } = written[at] as Written;
+    const { content, reference, href } = written[at] as Written;
     const { escapeHtml } = markdown.utils;
     const link = linkOf?.(reference);
-    if (!link) return escapeHtml(content);
-    const { href, title, className } = link;
-    return `<a href="${escapeHtml(href)}" title="${escapeHtml(title)}" class="gfm gfm-${className}">${escapeHtml(content)}</a>`;
+    if (link) return linkHtml(link, written[at] as Written, escapeHtml);
+    const shown = escapeHtml(content);
+    return href === undefined ? shown : `<a href="${escapeHtml(href)}">${shown}</a>`;
   };
   return {
     references: [...references.values()],
@@ -256,6 +341,7 @@ export async function parseMarkdown(
 /** What text outside of links may have, and what replaces its tokens then. */
 const REPLACED: readonly [sign: RegExp, replace: (token: Token, create: Create) => Token[]][] = [
   [/www\./i, withPlainLinks],
+  [/[\da-f]{7}/, withCommits],
   [/[[{][+-]/, withChanges],
   [/[#!$@~%]/, divided],
 ];
@@ -306,6 +392,77 @@ function withPlainLinks(token: Token, create: Create): Token[] {
   return [...parts, textLike(token, create, content.slice(end))];
 }
 
+/** The names of commits, shortened or not, one or two of them, and the path of their project before. */
+const COMMITS =
+  /(?<![\w./@#!$~%&+-])(?:((?:\w[\w.-]{0,99}\/){1,20}\w[\w.-]{0,99})@)?([\da-f]{7,40})(?:(\.{2,3})([\da-f]{7,40}))?(?![\w/@-]|\.\w)/g;
+
+/** Makes references of what may be the names of commits. */
+function withCommits(token: Token, create: Create): Token[] {
+  const { content } = token;
+  const parts: Token[] = [];
+  let end = 0;
+  for (const match of content.matchAll(COMMITS)) {
+    const [written, project, first, dots, second] = match;
+    const made = create("reference");
+    made.content = written;
+    const name = `${first}${dots ?? ""}${second ?? ""}`;
+    made.meta = { reference: { kind: dots ? "range" : "commit", project, name } };
+    parts.push(textLike(token, create, content.slice(end, match.index)), made);
+    end = match.index + written.length;
+  }
+  return parts.length === 0 ? [token] : [...parts, textLike(token, create, content.slice(end))];
+}
+
+/** Pages of this server that addresses in texts are of, by the sigils of what they show. */
+const PAGE =
+  /^\/((?:\w[\w.-]{0,99}\/){1,20}\w[\w.-]{0,99})\/-\/(issues|work_items|merge_requests|snippets|milestones|commit)\/(\d{1,9}|[\da-f]{40})(\/(?:diffs|commits|pipelines)|\.patch|\.diff)?(#note_\d{1,15})?(\+?)$/;
+const SIGILS: Readonly<Record<string, TextReference["kind"]>> = {
+  issues: "#",
+  work_items: "#",
+  merge_requests: "!",
+  snippets: "$",
+  milestones: "%",
+  commit: "commit",
+};
+
+/** What the address of a page of this server refers to. */
+function referenceAt(address: string, base: string): TextReference | undefined {
+  const [, project, page, name, below = "", note = "", plus] =
+    PAGE.exec(address.slice(base.length)) ?? [];
+  const kind = page === undefined ? undefined : SIGILS[page];
+  if (!kind || name === undefined) return undefined;
+  const told = below === "" ? [] : [below.slice(1)];
+  if (note !== "") told.push(`comment ${note.slice("#note_".length)}`);
+  const about = told.length === 0 ? "" : ` (${told.join(", ")})`;
+  return {
+    ...{ kind, project, name, byNumber: kind === "%" || undefined },
+    hasTitle: plus === "+" || undefined,
+    address: { rest: `${below}${note}`, about },
+  };
+}
+
+/** Makes references of addresses of this server that were written as they are. */
+function withAddresses(children: readonly Token[], base: string, create: Create): Token[] {
+  const replaced: Token[] = [];
+  for (let at = 0; at < children.length; at += 1) {
+    const token = children[at] as Token;
+    const href = token.type === "link_open" ? String(token.attrGet("href") ?? "") : "";
+    const isPlain = token.markup === "linkify" || token.markup === "autolink";
+    const isOwn = isPlain && href.startsWith(`${base}/`) && children[at + 2]?.type === "link_close";
+    const reference = isOwn ? referenceAt(href, base) : undefined;
+    if (!reference) {
+      replaced.push(token);
+      continue;
+    }
+    const made = create("reference");
+    made.content = (children[at + 1] as Token).content;
+    made.meta = { reference, href };
+    replaced.push(made);
+    at += 2;
+  }
+  return replaced;
+}
+
 /** Marks what was added, `{+ so +}` or `[+ so +]`, and what was removed, `[- so -]` or `{- so -}`. */
 function withChanges(token: Token, create: Create): Token[] {
   const { content } = token;
@@ -349,7 +506,7 @@ function divided(token: Token, create: Create): Token[] {
     parts.push(made);
   };
   for (const match of content.matchAll(REFERENCE)) {
-    const [whole, project, sigil, number, user, mark, quoted, plain] = match;
+    const [whole, project, sigil, number, plus, user, mark, quoted, plain] = match;
     if (user !== undefined && project !== undefined) continue;
     // The end of a sentence is not the end of a name.
     const written = user !== undefined || plain !== undefined ? withoutStop(whole) : whole;
@@ -359,7 +516,10 @@ function divided(token: Token, create: Create): Token[] {
       number ??
       quoted ??
       (user ?? plain ?? "").slice(0, written.length - whole.length || undefined);
-    add("reference", written, { reference: { kind, project, name } satisfies TextReference });
+    const hasTitle = plus === "+" || undefined;
+    const byNumber = (mark === "%" && plain !== undefined && /^\d{1,9}$/.test(name)) || undefined;
+    const reference: TextReference = { kind, project, name, hasTitle, byNumber };
+    add("reference", written, { reference });
     end = match.index + written.length;
   }
   if (parts.length === 0) return [token];

@@ -80,7 +80,11 @@ export interface Following {
  * has written stays, whatever becomes of them (docs/decisions/0055).
  */
 export class Followed {
-  constructor(readonly follow: (following: Following) => Promise<Result>) {}
+  /** @param caller for whom the routes are performed, if not for the caller that the pipeline has found */
+  constructor(
+    readonly follow: (following: Following) => Promise<Result>,
+    readonly caller?: Caller,
+  ) {}
 }
 
 /** What a handler may return; an `AfterCommit` or `Followed` only if it writes. */
@@ -309,6 +313,8 @@ interface RouteSpec<
 interface SourceSpec<A extends Attributes, Db extends Reader, P, Who extends Access> {
   /** The role needed in the group or project. Default: none, being able to read it is enough. */
   role?: Role | ((context: Context<A, Db, P, Who>) => Role | undefined);
+  /** Whether somebody without that role, who can read the source, may call the route as well. The role is no function then. */
+  orWho?: (db: Reader, source: Source, viewer: Viewer) => Awaitable<boolean>;
   /** Whether CI job tokens are accepted: they reach only their own project. */
   jobTokens?: true;
   /** The scope with which deploy tokens are accepted. Default: they are not. */

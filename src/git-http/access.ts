@@ -17,6 +17,7 @@ import type { Scope } from "../core/scopes.ts";
 import { dayOf } from "../core/time.ts";
 import type { RepositoryKind } from "../git/repository.ts";
 import { formerlyAt } from "../resources/namespaces/redirects.ts";
+import { mayPushSomewhere } from "../resources/protected-refs/rights.ts";
 import type { Reader } from "../store/port.ts";
 import { newProjectAt, unknownProject } from "./creation.ts";
 
@@ -87,7 +88,7 @@ export async function admit(
     if (!isNew) throw unknownProject();
     requireUploading(caller);
   } else if (service === "git-upload-pack") requireFetching(viewer, project);
-  else requirePushing(caller, project);
+  else await requirePushing(preparing.db, { ...viewer, caller }, project);
   return { kind, caller, project, movedFrom: current ? undefined : project && path };
 }
 
@@ -135,10 +136,14 @@ function requireUploading(caller: Caller): void {
   }
 }
 
-function requirePushing(caller: Caller, project: Source): void {
-  requireUploading(caller);
+async function requirePushing(
+  db: Reader,
+  viewer: Viewer & { readonly caller: Caller },
+  project: Source,
+): Promise<void> {
+  requireUploading(viewer.caller);
   if (project.archived) throw refusal(403, "You can't push code to an archived project.");
-  if (project.level < ROLES.developer) {
+  if (project.level < ROLES.developer && !(await mayPushSomewhere(db, project, viewer))) {
     throw refusal(403, "You are not allowed to push code to this project.");
   }
 }

@@ -1,4 +1,5 @@
 import { tokensAsPasswords } from "../auth/authenticators/basic.ts";
+import { SESSION_SCOPES } from "../auth/authenticators/user-row.ts";
 import type { Caller } from "../core/access/caller.ts";
 import type { Source } from "../core/access/source.ts";
 import { ApiError } from "../core/errors.ts";
@@ -6,7 +7,8 @@ import type { Bytes } from "../core/http/incoming.ts";
 import type { Mount } from "../core/http/mount.ts";
 import { cancellable } from "../core/http/streamed.ts";
 import * as param from "../core/input.ts";
-import { type PrepareContext, RawReply, routes } from "../core/resource.ts";
+import { Followed, type PrepareContext, RawReply, routes } from "../core/resource.ts";
+import { dayOf } from "../core/time.ts";
 import { RefusedError } from "../git/errors.ts";
 import { LIMITS } from "../git/limits.ts";
 import { Packs } from "../git/packs.ts";
@@ -17,10 +19,12 @@ import type * as repositories from "../git/repository.ts";
 import { Shown } from "../git/shown.ts";
 import { migrations } from "../git/table.ts";
 import { advertiseUpload, uploadPack, versionOf } from "../git/upload-pack.ts";
+import { isAboutRequests, requestsByPush } from "../resources/merge-requests/by-push.ts";
 import { findRecord, openRecord } from "../resources/repositories/open.ts";
 import { apply, type Received, receive } from "../resources/repositories/pushes.ts";
 import { findWiki } from "../resources/wikis/open.ts";
 import { applyToWiki, receiveWiki, type WikiPush } from "../resources/wikis/pushes.ts";
+import type { Reader, Store } from "../store/port.ts";
 import {
   type Admitted,
   admit,
@@ -34,7 +38,7 @@ import {
   type Service,
 } from "./access.ts";
 import { createByPush } from "./creation.ts";
-import { messagesOf } from "./messages.ts";
+import { messagesOf, pushedBranches, warningsOf } from "./messages.ts";
 import { Slots } from "./slots.ts";
 import { SteadyBody } from "./steady.ts";
 
@@ -65,6 +69,7 @@ type ReceivedByGit =
   | (Received<ReceivedPush> & {
       readonly kind: "code";
       readonly project: Source;
+      readonly store: Store;
       /** Whether the push has created the project. */
       readonly isNew: boolean;
       readonly movedFrom: Admitted["movedFrom"];
@@ -214,6 +219,7 @@ const gitRoutes = [
         const target = { row, head: refs.head, base: view.base };
         const received = {
           kind: "code" as const,
+          store,
           ...(await receive(store, push, project?.id, target, budget)),
         };
         if (project) return { ...received, caller, project, isNew: false, movedFrom };
@@ -231,12 +237,30 @@ const gitRoutes = [
           userId: prepared.caller.id,
           now,
         });
-        const messages = refusal === undefined ? [] : [`GitLab: ${refusal}`];
+        const { options = [] } = prepared.push;
+        const errors = isAboutRequests(options)
+          ? ["Push options are only supported for projects"]
+          : [];
+        const messages =
+          refusal === undefined ? warningsOf(options, errors) : [`GitLab: ${refusal}`];
         return resultOf("git-receive-pack", reportOf(prepared.push, outcomes, messages));
       }
       const applied = await apply(db, prepared, "push", now, budget);
-      const messages = await messagesOf(db, prepared, applied, view.base);
-      return resultOf("git-receive-pack", reportOf(prepared.push, applied.outcomes, messages));
+      const answer = async (reader: Reader, warnings: readonly string[] = []) => {
+        const messages = await messagesOf(reader, prepared, applied, view.base);
+        const report = reportOf(prepared.push, applied.outcomes, [...messages, ...warnings]);
+        return resultOf("git-receive-pack", report);
+      };
+      const { options = [] } = prepared.push;
+      if (options.length === 0 || applied.refusal !== undefined) return answer(db);
+      // What options ask for is done for whoever may push, whatever else their token is for.
+      const caller = { ...prepared.caller, scopes: SESSION_SCOPES };
+      return new Followed(async (following) => {
+        const branches = new Map(pushedBranches(applied.outcomes));
+        const pushed = { ...prepared, viewer: { caller, today: dayOf(now) }, branches };
+        const errors = await requestsByPush(following, pushed, options);
+        return answer(following.reader(), warningsOf(options, errors));
+      }, caller);
     },
   }),
 ];

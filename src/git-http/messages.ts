@@ -1,12 +1,15 @@
 import type { Source } from "../core/access/source.ts";
+import { readPushOption } from "../git/push-options.ts";
 import { BRANCHES } from "../git/refs.ts";
 import type { Applied } from "../resources/repositories/pushes.ts";
 import { placeholders } from "../store/placeholders.ts";
-import type { Database } from "../store/port.ts";
+import type { Reader } from "../store/port.ts";
 import { creationMessage } from "./creation.ts";
 
 /** Branches that a client is told of merge requests for, after one push. */
 const MAX_LINKS = 10;
+/** Characters of an option that are told. */
+const MAX_OPTION = 200;
 
 /** What is told to those who push to a path that a project had before. */
 function moveMessage(from: string, { fullPath }: Source, base: string): string {
@@ -21,6 +24,29 @@ function moveMessage(from: string, { fullPath }: Source, base: string): string {
   ].join("\n");
 }
 
+/** The branches that a push has created or changed, and their commits in hex. */
+export function pushedBranches(outcomes: Applied["outcomes"]): [branch: string, sha: string][] {
+  return outcomes.flatMap(({ problem, change: { name, to } }) =>
+    problem === undefined && to !== undefined && name.startsWith(BRANCHES)
+      ? [[name.slice(BRANCHES.length), to]]
+      : [],
+  );
+}
+
+/** What is told of the options of a push: those that there are not, and what could not be done for the others. */
+export function warningsOf(options: readonly string[], errors: readonly string[]): string[] {
+  const unknown = options
+    .filter((option) => !readPushOption(option))
+    .map((option) => `${quoted(option)} is no push option of this server`);
+  const all = [...unknown, ...errors];
+  if (all.length === 0) return [];
+  const given = options.map(quoted).join(" ");
+  return ["", "WARNINGS:", `Error encountered with push options ${given}: ${all.join("\n\n")}`, ""];
+}
+
+/** An option as it is told: in one line, without what terminals would take for commands. */
+const quoted = (option: string) => `'${option.replace(/\p{Cc}/gu, " ").slice(0, MAX_OPTION)}'`;
+
 /**
  * What Git's client shows about a push: why it was refused, what was created, and where merge requests of its branches
  * are or can be opened.
@@ -28,7 +54,7 @@ function moveMessage(from: string, { fullPath }: Source, base: string): string {
  * @param base the public address
  */
 export async function messagesOf(
-  db: Database,
+  db: Reader,
   received: {
     readonly project: Source;
     readonly isNew: boolean;
@@ -41,10 +67,8 @@ export async function messagesOf(
   const moved = movedFrom === undefined ? [] : [moveMessage(movedFrom, project, base)];
   const created = isNew ? [creationMessage(project, base)] : moved;
   if (refusal) return [...created, `GitLab: ${refusal}`];
-  const branches = outcomes
-    .filter(({ problem, change: { to } }) => problem === undefined && to)
-    .filter(({ change: { name } }) => name.startsWith(BRANCHES))
-    .map(({ change: { name } }) => name.slice(BRANCHES.length))
+  const branches = pushedBranches(outcomes)
+    .map(([branch]) => branch)
     .filter((branch) => branch !== defaultBranch)
     .slice(0, MAX_LINKS);
   if (branches.length === 0 || !project.features.includes("merge_requests")) return created;

@@ -96,6 +96,17 @@ export async function readTag(
   return parseTag(repository.oidOf(object).toString("hex"), data);
 }
 
+/** When a tag was made, in seconds of the epoch: if it is not annotated, when its commit was. */
+export async function tagTime(
+  repository: Repository,
+  { oid, peeled }: { readonly oid: string; readonly peeled: string | null },
+): Promise<number> {
+  const tagger = peeled && (await readTag(repository, repository.findHex(oid)))?.tagger;
+  if (tagger) return tagger.time;
+  const number = commitNumber(repository, peeled ?? oid);
+  return number === undefined ? 0 : (repository.graph.times[number] as number);
+}
+
 /** The number of a commit by its name in hex; `undefined` if there is no such commit. */
 export function commitNumber(repository: Repository, oid: string): number | undefined {
   const object = repository.findHex(oid);

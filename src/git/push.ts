@@ -1,9 +1,10 @@
-import type { Database } from "../store/port.ts";
+import { placeholders } from "../store/placeholders.ts";
+import type { Database, Value } from "../store/port.ts";
 import { Pace } from "../turns/pace.ts";
-import { parseCommit, titleOf } from "./commits.ts";
+import { parseCommit, tagTime, titleOf } from "./commits.ts";
 import { COMMIT } from "./objects.ts";
 import type { StagedPack } from "./receive.ts";
-import { BRANCHES, bounds, isRefName, isReserved } from "./refs.ts";
+import { BRANCHES, bounds, isRefName, isReserved, TAGS } from "./refs.ts";
 import { type Repository, type RepositoryRow, sharePacks } from "./repository.ts";
 
 /** A change of a reference that somebody asks for. */
@@ -22,6 +23,8 @@ export interface RefChange {
 export interface CheckedChange extends RefChange {
   /** What a new annotated tag stands for in the end; `null` for other objects. */
   readonly peeled: string | null;
+  /** When a new tag was made, in seconds of the epoch. */
+  readonly taggedAt?: number;
   /** Whether commits are lost by it. */
   readonly isForced: boolean;
 }
@@ -86,7 +89,11 @@ async function checkChange(
   if (isBranch && type !== COMMIT) return refused("not a commit");
   const target = await repository.peel(object);
   const peeled = target === object ? null : repository.oidOf(target).toString("hex");
-  return { ...change, peeled, isForced: isForced(repository, from, to), problem: undefined };
+  const taggedAt = await tagTime(repository, { oid: to, peeled });
+  return {
+    ...{ ...change, peeled, isForced: isForced(repository, from, to), problem: undefined },
+    ...(name.startsWith(TAGS) && { taggedAt }),
+  };
 }
 
 /** Whether a change from one object to another loses commits. */
@@ -132,10 +139,14 @@ export async function applyPush(
   const shared = refusal ?? ((await hasObjects(db, repositoryId, push)) ? undefined : REPACKED);
   const deleted = new Set(push.changes.filter(({ to }) => !to).map(({ name }) => name));
   const created = new Set(push.changes.filter(({ from }) => !from).map(({ name }) => name));
-  for (const change of push.changes) {
-    const problem =
-      change.problem ?? shared ?? (await problemOf(db, repositoryId, change, deleted, created));
-    outcomes.push({ change, problem });
+  for (let start = 0; start < push.changes.length; start += TOGETHER) {
+    const changes = push.changes.slice(start, start + TOGETHER);
+    const possible = changes.filter(({ problem }) => problem === undefined);
+    const existing = shared ? NONE : await existingOf(db, repositoryId, possible, deleted);
+    for (const change of changes) {
+      const problem = change.problem ?? shared ?? problemOf(change, existing, created);
+      outcomes.push({ change, problem });
+    }
     if (pace.isDue) await pace.pause();
   }
   const hasFailed = outcomes.some(({ problem }) => problem !== undefined);
@@ -146,8 +157,9 @@ export async function applyPush(
     }
   }
   const made = outcomes.filter(({ problem }) => problem === undefined);
-  for (const { change } of made) {
-    await setRef(db, repositoryId, change);
+  for (let start = 0; start < made.length; start += TOGETHER) {
+    const changes = made.slice(start, start + TOGETHER).map(({ change }) => change);
+    await setRefs(db, repositoryId, changes);
     if (pace.isDue) await pace.pause();
   }
   const packId = push.staged?.pack.id;
@@ -174,51 +186,130 @@ async function wasRepacked(db: Database, repositoryId: number, version: number) 
   return row === undefined || (row[0] as number) > version;
 }
 
-/** Why a change can't be made, by the references there are. */
-async function problemOf(
-  db: Database,
-  repositoryId: number,
-  { name, from, to }: RefChange,
-  deleted: ReadonlySet<string>,
-  created: ReadonlySet<string>,
-): Promise<string | undefined> {
-  const sql = "select oid from git_refs where repository_id = ? and name = ?";
-  const [row] = await db.rows(sql, [repositoryId, name]);
-  if (row?.[0] !== from) return MOVED;
-  if (from !== undefined || to === undefined) return undefined;
-  // A name is a file or a folder, not both.
+/** References that one statement looks up or changes. */
+const TOGETHER = 100;
+
+/** References that exist. */
+interface Existing {
+  /** What they are for, by their full names. */
+  readonly oids: ReadonlyMap<string, string>;
+  /** One that stays, by names of folders that it would be in. */
+  readonly below: ReadonlyMap<string, string>;
+  /** Those that stay. */
+  readonly kept: ReadonlySet<string>;
+}
+const NONE: Existing = { oids: new Map(), below: new Map(), kept: new Set() };
+
+/** The folders of a reference's name, from the nearest one. */
+function foldersOf(name: string): string[] {
   const folders: string[] = [];
   for (let end = name.lastIndexOf("/"); end > 0; end = name.lastIndexOf("/", end - 1)) {
     folders.push(name.slice(0, end));
   }
-  const marks = folders.map(() => "?").join(", ");
-  const above = await db.rows(
-    `select name from git_refs where repository_id = ? and name in (${marks})`,
-    [repositoryId, ...folders],
+  return folders;
+}
+
+const isCreation = ({ from, to }: RefChange) => from === undefined && to !== undefined;
+
+/**
+ * The references that decide whether changes can be made: those that change, and of new ones those that have the names of
+ * their folders, or would be in them.
+ *
+ * @param deleted the names of those that the push deletes
+ */
+async function existingOf(
+  db: Database,
+  repositoryId: number,
+  changes: readonly RefChange[],
+  deleted: ReadonlySet<string>,
+): Promise<Existing> {
+  if (changes.length === 0) return NONE;
+  const created = changes.filter(isCreation).map(({ name }) => name);
+  const names = [...changes.map(({ name }) => name), ...created.flatMap(foldersOf)];
+  const among = placeholders([...new Set(names)]);
+  const found = await db.rows(
+    `select name, oid from git_refs where repository_id = ? and name in (${among.sql})`,
+    [repositoryId, ...among.values],
   );
-  const below = await db.rows(
-    "select name from git_refs where repository_id = ? and name > ? and name < ? limit ?",
-    [repositoryId, ...bounds(`${name}/`), deleted.size + 1],
+  found.push(...(await belowEach(db, repositoryId, created, deleted)));
+  const oids = new Map(found as [string, string][]);
+  const kept = new Set([...oids.keys()].filter((name) => !deleted.has(name)));
+  const below = new Map([...kept].flatMap((name) => foldersOf(name).map((at) => [at, name])));
+  return { oids, below, kept };
+}
+
+/** A reference below each of some names that has any, one that is not deleted if there is one. */
+async function belowEach(
+  db: Database,
+  repositoryId: number,
+  names: readonly string[],
+  deleted: ReadonlySet<string>,
+): Promise<Value[][]> {
+  if (names.length === 0) return [];
+  const padded = placeholders(names).values as string[];
+  const range = "where repository_id = ? and name > low and name < high";
+  const found = await db.rows(
+    `with wanted (low, high) as (values ${padded.map(() => "(?, ?)").join(", ")})
+     select low, (select name from git_refs ${range} limit 1),
+       (select oid from git_refs ${range} limit 1) from wanted`,
+    [...padded.flatMap((name) => bounds(`${name}/`)), repositoryId, repositoryId],
   );
+  const below = new Map<Value, Value[]>();
+  for (const [low, name, oid] of found as [string, string | null, string | null][]) {
+    if (name === null || below.has(low)) continue;
+    below.set(low, [name, oid]);
+    if (!deleted.has(name)) continue;
+    // Of so many, one at least is not deleted.
+    const all = await db.rows(
+      "select name, oid from git_refs where repository_id = ? and name > ? and name < ? limit ?",
+      [repositoryId, ...bounds(low), deleted.size + 1],
+    );
+    const kept = all.find(([one]) => !deleted.has(one as string));
+    if (kept) below.set(low, kept);
+  }
+  return [...below.values()];
+}
+
+/** Why a change can't be made, by the references there are. */
+function problemOf(
+  change: RefChange,
+  { oids, below, kept }: Existing,
+  created: ReadonlySet<string>,
+): string | undefined {
+  const { name, from } = change;
+  if (oids.get(name) !== from) return MOVED;
+  if (!isCreation(change)) return undefined;
+  // A name is a file or a folder, not both.
+  const folders = foldersOf(name);
   const clash =
-    [...above, ...below].map(([found]) => found as string).find((found) => !deleted.has(found)) ??
+    folders.find((folder) => kept.has(folder)) ??
+    below.get(name) ??
     folders.find((folder) => created.has(folder));
   return clash && `'${clash}' exists; cannot create '${name}'`;
 }
 
-async function setRef(
+async function setRefs(
   db: Database,
   repositoryId: number,
-  { name, to, peeled }: CheckedChange,
+  changes: readonly CheckedChange[],
 ): Promise<void> {
-  if (to === undefined) {
-    await db.run("delete from git_refs where repository_id = ? and name = ?", [repositoryId, name]);
-    return;
+  const deleted = changes.filter(({ to }) => to === undefined).map(({ name }) => name);
+  if (deleted.length > 0) {
+    const among = placeholders(deleted);
+    const values = [repositoryId, ...among.values];
+    await db.run(`delete from git_refs where repository_id = ? and name in (${among.sql})`, values);
   }
+  const set = changes.filter(({ to }) => to !== undefined);
+  if (set.length === 0) return;
   await db.run(
-    `insert into git_refs (repository_id, name, oid, peeled) values (?, ?, ?, ?)
-     on conflict (repository_id, name) do update set oid = excluded.oid, peeled = excluded.peeled`,
-    [repositoryId, name, to, peeled],
+    `insert into git_refs (repository_id, name, oid, peeled, tagged_at)
+     values ${set.map(() => "(?, ?, ?, ?, ?)").join(", ")}
+     on conflict (repository_id, name) do update
+       set oid = excluded.oid, peeled = excluded.peeled, tagged_at = excluded.tagged_at`,
+    set.flatMap(({ name, to, peeled, taggedAt = null }) => [
+      repositoryId,
+      ...[name, to as string, peeled, taggedAt],
+    ]),
   );
 }
 

@@ -41,9 +41,9 @@ export interface ReceivedPush extends Push {
   readonly wantsReport: boolean;
 }
 
-/** Options of a push that are read at most, and characters of each. */
+/** Options that a push has at most, and characters of all of them. */
 const MOST_OPTIONS = 100;
-const MOST_OPTION_LENGTH = 4096;
+const MOST_OPTION_CHARACTERS = 256 * 1024;
 
 /** The beginning of a push. */
 interface Commands {
@@ -94,10 +94,12 @@ export async function receivePush(
     const after = staged ? repository.with(staged.pack) : repository;
     await after.prepareGraph(budget);
     const checked = await checkChanges(after, changes, "client", budget);
-    for (const [at, change] of checked.entries()) {
-      const object = change.to === undefined ? -1 : after.findHex(change.to);
-      const isBrought = object >= repository.count;
-      if (object < 0 || isBrought || (await shown.has(object, budget))) continue;
+    const objects = checked.map(({ to }) => (to === undefined ? -1 : after.findHex(to)));
+    const isKnown = (object: number) => object >= 0 && object < repository.count;
+    const seen = await shown.those(objects.filter(isKnown), budget);
+    for (const [at, object] of objects.entries()) {
+      if (!isKnown(object) || seen.has(object)) continue;
+      const change = checked[at] as Push["changes"][number];
       checked[at] = { ...change, problem: change.problem ?? "missing necessary objects" };
     }
     return { ...push, changes: checked, refusal: undefined, staged, repository: after };
@@ -131,10 +133,13 @@ async function readCommands(input: Input): Promise<Commands> {
   }
   const options: string[] = [];
   if (capabilities.has("push-options")) {
+    let characters = 0;
     for (let line = await input.packet(); typeof line === "string"; line = await input.packet()) {
-      const option = line.trimEnd();
-      const isKept = options.length < MOST_OPTIONS && option.length <= MOST_OPTION_LENGTH;
-      if (isKept) options.push(option);
+      options.push(line.trimEnd());
+      characters += line.length;
+      if (options.length > MOST_OPTIONS || characters > MOST_OPTION_CHARACTERS) {
+        throw new RefusedError("too many push options");
+      }
     }
   }
   return { changes, capabilities, options };

@@ -1,3 +1,4 @@
+import { placeholders } from "../store/placeholders.ts";
 import type { Reader } from "../store/port.ts";
 import { LIMITS } from "./limits.ts";
 
@@ -102,6 +103,27 @@ export async function hasTip(db: Reader, repositoryId: number, oid: string): Pro
     [repositoryId, oid],
   );
   return found !== undefined;
+}
+
+/** Names of objects that one statement looks up. */
+const TOGETHER = 500;
+
+/** Those of some objects, in hex, that references of a repository are for, themselves. */
+export async function tipsAmong(
+  db: Reader,
+  repositoryId: number,
+  oids: readonly string[],
+): Promise<Set<string>> {
+  const found = new Set<string>();
+  for (let start = 0; start < oids.length; start += TOGETHER) {
+    const among = placeholders(oids.slice(start, start + TOGETHER));
+    const rows = await db.rows(
+      `select distinct oid from git_refs where repository_id = ? and oid in (${among.sql})`,
+      [repositoryId, ...among.values],
+    );
+    for (const [oid] of rows) found.add(oid as string);
+  }
+  return found;
 }
 
 /**

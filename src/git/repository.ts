@@ -297,8 +297,8 @@ export async function fork(
   const values = { project_id: projectId, kind: "code", version: 1, ...kept };
   const id = await insertRow(db, "git_repositories", values);
   const copied = await db.run(
-    `insert into git_refs (repository_id, name, oid, peeled)
-     select ?, f.name, f.oid, f.peeled from git_refs f where f.repository_id = ? and (${FORKED})`,
+    `insert into git_refs (repository_id, name, oid, peeled, tagged_at)
+     select ?, f.name, f.oid, f.peeled, f.tagged_at from git_refs f where f.repository_id = ? and (${FORKED})`,
     [id, fromId],
   );
   await db.run(

@@ -2,6 +2,7 @@ import type { Pace } from "../turns/pace.ts";
 import { BLOB, COMMIT, eachEntry, FOLDER, SUBMODULE, TAG, TREE, tagLinkOf } from "./objects.ts";
 import { OID_BYTES } from "./oid-table.ts";
 import type { Repository } from "./repository.ts";
+import { entryKey, objectsByEntry } from "./trees.ts";
 
 /** Which objects of a history are left out. */
 export interface Filter {
@@ -135,12 +136,12 @@ export class Selection {
       if (others.includes(tree) || this.marks[tree]) continue;
       for (const other of others) this.had[other] = 1;
       this.add(tree);
-      const known = await this.#entriesOf(others);
+      const known = await objectsByEntry(this.repository, others);
       const { data } = await this.repository.read(tree);
       eachEntry(data, (mode, from, to, at) => {
         if (mode === SUBMODULE) return;
         const object = this.repository.find(data, at);
-        const same = known.get(keyOf(data, mode, from, to)) ?? [];
+        const same = known.get(entryKey(data, mode, from, to)) ?? [];
         if (same.includes(object) || !this.#isWanted(object, mode)) return;
         if (mode === FOLDER) open.push({ tree: object, others: same });
         else {
@@ -151,26 +152,4 @@ export class Selection {
       if (this.#pace.isDue) await this.#pace.pause();
     }
   }
-
-  /** The objects at each name of some trees. */
-  async #entriesOf(trees: readonly number[]): Promise<Map<string, number[]>> {
-    const entries = new Map<string, number[]>();
-    for (const tree of trees) {
-      const { data } = await this.repository.read(tree);
-      eachEntry(data, (mode, from, to, at) => {
-        if (mode === SUBMODULE) return;
-        const key = keyOf(data, mode, from, to);
-        const object = this.repository.find(data, at);
-        const found = entries.get(key);
-        if (found) found.push(object);
-        else entries.set(key, [object]);
-      });
-    }
-    return entries;
-  }
-}
-
-/** A name, and whether it is a folder's. */
-function keyOf(tree: Buffer, mode: number, from: number, to: number): string {
-  return `${mode === FOLDER ? "/" : ""}${tree.toString("latin1", from, to)}`;
 }

@@ -3,8 +3,9 @@ import { Pace } from "../turns/pace.ts";
 import { Lru } from "./lru.ts";
 import { BLOB, eachEntry, FOLDER, SUBMODULE, TAG, TREE, tagLinkOf } from "./objects.ts";
 import { OID_BYTES } from "./oid-table.ts";
-import { hasTip, listRefs, type Ref } from "./refs.ts";
+import { hasTip, listRefs, type Ref, tipsAmong } from "./refs.ts";
 import type { Repository, RepositoryRow } from "./repository.ts";
+import { entryKey, objectsByEntry } from "./trees.ts";
 
 /**
  * What some commits brought: the objects of their trees that their parents' trees do not have at the same path. It only
@@ -63,13 +64,13 @@ class Brought {
       if (others.includes(tree) || seen.has(key)) continue;
       seen.add(key);
       this.#objects[tree] = 1;
-      const known = await this.#entriesOf(others);
+      const known = await objectsByEntry(this.repository, others);
       const { data } = await this.repository.read(tree);
       eachEntry(data, (mode, from, to, at) => {
         if (mode === SUBMODULE) return;
         const object = this.repository.find(data, at);
-        const same = known.get(data.toString("latin1", from, to)) ?? [];
-        if (mode === FOLDER) open.push({ tree: object, others: same.filter(this.#isTree) });
+        const same = known.get(entryKey(data, mode, from, to)) ?? [];
+        if (mode === FOLDER) open.push({ tree: object, others: same });
         else if (!same.includes(object)) this.#objects[object] = 1;
       });
       if (pace.isDue) await pace.pause();
@@ -81,21 +82,6 @@ class Brought {
     const type = this.repository.typeOf(object);
     if (type === TREE) await this.#addTree(object, [], pace);
     else if (type === BLOB) this.#objects[object] = 1;
-  }
-
-  readonly #isTree = (object: number) => this.repository.typeOf(object) === TREE;
-
-  async #entriesOf(trees: readonly number[]): Promise<Map<string, number[]>> {
-    const entries = new Map<string, number[]>();
-    for (const tree of trees) {
-      const { data } = await this.repository.read(tree);
-      eachEntry(data, (mode, from, to, at) => {
-        if (mode === SUBMODULE) return;
-        const name = data.toString("latin1", from, to);
-        entries.set(name, [...(entries.get(name) ?? []), this.repository.find(data, at)]);
-      });
-    }
-    return entries;
   }
 }
 
@@ -241,6 +227,21 @@ export class Shown {
     const commit = repository.graph.commitOf(object);
     if (commit >= 0) return this.hasCommit(commit, pace);
     return (await this.#reach(this.#row, pace)).has(object, pace);
+  }
+
+  /** Those of some objects that are shown, with a few statements for all of them. */
+  async those(objects: readonly number[], pace = new Pace()): Promise<Set<number>> {
+    const wanted = new Set(objects);
+    if (!this.#row?.has_garbage || wanted.size === 0) return wanted;
+    const repository = this.#repository;
+    const oidOf = (object: number) => repository.oidOf(object).toString("hex");
+    const tips = await tipsAmong(this.#db, this.#row.id, [...wanted].map(oidOf));
+    const shown = new Set<number>();
+    for (const object of wanted) {
+      if (tips.has(oidOf(object)) || (await this.has(object, pace))) shown.add(object);
+      if (pace.isDue) await pace.pause();
+    }
+    return shown;
   }
 
   /** Whether a commit is shown, by its number. */

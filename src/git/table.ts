@@ -84,4 +84,15 @@ alter table git_repositories add column refs_version $int not null default 0;
 create index git_refs_by_oid on git_refs (repository_id, oid);
 `,
   },
+  {
+    // When tags were made, in seconds of the epoch: the newest one is in badges. Of old ones, the next sweep notes it.
+    id: "20261129-21-dates-of-tags",
+    sql: `
+alter table git_refs add column tagged_at $int;
+create index git_refs_by_age_of_tags on git_refs (repository_id, tagged_at) where tagged_at is not null;
+update git_repositories set is_noted = 0 where kind = 'code' and exists (select 1 from git_refs r
+  where r.repository_id = git_repositories.id and r.name > 'refs/tags/' and r.name < 'refs/tags0');
+delete from jobs where name = 'sweep';
+`,
+  },
 ];

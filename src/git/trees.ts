@@ -44,6 +44,31 @@ export async function entriesOf(
   return entries;
 }
 
+/** What tells an entry of a tree from others: its name, and whether it is a folder's. */
+export function entryKey(tree: Buffer, mode: number, from: number, to: number): string {
+  return `${mode === FOLDER ? "/" : ""}${tree.toString("latin1", from, to)}`;
+}
+
+/** The objects of the entries of some trees, by {@link entryKey}. Submodules are left out. */
+export async function objectsByEntry(
+  repository: Repository,
+  trees: readonly number[],
+): Promise<Map<string, number[]>> {
+  const entries = new Map<string, number[]>();
+  for (const tree of trees) {
+    const { data } = await repository.read(tree);
+    eachEntry(data, (mode, from, to, at) => {
+      if (mode === SUBMODULE) return;
+      const key = entryKey(data, mode, from, to);
+      const object = repository.find(data, at);
+      const found = entries.get(key);
+      if (found) found.push(object);
+      else entries.set(key, [object]);
+    });
+  }
+  return entries;
+}
+
 /** The parts of a path: without slashes at its ends, and doubled ones. */
 export function partsOf(path: string): string[] {
   return path.split("/").filter((part) => part !== "");

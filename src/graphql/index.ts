@@ -2,7 +2,7 @@ import { hostSignIn } from "../auth/authenticators/host.ts";
 import { accessToken } from "../auth/authenticators/oauth.ts";
 import { personalToken } from "../auth/authenticators/personal.ts";
 import { readingSession } from "../auth/authenticators/session.ts";
-import { ApiError } from "../core/errors.ts";
+import { ApiError, messagesOf } from "../core/errors.ts";
 import type { Mount } from "../core/http/mount.ts";
 import { PARAMETER_LIMITS, parseJson, WHOLE_LIST } from "../core/http/parameters.ts";
 import * as param from "../core/input.ts";
@@ -10,7 +10,6 @@ import { type PrepareContext, RawReply, type Resource, routes } from "../core/re
 import type { Store } from "../store/port.ts";
 import type { Operation, RequestContext } from "./answer.ts";
 import type { Face } from "./declare.ts";
-import { messagesOf } from "./errors.ts";
 
 /** Where GraphQL is. */
 const ENDPOINT = "/api/graphql";

@@ -59,22 +59,27 @@ const ROWS = 250;
 const ANNOUNCED = "case when ordered = 1 then cast(? as bigint) end, 0, cast(? as bigint)";
 
 /**
- * Queues an event for every known worker, in the transaction that caused the event.
+ * Queues events for every known worker, in the transaction that caused them.
  *
- * @param payload what the workers need to know, such as the event's id
+ * @param payloads what the workers need to know of each, such as the event's id
  * @param key workers that ask for it do tasks with the same key in order; for example, the id of a project
  */
 export async function announce(
   db: Database,
-  payload: object,
+  payloads: readonly object[],
   key: number,
   now: number,
 ): Promise<void> {
-  await db.run(
-    `insert into outbox (worker, payload, order_key, due_at, created_at)
-     select name, cast(? as text), ${ANNOUNCED} from outbox_workers where seen_at > ?`,
-    [JSON.stringify(payload), key, now, now - FORGOTTEN],
-  );
+  for (let start = 0; start < payloads.length; start += ROWS) {
+    const some = payloads.slice(start, start + ROWS);
+    const each = some.map((_, at) => `select ${at} as place, cast(? as text) as payload`);
+    await db.run(
+      `insert into outbox (worker, payload, order_key, due_at, created_at)
+       select name, payload, ${ANNOUNCED} from outbox_workers, (${each.join(" union all ")}) as announced
+       where seen_at > ? order by place`,
+      [key, now, ...some.map((payload) => JSON.stringify(payload)), now - FORGOTTEN],
+    );
+  }
 }
 
 /**

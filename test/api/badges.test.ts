@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { baseSeed, type Person, type TestApp, testApp } from "../helpers.ts";
+import { baseSeed, type Person, type TestApp, testApp, tokenOf } from "../helpers.ts";
+import { newCommit, pushHeaders, pushOf, pushTo } from "../packs.ts";
 
 const LINK = "http://example.com/ci?ref=%{default_branch}&x=%{unknown_thing}";
 const IMAGE = "https://%{project_path}.example.com/b.svg";
@@ -82,6 +83,63 @@ describe("group badges", () => {
     }
     const badge = await newBadge("badged", { link_url: link });
     expect(badge.rendered_link_url).toBe(expected);
+  });
+
+  it("fills in the tag that was made last", async () => {
+    const made = await app.call("POST /projects", { as: "owner", json: { name: "Tagged" } });
+    // Its commit is some years old.
+    const { oid, pack } = newCommit("old");
+    const body = pushOf([{ name: "refs/heads/main", to: oid }], pack);
+    await pushTo(app, "owner/tagged", body, pushHeaders(tokenOf("owner")));
+    const at = `/projects/${made.json.id}`;
+    const link_url = "https://ci.example/%{latest_tag}.svg";
+    const { json: badge } = await app.call(`POST ${at}/badges`, {
+      as: "owner",
+      json: { link_url, image_url: IMAGE },
+    });
+    const shown = async () =>
+      (await app.call(`GET ${at}/badges/${badge.id}`, { as: "owner" })).json.rendered_link_url;
+    expect(await shown()).toBe(link_url);
+    const tag = async (tag_name: string, more = {}) => {
+      const json = { tag_name, ref: "main", ...more };
+      const answer = await app.call(`POST ${at}/repository/tags`, { as: "owner", json });
+      expect(answer.status, answer.text).toBe(201);
+    };
+    await tag("v2.0");
+    expect(await shown()).toBe("https://ci.example/v2.0.svg");
+    await tag("v1.9", { message: "Later" });
+    expect(await shown()).toBe("https://ci.example/v1.9.svg");
+    const fork = await app.call(`POST ${at}/fork`, { as: "admin" });
+    const forked = `/projects/${fork.json.id}/badges/render?${new URLSearchParams({ link_url, image_url: IMAGE })}`;
+    expect((await app.call(`GET ${forked}`, { as: "admin" })).json.rendered_link_url).toBe(
+      "https://ci.example/v1.9.svg",
+    );
+    await app.call(`DELETE ${at}/repository/tags/v1.9`, { as: "owner" });
+    expect(await shown()).toBe("https://ci.example/v2.0.svg");
+  });
+
+  it("fills in tags that were pushed to older versions, after the next sweep", async () => {
+    const made = await app.call("POST /projects", {
+      as: "owner",
+      json: { name: "Old tags", initialize_with_readme: true },
+    });
+    const at = `/projects/${made.json.id}`;
+    const json = { tag_name: "old", ref: "main" };
+    expect((await app.call(`POST ${at}/repository/tags`, { as: "owner", json })).status).toBe(201);
+    await app.store.transaction(async (db) => {
+      await db.run("update git_refs set tagged_at = null");
+      await db.run("update git_repositories set is_noted = 0");
+    });
+    const preview = new URLSearchParams({
+      link_url: "https://ci.example/%{latest_tag}",
+      image_url: IMAGE,
+    });
+    const shown = async () =>
+      (await app.call(`GET ${at}/badges/render?${preview}`, { as: "owner" })).json
+        .rendered_link_url;
+    expect(await shown()).toBe("https://ci.example/%{latest_tag}");
+    await app.admin.sweepDaily();
+    expect(await shown()).toBe("https://ci.example/old");
   });
 
   it("keep their placeholders in a group without projects", async () => {

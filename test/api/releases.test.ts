@@ -190,8 +190,9 @@ describe("reading", () => {
     await call("POST /issues", "reporter", { title: "One" });
     await release({ tag_name: "v1", ref: "main", description: "**New** #1 <b>" });
     const [listed] = (await call("GET /releases?include_html_description=true", "reporter")).json;
-    expect(listed.description_html).toBe(
-      `<p><strong>New</strong> <a href="http://pm.test/secret/p${projects}/-/issues/1" title="One" class="gfm gfm-issue">#1</a> &lt;b&gt;</p>\n`,
+    const issue = `<a href="http://pm.test/secret/p${projects}/-/issues/1" title="One" class="gfm gfm-issue">#1</a>`;
+    expect(listed.description_html.replace(/ data-[\w-]+="[^"]*"/g, "")).toBe(
+      `<p><strong>New</strong> ${issue} &lt;b&gt;</p>\n`,
     );
     const one = await call("GET /releases/v1?include_html_description=true", "reporter");
     expect(one.json.description_html).toBe(listed.description_html);

@@ -40,7 +40,7 @@ async function record(store: Store): Promise<number> {
     await new Promise((resolve) => setImmediate(resolve));
     await store.transaction(async (db) => {
       await db.run("insert into facts (at) values (?)", [started]);
-      await announce(db, { fact }, fact % 10, Date.now());
+      await announce(db, [{ fact }], fact % 10, Date.now());
     });
   }
   return (1000 * FACTS) / (performance.now() - started);

@@ -47,7 +47,7 @@ async function record(key: number): Promise<void> {
   await store.transaction(
     async (db) => {
       const [row] = await db.rows("insert into facts (key) values (?) returning id", [key]);
-      await outbox.announce(db, { fact: row?.[0] as number }, key, now());
+      await outbox.announce(db, [{ fact: row?.[0] as number }], key, now());
     },
     { shared: true },
   );

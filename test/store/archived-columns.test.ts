@@ -18,6 +18,7 @@ const LEFT_OUT: Record<string, readonly string[]> = {
   merge_requests: [
     "merge_error",
     "source_project_id",
+    "allow_collaboration",
     "auto_merge",
     "auto_merge_user_id",
     "merge_params",

@@ -261,6 +261,8 @@ const FROZEN: Record<string, string> = {
     "fecdd7117bbe18d32e49656353a977e9dd5d0f3034c7fef70c8e49767f7db865",
   "20261129-64-size-of-projects-artifacts":
     "7acad99bc82f59fb9d48b56604fd920c4553119fe1f0d5a4a394f31d1b5b7da4",
+  "20261129-21-dates-of-tags": "9a5ebfb4f2b56183e2925660152aa9fd02ef9a272426b599e024814d67ce3e64",
+  "20261129-20-collaboration": "0b007d58004078e7ab2432e4a02d91ff693a2b06c6fbaf0867fe0bbd3ed853a5",
   "20261127-92-features": "2aef0b4f02c0dbcf16b7b1740889e834b2c8acfd882c174bfb7db9bb1456a20f",
 };
 

@@ -58,7 +58,7 @@ async function started(
 }
 
 const announce = (payload: object, at = now) =>
-  store.transaction((db) => outbox.announce(db, payload, 1, at));
+  store.transaction((db) => outbox.announce(db, [payload], 1, at));
 const queue = (worker = "test") => outbox.queued(store, { worker }, 1000, now);
 const isEmpty = async () => (await queue()).length === 0;
 
@@ -81,7 +81,7 @@ describe("the outbox", () => {
   it("discards tasks of a failed transaction", async () => {
     await (await started(async () => ({ done: true }))).stop();
     const failing = store.transaction(async (db) => {
-      await outbox.announce(db, { event: 1 }, 1, now);
+      await outbox.announce(db, [{ event: 1 }], 1, now);
       throw new Error("no");
     });
     await expect(failing).rejects.toThrow("no");
@@ -252,7 +252,7 @@ describe("the outbox", () => {
   it("keeps the order of each key for workers that ask for it, also when attempts fail", async () => {
     await known({ ordered: true });
     for (let n = 0; n < 30; n += 1) {
-      await store.transaction((db) => outbox.announce(db, { n }, n % 3, now));
+      await store.transaction((db) => outbox.announce(db, [{ n }], n % 3, now));
     }
     const done: number[] = [];
     const atOnce = new Map<number, number>();

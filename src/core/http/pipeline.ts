@@ -1,6 +1,7 @@
 import type { Database, Reader, Store } from "../../store/port.ts";
 import { Budget } from "../../turns/budget.ts";
 import type { Caller, Person } from "../access/caller.ts";
+import { ROLES, type Role } from "../access/roles.ts";
 import type { Source } from "../access/source.ts";
 import type { Viewer } from "../access/visibility.ts";
 import { clientLeft, queryTooLong, unavailable, unknownRoute } from "../errors.ts";
@@ -198,9 +199,24 @@ async function admit(
 ): Promise<Source | undefined> {
   const viewer = { caller, today: dayOf(now) };
   const source = await findRouteSource(db, route, id, viewer, caller);
-  const role = typeof route.role === "string" ? route.role : undefined;
+  const role =
+    typeof route.role === "string"
+      ? await roleFor(route.role, route, db, source, viewer)
+      : undefined;
   requirePermission(route, role, source, viewer, caller, tier);
   return source;
+}
+
+/** The role that a caller needs: none if they may call the route without it. */
+async function roleFor(
+  role: Role | undefined,
+  { orWho }: Route,
+  db: Reader,
+  source: Source | undefined,
+  viewer: Viewer,
+): Promise<Role | undefined> {
+  const isBelow = role && source && source.level < ROLES[role];
+  return isBelow && orWho && (await orWho(db, source, viewer)) ? undefined : role;
 }
 
 async function answerWith(
@@ -272,23 +288,25 @@ async function answerWith(
   });
   // Outside of the retries: what is written is not written again, and the routes that follow have their own.
   if (!(result instanceof Followed)) return reply(result);
-  return reply(await result.follow(followingOf(settings, exchange, caller, now)));
+  return reply(await followed(settings, exchange, caller, now, result));
 }
 
-/** What follows a request, for its caller. */
-function followingOf(
+/** Does what follows a request. */
+function followed(
   settings: PipelineSettings,
   exchange: Exchange,
-  caller: Caller | undefined,
+  found: Caller | undefined,
   now: number,
-): Following {
-  return {
+  { follow, caller = found }: Followed,
+): Promise<Result> {
+  const following: Following = {
     perform: (route, sent) => {
       const named = typeof route === "string" ? routeNamed(settings.mounts, route) : route;
       return call(settings, named, exchange, caller, sent, now);
     },
     reader: () => settings.store.reader(),
   };
+  return follow(following);
 }
 
 function routeNamed(mounts: readonly Mount[], name: string): Route {
@@ -400,7 +418,8 @@ async function prepare(
       call: (other, sent) => call(settings, other, exchange, caller, sent, now),
     };
     if (route.before) await route.before(context);
-    const role = typeof route.role === "function" ? route.role(context) : route.role;
+    const declared = typeof route.role === "function" ? route.role(context) : route.role;
+    const role = await roleFor(declared, route, db, source, viewer);
     requirePermission(route, role, source, viewer, caller, tier);
     if (caller?.sudoer && !route.isReading) {
       const { sudoer, id: userId } = caller;
@@ -458,9 +477,7 @@ async function call(
     return { given, presenter: prepared.presenter, view: prepared.view };
   });
   const result =
-    given instanceof Followed
-      ? await given.follow(followingOf(settings, exchange, caller, now))
-      : given;
+    given instanceof Followed ? await followed(settings, exchange, caller, now, given) : given;
   const value = Array.isArray(result)
     ? presenter.value(result, view)
     : result instanceof Json

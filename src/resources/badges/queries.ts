@@ -3,7 +3,7 @@ import type { Source } from "../../core/access/source.ts";
 import { type Viewer, visibleProjects } from "../../core/access/visibility.ts";
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
-import { BRANCHES } from "../../git/refs.ts";
+import { BRANCHES, TAGS } from "../../git/refs.ts";
 import { all, type Condition, when } from "../../store/conditions.ts";
 import { insertRow } from "../../store/insert.ts";
 import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
@@ -102,7 +102,7 @@ export async function remove(db: Database, badgeId: number): Promise<void> {
   await db.run("delete from badges where id = ?", [badgeId]);
 }
 
-/** What fills in a badge's placeholders: of a project `p`, in SQL. The newest tag, which GitLab has, too, is left out. */
+/** What fills in a badge's placeholders: of a project `p`, in SQL. */
 export const PLACEHOLDERS = {
   project_path: "p.full_path",
   project_id: "p.id",
@@ -115,6 +115,10 @@ export const PLACEHOLDERS = {
   default_branch: "p.default_branch",
   commit_sha: `(select r.oid from git_repositories g join git_refs r on r.repository_id = g.id
     where g.project_id = p.id and g.kind = 'code' and r.name = '${BRANCHES}' || p.default_branch)`,
+  // The one that was made last: annotated ones have a date of their own, others that of their commit.
+  latest_tag: `(select substr(r.name, ${TAGS.length + 1}) from git_repositories g join git_refs r on r.repository_id = g.id
+    where g.project_id = p.id and g.kind = 'code' and r.tagged_at is not null
+    order by r.tagged_at desc, r.name desc limit 1)`,
 } as const;
 
 /** The values of a project's placeholders; none if there is no such project. */

@@ -1,4 +1,5 @@
 import * as audit from "../../audit/log.ts";
+import type { Viewer } from "../../core/access/visibility.ts";
 import { ApiError, badRequest, notFound } from "../../core/errors.ts";
 import type { Expression } from "../../core/expressions.ts";
 import * as field from "../../core/field.ts";
@@ -65,9 +66,10 @@ async function rowsOf(
   db: Reader,
   opened: OpenRepository,
   refs: readonly Ref[],
+  viewer?: Viewer,
 ): Promise<Value[][]> {
   const names = refs.map(({ name }) => name);
-  const rights = await rightsOf(db, opened.project, names);
+  const rights = await rightsOf(db, opened.project, names, viewer);
   const rows: Value[][] = [];
   for (const ref of refs) rows.push(await rowOf(opened, ref, rights));
   return rows;
@@ -130,10 +132,11 @@ export const branchResource: Resource = {
       },
       presenter: branch,
       prepare: (_, preparing) => openRepository(preparing, ["HEAD"]),
-      handle: async ({ db, input, page, prepared: opened }) => {
+      handle: async ({ db, viewer, input, page, prepared: opened }) => {
         const { search, regex, sort = "name_asc" } = input;
         const expression = regex ? await expressionOf(regex) : undefined;
-        const show = (current: OpenRepository, refs: readonly Ref[]) => rowsOf(db, current, refs);
+        const show = (current: OpenRepository, refs: readonly Ref[]) =>
+          rowsOf(db, current, refs, viewer);
         if (!search && !expression && sort === "name_asc")
           return pageByName(db, opened, BRANCHES, page, show);
         const choose = async (refs: readonly Ref[], current: OpenRepository) => {
@@ -154,9 +157,9 @@ export const branchResource: Resource = {
       presenter: branch,
       prepare: ({ branch: name }, preparing) =>
         openRepository(preparing, ["HEAD", `${BRANCHES}${name}`]),
-      handle: async ({ db, input, request, prepared: opened }) => {
+      handle: async ({ db, viewer, input, request, prepared: opened }) => {
         const ref = requireBranch(opened, input.branch);
-        return request.method === "HEAD" ? undefined : (await rowsOf(db, opened, [ref]))[0];
+        return request.method === "HEAD" ? undefined : (await rowsOf(db, opened, [ref], viewer))[0];
       },
     }),
     put("/:branch/protect", {

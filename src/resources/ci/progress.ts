@@ -48,9 +48,25 @@ export type PipelineTask =
       readonly requests: readonly number[];
     };
 
-/** Queues a task of {@link PIPELINE_WORKER}. */
-export function queueTask(db: Database, task: PipelineTask, now: number): Promise<void> {
-  return outbox.add(db, PIPELINE_WORKER, [task], now);
+/** Queues a task of {@link PIPELINE_WORKER}; see {@link queueTasks}. */
+export function queueTask(
+  db: Database,
+  task: PipelineTask,
+  now: number,
+  afterOthersOf?: number,
+): Promise<void> {
+  return queueTasks(db, [task], now, afterOthersOf);
+}
+
+/** Queues tasks of {@link PIPELINE_WORKER}. @param afterOthersOf the id of a project: these tasks are done in order */
+export function queueTasks(
+  db: Database,
+  tasks: readonly PipelineTask[],
+  now: number,
+  afterOthersOf?: number,
+): Promise<void> {
+  const keyOf = afterOthersOf === undefined ? undefined : () => afterOthersOf;
+  return outbox.add(db, PIPELINE_WORKER, tasks, now, keyOf);
 }
 
 /** Lets a merge request be merged that waits for it, if something of it has changed that it may have waited for. */

@@ -14,6 +14,7 @@ import { MERGE_REQUEST } from "../issuables/merge-request.ts";
 import * as changes from "../notes/changes.ts";
 import * as notes from "../notes/queries.ts";
 import { commitToNote } from "../notes/rules.ts";
+import { mayPushSomewhere } from "../protected-refs/rights.ts";
 import { perform } from "../repositories/actions.ts";
 import { openToCommit, stageCommit } from "../repositories/commit.ts";
 import { CONTENT_BYTES, hasChanged } from "../repositories/content.ts";
@@ -155,6 +156,7 @@ async function rowsOf(
 const picking = {
   access: "anyone",
   role: "developer",
+  orWho: mayPushSomewhere,
   beside: "others",
   presenter: commit,
 } as const;
@@ -228,6 +230,7 @@ export const commitResource: Resource = {
       summary: "Create a commit with changes of several files",
       access: "anyone",
       role: "developer",
+      orWho: mayPushSomewhere,
       beside: "others",
       input: {
         branch: param.text({ max: 1024 }),

@@ -1,7 +1,8 @@
 import { announce, announceLast } from "../../jobs/outbox.ts";
 import type { Condition } from "../../store/conditions.ts";
-import { insertRow } from "../../store/insert.ts";
+import { placeholders } from "../../store/placeholders.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
+import { updateRow } from "../../store/update.ts";
 
 /** The actions that are stored, and that lists can be filtered by. */
 export const ACTIONS = [
@@ -71,9 +72,15 @@ export function record(db: Database, event: NewEvent, now: number): void {
 
 const HOUR = 3_600_000;
 
-/** Counts an event and updates its project's last activity, at most once an hour like GitLab. */
-function noteActivity(db: Database, projectId: number, authorId: number, now: number): void {
-  db.last(COUNT, [projectId, authorId, 1]);
+/** Counts events and updates their project's last activity, at most once an hour like GitLab. */
+function noteActivity(
+  db: Database,
+  projectId: number,
+  authorId: number,
+  now: number,
+  count = 1,
+): void {
+  db.last(COUNT, [projectId, authorId, count]);
   db.last("update projects set last_activity_at = ? where id = ? and last_activity_at <= ?", [
     now,
     projectId,
@@ -102,34 +109,83 @@ export interface Push {
 }
 
 /**
- * Records a push, and returns the event's id. Open merge requests without code, of which the event is all that is known,
- * get their new head.
+ * Records the changes of references of one push, and returns the ids of the events. Open merge requests without code, of
+ * which the event is all that is known, get their new head.
+ *
+ * @param pushes of one project, by one user
  */
-export async function recordPush(db: Database, push: Push, now: number): Promise<number> {
-  if (push.ref_type === "branch" && push.commit_to !== null) {
-    await db.run(
-      `update merge_requests set sha = ?, updated_at = ?
-       where source_project_id = ? and source_branch = ? and state = 'opened' and not exists
-         (select 1 from merge_request_versions v where v.merge_request_id = merge_requests.id)`,
-      [push.commit_to, now, push.project_id, push.ref],
-    );
+export async function recordPushes(
+  db: Database,
+  pushes: readonly Push[],
+  now: number,
+): Promise<number[]> {
+  const ids: number[] = [];
+  for (let start = 0; start < pushes.length; start += BATCH) {
+    ids.push(...(await recordSome(db, pushes.slice(start, start + BATCH), now)));
   }
-  const id = await insertRow(db, "events", {
-    project_id: push.project_id,
-    author_id: push.author_id,
-    action: "pushed",
-    created_at: now,
-    commit_count: push.commit_count,
-    push_action: push.push_action,
-    ref_type: push.ref_type,
-    commit_from: push.commit_from,
-    commit_to: push.commit_to,
-    ref: push.ref,
-    commit_title: shortened(push.commit_title),
-  });
-  await announce(db, { event: id }, push.project_id, now);
-  noteActivity(db, push.project_id, push.author_id, now);
-  return id;
+  const [first] = pushes;
+  if (first) noteActivity(db, first.project_id, first.author_id, now, pushes.length);
+  return ids;
+}
+
+/** {@link recordPushes} for one change. @returns the event's id */
+export async function recordPush(db: Database, push: Push, now: number): Promise<number> {
+  return (await recordPushes(db, [push], now))[0] as number;
+}
+
+async function recordSome(db: Database, pushes: readonly Push[], now: number): Promise<number[]> {
+  const { project_id } = pushes[0] as Push;
+  await moveHeads(db, project_id, pushes, now);
+  const columns = PUSH_COLUMNS.join(", ");
+  const tuple = `(${PUSH_COLUMNS.map(() => "?").join(", ")})`;
+  const rows = await db.rows(
+    `insert into events (${columns}) values ${pushes.map(() => tuple).join(", ")} returning id`,
+    pushes.flatMap((push) => {
+      const values = pushValues(push, now);
+      return PUSH_COLUMNS.map((column) => values[column]);
+    }),
+  );
+  const ids = rows.map(([id]) => id as number).sort((one, other) => one - other);
+  const payloads = ids.map((event) => ({ event }));
+  await announce(db, payloads, project_id, now);
+  return ids;
+}
+
+const PUSH_COLUMNS = [
+  ...(["project_id", "author_id", "action", "created_at", "commit_count", "push_action"] as const),
+  ...(["ref_type", "commit_from", "commit_to", "ref", "commit_title"] as const),
+];
+
+const pushValues = (push: Push, now: number) => ({
+  ...push,
+  action: "pushed",
+  created_at: now,
+  commit_title: shortened(push.commit_title),
+});
+
+/** Gives open merge requests without code their new heads. */
+async function moveHeads(
+  db: Database,
+  projectId: number,
+  pushes: readonly Push[],
+  now: number,
+): Promise<void> {
+  const heads = new Map(
+    pushes.flatMap(({ ref, ref_type, commit_to }) =>
+      ref_type === "branch" && commit_to !== null ? [[ref, commit_to]] : [],
+    ),
+  );
+  if (heads.size === 0) return;
+  const among = placeholders([...heads.keys()]);
+  const open = await db.rows(
+    `select id, source_branch from merge_requests
+     where source_project_id = ? and source_branch in (${among.sql}) and state = 'opened' and not exists
+       (select 1 from merge_request_versions v where v.merge_request_id = merge_requests.id)`,
+    [projectId, ...among.values],
+  );
+  for (const [id, branch] of open) {
+    await updateRow(db, "merge_requests", id as number, { sha: heads.get(branch as string) }, now);
+  }
 }
 
 /** An event or push of an imported history, with its time. */

@@ -9,6 +9,7 @@ import {
   type Resource,
   routes,
 } from "../../core/resource.ts";
+import { mayPushSomewhere } from "../protected-refs/rights.ts";
 import { type FileAction, perform } from "../repositories/actions.ts";
 import { bodyOf } from "../repositories/blobs.ts";
 import {
@@ -77,7 +78,12 @@ async function stageChange(
 /** Scopes that allow reading: what can be fetched can be read. */
 const READING = ["api", "read_api", "read_repository"] as const;
 
-const writing = { access: "anyone", role: "developer", beside: "others" } as const;
+const writing = {
+  access: "anyone",
+  role: "developer",
+  orWho: mayPushSomewhere,
+  beside: "others",
+} as const;
 const examples = [{ file_path: "docs/index.md", branch: "main" }];
 
 /** Files of projects' repositories (docs/git.md). */

@@ -57,6 +57,8 @@ export const MOST_FILES = 1000;
 const sizeOf = (files: number): string | null =>
   files === 0 ? null : files > MOST_FILES ? `${MOST_FILES}+` : String(files);
 
+const IS_FROM_FORK = "case when mr.source_project_id <> mr.project_id then 1 else 0 end";
+
 const fields = {
   ...simpleFields,
   merged_by: field.nested(userFields("mb")),
@@ -90,6 +92,8 @@ const fields = {
   discussion_locked: field.flag("mr.discussion_locked"),
   should_remove_source_branch: field.optionalFlag("mr.should_remove_source_branch"),
   force_remove_source_branch: field.flag("mr.remove_source_branch"),
+  allow_collaboration: field.onlyIf(IS_FROM_FORK, field.flag("mr.allow_collaboration")),
+  allow_maintainer_to_push: field.onlyIf(IS_FROM_FORK, field.flag("mr.allow_collaboration")),
   reference: field.derived(["mr.iid"], "string", ([iid]) => `!${iid}`),
   web_url: webUrl,
   time_stats: field.nested(timeStats("mr")),

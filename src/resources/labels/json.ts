@@ -13,12 +13,15 @@ export const scopeLabelFields = { id: field.integer("l.id"), ...listedLabelField
 /** A colour that can be read on the label's. */
 export const textColor = field.derived(["l.color"], "string", ([color]) => contrast(String(color)));
 
+/** The colour of texts on dark ones. */
+export const LIGHT = "#FFFFFF";
+
 /** Dark grey or white, whichever is readable on a colour. */
-function contrast(color: string): string {
+export function contrast(color: string): string {
   const digits = color.length === 4 ? color.replace(/[^#]/g, "$&$&") : color;
   const brightness = [1, 3, 5].reduce(
     (sum, at) => sum + Number.parseInt(digits.slice(at, at + 2), 16),
     0,
   );
-  return brightness > 500 ? "#333333" : "#FFFFFF";
+  return brightness > 500 ? "#333333" : LIGHT;
 }

@@ -35,7 +35,7 @@ export const face: Face = {
 
 async function rendered(
   keys: readonly Value[],
-  { db, viewer, view, budget }: GraphContext,
+  { db, store, viewer, view, budget }: GraphContext,
   isComment: boolean,
 ): Promise<Map<Value, string>> {
   const sources = keys.filter((key) => key !== null).map(sourceOf);
@@ -46,7 +46,8 @@ async function rendered(
   const render = async (some: readonly Source[], id?: number) => {
     const project = id === undefined ? undefined : projects.get(id);
     const texts = some.map(({ text }) => text);
-    const found = await renderAll({ db, viewer, view, budget, project, isComment }, texts);
+    const rendering = { db, store, viewer, view, budget, project, isComment };
+    const found = await renderAll(rendering, texts);
     for (const [index, { key }] of some.entries()) all.set(key, found[index] as string);
   };
   for (const id of ids) {

@@ -18,13 +18,14 @@ export const markdownResource: Resource = {
         project: param.optional(param.text()),
       },
       examples: [{ html: "<p><strong>Done</strong></p>\n" }],
-      handle: async ({ db, viewer, view, budget, input }) => {
+      prepare: (_, { store }) => store,
+      handle: async ({ db, viewer, view, budget, input, prepared: store }) => {
         const { text, gfm = false } = input;
         const project = input.project
           ? await findSource(db, "project", input.project, viewer)
           : undefined;
         const [html] = gfm
-          ? await renderAll({ db, viewer, view, budget, project }, [text])
+          ? await renderAll({ db, store, viewer, view, budget, project }, [text])
           : [(await parseMarkdown(text)).html()];
         return new Json({ html });
       },

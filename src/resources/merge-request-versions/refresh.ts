@@ -132,6 +132,38 @@ export async function planWithin(
   return planOf(repository, request, to, target.start, base);
 }
 
+/** Branches that one statement looks up. */
+const BRANCHES_TOGETHER = 100;
+
+/**
+ * Those of some branches of a project that open merge requests come from or go into. Most pushes, and those of many
+ * branches above all, have none.
+ */
+export async function branchesInUse(
+  db: Reader,
+  projectId: number,
+  branches: readonly string[],
+): Promise<Set<string>> {
+  const used = new Set<string>();
+  for (let start = 0; start < branches.length; start += BRANCHES_TOGETHER) {
+    const names = placeholders(branches.slice(start, start + BRANCHES_TOGETHER)).values;
+    const found = await db.rows(
+      `with wanted (name) as (values ${names.map(() => "(?)").join(", ")}) ${IN_USE}`,
+      [...names, projectId, projectId],
+    );
+    for (const [name] of found) used.add(name as string);
+  }
+  return used;
+}
+
+const IN_USE = `select name from wanted where exists (select 1 from merge_requests
+    where source_project_id = ? and source_branch = wanted.name and state = 'opened')
+  or exists (select 1 from merge_requests
+    where project_id = ? and target_branch = wanted.name and state = 'opened')`;
+
+/** What a change means if no merge request was open when it was planned. */
+export const NO_REFRESH: Refresh = { versions: new Map(), merged: [], stuck: [] };
+
 const OPEN = `select id, iid, project_id, source_project_id, target_branch, sha from merge_requests
   where state = 'opened'`;
 

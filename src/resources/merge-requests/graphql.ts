@@ -212,6 +212,7 @@ const mergeRequest = rowType("MergeRequest", {
     rebaseInProgress: constant("Boolean!", false),
     shouldRemoveSourceBranch: boolean("mr.should_remove_source_branch"),
     forceRemoveSourceBranch: boolean("mr.remove_source_branch"),
+    allowCollaboration: boolean("mr.allow_collaboration"),
     conflicts: required(ofState("Boolean", ({ status }) => status === "cannot_be_merged")),
     mergeable: required(ofState("Boolean", ({ failed, unknown }) => !failed && !unknown)),
     mergeStatusEnum: {

@@ -19,6 +19,7 @@ import { afterCommands, commandsIn } from "../quick-actions/perform.ts";
 import { assignReviewers } from "../reviewers/changes.ts";
 import { askApprovers } from "./asking.ts";
 import { checkCode, divergedCommits } from "./code.ts";
+import { collaborationIn, collaborationOf } from "./collaboration.ts";
 import { deployedFilter, ownFilters, ownInput } from "./filters.ts";
 import { mergeRoutes } from "./merging.ts";
 import { planChange, planOpening, requireOpening } from "./opening.ts";
@@ -47,6 +48,8 @@ const attributes = {
   description: param.clearable(param.anyText({ max: param.LONG_TEXT })),
   squash: param.optional(param.boolean()),
   remove_source_branch: param.optional(param.boolean()),
+  allow_collaboration: param.optional(param.boolean()),
+  allow_maintainer_to_push: param.optional(param.boolean()),
   reviewer_ids: param.clearable(param.arrayOf(param.integer(), { max: 200 })),
   ...planningInput,
 };
@@ -111,6 +114,7 @@ export const mergeRequestResource: Resource = {
             sha: version ? null : await headOf(db, source.id, source_branch),
             squash: input.squash ?? defaults.squash,
             remove_source_branch: input.remove_source_branch ?? defaults.removesSource,
+            allow_collaboration: await collaborationIn(context, opening, input),
             ...(await plannedColumns(inTarget, input)),
           },
           now,
@@ -126,7 +130,7 @@ export const mergeRequestResource: Resource = {
           await assignReviewers(inTarget, created.id, input.reviewer_ids, true);
         }
         await askApprovers(inTarget, { id: created.id, title });
-        if (version) await queueTask(db, { opened: created.id, user: caller.id }, now);
+        if (version) await queueTask(db, { opened: created.id, user: caller.id }, now, source.id);
         await storeReferences(db, created.id, context.viewer, view.base);
         if (commands.length === 0) return rowOf(inTarget, MERGE_REQUEST, created.id);
         return afterCommands(inTarget, MERGE_REQUEST, created.id, commands, (reader) =>
@@ -199,6 +203,7 @@ export const mergeRequestResource: Resource = {
             target_branch,
             squash: flag(input.squash),
             remove_source_branch: flag(input.remove_source_branch),
+            allow_collaboration: flag(await collaborationOf(context, found.id, input)),
             ...columns,
             ...lifecycle.stateColumns(context, found, state_event),
           },

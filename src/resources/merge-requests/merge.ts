@@ -181,10 +181,23 @@ export async function noteAutoMerge(
   request: { readonly id: number; readonly sha: string | null },
   input: MergeInput,
 ): Promise<void> {
-  const { db, caller, now } = context;
   if (!(await canWait(context, request, input))) {
     throw new Unapplied(refusalOf(405), true, async () => {});
   }
+  await waitToMerge(context, request, input);
+}
+
+/**
+ * Lets a merge request wait to be merged, by the caller, whether it is ready or not.
+ *
+ * @throws ApiError 409 if its source branch is for another commit than the caller says
+ */
+export async function waitToMerge(
+  context: Writing,
+  request: { readonly id: number; readonly sha: string | null },
+  input: Partial<MergeInput>,
+): Promise<void> {
+  const { db, caller, now } = context;
   requireHead(request, input.sha);
   const { should_remove_source_branch, merge_commit_message, squash_commit_message } = input;
   const wanted = { should_remove_source_branch, merge_commit_message, squash_commit_message };
@@ -201,7 +214,7 @@ export async function noteAutoMerge(
 }
 
 /** The columns that a request to merge sets. */
-const flagsOf = ({ squash, should_remove_source_branch: removes }: MergeInput) => ({
+const flagsOf = ({ squash, should_remove_source_branch: removes }: Partial<MergeInput>) => ({
   squash: squash === undefined ? undefined : Number(squash),
   should_remove_source_branch: removes === undefined ? undefined : Number(removes),
 });
@@ -302,12 +315,12 @@ async function planRemoval(preparing: Preparing, { request }: RequestCode) {
   const place = await openToChange({ ...preparing, source: project }, [name]);
   const from = place.refs.get(name)?.oid;
   const { rights } = place;
+  if (from === undefined || from !== request.sha) return undefined;
+  const change = { name, from, to: undefined };
   const isKept =
-    source_branch === rights.defaultBranch ||
     rights.isProtected(source_branch) ||
-    !rights.mayPush(source_branch);
-  if (isKept || from === undefined || from !== request.sha) return undefined;
-  return { place, change: { name, from, to: undefined } };
+    rights.refusalOf({ ...change, isForced: true }, "api") !== undefined;
+  return isKept ? undefined : { place, change };
 }
 
 /** A merge request that is merged, as it is in the transaction. */

@@ -1,13 +1,22 @@
 import { codeRole } from "../../core/access/visibility.ts";
+import { conflict } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import { Json, type Route, routes } from "../../core/resource.ts";
 import { updateRow } from "../../store/update.ts";
+import { queueTask } from "../ci/progress.ts";
 import { rowOf } from "../issuables/embed.ts";
 import { MERGE_REQUEST } from "../issuables/merge-request.ts";
 import { findIssuable } from "../issuables/rules.ts";
 import * as notes from "../notes/queries.ts";
 import { orDiscard } from "../repositories/write.ts";
-import { applyMerge, noteAutoMerge, requireReady, requireRight, stageMerge } from "./merge.ts";
+import {
+  applyMerge,
+  noteAutoMerge,
+  requireReady,
+  requireRight,
+  stageMerge,
+  waitToMerge,
+} from "./merge.ts";
 import { storeMergeRef } from "./merge-ref.ts";
 import * as requests from "./queries.ts";
 import { applyRebase, stageRebase } from "./rebase.ts";
@@ -20,6 +29,26 @@ const { get, post, put } = routes({
   source: "project",
   path: "/merge_requests/:merge_request_iid",
   features: ["merge_requests"],
+});
+
+/**
+ * Lets a merge request wait to be merged, for the options of pushes: whether it is ready is found out once the pipelines of
+ * the push are made.
+ */
+export const mergeLater: Route = put("/merge_later", {
+  summary: "Merge a merge request as soon as it is ready",
+  input: { ...number, sha: param.optional(param.anyText()) },
+  presenter: MERGE_REQUEST.single,
+  handle: async (context) => {
+    const { db, source, input, now } = context;
+    const found = await findIssuable(context, MERGE_REQUEST, input.merge_request_iid);
+    if (found.state !== "opened") throw conflict();
+    const request = { ...found, ...(await requests.branchesOf(db, found.id)) };
+    await requireRight(db, source, request);
+    await waitToMerge(context, request, input);
+    await queueTask(db, { ready: found.id }, now, request.source_project_id ?? undefined);
+    return rowOf(context, MERGE_REQUEST, found.id);
+  },
 });
 
 /** Merging merge requests, and what prepares it. */

@@ -16,6 +16,7 @@ export interface NewMergeRequest {
   sha?: string | null | undefined;
   squash?: boolean | undefined;
   remove_source_branch?: boolean | undefined;
+  allow_collaboration?: boolean | undefined;
   discussion_locked?: number | undefined;
   milestone_id?: number | null | undefined;
 }
@@ -39,6 +40,7 @@ export async function insert(
     sha: request.sha ?? null,
     squash: request.squash ? 1 : 0,
     remove_source_branch: request.remove_source_branch ? 1 : 0,
+    allow_collaboration: request.allow_collaboration ? 1 : 0,
     discussion_locked: request.discussion_locked ?? 0,
     milestone_id: request.milestone_id ?? null,
     created_at: now,

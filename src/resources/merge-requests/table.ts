@@ -182,4 +182,10 @@ drop index merge_requests_by_created_at;
 create index merge_requests_by_created_at on merge_requests (project_id, created_at, id, milestone_id, target_branch);
 `,
   },
+  {
+    id: "20261129-20-collaboration",
+    sql: `
+alter table merge_requests add column allow_collaboration $int not null default 0;
+`,
+  },
 ];

@@ -1,6 +1,7 @@
 import type { Secrets } from "../../core/secrets.ts";
 import { dayOf } from "../../core/time.ts";
 import type { Edition } from "../../core/version.ts";
+import { valuesOf } from "../../git/push-options.ts";
 import { BRANCHES } from "../../git/refs.ts";
 import {
   startWorker,
@@ -100,7 +101,7 @@ async function plan(settings: PipelineWorkerSettings, task: PipelineTask): Promi
     ...(before !== null && { before }),
     variables: variablesIn(options),
     mayBeSkipped: true,
-    isSkipped: options.includes("ci.skip"),
+    isSkipped: valuesOf(options, "ci", "skip").length > 0,
   };
   const follows = await follow(settings, place, wanted);
   for (const id of task.requests) {
@@ -210,8 +211,8 @@ async function follow(
 
 /** The variables that a push gives, as in `git push -o ci.variable="KEY=value"`. */
 function variablesIn(options: readonly string[]): GivenVariable[] {
-  return options.flatMap((option) => {
-    const [, key, value] = /^ci\.variable="?([A-Za-z0-9_]{1,255})=(.*?)"?$/s.exec(option) ?? [];
+  return valuesOf(options, "ci", "variable").flatMap((option) => {
+    const [, key, value] = /^"?([A-Za-z0-9_]{1,255})=(.*?)"?$/s.exec(String(option)) ?? [];
     return key === undefined || value === undefined
       ? []
       : [{ key, value, variable_type: "env_var" as const }];

@@ -1,5 +1,6 @@
 import { ROLES } from "../../core/access/roles.ts";
-import type { Source } from "../../core/access/source.ts";
+import { type Source, sourcesById } from "../../core/access/source.ts";
+import { VISIBILITIES, type Viewer } from "../../core/access/visibility.ts";
 import { BRANCHES, TAGS } from "../../git/refs.ts";
 import type { Reader, Value } from "../../store/port.ts";
 import { type Rules, rulesOf, rulesOfTargets } from "./queries.ts";
@@ -35,13 +36,70 @@ const LIKE_AN_OID = /^[0-9a-f]{40}/i;
  *
  * @param project with the caller's level in it
  * @param names of the branches and tags in full, such as `refs/heads/main`; the rights are about no others
+ * @param viewer the caller; without one, merge requests that let others push to their source branches do not count
  */
 export async function rightsOf(
   db: Reader,
   project: Source,
   names: readonly string[],
+  viewer?: Viewer,
 ): Promise<RefRights> {
-  return new RefRights(project, await rulesOf(db, project.id, names));
+  const shared = viewer ? await sharedBranches(db, project, viewer, names) : NONE;
+  return new RefRights(project, await rulesOf(db, project.id, names), shared);
+}
+
+const NONE: ReadonlySet<string> = new Set();
+
+/** Merge requests of one project that are looked at for branches that callers may push to. */
+const MOST_REQUESTS = 1000;
+
+/**
+ * The branches of a fork that a caller who is no developer there may push to, if they are not protected: the source branches
+ * of open merge requests that allow it (`allow_collaboration`) and that the caller may merge. As in GitLab, neither project
+ * is private then.
+ *
+ * @param names of the branches in full. Default: all
+ */
+async function sharedBranches(
+  db: Reader,
+  project: Source,
+  viewer: Viewer,
+  names?: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const isPossible =
+    viewer.caller !== undefined &&
+    project.level < ROLES.developer &&
+    !project.archived &&
+    project.visibility > VISIBILITIES.private;
+  if (!isPossible) return NONE;
+  const found = await db.all<{ id: number; project_id: number; source_branch: string }>(
+    `select mr.id, mr.project_id, mr.source_branch from merge_requests mr join projects p on p.id = mr.project_id
+     where mr.source_project_id = ? and mr.state = 'opened' and mr.allow_collaboration = 1
+       and mr.project_id <> mr.source_project_id and p.visibility > ? order by mr.id desc limit ${MOST_REQUESTS}`,
+    [project.id, VISIBILITIES.private],
+  );
+  const requests = names
+    ? found.filter(({ source_branch }) => names.includes(BRANCHES + source_branch))
+    : found;
+  if (requests.length === 0) return NONE;
+  const ids = [...new Set(requests.map(({ project_id }) => project_id))];
+  const targets = await sourcesById(db, "project", ids, viewer);
+  const mergeable = await mergeableBy(
+    db,
+    new Map(requests.map(({ id, project_id }) => [id, targets.get(project_id) as Source])),
+  );
+  return new Set(
+    requests.filter(({ id }) => mergeable.has(id)).map(({ source_branch }) => source_branch),
+  );
+}
+
+/** Whether there is a branch of a project that a caller without a role there may push to, if it is not protected. */
+export async function mayPushSomewhere(
+  db: Reader,
+  project: Source,
+  viewer: Viewer,
+): Promise<boolean> {
+  return (await sharedBranches(db, project, viewer)).size > 0;
 }
 
 /**
@@ -92,10 +150,13 @@ type Project = Pick<Source, "fullPath" | "level" | "archived">;
 export class RefRights {
   readonly #project: Project;
   readonly #rules: Rules;
+  readonly #shared: ReadonlySet<string>;
 
-  constructor(project: Project, rules: Rules) {
+  /** @param shared branches that the caller may push to without a role, unless they are protected */
+  constructor(project: Project, rules: Rules, shared: ReadonlySet<string> = NONE) {
     this.#project = project;
     this.#rules = rules;
+    this.#shared = shared;
   }
 
   /** Whether the repository has no branch yet. */
@@ -120,7 +181,7 @@ export class RefRights {
 
   /** Whether the caller may push to a branch, also by changing its files through the API. */
   mayPush(branch: string): boolean {
-    if (!this.#mayWrite) return false;
+    if (!this.#mayWrite) return this.#isShared(branch);
     if (this.#rules.isEmpty) return this.#reaches(ROLES.maintainer);
     const rules = this.#rules.branches(branch);
     return rules.length === 0 || rules.some(({ push_level }) => this.#reaches(push_level));
@@ -167,15 +228,15 @@ export class RefRights {
    * @param via what they use
    */
   refusalOf(change: WantedChange, via: Via): string | undefined {
-    const { name } = change;
-    if (!this.#mayWrite) {
+    const { name, to } = change;
+    const isBranch = name.startsWith(BRANCHES);
+    const branch = name.slice(BRANCHES.length);
+    if (!this.#mayWrite && !(isBranch && to !== undefined && this.#isShared(branch))) {
       return this.#project.archived
         ? "You can't push code to an archived project."
         : "You are not allowed to push code to this project.";
     }
-    if (name.startsWith(BRANCHES)) {
-      return this.#branchRefusal(name.slice(BRANCHES.length), change, via);
-    }
+    if (isBranch) return this.#branchRefusal(branch, change, via);
     return name.startsWith(TAGS)
       ? this.#tagRefusal(name.slice(TAGS.length), change, via)
       : undefined;
@@ -257,6 +318,10 @@ export class RefRights {
   #mayCreateTag(tag: string): boolean {
     const rules = this.#rules.tags(tag);
     return rules.length === 0 || rules.some(({ create_level }) => this.#reaches(create_level));
+  }
+
+  #isShared(branch: string): boolean {
+    return this.#shared.has(branch) && !this.isProtected(branch);
   }
 
   get #mayWrite(): boolean {

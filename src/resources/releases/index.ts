@@ -121,7 +121,10 @@ async function shownRows(
     html &&
     source &&
     (await renderAll(
-      { db, view, project: source, viewer: html.viewer, budget: html.budget },
+      {
+        ...{ db, view, project: source, viewer: html.viewer, budget: html.budget },
+        store: current?.store,
+      },
       descriptions,
     ));
   const rows: Value[][] = [];

@@ -1,7 +1,8 @@
+import { tagTime } from "../../git/commits.ts";
 import { pushedCommits } from "../../git/push.ts";
-import { BRANCHES, findRef } from "../../git/refs.ts";
+import { BRANCHES, bounds, findRef, type Ref, TAGS } from "../../git/refs.ts";
 import type { Repository } from "../../git/repository.ts";
-import type { Database, Reader, Store } from "../../store/port.ts";
+import type { Database, Reader, Store, Value } from "../../store/port.ts";
 import { findRecord, openRecord } from "./open.ts";
 import { readmeOf } from "./readme.ts";
 
@@ -32,7 +33,39 @@ export async function setMain(
   ]);
 }
 
-/** Notes the facts of default branches that older versions left out. Others can push meanwhile. */
+/** Tags whose dates are noted in one transaction. */
+const TAGS_TOGETHER = 100;
+
+/** Notes when the tags of a repository were made, of those that have been pushed to older versions. */
+async function noteTags(store: Store, projectId: number): Promise<void> {
+  const { row } = await findRecord(store.reader(), projectId);
+  if (!row) return;
+  const found = await store.all<Ref>(
+    `select name, oid, peeled from git_refs
+     where repository_id = ? and name > ? and name < ? and tagged_at is null order by name`,
+    [row.id, ...bounds(TAGS)],
+  );
+  const repository = await openRecord(store, row);
+  for (let start = 0; start < found.length; start += TAGS_TOGETHER) {
+    const timed: Value[][] = [];
+    for (const ref of found.slice(start, start + TAGS_TOGETHER)) {
+      timed.push([await tagTime(repository, ref), row.id, ref.name, ref.oid]);
+    }
+    await store.transaction(
+      async (db) => {
+        for (const values of timed) {
+          await db.run(
+            "update git_refs set tagged_at = ? where repository_id = ? and name = ? and oid = ?",
+            values,
+          );
+        }
+      },
+      { shared: true },
+    );
+  }
+}
+
+/** Notes facts of repositories that older versions left out. Others can push meanwhile. */
 export async function noteFacts(store: Store): Promise<void> {
   const found = await store.rows(
     "select id, project_id from git_repositories where is_noted = 0 order by id",
@@ -40,6 +73,7 @@ export async function noteFacts(store: Store): Promise<void> {
   for (const [id, projectId] of found as [number, number][]) {
     const main = await findMain(store.reader(), projectId);
     const facts = main && (await factsOf(await openRecord(store, main.row), main.oid));
+    await noteTags(store, projectId);
     await store.transaction(
       async (db) => {
         db.lock(projectId);

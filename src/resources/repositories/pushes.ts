@@ -19,19 +19,24 @@ import type { Database, Reader, Store } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import { Budget } from "../../turns/budget.ts";
 import { keepCommits } from "../ci/kept-commits.ts";
-import { queueDeleted, queueTask } from "../ci/progress.ts";
+import { type PipelineTask, queueDeleted, queueTasks } from "../ci/progress.ts";
 import { ciSettingsOf } from "../ci/settings.ts";
-import { recordPush } from "../events/record.ts";
+import { type Push as PushEvent, recordPushes } from "../events/record.ts";
 import { closeIssues } from "../issues/closing.ts";
 import { findReferred } from "../issues/referred.ts";
 import { refresh } from "../merge-request-versions/pushed.ts";
-import { planRefresh, type Refresh } from "../merge-request-versions/refresh.ts";
+import {
+  branchesInUse,
+  NO_REFRESH,
+  planRefresh,
+  type Refresh,
+} from "../merge-request-versions/refresh.ts";
 import { protectDefault } from "../protected-refs/changes.ts";
 import { rightsOf, type Via } from "../protected-refs/rights.ts";
 import { factsOf, type MainFacts, setMain } from "./facts.ts";
 
 /** What an event says about a change, but for whose it is. */
-type Pushed = Omit<Parameters<typeof recordPush>[1], "project_id" | "author_id">;
+type Pushed = Omit<PushEvent, "project_id" | "author_id">;
 
 /** A push with what applying it will take. */
 export interface PreparedPush<P extends Push = Push> {
@@ -90,8 +95,9 @@ export async function receive<P extends Push>(
   const isEmpty = !row || !(await hasBranches(db, row.id));
   const events = await eventsOf(push, head, main, budget);
   const refreshes = new Map<CheckedChange, Refresh>();
-  for (const [change, { ref_type }] of events) {
-    if (projectId === undefined || ref_type === "tag") continue;
+  const used = await usedIn(db, projectId, events);
+  for (const [change, { ref, ref_type }] of events) {
+    if (projectId === undefined || ref_type === "tag" || !used.has(ref)) continue;
     refreshes.set(change, await planRefresh(store, projectId, push, change, base, budget));
   }
   const configured = await configuredIn(db, projectId, push, events.keys(), budget);
@@ -105,6 +111,21 @@ export async function receive<P extends Push>(
     main: facts,
     closing: await closedBy(push.repository, from, to, base, budget),
   };
+}
+
+/** The branches among what was pushed that open merge requests come from or go into. */
+async function usedIn(
+  db: Reader,
+  projectId: number | undefined,
+  events: ReadonlyMap<CheckedChange, Pushed>,
+): Promise<Set<string>> {
+  const pushed = [...events.values()].filter(({ ref_type }) => ref_type === "branch");
+  if (projectId === undefined || pushed.length === 0) return new Set();
+  return branchesInUse(
+    db,
+    projectId,
+    pushed.map(({ ref }) => ref),
+  );
 }
 
 /** The changes to commits that have a configuration of pipelines, and these commits. */
@@ -258,7 +279,7 @@ export async function apply(
   const viewer = { caller, today: dayOf(now) };
   const project = await findSource(db, "project", String(id), viewer);
   const names = push.changes.map(({ name }) => name);
-  const rights = await rightsOf(db, project, names);
+  const rights = await rightsOf(db, project, names, viewer);
   const possible = push.changes.filter(({ problem }) => problem === undefined);
   const refusal = firstOf(possible, (change) => rights.refusalOf(change, via));
   const repositoryId = await create(db, id, "code");
@@ -290,30 +311,43 @@ export async function apply(
   }
   tellHooks(
     db,
-    { id, userId: caller.id, now, tip },
+    { id, userId: caller.id, now, tip, options: push.options },
     made.map(({ change }) => change),
     events,
   );
-  for (const { change } of made) {
+  const told = new Map(
+    made.flatMap(({ change }) => {
+      const event = events.get(change);
+      return event ? [[change, event]] : [];
+    }),
+  );
+  const recorded = [...told.values()].map((event) => ({
+    ...event,
+    project_id: id,
+    author_id: caller.id,
+  }));
+  await recordPushes(db, recorded, now);
+  const used = await usedIn(db, id, told);
+  const writing = { db, source: project, caller, viewer, now };
+  const tasks: PipelineTask[] = [];
+  const { options = [] } = push;
+  for (const [change, event] of told) {
     if (budget.isDue) await budget.pause();
-    const event = events.get(change);
-    if (!event) continue;
-    await recordPush(db, { ...event, project_id: id, author_id: caller.id }, now);
-    const writing = { db, source: project, caller, viewer, now };
-    const planned = refreshes.get(change);
-    if (planned) await refresh(writing, change, planned, base);
+    const { ref, ref_type } = event;
+    const isUsed = ref_type === "branch" && used.has(ref);
+    if (isUsed) await refresh(writing, change, refreshes.get(change) ?? NO_REFRESH, base);
     if (change.isForced) await keepCommits(db, id, push.repository, event);
-    if (event.push_action === "removed" && event.ref_type === "branch") {
-      await queueDeleted(db, { deleted: event.ref, project: id, user: caller.id }, now);
+    if (event.push_action === "removed" && ref_type === "branch") {
+      await queueDeleted(db, { deleted: ref, project: id, user: caller.id }, now);
     }
     const sha = project.features.includes("jobs") ? configured.get(change) : undefined;
     if (sha === undefined) continue;
     const { name: pushed, from: before = null } = change;
-    const { options = [] } = push;
-    const requests = await openRequests(db, id, pushed);
-    const task = { pushed, project: id, user: caller.id, before, sha, options, requests };
-    await queueTask(db, task, now);
+    const requests = isUsed ? await openRequests(db, id, ref) : [];
+    tasks.push({ pushed, project: id, user: caller.id, before, sha, options, requests });
   }
+  // What options ask for may depend on the pipelines.
+  await queueTasks(db, tasks, now, options.length > 0 ? id : undefined);
   return { outcomes, refusal, defaultBranch };
 }
 
@@ -321,12 +355,11 @@ export async function apply(
 const MOST_REQUESTS = 20;
 
 /** The open merge requests from a branch. */
-async function openRequests(db: Reader, projectId: number, name: string): Promise<number[]> {
-  if (!name.startsWith(BRANCHES)) return [];
+async function openRequests(db: Reader, projectId: number, branch: string): Promise<number[]> {
   const found = await db.rows(
     `select id from merge_requests where source_project_id = ? and source_branch = ? and state = 'opened'
      order by id limit ${MOST_REQUESTS}`,
-    [projectId, name.slice(BRANCHES.length)],
+    [projectId, branch],
   );
   return found.map(([id]) => id as number);
 }
@@ -334,10 +367,19 @@ async function openRequests(db: Reader, projectId: number, name: string): Promis
 /** Branches, and tags, of one push that hooks are told of, like GitLab's `push_event_hooks_limit`: of more, none. */
 const MOST_TOLD = 3;
 
+/** What hooks are told of a push besides its changes. */
+interface Telling {
+  readonly id: number;
+  readonly userId: number;
+  readonly now: number;
+  readonly tip: string | undefined;
+  readonly options: readonly string[] | undefined;
+}
+
 /** Records for webhooks what a push has changed. */
 function tellHooks(
   db: Database,
-  { id, userId, now, tip }: { id: number; userId: number; now: number; tip: string | undefined },
+  { id, userId, now, tip, options }: Telling,
   made: readonly CheckedChange[],
   events: ReadonlyMap<CheckedChange, Pushed>,
 ): void {
@@ -349,7 +391,7 @@ function tellHooks(
     for (const change of changes) {
       const { commit_count: count = 0 } = events.get(change) ?? {};
       const [before, after] = [change.from ?? null, change.to ?? null];
-      const data = { ref: change.name, before, after, known: before ?? tip, count };
+      const data = { ref: change.name, before, after, known: before ?? tip, count, options };
       recordMoment({ db, now }, { kind, of, userId, id, data });
     }
   }

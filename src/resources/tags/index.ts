@@ -3,7 +3,7 @@ import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
 import { presenter, rowMaker } from "../../core/presenter.ts";
 import { AfterCommit, type Resource, routes } from "../../core/resource.ts";
-import { commitNumber, readCommit, readTag, timeOf } from "../../git/commits.ts";
+import { commitNumber, readCommit, readTag, tagTime, timeOf } from "../../git/commits.ts";
 import { Lru } from "../../git/lru.ts";
 import { type Ref, TAGS } from "../../git/refs.ts";
 import type { Reader, Value } from "../../store/port.ts";
@@ -75,14 +75,11 @@ async function rowsOf(
 /** When annotated tags were made, by their names. */
 const taggedAt = new Lru<string, number>(4 * 1024 * 1024);
 
-/** When a tag was made, in seconds of the epoch: if it is not annotated, when its commit was. */
+/** {@link tagTime}, remembered of those that must be read for it. */
 async function createdAt({ repository }: OpenRepository, { oid, peeled }: Ref): Promise<number> {
   const known = taggedAt.get(oid);
   if (known !== undefined) return known;
-  const tagger = peeled && (await readTag(repository, repository.findHex(oid)))?.tagger;
-  const number = commitNumber(repository, peeled ?? oid);
-  const { times } = repository.graph;
-  const time = tagger ? tagger.time : number === undefined ? 0 : (times[number] as number);
+  const time = await tagTime(repository, { oid, peeled });
   if (peeled) taggedAt.set(oid, time, 150);
   return time;
 }

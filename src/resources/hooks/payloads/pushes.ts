@@ -1,3 +1,4 @@
+import { toldOptions } from "../../../git/push-options.ts";
 import { BRANCHES, TAGS } from "../../../git/refs.ts";
 import { rulesOf } from "../../protected-refs/queries.ts";
 import { projectOf, repositoryOf, userOf } from "./blocks.ts";
@@ -16,6 +17,7 @@ interface PushData {
   /** The commit with which the others were there before. */
   readonly known?: string;
   readonly count: number;
+  readonly options?: readonly string[];
 }
 
 /** The payload about a push to a branch or tag. */
@@ -23,7 +25,7 @@ export async function pushEvent(
   making: Making,
   { kind, userId, data }: ToldMoment,
 ): Promise<HookPayload | undefined> {
-  const { id, ref, before, after, known, count } = data as unknown as PushData;
+  const { id, ref, before, after, known, count, options = [] } = data as unknown as PushData;
   const project = await projectOf(making, id);
   if (!project) return undefined;
   const isTag = ref.startsWith(TAGS);
@@ -57,7 +59,7 @@ export async function pushEvent(
       project,
       commits,
       total_commits_count: count,
-      push_options: {},
+      push_options: toldOptions(options),
       repository: { ...repositoryOf(project), git_http_url, git_ssh_url, visibility_level },
     },
   };
