@@ -177,6 +177,8 @@ const steps = [
   `20261128-33-creators-of-bots`,
   `20261128-34-protected-refs-by-id`,
   `20261128-35-websites-are-on-the-web`,
+  `20261129-51-projects-by-stars`,
+  `20261129-52-jobs-of-stages`,
 ];
 
 const statements = [
@@ -2060,6 +2062,8 @@ const statements = [
   `CREATE INDEX resource_bots_by_creator on resource_bots (creator_id) where creator_id is not null`,
   `CREATE INDEX protected_branches_by_id on protected_branches (project_id, id)`,
   `CREATE INDEX protected_tags_by_id on protected_tags (project_id, id)`,
+  `CREATE INDEX projects_by_stars on projects (star_count, id)`,
+  `CREATE INDEX ci_jobs_of_stage on ci_jobs (pipeline_id, stage_index, id)`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,

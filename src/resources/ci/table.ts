@@ -334,4 +334,8 @@ create index ci_jobs_by_runner_and_status on ci_jobs (runner_id, status, id, pro
 ${POSTGRES_COUNTS}`,
     },
   },
+  {
+    id: "20261129-52-jobs-of-stages",
+    sql: "create index ci_jobs_of_stage on ci_jobs (pipeline_id, stage_index, id);\n",
+  },
 ];

@@ -124,4 +124,8 @@ alter table namespaces add column kept_settings $text;
 alter table namespaces add column emails_disabled $int not null default 0;
 `,
   },
+  {
+    id: "20261129-51-projects-by-stars",
+    sql: "create index projects_by_stars on projects (star_count, id);\n",
+  },
 ];
