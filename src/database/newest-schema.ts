@@ -179,6 +179,7 @@ const steps = [
   `20261128-35-websites-are-on-the-web`,
   `20261129-51-projects-by-stars`,
   `20261129-52-jobs-of-stages`,
+  `20261129-53-kept-application-settings`,
 ];
 
 const statements = [
@@ -1999,7 +2000,7 @@ const statements = [
   can_create_group integer,
   user_default_external integer,
   updated_at integer not null
-, restricted_visibility_levels text)`,
+, restricted_visibility_levels text, kept_settings text)`,
   `CREATE INDEX users_by_activity on users (last_activity_on, id) where last_activity_on is not null`,
   `CREATE UNIQUE INDEX avatars_by_topic on avatars (topic_id) where topic_id is not null`,
   `CREATE INDEX merge_requests_of_drafts on merge_requests (project_id, id)

@@ -250,6 +250,8 @@ const FROZEN: Record<string, string> = {
   "20261129-51-projects-by-stars":
     "23f55aec4f0a4c687f09793c99cb844fe97a532c6371821d768977985b645f35",
   "20261129-52-jobs-of-stages": "c62613624573c6f9625741ad4a117473ed99840ee2a99906bd18308a2a7f93bb",
+  "20261129-53-kept-application-settings":
+    "71e2a1ce9a5a9335b5f57045d8701f5a76f6c1aea5ab5e0daa6f3acdaa3fd3e5",
   "20261128-31-audit-names-of-users":
     "492a915912437661cb1e92ef984aaf0e3f872d16264afbfa1d1d66e1e0dd8a62",
   "20261127-92-features": "2aef0b4f02c0dbcf16b7b1740889e834b2c8acfd882c174bfb7db9bb1456a20f",

@@ -23,4 +23,8 @@ create table application_settings (
     id: "20261126-10-02-restricted-visibility-levels",
     sql: "alter table application_settings add column restricted_visibility_levels $text;\n",
   },
+  {
+    id: "20261129-53-kept-application-settings",
+    sql: "alter table application_settings add column kept_settings $text;\n",
+  },
 ];
