@@ -18,6 +18,8 @@ export interface ReferenceLink {
   readonly title: string;
   /** GitLab's class for this kind of reference, without `gfm-`. */
   readonly className: string;
+  /** What is shown instead of the reference as it is written. */
+  readonly text?: string;
 }
 
 /** Longer texts are shown as they are, in paragraphs: rendering takes a thread as long as there are characters. */
@@ -34,7 +36,7 @@ const PROTOCOL = /^(?:https?|mailto|ftp|xmpp|irc):/i;
 
 /** One reference: what stands before it, the path of a project, and the name. No part of it can match in two ways. */
 const REFERENCE =
-  /(?<![\w./@#!$~%&-])((?:[\w][\w.-]{0,99}\/){1,20}[\w][\w.-]{0,99})?(?:([#!$])(\d{1,9})|@([a-z0-9_][\w.-]{0,254})|([~%])(?:"([^"\n]{1,255})"|([\w?&:][\w?&:.-]{0,254})))(?![\w-])/gi;
+  /(?<![\w./@#!$~%&-])((?:[\w][\w.-]{0,99}\/){1,20}[\w][\w.-]{0,99})?(?:([#!$])(\d{1,9})|@([a-z0-9_][\w./-]{0,254})|([~%])(?:"([^"\n]{1,255})"|([\w?&:][\w?&:.-]{0,254})))(?![\w-])/gi;
 
 /** Where a text is shown. */
 interface Surroundings {
@@ -243,8 +245,8 @@ export async function parseMarkdown(
     const { escapeHtml } = markdown.utils;
     const link = linkOf?.(reference);
     if (!link) return escapeHtml(content);
-    const { href, title, className } = link;
-    return `<a href="${escapeHtml(href)}" title="${escapeHtml(title)}" class="gfm gfm-${className}">${escapeHtml(content)}</a>`;
+    const { href, title, className, text = content } = link;
+    return `<a href="${escapeHtml(href)}" title="${escapeHtml(title)}" class="gfm gfm-${className}">${escapeHtml(text)}</a>`;
   };
   return {
     references: [...references.values()],
@@ -331,7 +333,7 @@ function withChanges(token: Token, create: Create): Token[] {
 
 function withoutStop(written: string): string {
   let end = written.length;
-  while (/[.:-]/.test(written[end - 1] as string)) end -= 1;
+  while (/[./:-]/.test(written[end - 1] as string)) end -= 1;
   return written.slice(0, end);
 }
 

@@ -16,6 +16,7 @@ beforeAll(async () => {
     json: { title: "Change", source_branch: "a", target_branch: "main" },
   });
   await app.call(`POST ${SITE}/milestones`, { as: "owner", json: { title: "Version 1" } });
+  await app.call("POST /groups/acme/milestones", { as: "owner", json: { title: "Shared" } });
   await app.call("POST /projects", { as: "owner", json: { name: "Secret" } });
   await app.call("POST /projects/owner%2Fsecret/issues", {
     as: "owner",
@@ -87,12 +88,15 @@ describe("POST /markdown", () => {
         ([, href, kind, written]) => [href, kind, written],
       );
     const site = "http://pm.test/acme/site/-";
+    const milestone = async (of: string, title: string) =>
+      (await app.call(`GET ${of}/milestones?title=${encodeURIComponent(title)}`, { as: "guest" }))
+        .json[0].web_url;
     const open = [
       [`${site}/issues/1`, "issue", "#1"],
       [`${site}/merge_requests/1`, "merge_request", "!1"],
       ["http://pm.test/guest", "project_member", "@guest"],
       [`${site}/issues?label_name=UX`, "label", "~UX"],
-      [`${site}/issues?milestone_title=Version%201`, "milestone", "%&quot;Version 1&quot;"],
+      [await milestone(SITE, "Version 1"), "milestone", "%Version 1"],
     ];
     const shown = await html(text, inSite);
     expect(linked(shown)).toEqual(open);
@@ -111,6 +115,20 @@ describe("POST /markdown", () => {
       ["http://pm.test/guest", "project_member", "@guest"],
     ]);
     expect(linked(await html(text, { project: "acme/site" }))).toEqual([]);
+    const groups = [
+      ["http://pm.test/groups/acme", "project_member", "@acme"],
+      ["http://pm.test/groups/acme", "project_member", "@Acme"],
+    ];
+    expect(linked(await html("@acme @Acme. @acme/nosuch", inSite))).toEqual(groups);
+    expect(linked(await html("@secret", inSite, "stranger"))).toEqual([]);
+    const own = await milestone(SITE, "Version 1");
+    const shared = await milestone("/groups/acme", "Shared");
+    // Those of groups have no numbers in projects.
+    const number = own.split("/").at(-1);
+    expect(linked(await html(`%Shared %${number} %9`, inSite))).toEqual([
+      [shared, "milestone", "%Shared"],
+      [own, "milestone", "%Version 1"],
+    ]);
   });
 });
 

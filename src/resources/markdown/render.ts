@@ -4,6 +4,7 @@ import {
   LIVING_LABEL,
   LIVING_MILESTONE,
   type Viewer,
+  visibleGroups,
   visibleProjects,
 } from "../../core/access/visibility.ts";
 import type { View } from "../../core/field.ts";
@@ -14,7 +15,7 @@ import {
   type ReferenceLink,
   type TextReference,
 } from "../../core/markdown.ts";
-import { all, any, when } from "../../store/conditions.ts";
+import { all, among, any, when } from "../../store/conditions.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Reader } from "../../store/port.ts";
 import type { Budget } from "../../turns/budget.ts";
@@ -82,7 +83,8 @@ async function linksOf(rendering: Rendering, references: readonly TextReference[
     await addNumbered(rendering, type, references, projects, links);
   }
   await addUsers(rendering, references, links);
-  await addPlanning(rendering, references, links);
+  await addLabels(rendering, references, links);
+  await addMilestones(rendering, references, links);
   return links;
 }
 
@@ -152,70 +154,101 @@ async function addNumbered(
   }
 }
 
+/** Adds links to the users and groups that names mean. */
 async function addUsers(
-  { db, view }: Rendering,
+  { db, view, viewer }: Rendering,
   references: readonly TextReference[],
   links: Links,
 ): Promise<void> {
   const names = references.flatMap(({ kind, name }) => (kind === "@" ? [name.toLowerCase()] : []));
   if (names.length === 0) return;
   const among = placeholders(names);
-  const found = await db.all<{ username: string; name: string }>(
-    `select username, name from users where lower(username) in (${among.sql}) and state = 'active'`,
-    among.values,
+  const visible = visibleGroups(viewer);
+  const found = await db.rows(
+    `select username, username, name from users where lower(username) in (${among.sql}) and state = 'active'
+     union all
+     select n.full_path, 'groups/' || n.full_path, n.full_name from namespaces n
+     where lower(n.full_path) in (${among.sql}) and n.kind = 'group' and ${visible.sql}`,
+    [...among.values, ...among.values, ...visible.values],
   );
-  for (const { username, name } of found) {
-    const link = { href: `${view.base}/${username}`, title: name, className: "project_member" };
-    links.set(keyOf({ kind: "@", project: undefined, name: username }), link);
+  for (const [name, path, title] of found) {
+    const link = {
+      href: `${view.base}/${path}`,
+      title: String(title),
+      className: "project_member",
+    };
+    links.set(keyOf({ kind: "@", project: undefined, name: String(name) }), link);
   }
 }
 
-/** Adds links to the labels and milestones of the text's project, and of the groups above it. */
-async function addPlanning(
+/** The names of references of a kind without a path. */
+const namesOf = (references: readonly TextReference[], wanted: "~" | "%") =>
+  references.flatMap(({ kind, project, name }) =>
+    kind === wanted && project === undefined ? [name] : [],
+  );
+
+/** Adds links to the labels of the text's project, and of the groups above it. */
+async function addLabels(
   { db, view, project }: Rendering,
   references: readonly TextReference[],
   links: Links,
 ): Promise<void> {
-  if (!project) return;
-  const base = `${view.base}/${project.fullPath}/-`;
-  const add = async (
-    kind: "~" | "%",
-    select: string,
-    living: string,
-    link: (name: string, about: unknown) => ReferenceLink,
-  ) => {
-    const names = references.flatMap((one) =>
-      one.kind === kind && one.project === undefined ? [one.name] : [],
-    );
-    if (names.length === 0) return;
-    const among = placeholders(names);
-    const column = kind === "~" ? "x.name" : "x.title";
-    const { sql, values } = all([
-      when(living),
-      { sql: `${column} in (${among.sql})`, values: among.values },
-      inheritedBy("x", project),
-    ]);
-    for (const [name, about] of await db.rows(`${select} where ${sql} order by x.id`, values)) {
-      const reference = { kind, project: undefined, name: String(name) };
-      links.set(keyOf(reference), link(String(name), about));
-    }
-  };
-  await add(
-    "~",
-    "select x.name, x.description from labels x",
-    onX(LIVING_LABEL),
-    (name, about) => ({
-      href: `${base}/issues?label_name=${encodeURIComponent(name)}`,
+  const names = namesOf(references, "~");
+  if (!project || names.length === 0) return;
+  const { sql, values } = all([
+    when(LIVING_LABEL),
+    among("l.name", names),
+    inheritedBy("l", project),
+  ]);
+  const found = await db.rows(
+    `select l.name, l.description from labels l where ${sql} order by l.id`,
+    values,
+  );
+  for (const [name, about] of found) {
+    links.set(keyOf({ kind: "~", project: undefined, name: String(name) }), {
+      href: `${view.base}/${project.fullPath}/-/issues?label_name=${encodeURIComponent(String(name))}`,
       title: String(about ?? ""),
       className: "label",
-    }),
-  );
-  await add("%", "select x.title, x.id from milestones x", onX(LIVING_MILESTONE), (title) => ({
-    href: `${base}/issues?milestone_title=${encodeURIComponent(title)}`,
-    title,
-    className: "milestone",
-  }));
+    });
+  }
 }
 
-/** A condition on a row `l` of labels or `m` of milestones for a row `x`. */
-const onX = (condition: string) => condition.replace(/^\w+\./, "x.");
+/**
+ * Adds links to the milestones of the text's project, and of the groups above it, by their titles. Those of the project
+ * are meant by their numbers, too.
+ */
+async function addMilestones(
+  { db, view, project }: Rendering,
+  references: readonly TextReference[],
+  links: Links,
+): Promise<void> {
+  const names = namesOf(references, "%");
+  if (!project || names.length === 0) return;
+  const numbers = names.filter((name) => /^\d{1,9}$/.test(name)).map(Number);
+  const { sql, values } = all([
+    when(LIVING_MILESTONE),
+    any([
+      all([among("m.title", names), inheritedBy("m", project)]),
+      all([among("m.iid", numbers), when("m.project_id = ?", project.id)]),
+    ]),
+  ]);
+  const found = await db.rows(
+    `select m.title, m.iid, mp.full_path, mn.full_path from milestones m
+     left join projects mp on mp.id = m.project_id left join namespaces mn on mn.id = m.namespace_id
+     where ${sql} order by m.id`,
+    values,
+  );
+  for (const [title, iid, projectPath, groupPath] of found) {
+    const owner = projectPath === null ? `groups/${groupPath}` : projectPath;
+    const link = {
+      href: `${view.base}/${owner}/-/milestones/${iid}`,
+      title: String(title),
+      className: "milestone",
+      text: `%${title}`,
+    };
+    const meant = projectPath === null ? [title] : [iid, title];
+    for (const name of meant) {
+      links.set(keyOf({ kind: "%", project: undefined, name: String(name) }), link);
+    }
+  }
+}
