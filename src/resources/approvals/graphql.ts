@@ -30,12 +30,15 @@ const idsOf = (name: string) => (rule: ShownRule) =>
 
 /** Users of a rule, as pages. */
 const people = (name: string) =>
-  connection("UserCore", {
-    needs: [],
-    query: (_, __, [shown]) => ({
-      where: among("u.id", idsOf(name)(shown as unknown as ShownRule)),
+  costing(
+    1,
+    connection("UserCore", {
+      needs: [],
+      query: (_, __, [shown]) => ({
+        where: among("u.id", idsOf(name)(shown as unknown as ShownRule)),
+      }),
     }),
-  });
+  );
 
 const rule = valueType("ApprovalRule", "A rule about the approvals of a merge request.", {
   id: required(

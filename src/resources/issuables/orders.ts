@@ -10,7 +10,7 @@ export interface OrderTerm {
 }
 
 /** The orders that all issuables have and no index has, by their names in REST. */
-export const COMPUTED_ORDERS = [
+const COMPUTED_ORDERS = [
   "title",
   "priority",
   "label_priority",

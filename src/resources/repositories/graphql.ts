@@ -62,7 +62,7 @@ interface Place {
 }
 
 const escaped = (path: string) => path.split("/").map(encodeURIComponent).join("/");
-const pageOf = (kind: string) => (entry: ShownEntry) => {
+const pagePath = (kind: string) => (entry: ShownEntry) => {
   const { opened, ref } = entry.place;
   return `/${opened.project.fullPath}/-/${kind}/${escaped(ref)}/${escaped(entry.path)}`;
 };
@@ -80,10 +80,10 @@ const entryFields = {
 };
 /** Where an entry's page is. */
 const pageFields = (kind: string) => ({
-  webPath: property("String", pageOf(kind)),
+  webPath: property("String", pagePath(kind)),
   webUrl: property(
     "String",
-    (entry: ShownEntry, { view }: GraphContext) => view.base + pageOf(kind)(entry),
+    (entry: ShownEntry, { view }: GraphContext) => view.base + pagePath(kind)(entry),
   ),
 });
 
@@ -135,12 +135,8 @@ const tree = valueType("Tree", "A folder of a repository.", {
 interface ShownBlob extends ShownEntry {
   readonly object: number;
   readonly size: number;
-  /** Whether its content is given. */
-  readonly isRead: boolean;
 }
 
-/** The most bytes of all files of a field whose contents are given. */
-const MOST_BYTES = 4 * 1024 * 1024;
 /** Repositories of a list that are opened. */
 const MOST_OPENED = 20;
 /** Names of branches that a field gives. */
@@ -148,12 +144,13 @@ const MOST_NAMES = 1000;
 /** Files that a field asks for. */
 const MOST_PATHS = 100;
 
-const contentOf = async ({ isRead, object, place }: ShownBlob) =>
-  isRead ? (await place.opened.repository.read(object)).data : undefined;
+/** The content of a file, as long as the request's budget lasts. */
+const contentOf = async ({ object, size, place }: ShownBlob, { budget }: GraphContext) =>
+  budget.spend("contents", size) ? (await place.opened.repository.read(object)).data : undefined;
 const text = about(
-  "Null for files that are not text, and if all files asked for have more than 4 MiB.",
-  property("String", async (shown: ShownBlob) => {
-    const content = await contentOf(shown);
+  "Null for files that are not text, and once 16 MiB of contents were read for a request.",
+  property("String", async (shown: ShownBlob, context: GraphContext) => {
+    const content = await contentOf(shown, context);
     return content === undefined || content.includes(0) ? null : content.toString("utf8");
   }),
 );
@@ -169,14 +166,14 @@ const repositoryBlob = valueType("RepositoryBlob", "A file of a repository with 
   rawBlob: text,
   rawTextBlob: text,
   plainData: text,
-  base64EncodedBlob: property("String", async (shown: ShownBlob) =>
-    (await contentOf(shown))?.toString("base64"),
+  base64EncodedBlob: property("String", async (shown: ShownBlob, context: GraphContext) =>
+    (await contentOf(shown, context))?.toString("base64"),
   ),
-  webPath: property("String", pageOf("blob")),
-  rawPath: property("String", pageOf("raw")),
-  historyPath: property("String", pageOf("commits")),
-  blamePath: property("String", pageOf("blame")),
-  editBlobPath: property("String", pageOf("edit")),
+  webPath: property("String", pagePath("blob")),
+  rawPath: property("String", pagePath("raw")),
+  historyPath: property("String", pagePath("commits")),
+  blamePath: property("String", pagePath("blame")),
+  editBlobPath: property("String", pagePath("edit")),
   lfsOid: property("String", () => null),
 });
 
@@ -310,7 +307,6 @@ async function blobsOf(
     throw new GraphError(`Files of more than ${MOST_PATHS} paths can't be read`);
   }
   const found = new Map<Value, ShownBlob[]>();
-  let bytes = 0;
   for (const [id, place] of await placesOf(ids, context, at)) {
     const { repository } = place.opened;
     const root = treeOf(repository, place.commit);
@@ -319,9 +315,7 @@ async function blobsOf(
       const entry = path === "" ? undefined : await entryAt(repository, root, path);
       if (!entry || typeOfMode(entry.mode) !== BLOB) continue;
       const object = repository.findHex(entry.oid);
-      const size = repository.sizeOf(object);
-      bytes += size;
-      blobs.push({ ...entry, path, place, object, size, isRead: bytes <= MOST_BYTES });
+      blobs.push({ ...entry, path, place, object, size: repository.sizeOf(object) });
     }
     found.set(id, blobs);
   }
