@@ -286,6 +286,9 @@ const MEANINGS: Readonly<Record<string, string>> = {
   access_raw_diffs: "as they are in the repository, without limits of size",
   with_content: "with the pages' text",
   include_html_description: "also with the description as HTML",
+  render_html: "with the content as HTML, as `POST /markdown` renders it",
+  "Wikis/version":
+    "the page as this commit of the wiki has it: its name in hex, or the beginning of it",
   include_diverged_commits_count: "with how many commits the target branch is ahead",
   include_rebase_in_progress: "with whether a rebase is under way",
   include_jobs: "with the jobs that there would be",
@@ -535,7 +538,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   keep_latest_artifact: "whether the newest artifacts stay; kept",
   max_artifacts_size: "how large an artifact may be, in MiB; only administrators change it",
   membership_lock: "whether members can't be added to projects: no",
-  mentions_disabled: "whether the group can't be mentioned; kept",
+  mentions_disabled: "whether the group can't be mentioned: then `@group` mentions nobody",
   merge_pipelines_enabled: "whether merged results are tested: no",
   merge_requests_template: "the description of new merge requests; kept",
   merge_trains_enabled: "whether there are merge trains: no",

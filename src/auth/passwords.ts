@@ -3,7 +3,7 @@ import { passwordCost, runOnThread } from "./password-pool.ts";
 
 /** bcrypt ignores all bytes after these. */
 const MAX_BYTES = 72;
-const MIN_CHARACTERS = 8;
+export const MIN_CHARACTERS = 8;
 
 /** Compared if an account has no password, so that the check takes as long. No password has this hash. */
 function noHash(): string {

@@ -1,11 +1,14 @@
 /** How many people one message can mention. */
 const MAX_NAMES = 100;
-/** Maximum length of a user name, in characters. */
+/** Maximum length of a name, in characters. */
 const MAX_NAME_LENGTH = 255;
 
-/** `@` and a user name, outside of addresses, paths and longer words. {@link trimmed} cuts trailing dots and dashes. */
+/**
+ * `@` and a user name or the path of a group, outside of addresses, paths and longer words. {@link trimmed} cuts trailing
+ * dots, dashes and slashes.
+ */
 const NAME = new RegExp(
-  `(?<![\\w@./-])@([a-z0-9_][a-z0-9_.-]{0,${MAX_NAME_LENGTH - 1}})(?![a-z0-9_.-])`,
+  `(?<![\\w@./-])@([a-z0-9_][a-z0-9_./-]{0,${MAX_NAME_LENGTH - 1}})(?![a-z0-9_./-])`,
   "gi",
 );
 /** The opening fence of a code block. After a fence of backticks, the rest of the line has no backticks. */
@@ -13,8 +16,8 @@ const OPENING = /^ {0,3}(?:(`{3,})[^`]*|(~{3,}).*)$/;
 const CLOSING = /^ {0,3}(`{3,}|~{3,})\s*$/;
 
 /**
- * Returns the user names that texts mention: in lower case, without duplicates, at most a hundred. Names in Markdown
- * code, fenced or inline, do not count. Takes time linear in the length of the texts.
+ * Returns the user names and paths of groups that texts mention: in lower case, without duplicates, at most a hundred.
+ * Names in Markdown code, fenced or inline, do not count. Takes time linear in the length of the texts.
  */
 export function mentionsIn(texts: readonly (string | null | undefined)[]): string[] {
   const names = new Set<string>();
@@ -94,6 +97,6 @@ function withoutEscapes(line: string): string {
 
 function trimmed(name: string): string {
   let end = name.length;
-  while (end > 1 && /[.-]/.test(name[end - 1] as string)) end -= 1;
+  while (end > 1 && /[./-]/.test(name[end - 1] as string)) end -= 1;
   return name.slice(0, end);
 }

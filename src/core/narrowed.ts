@@ -20,6 +20,8 @@ export interface NarrowedQuery {
   /** How many rows there are, if that is known. */
   total?: number | undefined;
   order: string;
+  /** The values of the order. Default: none. */
+  orderValues?: readonly Value[];
   /** The order, written so that no index has it: for tables on which PostgreSQL may expect too few or many rows. */
   sorted?: string;
   /** A query for how many rows there are, if that is stored; where it finds `null`, they are counted. */
@@ -40,6 +42,7 @@ export async function paginateNarrowed(
   query: NarrowedQuery,
 ): Promise<RowPage> {
   const { alias, tables, presented, where, picked = where, order, sorted = order } = query;
+  const { orderValues = [] } = query;
   const among = all([condition, where]);
   const narrow: Condition = {
     sql: statement`${prefix.sql} ${tables} where ${among.sql}`,
@@ -53,16 +56,17 @@ export async function paginateNarrowed(
       countFrom: narrow.sql,
       countValues: narrow.values,
       order,
+      orderValues,
       total,
       stored,
       kept,
     });
     return { ...listed, total: counted(page, listed.total) };
   }
-  const ids = await db.rows(
-    statement`select ${alias}.id from ${narrow.sql} order by ${sorted}`,
-    narrow.values,
-  );
+  const ids = await db.rows(statement`select ${alias}.id from ${narrow.sql} order by ${sorted}`, [
+    ...narrow.values,
+    ...orderValues,
+  ]);
   const start = offsetOf(page);
   const shown = ids.slice(start, start + page.size + 1).map(([id]) => id as Value);
   const { sql, values } = placeholders(shown.length > 0 ? shown : [0]);
@@ -74,6 +78,7 @@ export async function paginateNarrowed(
       from: statement`${presented.sql} where ${alias}.id in (${sql})`,
       values: [...presented.values, ...values],
       order: sorted,
+      orderValues,
       total: shown.length,
     },
   );

@@ -106,6 +106,8 @@ export interface ListQuery {
   values: readonly Value[];
   /** Everything after `order by`, ending in a unique column. */
   order: string;
+  /** The values of `order`. Default: none. */
+  orderValues?: readonly Value[];
   /** `from` without the joins that only presenting needs, for counting. Default `from`. */
   countFrom?: string;
   /** The values of `countFrom`, if they differ. */
@@ -134,7 +136,7 @@ export async function paginate(
   const within = limited(page, wanted + 1, offset + page.skip);
   const slice = await db.slice(
     statement`select ${presenter.columns} from ${query.from} order by ${query.order} ${within.sql}`,
-    [...query.values, ...within.values],
+    [...query.values, ...(query.orderValues ?? []), ...within.values],
     MAX_READ_CHARACTERS,
     { kept: query.kept },
   );
@@ -178,7 +180,7 @@ async function placeOf(
   if (total !== undefined) return { hasNext: end < total, total };
   const next = await db.rows(
     `select 1 from ${query.from} order by ${query.order} limit 1 offset ?`,
-    [...query.values, end],
+    [...query.values, ...(query.orderValues ?? []), end],
   );
   return { hasNext: next.length > 0, total };
 }
@@ -228,7 +230,7 @@ export async function paginateByKey(
   db: Reader,
   presenter: Presenter,
   page: Page,
-  query: Omit<ListQuery, "order">,
+  query: Omit<ListQuery, "order" | "orderValues">,
   key: { column: string; direction: "asc" | "desc" },
 ): Promise<KeysetPage> {
   const within = limited(page, page.size, 0);

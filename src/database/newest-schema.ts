@@ -178,6 +178,16 @@ const steps = [
   `20261128-34-protected-refs-by-id`,
   `20261128-35-websites-are-on-the-web`,
   `20261129-01-secret-urls-of-hooks`,
+  `20261129-20-collaboration`,
+  `20261129-21-dates-of-tags`,
+  `20261129-51-projects-by-stars`,
+  `20261129-52-jobs-of-stages`,
+  `20261129-53-kept-application-settings`,
+  `20261129-60-merging-on-skipped-pipelines`,
+  `20261129-61-environments-of-merge-requests`,
+  `20261129-62-tokens-of-ended-jobs`,
+  `20261129-63-size-of-artifacts`,
+  `20261129-64-size-of-projects-artifacts`,
 ];
 
 const statements = [
@@ -266,7 +276,7 @@ const statements = [
   created_at integer not null,
   updated_at integer not null,
   last_activity_at integer not null
-, issue_count integer not null default 0, merge_request_count integer not null default 0, forked_from_project_id integer references projects (id) on delete set null, autoclose_referenced_issues integer not null default 1, merge_commit_template text, squash_commit_template text, reset_approvals_on_push integer not null default 1, selective_code_owner_removals integer not null default 0, disable_overriding_approvers_per_merge_request integer not null default 0, merge_requests_author_approval integer not null default 0, merge_requests_disable_committers_approval integer not null default 0, require_password_to_approve integer not null default 0, resolve_outdated_diff_discussions integer not null default 0, squash_option text not null default 'default_off', remove_source_branch_after_merge integer not null default 0, ci_config_path text, build_timeout integer not null default 3600, ci_default_git_depth integer not null default 20, kept_settings text, emails_disabled integer not null default 0)`,
+, issue_count integer not null default 0, merge_request_count integer not null default 0, forked_from_project_id integer references projects (id) on delete set null, autoclose_referenced_issues integer not null default 1, merge_commit_template text, squash_commit_template text, reset_approvals_on_push integer not null default 1, selective_code_owner_removals integer not null default 0, disable_overriding_approvers_per_merge_request integer not null default 0, merge_requests_author_approval integer not null default 0, merge_requests_disable_committers_approval integer not null default 0, require_password_to_approve integer not null default 0, resolve_outdated_diff_discussions integer not null default 0, squash_option text not null default 'default_off', remove_source_branch_after_merge integer not null default 0, ci_config_path text, build_timeout integer not null default 3600, ci_default_git_depth integer not null default 20, kept_settings text, emails_disabled integer not null default 0, allow_merge_on_skipped_pipeline integer not null default 0, max_artifacts_size integer)`,
   `CREATE UNIQUE INDEX projects_full_path on projects (lower(full_path))`,
   `CREATE UNIQUE INDEX projects_name on projects (namespace_id, lower(name))`,
   `CREATE INDEX projects_by_visibility on projects (archived, visibility, namespace_id)`,
@@ -459,7 +469,7 @@ const statements = [
   closed_by_id integer references users (id) on delete set null,
   created_at integer not null,
   updated_at integer not null
-, time_estimate integer not null default 0, total_time_spent integer not null default 0, merge_error text, source_project_id integer references projects (id) on delete set null, squash_commit_sha text, should_remove_source_branch integer, auto_merge integer not null default 0, auto_merge_user_id integer references users (id) on delete set null, merge_params text)`,
+, time_estimate integer not null default 0, total_time_spent integer not null default 0, merge_error text, source_project_id integer references projects (id) on delete set null, squash_commit_sha text, should_remove_source_branch integer, auto_merge integer not null default 0, auto_merge_user_id integer references users (id) on delete set null, merge_params text, allow_collaboration integer not null default 0)`,
   `CREATE UNIQUE INDEX merge_requests_iid on merge_requests (project_id, iid)`,
   `CREATE INDEX merge_requests_by_updated_at on merge_requests (project_id, updated_at, id)`,
   `CREATE INDEX merge_requests_by_author on merge_requests (author_id, created_at, id)`,
@@ -1022,7 +1032,7 @@ const statements = [
   repository_id integer not null references git_repositories (id) on delete cascade,
   name text not null,
   oid text not null,
-  peeled text,
+  peeled text, tagged_at integer,
   primary key (repository_id, name)
 )`,
   `CREATE TABLE git_packs (
@@ -1469,7 +1479,7 @@ const statements = [
   finished_at integer,
   erased_at integer,
   artifacts_expire_at integer
-, cancels_gracefully integer not null default 0, environment text)`,
+, cancels_gracefully integer not null default 0, environment text, token_digest text)`,
   `CREATE INDEX ci_jobs_of_pipeline on ci_jobs (pipeline_id, id)`,
   `CREATE INDEX ci_jobs_by_user on ci_jobs (user_id)`,
   `CREATE INDEX ci_jobs_by_manager on ci_jobs (runner_manager_id)`,
@@ -1562,7 +1572,7 @@ const statements = [
   auto_stop_setting text not null,
   created_at integer not null,
   updated_at integer not null
-, auto_stop_at integer)`,
+, auto_stop_at integer, merge_request_id integer references merge_requests (id) on delete set null)`,
   `CREATE UNIQUE INDEX environments_by_name on environments (project_id, name)`,
   `CREATE INDEX environments_by_age on environments (project_id, id)`,
   `CREATE INDEX environments_by_state on environments (project_id, state, id)`,
@@ -1998,7 +2008,7 @@ const statements = [
   can_create_group integer,
   user_default_external integer,
   updated_at integer not null
-, restricted_visibility_levels text)`,
+, restricted_visibility_levels text, kept_settings text, max_artifacts_size integer)`,
   `CREATE INDEX users_by_activity on users (last_activity_on, id) where last_activity_on is not null`,
   `CREATE UNIQUE INDEX avatars_by_topic on avatars (topic_id) where topic_id is not null`,
   `CREATE INDEX merge_requests_of_drafts on merge_requests (project_id, id)
@@ -2061,6 +2071,10 @@ const statements = [
   `CREATE INDEX resource_bots_by_creator on resource_bots (creator_id) where creator_id is not null`,
   `CREATE INDEX protected_branches_by_id on protected_branches (project_id, id)`,
   `CREATE INDEX protected_tags_by_id on protected_tags (project_id, id)`,
+  `CREATE INDEX git_refs_by_age_of_tags on git_refs (repository_id, tagged_at) where tagged_at is not null`,
+  `CREATE INDEX projects_by_stars on projects (star_count, id)`,
+  `CREATE INDEX ci_jobs_of_stage on ci_jobs (pipeline_id, stage_index, id)`,
+  `CREATE INDEX environments_by_merge_request on environments (merge_request_id) where merge_request_id is not null`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,

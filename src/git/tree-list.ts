@@ -73,6 +73,26 @@ export class TreeList {
     return entries;
   }
 
+  /** How many entries of a kind there are, such as {@link TREE}. */
+  async lengthOf(kind: (typeof KINDS)[number]): Promise<number> {
+    const at = KINDS.indexOf(kind);
+    if (this.#isRecursive) return (await this.#countsOf(this.#root.tree))[at] as number;
+    return (await this.#ofKind(kind)).length;
+  }
+
+  /** A part of the entries of a kind. */
+  async sliceOf(kind: (typeof KINDS)[number], from: number, to: number): Promise<ListedEntry[]> {
+    if (!this.#isRecursive) return (await this.#ofKind(kind)).slice(from, to);
+    const entries: ListedEntry[] = [];
+    const end = Math.min(to, await this.lengthOf(kind));
+    if (from < end) await this.#collect(KINDS.indexOf(kind), from, end, entries);
+    return entries;
+  }
+
+  async #ofKind(kind: (typeof KINDS)[number]): Promise<ListedEntry[]> {
+    return (await this.#all()).filter(({ mode }) => typeOfMode(mode) === kind);
+  }
+
   async #all(): Promise<ListedEntry[]> {
     if (this.#entries) return this.#entries;
     const { tree, path } = this.#root;

@@ -243,6 +243,13 @@ function gidScalar(name: string, types: readonly string[], isTyped = false): Gid
 
 // ---------------------------------------------------------------- types
 
+/** A number of all rows of a connection. */
+export interface Total {
+  /** Over the rows, such as `count(*)`. */
+  readonly sql: string;
+  readonly type: "Int" | "BigInt";
+}
+
 /**
  * A type whose objects are rows: the tables they come from, and the condition under which a caller may see one, so that
  * no field can forget it.
@@ -258,8 +265,8 @@ export interface RowType {
   /** Default: everybody may see every row. */
   readonly visible?: (viewer: Viewer) => Condition;
   readonly implements?: readonly string[];
-  /** What connections have besides `count`: whole numbers of all rows, as SQL by name. */
-  readonly totals?: Readonly<Record<string, string>>;
+  /** What connections have besides `count`: whole numbers of all rows, by name. */
+  readonly totals?: Readonly<Record<string, Total>>;
   readonly fields: OutputFields;
 }
 
@@ -427,7 +434,7 @@ export interface ChildrenField extends FieldCommon {
   readonly shape: "connection" | "list" | "first";
   /** The parent's column with the key; default: its type's key. */
   readonly key?: string | undefined;
-  /** Further columns of the parent, which `query` gets. */
+  /** Further columns of the parent, which `query` gets. Of a parent that is a value, it gets the value. */
   readonly needs?: readonly string[];
   /** Whether few rows belong to each parent, so that all are read to find the first ones of each. */
   readonly areFew?: boolean;

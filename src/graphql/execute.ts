@@ -22,6 +22,7 @@ import {
   type OutputField,
   type PageRange,
   type PropertyField,
+  type Total,
   type Values,
 } from "./declare.ts";
 import { messageOf } from "./errors.ts";
@@ -531,8 +532,10 @@ export class Execution {
     const columns = this.#columns(of, rowSets);
     const parts = windows.map((window) => partOf(columns, window));
     const { viewer } = this.#context;
-    const sqlOf: Readonly<Record<string, string>> = { count: "count(*)", ...of.totals };
-    const totals = [...new Set(connection?.map(({ name }) => name))].filter((name) => sqlOf[name]);
+    const totalOf: Readonly<Record<string, Total>> = { count: COUNT, ...of.totals };
+    const totals = [...new Set(connection?.map(({ name }) => name))].filter(
+      (name) => totalOf[name],
+    );
     const wantsRows = !connection || connection.some(({ name }) => !totals.includes(name));
     const isFew = declared.areFew === true && shared !== undefined && type.rows !== undefined;
     if (!isFew) this.#take(arms.length * COST_OF_LIST);
@@ -581,12 +584,17 @@ export class Execution {
             this.#rows,
             rowsOf,
             arms,
-            totals.map((name) => sqlOf[name] as string),
+            totals.map((name) => (totalOf[name] as Total).sql),
             viewer,
           )
         : [];
     const totalsOf = (name: string) =>
-      totals.includes(name) ? numbers.map((row) => row[totals.indexOf(name)]) : undefined;
+      totals.includes(name)
+        ? numbers.map((row) => {
+            const total = row[totals.indexOf(name)];
+            return JSON.stringify(totalOf[name]?.type === "Int" ? total : String(total));
+          })
+        : undefined;
     const written = await this.#connections(
       of,
       connection,
@@ -617,7 +625,7 @@ export class Execution {
     of: RuntimeType,
     fields: readonly ConnectionField[],
     pages: readonly RowsPage[],
-    totalsOf: (name: string) => readonly unknown[] | undefined,
+    totalsOf: (name: string) => readonly string[] | undefined,
     columns: readonly string[],
     paths: ReadonlyMap<number, Path | undefined>,
     given: Values<Args>,
@@ -673,7 +681,7 @@ export class Execution {
           }
           default:
             return (
-              totalsOf(field.name)?.map(String) ??
+              totalsOf(field.name)?.slice() ??
               pages.map(() => JSON.stringify(`${of.name}Connection`))
             );
         }
@@ -753,6 +761,7 @@ interface ConnectionField extends Selected {
   readonly rowSets: readonly SelectionSetNode[];
 }
 
+const COUNT: Total = { sql: "count(*)", type: "Int" };
 const NO_LAYOUT: Layout = new Map();
 const NO_ARGS: Values<Args> = {};
 
@@ -839,7 +848,10 @@ function parentsOf(
   layout: Layout,
 ): Parents {
   if (!type.rows)
-    return { unique: nodes.map(() => ({ key: undefined, needed: [] })), at: [...nodes.keys()] };
+    return {
+      unique: nodes.map(({ value }) => ({ key: undefined, needed: [value as Value] })),
+      at: [...nodes.keys()],
+    };
   const keyAt = layout.get(key ?? type.rows.key) as number;
   const needsAt = needs.map((column) => layout.get(column) as number);
   const unique: Parents["unique"] = [];

@@ -7,7 +7,9 @@ import {
   loaded,
   NO_ROWS,
   PAGE_ARGS,
+  type PropertyField,
   pagesOf,
+  property,
   type Values,
   type ValueType,
 } from "./declare.ts";
@@ -16,11 +18,34 @@ import {
 const MAX_PAGE = 100;
 
 /** What a list of values that is not in the database has. */
-export interface LoadedList {
+export interface LoadedList<T = unknown> {
   readonly count: number;
   /** Reads the values from one place, counted from 0, up to another. */
-  readonly read: (from: number, to: number) => Awaitable<readonly unknown[]>;
+  readonly read: (from: number, to: number) => Awaitable<readonly T[]>;
 }
+
+/** The page of a list that arguments ask for, as an object of {@link pagesOf}. */
+export async function pageOfList<T>(list: LoadedList<T>, args: Values<typeof PAGE_ARGS>) {
+  const { from, to } = windowOf(list.count, args);
+  const nodes = await list.read(from, to);
+  return {
+    nodes,
+    edges: nodes.map((node, index) => ({ cursor: cursorOf([from + index]), node })),
+    pageInfo: {
+      hasNextPage: to < list.count,
+      hasPreviousPage: from > 0,
+      startCursor: from < to ? cursorOf([from]) : null,
+      endCursor: from < to ? cursorOf([to - 1]) : null,
+    },
+    count: list.count,
+  };
+}
+
+/** A list of values that are there already. */
+export const listOf = (values: readonly unknown[]): LoadedList => ({
+  count: values.length,
+  read: (from, to) => values.slice(from, to),
+});
 
 /**
  * Pages of values that are loaded for all rows of a level: at most a hundred values each.
@@ -39,24 +64,20 @@ export const loadedConnection = (
     async (keys, context, args) => {
       const pages = new Map<Value, unknown>();
       for (const [key, list] of await load(keys, context)) {
-        const { from, to } = windowOf(list.count, args);
-        const nodes = await list.read(from, to);
-        pages.set(key, {
-          nodes,
-          edges: nodes.map((node, index) => ({ cursor: cursorOf([from + index]), node })),
-          pageInfo: {
-            hasNextPage: to < list.count,
-            hasPreviousPage: from > 0,
-            startCursor: from < to ? cursorOf([from]) : null,
-            endCursor: from < to ? cursorOf([to - 1]) : null,
-          },
-          count: list.count,
-        });
+        pages.set(key, await pageOfList(list, args));
       }
       return pages;
     },
     { args: PAGE_ARGS, empty: NO_ROWS },
   );
+
+/** Pages of a list that a value has. */
+export const listed = <T>(of: ValueType, read: (value: T) => LoadedList): PropertyField => ({
+  ...property(pagesOf(of, `Pages of ${of.name}.`), (value: T, _, args: Values<typeof PAGE_ARGS>) =>
+    pageOfList(read(value), args),
+  ),
+  args: PAGE_ARGS,
+});
 
 /** The places of a list that a page shows. A cursor is the place of a value. */
 function windowOf(

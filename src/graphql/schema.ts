@@ -321,7 +321,7 @@ class Builder {
 
   #addConnection(of: string): void {
     const type = this.#named.get(of);
-    const totals = type?.kind === "row" ? Object.keys(type.totals ?? {}) : [];
+    const totals = Object.entries((type?.kind === "row" && type.totals) || {});
     const edge = new GraphQLObjectType({
       name: `${of}Edge`,
       description: "A row of a connection with its cursor.",
@@ -338,7 +338,9 @@ class Builder {
         edges: { type: this.#wrap(`[${of}Edge]`) },
         pageInfo: { type: this.#wrap("PageInfo!") },
         count: { type: this.#wrap("Int!"), description: "How many rows there are on all pages." },
-        ...Object.fromEntries(totals.map((total) => [total, { type: this.#wrap("Int!") }])),
+        ...Object.fromEntries(
+          totals.map(([name, { type }]) => [name, { type: this.#wrap(`${type}!`) }]),
+        ),
       }),
     });
     this.#built.set(edge.name, edge).set(connection.name, connection);

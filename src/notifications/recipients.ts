@@ -1,6 +1,7 @@
 import { mentionsIn } from "../core/mentions.ts";
 import type { IssuableNotice } from "../jobs/notices.ts";
 import { ISSUE } from "../resources/issuables/issue.ts";
+import { mentionedUsers } from "../resources/issuables/mentioned.ts";
 import { MERGE_REQUEST } from "../resources/issuables/merge-request.ts";
 import { readers } from "../resources/issuables/queries.ts";
 import type { NoteableType } from "../resources/issuables/type.ts";
@@ -172,7 +173,7 @@ async function recipientsAbout(
   today: string,
 ): Promise<Recipient[]> {
   const { subject, by, except, occasion } = happening;
-  const ties = await tiesOf(db, happening);
+  const ties = await tiesOf(db, happening, today);
   for (const id of [by ?? 0, ...except]) ties.delete(id);
   const ids = [...ties.keys()].sort((one, other) => one - other);
   const notified: Recipient[] = [];
@@ -361,6 +362,7 @@ type Tie =
 async function tiesOf(
   db: Reader,
   { occasion, subject, at, begins, about }: Happening,
+  today: string,
 ): Promise<Map<number, Set<Tie>>> {
   const { type, projectId: project, id, title, body } = subject;
   const { table, column } = type;
@@ -433,13 +435,8 @@ async function tiesOf(
   );
   const names = mentionsIn(begins ? [title, body] : [body]);
   if (names.length > 0) {
-    const among = placeholders(names);
-    tie(
-      await db.rows(
-        `select id, 'mentioned' from users where lower(username) in (${among.sql})`,
-        among.values,
-      ),
-    );
+    const { sql, values } = mentionedUsers(names, today);
+    tie(await db.rows(`select id, 'mentioned' from (${sql}) as mentioned`, values));
   }
   return ties;
 }

@@ -1,4 +1,6 @@
 import type { Face } from "../graphql/declare.ts";
+import { face as accounts } from "./accounts/graphql.ts";
+import { face as approvals } from "./approvals/graphql.ts";
 import { face as awardEmoji } from "./award-emoji/graphql.ts";
 import { face as badges } from "./badges/graphql.ts";
 import { face as boards } from "./boards/graphql.ts";
@@ -20,6 +22,9 @@ import { face as notes } from "./notes/graphql.ts";
 import { face as notificationSettings } from "./notification-settings/graphql.ts";
 import { face as pipelines } from "./pipelines/graphql.ts";
 import { face as projects } from "./projects/graphql.ts";
+import { face as protectedRefs } from "./protected-refs/graphql.ts";
+import { face as releases } from "./releases/graphql.ts";
+import { face as repositories } from "./repositories/graphql.ts";
 import { face as snippets } from "./snippets/graphql.ts";
 import { face as timelogs } from "./time-tracking/graphql.ts";
 import { face as todos } from "./todos/graphql.ts";
@@ -31,9 +36,13 @@ import { face as wikis } from "./wikis/graphql.ts";
 export const faces: readonly Face[] = [
   meta,
   users,
+  accounts,
   namespaces,
   groups,
   projects,
+  repositories,
+  protectedRefs,
+  releases,
   pipelines,
   members,
   labels,
@@ -42,6 +51,7 @@ export const faces: readonly Face[] = [
   issueLinks,
   workItems,
   mergeRequests,
+  approvals,
   boards,
   notes,
   discussions,

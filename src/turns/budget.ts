@@ -8,6 +8,8 @@ const MOST = {
   compared: 64 * MEBIBYTE,
   /** Steps of these comparisons: about a second. */
   steps: 50_000_000,
+  /** Bytes of files that are shown beside others. */
+  contents: 16 * MEBIBYTE,
   /** Characters of Markdown that are rendered, and of the HTML that comes of it. */
   markdown: 256 * 1024,
   html: 4 * MEBIBYTE,

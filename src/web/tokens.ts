@@ -85,9 +85,9 @@ export const tokenPages: Resource = {
   ],
 };
 
-/** Only administrators may use `sudo`. */
+/** Only administrators may use `sudo`. Scopes that no page explains are for programs. */
 function scopesOf(admin: boolean) {
-  return SCOPES.filter((scope) => admin || scope !== "sudo");
+  return SCOPES.filter((scope) => scope in APPLICATION_SCOPES && (admin || scope !== "sudo"));
 }
 
 interface FormState {

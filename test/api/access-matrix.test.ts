@@ -382,6 +382,7 @@ describe("the table of routes", () => {
         "POST /todos/mark_as_done",
         "POST /user/emails",
         "POST /user/keys",
+        "POST /user/personal_access_tokens",
         "POST /user/runners",
         "POST /users/:user_id/follow",
         "POST /users/:user_id/unfollow",
@@ -438,6 +439,7 @@ describe("the table of routes", () => {
         .sort();
     const self = ["DELETE /personal_access_tokens/self", "GET /personal_access_tokens/self"];
     expect(of("sudo")).toEqual(self);
+    expect(of("self_rotate")).toEqual([...self, "POST /personal_access_tokens/self/rotate"]);
     expect(of("read_user")).toEqual([
       ...self.slice(0, 1),
       "GET /events",

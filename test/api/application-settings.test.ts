@@ -39,7 +39,7 @@ const DEFAULTS = {
 /** Changes settings for as long as something runs. */
 async function withSettings(json: Partial<typeof DEFAULTS> | object, run: () => Promise<void>) {
   const changed = await change(json);
-  expect([changed.status, changed.json]).toEqual([200, { ...DEFAULTS, ...json }]);
+  expect([changed.status, changed.json]).toMatchObject([200, { ...DEFAULTS, ...json }]);
   expect((await app.call(`GET ${PATH}`, { as: "admin" })).json).toEqual(changed.json);
   try {
     await run();
@@ -50,7 +50,7 @@ async function withSettings(json: Partial<typeof DEFAULTS> | object, run: () => 
 
 it("are the defaults until an administrator changes them", async () => {
   const shown = await app.call(`GET ${PATH}`, { as: "admin" });
-  expect([shown.status, shown.json]).toEqual([200, DEFAULTS]);
+  expect([shown.status, shown.json]).toMatchObject([200, DEFAULTS]);
 });
 
 it("are only for administrators", async () => {
@@ -63,7 +63,7 @@ it("are only for administrators", async () => {
 
 it.each([
   [{}],
-  [{ gravatar_enabled: true }],
+  [{ nosuch_enabled: true }],
   [{ default_project_visibility: "secret" }],
   [{ default_branch_name: "two..dots" }],
   [{ restricted_visibility_levels: ["secret"] }],
@@ -71,12 +71,12 @@ it.each([
   [{ default_projects_limit: -1 }],
 ])("refuse %j", async (json) => {
   expect((await change(json)).status).toBe(400);
-  expect((await app.call(`GET ${PATH}`, { as: "admin" })).json).toEqual(DEFAULTS);
+  expect((await app.call(`GET ${PATH}`, { as: "admin" })).json).toMatchObject(DEFAULTS);
 });
 
 it("ignore what is no setting here, beside one that is", async () => {
   const changed = await change({ gravatar_enabled: true, default_projects_limit: 42 });
-  expect(changed.json).toEqual({ ...DEFAULTS, default_projects_limit: 42 });
+  expect(changed.json).toMatchObject({ ...DEFAULTS, default_projects_limit: 42 });
   await change(DEFAULTS);
 });
 
@@ -243,4 +243,55 @@ describe("restricted visibility levels", () => {
     const cleared = await change({ restricted_visibility_levels: "" });
     expect(cleared.json.restricted_visibility_levels).toEqual([]);
   });
+});
+
+describe("GitLab's other settings", () => {
+  it("are kept and shown as they were sent", async () => {
+    const shown = (await app.call(`GET ${PATH}`, { as: "admin" })).json;
+    expect(shown).toMatchObject({
+      deletion_adjourned_period: 7,
+      gravatar_enabled: true,
+      auto_devops_enabled: false,
+      home_page_url: null,
+      max_artifacts_size: 100,
+      import_sources: [],
+    });
+    const settings = {
+      deletion_adjourned_period: 1,
+      gravatar_enabled: false,
+      auto_devops_enabled: true,
+      home_page_url: "https://home.example",
+      max_artifacts_size: 50,
+      import_sources: ["github", "gitea"],
+    };
+    const changed = await change(settings);
+    expect([changed.status, changed.json]).toEqual([200, { ...shown, ...settings }]);
+    const alone = await change({ home_page_url: null });
+    expect(alone.json).toEqual({ ...shown, ...settings, home_page_url: null });
+    expect((await app.call(`GET ${PATH}`, { as: "admin" })).json).toEqual(alone.json);
+    // As programs do that change one value of what they have read.
+    const { status, json } = await change({ ...alone.json, ...shown });
+    expect([status, json]).toEqual([200, shown]);
+  });
+
+  it.each([
+    ["require_two_factor_authentication", true, false],
+    ["password_authentication_enabled_for_web", false, true],
+    ["throttle_authenticated_api_enabled", true, false],
+    ["domain_denylist", ["spam.example"], []],
+    ["rsa_key_restriction", 4096, 0],
+    ["enabled_git_access_protocol", "ssh", "all"],
+    ["minimum_password_length", 20, 8],
+  ])(
+    "%s is refused, since it has no effect, unless it is what is in force",
+    async (name, wrong, right) => {
+      const refused = await change({ [name]: wrong });
+      expect([refused.status, refused.json]).toEqual([
+        400,
+        { message: { [name]: ["is not supported on this server"] } },
+      ]);
+      const taken = await change({ [name]: right });
+      expect([taken.status, taken.json[name]]).toEqual([200, right]);
+    },
+  );
 });

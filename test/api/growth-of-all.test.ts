@@ -43,6 +43,11 @@ const GROWING: readonly [path: RegExp, query: RegExp, why: string][] = [
     "with the rows that are passed over, if the matching ones are rare or old",
   ],
   [
+    /\/(issues|merge_requests)$/,
+    /order_by=(title|priority|label_priority|milestone_due|popularity|due_date|weight|merged_at)/,
+    "with the rows that match, which are sorted",
+  ],
+  [
     /\/events$/,
     /(?:)/,
     "with the projects that the caller sees, if what is wanted is rare among their events",
@@ -58,8 +63,13 @@ const GROWING: readonly [path: RegExp, query: RegExp, why: string][] = [
   [/\/milestones$/, /state=/, "with those of the owner, which are looked through"],
   [
     /\/(projects|forks|subgroups)$/,
-    /order_by=(id|path|name|updated_at|last_activity_at)/,
+    /order_by=(id|path|name|updated_at|last_activity_at|star_count)/,
     "with those of the group or project, which are sorted",
+  ],
+  [
+    /\/(projects|forks|starred_projects)$/,
+    /order_by=\w+_size/,
+    "with the projects that match, which are sorted by what they store, for administrators",
   ],
   [/\/descendant_groups$/, /(?:)/, "with the groups below, which are sorted"],
   [/^\/groups\/:id\/packages$/, /(?:)/, "with those of the group's projects, which are sorted"],

@@ -543,7 +543,7 @@ describe("lists of issues", () => {
 
   it.each([
     ["state=open", "state", "does not have a valid value"],
-    ["order_by=weight", "order_by", "does not have a valid value"],
+    ["order_by=height", "order_by", "does not have a valid value"],
     ["scope=mine", "scope", "does not have a valid value"],
     ["confidential=foo", "confidential", "is invalid"],
     ["assignee_id=foo", "assignee_id", "is invalid"],

@@ -82,6 +82,66 @@ describe("creating for a user", () => {
   });
 });
 
+describe("creating one for oneself", () => {
+  const path = "POST /user/personal_access_tokens";
+
+  it("gives a token that can only replace, read and revoke itself, for a day", async () => {
+    const json = { name: "Rotated", scopes: ["self_rotate"], description: "By itself" };
+    const made = await app.call(path, { as: "developer", json });
+    expect([made.status, made.json]).toMatchObject([
+      201,
+      {
+        name: "Rotated",
+        description: "By itself",
+        scopes: ["self_rotate"],
+        active: true,
+        expires_at: new Date(clock + 86_400_000).toISOString().slice(0, 10),
+        token: expect.any(String),
+      },
+    ]);
+    const { token } = made.json;
+    expect((await app.call("GET /personal_access_tokens/self", using(token))).json.id).toBe(
+      made.json.id,
+    );
+    for (const refused of ["GET /user", "GET /projects", path]) {
+      const answer = await app.call(refused, {
+        ...using(token),
+        ...(refused === path && { json }),
+      });
+      expect([refused, answer.status]).toEqual([refused, 403]);
+    }
+    const rotated = await app.call("POST /personal_access_tokens/self/rotate", using(token));
+    expect([rotated.status, rotated.json]).toMatchObject([
+      200,
+      { name: "Rotated", scopes: ["self_rotate"], token: expect.any(String) },
+    ]);
+    expect((await app.call("GET /personal_access_tokens/self", using(token))).status).toBe(401);
+    // Other tokens without `api` can't replace themselves.
+    const reading = await newToken({ scopes: ["read_api"] });
+    const kept = await app.call("POST /personal_access_tokens/self/rotate", using(reading.token));
+    expect(kept.status).toBe(403);
+  });
+
+  it.each([
+    [{ name: "x" }, '400 (Bad request) "scopes" not given'],
+    [{ scopes: ["self_rotate"] }, '400 (Bad request) "name" not given'],
+    [{ name: "x", scopes: ["api"] }, { scopes: ["does not have a valid value"] }],
+    [{ name: "x", scopes: [] }, { scopes: ["can't be blank"] }],
+    [
+      { name: "x", scopes: ["k8s_proxy"], expires_at: "2999-01-01" },
+      { expires_at: [expect.stringMatching(/^must be before \d{4}-\d\d-\d\d$/)] },
+    ],
+  ])("refuses %j", async (json, message) => {
+    const answer = await app.call(path, { as: "developer", json });
+    expect([answer.status, answer.json]).toEqual([400, { message }]);
+  });
+
+  it("is refused without a user", async () => {
+    const json = { name: "x", scopes: ["self_rotate"] };
+    expect((await app.call(path, { json })).status).toBe(401);
+  });
+});
+
 describe("listing", () => {
   it("shows users their own, without impersonation tokens", async () => {
     const one = await newToken();

@@ -236,6 +236,21 @@ it("finds the same mentions as todos do: none in code, addresses or longer words
   expect([await todosOf("reporter"), await todosOf("guest")]).toEqual([0, 1]);
 });
 
+it("notifies the members of a mentioned group, unless it can't be mentioned", async () => {
+  const crew = await post("/groups", "owner", { name: "crew", path: "crew", visibility: "public" });
+  const [{ id }] = (await app.call("GET /users?username=stranger", { as: "admin" })).json;
+  await post(`/groups/${crew.id}/members`, "owner", { user_id: id, access_level: 20 });
+  await post(`${SITE}/issues`, "owner", { title: "T", description: "@crew" });
+  expect(await told()).toEqual({ stranger: "mentioned" });
+  const { status } = await app.call(`PUT /groups/${crew.id}`, {
+    as: "owner",
+    json: { mentions_disabled: true },
+  });
+  expect(status).toBe(200);
+  await post(`${SITE}/issues`, "owner", { title: "T", description: "@crew" });
+  expect(await told()).toEqual({});
+});
+
 it("uses the nearest group's settings, however deep the groups are", async () => {
   const parent = (await app.call("GET /groups/acme", { as: "owner" })).json.id;
   const one = await post("/groups", "owner", { name: "n1", path: "n1", parent_id: parent });

@@ -88,6 +88,35 @@ describe("todos", () => {
     expect(await list("owner")).toEqual([]);
   });
 
+  it("are created for the members of a group that is mentioned, unless it can't be", async () => {
+    const group = { name: "crew", path: "crew", visibility: "public" };
+    const { json: crew } = await app.call("POST /groups", { as: "owner", json: group });
+    const team = { name: "pilots", path: "pilots", parent_id: crew.id, visibility: "public" };
+    const { json: pilots } = await app.call("POST /groups", { as: "owner", json: team });
+    const add = async (id: number, name: Person) => {
+      const json = { user_id: await userId(name), access_level: 20 };
+      await app.call(`POST /groups/${id}/members`, { as: "owner", json });
+    };
+    for (const name of ["guest", "stranger"] as const) await add(crew.id, name);
+    await add(pilots.id, "reporter");
+    const told = async () => [
+      (await list("guest")).length,
+      (await list("stranger")).length,
+      (await list("reporter")).length,
+    ];
+    await newIssue("owner", { description: "Dear @Crew, look." });
+    expect(await told()).toEqual([1, 1, 0]);
+    // The path of a subgroup mentions nobody of the group above it, nor a user with that name.
+    await newIssue("owner", { description: "@crew/pilots or @guest/other" });
+    expect(await told()).toEqual([1, 1, 1]);
+    await newIssue("owner", { description: "@crew", confidential: true });
+    expect(await told()).toEqual([1, 1, 1]);
+    const off = { mentions_disabled: true };
+    await app.call(`PUT /groups/${crew.id}`, { as: "owner", json: off });
+    await newIssue("owner", { description: "@crew and @crew/pilots" });
+    expect(await told()).toEqual([1, 1, 2]);
+  });
+
   it("are not created for users who can't read the record", async () => {
     const description = "@stranger @guest";
     await newIssue("owner", { description }, "/projects/secret%2Fvault");

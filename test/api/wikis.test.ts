@@ -429,3 +429,68 @@ describe("a seed", () => {
     await own.dispose();
   });
 });
+
+describe("a page in other forms", () => {
+  it("is shown as HTML, with the references that the caller may see", async () => {
+    const id = await project({ visibility: "public" });
+    const secret = await app.call(`POST /projects/${id}/issues`, {
+      as: "owner",
+      json: { title: "Secret", confidential: true },
+    });
+    await create(id, { title: "Home", content: `# Hello\n\n**Now** <b> #${secret.json.iid}` });
+    const html = async (as?: Person) =>
+      (await app.call(`GET /projects/${id}/wikis/Home?render_html=true`, as ? { as } : {})).json
+        .content;
+    expect(await html("owner")).toContain("<strong>Now</strong> &lt;b&gt; <a href=");
+    const anonymous = await html();
+    expect(anonymous).toContain(`<strong>Now</strong> &lt;b&gt; #${secret.json.iid}`);
+    expect(anonymous).toContain("Hello");
+    const plain = await app.call(`GET /projects/${id}/wikis/Home`);
+    expect(plain.json.content).toContain("# Hello");
+    await create(id, { title: "Other", content: "= A <b>", format: "rdoc" });
+    const other = await app.call(`GET /projects/${id}/wikis/Other?render_html=true`);
+    expect(other.json).toEqual({
+      content: "<pre>= A &lt;b&gt;</pre>",
+      format: "rdoc",
+      slug: "Other",
+      title: "Other",
+    });
+  });
+
+  it("is shown as of a commit of the wiki", async () => {
+    const id = await project();
+    const tip = async () => {
+      const rows = await app.store.reader().rows(
+        `select r.oid from git_refs r join git_repositories g on g.id = r.repository_id
+         where g.project_id = ? and g.kind = 'wiki'`,
+        [Number(id)],
+      );
+      return String(rows[0]?.[0]);
+    };
+    await create(id, { title: "Home", content: "one" });
+    const first = await tip();
+    await app.call(`PUT /projects/${id}/wikis/Home`, { as: "developer", json: { content: "two" } });
+    const second = await tip();
+    const at = async (version: string, slug = "Home") => {
+      const path = `GET /projects/${id}/wikis/${slug}?version=${version}`;
+      const { status, json } = await app.call(path, { as: "reporter" });
+      return status === 200 ? json.content : [status, json];
+    };
+    expect(await at(first)).toBe("one");
+    expect(await at(second)).toBe("two");
+    expect(await at(first.slice(0, 10))).toBe("one");
+    expect(await at("")).toBe("two");
+    await create(id, { title: "Later", content: "three" });
+    expect(await at(first, "Later")).toEqual([404, NO_PAGE]);
+    for (const unknown of ["0".repeat(40), "HEAD", "master", "../x"]) {
+      expect(await at(unknown)).toEqual([404, NO_PAGE]);
+    }
+    const html = await app.call(
+      `GET /projects/${id}/wikis/Home?version=${first}&render_html=true`,
+      {
+        as: "reporter",
+      },
+    );
+    expect(html.json.content).toContain("one</p>");
+  });
+});

@@ -75,7 +75,7 @@ describe("a group", () => {
       adminIssue: true,
     });
     expect(await mayDo("developer")).toEqual({
-      createProjects: true,
+      createProjects: false,
       adminGroup: false,
       adminIssue: true,
     });

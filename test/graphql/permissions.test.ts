@@ -137,3 +137,107 @@ it("projects: userPermissions are what routes answer", async () => {
     expect([as, data.project.userPermissions]).toEqual([as, answered]);
   }
 });
+
+describe("groups: userPermissions are what routes answer", () => {
+  it.each(["maintainer", "developer", "owner", "noone", "administrator"])(
+    "if projects are created by %s",
+    async (project_creation_level) => {
+      const changed = await call("owner", "PUT /groups/acme", { project_creation_level });
+      expect(changed.status).toBe(200);
+      const { json: group } = await call("owner", "GET /groups/acme");
+      for (const as of everyone) {
+        const query = `{ group(fullPath: "acme") { userPermissions { readGroup createProjects adminGroup } } }`;
+        const { data } = await send(app, as, query);
+        const project = { name: `${project_creation_level}-${as}`, namespace_id: group.id };
+        // Whoever may not create projects there gets 400 or 403.
+        const creating = await call(as, "POST /projects", project);
+        const changing = await call(as, "PUT /groups/acme", { description: `By ${as}` });
+        expect([as, data.group?.userPermissions]).toEqual([
+          as,
+          {
+            readGroup: true,
+            createProjects: creating.status === 201,
+            adminGroup: isLetIn(changing),
+          },
+        ]);
+      }
+    },
+  );
+});
+
+describe("snippets: userPermissions are what routes answer", () => {
+  it.each([
+    ["of a project, by a reporter", "reporter", `${SITE}/snippets`],
+    ["of a project, by a maintainer", "maintainer", `${SITE}/snippets`],
+    ["of a user", "guest", "/snippets"],
+  ] as const)("%s", async (_, author, path) => {
+    const json = { title: "s", file_name: "s", content: "s", visibility: "public" };
+    const { json: snippet } = await call(author, `POST ${path}`, json);
+    const own = `${path}/${snippet.id}`;
+    for (const as of everyone) {
+      const query = `{ snippets(ids: ["gid://gitlab/${path === "/snippets" ? "PersonalSnippet" : "ProjectSnippet"}/${snippet.id}"]) {
+        nodes { userPermissions { readSnippet updateSnippet adminSnippet createNote awardEmoji } } } }`;
+      const { data } = await send(app, as, query);
+      const updating = await call(as, `PUT ${own}`, { title: `By ${as}` });
+      const noting = await call(as, `POST ${own}/notes`, { body: "So?" });
+      const awarding = await call(as, `POST ${own}/award_emoji`, { name: "tada" });
+      const reading = await call(as, `GET ${own}`);
+      const [shown] = data.snippets.nodes;
+      expect([as, shown !== undefined]).toEqual([as, isLetIn(reading)]);
+      if (!shown) continue;
+      expect([as, shown.userPermissions]).toEqual([
+        as,
+        {
+          readSnippet: true,
+          updateSnippet: isLetIn(updating),
+          adminSnippet: isLetIn(updating),
+          createNote: isLetIn(noting),
+          awardEmoji: isLetIn(awarding),
+        },
+      ]);
+    }
+  });
+});
+
+describe("notes: userPermissions are what routes answer", () => {
+  it.each([
+    ["of an issue", "issues", {}],
+    ["of a locked issue", "issues", { discussion_locked: true }],
+    ["of a merge request", "merge_requests", { source_branch: "a", target_branch: "open" }],
+  ])("%s", async (_, kind, json) => {
+    const by = kind === "issues" ? "reporter" : "developer";
+    const iid = await created(kind, { title: "Discussed", ...json }, by);
+    const path = `${SITE}/${kind}/${iid}`;
+    const made = await call("reporter", `POST ${path}/discussions`, { body: "Why?" });
+    const { id: thread, notes } = made.json;
+    const note = `${path}/notes/${notes[0].id}`;
+    const field = kind === "issues" ? "issue" : "mergeRequest";
+    for (const as of everyone) {
+      if (as === "anonymous") continue;
+      const names = "readNote createNote awardEmoji adminNote resolveNote";
+      const query = `{ project(fullPath: "acme/site") { ${field}(iid: "${iid}") {
+        notes { nodes { id system userPermissions { ${names} } } } } } }`;
+      const { data } = await send(app, as, query);
+      const shown = data.project[field].notes.nodes.find(({ id }: { id: string }) =>
+        id.endsWith(`/${notes[0].id}`),
+      );
+      const creating = await call(as, `POST ${path}/notes`, { body: "So?" });
+      const awarding = await call(as, `POST ${note}/award_emoji`, { name: "tada" });
+      const changing = await call(as, `PUT ${note}`, { body: `By ${as}` });
+      const resolved = `PUT ${path}/discussions/${thread}/notes/${notes[0].id}`;
+      const resolving = await call(as, resolved, { resolved: true });
+      expect([as, shown.userPermissions]).toEqual([
+        as,
+        {
+          readNote: true,
+          createNote: isLetIn(creating),
+          awardEmoji: isLetIn(awarding),
+          adminNote: isLetIn(changing),
+          ...(kind === "issues"
+            ? { resolveNote: shown.userPermissions.resolveNote }
+            : { resolveNote: isLetIn(resolving) }),
+        },
+      ]);
+    }
+  });
+});

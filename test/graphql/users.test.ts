@@ -129,12 +129,15 @@ describe("currentUser", () => {
 
   it("lists the groups in which they may create projects", async () => {
     const query = "{ currentUser { groups(permissionScope: CREATE_PROJECTS) { count } } }";
-    expect(await ask(app, query, {}, "developer")).toEqual({
-      currentUser: { groups: { count: 2 } },
-    });
-    expect(await ask(app, query, {}, "reporter")).toEqual({
-      currentUser: { groups: { count: 0 } },
-    });
+    const countFor = async (as: "maintainer" | "developer") =>
+      (await ask(app, query, {}, as)).currentUser.groups.count;
+    expect([await countFor("maintainer"), await countFor("developer")]).toEqual([2, 0]);
+    const json = { project_creation_level: "developer" };
+    await app.call("PUT /groups/acme", { as: "owner", json });
+    expect([await countFor("maintainer"), await countFor("developer")]).toEqual([2, 1]);
+    const nobody = { project_creation_level: "noone" };
+    await app.call("PUT /groups/acme", { as: "owner", json: nobody });
+    expect([await countFor("maintainer"), await countFor("developer")]).toEqual([1, 0]);
   });
 });
 

@@ -60,11 +60,18 @@ const ROUTES: Readonly<Record<string, string>> = {
   BoardList: `select bl.id, ${OWNER} || '/boards/' || board_id ||
       case list_type when 'label' then '/lists/' || bl.id else '' end
     from board_lists bl join boards b on b.id = bl.board_id`,
+  // GitLab's REST has no rules but those that protect.
+  BranchRule: `select id, '/projects/' || project_id || '/protected_branches/' || replace(name, '/', '%2F')
+    from protected_branches`,
   CiJob: jobRoutes("/jobs"),
+  // A stage is known by its first job, and shown with its pipeline.
+  CiStage: `select min(id), '/projects/' || project_id || '/pipelines/' || pipeline_id from ci_jobs
+    group by project_id, pipeline_id, stage_index`,
   CurrentUser: "select id, '/users/' || id from users",
   // Only lists show dependencies, and their ids are GraphQL's.
   Dependency: "select id, '/projects/' || project_id || '/dependencies' from dependencies",
   Discussion: `select coalesce(thread_id, id), ${noteable("nt")} || '/discussions/:id' from notes nt where reply = 0`,
+  Email: "select id, '' from user_emails",
   Group: "select id, '/groups/' || id from namespaces where kind = 'group'",
   GroupMember:
     "select id, '/groups/' || namespace_id || '/members/' || user_id from members where project_id is null",
@@ -82,6 +89,10 @@ const ROUTES: Readonly<Record<string, string>> = {
   PersonalAccessToken: "select id, '/personal_access_tokens/' || id from tokens",
   Pipeline: "select id, '/projects/' || project_id || '/pipelines/' || id from pipelines",
   Project: "select id, '/projects/' || id from projects",
+  // The list shows more than what each release has of its own: only that needs the code.
+  Release: "select id, '/projects/' || project_id || '/releases' from releases",
+  ReleaseAssetLink: `select rk.id, '/projects/' || project_id || '/releases'
+    from release_links rk join releases r on r.id = rk.release_id`,
   ProjectMember:
     "select id, '/projects/' || project_id || '/members/' || user_id from members where project_id is not null",
   Snippet:
@@ -98,6 +109,7 @@ const ROUTES: Readonly<Record<string, string>> = {
 const LISTS: Readonly<Record<string, string | readonly string[]>> = {
   ActivityEvent: `select '/projects/' || id || '/events' from projects
     union all select '/users/' || id || '/events' from users`,
+  Email: "select '/users/' || id || '/emails' from users union all select '/user/emails'",
   Todo: ["/todos?state=pending", "/todos?state=done"],
 };
 
@@ -129,7 +141,9 @@ const ANONYMOUS_ROUTES: Readonly<Record<string, string>> = {
 const OPEN = ["UserCore", "CurrentUser", "MergeRequestReviewer"];
 
 /** Types whose objects are the row that gives them, under another name. */
-const isPart = (type: string) => type === "SnippetBlob" || type.startsWith("WorkItemWidget");
+const isPart = (type: string) =>
+  ["SnippetBlob", "Repository", "ReleaseAssets", "ReleaseLinks"].includes(type) ||
+  type.startsWith("WorkItemWidget");
 
 /** Fields that show each caller something else, so that they are only checked for rows that are hidden. */
 const OF_CALLER: readonly string[] = [
@@ -278,6 +292,21 @@ beforeAll(async () => {
        and project_id = (select id from projects where full_path = 'secret/vault')`,
     ),
   );
+  // What seeds have only with code.
+  await app.store.transaction(async (db) => {
+    await db.run(
+      `insert into releases (project_id, tag, author_id, created_at, updated_at, released_at)
+       select id, 'v' || id, creator_id, 1, 1, 1 from projects`,
+    );
+    await db.run(
+      `insert into release_links (release_id, name, url, link_type, updated_at)
+       select id, 'here', 'https://a.test', 'other', 1 from releases`,
+    );
+    await db.run(
+      `insert into protected_branches (project_id, name, is_wildcard, push_level, merge_level, created_at, updated_at)
+       select id, 'here', 0, 40, 40, 1, 1 from projects`,
+    );
+  });
   for (const as of everyone) {
     const seen = new Set<string>();
     const routes = { ...ROUTES, ...(as === "anonymous" && ANONYMOUS_ROUTES) };
@@ -342,6 +371,8 @@ async function argumentsOf(
       return (ids.get("Project") ?? []).map(
         (id) => `slug: "here", projectId: "gid://gitlab/Project/${id}"`,
       );
+    case "Project.release":
+      return texts("tagName", "select distinct tag from releases");
     case "Project.issue":
       return ["1", "2", "3", "4"].map((iid) => `iid: "${iid}"`);
   }

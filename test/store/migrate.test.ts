@@ -247,6 +247,11 @@ const FROZEN: Record<string, string> = {
     "ef3afef4055557db1c862c6b7d71c14c363f28c7478d76190bd90a96e82dad4e",
   "20261128-35-websites-are-on-the-web":
     "9517ea852ac6138b7f357e0ac6a89a61de23f652ae8542113f2b057bdb3dd98b",
+  "20261129-51-projects-by-stars":
+    "23f55aec4f0a4c687f09793c99cb844fe97a532c6371821d768977985b645f35",
+  "20261129-52-jobs-of-stages": "c62613624573c6f9625741ad4a117473ed99840ee2a99906bd18308a2a7f93bb",
+  "20261129-53-kept-application-settings":
+    "71e2a1ce9a5a9335b5f57045d8701f5a76f6c1aea5ab5e0daa6f3acdaa3fd3e5",
   "20261128-31-audit-names-of-users":
     "492a915912437661cb1e92ef984aaf0e3f872d16264afbfa1d1d66e1e0dd8a62",
   "20261129-01-secret-urls-of-hooks":

@@ -3,17 +3,18 @@ import { VISIBILITIES, VISIBILITY_NAMES, VISIBILITY_WORDS } from "../../core/acc
 import { invalid } from "../../core/errors.ts";
 import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
-import { fixed } from "../../core/kept.ts";
+import { fixed, storedIn } from "../../core/kept.ts";
 import { type Presenter, presenter } from "../../core/presenter.ts";
 import { type Resource, routes } from "../../core/resource.ts";
 import { isShortName } from "../../git/refs.ts";
 import type { Reader, Value } from "../../store/port.ts";
-
+import { keptSettings } from "./kept.ts";
 import { COLUMNS, change, TABLES } from "./queries.ts";
 import { artifactsSize, levelsOf } from "./rules.ts";
 import { migrations } from "./table.ts";
 
 const settings = presenter({
+  ...keptSettings.fields,
   id: field.constant(1),
   default_project_visibility: field.word(COLUMNS.default_project_visibility, VISIBILITY_WORDS),
   default_group_visibility: field.word(COLUMNS.default_group_visibility, VISIBILITY_WORDS),
@@ -34,6 +35,7 @@ const settings = presenter({
 
 const visibility = param.optional(param.choice(VISIBILITY_NAMES));
 const changeable = {
+  ...keptSettings.attributes,
   // Nobody can sign up.
   signup_enabled: fixed(param.boolean(), false).attribute,
   default_project_visibility: visibility,
@@ -94,8 +96,10 @@ export const applicationSettingsResource: Resource = {
       presenter: settings,
       handle: async (context) => {
         const { db, input, presenter, now } = context;
-        const changes = columnsOf(input);
-        await change(db, changes, now);
+        const kept_settings = await keptSettings.changed(input, () =>
+          storedIn(db, "application_settings", 1),
+        );
+        await change(db, { ...columnsOf(input), kept_settings }, now);
         const target = Object.keys(input).sort().join(", ");
         await audit.log(context, "application settings changed", { target });
         return rowOf(db, presenter);

@@ -50,7 +50,9 @@ export async function find(db: Reader): Promise<ApplicationSettings> {
 /** Changes settings, except those that are `undefined`. */
 export async function change(
   db: Database,
-  changes: Readonly<{ [name in keyof ApplicationSettings]?: Value | undefined }>,
+  changes: Readonly<{
+    [name in keyof ApplicationSettings | "kept_settings"]?: Value | undefined;
+  }>,
   now: number,
 ): Promise<void> {
   await db.run(

@@ -24,6 +24,10 @@ create table application_settings (
     sql: "alter table application_settings add column restricted_visibility_levels $text;\n",
   },
   {
+    id: "20261129-53-kept-application-settings",
+    sql: "alter table application_settings add column kept_settings $text;\n",
+  },
+  {
     id: "20261129-63-size-of-artifacts",
     sql: "alter table application_settings add column max_artifacts_size $int;\n",
   },

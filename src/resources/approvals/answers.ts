@@ -123,33 +123,41 @@ function suggested({ approvals }: ApprovalState, rules: readonly Shown[]): Shown
 
 /** The rules of a state as its answers show them. */
 async function rulesOf(answering: Answering, state: ApprovalState): Promise<Shown[]> {
+  const [rules = []] = await rulesOfAll(answering, [state]);
+  return rules;
+}
+
+/** The rules of states as their answers show them, in a bounded number of statements. */
+export async function rulesOfAll(
+  answering: Pick<Answering, "db" | "view" | "viewer">,
+  states: readonly ApprovalState[],
+): Promise<Shown[][]> {
   const { db, view } = answering;
-  if (state.rules.length === 0) return [];
-  const rows = await rowsOf(
-    db,
-    stateRule,
-    state.rules.map(({ id }) => id),
-  );
+  const all = states.flatMap(({ rules }) => rules);
+  if (all.length === 0) return states.map(() => []);
+  const rows = await rowsOf(db, stateRule, [...new Set(all.map(({ id }) => id))]);
   await embed(answering, stateRule, rows);
   const people = await usersOf(
     answering,
-    state.rules.flatMap(({ approvedBy }) => approvedBy),
+    all.flatMap(({ approvedBy }) => approvedBy),
   );
   const shown = new Map(
     rows.map((row) => [row[stateRule.at("id")], stateRule.value(row, view) as Shown]),
   );
-  return state.rules.map(({ id, rule_type, approvedBy, isApproved }) => {
-    const rule = shown.get(id) as Shown;
-    return {
-      ...rule,
-      ...(rule_type === "any_approver" && { name: "All Members" }),
-      eligible_approvers: (rule["eligible_approvers"] as { id: number }[]).filter(
-        (user) => !state.excluded.includes(user.id),
-      ),
-      approved_by: approvedBy.map((userId) => people.get(userId)),
-      approved: isApproved,
-    };
-  });
+  return states.map(({ rules, excluded }) =>
+    rules.map(({ id, rule_type, approvedBy, isApproved }) => {
+      const rule = shown.get(id) as Shown;
+      return {
+        ...rule,
+        ...(rule_type === "any_approver" && { name: "All Members" }),
+        eligible_approvers: (rule["eligible_approvers"] as { id: number }[]).filter(
+          (user) => !excluded.includes(user.id),
+        ),
+        approved_by: approvedBy.map((userId) => people.get(userId)),
+        approved: isApproved,
+      };
+    }),
+  );
 }
 
 async function usersOf(

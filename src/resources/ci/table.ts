@@ -335,6 +335,10 @@ ${POSTGRES_COUNTS}`,
     },
   },
   {
+    id: "20261129-52-jobs-of-stages",
+    sql: "create index ci_jobs_of_stage on ci_jobs (pipeline_id, stage_index, id);\n",
+  },
+  {
     // The token that a job had: its runner is told why it has to stop.
     id: "20261129-62-tokens-of-ended-jobs",
     sql: "alter table ci_jobs add column token_digest $text;\n",

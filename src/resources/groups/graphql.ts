@@ -37,6 +37,7 @@ import { placeholders } from "../../store/placeholders.ts";
 import type { Value } from "../../store/port.ts";
 import { ACCESS_LEVEL, accessLevelOf } from "../members/access-level.ts";
 import { VISIBILITY } from "../namespaces/graphql.ts";
+import { CREATION_LEVEL } from "../namespaces/kept.ts";
 import { groupResource } from "./index.ts";
 
 const permissions = valueType("GroupPermissions", "What the caller may do with a group.", {
@@ -52,12 +53,18 @@ async function permissionsOf(
   { db, viewer }: GraphContext,
 ): Promise<Map<Value, object>> {
   const sources = await sourcesById(db, "group", ids, viewer);
+  const among = placeholders(ids);
+  const levels = await db.rows(
+    `select n.id, ${CREATION_LEVEL} from namespaces n where n.id in (${among.sql})`,
+    among.values,
+  );
+  const needed = new Map(levels.map(([id, level]) => [id as Value, Number(level)]));
   const values = ([key, { level }]: [Value, { level: number }]) =>
     [
       key,
       {
         readGroup: true,
-        createProjects: level >= ROLES.developer,
+        createProjects: viewer.caller?.admin === true || level >= (needed.get(key) as number),
         adminGroup: level >= ROLES.owner,
         adminIssue: level >= ROLES.reporter,
       },
@@ -137,11 +144,11 @@ function conditionOf(
   ]);
 }
 
-const PERMISSION = enumeration<keyof typeof ROLES | undefined>(
-  "GroupPermission",
-  "Groups by what a user may do there.",
-  { CREATE_PROJECTS: "developer", TRANSFER_PROJECTS: "maintainer", IMPORT_PROJECTS: "maintainer" },
-);
+const PERMISSION = enumeration<string>("GroupPermission", "Groups by what a user may do there.", {
+  CREATE_PROJECTS: CREATION_LEVEL,
+  TRANSFER_PROJECTS: CREATION_LEVEL,
+  IMPORT_PROJECTS: String(ROLES.maintainer),
+});
 
 const CHANGE = routeOf(groupResource, "PUT /groups/:id");
 
@@ -234,7 +241,7 @@ export const face: Face = {
           where: all([
             conditionOf(args, context),
             when("(mu.expires_at is null or mu.expires_at > ?)", context.viewer.today),
-            permissionScope && when("mu.access_level >= ?", ROLES[permissionScope]),
+            permissionScope ? when(`mu.access_level >= ${permissionScope}`) : undefined,
             context.caller?.admin ? undefined : when("mu.user_id = ?", context.caller?.id ?? 0),
           ]),
           order: sort,

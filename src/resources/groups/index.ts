@@ -215,7 +215,7 @@ export const groupResource: Resource = {
             namespaceId: source.id,
             below: input.include_subgroups,
           },
-          projectOrder(input),
+          projectOrder(input, viewer),
         ),
     }),
   ],

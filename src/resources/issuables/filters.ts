@@ -4,6 +4,7 @@ import { invalid, unauthorized } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import type { Condition } from "../../store/conditions.ts";
 import { type Negated, negatedOf } from "./negated.ts";
+import type { ComputedOrder } from "./orders.ts";
 
 /** The attributes of every list of issuables. The states to filter by differ. */
 export const listInput = {
@@ -24,7 +25,6 @@ export const listInput = {
   scope: param.optional(
     param.choice(["created_by_me", "assigned_to_me", "all", "created-by-me", "assigned-to-me"]),
   ),
-  order_by: param.optional(param.choice(["created_at", "updated_at"])),
   sort: param.optional(param.choice(["asc", "desc"])),
 };
 
@@ -43,6 +43,13 @@ export interface Deployed {
   after?: number | undefined;
   before?: number | undefined;
 }
+
+/** An order that has an index: the name of a column. Only issues have a `relative_position`. */
+type IndexedOrder = "created_at" | "updated_at" | "relative_position";
+
+/** Whether an index has an order. */
+export const isIndexed = (order: Filter["orderBy"]): order is IndexedOrder =>
+  order === "created_at" || order === "updated_at" || order === "relative_position";
 
 /** Filters and order of lists of issuables. */
 export interface Filter {
@@ -75,8 +82,7 @@ export interface Filter {
   deployed?: Deployed | undefined;
   /** Filters that only one of the types has. */
   own?: readonly OwnFilter[];
-  /** Only issues have a `relative_position`. */
-  orderBy: "created_at" | "updated_at" | "relative_position";
+  orderBy: IndexedOrder | ComputedOrder;
   sort: "asc" | "desc";
 }
 
@@ -141,7 +147,7 @@ export function instantOf(name: string, value: string | undefined): number | und
  * @throws ApiError 400, or 401 if an anonymous caller asks for their own
  */
 export function filterOf(
-  input: Omit<param.Input<typeof listInput>, "order_by"> & {
+  input: param.Input<typeof listInput> & {
     order_by?: Filter["orderBy"] | undefined;
     state?: string | undefined;
     not?: Parameters<typeof negatedOf>[0];

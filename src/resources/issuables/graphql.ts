@@ -1,11 +1,6 @@
 import { ROLES } from "../../core/access/roles.ts";
 import { type Source, sourcesById } from "../../core/access/source.ts";
-import {
-  LIVING_LABEL,
-  LIVING_USER,
-  type Viewer,
-  visibleOwner,
-} from "../../core/access/visibility.ts";
+import { LIVING_USER, type Viewer, visibleOwner } from "../../core/access/visibility.ts";
 import {
   type Args,
   arg,
@@ -19,7 +14,6 @@ import {
   inputType,
   int,
   loaded,
-  type Order,
   type OutputFields,
   one,
   property,
@@ -459,37 +453,11 @@ export function filtered(
   return all([...common, ...own]);
 }
 
-const LAST_DAY = "'9999-12-31'";
-const MOST = Number.MAX_SAFE_INTEGER;
-
-/** The orders that all types have, by name; those without the value come last. */
-export function commonOrders({ alias, prefix, column }: IssuableType) {
-  const votes = `(select count(*) from award_emoji ae where ae.${column} = ${alias}.id and ae.name = 'thumbsup')`;
-  const priority = `coalesce((select min(l.priority) from ${prefix}_labels x join labels l on l.id = x.label_id
-    where x.${column} = ${alias}.id and ${LIVING_LABEL}), ${MOST})`;
-  return {
-    CREATED: { sql: `${alias}.created_at` },
-    UPDATED: { sql: `${alias}.updated_at` },
-    CLOSED_AT: nullsLast(`${alias}.closed_at`, "number"),
-    TITLE: { sql: `lower(${alias}.title)`, isText: true },
-    MILESTONE_DUE: nullsLast("m.due_date", "day"),
-    POPULARITY: { sql: votes },
-    LABEL_PRIORITY: { sql: priority },
-    PRIORITY: { sql: priority },
-  };
-}
-
-/** A column in both directions, of which rows without a value come last. */
-export function nullsLast(
-  sql: string,
-  type: "day" | "number",
-): readonly [ascending: Order, descending: Order] {
-  const isText = type === "day";
-  return [
-    { sql: `coalesce(${sql}, ${isText ? LAST_DAY : MOST})`, isText },
-    { sql: `coalesce(${sql}, ${isText ? "''" : -1})`, isText, descending: true },
-  ];
-}
+/** The orders of any type that have an index, by name. */
+export const indexedOrders = ({ alias }: IssuableType) => ({
+  CREATED: { sql: `${alias}.created_at` },
+  UPDATED: { sql: `${alias}.updated_at` },
+});
 
 /** The names of labels by their ids, since the routes take names: without those that the caller may not see. */
 export async function labelNames(

@@ -12,9 +12,10 @@ import { contains } from "../../store/patterns.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Value } from "../../store/port.ts";
 import { embed } from "./embed.ts";
-import type { Filter } from "./filters.ts";
+import { type Filter, isIndexed } from "./filters.ts";
 import { deployedWith, narrowedBy } from "./narrow.ts";
 import { negatedConditions } from "./negated.ts";
+import { orderOf } from "./orders.ts";
 import { readPicked } from "./picks.ts";
 import { labelledTotal } from "./totals.ts";
 import type { IssuableType, Presenting } from "./type.ts";
@@ -30,14 +31,11 @@ export async function list(
   const context = isOfProject ? { ...given, viewer: inProject(given.viewer, source) } : given;
   const { db, presenter, page, viewer } = context;
   const { alias, table } = type;
-  const { orderBy, sort } = filter;
   const projects = all(projectConditions(alias, viewer, filter));
   const conditions = all(conditionsOf(type, viewer, filter));
   const wanted = all([projects, conditions]);
   const narrow = await narrowedBy(db, type, viewer, filter);
-  const order = `${alias}.${orderBy} ${sort}, ${alias}.id ${sort}`;
-  // With a bare column, an index in the order of the list could be scanned.
-  const sorted = `${alias}.${orderBy} + 0 ${sort}, ${alias}.id ${sort}`;
+  const { order, sorted } = orderSql(type, filter);
   const tables = `${table} ${alias} join projects p on p.id = ${alias}.project_id`;
   const most = offsetOf(page) + page.size + 1;
   const of = { type, filter, narrow, projects, conditions, wanted, tables, order, sorted, most };
@@ -56,6 +54,21 @@ export async function list(
   );
   await embed(context, type, listed.rows);
   return listed;
+}
+
+/** The order of a list, and the same, written so that no index has it. */
+function orderSql(type: IssuableType, { orderBy, sort }: Filter) {
+  const { alias } = type;
+  if (!isIndexed(orderBy)) {
+    const terms = orderOf(type, orderBy, sort);
+    const order = terms.map(({ sql, descending }) => `${sql} ${descending ? "desc" : "asc"}`);
+    return { order: order.join(", "), sorted: order.join(", ") };
+  }
+  return {
+    order: `${alias}.${orderBy} ${sort}, ${alias}.id ${sort}`,
+    // With a bare column, an index in the order of the list could be scanned.
+    sorted: `${alias}.${orderBy} + 0 ${sort}, ${alias}.id ${sort}`,
+  };
 }
 
 /** Which projects' rows a list contains. @param alias of what has a `project_id`, beside its project `p` */

@@ -10,7 +10,7 @@ import {
 } from "../../store/conditions.ts";
 import { countOf, firstOf, type Narrowing } from "../../store/narrowing.ts";
 import type { Reader, Value } from "../../store/port.ts";
-import type { Filter } from "./filters.ts";
+import { type Filter, isIndexed } from "./filters.ts";
 import type { IssuableType } from "./type.ts";
 
 /** A list as {@link readPicked} needs it. */
@@ -56,6 +56,7 @@ export async function readPicked(
 ): Promise<RowPage> {
   const { type, filter, narrow, wanted, order, most } = list;
   if (narrow.rare) return read(wanted);
+  if (!isIndexed(filter.orderBy)) return read(firstSorted(list));
   if (filter.groupId === undefined) {
     const bound = most <= LOOK_AHEAD ? await boundOf(db, list) : undefined;
     if (!bound) return read(wanted);
@@ -72,6 +73,15 @@ export async function readPicked(
   }
   if (most > LOOK_AHEAD) return read(wanted);
   return read(firstOfProjects(db, type, list.projects, list.conditions, order, most));
+}
+
+/** The first rows of a list, found by sorting all of them: without the columns of the answer, which take much longer. */
+function firstSorted({ type: { alias }, wanted, tables, order, most }: PickedList): Condition {
+  return {
+    sql: `${alias}.id in (select id from
+      (select ${alias}.id from ${tables} where ${wanted.sql} order by ${order} limit ?) as first)`,
+    values: [...wanted.values, most],
+  };
 }
 
 /**

@@ -1,6 +1,8 @@
 import { mentionsIn } from "../../core/mentions.ts";
 import { insertRow } from "../../store/insert.ts";
+import { placeholders } from "../../store/placeholders.ts";
 import type { Database } from "../../store/port.ts";
+import { mentionedUsers } from "./mentioned.ts";
 import { readers } from "./queries.ts";
 import type { IssuableType, Writing } from "./type.ts";
 
@@ -33,12 +35,15 @@ export async function add(
   now: number,
 ): Promise<number[]> {
   const added: number[] = [];
-  for (const userId of userIds) {
-    const pending = await db.rows(
-      `select 1 from todos where ${column} = ? and user_id = ? and state = 'pending'`,
-      [id, userId],
-    );
-    if (pending.length > 0) continue;
+  if (userIds.length === 0) return added;
+  const among = placeholders(userIds);
+  const found = await db.rows(
+    `select user_id from todos where ${column} = ? and user_id in (${among.sql}) and state = 'pending'`,
+    [id, ...among.values],
+  );
+  const pending = new Set(found.map(([userId]) => userId));
+  for (const userId of new Set(userIds)) {
+    if (pending.has(userId)) continue;
     added.push(
       await insertRow(db, "todos", {
         user_id: userId,
@@ -99,9 +104,12 @@ export async function mention(
   text: { after: Texts; before?: Texts },
 ): Promise<void> {
   const known = new Set(mentionsIn(text.before ?? []));
-  const usernames = mentionsIn(text.after).filter((name) => !known.has(name));
-  if (usernames.length === 0) return;
-  const able = await readers(db, type, about, { usernames }, viewer.today);
+  const names = mentionsIn(text.after).filter((name) => !known.has(name));
+  if (names.length === 0) return;
+  const { sql, values } = mentionedUsers(names, viewer.today);
+  const ids = (await db.rows(sql, values)).map(([id]) => id as number);
+  if (ids.length === 0) return;
+  const able = await readers(db, type, about, { ids }, viewer.today);
   const userIds = able.filter((userId) => userId !== caller.id);
   const action = /^\s*@/.test(text.after.at(-1) ?? "") ? "directly_addressed" : "mentioned";
   await add(db, type, { ...about, projectId: source.id }, userIds, action, caller.id, now);

@@ -1,5 +1,6 @@
 import { visibleIssues, visibleProjects } from "../../core/access/visibility.ts";
 import {
+  about,
   arg,
   computed,
   connection,
@@ -72,6 +73,19 @@ export const face: Face = {
       ),
       blockedByCount: loaded("Int", blocksOf("is_blocked_by"), { empty: 0 }),
       blockingCount: required(loaded("Int", blocksOf("blocks"), { empty: 0 })),
+      blockedByIssues: about(
+        "The open issues that `blockedByCount` counts.",
+        costing(
+          5,
+          connection("Issue", {
+            query: () => ({
+              join: "join issue_links x on x.source_id = i.id and x.link_type = 'blocks'",
+              parent: "x.target_id",
+              where: when("i.state = 'opened'"),
+            }),
+          }),
+        ),
+      ),
       linkedWorkItems: costing(
         5,
         connection("LinkedWorkItemType", {

@@ -45,13 +45,12 @@ import {
   combinedConditions,
   commonFilter,
   commonFilters,
-  commonOrders,
   filtered,
+  indexedOrders,
   issuableFields,
   issueOnlyFilters,
   labelNames,
   NEGATED,
-  nullsLast,
   requireOnlyOne,
   searchIn,
   titled,
@@ -60,6 +59,7 @@ import {
 } from "../issuables/graphql.ts";
 import { closingCounts, ISSUE } from "../issuables/issue.ts";
 import { issuableMutations, numberOf } from "../issuables/mutations.ts";
+import { ISSUE_ORDERS, orderValues } from "../issuables/orders.ts";
 import { tasksOf } from "../issuables/tasks.ts";
 import { LABEL_CLASSES, LABEL_ID } from "../labels/graphql.ts";
 import { changeWithEstimate, issueResource } from "./index.ts";
@@ -95,12 +95,11 @@ export const SORT = sortEnum(
   "IssueSort",
   "The order of a list of issues.",
   "i.id",
+  indexedOrders(ISSUE),
   {
-    ...commonOrders(ISSUE),
-    DUE_DATE: nullsLast("i.due_date", "day"),
-    WEIGHT: nullsLast("i.weight", "number"),
+    ...orderValues(ISSUE, [...ISSUE_ORDERS, "closed_at"]),
+    RELATIVE_POSITION_ASC: [{ sql: "i.relative_position" }, { sql: "i.id" }],
   },
-  { RELATIVE_POSITION_ASC: [{ sql: "i.relative_position" }, { sql: "i.id" }] },
 );
 
 /** The most bits of a position that {@link shortPosition} keeps. */
@@ -163,7 +162,7 @@ const issue = rowType("Issue", {
   about: "An issue.",
   ...ROWS,
   implements: ["Todoable"],
-  totals: { weight: "coalesce(sum(i.weight), 0)" },
+  totals: { weight: { sql: "coalesce(sum(i.weight), 0)", type: "Int" } },
   fields: {
     ...commonFields,
     ...issuableFields(ISSUE),
@@ -191,6 +190,12 @@ const issue = rowType("Issue", {
   },
 });
 
+const ITERATION_WILDCARD = enumeration(
+  "IterationWildcardId",
+  "Iterations by what they have in common.",
+  ["NONE", "ANY", "CURRENT"],
+);
+
 /** The arguments of lists of issues. */
 export const filters = {
   ...commonFilters,
@@ -206,6 +211,8 @@ export const filters = {
   dueAfter: arg.time,
   dueBefore: arg.time,
   confidential: arg.boolean,
+  iterationId: arg.about("No issue is in an iteration.", arg.listWithNulls(arg.id)),
+  iterationWildcardId: arg.choice(ITERATION_WILDCARD),
   in: searchIn,
   types: arg.list(arg.choice(TYPE)),
   not: arg.input(NEGATED),
@@ -226,6 +233,10 @@ function weightCondition(args: Filters): Condition | undefined {
   if (wildcard) return when(`i.weight is ${wildcard === "any" ? "not " : ""}null`);
   return args.weight === undefined ? undefined : when("i.weight = ?", weightOf(args.weight));
 }
+
+/** Whether only issues of iterations are listed, of which there are none. */
+const isInIteration = ({ iterationId, iterationWildcardId: wildcard }: Filters) =>
+  iterationId !== undefined || (wildcard !== undefined && wildcard !== "NONE");
 
 function assigneeOf(sent: string | undefined) {
   return noneOrAny(sent) ?? (sent === undefined ? undefined : recordId(sent, "User"));
@@ -254,6 +265,7 @@ export function issueCondition(args: Filters, context: GraphContext): Condition 
     args.confidential === undefined
       ? undefined
       : when("i.confidential = ?", Number(args.confidential)),
+    isInIteration(args) ? when("1 = 0") : undefined,
     types && !types.includes("ISSUE") ? when("1 = 0") : undefined,
     ...combinedConditions(ISSUE, args.not, args.or, context),
   ];

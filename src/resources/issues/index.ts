@@ -12,6 +12,7 @@ import { filterOf, instantOf, listInput } from "../issuables/filters.ts";
 import { ISSUE } from "../issuables/issue.ts";
 import * as lifecycle from "../issuables/lifecycle.ts";
 import { negatedIssueInput } from "../issuables/negated.ts";
+import { ISSUE_ORDERS } from "../issuables/orders.ts";
 import {
   isPlanned,
   mayPlan,
@@ -40,7 +41,9 @@ const lists = listRoutes(ISSUE, {
     state: param.optional(param.choice(["opened", "closed", "all"])),
     confidential: param.optional(param.boolean()),
     not: param.optional(param.object(negatedIssueInput)),
-    order_by: param.optional(param.choice(["created_at", "updated_at", "relative_position"])),
+    order_by: param.optional(
+      param.choice(["created_at", "updated_at", "relative_position", ...ISSUE_ORDERS]),
+    ),
   },
   filter: ({ confidential, ...input }, caller, scope) => ({
     ...filterOf(input, caller, scope),

@@ -29,6 +29,7 @@ export const face: Face = {
     WorkItem: ofIssue,
     WorkItemWidgetDescription: ofIssue,
     MergeRequest: { descriptionHtml: html("mr", "description") },
+    Release: { descriptionHtml: html("r", "description") },
     Note: { bodyHtml: html("nt", "body", true) },
   },
 };

@@ -1,7 +1,5 @@
 import { ROLES } from "../../core/access/roles.ts";
 import { sourcesById } from "../../core/access/source.ts";
-import { isoInstant } from "../../core/time.ts";
-import { type Commit, readCommit, type Signature, titleOf } from "../../git/commits.ts";
 import { logOf } from "../../git/log.ts";
 import { Lru } from "../../git/lru.ts";
 import { type PackReader, Packs } from "../../git/packs.ts";
@@ -21,8 +19,8 @@ import { placeholders } from "../../store/placeholders.ts";
 import type { Value } from "../../store/port.ts";
 import { latestOf, type VersionFacts } from "../merge-request-versions/versions.ts";
 import { countEach, type FileCounts, sumOf } from "../repositories/diffs.ts";
+import { commit, readCommits } from "../repositories/graphql-commits.ts";
 import { openRecord } from "../repositories/open.ts";
-import { idsByAddresses } from "../users/queries.ts";
 import { gatherFacts, type MentionedCommits, mentionedCommits } from "./message-facts.ts";
 import { gatheredFor, type MessageFacts, messageOf } from "./messages.ts";
 import { type MergeFacts, mergeFactsOf } from "./queries.ts";
@@ -32,38 +30,6 @@ import { changesOf, logQueryOf } from "./versions.ts";
 const MOST_COMMITS = 10_000;
 /** Merge requests of one list whose changes are compared, and messages written. */
 const MOST_COMPARED = 20;
-
-/** A commit as it is shown, with the id of the account whose address its author has. */
-interface ShownCommit extends Commit {
-  readonly webPath: string;
-  readonly userId: number | null;
-}
-
-const instant = (read: (commit: ShownCommit) => Signature) =>
-  property("Time", (shown: ShownCommit) => isoInstant(read(shown).time * 1000));
-
-const commit = valueType("Commit", "A commit.", {
-  id: required(property("ID", ({ id }: ShownCommit) => `gid://gitlab/Commit/${id}`)),
-  sha: required(property("String", ({ id }: ShownCommit) => id)),
-  shortId: required(property("String", ({ id }: ShownCommit) => id.slice(0, 8))),
-  title: property("String", ({ message }: ShownCommit) => titleOf(message)),
-  fullTitle: property("String", ({ message }: ShownCommit) => titleOf(message)),
-  message: property("String"),
-  description: property("String", ({ message }: ShownCommit) =>
-    message.trimStart().slice(titleOf(message).length).trim(),
-  ),
-  author: property("UserCore", ({ userId }: ShownCommit) => userId),
-  authorName: property("String", ({ author }: ShownCommit) => author.name),
-  authorEmail: property("String", ({ author }: ShownCommit) => author.email),
-  authoredDate: instant(({ author }) => author),
-  committerName: property("String", ({ committer }: ShownCommit) => committer.name),
-  committerEmail: property("String", ({ committer }: ShownCommit) => committer.email),
-  committedDate: instant(({ committer }) => committer),
-  webUrl: required(
-    property("String", ({ webPath }: ShownCommit, { view }: GraphContext) => view.base + webPath),
-  ),
-  webPath: required(property("String")),
-});
 
 const diffStats = valueType("DiffStats", "How many lines a file was changed by.", {
   path: required(property("String")),
@@ -128,24 +94,6 @@ async function codeOf(
 function numbersOf({ repository, version }: Code): Promise<readonly number[]> {
   const log = logOf(repository, logQueryOf(repository, version));
   return log.first(repository, MOST_COMMITS);
-}
-
-async function readCommits(
-  { db }: GraphContext,
-  { repository, projectPath }: Code,
-  numbers: readonly number[],
-): Promise<ShownCommit[]> {
-  const commits: Commit[] = [];
-  for (const number of numbers) commits.push(await readCommit(repository, number));
-  const users = await idsByAddresses(
-    db,
-    commits.map(({ author }) => author.email),
-  );
-  return commits.map((read) => ({
-    ...read,
-    webPath: `/${projectPath}/-/commit/${read.id}`,
-    userId: users.get(read.author.email.toLowerCase()) ?? null,
-  }));
 }
 
 /** The changed files of pairs of commits, which never change, by repositories' packs. */
@@ -241,7 +189,7 @@ export const codeFields = {
       for (const [id, code] of await codeOf(ids, context)) {
         const numbers = await numbersOf(code);
         const read = (from: number, to: number) =>
-          readCommits(context, code, numbers.slice(from, to));
+          readCommits(context.db, code, numbers.slice(from, to));
         lists.set(id, { count: numbers.length, read });
       }
       return lists;

@@ -7,6 +7,7 @@ import * as field from "../../core/field.ts";
 import type { Tier } from "../../core/resource.ts";
 import {
   type Args,
+  about,
   absent,
   arg,
   boolean,
@@ -46,11 +47,10 @@ import {
   combinedConditions,
   commonFilter,
   commonFilters,
-  commonOrders,
   filtered,
+  indexedOrders,
   issuableFields,
   labelNames,
-  nullsLast,
 } from "../issuables/graphql.ts";
 import {
   detailedStatus,
@@ -60,6 +60,7 @@ import {
 } from "../issuables/merge-checks.ts";
 import { isDraft, MERGE_REQUEST, withoutDraft } from "../issuables/merge-request.ts";
 import { issuableMutations, numberOf, OPERATION } from "../issuables/mutations.ts";
+import { orderValues, REQUEST_ORDERS } from "../issuables/orders.ts";
 import { LABEL_ID } from "../labels/graphql.ts";
 import { latestOf } from "../merge-request-versions/versions.ts";
 import { deployedIn } from "./filters.ts";
@@ -98,10 +99,13 @@ const DETAILED_STATUS = enumeration("DetailedMergeStatus", "Why it can or can't 
   "UNCHECKED",
 ]);
 
-const SORT = sortEnum("MergeRequestSort", "The order of a list of merge requests.", "mr.id", {
-  ...commonOrders(MERGE_REQUEST),
-  MERGED_AT: nullsLast("mr.merged_at", "number"),
-});
+const SORT = sortEnum(
+  "MergeRequestSort",
+  "The order of a list of merge requests.",
+  "mr.id",
+  indexedOrders(MERGE_REQUEST),
+  orderValues(MERGE_REQUEST, [...REQUEST_ORDERS, "closed_at"]),
+);
 
 const diffRefs = valueType("DiffRefs", "The commits that a diff compares.", {
   baseSha: property("String"),
@@ -431,6 +435,20 @@ export const face: Face = {
         args: filters,
         query: (args, context) => ({ parent: "mr.project_id", ...queryOf(args, context) }),
       }),
+    },
+    Issue: {
+      relatedMergeRequests: about(
+        "Those that refer to it.",
+        costing(
+          5,
+          connection("MergeRequest", {
+            query: () => ({
+              join: "join merge_request_issues x on x.merge_request_id = mr.id",
+              parent: "x.issue_id",
+            }),
+          }),
+        ),
+      ),
     },
     Group: {
       mergeRequests: connection("MergeRequest", {

@@ -10,6 +10,7 @@ import { ISSUE } from "../issuables/issue.ts";
 import * as lifecycle from "../issuables/lifecycle.ts";
 import { isDraft, MERGE_REQUEST, simpleMergeRequest } from "../issuables/merge-request.ts";
 import { negatedRequestInput } from "../issuables/negated.ts";
+import { REQUEST_ORDERS } from "../issuables/orders.ts";
 import { plannedColumns, planningInput } from "../issuables/planning.ts";
 import { listRoutes, participantsRoute, subscriptionRoutes } from "../issuables/routes.ts";
 import { findIssuable, requireChanger } from "../issuables/rules.ts";
@@ -33,6 +34,7 @@ const lists = listRoutes(MERGE_REQUEST, {
   input: {
     ...listInput,
     state: param.optional(param.choice(["opened", "closed", "locked", "merged", "all"])),
+    order_by: param.optional(param.choice(["created_at", "updated_at", ...REQUEST_ORDERS])),
     ...ownInput,
     not: param.optional(param.object(negatedRequestInput)),
     view: param.optional(param.choice(["simple"])),

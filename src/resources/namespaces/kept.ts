@@ -1,3 +1,4 @@
+import { ROLES } from "../../core/access/roles.ts";
 import * as param from "../../core/input.ts";
 import { fixed, kept, keptIn, keptOrNone } from "../../core/kept.ts";
 import { artifactsSize } from "../application-settings/rules.ts";
@@ -39,3 +40,20 @@ export const groupSettings = keptIn("n.kept_settings", {
   subgroup_creation_level: kept(param.choice(["owner", "maintainer"]), "owner"),
   two_factor_grace_period: kept(param.integer({ min: 0 }), 48),
 });
+
+/** More than any role has: administrators are let in without one. */
+const NOBODY = 1000;
+const CREATORS = {
+  noone: NOBODY,
+  administrator: NOBODY,
+  owner: ROLES.owner,
+  developer: ROLES.developer,
+} as const;
+
+/** SQL of the level that a group `n` asks of those who create projects in it: `project_creation_level`. */
+export const CREATION_LEVEL = `case ${Object.entries(CREATORS)
+  .map(
+    ([who, level]) =>
+      `when instr(n.kept_settings, '"project_creation_level":"${who}"') > 0 then ${level}`,
+  )
+  .join(" ")} else ${ROLES.maintainer} end`;

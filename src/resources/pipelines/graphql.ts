@@ -10,25 +10,22 @@ import {
   enumeration,
   type Face,
   first,
+  type GraphContext,
   id,
   leaf,
   loaded,
-  NO_ROWS,
   one,
-  PAGE_ARGS,
-  pagesOf,
   property,
   required,
   rowType,
   string,
   time,
-  type Values,
   valueType,
   word,
 } from "../../graphql/declare.ts";
 import { all, among, type Condition, when } from "../../store/conditions.ts";
 import { placeholders } from "../../store/placeholders.ts";
-import type { Reader, Value } from "../../store/port.ts";
+import type { Value } from "../../store/port.ts";
 import { ACTIVE } from "../ci/heads.ts";
 import { shownStatus, wholeSeconds } from "../ci/json.ts";
 import { STATUS_NAMES, type Status } from "../ci/statuses.ts";
@@ -84,74 +81,77 @@ const coverage = (column: string) =>
     field.derived([column], "number or null", ([value]) => (value === null ? null : Number(value))),
   );
 
-const stage = valueType("CiStage", "Jobs of a pipeline that run at the same time.", {
-  name: property("String"),
-  status: property("String"),
-  detailedStatus: property(status),
-});
-const stages = pagesOf(stage, "The stages of a pipeline.");
-
-/** The part of few values that a page shows: a cursor is the number of a value. */
-function pageOf<T>(values: readonly T[], { first, last, after, before }: Values<typeof PAGE_ARGS>) {
-  const edges = values
-    .map((node, index) => ({ cursor: String(index + 1), node }))
-    .slice(Number(after ?? 0) || 0, before === undefined ? undefined : Number(before) - 1);
-  const ahead = first === undefined ? edges : edges.slice(0, Math.max(first, 0));
-  const shown = last === undefined ? ahead : ahead.slice(-Math.max(last, 0) || ahead.length);
-  return {
-    nodes: shown.map(({ node }) => node),
-    edges: shown,
-    pageInfo: {
-      hasNextPage: ahead.length < edges.length,
-      hasPreviousPage: shown.length < ahead.length,
-      startCursor: shown.at(0)?.cursor ?? null,
-      endCursor: shown.at(-1)?.cursor ?? null,
-    },
-    count: values.length,
-  };
-}
-
 /** What a stage's status follows from. */
 interface StageJob {
   readonly status: Status;
   readonly allowFailure: boolean;
 }
 
-/** The stages of pipelines, in their order, with the statuses that their jobs give them. */
+/** The statuses that stages get from their jobs, by the ids of their first jobs, in one statement. */
 async function stagesOf(
-  db: Reader,
-  pipelines: readonly Value[],
-  range: Values<typeof PAGE_ARGS>,
-): Promise<Map<Value, unknown>> {
-  const these = placeholders(pipelines);
+  ids: readonly Value[],
+  { db }: GraphContext,
+): Promise<Map<Value, { status: Status; hasWarnings: boolean }>> {
+  const these = placeholders(ids);
   const rows = await db.rows(
-    `select distinct pipeline_id, stage_index, stage, status, allow_failure from ci_jobs
-     where pipeline_id in (${these.sql}) and retried = 0 order by pipeline_id, stage_index`,
+    `select distinct st.id, cj.status, cj.allow_failure from ci_jobs st
+     join ci_jobs cj on cj.pipeline_id = st.pipeline_id and cj.stage_index = st.stage_index and cj.retried = 0
+     where st.id in (${these.sql})`,
     these.values,
   );
-  const found = new Map<Value, Map<string, StageJob[]>>();
-  for (const [pipeline, , stage, status, allowFailure] of rows) {
-    const own = found.get(pipeline as Value) ?? new Map<string, StageJob[]>();
-    found.set(pipeline as Value, own);
-    const one = { status: status as Status, allowFailure: allowFailure === 1 };
-    own.set(String(stage), [...(own.get(String(stage)) ?? []), one]);
+  const found = new Map<Value, StageJob[]>();
+  for (const [id, status, allowFailure] of rows) {
+    const own = found.get(id as Value) ?? [];
+    found.set(id as Value, own);
+    own.push({ status: status as Status, allowFailure: allowFailure === 1 });
   }
   return new Map(
-    [...found].map(([pipeline, own]) => [
-      pipeline,
-      pageOf(
-        [...own].map(([name, jobs]) => ({ name, ...ofStage(jobs) })),
-        range,
-      ),
+    [...found].map(([id, jobs]) => [
+      id,
+      {
+        status: compositeStatus(jobs) as Status,
+        hasWarnings: jobs.some((job) => job.allowFailure && job.status === "failed"),
+      },
     ]),
   );
 }
 
-function ofStage(jobs: readonly StageJob[]) {
-  const status = compositeStatus(jobs) as Status;
-  const hasWarnings = jobs.some((job) => job.allowFailure && job.status === "failed");
-  return { status, detailedStatus: detailed(status, { hasWarnings }) };
-}
+/** The id of the first job of the stage that a job `cj` is in. */
+const STAGE = `(select min(e.id) from ci_jobs e
+  where e.pipeline_id = cj.pipeline_id and e.stage_index = cj.stage_index)`;
+
+const stage = rowType("CiStage", {
+  about: "Jobs of a pipeline that run at the same time.",
+  // A stage is known by its first job.
+  from: "ci_jobs st join projects p on p.id = st.project_id",
+  key: "st.id",
+  visible: visibleJobs,
+  fields: {
+    id: required(gid("Stage", "st.id")),
+    name: string("st.stage"),
+    status: loaded("String", async (ids, context) => {
+      const found = await stagesOf(ids, context);
+      return new Map([...found].map(([id, { status }]) => [id, status]));
+    }),
+    detailedStatus: loaded(status, async (ids, context) => {
+      const found = await stagesOf(ids, context);
+      return new Map(
+        [...found].map(([id, { status, hasWarnings }]) => [id, detailed(status, { hasWarnings })]),
+      );
+    }),
+    jobs: connection("CiJob", {
+      needs: ["st.pipeline_id", "st.stage_index"],
+      query: (_, __, [pipelineId, index]) => ({
+        where: when(
+          "cj.pipeline_id = ? and cj.stage_index = ? and cj.retried = 0",
+          pipelineId,
+          index,
+        ),
+        order: [{ sql: "cj.id" }],
+      }),
+    }),
+  },
+});
 
 const pipeline = rowType("Pipeline", {
   about: "A pipeline.",
@@ -191,9 +191,16 @@ const pipeline = rowType("Pipeline", {
     project: one("Project", "pl.project_id"),
     yamlErrors: required(boolean("case when pl.yaml_errors is null then 0 else 1 end")),
     yamlErrorMessages: string("pl.yaml_errors"),
-    stages: loaded(stages, (ids, { db }, range) => stagesOf(db, ids, range), {
-      args: PAGE_ARGS,
-      empty: NO_ROWS,
+    stages: connection("CiStage", {
+      areFew: true,
+      query: () => ({
+        parent: "st.pipeline_id",
+        where: when(
+          `not exists (select 1 from ci_jobs e where e.pipeline_id = st.pipeline_id
+            and e.stage_index = st.stage_index and e.id < st.id)`,
+        ),
+        order: [{ sql: "st.stage_index" }, { sql: "st.id" }],
+      }),
     }),
     jobs: connection("CiJob", {
       args: { statuses: arg.list(arg.choice(JOB_STATUS)), retried: arg.boolean },
@@ -235,7 +242,7 @@ const job = rowType("CiJob", {
     active: required(boolean(`case when cj.status in ${ACTIVE} then 1 else 0 end`)),
     manualJob: boolean("case when cj.run_when = 'manual' then 1 else 0 end"),
     retried: boolean("cj.retried"),
-    stage: computed(stage, ["cj.stage"], ([name]) => ({ name })),
+    stage: one("CiStage", STAGE),
     tags: computed("[String!]", ["cj.tag_list"], ([tags]) => JSON.parse(String(tags))),
     refName: string("cj.ref"),
     webPath: pathOf("jobs", "cj.id"),
@@ -252,7 +259,7 @@ const job = rowType("CiJob", {
 
 /** Pipelines and their jobs. */
 export const face: Face = {
-  types: [pipeline, job],
+  types: [pipeline, stage, job],
   extend: {
     Project: {
       pipeline: first("Pipeline", {

@@ -4,6 +4,7 @@ import type { Condition } from "../../store/conditions.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Reader, Value } from "../../store/port.ts";
 import { statement } from "../../store/texts.ts";
+import { COMMIT_COUNT, SIZES } from "./sizes.ts";
 
 /** Fills in the embedded values of all rows, one query each; no query waits for another's result. */
 export async function embed(
@@ -119,7 +120,40 @@ async function embedPermissions(
   }
 }
 
-/** Fills in statistics where the caller is a reporter or above, with one query for all rows. */
+/** What a project has and stores. */
+export interface Statistics extends Record<keyof typeof SIZES, number> {
+  readonly commit_count: number;
+  readonly storage_size: number;
+}
+
+/** The statistics of the projects of which the caller is a reporter or above, with one query for all. */
+export async function statisticsOf(
+  db: Reader,
+  projects: readonly Value[],
+  viewer: Viewer,
+): Promise<Map<Value, Statistics>> {
+  const among = placeholders(projects);
+  const reported: Condition = viewer.caller?.admin
+    ? { sql: "1 = 1", values: [] }
+    : memberProjects(viewer, "reporter");
+  const names = Object.keys(SIZES) as (keyof typeof SIZES)[];
+  const found = await db.rows(
+    `select p.id, ${[COMMIT_COUNT, ...Object.values(SIZES)].join(", ")} from projects p
+     where p.id in (${among.sql}) and ${reported.sql}`,
+    [...among.values, ...reported.values],
+  );
+  return new Map(
+    found.map(([id, commits, ...counted]) => {
+      const bytes = counted.map(Number);
+      const sizes = Object.fromEntries(names.map((name, at) => [name, bytes[at] as number]));
+      const storage_size = bytes.reduce((sum, size) => sum + size, 0);
+      const all = { ...sizes, commit_count: Number(commits), storage_size };
+      return [id as Value, all as Statistics];
+    }),
+  );
+}
+
+/** Fills in {@link statisticsOf}. */
 async function embedStatistics(
   db: Reader,
   rows: Value[][],
@@ -128,47 +162,22 @@ async function embedStatistics(
 ): Promise<void> {
   if (!("statistics" in presenter.fields)) return;
   const [at, idAt] = [presenter.at("statistics"), presenter.at("id")];
-  const among = placeholders(rows.map((row) => row[idAt] as Value));
-  const reported: Condition = viewer.caller?.admin
-    ? { sql: "1 = 1", values: [] }
-    : memberProjects(viewer, "reporter");
-  const found = await db.rows(
-    `select p.id, coalesce(max(case when r.kind = 'code' then r.commit_count end), 0),
-       coalesce(sum(case when r.kind = 'code' then k.bytes end), 0),
-       coalesce(sum(case when r.kind = 'wiki' then k.bytes end), 0),
-       (select coalesce(sum(f.size), 0) from packages g join package_files f on f.package_id = g.id
-        where g.project_id = p.id),
-       (select coalesce(sum(f.size), 0) from project_uploads f where f.project_id = p.id),
-       (select coalesce(sum(f.size), 0) from job_artifacts a join stored_files f on f.id = a.file_id
-        where a.project_id = p.id)
-     from projects p left join git_repositories r on r.project_id = p.id
-     left join git_repository_packs rk on rk.repository_id = r.id left join git_packs k on k.id = rk.pack_id
-     where p.id in (${among.sql}) and ${reported.sql} group by p.id`,
-    [...among.values, ...reported.values],
-  );
-  const statistics = new Map(found.map(([id, ...counted]) => [id, counted.map(Number)]));
+  const ids = rows.map((row) => row[idAt] as Value);
+  const statistics = await statisticsOf(db, ids, viewer);
   for (const row of rows) {
     const known = statistics.get(row[idAt] as Value);
     if (!known) continue;
-    const [
-      commit_count = 0,
-      repository_size = 0,
-      wiki_size = 0,
-      packages_size = 0,
-      uploads_size = 0,
-      job_artifacts_size = 0,
-    ] = known;
     row[at] = JSON.stringify({
-      commit_count,
-      storage_size: repository_size + wiki_size + packages_size + uploads_size + job_artifacts_size,
-      repository_size,
-      wiki_size,
+      commit_count: known.commit_count,
+      storage_size: known.storage_size,
+      repository_size: known.repository_size,
+      wiki_size: known.wiki_size,
       lfs_objects_size: 0,
-      job_artifacts_size,
+      job_artifacts_size: known.job_artifacts_size,
       pipeline_artifacts_size: 0,
-      packages_size,
+      packages_size: known.packages_size,
       snippets_size: 0,
-      uploads_size,
+      uploads_size: known.uploads_size,
     });
   }
 }

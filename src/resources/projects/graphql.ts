@@ -42,7 +42,8 @@ import type { Value } from "../../store/port.ts";
 import { ACCESS_LEVEL, accessLevelOf, LEVEL } from "../members/access-level.ts";
 import { VISIBILITY } from "../namespaces/graphql.ts";
 import { hasTopic, namesOf, topicsOf } from "../topics/queries.ts";
-import { countOpenIssues } from "./embed.ts";
+import { isHidden } from "../users/rules.ts";
+import { countOpenIssues, type Statistics, statisticsOf } from "./embed.ts";
 import { projectResource } from "./index.ts";
 import { FORKS } from "./json.ts";
 import { searchedProjects } from "./list.ts";
@@ -107,14 +108,29 @@ async function openIssuesOf(
   return new Map(enabled.map(([id]) => [id as Value, counts.get(id as Value) ?? 0]));
 }
 
-const repository = valueType("Repository", "The code of a project.", {
-  empty: required(property("Boolean")),
-  exists: required(property("Boolean")),
-  rootRef: about("The default branch, once something was pushed.", property("String")),
+const bytes = (of: keyof Statistics) =>
+  property("Float", (known: Statistics) => known[of] as number);
+const noBytes = property("Float", () => 0);
+
+const statistics = valueType("ProjectStatistics", "What a project has and stores, in bytes.", {
+  commitCount: required(bytes("commit_count")),
+  storageSize: required(bytes("storage_size")),
+  repositorySize: required(bytes("repository_size")),
+  wikiSize: bytes("wiki_size"),
+  buildArtifactsSize: required(bytes("job_artifacts_size")),
+  packagesSize: required(bytes("packages_size")),
+  uploadsSize: bytes("uploads_size"),
+  lfsObjectsSize: required(noBytes),
+  pipelineArtifactsSize: noBytes,
+  snippetsSize: noBytes,
+  containerRegistrySize: noBytes,
 });
 
-const HAS_CODE = `case when exists (select 1 from git_repositories g join git_refs r on r.repository_id = g.id
-  where g.project_id = p.id and g.kind = 'code') then 1 else 0 end`;
+const language = valueType("RepositoryLanguage", "A language that code is written in.", {
+  name: required(property("String")),
+  share: property("Float"),
+  color: property("String"),
+});
 
 const project = rowType("Project", {
   about: "A project.",
@@ -164,11 +180,6 @@ const project = rowType("Project", {
     allowsMultipleMergeRequestAssignees: constant("Boolean!", true),
     allowsMultipleMergeRequestReviewers: constant("Boolean!", true),
     topics: computed("[String!]", [topicsOf("p.id")], ([found]) => namesOf(found)),
-    repository: computed(repository, ["p.default_branch", HAS_CODE], ([branch, hasCode]) => ({
-      empty: hasCode === 0,
-      exists: hasCode === 1,
-      rootRef: hasCode === 1 ? branch : null,
-    })),
     group: one("Group", "p.namespace_id"),
     namespace: one("Namespace", "p.namespace_id"),
     maxAccessLevel: required(
@@ -177,6 +188,14 @@ const project = rowType("Project", {
         return new Map([...sources].map(([key, { level }]) => [key, accessLevelOf(level)]));
       }),
     ),
+    statistics: about(
+      "Only for reporters and above.",
+      loaded(statistics, (ids, { db, viewer }) => statisticsOf(db, ids, viewer)),
+    ),
+    languages: about("None: the languages of code are not found out.", {
+      ...property(`[${language.name}!]`, () => []),
+      declares: language,
+    }),
     userPermissions: required(loaded(permissions, permissionsOf)),
   },
 });
@@ -219,6 +238,7 @@ const ARCHIVED = enumeration("ProjectArchived", "Whether archived projects are l
   "INCLUDE",
   "EXCLUDE",
 ]);
+const YEAR = 365 * 86_400_000;
 /** The most full paths that a list takes, as in GitLab. */
 const MAX_PATHS = 50;
 
@@ -357,6 +377,29 @@ export const face: Face = {
           order: sort,
         }),
       }),
+      contributedProjects: about(
+        "Those in which they did something within a year; private profiles hide them.",
+        connection("Project", {
+          args: { search: arg.string, personal: arg.boolean, sort: arg.choice(SORT) },
+          needs: ["u.id", "u.private_profile"],
+          query: ({ sort = NEWEST, ...args }, context, [id, isPrivate]) => {
+            const user = { id: id as number, private_profile: isPrivate as number };
+            const contributed = when(
+              `p.id in (select e.project_id from events e
+                where e.author_id = ? and e.created_at > ? and e.action not in ('joined', 'left'))`,
+              id,
+              context.now - YEAR,
+            );
+            return {
+              where: all([
+                conditionOf(args, context),
+                isHidden(user, context.viewer) ? when("1 = 0") : contributed,
+              ]),
+              order: sort,
+            };
+          },
+        }),
+      ),
       projectCount: about(
         "Their own projects and those they are direct members of; only they and administrators see it.",
         loaded("Int", async (ids, { db, caller, viewer }) => {

@@ -229,7 +229,7 @@ export const projectResource: Resource = {
           idAfter: input.id_after,
           idBefore: input.id_before,
         };
-        const order = projectOrder(input);
+        const order = projectOrder(input, viewer);
         if (input.pagination !== "keyset") {
           return listProjects(db, presenter, page, viewer, filter, order);
         }
@@ -427,7 +427,7 @@ export const projectResource: Resource = {
       presenter: listed,
       handle: ({ db, presenter, page, viewer, input, source }) => {
         const filter = { ...projectFilter(input, viewer), forkedFrom: source.id };
-        return listProjects(db, presenter, page, viewer, filter, projectOrder(input));
+        return listProjects(db, presenter, page, viewer, filter, projectOrder(input, viewer));
       },
     }),
     project.post("/fork/:forked_from_id", {

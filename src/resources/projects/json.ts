@@ -13,7 +13,8 @@ import { type Presenter, presenter } from "../../core/presenter.ts";
 import { namesOf, topicsOf } from "../topics/queries.ts";
 import { userSummaryFields } from "../users/json.ts";
 import { projectSettings } from "./kept.ts";
-import type { ProjectFilter, ProjectOrder } from "./list.ts";
+import { COLUMN_ORDERS, type ProjectFilter, type ProjectOrder } from "./list.ts";
+import { SIZE_ORDERS, type SizeOrder } from "./sizes.ts";
 
 /** SQL of how many forks a project `p` has. */
 export const FORKS = `(select count(*) from projects f
@@ -209,14 +210,21 @@ export const projectListInput = {
   topic: param.optional(param.commaSeparated({ max: MAX_TOPICS })),
   topic_id: param.optional(param.integer()),
   order_by: param.optional(
-    param.choice(["id", "name", "path", "created_at", "updated_at", "last_activity_at"]),
+    param.choice([...COLUMN_ORDERS, "similarity", ...(Object.keys(SIZE_ORDERS) as SizeOrder[])]),
   ),
   sort: param.optional(param.choice(["asc", "desc"])),
 };
 
-/** The order a list's parameters ask for. Default: newest first. */
-export function projectOrder(input: param.Input<typeof projectListInput>): ProjectOrder {
-  return { orderBy: input.order_by ?? "created_at", sort: input.sort ?? "desc" };
+/**
+ * The order a list's parameters ask for. Default: newest first, as in GitLab also where there is no search to be similar
+ * to, and where others than administrators ask for an order by sizes.
+ */
+export function projectOrder(
+  { order_by: asked = "created_at", sort = "desc", search }: param.Input<typeof projectListInput>,
+  { caller }: Viewer,
+): ProjectOrder {
+  const isOpen = asked in SIZE_ORDERS ? caller?.admin : asked !== "similarity" || search;
+  return { orderBy: isOpen ? asked : "created_at", sort };
 }
 
 /** Converts a list's parameters of this caller to a filter. */

@@ -18,6 +18,7 @@ import { statement } from "../../store/texts.ts";
 import { hasTopic } from "../topics/queries.ts";
 import { embed } from "./embed.ts";
 import { PROJECT_SEARCH } from "./search.ts";
+import { SIZE_ORDERS, type SizeOrder } from "./sizes.ts";
 
 /** Projects joined with their namespace, and with its owner if it is personal. */
 const PROJECTS = `projects p join namespaces n on n.id = p.namespace_id
@@ -48,10 +49,48 @@ export interface ProjectFilter {
   idBefore?: number | undefined;
 }
 
+/** The columns that lists of projects are ordered by. */
+export const COLUMN_ORDERS = [
+  "id",
+  "name",
+  "path",
+  "created_at",
+  "updated_at",
+  "last_activity_at",
+  "star_count",
+] as const;
+
 /** The order of a list of projects. */
 export interface ProjectOrder {
-  orderBy: "id" | "name" | "path" | "created_at" | "updated_at" | "last_activity_at";
+  /** `similarity` is that to the searched text, of which the list then must have one. */
+  orderBy: (typeof COLUMN_ORDERS)[number] | SizeOrder | "similarity";
   sort: "asc" | "desc";
+}
+
+/** An order of a list as SQL with its values, ending in the id. */
+function orderOf({ orderBy, sort }: ProjectOrder, search: string | undefined): Condition {
+  if (orderBy === "id") return { sql: `p.id ${sort}`, values: [] };
+  if (orderBy === "similarity") {
+    const { sql, values } = unlikeness(search ?? "");
+    return { sql: `${sql}, p.id desc`, values };
+  }
+  const sorted = orderBy in SIZE_ORDERS ? SIZE_ORDERS[orderBy as SizeOrder] : `p.${orderBy}`;
+  return { sql: `${sorted} ${sort}, p.id ${sort}`, values: [] };
+}
+
+/**
+ * How little a project that a text finds is like it: first those that are called so, then those whose path or name begins
+ * with it, has it, or whose description does. Of these, the shorter the path, the more of it the text is.
+ */
+function unlikeness(text: string): Condition {
+  const some = (condition: (column: string) => string) =>
+    `(${condition("lower(p.path)")} or ${condition("lower(p.name)")})`;
+  return {
+    sql: `case when ${some((column) => `${column} = lower(?)`)} then 0
+      when ${some((column) => `instr(${column}, lower(?)) = 1`)} then 1
+      when ${some((column) => `instr(${column}, lower(?)) > 0`)} then 2 else 3 end, length(p.path)`,
+    values: [text, text, text, text, text, text],
+  };
 }
 
 /** The projects the caller may read. */
@@ -61,9 +100,9 @@ export async function list(
   page: Page,
   viewer: Viewer,
   filter: ProjectFilter,
-  { orderBy, sort }: ProjectOrder,
+  wanted: ProjectOrder,
 ): Promise<RowPage> {
-  const order = orderBy === "id" ? `p.id ${sort}` : `p.${orderBy} ${sort}, p.id ${sort}`;
+  const order = orderOf(wanted, filter.search);
   const narrow = await narrowing(db, PROJECT_SEARCH, "p", filter.search);
   const where = conditionOf(viewer, filter);
   const listed = await paginateNarrowed(db, presenter, page, narrow, {
@@ -71,8 +110,9 @@ export async function list(
     tables: "projects p",
     presented: { sql: PROJECTS, values: [] },
     where,
-    picked: isOfMember(filter) ? picking(page, where, order) : undefined,
-    order,
+    picked: isOfMember(filter) || isComputed(wanted) ? picking(page, where, order) : undefined,
+    order: order.sql,
+    orderValues: order.values,
   });
   await embed(db, listed.rows, presenter, viewer);
   return listed;
@@ -105,19 +145,23 @@ function filtered(viewer: Viewer, filter: ProjectFilter): Omit<ListQuery, "order
   };
 }
 
+/** Whether an order is computed for each project. */
+const isComputed = ({ orderBy }: ProjectOrder) =>
+  orderBy === "similarity" || orderBy in SIZE_ORDERS;
+
 /** Whether only projects that the caller is a member of are listed. */
 const isOfMember = ({ owned, role, membership }: ProjectFilter): boolean =>
   owned === true || role !== undefined || membership === true;
 
 /**
- * Picks the first projects, up to the page. The projects of a member are sorted, and rows with all columns of the answer
+ * Picks the first projects, up to the page, where they are sorted: rows with all columns of the answer
  * take much longer to sort than these.
  */
-function picking(page: Page, { sql, values }: Condition, order: string): Condition {
+function picking(page: Page, { sql, values }: Condition, order: Condition): Condition {
   return {
     sql: statement`p.id in (select id from
-      (select p.id from projects p where ${sql} order by ${order} limit ?) as first)`,
-    values: [...values, offsetOf(page) + page.size + 1],
+      (select p.id from projects p where ${sql} order by ${order.sql} limit ?) as first)`,
+    values: [...values, ...order.values, offsetOf(page) + page.size + 1],
   };
 }
 

@@ -20,7 +20,7 @@ export const ofUsers: readonly Route[] = [
       const { id } = await requireUserNamed(db, input.user_id);
       const personal = await namespaces.findPersonal(db, id);
       const filter = { ...projectFilter(input, viewer), namespaceId: personal?.id ?? 0 };
-      return listProjects(db, presenter, page, viewer, filter, projectOrder(input));
+      return listProjects(db, presenter, page, viewer, filter, projectOrder(input, viewer));
     },
   }),
   list("/starred_projects", {
@@ -32,7 +32,7 @@ export const ofUsers: readonly Route[] = [
       const found = await requireUserNamed(db, input.user_id);
       if (isHidden(found, viewer)) return { rows: [], hasNext: false, total: 0 };
       const filter = { ...projectFilter(input, viewer), starredBy: found.id };
-      return listProjects(db, presenter, page, viewer, filter, projectOrder(input));
+      return listProjects(db, presenter, page, viewer, filter, projectOrder(input, viewer));
     },
   }),
 ];

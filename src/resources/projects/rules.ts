@@ -1,12 +1,10 @@
 import type { Caller } from "../../core/access/caller.ts";
-import { ROLES } from "../../core/access/roles.ts";
 import { VISIBILITY_WORDS } from "../../core/access/visibility.ts";
 import { forbidden, invalid, notFound } from "../../core/errors.ts";
-import { storedIn } from "../../core/kept.ts";
 import { problemOfProjectPath, requireFullPath } from "../../core/paths.ts";
 import type { Context } from "../../core/resource.ts";
 import type { Reader } from "../../store/port.ts";
-import { groupSettings } from "../namespaces/kept.ts";
+import { CREATION_LEVEL } from "../namespaces/kept.ts";
 import * as namespaces from "../namespaces/queries.ts";
 import { refuseTaken } from "../namespaces/rules.ts";
 import * as users from "../users/queries.ts";
@@ -133,12 +131,9 @@ export async function creatableNamespace(
 }
 
 /** The level needed to create projects in a namespace, which owners of groups choose. */
-async function creationLevel(db: Reader, { id, kind }: namespaces.Namespace): Promise<number> {
-  if (kind !== "group") return ROLES.maintainer;
-  const stored = await storedIn(db, "namespaces", id);
-  const { project_creation_level: who } = groupSettings.read(stored);
-  if (who === "noone" || who === "administrator") return Number.POSITIVE_INFINITY;
-  return ROLES[who ?? "maintainer"];
+async function creationLevel(db: Reader, { id }: namespaces.Namespace): Promise<number> {
+  const [row] = await db.rows(`select ${CREATION_LEVEL} from namespaces n where n.id = ?`, [id]);
+  return Number(row?.[0]);
 }
 
 /** Whether the caller can create projects in a namespace. @throws ApiError 403 if it is the caller's own and their project limit is reached */

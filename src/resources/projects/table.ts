@@ -125,6 +125,10 @@ alter table namespaces add column emails_disabled $int not null default 0;
 `,
   },
   {
+    id: "20261129-51-projects-by-stars",
+    sql: "create index projects_by_stars on projects (star_count, id);\n",
+  },
+  {
     id: "20261129-60-merging-on-skipped-pipelines",
     sql: "alter table projects add column allow_merge_on_skipped_pipeline $int not null default 0;\n",
   },

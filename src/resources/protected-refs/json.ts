@@ -3,7 +3,7 @@ import * as field from "../../core/field.ts";
 import { presenter } from "../../core/presenter.ts";
 
 /** Who may do something with a protected branch or tag, by access level. */
-const WHO: Readonly<Record<number, string>> = {
+export const WHO: Readonly<Record<number, string>> = {
   0: "No one",
   [ROLES.developer]: "Developers + Maintainers",
   [ROLES.maintainer]: "Maintainers",

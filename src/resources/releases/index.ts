@@ -142,7 +142,8 @@ async function shownRows(
       milestones:
         of.length > 0 ? `[${of.map((row) => milestone.write(row, view)).join(",")}]` : null,
     };
-    const number = current && commitNumber(current.repository, values["r.sha"] as string);
+    const sha = values["r.sha"] as string | null;
+    const number = current && sha ? commitNumber(current.repository, sha) : undefined;
     rows.push(
       current === undefined || number === undefined
         ? releaseRow(written)

@@ -9,7 +9,7 @@ const addressOf = (projectId: unknown, tag: unknown) =>
   `/api/v4/projects/${projectId}/releases/${encodeURIComponent(String(tag))}`;
 
 /** A link to an asset, with its release `r`. */
-const linkFields = {
+export const linkFields = {
   id: field.integer("rk.id"),
   name: field.text("rk.name"),
   url: field.text("rk.url"),

@@ -41,6 +41,7 @@ const timelog = rowType("Timelog", {
         ),
       ),
     ]),
+  totals: { totalSpentTime: { sql: "coalesce(sum(tl.time_spent), 0)", type: "BigInt" } },
   fields: {
     id: gid("Timelog", "tl.id"),
     timeSpent: required(int("tl.time_spent")),

@@ -1,9 +1,9 @@
 import type { Caller } from "../../core/access/caller.ts";
-import { ApiError, notFound, unauthorized } from "../../core/errors.ts";
+import { ApiError, invalid, notFound, unauthorized } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import { presenter } from "../../core/presenter.ts";
 import { type Context, type Resource, routes } from "../../core/resource.ts";
-import { SCOPES, type Scope, USER_SCOPES } from "../../core/scopes.ts";
+import { OWN_SCOPES, SCOPES, type Scope, USER_SCOPES } from "../../core/scopes.ts";
 import { dayOf } from "../../core/time.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 import * as users from "../users/queries.ts";
@@ -33,6 +33,10 @@ const newToken = {
   expires_at: param.clearable(param.date()),
 };
 const rotation = { expires_at: param.optional(param.date()) };
+
+const DAY = 86_400_000;
+/** How long the tokens work at most that users make for themselves by the API. */
+const MOST_DAYS = 365;
 
 /** Every token may read and revoke itself, whatever its scopes. */
 const ANY_SCOPE: readonly Scope[] = SCOPES;
@@ -201,6 +205,7 @@ export const personalTokenResource: Resource = {
         tokens.row(context.db, context.presenter, (await requireManaged(context)).id),
     }),
     personal.post("/self/rotate", {
+      scopes: ["api", "self_rotate"],
       summary:
         "Rotate the token that authenticates the request; only this response has the new secret",
       input: rotation,
@@ -237,6 +242,25 @@ export const personalTokenResource: Resource = {
         if (!found) throw notFound();
         if (!mayManage) throw badRequest();
         return revoke(context, found);
+      },
+    }),
+    post("/user/personal_access_tokens", {
+      summary:
+        "Create a personal access token that can only replace itself; only this response has its secret",
+      input: {
+        name: param.text(),
+        description: param.clearable(param.anyText()),
+        scopes: param.arrayOf(param.choice(OWN_SCOPES)),
+        expires_at: param.clearable(param.date()),
+      },
+      presenter: createdToken,
+      handle: async (context) => {
+        const { caller, input, now } = context;
+        const expires_at = input.expires_at ?? dayOf(now + DAY);
+        const latest = dayOf(now + MOST_DAYS * DAY);
+        if (expires_at > latest) throw invalid({ expires_at: [`must be before ${latest}`] });
+        const token = { ...input, expires_at, user_id: caller.id, impersonation: false };
+        return rowWithSecret(context, await changes.createToken(context, token));
       },
     }),
     post("/users/:user_id/personal_access_tokens", {

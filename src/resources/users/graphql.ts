@@ -45,6 +45,14 @@ const status = valueType("UserStatus", "What a user says of themselves.", {
   message: property("String"),
 });
 
+/** Preferences have no effect here: clients read what they begin with. */
+const preferences = valueType("UserPreferences", "How a user wants to see things.", {
+  issuesSort: property("String", () => null),
+  visibilityPipelineIdType: property("String", () => "IID"),
+  useWorkItemsView: property("Boolean", () => null),
+  extensionsMarketplaceOptInStatus: required(property("String", () => "DISABLED")),
+});
+
 const TYPE_OF = `case when u.state = 'ghost' then 'GHOST'
   when exists (select 1 from resource_bots rb where rb.user_id = u.id) then 'PROJECT_BOT' else 'HUMAN' end`;
 
@@ -113,7 +121,7 @@ const currentUser = rowType("CurrentUser", {
   about: "The caller's account.",
   ...rows,
   implements: ["User"],
-  fields: {},
+  fields: { userPreferences: computed(preferences, [], () => ({})) },
 });
 
 const ORDER = sortEnum("Sort", "The order of a list.", "u.id", {

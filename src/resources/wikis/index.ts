@@ -7,7 +7,8 @@ import { attachmentName, markdownOf } from "../../core/http/attachments.ts";
 import { uploadHeaders } from "../../core/http/file-reply.ts";
 import { file, type UploadedFile } from "../../core/http/upload.ts";
 import * as param from "../../core/input.ts";
-import { presenter } from "../../core/presenter.ts";
+import { escaped } from "../../core/markup.ts";
+import { presenter, rowMaker } from "../../core/presenter.ts";
 import {
   type Context,
   Json,
@@ -18,14 +19,18 @@ import {
 } from "../../core/resource.ts";
 import { readFile } from "../../files/read.ts";
 import { isRegular } from "../../git/changes.ts";
+import { commitNumber } from "../../git/commits.ts";
+import { treeNameOf } from "../../git/contents.ts";
 import { BLOB } from "../../git/objects.ts";
 import { BRANCHES, isShortName } from "../../git/refs.ts";
+import type { Repository } from "../../git/repository.ts";
 import { entryAt } from "../../git/trees.ts";
 import { FILE } from "../../git/work-tree.ts";
-import type { Database } from "../../store/port.ts";
+import type { Database, Reader, Value } from "../../store/port.ts";
 import { Queue } from "../../store/queue.ts";
+import { renderAll } from "../markdown/render.ts";
 import { openWiki } from "./open.ts";
-import { type PageFile, PageTree, placePage } from "./pages.ts";
+import { type PageFile, PageTree, placePage, textOfPage } from "./pages.ts";
 import { applyCommit, stageWikiCommit, type WikiPush } from "./pushes.ts";
 import * as wikis from "./queries.ts";
 import { ATTACHMENT, directoryOf, FORMATS, nameOf, type PageName, titleOf } from "./rules.ts";
@@ -40,6 +45,7 @@ const fields = {
 const listedPage = presenter(fields);
 /** A wiki page with its content. */
 const wikiPage = presenter({ content: field.text("w.content"), ...fields });
+const wikiPageRow = rowMaker(wikiPage);
 
 const slug = { slug: param.anyText() };
 const content = param.text({ max: param.LONG_TEXT });
@@ -64,6 +70,50 @@ async function openPage(preparing: Preparing, slug: string) {
   const page = await opened.pages.find(slug);
   if (!page) throw noSuchPage();
   return { ...opened, page };
+}
+
+/** A commit of a wiki's default branch, by its name or the beginning of it; `undefined` if there is none. */
+function commitNamed(repository: Repository, tip: string, name: string): number | undefined {
+  if (!/^[\da-f]{4,40}$/i.test(name)) return undefined;
+  const { graph } = repository;
+  const found = graph.withPrefix(name.toLowerCase(), 2);
+  const last = commitNumber(repository, tip) as number;
+  const [commit = -1] = found.length === 1 ? found : [];
+  return commit >= 0 && graph.isAncestor(commit, last) ? commit : undefined;
+}
+
+/** The row of a page as a commit of the wiki has it. @throws ApiError 404 if it has none */
+async function pageAt(preparing: Preparing, slug: string, version: string): Promise<Value[]> {
+  const { repository, tip } = await openWiki(preparing);
+  const commit = tip && commitNamed(repository, tip.commit, version);
+  if (commit === undefined) throw noSuchPage();
+  const page = await new PageTree(repository, treeNameOf(repository, commit)).find(slug);
+  if (!page) throw noSuchPage();
+  return wikiPageRow({
+    "w.content": await textOfPage(repository, page),
+    "w.format": page.format,
+    "w.slug": page.slug,
+    "w.title": titleOf(page.slug),
+  });
+}
+
+/** The content of a page as HTML. What is not Markdown is shown as it is. */
+async function htmlOf(
+  {
+    db,
+    viewer,
+    view,
+    budget,
+    source,
+  }: Pick<Context, "viewer" | "view" | "budget" | "source"> & {
+    db: Reader;
+  },
+  content: string,
+  format: string,
+): Promise<string> {
+  if (format !== "markdown") return `<pre>${escaped(content)}</pre>`;
+  const [html = ""] = await renderAll({ db, viewer, view, budget, project: source }, [content]);
+  return html;
 }
 
 /** Clients that send the displayed title back do not rename the page, although another one may follow from its slug. */
@@ -137,14 +187,25 @@ const wikiRoutes = [
     handle: ({ db, presenter, page, source }) => wikis.list(db, presenter, page, source.id),
   }),
   get("/:slug*", {
-    summary: "Get a wiki page",
+    summary: "Get a wiki page, as it is or as a commit has it",
     access: "anyone",
-    input: slug,
+    input: {
+      ...slug,
+      render_html: param.optional(param.boolean()),
+      version: param.optional(param.anyText({ max: 4096 })),
+    },
     presenter: wikiPage,
-    handle: async ({ db, presenter, source, input }) => {
-      const found = await wikis.row(db, presenter, source.id, input.slug);
+    prepare: async ({ slug, version }, preparing) =>
+      version ? pageAt(preparing, slug, version) : undefined,
+    handle: async (context) => {
+      const { db, presenter, source, input, prepared } = context;
+      const found = prepared ?? (await wikis.row(db, presenter, source.id, input.slug));
       if (!found) throw noSuchPage();
-      return found;
+      if (!input.render_html) return found;
+      const at = presenter.at("content");
+      const shown = [...found];
+      shown[at] = await htmlOf(context, String(found[at]), String(found[presenter.at("format")]));
+      return shown;
     },
   }),
   post("", {

@@ -1,0 +1,140 @@
+import { memberProjects, type Viewer, visibleProjects } from "../../core/access/visibility.ts";
+import { BRANCHES, bounds } from "../../git/refs.ts";
+import {
+  boolean,
+  computed,
+  connection,
+  emptyConnection,
+  type Face,
+  type GraphContext,
+  loaded,
+  property,
+  required,
+  rowType,
+  string,
+  time,
+  valueType,
+} from "../../graphql/declare.ts";
+import { listed, listOf } from "../../graphql/loaded-pages.ts";
+import { placeholders } from "../../store/placeholders.ts";
+import type { Value } from "../../store/port.ts";
+import { WHO } from "./json.ts";
+import { fits } from "./wildcards.ts";
+
+/** Who may do something, by access level: a rule has one. */
+const accessLevels = (type: string, about: string) =>
+  valueType(type, about, {
+    accessLevel: required(property("Int", (level: number) => level)),
+    accessLevelDescription: required(property("String", (level: number) => WHO[level])),
+    user: property("UserCore", () => null),
+    group: property("Group", () => null),
+  });
+
+/** A rule as its protection shows it. */
+interface Protection {
+  readonly push: number;
+  readonly merge: number;
+  readonly allowsForcePush: boolean;
+  readonly asksOwners: boolean;
+}
+
+const protection = valueType("BranchProtection", "What a rule about branches protects.", {
+  allowForcePush: required(
+    property("Boolean", ({ allowsForcePush }: Protection) => allowsForcePush),
+  ),
+  codeOwnerApprovalRequired: required(
+    property("Boolean", ({ asksOwners }: Protection) => asksOwners),
+  ),
+  isGroupLevel: property("Boolean", () => false),
+  pushAccessLevels: listed(
+    accessLevels("PushAccessLevel", "Who may push."),
+    ({ push }: Protection) => listOf([push]),
+  ),
+  mergeAccessLevels: listed(
+    accessLevels("MergeAccessLevel", "Who may merge."),
+    ({ merge }: Protection) => listOf([merge]),
+  ),
+});
+
+const approvalRule = valueType("ApprovalProjectRule", "A rule about approvals.", {
+  id: required(property("ID")),
+  name: property("String"),
+  type: property("String"),
+  approvalsRequired: property("Int"),
+});
+const statusCheck = valueType("ExternalStatusCheck", "A check outside of this server.", {
+  id: required(property("ID")),
+  name: required(property("String")),
+  externalUrl: required(property("String")),
+});
+
+/** As REST shows rules: to reporters. */
+const visible = (viewer: Viewer) =>
+  viewer.caller?.admin ? visibleProjects(viewer) : memberProjects(viewer, "reporter");
+
+/** How many branches each rule's name fits, in two statements. */
+async function countsOf(ids: readonly Value[], { db }: GraphContext): Promise<Map<Value, number>> {
+  const among = placeholders(ids);
+  const rules = await db.rows(
+    `select id, project_id, name from protected_branches where id in (${among.sql})`,
+    among.values,
+  );
+  const projects = placeholders([...new Set(rules.map(([, projectId]) => projectId as Value))]);
+  const branches = await db.rows(
+    `select g.project_id, r.name from git_repositories g join git_refs r on r.repository_id = g.id
+     where g.project_id in (${projects.sql}) and g.kind = 'code' and r.name > ? and r.name < ?`,
+    [...projects.values, ...bounds(BRANCHES)],
+  );
+  const named = new Map<Value, string[]>();
+  for (const [projectId, name] of branches) {
+    const own = named.get(projectId as Value) ?? [];
+    named.set(projectId as Value, own);
+    own.push(String(name).slice(BRANCHES.length));
+  }
+  return new Map(
+    rules.map(([id, projectId, pattern]) => [
+      id as Value,
+      (named.get(projectId as Value) ?? []).filter((name) => fits(String(pattern), name)).length,
+    ]),
+  );
+}
+
+const rule = rowType("BranchRule", {
+  about: "What is decided about the branches with a name.",
+  from: "protected_branches pr join projects p on p.id = pr.project_id",
+  key: "pr.id",
+  visible,
+  fields: {
+    id: computed("ID!", ["pr.id"], ([id]) => `gid://gitlab/Projects::BranchRule/${id}`),
+    name: required(string("pr.name")),
+    isDefault: required(boolean("case when pr.name = p.default_branch then 1 else 0 end")),
+    isProtected: required(boolean("1")),
+    matchingBranchesCount: required(loaded("Int", countsOf, { empty: 0 })),
+    branchProtection: computed(
+      protection,
+      ["pr.push_level", "pr.merge_level", "pr.allow_force_push", "pr.code_owner_approval_required"],
+      ([push, merge, force, owners]) => ({
+        push,
+        merge,
+        allowsForcePush: force === 1,
+        asksOwners: owners === 1,
+      }),
+    ),
+    approvalRules: emptyConnection(approvalRule),
+    externalStatusChecks: emptyConnection(statusCheck),
+    createdAt: time("pr.created_at"),
+    updatedAt: time("pr.updated_at"),
+  },
+});
+
+/** Rules about branches. */
+export const face: Face = {
+  types: [rule],
+  extend: {
+    Project: {
+      branchRules: connection("BranchRule", {
+        query: () => ({ parent: "pr.project_id", order: [{ sql: "pr.id" }] }),
+      }),
+    },
+  },
+};
