@@ -86,7 +86,7 @@ function impossible({ body }: ApiError): ApiError {
 }
 
 /** What Git's client is told about a project that its push has created. @param base the public address */
-export function creationMessage({ fullPath }: Source, base: string): string {
+export function creationMessage({ id, fullPath }: Source, base: string): string {
   return [
     "",
     `The private project ${fullPath} was successfully created.`,
@@ -95,7 +95,7 @@ export function creationMessage({ fullPath }: Source, base: string): string {
     `  git remote add origin ${base}/${fullPath}.git`,
     "",
     "To view the project, visit:",
-    `  ${base}/${fullPath}`,
+    `  ${base}/api/v4/projects/${id}`,
     "",
   ].join("\n");
 }

@@ -49,7 +49,7 @@ const quoted = (option: string) => `'${option.replace(/\p{Cc}/gu, " ").slice(0, 
 
 /**
  * What Git's client shows about a push: why it was refused, what was created, and where merge requests of its branches
- * are or can be opened.
+ * are.
  *
  * @param base the public address
  */
@@ -74,19 +74,17 @@ export async function messagesOf(
   if (branches.length === 0 || !project.features.includes("merge_requests")) return created;
   const among = placeholders(branches);
   const rows = await db.rows(
-    `select mr.source_branch, p.full_path, mr.iid from merge_requests mr join projects p on p.id = mr.project_id
-     where mr.source_project_id = ? and mr.source_branch in (${among.sql}) and mr.state = 'opened' order by mr.id`,
+    `select source_branch, project_id, iid from merge_requests
+     where source_project_id = ? and source_branch in (${among.sql}) and state = 'opened' order by id`,
     [project.id, ...among.values],
   );
-  const opened = new Map(
-    rows.map(([branch, path, iid]) => [branch, `${path}/-/merge_requests/${iid}`]),
-  );
-  const links = branches.map((branch) => {
+  const opened = new Map(rows.map(([branch, id, iid]) => [branch, { id, iid }]));
+  const links = branches.flatMap((branch) => {
     const known = opened.get(branch);
-    const query = `merge_request%5Bsource_branch%5D=${encodeURIComponent(branch)}`;
-    return known
-      ? `\nView merge request for ${branch}:\n  ${base}/${known}\n`
-      : `\nTo create a merge request for ${branch}, visit:\n  ${base}/${project.fullPath}/-/merge_requests/new?${query}\n`;
+    if (!known) return [];
+    // There is no page for it yet.
+    const address = `${base}/api/v4/projects/${known.id}/merge_requests/${known.iid}`;
+    return [`\nView merge request for ${branch}:\n  ${address}\n`];
   });
   return [...created, ...links];
 }

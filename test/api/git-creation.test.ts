@@ -199,12 +199,10 @@ describe("a push to a path without a project", () => {
 });
 
 describe("after a push", () => {
-  it("clients are told where merge requests are or can be opened", async () => {
+  it("clients are told where merge requests are, and of no page that there is not", async () => {
     await push("acme/site", "maintainer", "main");
-    const fresh = await push("acme/site", "developer", "feature/a b".replace(" ", "&"));
-    expect(fresh.text).toContain(
-      "\nTo create a merge request for feature/a&b, visit:\n  http://pm.test/acme/site/-/merge_requests/new?merge_request%5Bsource_branch%5D=feature%2Fa%26b\n",
-    );
+    const fresh = await push("acme/site", "developer", "feature/a");
+    expect(fresh.text).not.toContain("http://");
     await push("acme/site", "developer", "opened");
     const json = { title: "M", source_branch: "opened", target_branch: "main" };
     const { json: request } = await app.call("POST /projects/acme%2Fsite/merge_requests", {
@@ -222,9 +220,9 @@ describe("after a push", () => {
       MULTIPLEXED,
     );
     const more = await pushTo(app, "acme/site", body, as("developer"));
-    expect(more.text).toContain(
-      `\nView merge request for opened:\n  http://pm.test/acme/site/-/merge_requests/${request.iid}\n`,
-    );
+    const address = `http://pm.test/api/v4/projects/${request.project_id}/merge_requests/${request.iid}`;
+    expect(more.text).toContain(`\nView merge request for opened:\n  ${address}\n`);
+    expect((await app.call(`GET ${address}`, { as: "guest" })).json.iid).toBe(request.iid);
     const quiet = await pushTo(
       app,
       "acme/site",
