@@ -41,11 +41,12 @@ import { REPOSITORY_OPERATIONS, withRepository } from "./repository.ts";
 import { requireSameBytes } from "./same-bytes.ts";
 import { attachments, firstPages, purge, type Scale } from "./scale.ts";
 import { CHANGED_ISSUES, mediumSeed } from "./seed.ts";
+import { measureServing } from "./serving.ts";
 import { measureWorking } from "./working.ts";
 
 const { values: options } = parseArgs({
   options: {
-    only: { type: "string", default: "rates,start,events,attachments,passwords,graphql" },
+    only: { type: "string", default: "rates,serving,start,events,attachments,passwords,graphql" },
     operations: { type: "string", default: "" },
     lists: { type: "string", default: "" },
     rows: { type: "string", default: "1000000" },
@@ -107,6 +108,12 @@ try {
     : undefined;
   const histories = parts.includes("history") ? await measureHistories(where) : undefined;
   if (parts.includes("purge")) scale.purge = await purge(script("app"), where);
+  const serving = parts.includes("serving")
+    ? await measureServing(operations.filter(wanted), { app: script("app"), cli }, copy, where, {
+        rounds,
+        seconds,
+      })
+    : undefined;
   const working = parts.includes("working")
     ? await measureWorking(script("working"), where)
     : undefined;
@@ -124,6 +131,7 @@ try {
     footprint,
     scale,
     passwords: flood,
+    serving,
     working,
     growth,
     git,

@@ -43,7 +43,7 @@ function requestTo(url: string, operation: Operation) {
 
 /** Repeats an operation on a server for some seconds. */
 export async function measure(
-  server: Server,
+  server: Pick<Server, "url" | "cpu">,
   operation: Operation,
   seconds: number,
 ): Promise<Rate> {

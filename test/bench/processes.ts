@@ -1,6 +1,6 @@
-import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { type ChildProcess, type StdioOptions, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { openSync, readFileSync } from "node:fs";
 import { get } from "node:http";
 import { createServer } from "node:net";
 import { availableParallelism } from "node:os";
@@ -26,13 +26,17 @@ export interface Runtime {
 const NODE: Runtime = { command: [process.execPath] };
 
 /** Starts a script on the servers' core. */
-function start(args: readonly string[], stdio: "pipe" | "ignore", runtime = NODE): ChildProcess {
+function start(
+  args: readonly string[],
+  stdio: "pipe" | "ignore" | number,
+  runtime = NODE,
+): ChildProcess {
   const onCore = pinned ? ["taskset", "-c", String(SERVER_CORE)] : [];
   const [command, ...before] = [...onCore, ...runtime.command] as [string, ...string[]];
   // The servers stop at the end of standard input, so it stays open.
-  const io = stdio === "pipe" ? ["pipe", "inherit"] : ["ignore", "ignore"];
+  const io = stdio === "pipe" ? ["pipe", "inherit"] : [stdio, stdio];
   const child = spawn(command, [...before, ...args], {
-    stdio: ["pipe", ...io] as ["pipe", "pipe", "inherit"],
+    stdio: ["pipe", ...io] as StdioOptions,
     env: { ...process.env, ...runtime.env },
   });
   // A server that outlives the benchmark would keep stderr open, for which a shell waits.
@@ -117,6 +121,36 @@ export async function timeStart(
   return {
     firstAnswer: performance.now() - started,
     resident: () => residentOf(child.pid as number),
+    stop: () => stop(child),
+  };
+}
+
+/** Ticks of the clock in a second, by which Linux counts CPU time. */
+const TICKS = 100;
+
+/**
+ * Starts a server that is told nothing, such as `pm-cli serve`, and waits until it answers with 200. Only Linux tells its
+ * CPU time.
+ *
+ * @param log the file that it writes to
+ */
+export async function startProgram(
+  args: readonly string[],
+  url: string,
+  headers: Record<string, string>,
+  log: string,
+): Promise<Pick<Server, "url" | "cpu" | "stop">> {
+  const child = start(args, openSync(log, "w"));
+  while ((await statusOf(`${url}/api/v4/version`, headers)) !== 200) {
+    if (child.exitCode !== null) throw new Error(`node ${args.join(" ")} ended early`);
+  }
+  return {
+    url,
+    cpu: async () => {
+      const text = readFileSync(`/proc/${child.pid}/stat`, "latin1");
+      const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
+      return ((Number(fields[11]) + Number(fields[12])) * 1e6) / TICKS;
+    },
     stop: () => stop(child),
   };
 }

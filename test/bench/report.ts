@@ -8,6 +8,7 @@ import type { PasswordFigures } from "./passwords.ts";
 import type { PushingFigures } from "./pushing.ts";
 import type { Latency } from "./reads.ts";
 import type { Scale } from "./scale.ts";
+import type { ServingFigure } from "./serving.ts";
 import type { WorkingFigures } from "./working.ts";
 
 /** All measurements. */
@@ -24,6 +25,7 @@ export interface Figures {
   footprint: Footprint | undefined;
   scale: Scale;
   passwords: PasswordFigures | undefined;
+  serving: readonly ServingFigure[] | undefined;
   working: WorkingFigures | undefined;
   growth: Growth[] | undefined;
   git: GitFigures | undefined;
@@ -81,6 +83,7 @@ export function printed(figures: Figures): string {
     ...(figures.footprint ? [footprintTable(figures.footprint)] : []),
     ...scaleLines(figures.scale),
     ...(figures.passwords ? [passwordsTable(figures.passwords)] : []),
+    ...(figures.serving ? [servingTable(figures.serving)] : []),
     ...(figures.working ? [workingTable(figures.working)] : []),
     ...(figures.growth ? growthLines(figures.growth) : []),
     ...(figures.git ? [gitTable(figures.git)] : []),
@@ -89,6 +92,19 @@ export function printed(figures: Figures): string {
     ...(figures.histories ? [historiesTable(figures.histories)] : []),
     ...disturbed(figures.rates),
   ].join("\n");
+}
+
+/** The most that serving with a log may take, as a multiple of the library. */
+const SERVING_CEILING = 1.05;
+
+function servingTable(figures: readonly ServingFigure[]): string {
+  const table = new Table({ head: ["pm-cli serve, with its log", "CPU", "rounds"] });
+  for (const { operation, rounds, ratio } of figures) {
+    const mark = ratio > SERVING_CEILING ? ` !! above ${SERVING_CEILING}` : "";
+    const all = rounds.map((one) => one.toFixed(2)).join(" ");
+    table.push([operation, `${ratio.toFixed(2)}${mark}`, all]);
+  }
+  return table.toString();
 }
 
 function workingTable({ next, hooks }: WorkingFigures): string {
