@@ -78,7 +78,8 @@ const now = () => new Date().toISOString();
 
 function lineOf(entry: object): string {
   const line = JSON.stringify(entry);
-  if (line.length < WHOLE && Buffer.byteLength(line) < WHOLE) return line;
+  // A character takes three bytes at most.
+  if (3 * line.length < WHOLE || Buffer.byteLength(line) < WHOLE) return line;
   return JSON.stringify(entry, (_, value: unknown) =>
     typeof value === "string" && value.length > CUT ? `${value.slice(0, CUT)}…` : value,
   );

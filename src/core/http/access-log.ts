@@ -27,6 +27,14 @@ export interface AnsweredRequest {
   duration: number;
 }
 
+/** The last instant that was written, in both forms: requests of the same millisecond share it. */
+let last = { at: Number.NaN, iso: "" };
+
+function isoOf(at: number): string {
+  if (at !== last.at) last = { at, iso: new Date(at).toISOString() };
+  return last.iso;
+}
+
 /**
  * Describes a request and its answer.
  *
@@ -39,15 +47,16 @@ export function logEntryOf(
   took: number,
   now: number,
 ): LogEntry {
-  return {
-    time: new Date(now).toISOString(),
+  const entry: LogEntry = {
+    time: isoOf(now),
     method: incoming.method,
     path: incoming.path,
     status,
     duration: Math.round(took * 100) / 100,
     ip: incoming.ip,
     request_id: requestId,
-    ...(caller ? { user: caller.username } : {}),
-    ...(caller?.sudoer ? { sudoer: caller.sudoer.username } : {}),
   };
+  if (caller) entry.user = caller.username;
+  if (caller?.sudoer) entry.sudoer = caller.sudoer.username;
+  return entry;
 }
