@@ -1,3 +1,4 @@
+import { StringDecoder } from "node:string_decoder";
 import type { SAXOptions, SAXParser, Tag } from "sax";
 import type { Budget } from "../turns/budget.ts";
 
@@ -60,6 +61,8 @@ export class ReportError extends Error {}
 const SLICE = 4096;
 const MOST_DEPTH = 256;
 const MOST_ATTRIBUTES = 1000;
+/** Bytes of an output that are kept: its beginning. */
+const MOST_OUTPUT = 1024 * 1024;
 
 const OUTPUTS = ["failure", "error", "skipped", "system-out", "system-err"] as const;
 type Output = (typeof OUTPUTS)[number];
@@ -69,8 +72,10 @@ const isOutput = (name: string): name is Output => (OUTPUTS as readonly string[]
 interface Frame {
   readonly kind: "suites" | "suite" | "case" | "output" | "other";
   readonly tag: Tag;
-  /** What it says, if it is an output; of a test, its outputs. */
-  readonly texts: string[];
+  /** What it says, if it is an output: bytes, since text that is put together of characters takes much memory. */
+  readonly texts: Buffer[];
+  bytes: number;
+  /** Of a test. */
   readonly outputs: Map<Output, string[]>;
 }
 
@@ -148,12 +153,15 @@ class Reader {
     this.#attributes = 0;
     this.#isEmpty = false;
     const kind = kindOf(tag.name, this.#open.at(-1)?.kind);
-    this.#open.push({ kind, tag, texts: [], outputs: new Map() });
+    this.#open.push({ kind, tag, texts: [], bytes: 0, outputs: new Map() });
   }
 
   #note(text: string): void {
     const last = this.#open.at(-1);
-    if (last?.kind === "output") last.texts.push(text);
+    if (last?.kind !== "output" || last.bytes >= MOST_OUTPUT) return;
+    const added = Buffer.from(text);
+    last.texts.push(added);
+    last.bytes += added.length;
   }
 
   #finish(): void {
@@ -161,7 +169,7 @@ class Reader {
     const parent = this.#open.at(-1);
     if (kind === "output") {
       const name = tag.name as Output;
-      const said = texts.join("");
+      const said = new StringDecoder("utf8").write(Buffer.concat(texts).subarray(0, MOST_OUTPUT));
       const text = said.trim() === "" ? (tag.attributes["message"] ?? "") : said;
       const known = parent?.outputs.get(name);
       if (known) known.push(text);

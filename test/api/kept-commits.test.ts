@@ -1,6 +1,7 @@
 // Commits that pipelines run on can be fetched although their branch is gone, by Git's own client as runners use it.
+import { gunzipSync } from "node:zlib";
 import { expect, it } from "vitest";
-import type { TestApp } from "../helpers.ts";
+import { type TestApp, tokenOf } from "../helpers.ts";
 import { shareWorkshop, type Workshop } from "./_git.ts";
 import { type CiProject, ciProject } from "./_pipelines.ts";
 
@@ -74,6 +75,14 @@ it("of a deleted branch are there until their pipeline has ended", async () => {
   const kept = `refs/pipelines/${id}`;
   expect(job.git_info).toMatchObject({ sha, refspecs: [`+${kept}:${kept}`] });
   expect(await checkOut(path, job)).toBe(sha);
+  await project.call("POST /export", { as: "owner" });
+  await app.admin.runArchives();
+  const headers = { "private-token": tokenOf("owner") };
+  const url = `http://pm.test/api/v4${project.path}/export/download`;
+  const archive = await app.fetch(new Request(url, { headers }));
+  const lines = gunzipSync(await archive.arrayBuffer()).toString();
+  expect(lines).toContain("refs/heads/main");
+  expect(lines).not.toContain("refs/pipelines");
   await app.call(`PUT /jobs/${job.id}`, { json: { token: job.token, state: "success" } });
   expect([await told(path), await seen()]).toEqual([[], 404]);
 });

@@ -238,3 +238,93 @@ it("may be skipped if the project says that this is enough to merge", async () =
   expect([allowed.status, allowed.json.allow_merge_on_skipped_pipeline]).toEqual([200, true]);
   expect([await state(), await merge()]).toEqual(["mergeable", 200]);
 });
+
+it("tells jobs which merge request they are of, by rules and to the runner", async () => {
+  const project = await ciProject(
+    app,
+    "told",
+    `
+review:
+  image: ruby
+  script: [make]
+  rules:
+    - if: $CI_MERGE_REQUEST_LABELS =~ /(^|,)ready(,|$)/ && $CI_MERGE_REQUEST_TARGET_BRANCH_PROTECTED == "true"
+      when: manual
+`,
+  );
+  await project.call("POST /protected_branches?name=main", { as: "owner" });
+  const fork = await project.call("POST /fork", { as: "owner", json: { path: "told-fork" } });
+  const path = `/projects/${fork.json.id}`;
+  await app.call(`POST ${path}/repository/commits`, {
+    as: "owner",
+    json: {
+      branch: "feature",
+      start_branch: "main",
+      commit_message: "Change [skip ci]",
+      actions: [{ action: "create", file_path: "b", content: "b\n" }],
+    },
+  });
+  const { json: milestone } = await project.call("POST /milestones", {
+    as: "owner",
+    json: { title: "1.0" },
+  });
+  const { json: owner } = await app.call("GET /user", { as: "owner" });
+  const { json: made } = await app.call(`POST ${path}/merge_requests`, {
+    as: "owner",
+    json: {
+      title: "Draft: change",
+      description: "x".repeat(3000),
+      source_branch: "feature",
+      target_branch: "main",
+      target_project_id: project.id,
+      labels: "later,ready",
+      milestone_id: milestone.id,
+      assignee_ids: [owner.id],
+      squash: true,
+    },
+  });
+  const run = await project.call(`POST /merge_requests/${made.iid}/pipelines`, { as: "owner" });
+  expect(run.status, run.text).toBe(200);
+  const { json: jobs } = await app.call(`GET ${path}/pipelines/${run.json.id}/jobs`, {
+    as: "owner",
+  });
+  await app.call(`POST ${path}/jobs/${jobs[0].id}/play`, { as: "owner" });
+  const { json: runner } = await app.call("POST /user/runners", {
+    as: "owner",
+    json: { runner_type: "project_type", project_id: fork.json.id },
+  });
+  const { json: job } = await app.call("POST /jobs/request", { json: { token: runner.token } });
+  const values = Object.fromEntries(
+    job.variables.map(({ key, value }: { key: string; value: string }) => [key, value]),
+  );
+  const { json: versions } = await project.call(`GET /merge_requests/${made.iid}/versions`, {
+    as: "owner",
+  });
+  expect(values).toMatchObject({
+    CI_JOB_IMAGE: "ruby",
+    CI_JOB_MANUAL: "true",
+    CI_MERGE_REQUEST_ID: String(made.id),
+    CI_MERGE_REQUEST_IID: String(made.iid),
+    CI_MERGE_REQUEST_TITLE: "Draft: change",
+    CI_MERGE_REQUEST_DESCRIPTION: "x".repeat(2700),
+    CI_MERGE_REQUEST_DESCRIPTION_IS_TRUNCATED: "true",
+    CI_MERGE_REQUEST_DRAFT: "true",
+    CI_MERGE_REQUEST_SQUASH_ON_MERGE: "true",
+    CI_MERGE_REQUEST_MILESTONE: "1.0",
+    CI_MERGE_REQUEST_LABELS: "later,ready",
+    CI_MERGE_REQUEST_ASSIGNEES: "owner",
+    CI_MERGE_REQUEST_PROJECT_ID: String(project.id),
+    CI_MERGE_REQUEST_PROJECT_PATH: "secret/told",
+    CI_MERGE_REQUEST_PROJECT_URL: "http://pm.test/secret/told",
+    CI_MERGE_REQUEST_SOURCE_PROJECT_ID: String(fork.json.id),
+    CI_MERGE_REQUEST_SOURCE_PROJECT_PATH: "owner/told-fork",
+    CI_MERGE_REQUEST_SOURCE_BRANCH_NAME: "feature",
+    CI_MERGE_REQUEST_SOURCE_BRANCH_PROTECTED: "false",
+    CI_MERGE_REQUEST_TARGET_BRANCH_NAME: "main",
+    CI_MERGE_REQUEST_TARGET_BRANCH_PROTECTED: "true",
+    CI_MERGE_REQUEST_TARGET_BRANCH_SHA: "",
+    CI_MERGE_REQUEST_DIFF_ID: String(versions[0].id),
+    CI_MERGE_REQUEST_DIFF_BASE_SHA: versions[0].base_commit_sha,
+    CI_MERGE_REQUEST_EVENT_TYPE: "detached",
+  });
+});

@@ -292,6 +292,16 @@ describe("a JUnit report", () => {
     ]);
   });
 
+  it("has the beginning of long outputs, in whole characters", async () => {
+    const long = `<![CDATA[${"\u00e9".repeat(600_000)}]]>`;
+    const suite = await suiteOf(
+      `<testsuite><testcase><failure>x${long}${"&lt;".repeat(1000)}</failure></testcase></testsuite>`,
+      "long-outputs",
+    );
+    const [{ system_output: output }] = suite.test_cases;
+    expect([output.length, output.at(-1)]).toEqual([1 + 524_287, "\u00e9"]);
+  });
+
   it.each([
     ["failures of one test", (n: number) => `<testcase>${"<failure/>".repeat(n * 8)}</testcase>`],
     ["entities", (n: number) => `<testcase><failure>${"&lt;".repeat(n * 8)}</failure></testcase>`],

@@ -15,12 +15,12 @@ import type { Reader } from "../../store/port.ts";
 import { NO_SHA } from "../ci/records.ts";
 import { ciSettingsOf } from "../ci/settings.ts";
 import type { OpenRepository } from "../repositories/open.ts";
+import { requestVariables } from "./request-variables.ts";
 
 /** The merge request that a pipeline is of. */
 export interface OfMergeRequest {
   readonly id: number;
   readonly iid: number;
-  readonly title: string;
   readonly source_branch: string;
   readonly target_branch: string;
 }
@@ -32,7 +32,7 @@ export async function findRequestOf(
 ): Promise<OfMergeRequest | undefined> {
   if (id === null) return undefined;
   return db.one<OfMergeRequest>(
-    "select id, iid, title, source_branch, target_branch from merge_requests where id = ?",
+    "select id, iid, source_branch, target_branch from merge_requests where id = ?",
     [id],
   );
 }
@@ -152,6 +152,7 @@ export async function predefinedVariables(
     CI_SERVER_REVISION: REVISION,
     CI_API_V4_URL: `${base}/api/v4`,
     CI_API_GRAPHQL_URL: `${base}/api/graphql`,
+    CI_TEMPLATE_REGISTRY_HOST: "registry.gitlab.com",
     GITLAB_FEATURES: "",
     CI_PIPELINE_SOURCE: source,
     CI_CONFIG_PATH: configurationPath,
@@ -195,17 +196,7 @@ export async function predefinedVariables(
       GITLAB_USER_NAME: user.name,
       GITLAB_USER_EMAIL: user.email,
     }),
-    ...(request && {
-      CI_MERGE_REQUEST_ID: String(request.id),
-      CI_MERGE_REQUEST_IID: String(request.iid),
-      CI_MERGE_REQUEST_TITLE: request.title,
-      CI_MERGE_REQUEST_PROJECT_ID: String(project.id),
-      CI_MERGE_REQUEST_PROJECT_PATH: project.fullPath,
-      CI_MERGE_REQUEST_REF_PATH: `refs/merge-requests/${request.iid}/head`,
-      CI_MERGE_REQUEST_SOURCE_BRANCH_NAME: request.source_branch,
-      CI_MERGE_REQUEST_TARGET_BRANCH_NAME: request.target_branch,
-      CI_MERGE_REQUEST_EVENT_TYPE: "detached",
-    }),
+    ...(request && (await requestVariables(db, base, request.id))),
   };
   return Object.entries(values).flatMap(([key, value]) =>
     value === undefined ? [] : [{ key, value }],

@@ -427,7 +427,6 @@ export const pipelineResource: Resource = {
 interface RequestRow {
   readonly id: number;
   readonly iid: number;
-  readonly title: string;
   readonly source_branch: string;
   readonly target_branch: string;
   readonly source_project_id: number;
@@ -435,7 +434,7 @@ interface RequestRow {
 
 async function requestOf(db: Reader, id: number): Promise<RequestRow> {
   const found = await db.one<RequestRow>(
-    "select id, iid, title, source_branch, target_branch, source_project_id from merge_requests where id = ?",
+    "select id, iid, source_branch, target_branch, source_project_id from merge_requests where id = ?",
     [id],
   );
   if (!found) throw notFound();

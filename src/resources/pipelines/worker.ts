@@ -147,7 +147,7 @@ interface FoundRequest extends OfMergeRequest {
   readonly source_project_id: number;
 }
 
-const REQUEST = `select mr.id, mr.iid, mr.title, mr.source_branch, mr.target_branch, mr.source_project_id
+const REQUEST = `select mr.id, mr.iid, mr.source_branch, mr.target_branch, mr.source_project_id
   from merge_requests mr`;
 
 /** Finds an open merge request. */

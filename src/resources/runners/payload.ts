@@ -35,6 +35,7 @@ export interface Making {
 interface JobFacts {
   readonly name: string;
   readonly stage: string;
+  readonly run_when: string;
   readonly protected: number;
   readonly started_at: number;
   readonly iid: number;
@@ -57,7 +58,7 @@ interface JobFacts {
   readonly ci_default_git_depth: number;
 }
 
-const FACTS = `select cj.name, cj.stage, cj.protected, cj.started_at, pl.iid, pl.name as pipeline_name,
+const FACTS = `select cj.name, cj.stage, cj.run_when, cj.protected, cj.started_at, pl.iid, pl.name as pipeline_name,
     cj.runner_id, r.description as runner_description, pl.ref, pl.tag, pl.sha, pl.before_sha,
     pl.source, pl.created_at, pl.merge_request_id, mr.project_id as target_project_id, p.name as project_name, p.full_path, p.visibility, p.namespace_id,
     p.ci_default_git_depth
@@ -335,6 +336,8 @@ function ofJob(base: string, job: ClaimedJob, facts: JobFacts, options: JobOptio
     CI_JOB_NAME_SLUG: hostSlugOf(facts.name),
     CI_JOB_GROUP_NAME: groupNameOf(facts.name),
     CI_JOB_STAGE: facts.stage,
+    CI_JOB_IMAGE: options.image === undefined ? undefined : String(options.image["name"]),
+    CI_JOB_MANUAL: facts.run_when === "manual" ? "true" : undefined,
     CI_JOB_STARTED_AT: isoInstant(facts.started_at),
     CI_JOB_TIMEOUT: String(job.timeout),
     CI_NODE_TOTAL: String(total ?? 1),
