@@ -47,6 +47,10 @@ export function orderSql(order: readonly Order[]): string {
   return order.map(({ sql, descending }) => `${sql} ${descending ? "desc" : "asc"}`).join(", ");
 }
 
+/** The values of an order's SQL. */
+export const orderValues = (order: readonly Order[]): Value[] =>
+  order.flatMap(({ values = [] }) => values);
+
 /** The condition under which a row comes after a place. */
 export function after(order: readonly Order[], place: Place): Condition {
   const [first] = order;
@@ -54,15 +58,18 @@ export function after(order: readonly Order[], place: Place): Condition {
   if (isUniform) {
     const columns = order.map(({ sql }) => sql).join(", ");
     const marks = order.map(() => "?").join(", ");
-    return { sql: `(${columns}) ${first?.descending ? "<" : ">"} (${marks})`, values: [...place] };
+    return {
+      sql: `(${columns}) ${first?.descending ? "<" : ">"} (${marks})`,
+      values: [...orderValues(order), ...place],
+    };
   }
   const values: Value[] = [];
   const alternatives = order.map((term, index) => {
-    const equal = order.slice(0, index).map(({ sql }, at) => {
-      values.push(place[at] as Value);
-      return `${sql} = ?`;
+    const equal = order.slice(0, index).map((one, at) => {
+      values.push(...orderValues([one]), place[at] as Value);
+      return `${one.sql} = ?`;
     });
-    values.push(place[index] as Value);
+    values.push(...orderValues([term]), place[index] as Value);
     return [...equal, `${term.sql} ${term.descending ? "<" : ">"} ?`].join(" and ");
   });
   return { sql: `(${alternatives.map((one) => `(${one})`).join(" or ")})`, values };

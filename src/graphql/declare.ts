@@ -396,6 +396,8 @@ export interface LoadedField extends FieldCommon {
 /** A column or expression to sort by. It must not be null. */
 export interface Order {
   readonly sql: string;
+  /** The values of its placeholders. Default: none. */
+  readonly values?: readonly Value[];
   readonly descending?: boolean;
   /** Whether its values are texts; otherwise they are whole numbers. */
   readonly isText?: boolean;

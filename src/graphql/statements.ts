@@ -2,7 +2,7 @@ import type { Viewer } from "../core/access/visibility.ts";
 import { all, type Condition } from "../store/conditions.ts";
 import { placeholders } from "../store/placeholders.ts";
 import type { Value } from "../store/port.ts";
-import { orderSql } from "./cursor.ts";
+import { orderSql, orderValues } from "./cursor.ts";
 import type { ChildQuery, Order, PageRange, RowType } from "./declare.ts";
 
 /** Where a type's rows come from, and who may see them. */
@@ -124,12 +124,13 @@ export async function fewRowsOfParents(
       part.after,
     ]);
     const columns = [...part.columns, ...part.order.map(({ sql }) => sql)];
+    const sorting = orderValues(part.order);
     const [rows = []] = await read(
       `select * from (select ${parent} as parent_key, ${columns.join(", ")},
          row_number() over (partition by ${parent} order by ${orderSql(part.order)}) as row_in_parent
        from ${type.from} ${join} where ${wanted.sql}) as t
        where row_in_parent <= ? order by parent_key, row_in_parent`,
-      [[...wanted.values, part.limit]],
+      [[...sorting, ...sorting, ...wanted.values, part.limit]],
     );
     const byKey = new Map<Value, Value[][]>(some.map((key) => [key, []]));
     for (const [key, ...row] of rows) {
@@ -187,9 +188,10 @@ function selectOf(
   const narrowed = { ...query, where: page ? page(range) : where };
   const wanted = all([wantedBy(type, key, narrowed, viewer), after]);
   const selected = [...columns, ...order.map(({ sql }) => sql)].join(", ");
+  const sorting = orderValues(order);
   return {
     sql: `select ${selected} from ${type.from} ${query.join ?? ""}
       where ${wanted.sql} order by ${orderSql(order)} limit ?`,
-    values: [...wanted.values, limit],
+    values: [...sorting, ...wanted.values, ...sorting, limit],
   };
 }

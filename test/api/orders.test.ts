@@ -185,6 +185,46 @@ describe("orders of projects", () => {
     expect(await paths("order_by=similarity", "guest")).toEqual(
       await paths("order_by=created_at", "guest"),
     );
+    const found: string[] = [];
+    for (let after = "null"; after !== "end"; ) {
+      const query = `{ projects(search: "tea", sort: "similarity", first: 2, after: ${after}) {
+        nodes { path } pageInfo { hasNextPage endCursor } } }`;
+      const { json } = await app.call("POST http://pm.test/api/graphql", {
+        as: "guest",
+        json: { query },
+      });
+      expect(json.errors).toBeUndefined();
+      const { nodes, pageInfo } = json.data.projects;
+      found.push(...nodes.map(({ path }: { path: string }) => path));
+      after = pageInfo.hasNextPage ? JSON.stringify(pageInfo.endCursor) : "end";
+    }
+    expect(found).toEqual(expected);
+  });
+
+  it("GraphQL: of a group, by how similar they are to what is searched", async () => {
+    const { json: group } = await app.call("GET /groups/acme", { as: "owner" });
+    for (const name of ["coffee-pots", "my-coffee", "coffee"]) {
+      await made("POST /projects", { name, namespace_id: group.id });
+    }
+    const list = async (args: string) => {
+      const query = `{ group(fullPath: "acme") { projects(${args}) { nodes { path } } } }`;
+      const { json } = await app.call("POST http://pm.test/api/graphql", {
+        as: "owner",
+        json: { query },
+      });
+      expect(json.errors).toBeUndefined();
+      return json.data.group.projects.nodes.map(({ path }: { path: string }) => path);
+    };
+    expect(await list('search: "Coffee", sort: SIMILARITY')).toEqual([
+      "coffee",
+      "coffee-pots",
+      "my-coffee",
+    ]);
+    expect((await list("sort: SIMILARITY")).slice(0, 3)).toEqual([
+      "coffee",
+      "my-coffee",
+      "coffee-pots",
+    ]);
   });
 
   it("by what they store, for administrators", async () => {

@@ -46,7 +46,7 @@ import { isHidden } from "../users/rules.ts";
 import { countOpenIssues, type Statistics, statisticsOf } from "./embed.ts";
 import { projectResource } from "./index.ts";
 import { FORKS } from "./json.ts";
-import { searchedProjects } from "./list.ts";
+import { searchedProjects, unlikeness } from "./list.ts";
 
 const permissions = valueType("ProjectPermissions", "What the caller may do with a project.", {
   readProject: required(property("Boolean")),
@@ -211,12 +211,22 @@ const SORT = sortEnum("ProjectSort", "The order of a list of projects.", "p.id",
 });
 const NEWEST = SORT.values["ID_DESC"] as readonly Order[];
 
+/** How similar projects are to what is searched, the most similar first; the newest first if nothing is. */
+function bySimilarity(search: string | undefined): readonly Order[] {
+  if (!search) return NEWEST;
+  return [unlikeness(search), { sql: "length(p.path)" }, { sql: "p.id", descending: true }];
+}
+
 /** @throws GraphError for an unknown order: `projects` takes it as a text, such as `id_desc` */
-function orderOf(sort: string | undefined): readonly Order[] {
+function orderOf(sort: string | undefined, search: string | undefined): readonly Order[] {
+  if (sort?.toUpperCase() === "SIMILARITY") return bySimilarity(search);
   const order = sort === undefined ? NEWEST : SORT.values[sort.toUpperCase()];
   if (!order) throw new GraphError(`"${sort?.slice(0, 100)}" is not an order of projects`);
   return order;
 }
+
+/** Stands for {@link bySimilarity}, which depends on what is searched. */
+const SIMILARITY: readonly Order[] = [];
 
 const SORT_IN_GROUP = sortEnum(
   "NamespaceProjectSort",
@@ -228,8 +238,7 @@ const SORT_IN_GROUP = sortEnum(
       { sql: "p.last_activity_at", descending: true },
       { sql: "p.id", descending: true },
     ],
-    // Projects that are searched are in no other order than the newest first.
-    SIMILARITY: NEWEST,
+    SIMILARITY,
   },
 );
 
@@ -318,7 +327,7 @@ export const face: Face = {
         args: { ...filters, sort: arg.string },
         query: ({ sort, ...args }, context) => ({
           where: conditionOf(args, context),
-          order: orderOf(sort),
+          order: orderOf(sort, args.search),
         }),
       }),
     },
@@ -337,7 +346,7 @@ export const face: Face = {
               conditionOf(args, context),
               includeArchived ? undefined : when("p.archived = 0"),
             ]),
-            order: sort,
+            order: sort.length > 0 ? sort : bySimilarity(args.search),
           }),
         }),
       ),

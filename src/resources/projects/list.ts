@@ -72,7 +72,7 @@ function orderOf({ orderBy, sort }: ProjectOrder, search: string | undefined): C
   if (orderBy === "id") return { sql: `p.id ${sort}`, values: [] };
   if (orderBy === "similarity") {
     const { sql, values } = unlikeness(search ?? "");
-    return { sql: `${sql}, p.id desc`, values };
+    return { sql: `${sql}, length(p.path), p.id desc`, values };
   }
   const sorted = orderBy in SIZE_ORDERS ? SIZE_ORDERS[orderBy as SizeOrder] : `p.${orderBy}`;
   return { sql: `${sorted} ${sort}, p.id ${sort}`, values: [] };
@@ -80,15 +80,15 @@ function orderOf({ orderBy, sort }: ProjectOrder, search: string | undefined): C
 
 /**
  * How little a project that a text finds is like it: first those that are called so, then those whose path or name begins
- * with it, has it, or whose description does. Of these, the shorter the path, the more of it the text is.
+ * with it, has it, or whose description does. Of equals, the shorter the path, the more of it the text is.
  */
-function unlikeness(text: string): Condition {
+export function unlikeness(text: string): Condition {
   const some = (condition: (column: string) => string) =>
     `(${condition("lower(p.path)")} or ${condition("lower(p.name)")})`;
   return {
     sql: `case when ${some((column) => `${column} = lower(?)`)} then 0
       when ${some((column) => `instr(${column}, lower(?)) = 1`)} then 1
-      when ${some((column) => `instr(${column}, lower(?)) > 0`)} then 2 else 3 end, length(p.path)`,
+      when ${some((column) => `instr(${column}, lower(?)) > 0`)} then 2 else 3 end`,
     values: [text, text, text, text, text, text],
   };
 }
