@@ -51,7 +51,7 @@ const PROTOCOL = /^(?:https?|mailto|ftp|xmpp|irc):/i;
 
 /** One reference: what stands before it, the path of a project, and the name. No part of it can match in two ways. */
 const REFERENCE =
-  /(?<![\w./@#!$~%&-])((?:[\w][\w.-]{0,99}\/){1,20}[\w][\w.-]{0,99})?(?:([#!$])(\d{1,9})(\+?)|@([a-z0-9_][\w.-]{0,254}(?:\/\w[\w.-]{0,254}){0,20})|([~%])(?:"([^"\n]{1,255})"|([\w?&:][\w?&:.-]{0,254})))(?![\w-])/gi;
+  /(?<![\w./@#!$~%&-])((?:[\w][\w.-]{0,99}\/){0,20}[\w][\w.-]{0,99})?(?:([#!$])(\d{1,9})(\+?)|@([a-z0-9_][\w.-]{0,254}(?:\/\w[\w.-]{0,254}){0,20})|([~%])(?:"([^"\n]{1,255})"|([\w?&:][\w?&:.-]{0,254})))(?![\w-])/gi;
 
 /** Where a text is shown. */
 interface Surroundings {
@@ -507,7 +507,9 @@ function divided(token: Token, create: Create): Token[] {
   };
   for (const match of content.matchAll(REFERENCE)) {
     const [whole, project, sigil, number, plus, user, mark, quoted, plain] = match;
-    if (user !== undefined && project !== undefined) continue;
+    // Only issues and merge requests are named by the last part of their project's path alone.
+    const isWhole = project === undefined || project.includes("/") || /[#!]/.test(sigil ?? "");
+    if (!isWhole || (user !== undefined && project !== undefined)) continue;
     // The end of a sentence is not the end of a name.
     const written = user !== undefined || plain !== undefined ? withoutStop(whole) : whole;
     if (match.index > end) add("text", content.slice(end, match.index));

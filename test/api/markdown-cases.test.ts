@@ -153,6 +153,11 @@ const CASES: Readonly<Record<string, Case>> = {
     () => p(issue(1, "First", "acme/kit#1", { text: "kit#1" })),
     "acme/other",
   ],
+  "an issue of a neighbour, by the last part of its path": [
+    () => "See kit#1, C#1 and a~bug or 50%1.",
+    () => p(`See ${issue(1, "First", "kit#1")}, C#1 and a~bug or 50%1.`),
+    "acme/other",
+  ],
   "an issue of another namespace": [
     () => "acme/kit#1",
     () => p(issue(1, "First", "acme/kit#1")),

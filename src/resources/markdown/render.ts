@@ -118,8 +118,18 @@ async function projectsOf(
   { db, viewer, project }: Rendering,
   references: readonly TextReference[],
 ): Promise<Map<string, Project>> {
-  const paths = references.flatMap(({ project }) => (project ? [project.toLowerCase()] : []));
-  const among = placeholders([...new Set(paths)].slice(0, MAX_PROJECTS));
+  // Without a slash, it is the last part of a neighbour's path.
+  const namespace =
+    project?.kind === "project" ? project.fullPath.replace(/[^/]*$/, "") : undefined;
+  const written = new Map(
+    references.flatMap(({ project: path = "" }): [string, string][] => {
+      const lower = path.toLowerCase();
+      if (path === "" || path.includes("/")) return path === "" ? [] : [[lower, lower]];
+      return namespace === undefined ? [] : [[lower, `${namespace.toLowerCase()}${lower}`]];
+    }),
+  );
+  const paths = [...new Set(written.values())].slice(0, MAX_PROJECTS);
+  const among = placeholders(paths);
   const visible = visibleProjects(viewer);
   const found =
     paths.length === 0
@@ -128,7 +138,12 @@ async function projectsOf(
           `select p.id, p.full_path from projects p where lower(p.full_path) in (${among.sql}) and ${visible.sql}`,
           [...among.values, ...visible.values],
         );
-  const projects = new Map(found.map((one) => [one.full_path.toLowerCase(), one]));
+  const byPath = new Map(found.map((one) => [one.full_path.toLowerCase(), one]));
+  const projects = new Map<string, Project>();
+  for (const [short, path] of written) {
+    const named = byPath.get(path);
+    if (named) projects.set(short, named);
+  }
   if (project) projects.set("", { id: project.id, full_path: project.fullPath });
   return projects;
 }

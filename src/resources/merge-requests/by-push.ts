@@ -153,22 +153,22 @@ async function followBranch(
     ];
   }
   const { attributes, unknown } = await attributesOf(db, place, asked, found);
-  const { value } = found
-    ? await perform("PUT /projects/:id/merge_requests/:merge_request_iid", {
-        ...(Object.keys(attributes).length > 0 ? attributes : { title: found.title }),
-        id: target.id,
-        merge_request_iid: found.iid,
-      })
-    : await perform("POST /projects/:id/merge_requests", {
-        ...attributes,
-        ...(await proposed(db, place, attributes, asked)),
-        id: project.id,
-        source_branch: branch,
-        target_branch: into,
-        target_project_id: target.id,
-      });
+  let iid = found?.iid;
+  if (!found) {
+    const { value } = await perform("POST /projects/:id/merge_requests", {
+      ...attributes,
+      ...(await proposed(db, place, attributes, asked)),
+      id: project.id,
+      source_branch: branch,
+      target_branch: into,
+      target_project_id: target.id,
+    });
+    ({ iid } = value as { iid: number });
+  } else if (Object.keys(attributes).length > 0) {
+    const parameters = { ...attributes, id: target.id, merge_request_iid: iid };
+    await perform("PUT /projects/:id/merge_requests/:merge_request_iid", parameters);
+  }
   if (asked.flag("auto_merge") ?? asked.flag("merge_when_pipeline_succeeds")) {
-    const { iid } = value as { iid: number };
     await perform(mergeLater, { id: target.id, merge_request_iid: iid, sha });
   }
   return unknown;
