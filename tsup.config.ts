@@ -1,3 +1,4 @@
+import { transform } from "esbuild";
 import { defineConfig, type Options } from "tsup";
 
 const packageEntries = {
@@ -21,11 +22,25 @@ const shared = {
   removeNodeProtocol: false,
 } satisfies Options;
 
+/**
+ * Makes CommonJS of the chunks, before tsup does: it would take `this.#open = …` for an assignment to an exported `open`,
+ * and replace that.
+ */
+const commonJs = {
+  name: "commonjs",
+  async renderChunk(this: { format: string }, code: string, { type }: { type: string }) {
+    if (this.format !== "cjs" || type !== "chunk") return;
+    // Jest has no `import()` in CommonJS.
+    const supported = { "dynamic-import": false };
+    return transform(code, { format: "cjs", platform: "node", target: shared.target, supported });
+  },
+} satisfies NonNullable<Options["plugins"]>[number];
+
 export default defineConfig([
   // The CLI shares the package's chunks.
   { ...shared, entry: { ...packageEntries, ...worker, "pm-cli": "cli/index.ts" }, format: "esm" },
   // Replaces import.meta.url there.
-  { ...shared, entry: packageEntries, format: "cjs", shims: true },
+  { ...shared, entry: packageEntries, format: "cjs", shims: true, plugins: [commonJs] },
   {
     ...shared,
     entry: packageEntries,

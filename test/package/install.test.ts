@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => project.remove());
 
-/** Also uses what is loaded lazily: the database, passwords, forms, two-factor, mail. */
+/** Also uses what is loaded lazily: the database, passwords, forms, two-factor, mail, repositories. */
 const program = `
   const server = await startTestServer({ seed: { users: [
     { username: "ada", admin: true, password: "difference engine", tokens: [{ token: "ada-token" }] },
@@ -26,11 +26,21 @@ const program = `
   const made = await fetch(server.url + "/api/v4/groups", { method: "POST", headers, body: form });
   const pm = await createApp({ url: "https://pm.example.com/pm", mail: { from: "pm@example.com", smtp: "smtp://127.0.0.1:1" } });
   const version = await pm.fetch("https://pm.example.com/pm/api/v4/groups");
+  const ask = async (path, json) => (await fetch(server.url + "/api/v4" + path, {
+    method: json ? "POST" : "GET",
+    headers: { ...headers, "content-type": "application/json" },
+    ...(json && { body: JSON.stringify(json) }),
+  })).json();
+  const { id } = await ask("/projects", { name: "site" });
+  const actions = [{ action: "create", file_path: "a.txt", content: "text" }];
+  const commit = { branch: "main", commit_message: "First", actions };
+  await ask("/projects/" + id + "/repository/commits", commit);
+  const file = await ask("/projects/" + id + "/repository/files/a.txt?ref=main");
   await pm.close();
   await server.close();
-  console.log(username, made.status, version.status, new SeedError("").name, typeof createMiddleware);
+  console.log(username, made.status, version.status, new SeedError("").name, typeof createMiddleware, file.size);
 `;
-const printed = "ada 201 200 SeedError function\n";
+const printed = "ada 201 200 SeedError function 4\n";
 
 const imports = `
   import { createApp, SeedError } from "pm-api";
