@@ -185,6 +185,7 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
   updated_before: ["2015-01-01", "2030-01-01"],
   user_id: ["DEVELOPER"],
   username: ["developer", "nosuch"],
+  version: ["0123456789"],
 };
 
 /**
