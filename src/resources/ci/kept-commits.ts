@@ -1,17 +1,26 @@
 import { commitNumber } from "../../git/commits.ts";
 import { pipelineNameOf } from "../../git/refs.ts";
 import type { Repository } from "../../git/repository.ts";
+import { placeholders } from "../../store/placeholders.ts";
 import type { Database } from "../../store/port.ts";
 import { FINISHED } from "./statuses.ts";
 
 const ENDED = [...FINISHED, "skipped"].map((status) => `'${status}'`).join(", ");
 
-/** Pipelines of one branch or tag whose commits are kept, the newest ones. */
-const MOST = 100;
+/** Names that one statement looks up. */
+const TOGETHER = 500;
+/** Pipelines of so many branches or tags whose commits are kept, the newest ones. */
+const MOST = 1000;
+
+/** A branch or tag. */
+interface Named {
+  readonly ref: string;
+  readonly ref_type: "branch" | "tag";
+}
 
 /**
- * Keeps the commits of the pipelines of a branch or tag that have not ended, as `refs/pipelines/…`, when it is deleted or
- * replaced: their jobs fetch them. The push that does this raises the version of the references.
+ * Keeps the commits of the pipelines of branches and tags that have not ended, as `refs/pipelines/…`, when these are deleted
+ * or replaced: their jobs fetch them. The push that does this raises the version of the references.
  *
  * @param repository the project's
  */
@@ -19,17 +28,34 @@ export async function keepCommits(
   db: Database,
   projectId: number,
   repository: Repository,
-  { ref, ref_type }: { readonly ref: string; readonly ref_type: "branch" | "tag" },
+  replaced: readonly Named[],
 ): Promise<void> {
-  const isTag = ref_type === "tag";
+  for (const type of ["branch", "tag"] as const) {
+    const names = replaced.filter(({ ref_type }) => ref_type === type).map(({ ref }) => ref);
+    for (let start = 0; start < names.length; start += TOGETHER) {
+      await keepSome(db, projectId, repository, names.slice(start, start + TOGETHER), type);
+    }
+  }
+}
+
+async function keepSome(
+  db: Database,
+  projectId: number,
+  repository: Repository,
+  names: readonly string[],
+  type: Named["ref_type"],
+): Promise<void> {
+  const isTag = type === "tag";
+  const some = placeholders(names);
   const ofRequests = `union select q.id from merge_requests mr join pipelines q on q.merge_request_id = mr.id
       and q.project_id = mr.source_project_id
-    where mr.source_project_id = ? and mr.source_branch = ?`;
+    where mr.source_project_id = ? and mr.source_branch in (${some.sql})`;
   const running = await db.rows(
     `select pl.id, pl.sha from pipelines pl where pl.status not in (${ENDED}) and pl.id in (
-       select p.id from pipelines p where p.project_id = ? and p.ref = ? and p.tag = ? ${isTag ? "" : ofRequests})
+       select p.id from pipelines p where p.project_id = ? and p.ref in (${some.sql}) and p.tag = ?
+       ${isTag ? "" : ofRequests})
      order by pl.id desc limit ${MOST}`,
-    [projectId, ref, Number(isTag), ...(isTag ? [] : [projectId, ref])],
+    [projectId, ...some.values, Number(isTag), ...(isTag ? [] : [projectId, ...some.values])],
   );
   for (const [id, sha] of running as [number, string][]) {
     if (commitNumber(repository, sha) === undefined) continue;

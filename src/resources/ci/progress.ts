@@ -10,6 +10,7 @@ import { recordJobs } from "../../hooks/records.ts";
 import { queueNotice } from "../../jobs/notices.ts";
 import * as outbox from "../../jobs/outbox.ts";
 import { among } from "../../store/conditions.ts";
+import { placeholders } from "../../store/placeholders.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 import { copyDeployment, deploy } from "./deploying.ts";
 import { releaseCommit } from "./kept-commits.ts";
@@ -91,17 +92,29 @@ export async function queueEnd(
   if (ran.length > 0) await queueTask(db, { ended: requestId, user }, now);
 }
 
-/** Lets the environments be stopped that were deployed to from a branch that a user has deleted, if there are any. */
+/** Branches that one statement looks up. */
+const TOGETHER = 500;
+
+/**
+ * Lets the environments be stopped that were deployed to from branches that a user has deleted, if there are any.
+ *
+ * @param of the ids of the project and the user
+ */
 export async function queueDeleted(
   db: Database,
-  task: Extract<PipelineTask, { readonly deleted: string }>,
+  branches: readonly string[],
+  of: { readonly project: number; readonly user: number },
   now: number,
 ): Promise<void> {
-  const deployed = await db.rows(
-    "select 1 from deployments where project_id = ? and ref = ? limit 1",
-    [task.project, task.deleted],
-  );
-  if (deployed.length > 0) await queueTask(db, task, now);
+  for (let start = 0; start < branches.length; start += TOGETHER) {
+    const some = placeholders(branches.slice(start, start + TOGETHER));
+    const deployed = await db.rows(
+      `select distinct ref from deployments where project_id = ? and ref in (${some.sql})`,
+      [of.project, ...some.values],
+    );
+    const tasks = deployed.map(([ref]) => ({ ...of, deleted: String(ref) }));
+    if (tasks.length > 0) await queueTasks(db, tasks, now);
+  }
 }
 
 /** What only the runner of a job, and its next attempts, need of it. */

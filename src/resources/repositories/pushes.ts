@@ -331,21 +331,23 @@ export async function apply(
   const writing = { db, source: project, caller, viewer, now };
   const tasks: PipelineTask[] = [];
   const { options = [] } = push;
-  for (const [change, event] of told) {
+  for (const [change, { ref, ref_type }] of told) {
     if (budget.isDue) await budget.pause();
-    const { ref, ref_type } = event;
     const isUsed = ref_type === "branch" && used.has(ref);
     if (isUsed) await refresh(writing, change, refreshes.get(change) ?? NO_REFRESH, base);
-    if (change.isForced) await keepCommits(db, id, push.repository, event);
-    if (event.push_action === "removed" && ref_type === "branch") {
-      await queueDeleted(db, { deleted: ref, project: id, user: caller.id }, now);
-    }
     const sha = project.features.includes("jobs") ? configured.get(change) : undefined;
     if (sha === undefined) continue;
     const { name: pushed, from: before = null } = change;
     const requests = isUsed ? await openRequests(db, id, ref) : [];
     tasks.push({ pushed, project: id, user: caller.id, before, sha, options, requests });
   }
+  const replaced = [...told].flatMap(([{ isForced }, event]) => (isForced ? [event] : []));
+  await keepCommits(db, id, push.repository, replaced);
+  const deleted = [...told.values()].filter(
+    ({ push_action, ref_type }) => push_action === "removed" && ref_type === "branch",
+  );
+  const left = deleted.map(({ ref }) => ref);
+  await queueDeleted(db, left, { project: id, user: caller.id }, now);
   // What options ask for may depend on the pipelines.
   await queueTasks(db, tasks, now, options.length > 0 ? id : undefined);
   return { outcomes, refusal, defaultBranch };
