@@ -4,6 +4,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Answer, type CallOptions, everyone, sshKeyOf, type TestApp } from "../helpers.ts";
+import { expectLinear } from "../relative-time.ts";
 import { shareWorkshop, type Workshop } from "./_git.ts";
 import { ciProject } from "./_pipelines.ts";
 
@@ -234,6 +235,11 @@ describe("patches", () => {
     expect((await visit("/acme/site/-/merge_requests/99.patch", { as: "guest" })).status).toBe(404);
     expect((await visit("/secret/vault/-/merge_requests/1.patch")).status).toBe(302);
   });
+});
+
+it("an address is read in linear time, whatever words it repeats", async () => {
+  const ask = (words: number) => visit(`/a${"/-/jobs/artifacts/x".repeat(words)}`, { as: "guest" });
+  await expectLinear(ask, 4000);
 });
 
 describe("keys of a user", () => {

@@ -51,6 +51,8 @@ it("a project has each setting, or it is left out on purpose", () => {
     ],
     ...["created_at", "updated_at", "last_activity_at", "issue_count", "merge_request_count"],
     "forked_from_project_id",
+    // It is for administrators to set.
+    "max_artifacts_size",
   ];
   const known = Object.keys(SETTINGS);
   expect(

@@ -50,10 +50,14 @@ export function createMountRouter(mounts: readonly Mount[], answer: Answer): Rou
   }
   const paths = inPrecedence([...byPath.keys()]);
   const hattip = createRouter();
+  /** What begins with the path of a group or project, or with another parameter. */
+  const open: { pattern: Pattern; methods: ReadonlyMap<Method, Endpoint> }[] = [];
   for (const path of paths) {
     const methods = byPath.get(path) as Map<Method, Endpoint>;
     const find = finderOf(methods);
-    hattip.use(matcherOf(path, takesFormat(path, methods)), async (context) => {
+    const pattern = patternOf(path, takesFormat(path, methods));
+    if (isOpen(path)) open.push({ pattern, methods });
+    hattip.use(matcherOf(pattern, methods), async (context) => {
       const matching = context as unknown as Matching;
       matching.exchange.pattern = path;
       const endpoint = find(matching);
@@ -67,10 +71,6 @@ export function createMountRouter(mounts: readonly Mount[], answer: Answer): Rou
   }
   const matchersOf = grouped(paths, hattip.handlers);
   const words = new Set(paths.map(firstSegment).filter((word) => word !== ""));
-  const open = paths.filter(isOpen).map((path) => {
-    const endpoints = [...(byPath.get(path) as Map<Method, Endpoint>).values()];
-    return { matcher: patternOf(path, false), endpoints };
-  });
   return {
     mayOwn: (incoming) => {
       const { path } = incoming;
@@ -79,10 +79,7 @@ export function createMountRouter(mounts: readonly Mount[], answer: Answer): Rou
       return (
         words.has(firstSegment(path)) ||
         mounts.some((mount) => ownsPath(mount, path)) ||
-        open.some(
-          ({ matcher, endpoints }) =>
-            endpoints.some((endpoint) => isAsked(endpoint, incoming)) && matcher.test(path),
-        )
+        open.some(({ pattern, methods }) => isAsked(methods, incoming) && pattern.exec(path))
       );
     },
     route: async (exchange) => {
@@ -128,19 +125,19 @@ function replyToOtherMethod({ method }: Incoming, allowed: readonly string[]): R
   return { status: 204, headers: { allow }, body: null };
 }
 
-/** Whether a request's query has what a route asks for. */
-function isAsked({ route: { asked } }: Endpoint, { query }: Incoming): boolean {
-  return asked === undefined || query.split("&").includes(asked);
+/** Whether a request's query has what one of the routes of a path asks for. */
+function isAsked(methods: ReadonlyMap<Method, Endpoint>, { query }: Incoming): boolean {
+  for (const { route } of methods.values()) {
+    if (route.asked === undefined || query.split("&").includes(route.asked)) return true;
+  }
+  return false;
 }
 
 /** Finds the endpoint for the method; else another path may match, as `/wikis/:slug*` after `/wikis/attachments`. */
 function finderOf(methods: ReadonlyMap<Method, Endpoint>) {
-  const endpoints = [...methods.values()];
   const allow = [...methods.keys(), ...(methods.has("GET") ? ["HEAD"] : [])];
   return (matching: Matching): Endpoint | undefined => {
-    const { incoming } = matching.exchange;
-    const { method } = incoming;
-    if (!endpoints.some((endpoint) => isAsked(endpoint, incoming))) return undefined;
+    const { method } = matching.exchange.incoming;
     const found = methods.get((method === "HEAD" ? "GET" : method) as Method);
     if (!found) matching.allowed = [...(matching.allowed ?? []), ...allow];
     return found;
@@ -248,10 +245,32 @@ function takesFormat(path: string, methods: ReadonlyMap<Method, Endpoint>): bool
   );
 }
 
-function patternOf(path: string, format: boolean): RegExp {
+/** The pattern of a path. */
+interface Pattern {
+  readonly takesFormat: boolean;
+  exec(path: string): RegExpExecArray | null;
+}
+
+function patternOf(path: string, format: boolean): Pattern {
+  // Most patterns are never tried: compiling all of them would take a tenth of the time until the first answer.
+  let compiled: RegExp | undefined;
+  return {
+    takesFormat: format,
+    exec: (tried) => {
+      compiled ??= compile(path, format);
+      return compiled.exec(tried);
+    },
+  };
+}
+
+/** A part of the path of a group or project: it is never `-`, which ends such a path in addresses. */
+const NAME = "(?:[^/-][^/]*|-[^/]+)";
+
+function compile(path: string, format: boolean): RegExp {
   const pattern = path
     .replace(/[.]/g, "\\.")
-    // The first word that fits ends it: a file may be in a folder named `-/raw`, a project can't.
+    // What has a path of its own is found without trying each place where it could end.
+    .replace(/^\/:id\*/, `/(?<id>${NAME}(?:/${NAME})*)`)
     .replace(/:(\w+)\*/g, "(?<$1>.+?)")
     .replace(/:(\w+)/g, format ? "(?<$1>[^/]+?)" : "(?<$1>[^/]+)");
   return new RegExp(`^${pattern}${format ? "(?:\\.(?<format>[a-z]+))?" : ""}$`);
@@ -259,19 +278,16 @@ function patternOf(path: string, format: boolean): RegExp {
 
 /** Replaces hattip's patterns, which are tried twice and have no named parameters with slashes, such as `:slug*`. */
 function matcherOf(
-  path: string,
-  format: boolean,
+  pattern: Pattern,
+  methods: ReadonlyMap<Method, Endpoint>,
 ): (matching: unknown) => Record<string, string> | undefined {
-  // Most patterns are never tried: compiling all of them would take a tenth of the time until the first answer.
-  let matcher: RegExp | undefined;
   return (given) => {
     const { url, exchange } = given as Matching;
-    matcher ??= patternOf(path, format);
-    const match = matcher.exec(url.pathname);
-    if (!match) return undefined;
+    const match = pattern.exec(url.pathname);
+    if (!match || !isAsked(methods, exchange.incoming)) return undefined;
     // Another pattern may have matched before, for other methods.
-    exchange.format = format ? match.groups?.["format"] : undefined;
-    if (!format || !match.groups) return match.groups ?? NO_PARAMS;
+    exchange.format = pattern.takesFormat ? match.groups?.["format"] : undefined;
+    if (!pattern.takesFormat || !match.groups) return match.groups ?? NO_PARAMS;
     const { format: _, ...params } = match.groups;
     return params;
   };
