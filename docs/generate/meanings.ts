@@ -109,6 +109,16 @@ const MEANINGS: Readonly<Record<string, string>> = {
   "Commits/path": "only commits that changed this file or folder; of a comment, the file",
   "Addresses for programs/place":
     "the branch, tag or commit, and after a `/` what it has; the longest beginning that is a branch or tag counts",
+  "Addresses for programs/ref_name": "the branch or tag",
+  "Addresses for programs/key_text": "the left part of the badge, at most 64 characters",
+  "Addresses for programs/key_width": "how wide the left part is, in pixels",
+  "Addresses for programs/value_width": "how wide the right part is, in pixels",
+  "Addresses for programs/ignore_skipped": "whether pipelines that were skipped do not count",
+  "Addresses for programs/job":
+    "the job whose coverage is shown, by its name; by default the pipeline's",
+  "Addresses for programs/min_good": "the least percentage that is green; default 95",
+  "Addresses for programs/min_acceptable": "the least percentage that is light green; default 90",
+  "Addresses for programs/min_medium": "the least percentage that is yellow; default 75",
   "Addresses for programs/inline": "`false` to make browsers save the file",
   "Addresses for programs/package_path": "the path of the package",
   "Repositories/path": "the folder, or the files and folders, to show; by default all",

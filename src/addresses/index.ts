@@ -14,6 +14,7 @@ import { mergeRequestResource } from "../resources/merge-requests/index.ts";
 import { releaseResource } from "../resources/releases/index.ts";
 import { snippetResource } from "../resources/snippets/index.ts";
 import { uploadResource } from "../resources/uploads/index.ts";
+import { badgeAddresses } from "./badges.ts";
 import { codeAddresses } from "./code.ts";
 import { goAddresses } from "./go-get.ts";
 import { keyAddresses } from "./keys.ts";
@@ -81,7 +82,13 @@ export const PROGRAM_ADDRESSES: Mount = {
     {
       name: "Addresses for programs",
       migrations: [],
-      routes: [...codeAddresses, ...sameAddresses, ...keyAddresses, ...goAddresses],
+      routes: [
+        ...codeAddresses,
+        ...badgeAddresses,
+        ...sameAddresses,
+        ...keyAddresses,
+        ...goAddresses,
+      ],
     },
   ],
 };

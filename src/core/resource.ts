@@ -267,6 +267,10 @@ interface RouteSpec<
   access?: Who;
   /** Token scopes, one of which is needed. Default: `api`, and `read_api` for GET. */
   scopes?: readonly Scope[];
+  /** Whether it finds out itself who calls: tokens and sessions of users are not looked at. */
+  ownCredentials?: true;
+  /** Whether tokens are also accepted as the password of HTTP Basic, as package managers send them. */
+  basicAuth?: true;
   /** Whether it is answered at once, even if requests of the same client wait. For routes that cost next to nothing. */
   immediate?: true;
   /** Called if a revoked token was sent here, before the 401 answer. */

@@ -313,6 +313,66 @@ describe("go get", () => {
   });
 });
 
+describe("badges", () => {
+  const shown = async (path: string, as?: CallOptions) => {
+    const { status, text, headers } = await visit(path, as);
+    if (status !== 200) return status;
+    expect(headers.get("content-type")).toBe("image/svg+xml");
+    const color = /<path fill="(#\w+)" d="M[1-9]\d* /.exec(text)?.[1];
+    return [...text.matchAll(/<text[^>]*>([^<]*)</g)].map(([, part]) => part).concat(color);
+  };
+  const report = (state: string, more: object = {}) =>
+    app.call(`POST /projects/acme%2Fsite/statuses/${sha}`, {
+      as: "developer",
+      json: { state, ref: "main", name: "test", ...more },
+    });
+  let sha = "";
+
+  it("show the newest pipeline of a branch", async () => {
+    sha = await git("work", "rev-parse", "main");
+    const badge = (query = "") => shown(`/acme/site/badges/main/pipeline.svg${query}`);
+    expect(await badge()).toEqual(["pipeline", "unknown", "#9f9f9f"]);
+    await report("running");
+    expect(await badge()).toEqual(["pipeline", "running", "#dfb317"]);
+    await report("success");
+    expect(await badge("?key_text=%3Cci%3E&key_width=99")).toEqual([
+      "&lt;ci&gt;",
+      "passed",
+      "#4c1",
+    ]);
+    expect(await shown("/acme/site/badges/docs/v2/pipeline.svg")).toEqual([
+      ...["pipeline", "unknown", "#9f9f9f"],
+    ]);
+    expect(await badge("?key_width=600")).toBe(400);
+  });
+
+  it("show its coverage, in the colours that are asked for", async () => {
+    const badge = (query = "") => shown(`/acme/site/badges/main/coverage.svg${query}`);
+    expect(await badge()).toEqual(["coverage", "unknown", "#9f9f9f"]);
+    await report("success", { coverage: 87.5, name: "covered" });
+    expect(await badge()).toEqual(["coverage", "87.50%", "#dfb317"]);
+    expect(await badge("?job=covered&min_good=80")).toEqual(["coverage", "87.50%", "#4c1"]);
+    expect(await badge("?min_medium=88&min_acceptable=89")).toEqual([
+      ...["coverage", "87.50%", "#e05d44"],
+    ]);
+    expect(await badge("?job=none")).toEqual(["coverage", "unknown", "#9f9f9f"]);
+  });
+
+  it("show the latest release, and are for those who may see what they show", async () => {
+    const badge = "/secret/vault/-/badges/release.svg";
+    expect(await shown(badge, { as: "reporter" })).toEqual(["Latest Release", "none", "#e05d44"]);
+    await app.call("POST /projects/secret%2Fvault/releases", {
+      as: "maintainer",
+      json: { tag_name: "v1.0" },
+    });
+    expect(await shown(badge, { as: "reporter" })).toEqual(["Latest Release", "v1.0", "#3076af"]);
+    for (const path of [badge, "/secret/vault/badges/main/pipeline.svg"]) {
+      expect(await shown(path)).toBe(302);
+      expect(await shown(path, { as: "stranger" })).toBe(404);
+    }
+  });
+});
+
 describe("what the API has, too", () => {
   it("uploads are at the project's address", async () => {
     const form = new FormData();

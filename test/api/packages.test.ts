@@ -83,6 +83,30 @@ describe("a generic package", () => {
     expect(app.statements.filter((sql) => sql.startsWith("insert"))).toEqual([]);
   });
 
+  it("takes tokens as the password of HTTP Basic, and those of jobs as Bearer", async () => {
+    const id = project.slice("/projects/".length);
+    const job = await app.admin.createJobToken({ user: "developer", project: id });
+    const basic = (name: string, secret: string) =>
+      `Basic ${Buffer.from(`${name}:${secret}`).toString("base64")}`;
+    for (const authorization of [
+      basic("gitlab-ci-token", job.token),
+      basic("developer", "token-of-developer"),
+      `Bearer ${job.token}`,
+      "Bearer token-of-developer",
+    ]) {
+      const headers = { authorization };
+      const made = await call(`PUT ${FILE}`, "anonymous", { headers, body: authorization });
+      expect([authorization, made.status]).toEqual([authorization, 201]);
+      const { text } = await call(`GET ${FILE}`, "anonymous", { headers });
+      expect(text).toBe(authorization);
+    }
+    const wrong = { headers: { authorization: basic("developer", "wrong") } };
+    expect((await call(`GET ${FILE}`, "anonymous", wrong)).status).toBe(404);
+    // Other routes of the API know no HTTP Basic.
+    const elsewhere = { headers: { authorization: basic("developer", "token-of-developer") } };
+    expect((await app.call(`GET ${project}`, elsewhere)).status).toBe(404);
+  });
+
   it("is for developers, and their jobs", async () => {
     const statuses = [];
     for (const as of everyone) statuses.push((await put("x", FILE, as)).status);

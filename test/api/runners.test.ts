@@ -329,6 +329,91 @@ describe("the protocol", () => {
     expect((await request("another")).status).toBe(204);
   });
 
+  const put = (path: string, json: object) => app.call(`PUT ${path}`, { as: "owner", json });
+  it.each<[string, () => Promise<unknown>, () => Promise<unknown>]>([
+    [
+      "gets a tag",
+      () => put(`/runners/${runner.id}`, { run_untagged: false, tag_list: ["x"] }),
+      () => put(`/runners/${runner.id}`, { run_untagged: true }),
+    ],
+    [
+      "may do jobs of all branches",
+      () => put(`/runners/${runner.id}`, { access_level: "ref_protected" }),
+      () => put(`/runners/${runner.id}`, { access_level: "not_protected" }),
+    ],
+    [
+      "does jobs of a project whose pipelines are enabled",
+      () => put(project.path, { jobs_enabled: false }),
+      () => put(project.path, { jobs_enabled: true }),
+    ],
+    [
+      "does jobs of a project that is no longer archived",
+      () => project.call("POST /archive", { as: "owner" }),
+      () => project.call("POST /unarchive", { as: "owner" }),
+    ],
+    [
+      "does jobs of a user who is no longer blocked",
+      async () => app.admin.blockUser("developer"),
+      async () => app.admin.unblockUser("developer"),
+    ],
+  ])("gives a job that has waited to a runner that waits and %s", async (_, before, cause) => {
+    await start(project);
+    await before();
+    const known = (await ask(runner.token)).headers.get("x-gitlab-last-update");
+    const request = { token: runner.token, last_update: known };
+    const waiting = app.call("POST /jobs/request", { json: request });
+    // It has begun to wait: what comes later is news.
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    await cause();
+    expect((await waiting).status).toBe(201);
+  });
+
+  it("gives a job at once that the runner can do by now, though nothing else is new", async () => {
+    await start(project);
+    const other = await runnerOf(await ciProject(app, `idle-${count}`, THREE_STAGES));
+    const known = (await ask(other.token)).headers.get("x-gitlab-last-update");
+    await app.call(`PUT /runners/${other.id}`, { as: "owner", json: { locked: false } });
+    const lent = await project.call("POST /runners", {
+      as: "owner",
+      json: { runner_id: other.id },
+    });
+    expect(lent.status).toBe(201);
+    const json = { token: other.token, last_update: known };
+    expect((await app.call("POST /jobs/request", { json })).status).toBe(201);
+  });
+
+  it("takes no token of a runner for a user's (GitLab Runner 16.10 to 17.10 sends it as one, too)", async () => {
+    await start(project);
+    for (const name of ["private-token", "authorization"]) {
+      const value = name === "authorization" ? `Bearer ${runner.token}` : runner.token;
+      const call = (request: string) =>
+        app.call(request, { headers: { [name]: value }, json: { token: runner.token } });
+      expect((await call("POST /runners/verify")).status).toBe(200);
+      expect([201, 204]).toContain((await call("POST /jobs/request")).status);
+    }
+  });
+
+  it("tells how many commits are fetched by GIT_DEPTH, and all branches and tags for 0", async () => {
+    const depthOf = async (depth: string | undefined) => {
+      const key = "GIT_DEPTH";
+      await project.call(`DELETE /variables/${key}`, { as: "owner" });
+      if (depth !== undefined) {
+        const json = { key, value: depth };
+        await project.call("POST /variables", { as: "owner", json });
+      }
+      await start(project);
+      const { depth: told, refspecs } = (await ask(runner.token)).json.git_info;
+      return [told, refspecs];
+    };
+    const main = ["+refs/heads/main:refs/remotes/origin/main"];
+    expect(await depthOf(undefined)).toEqual([20, main]);
+    expect(await depthOf("3")).toEqual([3, main]);
+    expect(await depthOf("0")).toEqual([
+      0,
+      ["+refs/heads/*:refs/remotes/origin/*", "+refs/tags/*:refs/tags/*"],
+    ]);
+  });
+
   it("lets runners clean up that say they can, unless a maintainer forbids it", async () => {
     const claim = async () => {
       const info = { features: { cancel_gracefully: true } };
@@ -419,7 +504,7 @@ describe("managing", () => {
     const made = await app.call("POST /runners", {
       json: { token: reset.json.token, description: "a machine", tag_list: "a,b" },
     });
-    expect([made.status, made.json.token]).toEqual([201, expect.stringMatching(/^glrt-/)]);
+    expect([made.status, made.json.token]).toEqual([201, expect.stringMatching(/^glrtr-/)]);
     const verified = await app.call("POST /runners/verify", { json: { token: made.json.token } });
     expect([verified.status, verified.json]).toEqual([200, made.json]);
     const one = await app.call(`GET /runners/${made.json.id}`, { as: "owner" });

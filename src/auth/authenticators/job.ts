@@ -1,7 +1,7 @@
 import { LIVING_USER } from "../../core/access/visibility.ts";
 import { unauthorized } from "../../core/errors.ts";
 import type { Authenticator } from "../../core/http/authenticator.ts";
-import { textOf } from "../request-tokens.ts";
+import { bearerOf, textOf } from "../request-tokens.ts";
 import { digestOf } from "../token-secrets.ts";
 import { callerOf, SESSION_SCOPES, USER_COLUMNS, type UserRow } from "./user-row.ts";
 
@@ -16,12 +16,14 @@ const BY_DIGEST = `select ${USER_COLUMNS}, j.id as token_id, j.expires_at, j.pro
   from job_tokens j join users u on u.id = j.user_id and ${LIVING_USER} join projects p on p.id = j.project_id
   where j.digest = ?`;
 
-/** Tokens of CI jobs: `job_token`, then `JOB-TOKEN`, on routes that accept them. */
+/** Tokens of CI jobs: `job_token`, then `JOB-TOKEN`, then `Authorization: Bearer`, on routes that accept them. */
 export const jobToken: Authenticator = {
   refusesUnknown: true,
   credential: ({ route, parameters, incoming }) =>
     route.jobTokens
-      ? (textOf(parameters["job_token"]) ?? textOf(incoming.header("job-token")))
+      ? (textOf(parameters["job_token"]) ??
+        textOf(incoming.header("job-token")) ??
+        bearerOf(incoming.header("authorization")))
       : undefined,
   callerOf: async (token, db, { ip }, now, { tokenUsage }) => {
     const row = await db.one<JobTokenRow>(BY_DIGEST, [digestOf(token)]);

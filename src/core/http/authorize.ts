@@ -20,6 +20,7 @@ import {
 import type { Endpoint } from "./endpoint.ts";
 import type { Exchange } from "./exchange.ts";
 import { isSafe } from "./incoming.ts";
+import type { Mount } from "./mount.ts";
 import type { Parameters } from "./parameters.ts";
 import { identifiesFirst } from "./request.ts";
 import { isVerified, newSessionToken, sessionOf } from "./session-cookie.ts";
@@ -59,7 +60,7 @@ export async function identify(
   if (!identifiesFirst(mount)) return undefined;
   const { incoming, params } = exchange;
   const request = { incoming, params, parameters: query, route, isVerified: false };
-  const credentials = credentialsOf(mount.authenticators, request, settings);
+  const credentials = credentialsOf(authenticatorsOf(endpoint), request, settings);
   const caller = await find(settings, settings.store.reader(), endpoint, request, now);
   const found = { caller, credentials };
   if (!caller) return found;
@@ -150,16 +151,24 @@ export function requirePermission(
   if (TIERS.indexOf(route.tier ?? "free") > TIERS.indexOf(tier)) throw forbidden();
 }
 
+/** How callers of a route are found. */
+function authenticatorsOf({ route, mount }: Endpoint): Mount["authenticators"] {
+  if (route.ownCredentials) return [];
+  const { authenticators, basicAuthenticators = [] } = mount;
+  return route.basicAuth ? [...authenticators, ...basicAuthenticators] : authenticators;
+}
+
 async function find(
   settings: AuthorizationSettings,
   db: Reader,
-  { route, mount }: Endpoint,
+  endpoint: Endpoint,
   request: CredentialRequest,
   now: number,
 ): Promise<Caller | undefined> {
   try {
-    return await findCaller(mount.authenticators, request, db, now, settings);
+    return await findCaller(authenticatorsOf(endpoint), request, db, now, settings);
   } catch (error) {
+    const { route } = endpoint;
     if (error instanceof RevokedToken) await route.onRevoked?.(settings.store, error.tokenId, now);
     throw error;
   }
@@ -168,11 +177,11 @@ async function find(
 /** Whether the body has brought no other credentials than those by which {@link identify} found the caller. */
 function hasSameCredentials(
   settings: AuthorizationSettings,
-  { mount }: Endpoint,
+  endpoint: Endpoint,
   request: CredentialRequest,
   { credentials }: Identified,
 ): boolean {
-  return areSame(credentialsOf(mount.authenticators, request, settings), credentials);
+  return areSame(credentialsOf(authenticatorsOf(endpoint), request, settings), credentials);
 }
 
 /** The visitor of a mount with forms, whose unsafe requests must come from one of our own forms. */

@@ -42,6 +42,8 @@ export interface Mount {
   readonly unknown?: (path: string) => ApiError;
   /** How callers are found, in this order; none if routes do that themselves. */
   readonly authenticators: readonly Authenticator[];
+  /** How callers of routes that take HTTP Basic are found besides. Default: they are not. */
+  readonly basicAuthenticators?: readonly Authenticator[];
   /** Whether callers may act as other users, and how they ask. Default: they may not. */
   readonly impersonation?: Impersonation;
   /**

@@ -148,7 +148,8 @@ function isParameters(value: unknown): value is Parameters {
 export const WHOLE_LIST = "_json";
 
 /**
- * Parses a JSON body. Only objects have named parameters; an array becomes the parameter {@link WHOLE_LIST}.
+ * Parses a JSON body. Only objects have named parameters; an array becomes the parameter {@link WHOLE_LIST}, and `null`,
+ * which programs send that have nothing to say, has none.
  *
  * @throws ApiError 400 for malformed JSON and anything over the limits
  */
@@ -160,7 +161,7 @@ export function parseJson(text: string, limits: ParameterLimits): Parameters {
   } catch {
     throw unreadable(NOT_AS_DECLARED);
   }
-  return fromParsed(parsed, limits);
+  return fromParsed(parsed ?? {}, limits);
 }
 
 /** Checks a JSON text against the limits before parsing it, which takes many times as long. */

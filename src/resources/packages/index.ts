@@ -20,12 +20,14 @@ const group = routes({ source: "group", path: "/packages" });
 const reading = {
   access: "anyone",
   jobTokens: true,
+  basicAuth: true,
   deployTokens: "read_package_registry",
   role: ({ viewer, source }: { viewer: Viewer; source: Source }) => codeRole(viewer, source),
 } as const;
 const writing = {
   access: "anyone",
   jobTokens: true,
+  basicAuth: true,
   beside: "others",
   whenArchived: "refuse",
 } as const;

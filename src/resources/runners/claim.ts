@@ -6,7 +6,7 @@ import { insertRow } from "../../store/insert.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { deploy } from "../ci/deploying.ts";
 import { noteRun, refuseOutdated } from "../ci/progress.ts";
-import type { Runner } from "./credentials.ts";
+import { findRunner, type Runner } from "./credentials.ts";
 
 /** A job that a runner has got. */
 export interface ClaimedJob {
@@ -61,6 +61,12 @@ async function nextProject(db: Reader, runner: Runner): Promise<number | undefin
     fits.values,
   );
   return found?.[0] as number | undefined;
+}
+
+/** Whether there is a job that a runner may do, unless it is paused or gone. */
+export async function hasJob(db: Reader, runnerId: number): Promise<boolean> {
+  const runner = await findRunner(db, runnerId);
+  return runner?.paused === 0 && (await nextProject(db, runner)) !== undefined;
 }
 
 /** Projects that are looked at for a job, while other runners take theirs. */

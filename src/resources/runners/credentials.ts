@@ -2,7 +2,7 @@ import { digestOf } from "../../auth/token-secrets.ts";
 import { REMOVED } from "../../core/access/visibility.ts";
 import { ApiError, forbidden, missing, unauthorized } from "../../core/errors.ts";
 import type { RequestInfo } from "../../core/resource.ts";
-import type { Reader } from "../../store/port.ts";
+import type { Awaitable, Reader } from "../../store/port.ts";
 import type { Status } from "../ci/statuses.ts";
 
 /** A runner, as its own requests need it. */
@@ -17,6 +17,14 @@ export interface Runner {
   readonly contacted_at: number | null;
 }
 
+const RUNNER = `select id, kind, namespace_id, paused, run_untagged, access_level, maximum_timeout, contacted_at
+  from runners where`;
+
+/** The runner with this id, or `undefined`. */
+export function findRunner(db: Reader, id: number): Awaitable<Readonly<Runner> | undefined> {
+  return db.one<Runner>(`${RUNNER} id = ?`, [id]);
+}
+
 /** Finds the runner that a request comes from, by its token. @throws ApiError 400 or 403 */
 export async function runnerOf(
   db: Reader,
@@ -25,11 +33,7 @@ export async function runnerOf(
 ): Promise<Runner> {
   const token = sent ?? request.header("runner-token");
   if (token === undefined) throw missing("token");
-  const found = await db.one<Runner>(
-    `select id, kind, namespace_id, paused, run_untagged, access_level, maximum_timeout, contacted_at
-     from runners where digest = ?`,
-    [digestOf(token)],
-  );
+  const found = await db.one<Runner>(`${RUNNER} digest = ?`, [digestOf(token)]);
   if (!found) throw forbidden();
   return found;
 }

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Reader, Store } from "../../store/port.ts";
+import { hasJob } from "./claim.ts";
 
 /** How long a runner's request waits for a job, in milliseconds, and how often it is looked for one. */
 const LONGEST = 30_000;
@@ -9,15 +10,22 @@ const EVERY = 250;
 const MOST_WAITING = 2000;
 const MOST_OF_RUNNER = 100;
 
-/** What changes whenever there may be something new for a runner. */
+/** What changes whenever a job begins to wait for a runner. */
 export async function lastUpdate(db: Reader): Promise<string> {
   const [row] = await db.rows(
     `select max(queued_at), (select max(id) from ci_jobs where status = 'pending' and kind = 'build')
      from ci_jobs where status = 'pending' and kind = 'build'`,
   );
   const [queuedAt, id] = row as [number | null, number | null];
-  return `${queuedAt ?? 0}-${id ?? 0}`;
+  return id === null ? NOTHING_WAITS : `${queuedAt}-${id}`;
 }
+
+const NOTHING_WAITS = "0-0";
+/**
+ * After so many looks, a runner is looked for a job that has waited before: it may be new to the runner, which was unpaused
+ * or got a tag, or because of its project or user.
+ */
+const LOOKS = 2;
 
 /** The next look at a store, which all requests that wait share. */
 const looks = new WeakMap<Store, Promise<string>>();
@@ -56,8 +64,8 @@ function takePlace(store: Store, runnerId: number): (() => void) | undefined {
 }
 
 /**
- * Waits until there may be something new for a runner, half a minute at most, unless too many wait already. No connection of the database is held
- * meanwhile, and one statement at a time is run for all requests that wait.
+ * Waits until there may be a job for a runner, half a minute at most, unless too many wait already. No connection of the
+ * database is held meanwhile. As long as no job waits, one statement at a time is run for all requests that wait.
  *
  * @param known what the runner was told last
  * @param isClosing whether the application ends, which ends the waiting
@@ -71,12 +79,15 @@ export async function waitForNews(
 ): Promise<number> {
   const began = performance.now();
   const waited = () => Math.round(performance.now() - began);
-  if ((await lastUpdate(store.reader())) !== known) return 0;
+  const isNews = async (update: string, isLook: boolean) =>
+    update !== known ||
+    (isLook && update !== NOTHING_WAITS && (await hasJob(store.reader(), runnerId)));
+  if (await isNews(await lastUpdate(store.reader()), true)) return 0;
   const leave = takePlace(store, runnerId);
   if (!leave) return 0;
   try {
-    while (waited() < LONGEST && !isClosing()) {
-      if ((await nextLook(store)) !== known) break;
+    for (let looks = 1; waited() < LONGEST && !isClosing(); looks += 1) {
+      if (await isNews(await nextLook(store), looks % LOOKS === 0)) break;
     }
   } finally {
     leave();

@@ -144,6 +144,7 @@ export async function payloadOf(making: Making, job: ClaimedJob): Promise<object
       file: variable_type === "file",
     })),
   ];
+  const depth = depthOf(variables, facts);
   const after = options.after_script ?? [];
   const step = (name: string, script: readonly string[]) => ({
     name,
@@ -170,8 +171,8 @@ export async function payloadOf(making: Making, job: ClaimedJob): Promise<object
       sha: facts.sha,
       before_sha: facts.before_sha === NO_SHA ? facts.sha : facts.before_sha,
       ref_type: facts.tag === 1 ? "tag" : "branch",
-      refspecs: await refspecsOf(db, opened, job, facts, ref),
-      depth: facts.ci_default_git_depth,
+      refspecs: await refspecsOf(db, opened, job, facts, { ref, isWhole: depth === 0 }),
+      depth,
       repo_object_format: "sha1",
     },
     runner_info: { timeout: job.timeout, runner_session_url: "" },
@@ -275,7 +276,7 @@ async function refspecsOf(
   { row }: OpenRepository,
   { project_id, pipeline_id }: ClaimedJob,
   facts: JobFacts,
-  ref: string,
+  { ref, isWhole }: { readonly ref: string; readonly isWhole: boolean },
 ): Promise<string[]> {
   const isOfRequest = facts.ref.startsWith("refs/") && facts.target_project_id === project_id;
   const name = isOfRequest ? facts.ref : (facts.tag === 1 ? TAGS : BRANCHES) + ref;
@@ -283,8 +284,19 @@ async function refspecsOf(
   const own = `+${name}:${local}`;
   const kept = pipelineNameOf(pipeline_id);
   const known = row ? (await findRefs(db, row.id, [kept, name])).map((found) => found.name) : [];
-  if (!known.includes(kept)) return [own];
-  return [`+${kept}:${kept}`, ...(known.includes(name) ? [own] : [])];
+  const keeping = known.includes(kept) ? [`+${kept}:${kept}`] : [];
+  if (isWhole) return [...keeping, ...(isOfRequest ? [own] : []), ...EVERYTHING];
+  return [...keeping, ...(keeping.length === 0 || known.includes(name) ? [own] : [])];
+}
+
+/** All branches and tags. */
+const EVERYTHING = [`+${BRANCHES}*:refs/remotes/origin/*`, `+${TAGS}*:${TAGS}*`];
+
+/** How many commits are fetched, as the variable `GIT_DEPTH` or the project says; 0 for all. */
+function depthOf(variables: readonly Variable[], facts: JobFacts): number {
+  const given = variables.findLast(({ key }) => key === "GIT_DEPTH")?.value;
+  const depth = /^\s*(\d{1,9})/.exec(given ?? "")?.[1];
+  return given === undefined ? facts.ci_default_git_depth : Number(depth ?? 0);
 }
 
 /** The variables that say which runner does a job. */

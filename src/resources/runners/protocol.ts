@@ -28,7 +28,8 @@ import { findRegistration, insertRunner, renewToken, runnerInput } from "./queri
 // Requests that runners make with tokens of their own: of a runner, or of a job that runs.
 const { del, get, patch, post, put } = routes();
 
-const open = { access: "anyone", beside: "anybody" } as const;
+/** Runners of GitLab 16.10 to 17.10 send their own token as a user's, too. */
+const open = { access: "anyone", ownCredentials: true, beside: "anybody" } as const;
 const token = { token: param.optional(param.anyText()) };
 const job = { job_id: param.recordId(), ...token };
 
@@ -138,7 +139,8 @@ export const protocolRoutes = [
     handle: async ({ db, input, now }) => {
       const place = await findRegistration(db, input.token);
       if (!place) throw forbidden();
-      const { secret, digest } = newSecret("glrt");
+      // By this beginning, a runner that is unregistered removes all of itself.
+      const { secret, digest } = newSecret("glrtr");
       const id = await insertRunner(db, { ...place, digest, creator_id: null }, input, now);
       return new Json(textOf(secret, { id }));
     },

@@ -174,10 +174,12 @@ const projectJson = (row) => {
     ci_config_path: row.ci_config_path,
     ci_default_git_depth: row.ci_default_git_depth,
     build_timeout: row.build_timeout,
+    max_artifacts_size: row.max_artifacts_size,
     shared_with_groups: [],
     merge_method: row.merge_method,
     request_access_enabled: row.request_access_enabled === 1,
     only_allow_merge_if_pipeline_succeeds: row.only_allow_merge_if_pipeline_succeeds === 1,
+    allow_merge_on_skipped_pipeline: row.allow_merge_on_skipped_pipeline === 1,
     only_allow_merge_if_all_discussions_are_resolved:
       row.only_allow_merge_if_all_discussions_are_resolved === 1,
     remove_source_branch_after_merge: row.remove_source_branch_after_merge === 1,
