@@ -323,7 +323,7 @@ describe("badges", () => {
   };
   const report = (state: string, more: object = {}) =>
     app.call(`POST /projects/acme%2Fsite/statuses/${sha}`, {
-      as: "developer",
+      as: "maintainer",
       json: { state, ref: "main", name: "test", ...more },
     });
   let sha = "";
