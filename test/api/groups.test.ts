@@ -594,25 +594,26 @@ describe("GET /groups/:id/projects", () => {
   });
 
   it.each([
-    ["", "owner", ["three", "two", "one"]],
-    ["", "stranger", ["three", "one"]],
-    ["", "anonymous", ["three", "one"]],
+    ["", "owner", ["old", "three", "two", "one"]],
+    ["", "stranger", ["old", "three", "one"]],
+    ["", "anonymous", ["old", "three", "one"]],
     ["archived=true", "owner", ["old"]],
+    ["archived=false", "owner", ["three", "two", "one"]],
     ["visibility=private", "owner", ["two"]],
-    ["visibility=public", "owner", ["three", "one"]],
+    ["visibility=public", "owner", ["old", "three", "one"]],
     ["search=NEEDLE", "owner", ["one"]],
-    ["order_by=name&sort=asc", "owner", ["one", "three", "two"]],
-    ["order_by=path&sort=desc", "owner", ["two", "three", "one"]],
-    ["order_by=id&sort=asc", "owner", ["one", "two", "three"]],
-    ["owned=true", "owner", ["three", "two", "one"]],
+    ["order_by=name&sort=asc", "owner", ["old", "one", "three", "two"]],
+    ["order_by=path&sort=desc", "owner", ["two", "three", "one", "old"]],
+    ["order_by=id&sort=asc", "owner", ["one", "two", "three", "old"]],
+    ["owned=true", "owner", ["old", "three", "two", "one"]],
     ["owned=true", "stranger", []],
     ["starred=true", "owner", ["one"]],
     ["starred=true", "stranger", []],
-    ["with_issues_enabled=true", "owner", ["two", "one"]],
-    ["min_access_level=40", "owner", ["three", "two", "one"]],
+    ["with_issues_enabled=true", "owner", ["old", "two", "one"]],
+    ["min_access_level=40", "owner", ["old", "three", "two", "one"]],
     ["min_access_level=10", "stranger", []],
-    ["include_subgroups=true", "owner", ["below", "three", "two", "one"]],
-    ["include_subgroups=false", "owner", ["three", "two", "one"]],
+    ["include_subgroups=true", "owner", ["below", "old", "three", "two", "one"]],
+    ["include_subgroups=false", "owner", ["old", "three", "two", "one"]],
   ] as const)("?%s as %s", async (query, as, expected) => {
     const { status, json } = await call(`GET /groups/${group.id}/projects?${query}`, { as });
     expect([status, json.map(({ path }: { path: string }) => path)]).toEqual([200, expected]);

@@ -38,6 +38,13 @@ const post = (json: object, as: Person = "developer") =>
   project.call("POST /ci/lint", { as, json });
 
 describe("the configuration of a commit", () => {
+  it("takes a blank ref for none, as programs send it", async () => {
+    const json = { content: "a: {script: [b]}", dry_run: true, ref: "" };
+    const { status, json: checked } = await post(json);
+    expect([status, checked.valid]).toEqual([200, true]);
+    expect((await get("?dry_run=true&dry_run_ref=&content_ref=")).json.valid).toBe(true);
+  });
+
   it("is that of the default branch's head", async () => {
     const { status, json } = await get();
     expect({ status, json }).toEqual({

@@ -211,7 +211,7 @@ export const groupResource: Resource = {
           viewer,
           {
             ...projectFilter(input, viewer),
-            archived: input.archived ?? false,
+            archived: input.archived,
             namespaceId: source.id,
             below: input.include_subgroups,
           },

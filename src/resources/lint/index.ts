@@ -75,7 +75,7 @@ const checkInput = {
   dry_run: param.optional(param.boolean()),
   include_jobs: param.optional(param.boolean()),
 };
-const name = param.optional(param.text({ max: 1024 }));
+const name = param.optional(param.anyText({ max: 1024 }));
 
 /** Checks of CI/CD configurations. */
 export const lintResource: Resource = {
@@ -88,11 +88,11 @@ export const lintResource: Resource = {
       input: { ...checkInput, content_ref: name, sha: name, dry_run_ref: name, ref: name },
       examples: [example, refusedExample],
       prepare: async (input, preparing) => {
-        const content = oneOf(input, "content_ref", "sha") ?? "HEAD";
+        const content = oneOf(input, "content_ref", "sha") || "HEAD";
         const opened = await openRepository(preparing, [content]);
         if (opened.row === undefined) throw notFound("Repository");
         const commit = await requireCommit(opened, content);
-        const ref = oneOf(input, "dry_run_ref", "ref") ?? opened.defaultBranch;
+        const ref = oneOf(input, "dry_run_ref", "ref") || opened.defaultBranch;
         const place = placeOf(preparing);
         const surroundings = await circumstancesAt(place, opened, commit);
         const { configurationPath } = await ciSettingsOf(place.db, preparing.source.id);
@@ -120,7 +120,7 @@ export const lintResource: Resource = {
           commit === undefined
             ? nowhere(preparing.source.fullPath, opened.defaultBranch, preparing.budget)
             : await circumstancesAt(place, opened, commit);
-        const ref = input.ref ?? opened.defaultBranch;
+        const ref = input.ref || opened.defaultBranch;
         const result = await check(place, surroundings, input.content, { ...input, ref });
         return show(place, opened, commit, result, input);
       },
