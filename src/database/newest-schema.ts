@@ -188,6 +188,7 @@ const steps = [
   `20261129-62-tokens-of-ended-jobs`,
   `20261129-63-size-of-artifacts`,
   `20261129-64-size-of-projects-artifacts`,
+  `20261129-71-owners-of-personal-projects`,
 ];
 
 const statements = [

@@ -298,7 +298,7 @@ describe("GET /projects/:id", () => {
       namespace: { kind: "user", full_path: "guest", web_url: "http://pm.test/guest" },
       owner: { id: ids["guest"], username: "guest" },
       permissions: {
-        project_access: { access_level: 40, notification_level: 3 },
+        project_access: { access_level: 50, notification_level: 3 },
         group_access: null,
       },
     });
@@ -327,13 +327,13 @@ describe("POST /projects", () => {
       visibility: "private",
       creator_id: ids["maker"],
       owner: { username: "maker" },
-      permissions: { project_access: { access_level: 40 } },
+      permissions: { project_access: { access_level: 50 } },
     });
     expect(Object.keys(json).sort()).toEqual(
       [...Object.keys(full(1)), "owner", "permissions"].sort(),
     );
     const members = await app.call(`GET /projects/${json.id}/members`, asMaker);
-    expect(members.json).toMatchObject([{ username: "maker", access_level: 40 }]);
+    expect(members.json).toMatchObject([{ username: "maker", access_level: 50 }]);
   });
 
   it("344: creates one from a path, deriving the name", async () => {

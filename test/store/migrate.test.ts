@@ -254,6 +254,8 @@ const FROZEN: Record<string, string> = {
     "71e2a1ce9a5a9335b5f57045d8701f5a76f6c1aea5ab5e0daa6f3acdaa3fd3e5",
   "20261128-31-audit-names-of-users":
     "492a915912437661cb1e92ef984aaf0e3f872d16264afbfa1d1d66e1e0dd8a62",
+  "20261129-71-owners-of-personal-projects":
+    "bd8ff557ed58f546cd3364b02d53cba9114b5314d3342560b00f836e0640b89a",
   "20261129-01-secret-urls-of-hooks":
     "796843d30f399316ddcae7bffaab0b38eaeebacc965c1a5426819fcf661eff1b",
   "20261129-60-merging-on-skipped-pipelines":
@@ -661,6 +663,34 @@ describe("released migrations", () => {
     ]);
     await store.transaction((db) => db.run("delete from users where id = 1"));
     expect(await counts()).toEqual([[1, 2, 5]]);
+  });
+
+  it("make whoever has a personal project its owner, and nobody else", async () => {
+    const last = "20261129-71-owners-of-personal-projects";
+    await migrate(
+      store,
+      released.filter(({ id }) => id < last),
+      0,
+    );
+    await store.transaction(async (db) => {
+      for (const sql of [
+        `insert into users (username, name, email, created_at, updated_at)
+         values ('a', 'A', 'a', 0, 0), ('b', 'B', 'b', 0, 0)`,
+        `insert into namespaces (kind, name, path, full_name, full_path, owner_id, created_at, updated_at)
+         values ('user', 'a', 'a', 'a', 'a', 1, 0, 0)`,
+        `insert into projects (namespace_id, name, path, full_path, created_at, updated_at, last_activity_at)
+         values (1, 'p', 'p', 'a/p', 0, 0, 0)`,
+        `insert into members (project_id, user_id, access_level, created_at, updated_at)
+         values (1, 1, 40, 0, 0), (1, 2, 40, 0, 0)`,
+      ]) {
+        await db.run(sql);
+      }
+    });
+    await migrate(store, released, 0);
+    expect(await store.rows("select user_id, access_level from members order by 1")).toEqual([
+      [1, 50],
+      [2, 40],
+    ]);
   });
 
   it("move the URLs of hooks that may have secrets to what is encrypted", async () => {

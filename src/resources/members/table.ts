@@ -76,4 +76,12 @@ create index member_invitations_by_email on member_invitations (lower(email));
 create index member_invitations_by_creator on member_invitations (created_by_id);
 `,
   },
+  {
+    // As in GitLab since 15.0; they had its rights before.
+    id: "20261129-71-owners-of-personal-projects",
+    sql: `
+update members set access_level = 50 where access_level = 40 and project_id in (
+  select p.id from projects p join namespaces n on n.id = p.namespace_id where n.owner_id = members.user_id);
+`,
+  },
 ];

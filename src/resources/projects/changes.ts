@@ -9,7 +9,7 @@ import * as projects from "./queries.ts";
 import { requireFree, requireVisibility } from "./rules.ts";
 
 /**
- * Creates a project. In a personal namespace its owner becomes a maintainer.
+ * Creates a project. In a personal namespace its owner becomes an owner of it.
  *
  * @param project `creator_id`: the author of its first event; with `null` there is none
  * @returns its id
@@ -32,7 +32,7 @@ export async function createProject(
   if (namespace.owner_id !== null) {
     const membership = {
       user_id: namespace.owner_id,
-      access_level: ROLES.maintainer,
+      access_level: ROLES.owner,
       created_by_id: creator_id ?? undefined,
     };
     await members.insert(db, { column: "project_id", id }, membership, now);

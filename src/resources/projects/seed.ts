@@ -63,7 +63,7 @@ export const personalProjectsPart = <Nested extends SeedParts<SeededSource>>(nes
       if (!namespace) throw new SeedError(`there is no namespace ${project.namespace}`);
       const inserted = await insert(seeding, project, namespace, insertNested);
       if (namespace.owner_id === null) return;
-      const owner = { user_id: namespace.owner_id, access_level: ROLES.maintainer };
+      const owner = { user_id: namespace.owner_id, access_level: ROLES.owner };
       await members.insert(seeding.db, inserted, owner, inserted.createdAt);
     },
   });
