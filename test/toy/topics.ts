@@ -188,6 +188,7 @@ function routesOf(source: SourceKind) {
         maxBytes: 20_000_000,
         admit: ({ parameters }) => {
           if (parameters["topic_id"] === "999") throw notFound("Topic");
+          return undefined;
         },
       },
       handle: (context) => setFile(context, context.input.file),
