@@ -527,7 +527,8 @@ describe.each(["public", "private"] as const)("in a %s place", (visibility) => {
         const name = `${as} by ${way}`;
         found[name] = await told(headers(as, places[visibility]));
         const isOfJob = way === "a job token" && OF_JOBS[`${route.method} ${route.path}`];
-        expected[name] = isOfJob || refusalOf(route, rights(as, route), visibility);
+        const who = route.ownCredentials ? "anonymous" : rights(as, route);
+        expected[name] = isOfJob || refusalOf(route, who, visibility);
       }
     }
     expect(found).toEqual(expected);
@@ -540,7 +541,21 @@ describe("callers", () => {
     return on.call(request, { ...options, headers: { ...headers, "private-token": token } });
   };
 
-  it.each(named(onEngine))(
+  const looking = onEngine.filter(({ ownCredentials }) => !ownCredentials);
+
+  it.each(named(onEngine.filter(({ ownCredentials }) => ownCredentials)))(
+    "%s looks at no token of a user",
+    async (_, route) => {
+      const { request, ...options } = requestOf(route, places.public);
+      const nobody = await app.call(request, options);
+      for (const token of ["token-of-blocked", "token-of-owner", "no token at all"]) {
+        const { status, text } = await ask(route, token);
+        expect([token, status, text]).toEqual([token, nobody.status, nobody.text]);
+      }
+    },
+  );
+
+  it.each(named(looking))(
     "%s is 403 for blocked users, 401 with an invalid token",
     async (_, route) => {
       expect((await ask(route, "token-of-blocked")).status).toBe(403);
@@ -561,7 +576,7 @@ describe("callers", () => {
     },
   );
 
-  it.each(named(onEngine))("%s accepts exactly the declared scopes", async (_, route) => {
+  it.each(named(looking))("%s accepts exactly the declared scopes", async (_, route) => {
     const accepted: readonly Scope[] =
       route.scopes ?? (route.isReading ? ["api", "read_api"] : ["api"]);
     for (const [scope, token] of [
@@ -578,7 +593,7 @@ describe("callers", () => {
     }
   });
 
-  it.each(named(onEngine))(
+  it.each(named(looking))(
     "%s is 401 with an impersonation token if these are switched off",
     async (_, route) => {
       expect((await ask(route, "impersonates-owner", free)).status).toBe(401);

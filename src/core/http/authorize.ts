@@ -99,9 +99,10 @@ export async function authorizeCaller(
     : identified && hasSameCredentials(settings, endpoint, request, identified)
       ? identified.caller
       : await find(settings, db, endpoint, request, now);
-  const acting = mount.impersonation
-    ? await mount.impersonation.actAs(db, caller, incoming, parameters)
-    : caller;
+  const acting =
+    mount.impersonation && !route.ownCredentials
+      ? await mount.impersonation.actAs(db, caller, incoming, parameters)
+      : caller;
   exchange.caller = acting;
   if (settings.limitRequests) await countRequest(settings, endpoint, exchange, acting, now);
   requireAccess(endpoint, acting);
