@@ -216,7 +216,7 @@ describe("somebody who isn't an administrator", () => {
     );
     expect(new Set(authors)).toEqual(new Set(["stranger"]));
     const members = await app.call(`GET ${project}/members`, { as: "stranger" });
-    expect(members.json).toMatchObject([{ username: "stranger", access_level: 40 }]);
+    expect(members.json).toMatchObject([{ username: "stranger", access_level: 50 }]);
   });
 
   it("gets a private project if its level is restricted for them", async () => {
