@@ -218,7 +218,7 @@ describe("projects", () => {
     const events = await app.call(`GET /projects/${id}/events`, { as: "guest" });
     expect(events.json).toMatchObject([{ action_name: "created", author_username: "guest" }]);
     const members = await app.admin.listMembers({ project: "guest/notes" });
-    expect(members).toMatchObject([{ username: "guest", role: "maintainer" }]);
+    expect(members).toMatchObject([{ username: "guest", role: "owner" }]);
   });
 
   it("obey the rules of the API", async () => {
