@@ -238,7 +238,7 @@ async function existingOf(
   return { oids, below, kept };
 }
 
-/** A reference below each of some names that has any, one that is not deleted if there is one. */
+/** For each of some names, a reference below it: of several, one that is not deleted. Names without any are left out. */
 async function belowEach(
   db: Database,
   repositoryId: number,

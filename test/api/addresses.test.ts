@@ -238,8 +238,9 @@ describe("patches", () => {
 });
 
 it("an address is read in linear time, whatever words it repeats", async () => {
-  const ask = (words: number) => visit(`/a${"/-/jobs/artifacts/x".repeat(words)}`, { as: "guest" });
-  await expectLinear(ask, 4000);
+  for (const word of ["/-/jobs/artifacts/x", "/badges/x", "/raw", "/uploads/x", "/-/raw/x"]) {
+    await expectLinear((words) => visit(`/a${word.repeat(words)}`, { as: "guest" }), 4000, word);
+  }
 });
 
 describe("keys of a user", () => {

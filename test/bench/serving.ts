@@ -36,12 +36,12 @@ export async function measureServing(
     for (const server of [library, served]) await load(server.url, operation, { amount: WARM_UP });
     const ratios: number[] = [];
     for (let round = 0; round < rounds; round += 1) {
-      const used = { library: 0, served: 0 };
+      const used = { embedded: 0, served: 0 };
       for (let turn = 0; turn < TURNS; turn += 1) {
-        used.library += (await measure(library, operation, seconds)).cpu;
+        used.embedded += (await measure(library, operation, seconds)).cpu;
         used.served += (await measure(served, operation, seconds)).cpu;
       }
-      ratios.push(used.served / used.library);
+      ratios.push(used.served / used.embedded);
     }
     figures.push({ operation: operation.name, rounds: ratios, ratio: median(ratios) });
   }

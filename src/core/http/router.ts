@@ -267,10 +267,13 @@ function patternOf(path: string, format: boolean): Pattern {
 const NAME = "(?:[^/-][^/]*|-[^/]+)";
 
 function compile(path: string, format: boolean): RegExp {
+  // What follows the path of a project may be reserved as a name: then it ends where that first stands.
+  const reserved = /^\/:id\*\/(\w+)\/.*\*/.exec(path)?.[1];
+  const next = reserved === undefined ? NAME : `(?!${reserved}/)${NAME}`;
   const pattern = path
     .replace(/[.]/g, "\\.")
     // What has a path of its own is found without trying each place where it could end.
-    .replace(/^\/:id\*/, `/(?<id>${NAME}(?:/${NAME})*)`)
+    .replace(/^\/:id\*/, `/(?<id>${NAME}(?:/${next})*)`)
     .replace(/:(\w+)\*/g, "(?<$1>.+?)")
     .replace(/:(\w+)/g, format ? "(?<$1>[^/]+?)" : "(?<$1>[^/]+)");
   return new RegExp(`^${pattern}${format ? "(?:\\.(?<format>[a-z]+))?" : ""}$`);

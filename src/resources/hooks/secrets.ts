@@ -9,11 +9,19 @@ export const isSecretUrl = (url: string) => /[?@]/.test(url);
 /** A URL as the column of hooks has it: `""` if it is encrypted. */
 export const plainUrlOf = (url: string) => (isSecretUrl(url) ? "" : url);
 
+/** A variable of a URL, whose value is not in it. */
+const VARIABLE = /^\{\w+\}$/;
+
 /** A URL as logs show it: without the secrets that it may have, but with the names of variables in place of others. */
 export function maskedUrl(url: string): string {
-  return url
-    .replace(/\/\/[^/?#]*@/, "//*****@")
-    .replace(/([?&][^=&#]*=)(?!\{\w+\}(?:[&#]|$))[^&#]*/g, "$1*****");
+  const [address = "", ...rest] = url.replace(/\/\/[^/?#]*@/, "//*****@").split("?");
+  if (rest.length === 0) return address;
+  const values = rest.join("?").split("&");
+  const masked = values.map((part) => {
+    const value = part.indexOf("=") + 1;
+    return VARIABLE.test(part.slice(value)) ? part : `${part.slice(0, value)}*****`;
+  });
+  return `${address}?${masked.join("&")}`;
 }
 
 /**

@@ -120,7 +120,9 @@ async function projectsOf(
 ): Promise<Map<string, Project>> {
   // Without a slash, it is the last part of a neighbour's path.
   const namespace =
-    project?.kind === "project" ? project.fullPath.replace(/[^/]*$/, "") : undefined;
+    project?.kind === "project"
+      ? project.fullPath.slice(0, project.fullPath.lastIndexOf("/") + 1)
+      : undefined;
   const written = new Map(
     references.flatMap(({ project: path = "" }): [string, string][] => {
       const lower = path.toLowerCase();
