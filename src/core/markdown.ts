@@ -39,8 +39,10 @@ export interface ReferenceLink {
 
 /** Longer texts are shown as they are, in paragraphs: rendering takes a thread as long as there are characters. */
 export const MAX_MARKDOWN = 65_536;
-/** How deep blocks and brackets nest; what is deeper stays text. */
+/** How deep blocks nest; what is deeper stays text. */
 const MAX_NESTING = 20;
+/** How deep brackets do: each level reads the rest of the paragraph once more. */
+const MAX_BRACKETS = 8;
 /** A text of more blocks and cells is shown as it is: rows of a table get all cells that its head has. */
 const MAX_BLOCKS = 40_000;
 /** So is a text with a paragraph of more links, pieces of code and line breaks: parsing has no pauses. */
@@ -106,6 +108,13 @@ async function load(): Promise<MarkdownIt> {
       if (this.tokens.length >= MAX_PIECES) throw new TooManyPieces();
       return super.push(...begun);
     }
+  };
+  const skipToken = inline.skipToken.bind(inline);
+  inline.skipToken = (state) => {
+    if (state.level < MAX_BRACKETS) return skipToken(state);
+    const { cache, pos, posMax } = state;
+    cache[pos] ??= posMax + 1;
+    state.pos = cache[pos];
   };
   markdown.validateLink = (url) => {
     const plain = url.trim();

@@ -72,6 +72,21 @@ function changesFrom(patch: string): string[] {
     });
 }
 
+/**
+ * A raw diff without the similarity of files whose last lines are not ended: Git counts those lines since 2.44, as we do,
+ * and an older one may run here.
+ */
+async function comparable(source: string, diff: string): Promise<string> {
+  const shown: string[] = [];
+  for (const file of diff.split(/^(?=diff --git )/m)) {
+    const [, ...oids] = /^similarity [\s\S]*?^index (\w+)\.\.(\w+)/m.exec(file) ?? [];
+    const contents = await Promise.all(oids.map((oid) => git(source, "cat-file", "blob", oid)));
+    const areEnded = contents.every((content) => content.endsWith("\n"));
+    shown.push(areEnded ? file : file.replace(/^similarity .*/m, ""));
+  }
+  return shown.join("");
+}
+
 /** Compares all changes of a history with Git's. */
 async function compareAll(source: string, repository: Repository): Promise<number> {
   const options = ["--diff-merges=first-parent", "--root", "-p", "-M", "--no-color"];
@@ -105,7 +120,11 @@ describe.each(histories(1, 3))("%s", (_, seed) => {
     for (const [at, oid] of oids.entries()) {
       const other = oids[(at * 7 + 3) % oids.length] as string;
       const theirs = await git(source, "diff", "--full-index", "-M", "--no-color", oid, other);
-      expect([oid, other, await rawDiffOf(repository, oid, other)]).toEqual([oid, other, theirs]);
+      const ours = await rawDiffOf(repository, oid, other);
+      expect([oid, other, await comparable(source, ours)]).toEqual([
+        ...[oid, other],
+        await comparable(source, theirs),
+      ]);
     }
   });
 });

@@ -313,6 +313,10 @@ it("hostile texts take time linear in their length", async () => {
     const show = async (length: number) => (await parseMarkdown(fill(part, length))).html();
     await expectLinear(show, MAX_MARKDOWN, part);
   }
+  const inBrackets = async (levels: number) =>
+    (await parseMarkdown(`${"[".repeat(levels)}a${"]".repeat(levels)}(/b) *c*`)).html();
+  expect(await inBrackets(8)).toBe('<p><a href="/b">[[[[[[[a]]]]]]]</a> <em>c</em></p>\n');
+  expect(await inBrackets(9)).toBe("<p>[[[[[[[[[a]]]]]]]]](/b) <em>c</em></p>\n");
   const nested = `${"[".repeat(30_000)}a${"](b)".repeat(8000)}`;
   expect((await parseMarkdown(nested)).html().length).toBeLessThan(1_000_000);
 });
