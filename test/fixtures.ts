@@ -884,6 +884,25 @@ const FIXTURES: Record<string, Fixture> = {
       "pipeline_schedules key": always("KEY_0"),
     },
   },
+  "Job token scope": {
+    create: async (app, count) => {
+      const { json: projects } = await app.call("GET /projects?simple=true", { as: "admin" });
+      const others = projects.filter((one: { path: string }) => one.path !== "site");
+      for (const { id } of others.slice(0, count)) {
+        const json = { target_project_id: id };
+        await post(app, `${PROJECT}/job_token_scope/allowlist`, "admin", json);
+      }
+      const { json: groups } = await app.call("GET /groups", { as: "admin" });
+      for (const { id } of groups.slice(0, count)) {
+        const json = { target_group_id: id };
+        await post(app, `${PROJECT}/job_token_scope/groups_allowlist`, "admin", json);
+      }
+    },
+    params: {
+      target_project_id: listed("/projects/:project/job_token_scope/allowlist"),
+      target_group_id: listed("/projects/:project/job_token_scope/groups_allowlist"),
+    },
+  },
   "Pipeline triggers": {
     create: async (app, count) => {
       for (const description of numbered(count, (at) => `trigger ${at}`)) {

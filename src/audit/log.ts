@@ -14,6 +14,8 @@ export type AuditAction =
   | "token rotated"
   | "reuse of a token detected"
   | "job token made"
+  | "job token scope narrowed"
+  | "job token scope widened"
   | "user created"
   | "user invited"
   | "user renamed"

@@ -189,6 +189,7 @@ const steps = [
   `20261129-63-size-of-artifacts`,
   `20261129-64-size-of-projects-artifacts`,
   `20261129-71-owners-of-personal-projects`,
+  `20261129-75-job-token-scope`,
 ];
 
 const statements = [
@@ -277,7 +278,7 @@ const statements = [
   created_at integer not null,
   updated_at integer not null,
   last_activity_at integer not null
-, issue_count integer not null default 0, merge_request_count integer not null default 0, forked_from_project_id integer references projects (id) on delete set null, autoclose_referenced_issues integer not null default 1, merge_commit_template text, squash_commit_template text, reset_approvals_on_push integer not null default 1, selective_code_owner_removals integer not null default 0, disable_overriding_approvers_per_merge_request integer not null default 0, merge_requests_author_approval integer not null default 0, merge_requests_disable_committers_approval integer not null default 0, require_password_to_approve integer not null default 0, resolve_outdated_diff_discussions integer not null default 0, squash_option text not null default 'default_off', remove_source_branch_after_merge integer not null default 0, ci_config_path text, build_timeout integer not null default 3600, ci_default_git_depth integer not null default 20, kept_settings text, emails_disabled integer not null default 0, allow_merge_on_skipped_pipeline integer not null default 0, max_artifacts_size integer)`,
+, issue_count integer not null default 0, merge_request_count integer not null default 0, forked_from_project_id integer references projects (id) on delete set null, autoclose_referenced_issues integer not null default 1, merge_commit_template text, squash_commit_template text, reset_approvals_on_push integer not null default 1, selective_code_owner_removals integer not null default 0, disable_overriding_approvers_per_merge_request integer not null default 0, merge_requests_author_approval integer not null default 0, merge_requests_disable_committers_approval integer not null default 0, require_password_to_approve integer not null default 0, resolve_outdated_diff_discussions integer not null default 0, squash_option text not null default 'default_off', remove_source_branch_after_merge integer not null default 0, ci_config_path text, build_timeout integer not null default 3600, ci_default_git_depth integer not null default 20, kept_settings text, emails_disabled integer not null default 0, allow_merge_on_skipped_pipeline integer not null default 0, max_artifacts_size integer, job_token_scope_enabled integer not null default 1)`,
   `CREATE UNIQUE INDEX projects_full_path on projects (lower(full_path))`,
   `CREATE UNIQUE INDEX projects_name on projects (namespace_id, lower(name))`,
   `CREATE INDEX projects_by_visibility on projects (archived, visibility, namespace_id)`,
@@ -2076,6 +2077,20 @@ const statements = [
   `CREATE INDEX projects_by_stars on projects (star_count, id)`,
   `CREATE INDEX ci_jobs_of_stage on ci_jobs (pipeline_id, stage_index, id)`,
   `CREATE INDEX environments_by_merge_request on environments (merge_request_id) where merge_request_id is not null`,
+  `CREATE TABLE job_token_projects (
+  id integer primary key autoincrement,
+  project_id integer not null references projects (id) on delete cascade,
+  target_project_id integer not null references projects (id) on delete cascade
+)`,
+  `CREATE UNIQUE INDEX job_token_projects_of_project on job_token_projects (project_id, target_project_id)`,
+  `CREATE INDEX job_token_projects_by_target on job_token_projects (target_project_id)`,
+  `CREATE TABLE job_token_groups (
+  id integer primary key autoincrement,
+  project_id integer not null references projects (id) on delete cascade,
+  target_group_id integer not null references namespaces (id) on delete cascade
+)`,
+  `CREATE UNIQUE INDEX job_token_groups_of_project on job_token_groups (project_id, target_group_id)`,
+  `CREATE INDEX job_token_groups_by_target on job_token_groups (target_group_id)`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,

@@ -8,6 +8,7 @@ import {
 import { checkPassword } from "../auth/sign-in.ts";
 import * as twoFactor from "../auth/two-factor.ts";
 import type { Caller } from "../core/access/caller.ts";
+import { isInScope } from "../core/access/job-tokens.ts";
 import { ROLES } from "../core/access/roles.ts";
 import { findSource, findVisible, mayReadCode, type Source } from "../core/access/source.ts";
 import { isOpenTo, type Viewer } from "../core/access/visibility.ts";
@@ -75,7 +76,14 @@ export async function admit(
     if (isHidden || service === "git-receive-pack" || !isOpenTo(viewer, project)) throw denied();
     return { kind, caller, project };
   }
-  const isElsewhere = caller.by.kind === "job" && caller.by.projectId !== project?.id;
+  const isElsewhere =
+    caller.by.kind === "job" && !(project && (await isInScope(preparing.db, caller.by, project)));
+  if (isElsewhere && !isHidden && service === "git-upload-pack") {
+    const nobody = { ...viewer, caller: undefined };
+    // Everybody may fetch it, whatever token they have.
+    const open = await findVisible(preparing.db, "project", String(project.id), nobody);
+    if (open) return { kind, caller: undefined, project: open };
+  }
   if (kind === "wiki") {
     if (isHidden || isElsewhere) throw unknownWiki();
     if (service === "git-receive-pack") requireWriting(caller, project);

@@ -25,6 +25,7 @@ import { groupResource } from "./groups/index.ts";
 import { hookResource } from "./hooks/index.ts";
 import { issueLinkResource } from "./issue-links/index.ts";
 import { issueResource } from "./issues/index.ts";
+import { jobTokenScopeResource } from "./job-token-scope/index.ts";
 import { jobResource } from "./jobs/index.ts";
 import { deployKeyResource, sshKeyResource } from "./keys/index.ts";
 import { labelResource } from "./labels/index.ts";
@@ -101,6 +102,7 @@ export const resources: readonly Resource[] = [
   issueLinkResource,
   issueResource,
   jobResource,
+  jobTokenScopeResource,
   deployKeyResource,
   deployTokenResource,
   sshKeyResource,

@@ -158,6 +158,8 @@ function leastOf(route: Route, { params }: Places): Record<string, unknown> {
   if (route.path === "/user/runners" || (route.path === "/runners" && route.method === "POST")) {
     return {};
   }
+  // Otherwise the project would take the tokens of all jobs from then on.
+  if (route.path.endsWith("/job_token_scope")) return { enabled: true };
   // Rotating would invalidate the token.
   if (!parentOf(route) && route.path.endsWith("/rotate")) return { expires_at: "never" };
   return sent;
@@ -420,6 +422,7 @@ describe("the table of routes", () => {
       "GET /projects/:id/pipelines/:pipeline_id/bridges",
       "GET /projects/:id/pipelines/:pipeline_id/jobs",
       "GET /projects/:id/pipelines/latest",
+      "GET /projects/:id/repository/files/:file_path/raw",
       "POST /projects/:id/deployments",
       "POST /projects/:id/environments",
       "POST /projects/:id/environments/:environment_id/stop",

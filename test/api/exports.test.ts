@@ -81,6 +81,7 @@ const LEFT_OUT = [
   "Exports and imports",
   "Group and project access tokens",
   "Invitations",
+  "Job token scope",
   "Jobs",
   "Notification settings",
   "Packages",

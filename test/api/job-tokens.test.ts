@@ -56,8 +56,14 @@ it("has its user's rights and no more", async () => {
   expect(blocked.status).toBe(403);
 });
 
-it("can access no other project, not even public ones", async () => {
-  const { status, json } = await app.call(SITE, using(await jobOf("owner")));
+it("reads of other projects what everybody may, and changes nothing there", async () => {
+  const token = await jobOf("owner");
+  const read = await app.call(SITE, using(token));
+  expect([read.status, read.json]).toEqual([200, (await app.call(SITE)).json]);
+  const { status, json } = await app.call("POST /projects/acme%2Fsite/releases", {
+    ...using(token),
+    json: { tag_name: "v1", ref: "main" },
+  });
   const message =
     "403 Forbidden - Authentication by CI/CD job token not allowed from secret/vault to acme/site.";
   expect([status, json]).toEqual([403, { message }]);

@@ -256,6 +256,7 @@ const FROZEN: Record<string, string> = {
     "492a915912437661cb1e92ef984aaf0e3f872d16264afbfa1d1d66e1e0dd8a62",
   "20261129-71-owners-of-personal-projects":
     "bd8ff557ed58f546cd3364b02d53cba9114b5314d3342560b00f836e0640b89a",
+  "20261129-75-job-token-scope": "8bfa0e50aca2d528d29103f692077af1607fdc096c953fcc4b73bfd20875a3e6",
   "20261129-01-secret-urls-of-hooks":
     "796843d30f399316ddcae7bffaab0b38eaeebacc965c1a5426819fcf661eff1b",
   "20261129-60-merging-on-skipped-pipelines":

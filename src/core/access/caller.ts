@@ -33,16 +33,19 @@ export interface Caller extends Person {
   readonly sudoer?: Person;
 }
 
+/** The token of a CI job. */
+export interface JobProof {
+  readonly kind: "job";
+  readonly id: number;
+  /** The project of the job: others take the token only if they say so. */
+  readonly projectId: number;
+  readonly projectPath: string;
+}
+
 /** How a caller authenticated, with the id of the credential's record. */
 export type Proof =
   | { readonly kind: "token" | "impersonation" | "session"; readonly id: number }
-  | {
-      readonly kind: "job";
-      readonly id: number;
-      /** The only project the token is valid for. */
-      readonly projectId: number;
-      readonly projectPath: string;
-    }
+  | JobProof
   | { readonly kind: "oauth"; readonly id: number; readonly applicationId: number | null }
   | {
       /** An identity provider, which is no user: its id is 0. */

@@ -1,13 +1,14 @@
 import type { Reader, Store } from "../../store/port.ts";
-import type { Caller } from "../access/caller.ts";
-import { requireScope } from "../access/caller.ts";
+import { type Caller, type JobProof, requireScope } from "../access/caller.ts";
 import { requireFeature } from "../access/features.ts";
+import { isInScope } from "../access/job-tokens.ts";
 import type { Role } from "../access/roles.ts";
-import { findSource, requireRole, type Source } from "../access/source.ts";
+import { findSource, findVisible, requireRole, type Source } from "../access/source.ts";
 import { codeRole, type Viewer } from "../access/visibility.ts";
 import { ApiError, forbidden, unauthorized, unverified } from "../errors.ts";
 import type { QuotaUsage } from "../rate-limits.ts";
 import { type Route, TIERS, type Tier } from "../resource.ts";
+import { dayOf } from "../time.ts";
 import {
   type AuthSettings,
   areSame,
@@ -21,7 +22,7 @@ import type { Endpoint } from "./endpoint.ts";
 import type { Exchange } from "./exchange.ts";
 import { isSafe } from "./incoming.ts";
 import type { Mount } from "./mount.ts";
-import type { Parameters } from "./parameters.ts";
+import { decodePath, type Parameters } from "./parameters.ts";
 import { identifiesFirst } from "./request.ts";
 import { isVerified, newSessionToken, sessionOf } from "./session-cookie.ts";
 
@@ -105,12 +106,16 @@ export async function authorizeCaller(
       : caller;
   exchange.caller = acting;
   if (settings.limitRequests) await countRequest(settings, endpoint, exchange, acting, now);
-  requireAccess(endpoint, acting);
-  return acting;
+  const id = decodePath(params["id"] ?? "");
+  const isNobody =
+    acting?.by.kind === "job" && (await isPublicElsewhere(db, route, acting.by, id, now));
+  const counted = isNobody ? undefined : acting;
+  requireAccess(endpoint, counted);
+  return counted;
 }
 
 /**
- * Finds the group or project of a route; the caller may read it, and a CI job stays in its project.
+ * Finds the group or project of a route; the caller may read it, and it takes the token of a CI job.
  *
  * @param id the path's `:id`, decoded
  * @returns `undefined` for routes without a source
@@ -125,7 +130,7 @@ export async function findRouteSource(
 ): Promise<Source | undefined> {
   if (!kind) return undefined;
   const source = await findSource(db, kind, id, viewer);
-  requireOwnProject(caller, source);
+  if (caller?.by.kind === "job") await requireScopeOf(db, caller.by, source);
   return source;
 }
 
@@ -242,19 +247,32 @@ function requireRoleOf(caller: Caller | undefined, source: Source, role: Role): 
 }
 
 /**
- * Checks that a CI job stays in its project.
+ * Checks that a CI job's token is valid for a project.
  *
  * @throws ApiError 403
  */
-function requireOwnProject(caller: Caller | undefined, source: Source | undefined): void {
-  if (
-    caller?.by.kind !== "job" ||
-    (source?.kind === "project" && source.id === caller.by.projectId)
-  ) {
-    return;
-  }
-  const { projectPath } = caller.by;
+async function requireScopeOf(db: Reader, job: JobProof, source: Source): Promise<void> {
+  if (source.kind === "project" && (await isInScope(db, job, source))) return;
   throw forbidden(
-    `Authentication by CI/CD job token not allowed from ${projectPath} to ${source?.fullPath}.`,
+    `Authentication by CI/CD job token not allowed from ${job.projectPath} to ${source.fullPath}.`,
   );
+}
+
+/**
+ * Whether a route reads what everybody may read of a project that does not take the token of a CI job, which then counts as
+ * nobody's: its user may be a member there.
+ *
+ * @param id the path's `:id`, decoded
+ */
+async function isPublicElsewhere(
+  db: Reader,
+  { source: kind, access, isReading }: Route,
+  job: JobProof,
+  id: string,
+  now: number,
+): Promise<boolean> {
+  if (kind !== "project" || access !== "anyone" || !isReading) return false;
+  if (id === String(job.projectId)) return false;
+  const source = await findVisible(db, kind, id, { caller: undefined, today: dayOf(now) });
+  return source !== undefined && !(await isInScope(db, job, source));
 }

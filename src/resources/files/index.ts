@@ -123,6 +123,7 @@ export const fileResource: Resource = {
       answersWith: "application/octet-stream",
       summary: "Get a file as it is, by default that of the default branch",
       access: "anyone",
+      jobTokens: true,
       scopes: READING,
       input: { ...path, ref: param.optional(ref) },
       prepare: ({ ref: name = "HEAD" }, preparing) => openRepository(preparing, [name]),

@@ -5,18 +5,30 @@ import { presenter } from "../../core/presenter.ts";
 import { groupSettings } from "../namespaces/kept.ts";
 import { project } from "../projects/json.ts";
 
-const fields = {
+const identity = {
   id: field.integer("n.id"),
   web_url: field.url("n.full_path", (path) => `/groups/${path}`),
   name: field.text("n.name"),
+  avatar_url: ownAvatar("n.avatar_url"),
+  full_name: field.text("n.full_name"),
+  full_path: field.text("n.full_path"),
+};
+
+/** A group as others refer to it. */
+export const groupIdentity = presenter(identity);
+
+const fields = {
+  id: identity.id,
+  web_url: identity.web_url,
+  name: identity.name,
   path: field.text("n.path"),
   description: field.text("n.description"),
   visibility: field.word("n.visibility", VISIBILITY_WORDS),
   lfs_enabled: field.constant(false),
-  avatar_url: ownAvatar("n.avatar_url"),
+  avatar_url: identity.avatar_url,
   request_access_enabled: field.flag("n.request_access_enabled"),
-  full_name: field.text("n.full_name"),
-  full_path: field.text("n.full_path"),
+  full_name: identity.full_name,
+  full_path: identity.full_path,
   created_at: field.instant("n.created_at"),
   parent_id: field.integer("n.parent_id"),
   emails_enabled: field.flag("1 - n.emails_disabled"),

@@ -20,6 +20,8 @@ export interface GroupFilter {
   skip?: readonly number[] | undefined;
   /** No group that is this one or below it. */
   notBelow?: number | undefined;
+  /** Only groups on the list of those whose CI jobs may access this project. */
+  allowedIn?: number | undefined;
   /** Only groups in which the caller has at least this role. */
   role?: Role | undefined;
   /** Only groups the caller belongs to. */
@@ -64,6 +66,10 @@ function filtered(viewer: Viewer, filter: GroupFilter): Condition {
     when(
       "n.id not in (select namespace_id from namespace_ancestors where ancestor_id = ?)",
       filter.notBelow,
+    ),
+    when(
+      "n.id in (select target_group_id from job_token_groups where project_id = ?)",
+      filter.allowedIn,
     ),
   ]);
 }

@@ -34,6 +34,8 @@ export const PROJECT_PARTS: readonly Part[] = [
   ["ci_trace_parts", "project_id", "id"],
   ["job_artifacts", "project_id", "id"],
   ["job_tokens", "project_id", "id"],
+  ["job_token_projects", "project_id", "id"],
+  ["job_token_groups", "project_id", "id"],
   ["ci_jobs", "project_id", "id"],
   ["pipelines", "project_id", "id"],
   ["runner_projects", "project_id", "id"],

@@ -45,6 +45,8 @@ export interface ProjectFilter {
   topicId?: number | undefined;
   /** Only forks of this project. */
   forkedFrom?: number | undefined;
+  /** Only projects on the list of those whose CI jobs may access this project. */
+  allowedIn?: number | undefined;
   idAfter?: number | undefined;
   idBefore?: number | undefined;
 }
@@ -188,6 +190,10 @@ function columnConditions(filter: ProjectFilter): (Condition | undefined)[] {
     ...(filter.topics ?? []).map(hasTopic),
     when("p.id in (select project_id from project_topics where topic_id = ?)", filter.topicId),
     when("p.forked_from_project_id = ?", filter.forkedFrom),
+    when(
+      "p.id in (select target_project_id from job_token_projects where project_id = ?)",
+      filter.allowedIn,
+    ),
     when("p.id > ?", filter.idAfter),
     when("p.id < ?", filter.idBefore),
   ];
