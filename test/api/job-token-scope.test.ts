@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { type Caller, type TestApp, testApp } from "../helpers.ts";
+import { type Person, type TestApp, testApp } from "../helpers.ts";
 import { newCommit, pushHeaders, pushOf } from "../packs.ts";
 
 let app: TestApp;
@@ -38,9 +38,9 @@ beforeAll(async () => {
 afterAll(() => app.dispose());
 
 const scope = () => `/projects/${asked}/job_token_scope`;
-const call = (request: string, json?: object, as: Caller = "maintainer") =>
+const call = (request: string, json?: object, as: Person = "maintainer") =>
   app.call(request.replace(" ", ` ${scope()}`), json ? { as, json } : { as });
-const add = (json: object, as: Caller = "owner") =>
+const add = (json: object, as: Person = "owner") =>
   call(`POST ${"target_group_id" in json ? "/groups_allowlist" : "/allowlist"}`, json, as);
 
 beforeEach(async () => {
