@@ -23,6 +23,14 @@ export class ApiError extends Error {
   }
 }
 
+/** Thrown for a project that is called by its former path: the answer says where it is now. */
+export class ProjectMoved extends ApiError {
+  /** @param projectId the project's id */
+  constructor(readonly projectId: number) {
+    super(404, { message: "404 Project Not Found" }, {}, "Project");
+  }
+}
+
 /** Thrown by a handler that can't make use of what `prepare` stored, which is then discarded. */
 export class Unapplied extends ApiError {
   /**

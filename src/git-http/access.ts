@@ -10,14 +10,19 @@ import * as twoFactor from "../auth/two-factor.ts";
 import type { Caller } from "../core/access/caller.ts";
 import { isInScope } from "../core/access/job-tokens.ts";
 import { ROLES } from "../core/access/roles.ts";
-import { findSource, findVisible, mayReadCode, type Source } from "../core/access/source.ts";
+import {
+  findMoved,
+  findSource,
+  findVisible,
+  mayReadCode,
+  type Source,
+} from "../core/access/source.ts";
 import { isOpenTo, type Viewer } from "../core/access/visibility.ts";
 import { ApiError } from "../core/errors.ts";
 import type { PrepareContext } from "../core/resource.ts";
 import type { Scope } from "../core/scopes.ts";
 import { dayOf } from "../core/time.ts";
 import type { RepositoryKind } from "../git/repository.ts";
-import { formerlyAt } from "../resources/namespaces/redirects.ts";
 import { mayPushSomewhere } from "../resources/protected-refs/rights.ts";
 import type { Reader } from "../store/port.ts";
 import { newProjectAt, unknownProject } from "./creation.ts";
@@ -70,7 +75,7 @@ export async function admit(
   const kind = WIKI.test(path) ? "wiki" : "code";
   const projectPath = path.replace(WIKI, "");
   const current = await find(preparing, projectPath, viewer);
-  const project = current ?? (await findMoved(preparing, projectPath, viewer));
+  const project = current ?? (await findMoved(preparing.db, projectPath, viewer));
   const isHidden = !project || (kind === "wiki" && !project.features.includes("wiki"));
   if (!caller) {
     if (isHidden || service === "git-receive-pack" || !isOpenTo(viewer, project)) throw denied();
@@ -180,16 +185,6 @@ async function find(
 ): Promise<Source | undefined> {
   // Without a slash it would be taken for an id.
   return path.includes("/") ? findVisible(db, "project", path, viewer) : undefined;
-}
-
-/** The project that had a path before, if there is one that the caller may read. */
-async function findMoved(
-  { db }: PrepareContext,
-  path: string,
-  viewer: Viewer,
-): Promise<Source | undefined> {
-  const id = await formerlyAt(db, path);
-  return id === undefined ? undefined : findVisible(db, "project", String(id), viewer);
 }
 
 /**

@@ -41,7 +41,7 @@ describe("a project that was renamed", () => {
     expect(text).toContain("  git remote set-url origin http://pm.test/owner/second.git");
     expect(text).toContain("ok refs/heads/other");
     expect((await push("owner/second", "owner", "third")).text).not.toContain("was moved");
-    expect((await get("owner/first")).status).toBe(404);
+    expect((await get("owner/first")).status).toBe(301);
   });
 
   it("is as hidden there as it is", async () => {

@@ -578,7 +578,7 @@ describe("PUT /projects/:id", () => {
     });
     expect(json.last_activity_at > project.last_activity_at).toBe(true);
     expect((await call("GET /projects/acme%2Fnew-path")).json.id).toBe(project.id);
-    expect((await call(`GET /projects/acme%2F${project.path}`)).status).toBe(404);
+    expect((await call(`GET /projects/acme%2F${project.path}`)).status).toBe(301);
     await call(`DELETE /projects/${project.id}`);
   });
 

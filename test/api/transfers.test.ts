@@ -60,7 +60,7 @@ describe("a project", () => {
       visibility: "public",
     });
     const former = encodeURIComponent(project.path_with_namespace);
-    expect((await app.call(`GET /projects/${former}`, { as: "owner" })).status).toBe(404);
+    expect((await app.call(`GET /projects/${former}`, { as: "owner" })).status).toBe(301);
     expect((await done(`GET /groups/${from.id}/projects`)).length).toBe(0);
     expect(titles(await done(`GET /groups/${to.id}/projects`))).toEqual([project.name]);
     const refs = `http://pm.test/${project.path_with_namespace}.git/info/refs?service=git-upload-pack`;

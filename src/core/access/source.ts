@@ -72,6 +72,19 @@ export async function findVisible(
   return isVisible ? source : undefined;
 }
 
+/** The project that had a path before, if the caller may read it. */
+export async function findMoved(
+  db: Reader,
+  path: string,
+  viewer: Viewer,
+): Promise<Source | undefined> {
+  if (!path.includes("/") || path.includes("\0")) return undefined;
+  const [row] = await db.rows("select project_id from project_redirects where path = ?", [
+    path.toLowerCase(),
+  ]);
+  return row && findVisible(db, "project", String(row[0]), viewer);
+}
+
 /** What to look up by, and the value; `undefined` if the text can be neither an id nor a path. */
 function identity(idOrPath: string): { column: "id" | "path"; value: Value } | undefined {
   // PostgreSQL accepts no texts with a NUL.

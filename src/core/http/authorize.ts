@@ -3,9 +3,16 @@ import { type Caller, type JobProof, requireScope } from "../access/caller.ts";
 import { requireFeature } from "../access/features.ts";
 import { isInScope } from "../access/job-tokens.ts";
 import type { Role } from "../access/roles.ts";
-import { findSource, findVisible, requireRole, type Source } from "../access/source.ts";
+import { findMoved, findVisible, requireRole, type Source } from "../access/source.ts";
 import { codeRole, type Viewer } from "../access/visibility.ts";
-import { ApiError, forbidden, unauthorized, unverified } from "../errors.ts";
+import {
+  ApiError,
+  forbidden,
+  notFound,
+  ProjectMoved,
+  unauthorized,
+  unverified,
+} from "../errors.ts";
 import type { QuotaUsage } from "../rate-limits.ts";
 import { type Route, TIERS, type Tier } from "../resource.ts";
 import { dayOf } from "../time.ts";
@@ -119,7 +126,7 @@ export async function authorizeCaller(
  *
  * @param id the path's `:id`, decoded
  * @returns `undefined` for routes without a source
- * @throws ApiError 403 or 404
+ * @throws ApiError 403 or 404; ProjectMoved
  */
 export async function findRouteSource(
   db: Reader,
@@ -129,7 +136,11 @@ export async function findRouteSource(
   caller: Caller | undefined,
 ): Promise<Source | undefined> {
   if (!kind) return undefined;
-  const source = await findSource(db, kind, id, viewer);
+  const source = await findVisible(db, kind, id, viewer);
+  if (!source) {
+    const moved = kind === "project" ? await findMoved(db, id, viewer) : undefined;
+    throw moved ? new ProjectMoved(moved.id) : notFound(kind === "group" ? "Group" : "Project");
+  }
   if (caller?.by.kind === "job") await requireScopeOf(db, caller.by, source);
   return source;
 }

@@ -1,9 +1,22 @@
 import { ConstraintError, UnavailableError } from "../../store/port.ts";
 import { digest } from "../digest.ts";
-import { ApiError, conflict, internalError, keyMissing, unavailable } from "../errors.ts";
+import {
+  ApiError,
+  conflict,
+  internalError,
+  keyMissing,
+  ProjectMoved,
+  unavailable,
+} from "../errors.ts";
 import type { View } from "../field.ts";
 import type { Outages } from "../outages.ts";
-import { keysetHeaders, type Page, pageHeaders, type RowPage } from "../pagination.ts";
+import {
+  keysetHeaders,
+  type Page,
+  pageHeaders,
+  type RowPage,
+  withoutCredentials,
+} from "../pagination.ts";
 import type { Presenter } from "../presenter.ts";
 import { usageHeaders } from "../rate-limits.ts";
 import { Json, RawReply, type Result, type Site } from "../resource.ts";
@@ -94,7 +107,8 @@ export function replyOfError(error: unknown, exchange: Exchange, settings: Reply
   const known = knownAs(error);
   const isFailure = error instanceof UnavailableError || error instanceof SecretKeyError;
   if (isFailure || !(known instanceof ApiError)) settings.outages.failed(error);
-  const shown = known instanceof ApiError ? known : internalError();
+  const found = known instanceof ApiError ? known : internalError();
+  const shown = found instanceof ProjectMoved ? redirection(found, exchange, settings) : found;
   const { status, headers, body } = shown;
   const { incoming, mount, session } = exchange;
   if (mount?.showError && incoming.base !== undefined) {
@@ -118,6 +132,24 @@ export function replyOfError(error: unknown, exchange: Exchange, settings: Reply
 }
 
 /** Translates the store's errors into answers. */
+/**
+ * Where a project is found that is called by its former path, as GitLab says it. Requests that change something are sent
+ * again as they are: 301 makes many clients send a GET.
+ */
+function redirection(
+  moved: ProjectMoved,
+  { incoming, params }: Exchange,
+  { url = incoming.base }: ReplySettings,
+): ApiError {
+  if (url === undefined) return moved;
+  const path = incoming.path.replace(`/${params["id"]}`, () => `/${moved.projectId}`);
+  const query = withoutCredentials(new URLSearchParams(incoming.query));
+  const search = query.length === 0 ? "" : `?${new URLSearchParams(query)}`;
+  const location = `${url}${path}${search}`;
+  const message = `This resource has been moved permanently to ${location}`;
+  return new ApiError(isSafe(incoming) ? 301 : 308, { message }, { location });
+}
+
 function knownAs(error: unknown): unknown {
   if (error instanceof UnavailableError) return unavailable();
   if (error instanceof SecretKeyError) return keyMissing();

@@ -1,7 +1,7 @@
 import type { Condition } from "../../store/conditions.ts";
-import type { Database, Reader } from "../../store/port.ts";
+import type { Database } from "../../store/port.ts";
 
-/** Notes the paths that projects have now, before they get others: Git's clients find them there still. */
+/** Notes the paths that projects have now, before they get others: they are found there still. */
 export async function keepPaths(db: Database, projects: Condition): Promise<void> {
   await db.run(
     `insert into project_redirects (path, project_id)
@@ -19,11 +19,4 @@ export async function releasePaths(db: Database, fullPath: string): Promise<void
     `${path}/`,
     `${path}0`,
   ]);
-}
-
-/** The id of the project that had a path before. */
-export async function formerlyAt(db: Reader, path: string): Promise<number | undefined> {
-  const sql = "select project_id from project_redirects where path = ?";
-  const [row] = await db.rows(sql, [path.toLowerCase()]);
-  return row?.[0] as number | undefined;
 }
