@@ -78,6 +78,10 @@ const MEANINGS: Readonly<Record<string, string>> = {
   source_topic_id: "the topic that ends, by id",
   target_topic_id: "the topic that projects get instead, by id",
   target_project_id: "the project of the other issue, by id or full path",
+  "Job token scope/target_project_id": "the project whose CI jobs may access this one, by id",
+  "Job token scope/target_group_id":
+    "the group whose projects' CI jobs may access this one, with those below it, by id",
+  "Job token scope/enabled": "whether only jobs of the listed projects and groups have access",
   "Merge requests/target_project_id": "the project to merge into, by id; by default this one",
   target_issue_iid: "the other issue, by its number in its project",
   to_project_id: "the project to move it to, by id",

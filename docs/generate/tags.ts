@@ -46,6 +46,7 @@ export const TAGS: Readonly<Record<string, string>> = {
   SCIM: "The people of a group, for identity providers (RFC 7644).",
   "SCIM tokens and identities": "Tokens of identity providers, and the accounts that they manage.",
   "Pipeline schedules": "Pipelines that start at some times.",
+  "Job token scope": "Which other projects' CI jobs may access a project with their tokens.",
   "Pipeline triggers": "Tokens that start pipelines.",
   Pipelines: "Runs of what projects' `.gitlab-ci.yml` configures.",
   Packages: "Packages of projects: files under a name and a version.",
