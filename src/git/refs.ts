@@ -141,7 +141,7 @@ export const headNameOf = (iid: number) => `${MERGE_REQUESTS}${iid}/head`;
 /** The reference that is for the result of merging a merge request, by its number. */
 export const mergeNameOf = (iid: number) => `${MERGE_REQUESTS}${iid}/merge`;
 
-/** The reference that keeps the commit of a pipeline while it runs, by its id. */
+/** The reference that keeps the commit of a pipeline, by its id. */
 export const pipelineNameOf = (id: number) => `${PIPELINES}${id}`;
 
 /** Whether a reference keeps the commit of a pipeline. */
@@ -157,7 +157,7 @@ export function isReserved(name: string): boolean {
 
 /** Whether clients that fetch are not told about a reference: there are many of these. */
 export function isHidden(name: string): boolean {
-  return name.startsWith(KEPT);
+  return name.startsWith(KEPT) || name.startsWith(PIPELINES);
 }
 
 /** What no part of a reference's name may contain, or end with. */

@@ -58,22 +58,33 @@ async function checkOut(path: string, { id, token, git_info }: Job): Promise<str
   return git(`job-${id}`, "rev-parse", "HEAD");
 }
 
-const told = async (path: string) =>
-  (await git("", "ls-remote", workshop.url(path, "owner"))).match(/refs\/pipelines\/\d+/g) ?? [];
+/** What is kept for pipelines: clients are told nothing of it. */
+async function keptIn({ id }: Pick<CiProject, "id">, path: string): Promise<unknown[]> {
+  expect(await git("", "ls-remote", workshop.url(path, "owner"))).not.toMatch(
+    /refs\/(pipelines|keep-around)/,
+  );
+  const rows = await app.store.rows(
+    `select gr.name from git_refs gr join git_repositories r on r.id = gr.repository_id
+     where r.project_id = ? and gr.name like 'refs/pipelines/%' order by length(gr.name), gr.name`,
+    [id],
+  );
+  return rows.flat();
+}
 
-it("of a deleted branch are there until their pipeline has ended", async () => {
+it("of a deleted branch are there until their pipeline is deleted", async () => {
   const project = await ciProject(app, "deleted-under", CONFIGURATION);
   const path = "secret/deleted-under";
   const sha = await branch(project, "feature");
   const [{ id }] = (await project.call("GET /pipelines?ref=feature", { as: "developer" })).json;
   const seen = async () =>
     (await project.call(`GET /repository/commits/${sha}`, { as: "developer" })).status;
-  expect(await told(path)).toEqual([]);
+  expect(await keptIn(project, path)).toEqual([]);
   await project.call("DELETE /repository/branches/feature", { as: "developer" });
-  expect([await told(path), await seen()]).toEqual([[`refs/pipelines/${id}`], 200]);
-  const job = await (await runnerOf(project))();
   const kept = `refs/pipelines/${id}`;
-  expect(job.git_info).toMatchObject({ sha, refspecs: [`+${kept}:${kept}`] });
+  expect([await keptIn(project, path), await seen()]).toEqual([[kept], 200]);
+  const ask = await runnerOf(project);
+  const job = await ask();
+  expect(job.git_info).toMatchObject({ sha, refspecs: [`+${sha}:${kept}`] });
   expect(await checkOut(path, job)).toBe(sha);
   await project.call("POST /export", { as: "owner" });
   await app.admin.runArchives();
@@ -83,8 +94,41 @@ it("of a deleted branch are there until their pipeline has ended", async () => {
   const lines = gunzipSync(await archive.arrayBuffer()).toString();
   expect(lines).toContain("refs/heads/main");
   expect(lines).not.toContain("refs/pipelines");
-  await app.call(`PUT /jobs/${job.id}`, { json: { token: job.token, state: "success" } });
-  expect([await told(path), await seen()]).toEqual([[], 404]);
+  await app.call(`PUT /jobs/${job.id}`, { json: { token: job.token, state: "failed" } });
+  await project.call("POST /housekeeping", { as: "owner" });
+  const retried = await project.call(`POST /jobs/${job.id}/retry`, { as: "developer" });
+  expect(retried.status, retried.text).toBe(201);
+  expect(await checkOut(path, await ask())).toBe(sha);
+  await project.call(`DELETE /pipelines/${id}`, { as: "owner" });
+  expect([await keptIn(project, path), await seen()]).toEqual([[], 404]);
+});
+
+it("of a deleted branch's deployments are there", async () => {
+  const project = await ciProject(app, "deployed", CONFIGURATION);
+  const sha = await branch(project, "feature");
+  const json = { environment: "production", sha, ref: "feature", tag: false, status: "success" };
+  const made = await project.call("POST /deployments", { as: "developer", json });
+  expect(made.status, made.text).toBe(201);
+  const [{ id }] = (await project.call("GET /pipelines?ref=feature", { as: "developer" })).json;
+  await project.call("DELETE /repository/branches/feature", { as: "developer" });
+  await project.call(`DELETE /pipelines/${id}`, { as: "owner" });
+  await project.call("POST /housekeeping", { as: "owner" });
+  const path = `/repository/commits/${sha}`;
+  expect((await project.call(`GET ${path}`, { as: "developer" })).status).toBe(200);
+});
+
+it("are fetched although their branch is far ahead", async () => {
+  const project = await ciProject(app, "ahead", CONFIGURATION);
+  const sha = await branch(project, "feature");
+  await git("", "clone", "--quiet", workshop.url("secret/ahead", "owner"), "ahead");
+  await git("ahead", "checkout", "--quiet", "feature");
+  for (let at = 0; at < 25; at += 1) {
+    await git("ahead", "commit", "--quiet", "--allow-empty", "-m", `${at} [skip ci]`);
+  }
+  await git("ahead", "push", "--quiet", "origin", "feature");
+  const job = await (await runnerOf(project))();
+  expect(job.git_info.sha).toBe(sha);
+  expect(await checkOut("secret/ahead", job)).toBe(sha);
 });
 
 it("of a replaced branch, tag and merge request are there, too", async () => {
@@ -108,7 +152,7 @@ it("of a replaced branch, tag and merge request are there, too", async () => {
   const newer = await branch(project, "feature", "other");
   await project.call("DELETE /repository/tags/v1", { as: "developer" });
   const kept = ids.map((id: number) => `refs/pipelines/${id}`);
-  expect(await told(path)).toEqual(kept);
+  expect(await keptIn(project, path)).toEqual(kept);
   const own = [
     "+refs/heads/feature:refs/remotes/origin/feature",
     `+refs/merge-requests/${request.json.iid}/head:refs/merge-requests/${request.json.iid}/head`,
@@ -116,14 +160,15 @@ it("of a replaced branch, tag and merge request are there, too", async () => {
   ];
   for (const [at, name] of kept.entries()) {
     const job = await ask();
-    const refspecs = [`+${name}:${name}`, own[at]].filter(Boolean);
+    const refspecs = [`+${sha}:${name}`, own[at]].filter(Boolean);
     expect(job.git_info).toMatchObject({ sha, refspecs });
     expect(await checkOut(path, job)).toBe(sha);
   }
   const job = await ask();
-  expect(job.git_info).toMatchObject({ sha: newer, refspecs: [own[0]] });
+  const specs = [expect.stringContaining(`+${newer}:refs/pipelines/`), own[0]];
+  expect(job.git_info).toMatchObject({ sha: newer, refspecs: specs });
   for (const id of ids) await project.call(`DELETE /pipelines/${id}`, { as: "owner" });
-  expect(await told(path)).toEqual([]);
+  expect(await keptIn(project, path)).toEqual([]);
 });
 
 it("can't be changed by clients, and nothing is kept for what goes on from there", async () => {
@@ -135,7 +180,7 @@ it("can't be changed by clients, and nothing is kept for what goes on from there
   await git("forward", "checkout", "--quiet", "feature");
   await git("forward", "commit", "--quiet", "--allow-empty", "-m", "More [skip ci]");
   await git("forward", "push", "--quiet", "origin", "feature");
-  expect(await told("secret/forward")).toEqual([]);
+  expect(await keptIn(project, "secret/forward")).toEqual([]);
 });
 
 it("of a merge request from a fork are fetched from its branch", async () => {
@@ -160,6 +205,9 @@ it("of a merge request from a fork are fetched from its branch", async () => {
   expect(made.status, made.text).toBe(201);
   await app.admin.runPipelines();
   const job = await ask();
-  expect(job.git_info.refspecs).toEqual(["+refs/heads/feature:refs/remotes/origin/feature"]);
+  expect(job.git_info.refspecs).toEqual([
+    expect.stringContaining(`+${sha}:refs/pipelines/`),
+    "+refs/heads/feature:refs/remotes/origin/feature",
+  ]);
   expect(await checkOut("owner/forked", job)).toBe(sha);
 });

@@ -403,7 +403,8 @@ describe("the protocol", () => {
       }
       await start(project);
       const { depth: told, refspecs } = (await ask(runner.token)).json.git_info;
-      return [told, refspecs];
+      expect(refspecs[0]).toMatch(/^\+[0-9a-f]{40}:refs\/pipelines\/\d+$/);
+      return [told, refspecs.slice(1)];
     };
     const main = ["+refs/heads/main:refs/remotes/origin/main"];
     expect(await depthOf(undefined)).toEqual([20, main]);

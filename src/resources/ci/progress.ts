@@ -13,7 +13,6 @@ import { among } from "../../store/conditions.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 import { copyDeployment, deploy } from "./deploying.ts";
-import { releaseCommit } from "./kept-commits.ts";
 import { OUTDATED, outdatedAmong } from "./outdated.ts";
 import { CANCELABLE, FINISHED, type Status } from "./statuses.ts";
 import { endOf } from "./traces.ts";
@@ -306,7 +305,6 @@ async function setPipelineStatus(
     { db, now },
     { kind: "pipeline", of, userId: null, id: pipelineId, data: { status } },
   );
-  if (isEnd || status === "skipped") await releaseCommit(db, of.project, pipelineId);
   if (isEnd) await queueTask(db, { finished: pipelineId }, now);
   if (status === "success" || status === "failed") {
     await queueNotice(db, { notice: "pipeline", pipeline: pipelineId, status }, now);

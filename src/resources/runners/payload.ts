@@ -266,8 +266,8 @@ function projectOf(id: number, facts: JobFacts): Source {
 }
 
 /**
- * What a runner fetches: the branch, the tag or the merge request, and the commit itself if it is kept since that was
- * deleted or replaced.
+ * What a runner fetches: the commit, which may be far below its branch by now, or kept since that was deleted or replaced;
+ * and the branch, the tag or the merge request, if it is still there.
  *
  * @param ref the branch or tag
  */
@@ -281,12 +281,12 @@ async function refspecsOf(
   const isOfRequest = facts.ref.startsWith("refs/") && facts.target_project_id === project_id;
   const name = isOfRequest ? facts.ref : (facts.tag === 1 ? TAGS : BRANCHES) + ref;
   const local = facts.tag === 1 || isOfRequest ? name : `refs/remotes/origin/${ref}`;
-  const own = `+${name}:${local}`;
-  const kept = pipelineNameOf(pipeline_id);
-  const known = row ? (await findRefs(db, row.id, [kept, name])).map((found) => found.name) : [];
-  const keeping = known.includes(kept) ? [`+${kept}:${kept}`] : [];
-  if (isWhole) return [...keeping, ...(isOfRequest ? [own] : []), ...EVERYTHING];
-  return [...keeping, ...(keeping.length === 0 || known.includes(name) ? [own] : [])];
+  const isThere = row !== undefined && (await findRefs(db, row.id, [name])).length > 0;
+  const own = isThere ? [`+${name}:${local}`] : [];
+  return [
+    `+${facts.sha}:${pipelineNameOf(pipeline_id)}`,
+    ...(isWhole ? [...(isOfRequest ? own : []), ...EVERYTHING] : own),
+  ];
 }
 
 /** All branches and tags. */
