@@ -141,8 +141,8 @@ export const headNameOf = (iid: number) => `${MERGE_REQUESTS}${iid}/head`;
 /** The reference that is for the result of merging a merge request, by its number. */
 export const mergeNameOf = (iid: number) => `${MERGE_REQUESTS}${iid}/merge`;
 
-/** The reference that keeps the commit of a pipeline, by its id. */
-export const pipelineNameOf = (id: number) => `${PIPELINES}${id}`;
+/** The reference that keeps the commit of a pipeline, by its id; without one, what all such begin with. */
+export const pipelineNameOf = (id: number | "") => `${PIPELINES}${id}`;
 
 /** Whether a reference keeps the commit of a pipeline. */
 export const isOfPipeline = (name: string) => name.startsWith(PIPELINES);

@@ -1,12 +1,13 @@
 import { commitNumber } from "../../git/commits.ts";
 import { keptName, pipelineNameOf } from "../../git/refs.ts";
 import type { Repository } from "../../git/repository.ts";
+import { insertMany } from "../../store/insert.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Database } from "../../store/port.ts";
 
-/** Names that one statement looks up. */
-const TOGETHER = 500;
-/** Pipelines, and deployments, of so many branches or tags whose commits are kept, the newest ones. */
+/** Branches or tags that one statement looks up. */
+const TOGETHER = 50;
+/** Pipelines of a branch or tag, and deployments, whose commits are kept: the newest ones. */
 const MOST = 1000;
 
 /** A branch or tag. */
@@ -42,45 +43,47 @@ async function keepSome(
   names: readonly string[],
   type: Named["ref_type"],
 ): Promise<void> {
-  const isTag = type === "tag";
-  const some = placeholders(names);
-  const ofRequests = `union select q.id from merge_requests mr join pipelines q on q.merge_request_id = mr.id
-      and q.project_id = mr.source_project_id
-    where mr.source_project_id = ? and mr.source_branch in (${some.sql})`;
-  const pipelines = await db.rows(
-    `select pl.id, pl.sha from pipelines pl where pl.id in (
-       select p.id from pipelines p where p.project_id = ? and p.ref in (${some.sql}) and p.tag = ?
-       ${isTag ? "" : ofRequests})
-     order by pl.id desc limit ${MOST}`,
-    [projectId, ...some.values, Number(isTag), ...(isTag ? [] : [projectId, ...some.values])],
+  const [[repositoryId] = []] = await db.rows(
+    "select id from git_repositories where project_id = ? and kind = 'code'",
+    [projectId],
   );
-  for (const [id, sha] of pipelines as [number, string][]) {
-    await keep(db, projectId, repository, { name: pipelineNameOf(id), sha });
-  }
-  const deployments = await db.rows(
-    `select max(d.id), d.sha from deployments d where d.project_id = ? and d.ref in (${some.sql}) and d.tag = ?
-     group by d.sha order by 1 desc limit ${MOST}`,
-    [projectId, ...some.values, Number(isTag)],
+  if (repositoryId === undefined) return;
+  const tag = Number(type === "tag");
+  const values = names.flatMap((name) => [projectId, name, tag]);
+  const branches = placeholders(names);
+  // The sum keeps the engines from looking through all pipelines of the project in the wanted order.
+  const ofRequests = `select * from (select pl.id, pl.sha from merge_requests mr
+    cross join pipelines pl
+    where mr.source_project_id = ? and mr.source_branch in (${branches.sql})
+      and pl.merge_request_id = mr.id and pl.project_id + 0 = mr.source_project_id
+    order by pl.id desc limit ${MOST}) as of_requests`;
+  const pipelines = [...newestOf("pipelines", names), ...(tag === 0 ? [ofRequests] : [])];
+  const isNew = (name: string) =>
+    `not exists (select 1 from git_refs where repository_id = ? and name = ${name})`;
+  const ofPipelines = await db.rows(
+    `select id, sha from (${pipelines.join(" union ")}) as newest
+     where ${isNew(`'${pipelineNameOf("")}' || newest.id`)} order by id desc limit ${MOST}`,
+    [...values, ...(tag === 0 ? [projectId, ...branches.values] : []), repositoryId],
   );
-  for (const [, sha] of deployments as [number, string][]) {
-    await keep(db, projectId, repository, { name: keptName(sha), sha });
-  }
+  const ofDeployments = await db.rows(
+    `select distinct sha from (${newestOf("deployments", names).join(" union ")}) as newest
+     where ${isNew(`'${keptName("")}' || newest.sha`)}`,
+    [...values, repositoryId],
+  );
+  const kept = [
+    ...(ofPipelines as [number, string][]).map(([id, sha]) => [pipelineNameOf(id), sha] as const),
+    ...(ofDeployments as [string][]).map(([sha]) => [keptName(sha), sha] as const),
+  ].filter(([, sha]) => commitNumber(repository, sha) !== undefined);
+  const rows = kept.map(([name, sha]) => [repositoryId, name, sha]);
+  await insertMany(db, "git_refs", ["repository_id", "name", "oid"], rows);
 }
 
-async function keep(
-  db: Database,
-  projectId: number,
-  repository: Repository,
-  { name, sha }: { readonly name: string; readonly sha: string },
-): Promise<void> {
-  if (commitNumber(repository, sha) === undefined) return;
-  await db.run(
-    `insert into git_refs (repository_id, name, oid)
-     values ((select id from git_repositories where project_id = ? and kind = 'code'), ?, ?)
-     on conflict (repository_id, name) do nothing`,
-    [projectId, name, sha],
+/** Statements for the newest ones of each branch or tag. */
+const newestOf = (table: "pipelines" | "deployments", names: readonly string[]) =>
+  names.map(
+    (_, at) => `select * from (select id, sha from ${table}
+      where project_id = ? and ref = ? and tag = ? order by id desc limit ${MOST}) as of_${at}`,
   );
-}
 
 /** Keeps the commit of a pipeline no longer, which is deleted. */
 export async function releaseCommit(
