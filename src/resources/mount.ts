@@ -1,4 +1,4 @@
-import { tokensAsPasswords } from "../auth/authenticators/basic.ts";
+import { onlyTokensAsPasswords } from "../auth/authenticators/basic.ts";
 import { deployToken } from "../auth/authenticators/deploy.ts";
 import { hostSignIn } from "../auth/authenticators/host.ts";
 import { jobToken } from "../auth/authenticators/job.ts";
@@ -19,7 +19,7 @@ export const API: Omit<Mount, "resources"> = {
       ? new ApiError(410, { error: "API V3 is no longer supported. Use API V4 instead." })
       : unknownRoute(),
   authenticators: [personalToken, accessToken, jobToken, deployToken, hostSignIn, sessionCookie],
-  basicAuthenticators: tokensAsPasswords,
+  basicAuthenticators: onlyTokensAsPasswords,
   impersonation: sudo,
   allowsOrigins: true,
   takesFormat: true,

@@ -101,7 +101,8 @@ describe("a generic package", () => {
       expect(text).toBe(authorization);
     }
     const wrong = { headers: { authorization: basic("developer", "wrong") } };
-    expect((await call(`GET ${FILE}`, "anonymous", wrong)).status).toBe(404);
+    const refused = await call(`GET ${FILE}`, "anonymous", wrong);
+    expect([refused.status, refused.json]).toEqual([401, { message: "401 Unauthorized" }]);
     // Other routes of the API know no HTTP Basic.
     const elsewhere = { headers: { authorization: basic("developer", "token-of-developer") } };
     expect((await app.call(`GET ${project}`, elsewhere)).status).toBe(404);

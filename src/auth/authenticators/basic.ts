@@ -70,3 +70,16 @@ export const tokensAsPasswords: readonly Authenticator[] = [
   asPassword(jobToken, (login) => login === JOB_LOGIN),
   deployTokenAsPassword,
 ];
+
+/** Where only tokens count, as for packages, a real password is as unknown as a wrong one. */
+const unknownPassword: Authenticator = {
+  refusesUnknown: true,
+  credential: ({ incoming }) => basicOf(incoming)?.password || undefined,
+  callerOf: () => undefined,
+};
+
+/** Tokens sent as passwords, where anything else is refused. */
+export const onlyTokensAsPasswords: readonly Authenticator[] = [
+  ...tokensAsPasswords,
+  unknownPassword,
+];
