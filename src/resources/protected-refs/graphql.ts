@@ -18,25 +18,36 @@ import {
 import { listed, listOf } from "../../graphql/loaded-pages.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Value } from "../../store/port.ts";
-import { WHO } from "./json.ts";
+import { type Action, rowsOfGrants } from "./grants.ts";
+import { LEVEL, WHO, whoIs } from "./json.ts";
 import { fits } from "./wildcards.ts";
 
-/** Who may do something, by access level: a rule has one. */
+/** A grant as its type shows it. */
+interface ShownGrant {
+  readonly level: number;
+  readonly who: string;
+  readonly userId: number | null;
+  readonly groupId: number | null;
+}
+
+/** Who may do something. */
 const accessLevels = (type: string, about: string) =>
   valueType(type, about, {
-    accessLevel: required(property("Int", (level: number) => level)),
-    accessLevelDescription: required(property("String", (level: number) => WHO[level])),
-    user: property("UserCore", () => null),
-    group: property("Group", () => null),
+    accessLevel: required(property("Int", ({ level }: ShownGrant) => level)),
+    accessLevelDescription: required(property("String", ({ who }: ShownGrant) => who)),
+    user: property("UserCore", ({ userId }: ShownGrant) => userId),
+    group: property("Group", ({ groupId }: ShownGrant) => groupId),
   });
 
 /** A rule as its protection shows it. */
 interface Protection {
-  readonly push: number;
-  readonly merge: number;
   readonly allowsForcePush: boolean;
   readonly asksOwners: boolean;
+  readonly grants: Partial<Record<Action, ShownGrant[]>>;
 }
+
+const granted = (type: string, about: string, action: Action) =>
+  listed(accessLevels(type, about), ({ grants }: Protection) => listOf(grants[action] ?? []));
 
 const protection = valueType("BranchProtection", "What a rule about branches protects.", {
   allowForcePush: required(
@@ -46,15 +57,37 @@ const protection = valueType("BranchProtection", "What a rule about branches pro
     property("Boolean", ({ asksOwners }: Protection) => asksOwners),
   ),
   isGroupLevel: property("Boolean", () => false),
-  pushAccessLevels: listed(
-    accessLevels("PushAccessLevel", "Who may push."),
-    ({ push }: Protection) => listOf([push]),
-  ),
-  mergeAccessLevels: listed(
-    accessLevels("MergeAccessLevel", "Who may merge."),
-    ({ merge }: Protection) => listOf([merge]),
-  ),
+  pushAccessLevels: granted("PushAccessLevel", "Who may push.", "push"),
+  mergeAccessLevels: granted("MergeAccessLevel", "Who may merge.", "merge"),
+  unprotectAccessLevels: granted("UnprotectAccessLevel", "Who may unprotect.", "unprotect"),
 });
+
+/** What rules protect, in two statements. */
+async function protectionsOf(
+  ids: readonly Value[],
+  { db }: GraphContext,
+): Promise<Map<Value, Protection>> {
+  const among = placeholders(ids);
+  const rules = await db.rows(
+    `select id, allow_force_push, code_owner_approval_required from protected_branches where id in (${among.sql})`,
+    among.values,
+  );
+  const protections = new Map(
+    rules.map(([id, force, owners]) => [
+      id as Value,
+      { allowsForcePush: force === 1, asksOwners: owners === 1, grants: {} } as Protection,
+    ]),
+  );
+  const columns = [LEVEL, ...WHO, "g.user_id", "g.group_id"].join(", ");
+  for (const row of await rowsOfGrants(db, "protected_branches", columns, ids)) {
+    const [level, own, name, userId, groupId, ruleId, action] = row;
+    const grants = protections.get(ruleId as Value)?.grants ?? {};
+    const named = grants[action as Action] ?? [];
+    grants[action as Action] = named;
+    named.push({ level, who: whoIs([own as Value, name as Value]), userId, groupId } as ShownGrant);
+  }
+  return protections;
+}
 
 const approvalRule = valueType("ApprovalProjectRule", "A rule about approvals.", {
   id: required(property("ID")),
@@ -110,16 +143,7 @@ const rule = rowType("BranchRule", {
     isDefault: required(boolean("case when pr.name = p.default_branch then 1 else 0 end")),
     isProtected: required(boolean("1")),
     matchingBranchesCount: required(loaded("Int", countsOf, { empty: 0 })),
-    branchProtection: computed(
-      protection,
-      ["pr.push_level", "pr.merge_level", "pr.allow_force_push", "pr.code_owner_approval_required"],
-      ([push, merge, force, owners]) => ({
-        push,
-        merge,
-        allowsForcePush: force === 1,
-        asksOwners: owners === 1,
-      }),
-    ),
+    branchProtection: loaded(protection, protectionsOf),
     approvalRules: emptyConnection(approvalRule),
     externalStatusChecks: emptyConnection(statusCheck),
     createdAt: time("pr.created_at"),
