@@ -2084,8 +2084,8 @@ const statements = [
   group_id integer references namespaces (id) on delete cascade,
   deploy_key_id integer references ssh_keys (id) on delete cascade
 )`,
-  `CREATE INDEX protection_grants_of_branch on protection_grants (branch_id, id)`,
-  `CREATE INDEX protection_grants_of_tag on protection_grants (tag_id, id)`,
+  `CREATE INDEX protection_grants_of_branch on protection_grants (branch_id, action, access_level, user_id, group_id)`,
+  `CREATE INDEX protection_grants_of_tag on protection_grants (tag_id, action, access_level, user_id, group_id)`,
   `CREATE INDEX protection_grants_by_user on protection_grants (user_id)`,
   `CREATE INDEX protection_grants_by_group on protection_grants (group_id)`,
   `CREATE INDEX protection_grants_by_key on protection_grants (deploy_key_id)`,

@@ -1,6 +1,8 @@
 // Rules about branches and tags whose rights are lists of levels, users, groups and deploy keys: how they are asked for, what
 // is refused, and what they let whom do.
+import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { runs, tryRandomly } from "../forms.ts";
 import { everyone, type Person, sshKeyOf, type TestApp, testApp, tokenOf } from "../helpers.ts";
 import { newCommit, pushHeaders, pushOf, pushTo } from "../packs.ts";
 import { type CodeProject, newCodeProject } from "./_merge-requests.ts";
@@ -180,6 +182,22 @@ describe("a rule", () => {
       as: "maintainer",
     });
     expect(entriesOf(changed.json.push_access_levels)).toEqual([["Developers + Maintainers", 30]]);
+    // As GitLab reads lists of objects: from JSON text, and one object as a list of it.
+    const text = new URLSearchParams({
+      allowed_to_push: JSON.stringify([{ access_level: 60 }, { user_id: ids["owner"] }]),
+      allowed_to_merge: JSON.stringify({ access_level: 60 }),
+    });
+    const { json: more } = await app.call(`PATCH ${project.path}/protected_branches/form`, {
+      as: "maintainer",
+      body: text,
+    });
+    expect(more.push_access_levels).toHaveLength(3);
+    expect(entriesOf(more.merge_access_levels)).toEqual([
+      ["No one", 0],
+      ["Instance admins", 60],
+    ]);
+    const one = await patch("form", { allowed_to_merge: { access_level: 30 } });
+    expect(one.json.merge_access_levels).toHaveLength(3);
     await remove("form");
   });
 
@@ -467,6 +485,80 @@ describe.each(RULES)("for %s", (_, rule, pushers, mergers) => {
   });
 });
 
+describe("random rules", () => {
+  /** Whom a grant may be for, by name. */
+  const SUBJECTS: Record<string, () => Entry> = {
+    nobody: () => ({ access_level: 0 }),
+    developers: () => ({ access_level: 30 }),
+    maintainers: () => ({ access_level: 40 }),
+    admins: () => ({ access_level: 60 }),
+    group: () => ({ group_id: ids["secret"] }),
+    ...Object.fromEntries(
+      (["guest", "reporter", "developer", "maintainer", "owner"] as const).map((person) => [
+        `@${person}`,
+        () => ({ user_id: ids[person] }),
+      ]),
+    ),
+  };
+  const LEVELS: Partial<Record<Person, number>> = {
+    ...{ guest: 10, reporter: 20, developer: 30, maintainer: 40, owner: 50, admin: 100 },
+  };
+  /** Whether one of some grants is for a person who can push. */
+  const isHeld = (subjects: readonly string[], person: Person) => {
+    const level = LEVELS[person] ?? 0;
+    const least = { developers: 30, maintainers: 40, admins: 60 };
+    return (
+      level >= 30 &&
+      subjects.some(
+        (subject) =>
+          subject === `@${person}` ||
+          (subject === "group" && person !== "admin") ||
+          level >= (least[subject as "admins"] ?? 1000),
+      )
+    );
+  };
+  const some = fc.uniqueArray(fc.constantFrom(...Object.keys(SUBJECTS)), { maxLength: 4 });
+  const rule = fc.record({ push: some, merge: some });
+
+  it("let those push and merge whom one of their grants is for", async () => {
+    await project.commit("any/thing", { "b.txt": "text\n" }, { from: "main" });
+    await project.commit("any-offer", { "offer.txt": "text\n" }, { from: "main" });
+    const { iid } = await project.open("any-offer", { target_branch: "any/thing" });
+    const names = ["any/thing", "any/*"];
+    await tryRandomly(
+      fc.asyncProperty(fc.tuple(rule, fc.option(rule)), async (rules) => {
+        const made = rules.flatMap((one, at) =>
+          one ? [{ ...one, name: names[at] as string }] : [],
+        );
+        // Of the example before.
+        for (const name of names) await remove(encodeURIComponent(name), "owner");
+        for (const { name, push, merge } of made) {
+          const entries = (subjects: string[]) => subjects.map((subject) => SUBJECTS[subject]?.());
+          await post({
+            name,
+            allowed_to_push: entries(push),
+            allowed_to_merge: entries(merge),
+          });
+        }
+        // What is left out is for maintainers.
+        const holders = (right: "push" | "merge") =>
+          made.flatMap((one) => (one[right].length > 0 ? one[right] : ["maintainers"]));
+        for (const person of everyone) {
+          const branch = "/repository/branches/any%2Fthing";
+          const { json: shown } = await project.get(branch, person);
+          const { json: request } = await project.get(`/merge_requests/${iid}`, person);
+          expect([person, shown.can_push ?? false, request.user?.can_merge ?? false]).toEqual([
+            person,
+            isHeld(holders("push"), person),
+            isHeld([...holders("push"), ...holders("merge")], person),
+          ]);
+        }
+      }),
+      { numRuns: runs(15, 200) },
+    );
+  });
+});
+
 describe("developers_can_push and developers_can_merge", () => {
   it("say whether a level lets them, and replace all grants", async () => {
     await project.commit("flags", { "b.txt": "text\n" }, { from: "main" });
@@ -722,13 +814,19 @@ describe("whom a grant is for", () => {
 
 describe("GraphQL", () => {
   it("shows the grants of rules", async () => {
+    const key = await addKey(project.path, true);
     await post({
       name: "graph",
-      allowed_to_push: [{ access_level: 30 }, { user_id: ids["developer"] }],
+      allowed_to_push: [
+        { access_level: 30 },
+        { user_id: ids["developer"] },
+        { deploy_key_id: key },
+      ],
       allowed_to_merge: [{ group_id: ids["secret"] }],
     });
     const query = `{ project(fullPath: "${project.fullPath}") { branchRules { nodes { name branchProtection {
       pushAccessLevels { count nodes { accessLevel accessLevelDescription user { username } group { fullPath } } }
+      deployKeys: pushAccessLevels { nodes { deployKey { id title } } }
       mergeAccessLevels { nodes { accessLevel accessLevelDescription user { username } group { fullPath } } }
       unprotectAccessLevels { nodes { accessLevel } } } } } } }`;
     const { json } = await app.call("POST http://pm.test/api/graphql", {
@@ -739,7 +837,7 @@ describe("GraphQL", () => {
       json.data.project.branchRules.nodes;
     expect(rules.find(({ name }) => name === "graph")?.branchProtection).toEqual({
       pushAccessLevels: {
-        count: 2,
+        count: 3,
         nodes: [
           {
             accessLevel: 30,
@@ -753,6 +851,7 @@ describe("GraphQL", () => {
             user: { username: "developer" },
             group: null,
           },
+          { accessLevel: 40, accessLevelDescription: `key ${keys}`, user: null, group: null },
         ],
       },
       mergeAccessLevels: {
@@ -766,6 +865,13 @@ describe("GraphQL", () => {
         ],
       },
       unprotectAccessLevels: { nodes: [{ accessLevel: 40 }] },
+      deployKeys: {
+        nodes: [
+          { deployKey: null },
+          { deployKey: null },
+          { deployKey: { id: `gid://gitlab/DeployKey/${key}`, title: `key ${keys}` } },
+        ],
+      },
     });
   });
 });

@@ -257,7 +257,7 @@ const FROZEN: Record<string, string> = {
   "20261129-71-owners-of-personal-projects":
     "bd8ff557ed58f546cd3364b02d53cba9114b5314d3342560b00f836e0640b89a",
   "20261129-72-protection-grants":
-    "5dd33ea84e21b3a49468cdb59dff8cbf88615410d3031f2e8f7d0f8a9e5b80b5",
+    "349f8cd6e1f7ac1c7f63816b2c09f52619538d4ecf146d5ae10a82eff72fe2f8",
   "20261129-01-secret-urls-of-hooks":
     "796843d30f399316ddcae7bffaab0b38eaeebacc965c1a5426819fcf661eff1b",
   "20261129-60-merging-on-skipped-pipelines":

@@ -4,7 +4,7 @@ import type { Context } from "../../core/resource.ts";
 import { BRANCHES } from "../../git/refs.ts";
 import type { Database } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
-import { type Plan, planOf, type Wanted } from "./allowed.ts";
+import { planOf, type Wanted } from "./allowed.ts";
 import {
   addGrants,
   changeGrant,
@@ -32,9 +32,14 @@ export async function protectDefault(
   const { branches } = await rules.rulesOf(db, projectId, [BRANCHES + branch]);
   if (branches(branch).length > 0) return;
   const id = await rules.insert(db, "protected_branches", projectId, { name: branch }, now);
-  for (const action of ["push", "merge", "unprotect"] as const) {
-    await addGrants(db, "protected_branches", id, action, [MAINTAINERS]);
-  }
+  const added = [MAINTAINERS];
+  const rights = ["push", "merge", "unprotect"] as const;
+  await addGrants(
+    db,
+    "protected_branches",
+    id,
+    rights.map((action) => ({ action, added })),
+  );
 }
 
 /**
@@ -98,7 +103,7 @@ export async function addRule(
   });
   await requireHolders(place, plans);
   const id = await rules.insert(db, table, source.id, rule, now);
-  for (const { action, added } of plans) await addGrants(db, table, id, action, added);
+  await addGrants(db, table, id, plans);
   if (table === "protected_branches") await requireUnprotecting(place, id);
   return id;
 }
@@ -114,19 +119,22 @@ export async function changeRule(
   changes: Partial<Record<"allow_force_push" | "code_owner_approval_required", number | undefined>>,
   wanted: readonly Wanted[],
 ): Promise<void> {
-  const { db, now } = place;
+  const { db } = place;
   const table = "protected_branches";
   await requireUnprotecting(place, id);
-  const plans: Plan[] = [];
-  for (const one of wanted) {
-    if (one.entries.length === 0 && one.level === undefined) continue;
-    plans.push(planOf(await grantsOf(db, table, id, one.action), one));
-  }
+  const now = await grantsOf(db, id);
+  const plans = wanted
+    .filter(({ entries, level }) => entries.length > 0 || level !== undefined)
+    .map((one) => {
+      const grants = now.filter(({ action }) => action === one.action);
+      return planOf(grants, one);
+    });
   await requireHolders(place, plans);
-  for (const { action, removed, changed, added } of plans) {
-    await removeGrants(db, removed);
-    for (const grant of changed) await changeGrant(db, grant);
-    await addGrants(db, table, id, action, added);
-  }
-  await updateRow(db, table, id, changes, now);
+  await removeGrants(
+    db,
+    plans.flatMap(({ removed }) => removed),
+  );
+  for (const grant of plans.flatMap(({ changed }) => changed)) await changeGrant(db, grant);
+  await addGrants(db, table, id, plans);
+  await updateRow(db, table, id, changes, place.now);
 }

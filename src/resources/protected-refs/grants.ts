@@ -11,7 +11,7 @@ export type RulesTable = "protected_branches" | "protected_tags";
 export type Action = "push" | "merge" | "unprotect" | "create";
 
 /** The column of grants that names their rule. */
-export const RULE_COLUMN = { protected_branches: "branch_id", protected_tags: "tag_id" } as const;
+const RULE_COLUMN = { protected_branches: "branch_id", protected_tags: "tag_id" } as const;
 
 /** The columns of which each grant has one: who it is for. Access level 0 is nobody, 60 administrators. */
 export const SUBJECTS = ["access_level", "user_id", "group_id", "deploy_key_id"] as const;
@@ -27,66 +27,69 @@ export interface Grant extends Subject {
   readonly id: number;
 }
 
-/** That a grant `g` of a rule of a project `p` names the viewer, or a group above the project that they are in. */
-const NAMES_VIEWER = `(g.user_id = ? or g.group_id is not null
-  and g.group_id in (select ancestor_id from namespace_ancestors where namespace_id = p.namespace_id)
-  and exists (select 1 from namespace_ancestors a join members m on m.namespace_id = a.ancestor_id
-    where a.namespace_id = g.group_id and m.user_id = ? and (m.expires_at is null or m.expires_at > ?)))`;
+/** The groups above a project `p` that the viewer is in. */
+const GROUPS = `select above.ancestor_id from namespace_ancestors above
+  join namespace_ancestors a on a.namespace_id = above.ancestor_id
+  join members m on m.namespace_id = a.ancestor_id
+  where above.namespace_id = p.namespace_id and m.user_id = ? and (m.expires_at is null or m.expires_at > ?)`;
 
-/** {@link held}, without the viewer. */
-const HELD = (action: Action) =>
-  `min(case when g.action = '${action}' and g.access_level > 0 then g.access_level end) as ${action}_level,
-   max(case when g.action = '${action}' and ${NAMES_VIEWER} then 1 else 0 end) as ${action}_named`;
+/** {@link held} of one right. Each grant that matters is found by an index, however many there are. */
+function heldBy(rule: "branch_id" | "tag_id", action: Action): string {
+  const grants = `from protection_grants g where g.${rule} = r.id and g.action = '${action}'`;
+  return `(select min(g.access_level) ${grants} and g.access_level > 0) as ${action}_level,
+    case when exists (select 1 ${grants} and g.access_level is null and g.user_id = ?)
+      or exists (select 1 ${grants} and g.access_level is null and g.user_id is null and g.group_id in (${GROUPS}))
+    then 1 else 0 end as ${action}_named`;
+}
 
-const HELD_OF = {
-  protected_branches: `${HELD("push")}, ${HELD("merge")}`,
-  protected_tags: HELD("create"),
-  unprotect: HELD("unprotect"),
+const HELD = {
+  protected_branches: `${heldBy("branch_id", "push")}, ${heldBy("branch_id", "merge")}`,
+  protected_tags: heldBy("tag_id", "create"),
+  unprotect: heldBy("branch_id", "unprotect"),
 };
 
 /**
- * What the grants `g` of each rule let do: columns with the lowest access level that may, and with whether the viewer is
- * named. They are selected by rule (`group by`).
+ * What a rule `r` of a project `p` lets do, as columns: for each right the lowest access level that has it, and whether the
+ * viewer is named.
  *
  * @param viewer without one, nobody is named
  */
-export function held(of: keyof typeof HELD_OF, viewer: Viewer | undefined): Condition {
+export function held(of: keyof typeof HELD, viewer: Viewer | undefined): Condition {
   const id = viewer?.caller?.id ?? 0;
   const who = [id, id, viewer?.today ?? ""];
-  return { sql: HELD_OF[of], values: of === "protected_branches" ? [...who, ...who] : who };
+  return { sql: HELD[of], values: of === "protected_branches" ? [...who, ...who] : who };
 }
 
-/** The grants of a rule about one thing, in the order they were made. */
+/** The grants of a rule about branches, in the order they were made. */
 export async function grantsOf(
   db: Reader,
-  table: RulesTable,
   ruleId: number,
-  action: Action,
-): Promise<Grant[]> {
+): Promise<(Grant & { readonly action: Action })[]> {
   const rows = await db.rows(
-    `select id, ${SUBJECTS.join(", ")} from protection_grants
-     where ${RULE_COLUMN[table]} = ? and action = ? order by id`,
-    [ruleId, action],
+    `select id, action, ${SUBJECTS.join(", ")} from protection_grants where branch_id = ? order by id`,
+    [ruleId],
   );
-  return rows.map(([id, ...values]) => {
+  return rows.map(([id, action, ...values]) => {
     const at = values.findIndex((value) => value !== null);
     return {
       id: id as number,
+      action: action as Action,
       column: SUBJECTS[at] ?? "access_level",
       value: values[at] as number,
     };
   });
 }
 
-/** Adds grants to a rule. */
+/** Adds grants to a rule. @param added for each right whom it is given to */
 export function addGrants(
   db: Database,
   table: RulesTable,
   ruleId: number,
-  action: Action,
-  subjects: readonly Subject[],
+  added: readonly { readonly action: Action; readonly added: readonly Subject[] }[],
 ): Promise<void> {
-  const rows = subjects.map((subject) => [ruleId, action, ...valuesOf(subject)]);
+  const rows = added.flatMap(({ action, added: subjects }) =>
+    subjects.map((subject) => [ruleId, action, ...valuesOf(subject)]),
+  );
   return insertMany(db, "protection_grants", [RULE_COLUMN[table], "action", ...SUBJECTS], rows);
 }
 

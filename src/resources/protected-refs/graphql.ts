@@ -8,11 +8,13 @@ import {
   type Face,
   type GraphContext,
   loaded,
+  type OutputFields,
   property,
   required,
   rowType,
   string,
   time,
+  type ValueType,
   valueType,
 } from "../../graphql/declare.ts";
 import { listed, listOf } from "../../graphql/loaded-pages.ts";
@@ -28,15 +30,22 @@ interface ShownGrant {
   readonly who: string;
   readonly userId: number | null;
   readonly groupId: number | null;
+  readonly key: { readonly id: string; readonly title: string } | null;
 }
 
+const deployKey = valueType("AccessLevelDeployKey", "A deploy key that may do something.", {
+  id: required(property("ID")),
+  title: required(property("String")),
+});
+
 /** Who may do something. */
-const accessLevels = (type: string, about: string) =>
+const accessLevels = (type: string, about: string, more: OutputFields = {}) =>
   valueType(type, about, {
     accessLevel: required(property("Int", ({ level }: ShownGrant) => level)),
     accessLevelDescription: required(property("String", ({ who }: ShownGrant) => who)),
     user: property("UserCore", ({ userId }: ShownGrant) => userId),
     group: property("Group", ({ groupId }: ShownGrant) => groupId),
+    ...more,
   });
 
 /** A rule as its protection shows it. */
@@ -46,8 +55,8 @@ interface Protection {
   readonly grants: Partial<Record<Action, ShownGrant[]>>;
 }
 
-const granted = (type: string, about: string, action: Action) =>
-  listed(accessLevels(type, about), ({ grants }: Protection) => listOf(grants[action] ?? []));
+const granted = (of: ValueType, action: Action) =>
+  listed(of, ({ grants }: Protection) => listOf(grants[action] ?? []));
 
 const protection = valueType("BranchProtection", "What a rule about branches protects.", {
   allowForcePush: required(
@@ -57,9 +66,17 @@ const protection = valueType("BranchProtection", "What a rule about branches pro
     property("Boolean", ({ asksOwners }: Protection) => asksOwners),
   ),
   isGroupLevel: property("Boolean", () => false),
-  pushAccessLevels: granted("PushAccessLevel", "Who may push.", "push"),
-  mergeAccessLevels: granted("MergeAccessLevel", "Who may merge.", "merge"),
-  unprotectAccessLevels: granted("UnprotectAccessLevel", "Who may unprotect.", "unprotect"),
+  pushAccessLevels: granted(
+    accessLevels("PushAccessLevel", "Who may push.", {
+      deployKey: property(deployKey, ({ key }: ShownGrant) => key),
+    }),
+    "push",
+  ),
+  mergeAccessLevels: granted(accessLevels("MergeAccessLevel", "Who may merge."), "merge"),
+  unprotectAccessLevels: granted(
+    accessLevels("UnprotectAccessLevel", "Who may unprotect."),
+    "unprotect",
+  ),
 });
 
 /** What rules protect, in two statements. */
@@ -78,13 +95,15 @@ async function protectionsOf(
       { allowsForcePush: force === 1, asksOwners: owners === 1, grants: {} } as Protection,
     ]),
   );
-  const columns = [LEVEL, ...WHO, "g.user_id", "g.group_id"].join(", ");
+  const columns = [LEVEL, ...WHO, "g.user_id", "g.group_id", "k.id", "k.title"].join(", ");
   for (const row of await rowsOfGrants(db, "protected_branches", columns, ids)) {
-    const [level, own, name, userId, groupId, ruleId, action] = row;
+    const [level, own, name, userId, groupId, keyId, title, ruleId, action] = row;
     const grants = protections.get(ruleId as Value)?.grants ?? {};
     const named = grants[action as Action] ?? [];
     grants[action as Action] = named;
-    named.push({ level, who: whoIs([own as Value, name as Value]), userId, groupId } as ShownGrant);
+    const who = whoIs([own as Value, name as Value]);
+    const key = keyId === null ? null : { id: `gid://gitlab/DeployKey/${keyId}`, title };
+    named.push({ level, who, userId, groupId, key } as ShownGrant);
   }
   return protections;
 }

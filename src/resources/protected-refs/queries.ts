@@ -9,7 +9,7 @@ import { contains } from "../../store/patterns.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
 import { statement } from "../../store/texts.ts";
-import { held, RULE_COLUMN, type RulesTable } from "./grants.ts";
+import { held, type RulesTable } from "./grants.ts";
 import { embedGrants } from "./json.ts";
 import { fits, isWildcard } from "./wildcards.ts";
 
@@ -85,8 +85,6 @@ export async function rulesOf(
   };
 }
 
-const REQUEST = "from merge_requests mr join projects p on p.id = mr.project_id";
-
 /** What a merge request's project says about its target branch. */
 interface TargetRules {
   readonly branch: string;
@@ -100,40 +98,35 @@ export async function rulesOfTargets(
   viewer: Viewer,
 ): Promise<Map<Value, TargetRules>> {
   const among = placeholders(requestIds);
-  const where = `where mr.id in (${among.sql})`;
   const may = held("protected_branches", viewer);
-  const rules = (join: string) =>
-    `select mr.id, null, null, null, r.name, r.allow_force_push, ${may.sql} ${REQUEST}
-       join protected_branches r on r.project_id = p.id and ${join}
-       left join protection_grants g on g.branch_id = r.id ${where} group by mr.id, p.namespace_id, r.id`;
+  const requests = `from merge_requests mr where mr.id in (${among.sql})`;
+  const rules = `select null, r.project_id, null, null, null, r.name, r.allow_force_push, ${may.sql}
+    from protected_branches r join projects p on p.id = r.project_id where`;
   const rows = await db.rows(
-    `select mr.id, mr.target_branch, p.default_branch, ${IS_EMPTY}, null, null, null, null, null, null ${REQUEST} ${where}
-     union all ${rules("r.is_wildcard = 0 and r.name = mr.target_branch")}
-     union all ${rules("r.is_wildcard = 1")}`,
+    `select mr.id, p.id, mr.target_branch, p.default_branch, ${IS_EMPTY}, null, null, null, null, null, null
+       from merge_requests mr join projects p on p.id = mr.project_id where mr.id in (${among.sql})
+     union all ${rules} r.is_wildcard = 0 and (r.project_id, r.name) in (select mr.project_id, mr.target_branch ${requests})
+     union all ${rules} r.is_wildcard = 1 and r.project_id in (select mr.project_id ${requests})`,
     [...among.values, ...may.values, ...among.values, ...may.values, ...among.values],
   );
   const found = new Map<Value, BranchRule[]>();
-  for (const [id, branch, , , ...columns] of rows) {
-    const rules = found.get(id as Value) ?? [];
-    found.set(id as Value, rules);
-    if (branch !== null) continue;
-    const [name, allow_force_push, push_level, push_named, merge_level, merge_named] = columns;
-    const named = { push_named, merge_named };
-    rules.push({ name, allow_force_push, push_level, merge_level, ...named } as BranchRule);
-  }
   const targets = new Map<Value, TargetRules>();
-  for (const [id, branch, defaultBranch, isEmpty] of rows) {
-    if (branch === null) continue;
-    const rules = found.get(id as Value) ?? [];
-    targets.set(id as Value, {
-      branch: branch as string,
-      rules: {
-        isEmpty: isEmpty !== 0,
-        defaultBranch: defaultBranch as string | null,
-        branches: (name) => rules.filter((rule) => fits(rule.name, name)),
-        tags: () => [],
-      },
-    });
+  for (const [id, projectId, branch, defaultBranch, isEmpty, ...columns] of rows) {
+    const own = found.get(projectId as Value) ?? [];
+    found.set(projectId as Value, own);
+    if (id === null) {
+      const [name, allow_force_push, push_level, push_named, merge_level, merge_named] = columns;
+      const named = { push_named, merge_named };
+      own.push({ name, allow_force_push, push_level, merge_level, ...named } as BranchRule);
+      continue;
+    }
+    const rulesOfProject: Rules = {
+      isEmpty: isEmpty !== 0,
+      defaultBranch: defaultBranch as string | null,
+      branches: (name) => own.filter((rule) => fits(rule.name, name)),
+      tags: () => [],
+    };
+    targets.set(id as Value, { branch: branch as string, rules: rulesOfProject });
   }
   return targets;
 }
@@ -158,8 +151,7 @@ async function fitting<Rule extends { readonly name: string }>(
   const values = [...may.values, projectId];
   const select = (where: string) =>
     statement`select r.name, ${DECIDING[table]}${may.sql} from ${table} r join projects p on p.id = r.project_id
-      left join protection_grants g on g.${RULE_COLUMN[table]} = r.id
-      where r.project_id = ? and ${where} group by p.namespace_id, r.id`;
+      where r.project_id = ? and ${where}`;
   for (let at = 0; at < names.length; at += NAMES_AT_ONCE) {
     const among = placeholders(names.slice(at, at + NAMES_AT_ONCE));
     const named = select(`r.is_wildcard = 0 and r.name in (${among.sql})`);
@@ -202,7 +194,8 @@ export function find(
 
 /** Who may unprotect by a rule. */
 export interface Unprotecting {
-  readonly grants: number;
+  /** Whether it says so at all: 0 if not. */
+  readonly is_said: number;
   readonly unprotect_level: number | null;
   readonly unprotect_named: number;
 }
@@ -215,10 +208,10 @@ export async function unprotectingOf(
 ): Promise<Unprotecting> {
   const may = held("unprotect", viewer);
   const found = await db.one<Unprotecting>(
-    `select count(g.id) as grants, ${may.sql}
-     from protected_branches r join projects p on p.id = r.project_id
-     left join protection_grants g on g.branch_id = r.id and g.action = 'unprotect'
-     where r.id = ? group by p.namespace_id, r.id`,
+    `select case when exists (
+         select 1 from protection_grants g where g.branch_id = r.id and g.action = 'unprotect')
+       then 1 else 0 end as is_said, ${may.sql}
+     from protected_branches r join projects p on p.id = r.project_id where r.id = ?`,
     [...may.values, ruleId],
   );
   return found as Unprotecting;

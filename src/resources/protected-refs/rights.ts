@@ -52,12 +52,12 @@ export async function rightsOf(
  * @param project found for the caller
  */
 export async function mayUnprotect(db: Reader, project: Source, ruleId: number): Promise<boolean> {
-  const { grants, unprotect_level, unprotect_named } = await unprotectingOf(
+  const { is_said, unprotect_level, unprotect_named } = await unprotectingOf(
     db,
     ruleId,
     project.viewer,
   );
-  return grants === 0 || isHeld(project, unprotect_level, unprotect_named);
+  return is_said === 0 || isHeld(project, unprotect_level, unprotect_named);
 }
 
 /** Whether a rule lets a caller do something: by their level, or by name. */

@@ -56,8 +56,8 @@ create table protection_grants (
   group_id $int references namespaces (id) on delete cascade,
   deploy_key_id $int references ssh_keys (id) on delete cascade
 );
-create index protection_grants_of_branch on protection_grants (branch_id, id);
-create index protection_grants_of_tag on protection_grants (tag_id, id);
+create index protection_grants_of_branch on protection_grants (branch_id, action, access_level, user_id, group_id);
+create index protection_grants_of_tag on protection_grants (tag_id, action, access_level, user_id, group_id);
 create index protection_grants_by_user on protection_grants (user_id);
 create index protection_grants_by_group on protection_grants (group_id);
 create index protection_grants_by_key on protection_grants (deploy_key_id);
