@@ -27,18 +27,20 @@ export interface Grant extends Subject {
   readonly id: number;
 }
 
-/** The groups above a project `p` that the viewer is in. */
-const GROUPS = `select above.ancestor_id from namespace_ancestors above
-  join namespace_ancestors a on a.namespace_id = above.ancestor_id
-  join members m on m.namespace_id = a.ancestor_id
-  where above.namespace_id = p.namespace_id and m.user_id = ? and (m.expires_at is null or m.expires_at > ?)`;
-
-/** {@link held} of one right. Each grant that matters is found by an index, however many there are. */
+/**
+ * {@link held} of one right. Each grant that matters is found by an index, however many there are. Groups are looked at from
+ * the grants on, not from the viewer's memberships, which may be thousands: for that SQLite needs the cross joins.
+ */
 function heldBy(rule: "branch_id" | "tag_id", action: Action): string {
-  const grants = `from protection_grants g where g.${rule} = r.id and g.action = '${action}'`;
-  return `(select min(g.access_level) ${grants} and g.access_level > 0) as ${action}_level,
-    case when exists (select 1 ${grants} and g.access_level is null and g.user_id = ?)
-      or exists (select 1 ${grants} and g.access_level is null and g.user_id is null and g.group_id in (${GROUPS}))
+  const of = `g.${rule} = r.id and g.action = '${action}'`;
+  const named = `${of} and g.access_level is null`;
+  return `(select min(g.access_level) from protection_grants g where ${of} and g.access_level > 0) as ${action}_level,
+    case when exists (select 1 from protection_grants g where ${named} and g.user_id = ?) or exists (
+      select 1 from protection_grants g cross join namespace_ancestors a cross join members m
+      where ${named} and g.user_id is null
+        and g.group_id in (select ancestor_id from namespace_ancestors where namespace_id = p.namespace_id)
+        and a.namespace_id = g.group_id and m.namespace_id = a.ancestor_id and m.user_id = ?
+        and (m.expires_at is null or m.expires_at > ?))
     then 1 else 0 end as ${action}_named`;
 }
 
