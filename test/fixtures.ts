@@ -75,6 +75,12 @@ async function post(app: Calls, path: string, as: Person, json: object): Promise
 
 const PROJECT = "/projects/acme%2Fsite";
 
+/** Who a rule about branches or tags lets do something: maintainers and a user. */
+async function grants(app: Calls): Promise<object[]> {
+  const { json } = await app.call("GET /users?username=developer", { as: "admin" });
+  return [{ access_level: 40 }, { user_id: json[0].id }];
+}
+
 const labels = (count: number) => numbered(count, (index) => ({ name: `label ${index}` }));
 const badges = (count: number) =>
   numbered(count, () => ({ link_url: "https://a.test", image_url: "https://a.test/b.svg" }));
@@ -204,7 +210,8 @@ const FIXTURES: Record<string, Fixture> = {
   "Protected branches": {
     create: async (app, count) => {
       for (const name of numbered(count, (at) => `branch${at}`)) {
-        await post(app, `${PROJECT}/protected_branches`, "owner", { name });
+        const allowed_to_push = await grants(app);
+        await post(app, `${PROJECT}/protected_branches`, "owner", { name, allowed_to_push });
       }
     },
     params: {
@@ -214,7 +221,8 @@ const FIXTURES: Record<string, Fixture> = {
   "Protected tags": {
     create: async (app, count) => {
       for (const name of numbered(count, (at) => `tag${at}`)) {
-        await post(app, `${PROJECT}/protected_tags`, "owner", { name });
+        const allowed_to_create = await grants(app);
+        await post(app, `${PROJECT}/protected_tags`, "owner", { name, allowed_to_create });
       }
     },
     params: { "protected_tags name": listed("/projects/:project/protected_tags", "name") },

@@ -25,6 +25,7 @@ const TABLES: Readonly<Record<string, readonly string[]>> = {
   dt: ["deploy_tokens"],
   e: ["events"],
   en: ["environments"],
+  g: ["protection_grants"],
   h: ["hooks"],
   hd: ["hook_deliveries"],
   i: ["issues"],

@@ -592,7 +592,8 @@ const MEANINGS: Readonly<Record<string, string>> = {
   github: "the name on GitHub",
   show_seat_info: "whether `is_using_seat` is shown",
   signup_enabled: "whether people may sign up: no",
-  unprotect_access_level: "the role that may take the protection away: 40, maintainer",
+  unprotect_access_level:
+    "who may change or remove the rule: 30 or 40 maintainers, 60 administrators",
 
   // CI/CD.
   token: "the token",

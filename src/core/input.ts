@@ -326,7 +326,8 @@ export function accessLevel(): Attribute<Role> {
 
 /**
  * A list, sent as `name[]=a&name[]=b`, as a JSON array, or as one value. A list of numbers may also be separated by
- * commas, and empty entries are left out, as GitLab does: `ids[]=` is how clients send an empty list.
+ * commas, and empty entries are left out, as GitLab does: `ids[]=` is how clients send an empty list. A list of objects may
+ * be one object, or JSON text, too.
  *
  * @param options `max`: maximum entries. Default 100
  */
@@ -335,6 +336,7 @@ export function arrayOf<T>(element: Attribute<T>, options: { max?: number } = {}
   const { optional, reportedAs, type, ...bounds } = element.notes;
   const notes = { ...bounds, type: `array of ${type}`, maxItems: max };
   const list = attribute<unknown[]>(notes, (value) => {
+    if (type === "object") return objectsOf(value);
     if (!Array.isArray(value) && !isScalar(value)) return REFUSED;
     const entries = Array.isArray(value) ? value : [value];
     return type === "integer" ? numbersOf(entries, max) : entries;
@@ -346,6 +348,17 @@ export function arrayOf<T>(element: Attribute<T>, options: { max?: number } = {}
       v.array(element.schema()),
     ),
   );
+}
+
+/** The entries of a list of objects. */
+function objectsOf(value: unknown): unknown[] | typeof REFUSED {
+  if (typeof value !== "string") return Array.isArray(value) ? value : [value];
+  try {
+    const parsed: unknown = JSON.parse(value);
+    return Array.isArray(parsed) ? parsed : [parsed];
+  } catch {
+    return REFUSED;
+  }
 }
 
 /** The entries of a list of numbers, of which one more than `max` are enough. */

@@ -156,7 +156,7 @@ async function requirePushing(
 ): Promise<void> {
   requireUploading(viewer.caller);
   if (project.archived) throw refusal(403, "You can't push code to an archived project.");
-  if (project.level < ROLES.developer && !(await mayPushSomewhere(db, project, viewer))) {
+  if (project.level < ROLES.developer && !(await mayPushSomewhere(db, project))) {
     throw refusal(403, "You are not allowed to push code to this project.");
   }
 }

@@ -2,7 +2,7 @@ import { gunzipSync, gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { check } from "../../src/database/check.ts";
 import { createFixtures, fixtureSeed, pathOf, placesIn } from "../fixtures.ts";
-import { type Answer, type Person, type TestApp, testApp, waitFor } from "../helpers.ts";
+import { type Answer, type Person, sshKeyOf, type TestApp, testApp, waitFor } from "../helpers.ts";
 import { toys } from "../toy/index.ts";
 import { resourceOf, routes } from "./routes.ts";
 
@@ -183,6 +183,33 @@ describe("a project that was exported and imported", () => {
   });
 });
 
+it("an archive leaves groups and deploy keys out of rules", async () => {
+  const { json: group } = await app.call("GET /groups/acme", { as: "admin" });
+  const sent = { name: "ruled", namespace_id: group.id };
+  const { json: made } = await app.call("POST /projects", { as: "admin", json: sent });
+  const key = { title: "k", key: sshKeyOf(9000), can_push: true };
+  const { json: added } = await app.call(`POST /projects/${made.id}/deploy_keys`, {
+    as: "admin",
+    json: key,
+  });
+  const named = [{ group_id: group.id }, { deploy_key_id: added.id }];
+  const rule = { name: "kept", allowed_to_push: named, allowed_to_merge: [{ access_level: 0 }] };
+  const ruled = await app.call(`POST /projects/${made.id}/protected_branches`, {
+    as: "admin",
+    json: rule,
+  });
+  expect(ruled.json.push_access_levels).toHaveLength(2);
+  await imported(await exported(`/projects/${made.id}`), "ruled-copy");
+  const copy = await app.call("GET /projects/acme%2Fruled-copy/protected_branches/kept", {
+    as: "admin",
+  });
+  expect(copy.json).toMatchObject({
+    push_access_levels: [],
+    merge_access_levels: [{ access_level: 0 }],
+    unprotect_access_levels: [{ access_level: 40 }],
+  });
+});
+
 it("an archive has no secrets and no addresses of people", () => {
   const text = gunzipSync(archive).toString();
   expect(text).not.toMatch(/token-of|@example|digest|secret_/);
@@ -218,6 +245,12 @@ describe("somebody who isn't an administrator", () => {
     expect(new Set(authors)).toEqual(new Set(["stranger"]));
     const members = await app.call(`GET ${project}/members`, { as: "stranger" });
     expect(members.json).toMatchObject([{ username: "stranger", access_level: 50 }]);
+    // Nor whom rules name.
+    const rules = await app.call(`GET ${project}/protected_branches`, { as: "stranger" });
+    expect(rules.json.length).toBeGreaterThan(1);
+    for (const { push_access_levels } of rules.json) {
+      expect(push_access_levels).toMatchObject([{ access_level: 40, user_id: null }]);
+    }
   });
 
   it("gets a private project if its level is restricted for them", async () => {

@@ -146,6 +146,28 @@ it("whoever may no longer merge does not merge later either", async () => {
   await app.call(`DELETE ${project.path}/protected_branches/main`, { as: "owner" });
 });
 
+it("whom a rule names merges later, unless it names them no more", async () => {
+  const { json: users } = await app.call("GET /users?username=developer", { as: "owner" });
+  const rule = `${project.path}/protected_branches`;
+  const { json: made } = await app.call(`POST ${rule}`, {
+    as: "owner",
+    json: { name: "main", push_access_level: 0, allowed_to_merge: [{ user_id: users[0].id }] },
+  });
+  const first = await running();
+  await mergeLater(first.iid, {}, "developer");
+  await report(first.source, first.sha, "success");
+  await isMerged(first.iid);
+  const second = await running();
+  await mergeLater(second.iid, {}, "developer");
+  const [{ id }] = made.merge_access_levels;
+  const json = { allowed_to_merge: [{ access_level: 40 }, { id, _destroy: true }] };
+  await app.call(`PATCH ${rule}/main`, { as: "owner", json });
+  await report(second.source, second.sha, "success");
+  await waitFor(async () => !(await shown(second.iid)).merge_when_pipeline_succeeds);
+  expect((await shown(second.iid)).state).toBe("opened");
+  await app.call(`DELETE ${rule}/main`, { as: "owner" });
+});
+
 it("a draft waits until it is ready, and an unresolved thread until it is resolved", async () => {
   const { iid, source, sha } = await running({ title: "Draft: soon" });
   await mergeLater(iid);

@@ -102,6 +102,18 @@ describe("POST /projects/:id/pipeline", () => {
       400,
       expect.stringMatching(/^You do not have sufficient permission to run a pipeline on 'main'\./),
     ]);
+    // Whom the rule names may.
+    const { json: users } = await app.call("GET /users?username=developer", { as: "owner" });
+    await guarded.call("PATCH /protected_branches/main", {
+      as: "owner",
+      json: { allowed_to_merge: [{ user_id: users[0].id }] },
+    });
+    const made = await guarded.call("POST /pipeline", { as: "developer", json: { ref: "main" } });
+    expect(made.status, made.text).toBe(201);
+    const canceled = await guarded.call(`POST /pipelines/${made.json.id}/cancel`, {
+      as: "developer",
+    });
+    expect(canceled.status).toBe(200);
   });
 
   it("C014, C015: keeps its variables, which only maintainers and who gave them see", async () => {

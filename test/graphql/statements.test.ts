@@ -45,8 +45,8 @@ beforeAll(async () => {
        select id, 'here', 'https://a.test', 'other', 1 from releases`,
     );
     await db.run(
-      `insert into protected_branches (project_id, name, is_wildcard, push_level, merge_level, created_at, updated_at)
-       select id, 'main', 0, 40, 40, 1, 1 from projects`,
+      `insert into protected_branches (project_id, name, is_wildcard, created_at, updated_at)
+       select id, 'main', 0, 1, 1 from projects`,
     );
   });
   const [{ id }] = (await app.call("GET /users?username=owner", { as: "owner" })).json;

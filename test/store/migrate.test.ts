@@ -257,6 +257,8 @@ const FROZEN: Record<string, string> = {
   "20261129-71-owners-of-personal-projects":
     "bd8ff557ed58f546cd3364b02d53cba9114b5314d3342560b00f836e0640b89a",
   "20261129-75-job-token-scope": "8bfa0e50aca2d528d29103f692077af1607fdc096c953fcc4b73bfd20875a3e6",
+  "20261129-72-protection-grants":
+    "349f8cd6e1f7ac1c7f63816b2c09f52619538d4ecf146d5ae10a82eff72fe2f8",
   "20261129-01-secret-urls-of-hooks":
     "796843d30f399316ddcae7bffaab0b38eaeebacc965c1a5426819fcf661eff1b",
   "20261129-60-merging-on-skipped-pipelines":
@@ -691,6 +693,44 @@ describe("released migrations", () => {
     expect(await store.rows("select user_id, access_level from members order by 1")).toEqual([
       [1, 50],
       [2, 40],
+    ]);
+  });
+
+  it("make grants of the levels of rules", async () => {
+    const last = "20261129-72-protection-grants";
+    await migrate(
+      store,
+      released.filter(({ id }) => id < last),
+      0,
+    );
+    await store.transaction(async (db) => {
+      for (const sql of [
+        `insert into namespaces (kind, name, path, full_name, full_path, created_at, updated_at)
+         values ('group', 'a', 'a', 'a', 'a', 0, 0)`,
+        `insert into projects (namespace_id, name, path, full_path, created_at, updated_at, last_activity_at)
+         values (1, 'p', 'p', 'a/p', 0, 0, 0)`,
+        `insert into protected_branches (project_id, name, is_wildcard, push_level, merge_level, created_at, updated_at)
+         values (1, 'main', 0, 0, 30, 0, 0), (1, 'x*', 1, 40, 60, 0, 0)`,
+        `insert into protected_tags (project_id, name, is_wildcard, create_level, created_at, updated_at)
+         values (1, 'v*', 1, 0, 0, 0)`,
+      ]) {
+        await db.run(sql);
+      }
+    });
+    await migrate(store, released, 0);
+    const grants = await store.rows(
+      `select branch_id, tag_id, action, access_level, user_id, group_id, deploy_key_id
+       from protection_grants order by id`,
+    );
+    const none = [null, null, null];
+    expect(grants).toEqual([
+      [1, null, "push", 0, ...none],
+      [2, null, "push", 40, ...none],
+      [1, null, "merge", 30, ...none],
+      [2, null, "merge", 60, ...none],
+      [1, null, "unprotect", 40, ...none],
+      [2, null, "unprotect", 40, ...none],
+      [null, 1, "create", 0, ...none],
     ]);
   });
 

@@ -8,6 +8,8 @@ import { codeRole, isOpenTo, REMOVED, type Viewer } from "./visibility.ts";
 
 /** The group or project a path names, and what the caller may do there. */
 export interface Source {
+  /** Whom it was found for: the caller. */
+  readonly viewer: Viewer;
   readonly kind: "group" | "project";
   readonly id: number;
   readonly fullPath: string;
@@ -124,15 +126,16 @@ async function findGroup(
   return row && groupOf(row, viewer);
 }
 
-function groupOf(row: GroupRow, { caller }: Viewer): Source {
+function groupOf(row: GroupRow, viewer: Viewer): Source {
   return {
+    viewer,
     kind: "group",
     id: row.id,
     fullPath: row.full_path,
     visibility: row.visibility,
     column: "namespace_id",
     namespaceId: row.id,
-    level: caller?.admin ? ADMIN_LEVEL : (row.level ?? 0),
+    level: viewer.caller?.admin ? ADMIN_LEVEL : (row.level ?? 0),
     features: FEATURES,
     archived: false,
     hasPublicJobs: false,
@@ -179,16 +182,17 @@ function levelsOf({ caller, today }: Viewer): Value[] {
   return [callerId, today, callerId, today, callerId];
 }
 
-function projectOf(row: ProjectRow, { caller }: Viewer): Source {
+function projectOf(row: ProjectRow, viewer: Viewer): Source {
   const level = Math.max(row.level ?? 0, row.own_level ?? 0, row.personal === 1 ? ROLES.owner : 0);
   return {
+    viewer,
     kind: "project",
     id: row.id,
     fullPath: row.full_path,
     visibility: row.visibility,
     column: "project_id",
     namespaceId: row.namespace_id,
-    level: caller?.admin ? ADMIN_LEVEL : level,
+    level: viewer.caller?.admin ? ADMIN_LEVEL : level,
     features: FEATURES.filter((area) => row[`${area}_enabled`] === 1),
     archived: row.archived === 1,
     hasPublicJobs: row.public_jobs === 1,

@@ -2,6 +2,7 @@ import type { Caller } from "../../core/access/caller.ts";
 import { TIERS, type Tier } from "../../core/resource.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Reader, Value } from "../../store/port.ts";
+import { hasCodeOwners } from "../protected-refs/tiers.ts";
 import { fits } from "../protected-refs/wildcards.ts";
 import { approvers } from "./approvers.ts";
 
@@ -36,9 +37,6 @@ export interface RuleState {
 
 /** Any member can approve for `any_approver`; only the approvers of the rule for the others. */
 export type RuleType = "any_approver" | "regular" | "code_owner";
-
-/** Whether a tier has rules about the approvals of code owners. */
-export const hasCodeOwners = (tier: Tier): boolean => tier === "ultimate";
 
 /** Whether a tier has rules about approvals. */
 export function hasRules(tier: Tier): boolean {

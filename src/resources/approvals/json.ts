@@ -8,7 +8,7 @@ import type { Awaitable, Reader, Value } from "../../store/port.ts";
 import { approvers } from "../approval-state/approvers.ts";
 import { group } from "../groups/json.ts";
 import { gather } from "../issuables/gather.ts";
-import { protectedBranch } from "../protected-refs/json.ts";
+import { embedGrants, protectedBranch } from "../protected-refs/json.ts";
 import { userFields, userSummary } from "../users/json.ts";
 
 /** The tables a rule is presented from: itself, and the project's rule that it was made from. */
@@ -96,7 +96,7 @@ export async function embed(
     db.rows(eligible, all.values),
     db.rows(named, among.values),
     groupsOf(db, ids, viewer),
-    "protected_branches" in shown.fields ? branchesOf(db, ids) : [],
+    "protected_branches" in shown.fields ? branchesOf({ db, view }, ids) : [],
   ]);
   const written = {
     eligible_approvers: gather(able, (row) => userSummary.write(row, view)),
@@ -131,9 +131,12 @@ function groupsOf(db: Reader, ids: readonly number[], viewer: Viewer): Awaitable
   );
 }
 
-function branchesOf(db: Reader, ids: readonly number[]): Awaitable<Value[][]> {
+async function branchesOf(
+  presenting: Pick<Presenting, "db" | "view">,
+  ids: readonly number[],
+): Promise<Value[][]> {
   const among = placeholders(ids);
-  return db.rows(
+  const rows = await presenting.db.rows(
     `select ${protectedBranch.columns}, x.rule_id from (
        select rule_id, branch_id, row_number() over (partition by rule_id order by branch_id) as place from (
          select rule_id, branch_id from approval_rule_branches where rule_id in (${among.sql})
@@ -143,4 +146,6 @@ function branchesOf(db: Reader, ids: readonly number[]): Awaitable<Value[][]> {
      join protected_branches pr on pr.id = x.branch_id where x.place <= ${MAX_SHOWN} order by pr.id`,
     [...among.values, ...among.values],
   );
+  await embedGrants(presenting, protectedBranch, rows);
+  return rows;
 }

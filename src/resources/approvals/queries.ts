@@ -6,7 +6,8 @@ import type { Tier } from "../../core/resource.ts";
 import { all, among, any, type Condition } from "../../store/conditions.ts";
 import { insertRow } from "../../store/insert.ts";
 import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
-import { hasCodeOwners, type RuleType } from "../approval-state/state.ts";
+import type { RuleType } from "../approval-state/state.ts";
+import { hasCodeOwners } from "../protected-refs/tiers.ts";
 import { RULES } from "./json.ts";
 
 /** What has rules: a project, or one of its merge requests. */

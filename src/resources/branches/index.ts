@@ -1,5 +1,4 @@
 import * as audit from "../../audit/log.ts";
-import type { Viewer } from "../../core/access/visibility.ts";
 import { ApiError, badRequest, notFound } from "../../core/errors.ts";
 import type { Expression } from "../../core/expressions.ts";
 import * as field from "../../core/field.ts";
@@ -66,10 +65,9 @@ async function rowsOf(
   db: Reader,
   opened: OpenRepository,
   refs: readonly Ref[],
-  viewer?: Viewer,
 ): Promise<Value[][]> {
   const names = refs.map(({ name }) => name);
-  const rights = await rightsOf(db, opened.project, names, viewer);
+  const rights = await rightsOf(db, opened.project, names);
   const rows: Value[][] = [];
   for (const ref of refs) rows.push(await rowOf(opened, ref, rights));
   return rows;
@@ -132,11 +130,10 @@ export const branchResource: Resource = {
       },
       presenter: branch,
       prepare: (_, preparing) => openRepository(preparing, ["HEAD"]),
-      handle: async ({ db, viewer, input, page, prepared: opened }) => {
+      handle: async ({ db, input, page, prepared: opened }) => {
         const { search, regex, sort = "name_asc" } = input;
         const expression = regex ? await expressionOf(regex) : undefined;
-        const show = (current: OpenRepository, refs: readonly Ref[]) =>
-          rowsOf(db, current, refs, viewer);
+        const show = (current: OpenRepository, refs: readonly Ref[]) => rowsOf(db, current, refs);
         if (!search && !expression && sort === "name_asc")
           return pageByName(db, opened, BRANCHES, page, show);
         const choose = async (refs: readonly Ref[], current: OpenRepository) => {
@@ -157,9 +154,9 @@ export const branchResource: Resource = {
       presenter: branch,
       prepare: ({ branch: name }, preparing) =>
         openRepository(preparing, ["HEAD", `${BRANCHES}${name}`]),
-      handle: async ({ db, viewer, input, request, prepared: opened }) => {
+      handle: async ({ db, input, request, prepared: opened }) => {
         const ref = requireBranch(opened, input.branch);
-        return request.method === "HEAD" ? undefined : (await rowsOf(db, opened, [ref], viewer))[0];
+        return request.method === "HEAD" ? undefined : (await rowsOf(db, opened, [ref]))[0];
       },
     }),
     put("/:branch/protect", {
@@ -174,13 +171,13 @@ export const branchResource: Resource = {
       prepare: ({ branch: name }, preparing) =>
         openRepository(preparing, ["HEAD", `${BRANCHES}${name}`]),
       handle: async (context) => {
-        const { db, source, input, prepared: opened, now } = context;
+        const { input, prepared: opened } = context;
         const ref = requireBranch(opened, input.branch);
         const developers = {
           canPush: input.developers_can_push,
           canMerge: input.developers_can_merge,
         };
-        await protectFor(db, source.id, input.branch, developers, now);
+        await protectFor(context, input.branch, developers);
         await audit.log(context, "branch protected", targetOf(context));
         return rowLater(opened, ref);
       },
@@ -193,9 +190,9 @@ export const branchResource: Resource = {
       prepare: ({ branch: name }, preparing) =>
         openRepository(preparing, ["HEAD", `${BRANCHES}${name}`]),
       handle: async (context) => {
-        const { db, source, input, prepared: opened } = context;
+        const { input, prepared: opened } = context;
         const ref = requireBranch(opened, input.branch);
-        if (await unprotect(db, source.id, input.branch)) {
+        if (await unprotect(context, input.branch)) {
           await audit.log(context, "branch unprotected", targetOf(context));
         }
         return rowLater(opened, ref);

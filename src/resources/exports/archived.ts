@@ -5,8 +5,10 @@ import { NAMES } from "../award-emoji/names.ts";
 import { projectSettings } from "../projects/kept.ts";
 import {
   type ArchivedColumn,
+  anyPerson,
   author,
   day,
+  elsewhere,
   flag,
   formed,
   instant,
@@ -42,8 +44,6 @@ const long = text(LONG);
 const changed = { created_at: instant, updated_at: instant };
 const visibility = oneOf(...Object.values(VISIBILITIES));
 const roles = oneOf(...Object.values(ROLES));
-/** The roles for whom a branch or tag is protected; 0 for nobody. */
-const allowed = oneOf(0, ROLES.developer, ROLES.maintainer, 60);
 const path = text(4096);
 const address = formed(/^(https?|ftp):\/\//i, 2048);
 const webAddress = formed(/^https?:\/\//i, 2048);
@@ -153,13 +153,20 @@ export const ARCHIVED: Readonly<Record<string, ArchivedTable>> = {
   protected_branches: owned({
     name: ref,
     is_wildcard: flag,
-    push_level: allowed,
-    merge_level: allowed,
     allow_force_push: flag,
     code_owner_approval_required: flag,
     ...changed,
   }),
-  protected_tags: owned({ name: ref, is_wildcard: flag, create_level: allowed, ...changed }),
+  protected_tags: owned({ name: ref, is_wildcard: flag, ...changed }),
+  protection_grants: nested({
+    branch_id: maybe(row("protected_branches")),
+    tag_id: maybe(row("protected_tags")),
+    action: word("push", "merge", "unprotect", "create"),
+    access_level: maybe(oneOf(0, ROLES.developer, ROLES.maintainer, 60)),
+    user_id: anyPerson,
+    group_id: elsewhere,
+    deploy_key_id: elsewhere,
+  }),
   issues: owned({
     iid,
     author_id: maybe(author),

@@ -78,6 +78,12 @@ export const author: ArchivedColumn = { schema: id, people: "author", isNeeded: 
 /** Somebody who has something, such as a role: left out if the importer can't speak for them. */
 export const person: ArchivedColumn = { schema: id, people: "person", isNeeded: true };
 
+/** {@link person}, or nobody. */
+export const anyPerson: ArchivedColumn = { ...person, schema: v.nullable(id) };
+
+/** A record of this server that archives do not have: a row that names one is left out. */
+export const elsewhere: ArchivedColumn = { schema: v.nullable(id), of: "", isNeeded: true };
+
 /** A column that may be null. */
 export const maybe = ({ schema, ...column }: ArchivedColumn): ArchivedColumn => ({
   ...column,

@@ -11,6 +11,7 @@ import { all, type Condition, when } from "../../store/conditions.ts";
 import { insertRow } from "../../store/insert.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
+import { removeGrantsOfKey } from "../protected-refs/grants.ts";
 import type { SshKey } from "./ssh-key.ts";
 
 /** The columns of a key that handlers use. */
@@ -164,13 +165,14 @@ export async function setCanPush(
   ]);
 }
 
-/** Takes a deploy key from a project. */
+/** Takes a deploy key from a project, with what it may do there. */
 export async function removeFromProject(
   db: Database,
   projectId: number,
   id: number,
 ): Promise<void> {
   await db.run("delete from deploy_keys where project_id = ? and key_id = ?", [projectId, id]);
+  await removeGrantsOfKey(db, projectId, id);
 }
 
 /** Removes a deploy key if no project uses it, unless any project may. @returns whether it was removed */

@@ -126,7 +126,7 @@ export async function removeMember(change: MemberChange, found: members.Member):
   const { db, source, by, now, today } = change;
   if (by.id !== found.user_id) requireReach(source, found.access_level);
   await requireAnotherOwner(change, found);
-  await members.remove(db, found.id);
+  await members.remove(db, found);
   const how = isOver(found.expires_at, today) ? "expired" : "left";
   recordEvent(db, source, how, found.user_id, now);
   await tellHooks(change, "remove", found.user_id, found);

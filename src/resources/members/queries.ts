@@ -6,6 +6,7 @@ import type { Presenter } from "../../core/presenter.ts";
 import { all, belowGroup, type Condition, when } from "../../store/conditions.ts";
 import { insertRow } from "../../store/insert.ts";
 import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
+import { removeGrantsOfStrangers } from "../protected-refs/grants.ts";
 import * as users from "../users/queries.ts";
 
 const MEMBERS = `members m join users u on u.id = m.user_id and ${LIVING_USER}`;
@@ -153,9 +154,13 @@ export async function hasOtherOwner(
   return found.length > 0;
 }
 
-/** Ends a membership. */
-export async function remove(db: Database, memberId: number): Promise<void> {
-  await db.run("delete from members where id = ?", [memberId]);
+/** Ends a membership, and what its user may do by name. */
+export async function remove(
+  db: Database,
+  { id, user_id }: Pick<Member, "id" | "user_id">,
+): Promise<void> {
+  await db.run("delete from members where id = ?", [id]);
+  await removeGrantsOfStrangers(db, [user_id]);
 }
 
 /** A membership that was deleted. */
@@ -173,31 +178,38 @@ const REMOVED = `user_id, access_level, project_id, coalesce(
   (select n.full_path from namespaces n where n.id = members.namespace_id)) as full_path`;
 
 /** Deletes memberships that have expired on a day, at most `batch` of them, and returns them. */
-export function removeExpired(
+export async function removeExpired(
   db: Database,
   today: string,
   batch: number,
-): Awaitable<RemovedMember[]> {
-  return db.all<RemovedMember>(
+): Promise<RemovedMember[]> {
+  const removed = await db.all<RemovedMember>(
     `delete from members where id in (select id from members where expires_at <= ? order by expires_at, id limit ?)
      returning ${REMOVED}`,
     [today, batch],
   );
+  await removeGrantsOfStrangers(
+    db,
+    removed.map(({ user_id }) => user_id),
+  );
+  return removed;
 }
 
 /** Deletes all memberships of a user in a group and below it, and returns them. */
-export function removeBelow(
+export async function removeBelow(
   db: Database,
   groupId: number,
   userId: number,
-): Awaitable<RemovedMember[]> {
+): Promise<RemovedMember[]> {
   const below = belowGroup("namespace_id", groupId);
-  return db.all<RemovedMember>(
+  const removed = await db.all<RemovedMember>(
     `delete from members where user_id = ? and (${below.sql}
        or project_id in (select id from projects where ${below.sql}))
      returning ${REMOVED}`,
     [userId, ...below.values, ...below.values],
   );
+  await removeGrantsOfStrangers(db, [userId]);
+  return removed;
 }
 
 /**

@@ -1,3 +1,4 @@
+import { ROLES } from "../../core/access/roles.ts";
 import { type Source, sourcesById } from "../../core/access/source.ts";
 import { VISIBILITIES } from "../../core/access/visibility.ts";
 import { BRANCHES } from "../../git/refs.ts";
@@ -34,7 +35,10 @@ export async function collaborationIn(
   const isOpen = [source, target].every(({ visibility }) => visibility > VISIBILITIES.private);
   if (!isOpen) return undefined;
   const rights = await rightsOf(db, source, [BRANCHES + source_branch]);
-  const isPossible = !rights.isProtected(source_branch) && rights.mayPush(source_branch);
+  const isPossible =
+    source.level >= ROLES.developer &&
+    !rights.isProtected(source_branch) &&
+    rights.mayPush(source_branch);
   return isPossible ? allow_collaboration : undefined;
 }
 

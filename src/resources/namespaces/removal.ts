@@ -81,6 +81,7 @@ export const GROUP_PARTS: readonly Part[] = [
   ["ci_variables", "namespace_id", "id"],
   ["hooks", "namespace_id", "id"],
   ["approval_rule_groups", "namespace_id", "rule_id"],
+  ["protection_grants", "group_id", "id"],
   ["notification_settings", "namespace_id", "id"],
   ["members", "namespace_id", "id"],
   ["access_requests", "namespace_id", "id"],

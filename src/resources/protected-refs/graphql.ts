@@ -8,35 +8,55 @@ import {
   type Face,
   type GraphContext,
   loaded,
+  type OutputFields,
   property,
   required,
   rowType,
   string,
   time,
+  type ValueType,
   valueType,
 } from "../../graphql/declare.ts";
 import { listed, listOf } from "../../graphql/loaded-pages.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Value } from "../../store/port.ts";
-import { WHO } from "./json.ts";
+import { type Action, rowsOfGrants } from "./grants.ts";
+import { LEVEL, WHO, whoIs } from "./json.ts";
 import { fits } from "./wildcards.ts";
 
-/** Who may do something, by access level: a rule has one. */
-const accessLevels = (type: string, about: string) =>
+/** A grant as its type shows it. */
+interface ShownGrant {
+  readonly level: number;
+  readonly who: string;
+  readonly userId: number | null;
+  readonly groupId: number | null;
+  readonly key: { readonly id: string; readonly title: string } | null;
+}
+
+const deployKey = valueType("AccessLevelDeployKey", "A deploy key that may do something.", {
+  id: required(property("ID")),
+  title: required(property("String")),
+});
+
+/** Who may do something. */
+const accessLevels = (type: string, about: string, more: OutputFields = {}) =>
   valueType(type, about, {
-    accessLevel: required(property("Int", (level: number) => level)),
-    accessLevelDescription: required(property("String", (level: number) => WHO[level])),
-    user: property("UserCore", () => null),
-    group: property("Group", () => null),
+    accessLevel: required(property("Int", ({ level }: ShownGrant) => level)),
+    accessLevelDescription: required(property("String", ({ who }: ShownGrant) => who)),
+    user: property("UserCore", ({ userId }: ShownGrant) => userId),
+    group: property("Group", ({ groupId }: ShownGrant) => groupId),
+    ...more,
   });
 
 /** A rule as its protection shows it. */
 interface Protection {
-  readonly push: number;
-  readonly merge: number;
   readonly allowsForcePush: boolean;
   readonly asksOwners: boolean;
+  readonly grants: Partial<Record<Action, ShownGrant[]>>;
 }
+
+const granted = (of: ValueType, action: Action) =>
+  listed(of, ({ grants }: Protection) => listOf(grants[action] ?? []));
 
 const protection = valueType("BranchProtection", "What a rule about branches protects.", {
   allowForcePush: required(
@@ -46,15 +66,47 @@ const protection = valueType("BranchProtection", "What a rule about branches pro
     property("Boolean", ({ asksOwners }: Protection) => asksOwners),
   ),
   isGroupLevel: property("Boolean", () => false),
-  pushAccessLevels: listed(
-    accessLevels("PushAccessLevel", "Who may push."),
-    ({ push }: Protection) => listOf([push]),
+  pushAccessLevels: granted(
+    accessLevels("PushAccessLevel", "Who may push.", {
+      deployKey: property(deployKey, ({ key }: ShownGrant) => key),
+    }),
+    "push",
   ),
-  mergeAccessLevels: listed(
-    accessLevels("MergeAccessLevel", "Who may merge."),
-    ({ merge }: Protection) => listOf([merge]),
+  mergeAccessLevels: granted(accessLevels("MergeAccessLevel", "Who may merge."), "merge"),
+  unprotectAccessLevels: granted(
+    accessLevels("UnprotectAccessLevel", "Who may unprotect."),
+    "unprotect",
   ),
 });
+
+/** What rules protect, in two statements. */
+async function protectionsOf(
+  ids: readonly Value[],
+  { db }: GraphContext,
+): Promise<Map<Value, Protection>> {
+  const among = placeholders(ids);
+  const rules = await db.rows(
+    `select id, allow_force_push, code_owner_approval_required from protected_branches where id in (${among.sql})`,
+    among.values,
+  );
+  const protections = new Map(
+    rules.map(([id, force, owners]) => [
+      id as Value,
+      { allowsForcePush: force === 1, asksOwners: owners === 1, grants: {} } as Protection,
+    ]),
+  );
+  const columns = [LEVEL, ...WHO, "g.user_id", "g.group_id", "k.id", "k.title"].join(", ");
+  for (const row of await rowsOfGrants(db, "protected_branches", columns, ids)) {
+    const [level, own, name, userId, groupId, keyId, title, ruleId, action] = row;
+    const grants = protections.get(ruleId as Value)?.grants ?? {};
+    const named = grants[action as Action] ?? [];
+    grants[action as Action] = named;
+    const who = whoIs([own as Value, name as Value]);
+    const key = keyId === null ? null : { id: `gid://gitlab/DeployKey/${keyId}`, title };
+    named.push({ level, who, userId, groupId, key } as ShownGrant);
+  }
+  return protections;
+}
 
 const approvalRule = valueType("ApprovalProjectRule", "A rule about approvals.", {
   id: required(property("ID")),
@@ -110,16 +162,7 @@ const rule = rowType("BranchRule", {
     isDefault: required(boolean("case when pr.name = p.default_branch then 1 else 0 end")),
     isProtected: required(boolean("1")),
     matchingBranchesCount: required(loaded("Int", countsOf, { empty: 0 })),
-    branchProtection: computed(
-      protection,
-      ["pr.push_level", "pr.merge_level", "pr.allow_force_push", "pr.code_owner_approval_required"],
-      ([push, merge, force, owners]) => ({
-        push,
-        merge,
-        allowsForcePush: force === 1,
-        asksOwners: owners === 1,
-      }),
-    ),
+    branchProtection: loaded(protection, protectionsOf),
     approvalRules: emptyConnection(approvalRule),
     externalStatusChecks: emptyConnection(statusCheck),
     createdAt: time("pr.created_at"),

@@ -1,29 +1,35 @@
 import type { Source } from "../../core/access/source.ts";
+import type { Viewer } from "../../core/access/visibility.ts";
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
-import type { Presenter } from "../../core/presenter.ts";
+import type { Context } from "../../core/resource.ts";
 import { BRANCHES, TAGS } from "../../git/refs.ts";
 import { all } from "../../store/conditions.ts";
 import { insertRow } from "../../store/insert.ts";
 import { contains } from "../../store/patterns.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
+import { statement } from "../../store/texts.ts";
+import { held, type RulesTable } from "./grants.ts";
+import { embedGrants } from "./json.ts";
 import { fits, isWildcard } from "./wildcards.ts";
 
-/** Where rules are: those about branches, or those about tags. */
-export type RulesTable = "protected_branches" | "protected_tags";
-
-/** A rule about branches, as far as it decides something. */
-export interface BranchRule {
+/** A rule about branches, as far as it decides something for a viewer. */
+interface BranchRule {
   readonly name: string;
-  readonly push_level: number;
-  readonly merge_level: number;
+  /** The lowest access level that may push; `null` if none may. */
+  readonly push_level: number | null;
+  /** 1 if the viewer, or a group of theirs, may push by name. */
+  readonly push_named: number;
+  readonly merge_level: number | null;
+  readonly merge_named: number;
   readonly allow_force_push: number;
 }
 
-/** A rule about tags. */
-export interface TagRule {
+/** A rule about tags, as far as it decides something for a viewer. */
+interface TagRule {
   readonly name: string;
-  readonly create_level: number;
+  readonly create_level: number | null;
+  readonly create_named: number;
 }
 
 /** What a project says about some of its branches and tags. */
@@ -36,11 +42,6 @@ export interface Rules {
   /** The rules whose name fits a tag. */
   tags(name: string): readonly TagRule[];
 }
-
-const COLUMNS = {
-  protected_branches: "name, push_level, merge_level, allow_force_push",
-  protected_tags: "name, create_level",
-} as const;
 
 /** SQL that says whether the repository of a project `p` has no branch yet. */
 const IS_EMPTY = `case when exists (
@@ -57,11 +58,13 @@ const NAMES_AT_ONCE = 256;
  * The rules of a project about some references.
  *
  * @param names in full, such as `refs/heads/main`
+ * @param viewer whom the rules may name; without one, they say only what is protected, and for which levels
  */
 export async function rulesOf(
   db: Reader,
   projectId: number,
   names: readonly string[],
+  viewer?: Viewer,
 ): Promise<Rules> {
   const below = (beginning: string) =>
     names.filter((name) => name.startsWith(beginning)).map((name) => name.slice(beginning.length));
@@ -71,13 +74,16 @@ export async function rulesOf(
   return {
     isEmpty: state?.is_empty !== 0,
     defaultBranch: state?.default_branch ?? null,
-    branches: await fitting<BranchRule>(db, "protected_branches", projectId, below(BRANCHES)),
-    tags: await fitting<TagRule>(db, "protected_tags", projectId, below(TAGS)),
+    branches: await fitting<BranchRule>(
+      db,
+      "protected_branches",
+      projectId,
+      below(BRANCHES),
+      viewer,
+    ),
+    tags: await fitting<TagRule>(db, "protected_tags", projectId, below(TAGS), viewer),
   };
 }
-
-const REQUEST = "from merge_requests mr join projects p on p.id = mr.project_id";
-const RULE = "mr.id, null, null, null, b.name, b.push_level, b.merge_level, b.allow_force_push";
 
 /** What a merge request's project says about its target branch. */
 interface TargetRules {
@@ -89,44 +95,46 @@ interface TargetRules {
 export async function rulesOfTargets(
   db: Reader,
   requestIds: readonly Value[],
+  viewer: Viewer,
 ): Promise<Map<Value, TargetRules>> {
   const among = placeholders(requestIds);
-  const where = `where mr.id in (${among.sql})`;
+  const may = held("protected_branches", viewer);
+  const requests = `from merge_requests mr where mr.id in (${among.sql})`;
+  const rules = `select null, r.project_id, null, null, null, r.name, r.allow_force_push, ${may.sql}
+    from protected_branches r join projects p on p.id = r.project_id where`;
   const rows = await db.rows(
-    `select mr.id, mr.target_branch, p.default_branch, ${IS_EMPTY}, null, null, null, null ${REQUEST} ${where}
-     union all select ${RULE} ${REQUEST}
-       join protected_branches b on b.project_id = p.id and b.is_wildcard = 0 and b.name = mr.target_branch
-       ${where}
-     union all select ${RULE} ${REQUEST}
-       join protected_branches b on b.project_id = p.id and b.is_wildcard = 1 ${where}`,
-    [...among.values, ...among.values, ...among.values],
+    `select mr.id, p.id, mr.target_branch, p.default_branch, ${IS_EMPTY}, null, null, null, null, null, null
+       from merge_requests mr join projects p on p.id = mr.project_id where mr.id in (${among.sql})
+     union all ${rules} r.is_wildcard = 0 and (r.project_id, r.name) in (select mr.project_id, mr.target_branch ${requests})
+     union all ${rules} r.is_wildcard = 1 and r.project_id in (select mr.project_id ${requests})`,
+    [...among.values, ...may.values, ...among.values, ...may.values, ...among.values],
   );
   const found = new Map<Value, BranchRule[]>();
-  for (const [id, branch, , , name, push_level, merge_level, allow_force_push] of rows) {
-    const rules = found.get(id as Value) ?? [];
-    found.set(id as Value, rules);
-    if (branch === null) {
-      rules.push({ name, push_level, merge_level, allow_force_push } as BranchRule);
-    }
-  }
   const targets = new Map<Value, TargetRules>();
-  for (const [id, branch, defaultBranch, isEmpty] of rows) {
-    if (branch === null) continue;
-    const rules = found.get(id as Value) ?? [];
-    targets.set(id as Value, {
-      branch: branch as string,
-      rules: {
-        isEmpty: isEmpty !== 0,
-        defaultBranch: defaultBranch as string | null,
-        branches: (name) => rules.filter((rule) => fits(rule.name, name)),
-        tags: () => [],
-      },
-    });
+  for (const [id, projectId, branch, defaultBranch, isEmpty, ...columns] of rows) {
+    const own = found.get(projectId as Value) ?? [];
+    found.set(projectId as Value, own);
+    if (id === null) {
+      const [name, allow_force_push, push_level, push_named, merge_level, merge_named] = columns;
+      const named = { push_named, merge_named };
+      own.push({ name, allow_force_push, push_level, merge_level, ...named } as BranchRule);
+      continue;
+    }
+    const rulesOfProject: Rules = {
+      isEmpty: isEmpty !== 0,
+      defaultBranch: defaultBranch as string | null,
+      branches: (name) => own.filter((rule) => fits(rule.name, name)),
+      tags: () => [],
+    };
+    targets.set(id as Value, { branch: branch as string, rules: rulesOfProject });
   }
   return targets;
 }
 
 const NOTHING = { sql: "", values: [] };
+
+/** What rules decide besides what their grants let do. */
+const DECIDING = { protected_branches: "r.allow_force_push, ", protected_tags: "" } as const;
 
 /** Loads the rules that may fit some names. @returns which of them fit a name */
 async function fitting<Rule extends { readonly name: string }>(
@@ -134,18 +142,23 @@ async function fitting<Rule extends { readonly name: string }>(
   table: RulesTable,
   projectId: number,
   names: readonly string[],
+  viewer: Viewer | undefined,
 ): Promise<(name: string) => readonly Rule[]> {
   if (names.length === 0) return () => [];
   const exact = new Map<string, Rule>();
   const wild: Rule[] = [];
-  const select = `select ${COLUMNS[table]} from ${table} where project_id = ? and is_wildcard =`;
+  const may = held(table, viewer);
+  const values = [...may.values, projectId];
+  const select = (where: string) =>
+    statement`select r.name, ${DECIDING[table]}${may.sql} from ${table} r join projects p on p.id = r.project_id
+      where r.project_id = ? and ${where}`;
   for (let at = 0; at < names.length; at += NAMES_AT_ONCE) {
     const among = placeholders(names.slice(at, at + NAMES_AT_ONCE));
-    const named = { sql: `${select} 0 and name in (${among.sql})`, values: among.values };
-    const more = at === 0 ? { sql: ` union all ${select} 1`, values: [projectId] } : NOTHING;
-    const rules = await db.all<Rule>(named.sql + more.sql, [
-      projectId,
-      ...named.values,
+    const named = select(`r.is_wildcard = 0 and r.name in (${among.sql})`);
+    const more = at === 0 ? { sql: ` union all ${select("r.is_wildcard = 1")}`, values } : NOTHING;
+    const rules = await db.all<Rule>(named + more.sql, [
+      ...values,
+      ...among.values,
       ...more.values,
     ]);
     for (const rule of rules) {
@@ -179,15 +192,29 @@ export function find(
   );
 }
 
-/** The access levels of a rule about branches. */
-export interface BranchLevels extends Pick<BranchRule, "push_level" | "merge_level"> {
-  readonly id: number;
+/** Who may unprotect by a rule. */
+export interface Unprotecting {
+  /** Whether it says so at all: 0 if not. */
+  readonly is_said: number;
+  readonly unprotect_level: number | null;
+  readonly unprotect_named: number;
 }
 
-/** The access levels of a rule about branches that exists. */
-export async function levelsOf(db: Reader, id: number): Promise<BranchLevels> {
-  const sql = "select id, push_level, merge_level from protected_branches where id = ?";
-  return (await db.one<BranchLevels>(sql, [id])) as BranchLevels;
+/** Who may unprotect what a rule about branches protects, as far as a viewer is concerned. */
+export async function unprotectingOf(
+  db: Reader,
+  ruleId: number,
+  viewer: Viewer,
+): Promise<Unprotecting> {
+  const may = held("unprotect", viewer);
+  const found = await db.one<Unprotecting>(
+    `select case when exists (
+         select 1 from protection_grants g where g.branch_id = r.id and g.action = 'unprotect')
+       then 1 else 0 end as is_said, ${may.sql}
+     from protected_branches r join projects p on p.id = r.project_id where r.id = ?`,
+    [...may.values, ruleId],
+  );
+  return found as Unprotecting;
 }
 
 /** How many rules of a project have wildcards. */
@@ -201,12 +228,19 @@ export async function countWildcards(
   return (counted as [number])[0];
 }
 
-/** Adds a rule. @returns its id */
+/** What a new rule has besides its grants. */
+export interface NewRule {
+  readonly name: string;
+  readonly allow_force_push?: number;
+  readonly code_owner_approval_required?: number;
+}
+
+/** Adds a rule without grants. @returns its id */
 export function insert(
   db: Database,
   table: RulesTable,
   projectId: number,
-  rule: BranchRule | TagRule,
+  rule: NewRule,
   now: number,
 ): Promise<number> {
   return insertRow(db, table, {
@@ -223,33 +257,35 @@ export async function remove(db: Database, table: RulesTable, id: number): Promi
   await db.run(`delete from ${table} where id = ?`, [id]);
 }
 
+/** What presenting rules depends on. */
+type Presenting = Pick<Context, "presenter" | "view"> & { readonly db: Reader };
+
 /** The rules of a project, the oldest first. */
-export function list(
-  db: Reader,
-  presenter: Presenter,
+export async function list(
+  presenting: Presenting,
   page: Page,
   table: RulesTable,
   { id }: Source,
   search: string | undefined,
 ): Promise<RowPage> {
+  const { db, presenter } = presenting;
   const where = all([
     { sql: "pr.project_id = ?", values: [id] },
     search ? contains(["pr.name"], search) : undefined,
   ]);
-  return paginate(db, presenter, page, {
+  const listed = await paginate(db, presenter, page, {
     from: `${table} pr where ${where.sql}`,
     values: where.values,
     order: "pr.id",
   });
+  await embedGrants(presenting, presenter, listed.rows);
+  return listed;
 }
 
 /** One rule as a row for its presenter. */
-export async function row(
-  db: Reader,
-  presenter: Presenter,
-  table: RulesTable,
-  id: number,
-): Promise<Value[]> {
+export async function row(presenting: Presenting, table: RulesTable, id: number): Promise<Value[]> {
+  const { db, presenter } = presenting;
   const rows = await db.rows(`select ${presenter.columns} from ${table} pr where pr.id = ?`, [id]);
+  await embedGrants(presenting, presenter, rows);
   return rows[0] as Value[];
 }

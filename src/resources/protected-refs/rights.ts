@@ -1,9 +1,9 @@
 import { ROLES } from "../../core/access/roles.ts";
 import { type Source, sourcesById } from "../../core/access/source.ts";
-import { VISIBILITIES, type Viewer } from "../../core/access/visibility.ts";
+import { VISIBILITIES } from "../../core/access/visibility.ts";
 import { BRANCHES, TAGS } from "../../git/refs.ts";
 import type { Reader, Value } from "../../store/port.ts";
-import { type Rules, rulesOf, rulesOfTargets } from "./queries.ts";
+import { type Rules, rulesOf, rulesOfTargets, unprotectingOf } from "./queries.ts";
 
 /** A change of a reference that somebody asks for. */
 interface WantedChange {
@@ -34,19 +34,35 @@ const LIKE_AN_OID = /^[0-9a-f]{40}/i;
 /**
  * What a caller may do with some branches and tags of a project.
  *
- * @param project with the caller's level in it
+ * @param project found for the caller
  * @param names of the branches and tags in full, such as `refs/heads/main`; the rights are about no others
- * @param viewer the caller; without one, merge requests that let others push to their source branches do not count
  */
 export async function rightsOf(
   db: Reader,
   project: Source,
   names: readonly string[],
-  viewer?: Viewer,
 ): Promise<RefRights> {
-  const shared = viewer ? await sharedBranches(db, project, viewer, names) : NONE;
-  return new RefRights(project, await rulesOf(db, project.id, names), shared);
+  const shared = await sharedBranches(db, project, names);
+  return new RefRights(project, await rulesOf(db, project.id, names, project.viewer), shared);
 }
+
+/**
+ * Whether a caller may change or remove a rule about branches: its grants say so or, without any, their role is enough.
+ *
+ * @param project found for the caller
+ */
+export async function mayUnprotect(db: Reader, project: Source, ruleId: number): Promise<boolean> {
+  const { is_said, unprotect_level, unprotect_named } = await unprotectingOf(
+    db,
+    ruleId,
+    project.viewer,
+  );
+  return is_said === 0 || isHeld(project, unprotect_level, unprotect_named);
+}
+
+/** Whether a rule lets a caller do something: by their level, or by name. */
+const isHeld = ({ level }: Project, least: number | null, named: number): boolean =>
+  named === 1 || (least !== null && level >= least);
 
 const NONE: ReadonlySet<string> = new Set();
 
@@ -63,11 +79,12 @@ const MOST_REQUESTS = 1000;
 async function sharedBranches(
   db: Reader,
   project: Source,
-  viewer: Viewer,
   names?: readonly string[],
 ): Promise<ReadonlySet<string>> {
+  const { viewer } = project;
   const isPossible =
     viewer.caller !== undefined &&
+    (names?.some((name) => name.startsWith(BRANCHES)) ?? true) &&
     project.level < ROLES.developer &&
     !project.archived &&
     project.visibility > VISIBILITIES.private;
@@ -94,12 +111,8 @@ async function sharedBranches(
 }
 
 /** Whether there is a branch of a project that a caller without a role there may push to, if it is not protected. */
-export async function mayPushSomewhere(
-  db: Reader,
-  project: Source,
-  viewer: Viewer,
-): Promise<boolean> {
-  return (await sharedBranches(db, project, viewer)).size > 0;
+export async function mayPushSomewhere(db: Reader, project: Source): Promise<boolean> {
+  return (await sharedBranches(db, project)).size > 0;
 }
 
 /**
@@ -118,7 +131,7 @@ export async function mayMergeRequest(
 /**
  * Those of some merge requests that a caller may merge, as {@link mayMergeRequest} says, with one statement.
  *
- * @param requests their projects, with the caller's level in them, by the ids of the requests
+ * @param requests their projects, all found for the caller, by the ids of the requests
  */
 export async function mergeableBy(
   db: Reader,
@@ -128,10 +141,12 @@ export async function mergeableBy(
   const possible = [...requests].filter(
     ([, { archived, level }]) => !archived && level >= ROLES.developer,
   );
-  if (possible.length === 0) return new Set();
+  const [first] = possible;
+  if (!first) return new Set();
   const targets = await rulesOfTargets(
     db,
     possible.map(([id]) => id),
+    first[1].viewer,
   );
   const mergeable = possible.filter(([id, project]) => {
     const target = targets.get(id);
@@ -141,7 +156,7 @@ export async function mergeableBy(
 }
 
 /** What rights depend on of a project. */
-type Project = Pick<Source, "fullPath" | "level" | "archived">;
+type Project = Pick<Source, "viewer" | "fullPath" | "level" | "archived">;
 
 /**
  * What a caller may do with some branches and tags of a project. It is the only place that decides so: for pushes, for
@@ -184,7 +199,9 @@ export class RefRights {
     if (!this.#mayWrite) return this.#isShared(branch);
     if (this.#rules.isEmpty) return this.#reaches(ROLES.maintainer);
     const rules = this.#rules.branches(branch);
-    return rules.length === 0 || rules.some(({ push_level }) => this.#reaches(push_level));
+    return (
+      rules.length === 0 || rules.some((rule) => this.#holds(rule.push_level, rule.push_named))
+    );
   }
 
   /** Whether the caller may merge into a branch. */
@@ -193,7 +210,8 @@ export class RefRights {
     const rules = this.#rules.branches(branch);
     return (
       this.mayPush(branch) ||
-      (!this.#rules.isEmpty && rules.some(({ merge_level }) => this.#reaches(merge_level)))
+      (!this.#rules.isEmpty &&
+        rules.some((rule) => this.#holds(rule.merge_level, rule.merge_named)))
     );
   }
 
@@ -317,7 +335,9 @@ export class RefRights {
 
   #mayCreateTag(tag: string): boolean {
     const rules = this.#rules.tags(tag);
-    return rules.length === 0 || rules.some(({ create_level }) => this.#reaches(create_level));
+    return (
+      rules.length === 0 || rules.some((rule) => this.#holds(rule.create_level, rule.create_named))
+    );
   }
 
   #isShared(branch: string): boolean {
@@ -328,7 +348,11 @@ export class RefRights {
     return !this.#project.archived && this.#project.level >= ROLES.developer;
   }
 
+  #holds(least: number | null, named: number): boolean {
+    return isHeld(this.#project, least, named);
+  }
+
   #reaches(level: number): boolean {
-    return level > 0 && this.#project.level >= level;
+    return this.#project.level >= level;
   }
 }

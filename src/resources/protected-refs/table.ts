@@ -1,8 +1,8 @@
 import type { Migration } from "../../store/migrate.ts";
 
 /**
- * Rules of projects about branches and tags. A name may have wildcards, and needs no branch or tag that it fits. Levels
- * are access levels; 0 stands for nobody.
+ * Rules of projects about branches and tags. A name may have wildcards, and needs no branch or tag that it fits. Each grant
+ * of a rule lets somebody do something: those with an access level (0 stands for nobody), a user, a group or a deploy key.
  */
 export const migrations: Migration[] = [
   {
@@ -40,6 +40,38 @@ create index protected_tags_with_wildcards on protected_tags (project_id, is_wil
     sql: `
 create index protected_branches_by_id on protected_branches (project_id, id);
 create index protected_tags_by_id on protected_tags (project_id, id);
+`,
+  },
+  {
+    // A rule had one access level for each right.
+    id: "20261129-72-protection-grants",
+    sql: `
+create table protection_grants (
+  id $id,
+  branch_id $int references protected_branches (id) on delete cascade,
+  tag_id $int references protected_tags (id) on delete cascade,
+  action $text not null,
+  access_level $int,
+  user_id $int references users (id) on delete cascade,
+  group_id $int references namespaces (id) on delete cascade,
+  deploy_key_id $int references ssh_keys (id) on delete cascade
+);
+create index protection_grants_of_branch on protection_grants (branch_id, action, access_level, user_id, group_id);
+create index protection_grants_of_tag on protection_grants (tag_id, action, access_level, user_id, group_id);
+create index protection_grants_by_user on protection_grants (user_id);
+create index protection_grants_by_group on protection_grants (group_id);
+create index protection_grants_by_key on protection_grants (deploy_key_id);
+insert into protection_grants (branch_id, action, access_level)
+  select id, 'push', push_level from protected_branches order by id;
+insert into protection_grants (branch_id, action, access_level)
+  select id, 'merge', merge_level from protected_branches order by id;
+insert into protection_grants (branch_id, action, access_level)
+  select id, 'unprotect', 40 from protected_branches order by id;
+insert into protection_grants (tag_id, action, access_level)
+  select id, 'create', create_level from protected_tags order by id;
+alter table protected_branches drop column push_level;
+alter table protected_branches drop column merge_level;
+alter table protected_tags drop column create_level;
 `,
   },
 ];

@@ -279,7 +279,7 @@ export async function apply(
   const viewer = { caller, today: dayOf(now) };
   const project = await findSource(db, "project", String(id), viewer);
   const names = push.changes.map(({ name }) => name);
-  const rights = await rightsOf(db, project, names, viewer);
+  const rights = await rightsOf(db, project, names);
   const possible = push.changes.filter(({ problem }) => problem === undefined);
   const refusal = firstOf(possible, (change) => rights.refusalOf(change, via));
   const repositoryId = await create(db, id, "code");

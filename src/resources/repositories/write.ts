@@ -44,10 +44,10 @@ export async function openToChange(
   changed: readonly string[],
   names: readonly string[] = [],
 ): Promise<Place> {
-  const { db, source, view, viewer, now } = preparing;
+  const { db, source, view, now } = preparing;
   // Routes that change repositories need a role.
   const caller = preparing.caller as Caller;
-  const rights = await rightsOf(db, source, changed, viewer);
+  const rights = await rightsOf(db, source, changed);
   const opened = await openRepository(preparing, [...changed, ...names]);
   return { ...opened, caller, rights, base: view.base, now };
 }

@@ -252,6 +252,8 @@ export async function maskedIn(
 
 function projectOf(id: number, facts: JobFacts): Source {
   return {
+    // Of nobody: a runner has no role.
+    viewer: { caller: undefined, today: "" },
     kind: "project",
     id,
     fullPath: facts.full_path,

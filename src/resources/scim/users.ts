@@ -65,6 +65,7 @@ function changeOf({ db, caller, now, viewer, request }: Changing): changes.ScimC
   return {
     db,
     source: {
+      viewer,
       kind: "group",
       id: groupId,
       fullPath: groupPath,

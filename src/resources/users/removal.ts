@@ -34,6 +34,7 @@ export const USER_PARTS: readonly Part[] = [
   ["merge_request_committers", "user_id", "merge_request_id"],
   ["approvals", "user_id", "merge_request_id"],
   ["approval_rule_users", "user_id", "rule_id"],
+  ["protection_grants", "user_id", "id"],
   ["draft_notes", "author_id", "id"],
   ["todos", "user_id", "id"],
   ["todos", "author_id", "id"],
