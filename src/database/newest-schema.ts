@@ -189,6 +189,7 @@ const steps = [
   `20261129-63-size-of-artifacts`,
   `20261129-64-size-of-projects-artifacts`,
   `20261129-71-owners-of-personal-projects`,
+  `20261129-80-notes-about-users`,
 ];
 
 const statements = [
@@ -218,7 +219,7 @@ const statements = [
   last_sign_in_at integer,
   current_sign_in_at integer,
   last_activity_on text
-, commit_email text, job_title text, pronouns text, discord text, github text)`,
+, commit_email text, job_title text, pronouns text, discord text, github text, note text)`,
   `CREATE UNIQUE INDEX users_username on users (lower(username))`,
   `CREATE UNIQUE INDEX users_email on users (lower(email))`,
   `CREATE TABLE namespaces (

@@ -74,7 +74,10 @@ describe.each(["Issue", "MergeRequest", "Snippet"])("discussions on %s", (type) 
           ...(isResolvable && { resolved: false, resolved_by: null, resolved_at: null }),
           confidential: false,
           internal: false,
+          imported: false,
+          imported_from: "none",
           noteable_iid: type === "Snippet" ? null : 1,
+          commands_changes: {},
         },
       ],
     });

@@ -68,9 +68,13 @@ const ann = (access_level: number, expires_at: string | null = null) => ({
   state: "active",
   avatar_url: expect.stringMatching(/^http:\/\/pm\.test\/-\/avatars\//),
   web_url: "http://pm.test/ann",
+  locked: false,
+  public_email: "",
   access_level,
   created_at: expect.any(String),
+  created_by: expect.objectContaining({ username: "owner" }),
   expires_at,
+  membership_state: "active",
 });
 
 describe("who may do what", () => {

@@ -8,7 +8,8 @@ import { insertRow } from "../../store/insert.ts";
 import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
 import * as users from "../users/queries.ts";
 
-const MEMBERS = `members m join users u on u.id = m.user_id and ${LIVING_USER}`;
+const MEMBERS = `members m join users u on u.id = m.user_id and ${LIVING_USER}
+  left join users mc on mc.id = m.created_by_id`;
 
 /** A membership as stored. */
 export interface Member {

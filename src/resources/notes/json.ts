@@ -68,6 +68,9 @@ export const note = presenter({
   resolved_at: field.onlyIf(resolvable, field.instant("nt.resolved_at")),
   confidential: field.flag("nt.internal"),
   internal: field.flag("nt.internal"),
+  imported: field.constant(false),
+  imported_from: field.constant("none"),
   noteable_iid: field.integer(noteable.iid),
+  commands_changes: field.constant({}),
   position: field.omittedIfNull(field.json("np.position", "object", { fields: positionFields })),
 });

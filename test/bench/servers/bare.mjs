@@ -108,6 +108,12 @@ const KEPT = {
   container_registry_enabled: false,
 };
 
+/** Whether the caller, who is no administrator, may open merge requests in a project. */
+const mayCreate = (row) =>
+  row.archived === 0 &&
+  row.merge_requests_enabled === 1 &&
+  Math.max(row.project_level ?? 0, row.group_level ?? 0) >= 30;
+
 const accessLevel = (flag) => (flag === 1 ? "enabled" : "disabled");
 
 const projectJson = (row) => {
@@ -121,7 +127,7 @@ const projectJson = (row) => {
     path: row.path,
     path_with_namespace: row.full_path,
     created_at: new Date(row.created_at).toISOString(),
-    default_branch: row.default_branch,
+    default_branch: row.default_branch ?? "main",
     tag_list: topics,
     topics,
     ssh_url_to_repo: `git@pm.test:${row.full_path}.git`,
@@ -132,6 +138,7 @@ const projectJson = (row) => {
     star_count: row.star_count,
     forks_count: 0,
     last_activity_at: new Date(row.last_activity_at).toISOString(),
+    visibility: VISIBILITIES[row.visibility],
     namespace: {
       id: row.namespace_id,
       name: row.group_name,
@@ -153,7 +160,6 @@ const projectJson = (row) => {
     },
     empty_repo: row.is_empty === 1,
     archived: row.archived === 1,
-    visibility: VISIBILITIES[row.visibility],
     issues_enabled: row.issues_enabled === 1,
     merge_requests_enabled: row.merge_requests_enabled === 1,
     wiki_enabled: row.wiki_enabled === 1,
@@ -167,7 +173,11 @@ const projectJson = (row) => {
     snippets_access_level: accessLevel(row.snippets_enabled),
     shared_runners_enabled: row.shared_runners_enabled === 1,
     lfs_enabled: false,
+    service_desk_address: null,
     creator_id: row.creator_id,
+    import_url: null,
+    import_type: null,
+    import_error: null,
     import_status: "none",
     open_issues_count: row.open ?? 0,
     public_jobs: row.public_jobs === 1,
@@ -175,6 +185,11 @@ const projectJson = (row) => {
     ci_default_git_depth: row.ci_default_git_depth,
     build_timeout: row.build_timeout,
     max_artifacts_size: row.max_artifacts_size,
+    ci_job_token_scope_enabled: false,
+    ci_id_token_sub_claim_components: ["project_path", "ref_type", "ref"],
+    restrict_user_defined_variables: false,
+    runners_token: null,
+    runner_token_expiration_interval: null,
     shared_with_groups: [],
     merge_method: row.merge_method,
     request_access_enabled: row.request_access_enabled === 1,
@@ -184,10 +199,19 @@ const projectJson = (row) => {
       row.only_allow_merge_if_all_discussions_are_resolved === 1,
     remove_source_branch_after_merge: row.remove_source_branch_after_merge === 1,
     squash_option: row.squash_option,
+    repository_object_format: "sha1",
     resolve_outdated_diff_discussions: row.resolve_outdated_diff_discussions === 1,
     autoclose_referenced_issues: row.autoclose_referenced_issues === 1,
     merge_commit_template: row.merge_commit_template,
     squash_commit_template: row.squash_commit_template,
+    approvals_before_merge: 0,
+    requirements_enabled: false,
+    security_and_compliance_enabled: false,
+    secret_push_protection_enabled: false,
+    pre_receive_secret_detection_enabled: false,
+    compliance_frameworks: [],
+    only_allow_merge_if_all_status_checks_passed: false,
+    prevent_merge_without_jira_issue: false,
     updated_at: new Date(row.updated_at).toISOString(),
     marked_for_deletion_at: null,
     marked_for_deletion_on: null,
@@ -195,6 +219,7 @@ const projectJson = (row) => {
     emails_enabled: row.emails_disabled === 0,
     emails_disabled: row.emails_disabled === 1,
     ...KEPT,
+    can_create_merge_request_in: mayCreate(row),
     permissions: {
       project_access: levelJson(row.project_level),
       group_access: levelJson(row.group_level),
