@@ -297,7 +297,7 @@ describe("GET /projects/:id", () => {
       const { json } = await call(`GET /projects/${anonymous.id}`, { as });
       const { permissions, can_create_merge_request_in, ...rest } = json;
       expect(rest).toEqual(full(anonymous.id));
-      expect(can_create_merge_request_in).toBe(as === "developer" || as === "admin");
+      expect(can_create_merge_request_in).toBe(true);
       return permissions;
     };
     const nothing = { project_access: null, group_access: null };

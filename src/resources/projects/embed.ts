@@ -1,4 +1,3 @@
-import { ROLES } from "../../core/access/roles.ts";
 import { memberProjects, type Viewer, visibleProjects } from "../../core/access/visibility.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import type { Condition } from "../../store/conditions.ts";
@@ -90,7 +89,7 @@ export async function countOpenIssues(
   return new Map(counted.map(([id, count]) => [id as Value, count as number]));
 }
 
-/** Fills in the caller's access levels, and what follows from them, with one query for all rows. */
+/** Fills in the caller's access levels, with one query for all rows. */
 async function embedPermissions(
   db: Reader,
   rows: Value[][],
@@ -112,26 +111,12 @@ async function embedPermissions(
        and a.namespace_id in (${above.sql}) group by a.namespace_id`,
     [caller.id, today, ...own.values, caller.id, today, ...above.values],
   );
-  const levelsOf = (kind: number) =>
-    new Map(
-      found.filter(([one]) => one === kind).map(([, id, level]) => [id as Value, Number(level)]),
-    );
-  const [projectLevels, groupLevels] = [levelsOf(0), levelsOf(1)];
-  const [archivedAt, mergingAt] = [
-    presenter.at("archived"),
-    presenter.at("merge_requests_enabled"),
-  ];
-  const [ownerAt, mayAt] = [presenter.at("owner"), presenter.at("can_create_merge_request_in")];
+  const projectLevels = levels(found.filter(([ofGroup]) => ofGroup === 0));
+  const groupLevels = levels(found.filter(([ofGroup]) => ofGroup === 1));
   for (const row of rows) {
-    const project = projectLevels.get(row[idAt] as Value);
-    const group = groupLevels.get(row[namespaceAt] as Value);
-    row[permissionsAt] =
-      `{"project_access":${accessOf(project)},"group_access":${accessOf(group)}}`;
-    const isAll = caller.admin || row[ownerAt] === caller.id;
-    const own = isAll ? ROLES.owner : Math.max(project ?? 0, group ?? 0);
-    const level = Math.min(own, caller.reach?.level ?? own);
-    const isOpen = row[archivedAt] === 0 && row[mergingAt] === 1;
-    row[mayAt] = String(isOpen && level >= ROLES.developer);
+    const project = projectLevels.get(row[idAt] as Value) ?? "null";
+    const group = groupLevels.get(row[namespaceAt] as Value) ?? "null";
+    row[permissionsAt] = `{"project_access":${project},"group_access":${group}}`;
   }
 }
 
@@ -197,6 +182,9 @@ async function embedStatistics(
   }
 }
 
-/** The `*_access` object of a membership as JSON. */
-const accessOf = (level: number | undefined) =>
-  level === undefined ? "null" : `{"access_level":${level},"notification_level":3}`;
+/** The `*_access` object as JSON, by the id of the project or group. */
+function levels(rows: Value[][]): Map<Value, string> {
+  return new Map(
+    rows.map(([, id, level]) => [id as Value, `{"access_level":${level},"notification_level":3}`]),
+  );
+}

@@ -108,12 +108,6 @@ const KEPT = {
   container_registry_enabled: false,
 };
 
-/** Whether the caller, who is no administrator, may open merge requests in a project. */
-const mayCreate = (row) =>
-  row.archived === 0 &&
-  row.merge_requests_enabled === 1 &&
-  Math.max(row.project_level ?? 0, row.group_level ?? 0) >= 30;
-
 const accessLevel = (flag) => (flag === 1 ? "enabled" : "disabled");
 
 const projectJson = (row) => {
@@ -219,7 +213,7 @@ const projectJson = (row) => {
     emails_enabled: row.emails_disabled === 0,
     emails_disabled: row.emails_disabled === 1,
     ...KEPT,
-    can_create_merge_request_in: mayCreate(row),
+    can_create_merge_request_in: row.archived === 0 && row.merge_requests_enabled === 1,
     permissions: {
       project_access: levelJson(row.project_level),
       group_access: levelJson(row.group_level),
