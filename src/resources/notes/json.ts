@@ -9,7 +9,7 @@ export const noteable = targetOf("nt", NOTEABLE_TYPES);
 
 /** Whether a row `nt` of notes can be resolved, as SQL. */
 export const RESOLVABLE =
-  "nt.merge_request_id is not null and nt.thread_id is not null and nt.system = 0";
+  "(nt.issue_id is not null or nt.merge_request_id is not null) and nt.thread_id is not null and nt.system = 0";
 const resolvable = `case when ${RESOLVABLE} then 1 else 0 end`;
 
 /** An end of several lines. */
