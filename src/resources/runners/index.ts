@@ -13,6 +13,7 @@ import * as param from "../../core/input.ts";
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import { presenter } from "../../core/presenter.ts";
 import { type Context, Json, type Resource, routes, type SourceKind } from "../../core/resource.ts";
+import { RUNNER_SCOPES } from "../../core/scopes.ts";
 import { all, any, type Condition, when, worded } from "../../store/conditions.ts";
 import { insertRow } from "../../store/insert.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
@@ -302,6 +303,7 @@ export const runnerResource: Resource = {
     ...protocolRoutes,
     user.post("", {
       summary: "Create a runner of the instance, a group or a project",
+      scopes: RUNNER_SCOPES.create,
       input: {
         runner_type: param.choice(RUNNER_KINDS),
         group_id: param.optional(param.integer()),
@@ -329,6 +331,7 @@ export const runnerResource: Resource = {
     }),
     list("", {
       summary: "List the runners that the caller manages, the newest first",
+      scopes: RUNNER_SCOPES.read,
       input: filters,
       presenter: runner,
       handle: (context) => {
@@ -338,6 +341,7 @@ export const runnerResource: Resource = {
     }),
     list("/all", {
       summary: "List all runners, the newest first",
+      scopes: RUNNER_SCOPES.read,
       access: "admin",
       input: filters,
       presenter: runner,
@@ -355,6 +359,7 @@ export const runnerResource: Resource = {
     }),
     get("/:runner_id", {
       summary: "Get a runner",
+      scopes: RUNNER_SCOPES.read,
       input: id,
       presenter: detail,
       handle: async (context) => {
@@ -367,6 +372,7 @@ export const runnerResource: Resource = {
     }),
     put("/:runner_id", {
       summary: "Change a runner",
+      scopes: RUNNER_SCOPES.change,
       input: { ...id, ...runnerInput },
       presenter: detail,
       handle: async (context) => {
@@ -379,6 +385,7 @@ export const runnerResource: Resource = {
     }),
     del("/:runner_id", {
       summary: "Remove a runner",
+      scopes: RUNNER_SCOPES.change,
       input: id,
       handle: async (context) => {
         const { db, input, requireUnmodified } = context;
@@ -391,6 +398,7 @@ export const runnerResource: Resource = {
     }),
     post("/:runner_id/reset_authentication_token", {
       summary: "Replace the token of a runner",
+      scopes: RUNNER_SCOPES.change,
       input: id,
       examples: [renewed],
       handle: async (context) => {
@@ -403,6 +411,7 @@ export const runnerResource: Resource = {
     }),
     list("/:runner_id/managers", {
       summary: "List the processes of a runner",
+      scopes: RUNNER_SCOPES.read,
       input: id,
       presenter: manager,
       handle: async (context) => {
@@ -417,6 +426,7 @@ export const runnerResource: Resource = {
     }),
     list("/:runner_id/jobs", {
       summary: "List the jobs of a runner, the newest first",
+      scopes: RUNNER_SCOPES.read,
       input: {
         ...id,
         status: param.optional(param.choice(STATUS_NAMES)),
