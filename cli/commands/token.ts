@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { APPLICATION_SCOPES, SCOPES } from "../../src/core/scopes.ts";
+import { meaningOf, SCOPES } from "../../src/core/scopes.ts";
 import type { Scope, TokenRecord } from "../../src/index.ts";
 import { type DatabaseOptions, databaseOption, withAdmin, withChecks } from "../database.ts";
 import { UsageError } from "../errors.ts";
@@ -45,7 +45,7 @@ Examples:
       "after",
       `
 Scopes:
-${SCOPES.map((name) => `  ${name.padEnd(18)}${APPLICATION_SCOPES[name]}`).join("\n")}
+${SCOPES.map((name) => `  ${name.padEnd(18)}${meaningOf(name)}`).join("\n")}
 
 On a terminal, missing values are asked for.
 

@@ -31,7 +31,7 @@ export interface AttributeNotes {
 export const REFUSED = Symbol("refused");
 
 /**
- * One attribute. `null` and, except for text, `""` count as not sent, as in GitLab. The routes have thousands, so its schema
+ * One attribute. Optional ones count as not sent if they are `null` or, except for text, `""`, as in GitLab. The routes have thousands, so its schema
  * is made when a request first needs it (decision 83).
  */
 export interface Attribute<T> {
@@ -427,17 +427,33 @@ export function among<const W extends string>(
   );
 }
 
-const EMPTY_IS_ABSENT = /^(integer|number|boolean|date|timestamp|array of .+)$/;
+const BLANK_IS_ABSENT = /^(integer|number|boolean|date|timestamp|object|JSON|array of .+)$/;
 
-/** An optional attribute. */
-export function optional<T>({ notes, schema }: Attribute<T>): Attribute<T | undefined> {
-  const emptyIsAbsent = EMPTY_IS_ABSENT.test(notes.type);
+/**
+ * An optional attribute: `null` counts as not sent, and so does a blank text where no text is expected. GitLab refuses it
+ * where one of some words is.
+ */
+export function optional<T>(attribute: Attribute<T>): Attribute<T | undefined> {
+  return absentIf(BLANK_IS_ABSENT.test(attribute.notes.type) ? ["", null] : [null], attribute);
+}
+
+/**
+ * An optional text that counts as not sent if it is blank, too: one that names something to find, or that has a default.
+ */
+export function unlessBlank<T>({ notes, schema }: Attribute<T>): Attribute<T | undefined> {
+  const { minLength: _, ...others } = notes;
+  return absentIf(["", null], { notes: others, schema });
+}
+
+/** An optional attribute of which some values count as not sent. */
+function absentIf<T>(
+  values: readonly unknown[],
+  { notes, schema }: Attribute<T>,
+): Attribute<T | undefined> {
   return declared({ ...notes, optional: true }, () =>
     v.pipe(
       v.unknown(),
-      v.transform((value) =>
-        value === null || (emptyIsAbsent && value === "") ? undefined : value,
-      ),
+      v.transform((value) => (values.includes(value) ? undefined : value)),
       v.optional(schema()),
     ),
   ) as Attribute<T | undefined>;

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import type { Reader, Value } from "../store/port.ts";
 import { derived, type Field } from "./field.ts";
-import { type Attribute, checked, clearable, optional } from "./input.ts";
+import { type Attribute, checked, clearable, optional, unlessBlank } from "./input.ts";
 
 /** A setting that is kept and shown as it was sent. */
 export interface KeptSetting<T> {
@@ -30,11 +30,12 @@ export const keptOrNone = <T>(attribute: Attribute<T>): KeptSetting<T> => ({
 });
 
 /** A setting of which only one value has an effect here: others are refused, so that nobody relies on them. */
-export const fixed = <T>(attribute: Attribute<T>, only: NoInfer<T>): KeptSetting<T> =>
-  kept(
+export const fixed = <T>(attribute: Attribute<T>, only: NoInfer<T>): KeptSetting<T> => ({
+  attribute: unlessBlank(
     checked(attribute, (value) => value === only, "is not supported on this server"),
-    only,
-  );
+  ),
+  initial: only,
+});
 
 /** Settings kept together in one column, as JSON: null while all have what they begin with. */
 export interface Kept<S extends KeptSettings> {

@@ -1,3 +1,13 @@
+/** GitLab's scopes of what there is not here: tokens can have them, and they open nothing. */
+const SCOPES_OF_NOTHING = [
+  "k8s_proxy",
+  "admin_mode",
+  "ai_features",
+  "read_service_ping",
+  "read_registry",
+  "write_registry",
+] as const;
+
 /** The scopes a token can have. */
 export const SCOPES = [
   "api",
@@ -5,9 +15,11 @@ export const SCOPES = [
   "read_user",
   "read_repository",
   "write_repository",
+  "create_runner",
+  "manage_runner",
   "sudo",
   "self_rotate",
-  "k8s_proxy",
+  ...SCOPES_OF_NOTHING,
 ] as const;
 
 /** The scopes of tokens that users may make for themselves by the API: all they can do is to replace themselves. */
@@ -31,9 +43,16 @@ export type DeployScope = (typeof DEPLOY_SCOPES)[number];
 /** The scopes of routes that read users and their activity, one of which is needed. */
 export const USER_SCOPES: readonly Scope[] = ["api", "read_api", "read_user"];
 
+/** The scopes of routes about runners, one of which is needed. */
+export const RUNNER_SCOPES = {
+  create: ["api", "create_runner"],
+  read: ["api", "read_api", "manage_runner"],
+  change: ["api", "manage_runner"],
+} as const satisfies Record<string, readonly Scope[]>;
+
 /**
- * The scopes an application can have, as the consent page explains them. Tokens can have all but `profile`, and
- * {@link OWN_SCOPES}.
+ * The scopes that pages offer for applications, as the consent page explains them; for tokens, all but `profile`. Programs
+ * may ask for {@link SCOPES}, too.
  */
 export const APPLICATION_SCOPES: Readonly<Record<string, string>> = {
   api: "Everything you may do: read and change all that you can",
@@ -41,6 +60,28 @@ export const APPLICATION_SCOPES: Readonly<Record<string, string>> = {
   read_user: "Read who you are, and your activity",
   read_repository: "Fetch from the repositories that you can read",
   write_repository: "Fetch from and push to the repositories that you can use",
+  create_runner: "Create runners where you may",
+  manage_runner: "Read, change and remove the runners that you manage",
   sudo: "Act as any user, if you are an administrator",
   profile: "Read your public profile",
-} satisfies Record<Exclude<Scope, (typeof OWN_SCOPES)[number]> | "profile", string>;
+} satisfies Record<Exclude<Scope, keyof typeof OTHERS> | "profile", string>;
+
+const OTHERS = {
+  self_rotate: "Replace the token itself",
+  ...(Object.fromEntries(
+    SCOPES_OF_NOTHING.map((scope) => [scope, "Nothing on this server"]),
+  ) as Record<(typeof SCOPES_OF_NOTHING)[number], string>),
+};
+
+/** What a scope allows. */
+export const meaningOf = (scope: string): string =>
+  APPLICATION_SCOPES[scope] ?? OTHERS[scope as keyof typeof OTHERS];
+
+/** Scopes that applications may be registered with, and are not granted: there is no OpenID Connect. */
+export const UNGRANTED_SCOPES: readonly string[] = ["openid", "email"];
+
+/** Whether an application may be registered with a scope. */
+export const isApplicationScope = (scope: string): boolean =>
+  Object.hasOwn(APPLICATION_SCOPES, scope) ||
+  Object.hasOwn(OTHERS, scope) ||
+  UNGRANTED_SCOPES.includes(scope);

@@ -46,12 +46,58 @@ export async function zipMember(
   return undefined;
 }
 
+/** A file or folder of a ZIP archive. */
+export interface ZipEntry {
+  /** Its path; that of a folder ends with `/`. */
+  readonly path: string;
+  /** Bytes of its content. */
+  readonly length: number;
+  /** Its type and permissions, as Unix has them; 0 if the archive does not say. */
+  readonly mode: number;
+}
+
+/**
+ * Lists a folder of a ZIP archive that is stored: folders first, by name.
+ *
+ * @param folder its path, which ends with `/`; empty for the whole archive
+ * @param recursive whether everything below it is listed, as the archive has it
+ * @returns `undefined` if there is no such folder, or nobody can read the archive
+ */
+export async function zipFolder(
+  db: Reader,
+  archive: Archive,
+  folder: string,
+  recursive: boolean,
+): Promise<ZipEntry[] | undefined> {
+  const found = new Map<string, ZipEntry>();
+  let exists = false;
+  for await (const { name, length, mode } of entriesOf(db, archive)) {
+    const path = name.toString();
+    if (!path.startsWith(folder) || LEAVES.test(path)) continue;
+    exists = true;
+    if (path.length === folder.length) continue;
+    const end = recursive ? -1 : path.indexOf("/", folder.length);
+    if (end < 0 || end === path.length - 1) found.set(path, { path, length, mode });
+    // A folder whose files are there, and may have no entry of its own.
+    else if (!found.has(path.slice(0, end + 1))) {
+      found.set(path.slice(0, end + 1), { path: path.slice(0, end + 1), length: 0, mode: 0 });
+    }
+  }
+  if (!exists) return undefined;
+  const rank = ({ path }: ZipEntry) => (path.endsWith("/") ? 0 : 1);
+  return [...found.values()].sort((a, b) => rank(a) - rank(b) || (a.path < b.path ? -1 : 1));
+}
+
+/** Paths that lead out of an archive. */
+const LEAVES = /^\/|(?:^|\/)\.\.(?:\/|$)/;
+
 interface Entry {
   readonly name: Buffer;
   readonly flags: number;
   readonly method: number;
   readonly packed: number;
   readonly length: number;
+  readonly mode: number;
   /** Where its header begins. */
   readonly at: number;
 }
@@ -79,6 +125,7 @@ async function* entriesOf(db: Reader, archive: Archive): AsyncGenerator<Entry> {
         method: read.readUInt16LE(at + 10),
         packed: read.readUInt32LE(at + 20),
         length: read.readUInt32LE(at + 24),
+        mode: read.readUInt16LE(at + 40),
         at: read.readUInt32LE(at + 42),
       };
       at = next;

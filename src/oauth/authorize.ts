@@ -7,7 +7,7 @@ import {
   type Resource,
   routes,
 } from "../core/resource.ts";
-import { APPLICATION_SCOPES } from "../core/scopes.ts";
+import { meaningOf } from "../core/scopes.ts";
 import { form } from "../pages/form.ts";
 import { type Html, html } from "../pages/html.ts";
 import { page } from "../pages/page.ts";
@@ -252,7 +252,7 @@ function consentPage(
     owner === null ? "the administrators" : html`@${owner}`
   }, asks for access to your account <strong>@${visit.caller?.username}</strong>.</p>
 <h2>It could</h2>
-<ul>${scopes.split(" ").map((scope) => html`<li>${APPLICATION_SCOPES[scope]} (<code>${scope}</code>)</li>`)}</ul>
+<ul>${scopes.split(" ").map((scope) => html`<li>${meaningOf(scope)} (<code>${scope}</code>)</li>`)}</ul>
 <p class="lead">Either way you are then sent to <strong>${destinationOf(target.redirectUri)}</strong>.</p>
 ${button(html`<button>Authorize</button>`)}
 ${button(html`<input type="hidden" name="_method" value="delete"><button class="quiet">Deny</button>`)}

@@ -1,6 +1,6 @@
 import { type AttributeErrors, invalid } from "../core/errors.ts";
 import * as param from "../core/input.ts";
-import { APPLICATION_SCOPES } from "../core/scopes.ts";
+import { isApplicationScope, UNGRANTED_SCOPES } from "../core/scopes.ts";
 
 /** A parameter of a request: RFC 6749 leaves the length to us. */
 export const parameter = param.optional(param.anyText({ max: 4096 }));
@@ -36,7 +36,9 @@ export function grantableScopes(
   requested: string | undefined,
   allowed: string,
 ): string | undefined {
-  const allowedScopes = allowed.split(" ").filter((scope) => scope !== "");
+  const allowedScopes = allowed
+    .split(" ")
+    .filter((scope) => scope !== "" && !UNGRANTED_SCOPES.includes(scope));
   const scopes = requested?.trim() ? readScopes(requested) : defaultScopes(allowedScopes);
   const isAllowed = scopes.length > 0 && scopes.every((scope) => allowedScopes.includes(scope));
   return isAllowed ? scopes.join(" ") : undefined;
@@ -85,7 +87,7 @@ export function requireApplication({ name, redirectUris, scopes }: ApplicationDa
         : redirectUris.map(problemOfUri).find((problem) => problem !== undefined);
   if (uriProblem) errors["redirect_uri"] = [uriProblem];
   if (scopes.length === 0) errors["scopes"] = ["can't be blank"];
-  if (scopes.some((scope) => !Object.hasOwn(APPLICATION_SCOPES, scope))) {
+  if (scopes.some((scope) => !isApplicationScope(scope))) {
     errors["scopes"] = ["can only contain available scopes"];
   }
   if (Object.keys(errors).length > 0) throw invalid(errors);

@@ -433,7 +433,7 @@ describe("the table of routes", () => {
     ]);
   });
 
-  it("accepts scopes other than api and read_api only for users, their keys and addresses, events, versions and the token itself", () => {
+  it("accepts scopes other than api and read_api only for users, their keys and addresses, events, versions, runners and the token itself", () => {
     const other = routes.filter(({ scopes }) => scopes);
     const of = (scope: Scope) =>
       other
@@ -443,6 +443,21 @@ describe("the table of routes", () => {
     const self = ["DELETE /personal_access_tokens/self", "GET /personal_access_tokens/self"];
     expect(of("sudo")).toEqual(self);
     expect(of("self_rotate")).toEqual([...self, "POST /personal_access_tokens/self/rotate"]);
+    expect(of("create_runner")).toEqual([...self, "POST /user/runners"]);
+    expect(of("manage_runner")).toEqual([
+      ...self.slice(0, 1),
+      "DELETE /runners/:runner_id",
+      ...self.slice(1),
+      "GET /runners",
+      "GET /runners/:runner_id",
+      "GET /runners/:runner_id/jobs",
+      "GET /runners/:runner_id/managers",
+      "GET /runners/all",
+      "POST /runners/:runner_id/reset_authentication_token",
+      "PUT /runners/:runner_id",
+    ]);
+    const ofNothing = ["admin_mode", "ai_features", "k8s_proxy", "read_registry"] as const;
+    for (const scope of ofNothing) expect(of(scope)).toEqual(self);
     expect(of("read_user")).toEqual([
       ...self.slice(0, 1),
       "GET /events",

@@ -121,6 +121,29 @@ describe("approving", () => {
     expect([never.status, never.json]).toEqual([404, { message: "404 Not found" }]);
   });
 
+  it("is taken back as a whole by programs with a token of the project", async () => {
+    const request = await newRequest("developer", { reviewer_ids: [await idOf("maintainer")] });
+    await approve(request, "maintainer");
+    await approve(request, "owner");
+    for (const as of ["developer", "maintainer", "owner", "admin"] as const) {
+      expect([as, (await put(`${request}/reset_approvals`, as, {})).status]).toEqual([as, 401]);
+    }
+    const tokenWith = async (access_level: number) => {
+      const json = { name: "bot", scopes: ["api"], access_level, expires_at: "2999-01-01" };
+      const { token } = (await post(`${SITE}/access_tokens`, "owner", json)).json;
+      return { headers: { "private-token": token } };
+    };
+    const reset = async (level: number) =>
+      app.call(`PUT ${request}/reset_approvals`, await tokenWith(level));
+    expect((await reset(20)).status).toBe(401);
+    expect((await get(`${request}/approvals`)).approved_by).toHaveLength(2);
+    const done = await reset(30);
+    expect([done.status, done.json]).toEqual([202, { message: "202 Accepted" }]);
+    expect((await get(`${request}/approvals`)).approved_by).toEqual([]);
+    const [reviewer] = await get(`${request}/reviewers`);
+    expect(reviewer.state).toBe("unapproved");
+  });
+
   it("is for members who may change it, but not for its author", async () => {
     const statuses: Record<string, number> = {};
     const reviewed = await newRequest("maintainer", { assignee_ids: [await idOf("reporter")] });

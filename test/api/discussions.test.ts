@@ -50,7 +50,7 @@ async function thread(type: string, more: object = {}, as: Person = "guest") {
 const bodies = (notes: { body: string }[]) => notes.map(({ body }) => body);
 
 describe.each(["Issue", "MergeRequest", "Snippet"])("discussions on %s", (type) => {
-  const isResolvable = type === "MergeRequest";
+  const isResolvable = type !== "Snippet";
 
   it("begin with a note, and take replies", async () => {
     const begun = await post(`${on[type]}/discussions`, "stranger", { body: "Why?" });
@@ -74,7 +74,10 @@ describe.each(["Issue", "MergeRequest", "Snippet"])("discussions on %s", (type) 
           ...(isResolvable && { resolved: false, resolved_by: null, resolved_at: null }),
           confidential: false,
           internal: false,
+          imported: false,
+          imported_from: "none",
           noteable_iid: type === "Snippet" ? null : 1,
+          commands_changes: {},
         },
       ],
     });
@@ -248,9 +251,33 @@ describe("resolving", () => {
       400,
       { message: "400 Bad request - Note is not resolvable" },
     ]);
-    const { path: ofIssue, first } = await thread("Issue");
-    expect(await status(`PUT ${ofIssue}`, "owner", json)).toBe(405);
-    expect(await status(`PUT ${ofIssue}/notes/${first.id}`, "owner", json)).toBe(400);
+    const { path: ofSnippet, first } = await thread("Snippet");
+    expect(await status(`PUT ${ofSnippet}`, "owner", json)).toBe(405);
+    expect(await status(`PUT ${ofSnippet}/notes/${first.id}`, "owner", json)).toBe(400);
+  });
+
+  it("is for threads of issues, too, and stays when they move", async () => {
+    const { iid } = await post(`${SITE}/issues`, "reporter", { title: "Another" });
+    const issue = `${SITE}/issues/${iid}`;
+    const { id } = await post(`${issue}/discussions`, "guest", { body: "So?" });
+    const path = `${issue}/discussions/${id}`;
+    await post(`${path}/notes`, "developer", { body: "So." });
+    expect(await status(`PUT ${path}`, "stranger", { resolved: true })).toBe(403);
+    const answer = await app.call(`PUT ${path}`, { as: "developer", json: { resolved: true } });
+    const resolved = { resolved: true, resolved_by: { username: "developer" } };
+    expect([answer.status, answer.json.notes]).toMatchObject([200, [resolved, resolved]]);
+    const actions = await get(`${issue}/notes?per_page=100`);
+    expect(bodies(actions)).not.toContain("resolved all threads");
+    const { json: core } = await app.call("GET /projects/acme%2Fteam%2Fcore", { as: "owner" });
+    const moved = await app.call(`POST ${issue}/move`, {
+      as: "owner",
+      json: { to_project_id: core.id },
+    });
+    const copied = await app.call(
+      `GET /projects/${core.id}/issues/${moved.json.iid}/discussions?per_page=100`,
+      { as: "owner" },
+    );
+    expect(copied.json[0].notes).toMatchObject([{ resolved: true }, { resolved: true }]);
   });
 });
 

@@ -109,7 +109,7 @@ describe("environments", () => {
       project: { path_with_namespace: "acme/site", name_with_namespace: "Acme / Site" },
     });
     expect(listed.json[0]).not.toHaveProperty("last_deployment");
-    expect(listed.json[0].project).not.toHaveProperty("visibility");
+    expect(listed.json[0].project).not.toHaveProperty("_links");
     const found = await send(`GET ${ENVIRONMENTS}?search=EVIEW`);
     expect(found.json.map(({ name }: { name: string }) => name)).toEqual(["review/fix-1"]);
     expect((await send(`GET ${ENVIRONMENTS}?search=ab`)).status).toBe(400);

@@ -97,7 +97,14 @@ const LEFT_OUT = [
 ];
 
 /** What is shown of pipelines, which are left out. */
-const OF_PIPELINES = ["head_pipeline", "last_pipeline", "pipeline", "status"];
+const OF_PIPELINES = [
+  "head_pipeline",
+  "last_pipeline",
+  "latest_build_finished_at",
+  "latest_build_started_at",
+  "pipeline",
+  "status",
+];
 
 /** What the same record is in both projects: without ids, and with the name and path of the first one. */
 function comparable(value: unknown, name = ""): unknown {

@@ -445,7 +445,7 @@ describe("an empty project", () => {
       name: `e${counter}`,
       namespace_id: group.id,
     });
-    expect(made.json).toMatchObject({ empty_repo: true, readme_url: null, default_branch: null });
+    expect(made.json).toMatchObject({ empty_repo: true, readme_url: null, default_branch: "main" });
     empty = `/projects/${made.json.id}`;
   });
 

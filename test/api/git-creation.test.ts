@@ -175,7 +175,7 @@ describe("a push to a path without a project", () => {
     const body = pushOf([{ name: "refs/heads/main", to: "1".repeat(40) }], newCommit("x").pack);
     const refused = await pushTo(app, "acme/probe", body, headers);
     expect(refused.text).toContain("missing necessary objects");
-    expect((await get("acme/probe")).json).toMatchObject({ default_branch: null });
+    expect((await get("acme/probe")).json).toMatchObject({ empty_repo: true });
   });
 
   it("counts towards the limit of projects", async () => {

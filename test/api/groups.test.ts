@@ -69,6 +69,34 @@ const acme = {
   created_at: "2026-06-15T12:34:56.789Z",
   parent_id: null,
   ...SETTINGS_OF_GROUPS,
+  show_diff_preview_in_email: true,
+  archived: false,
+  math_rendering_limits_enabled: true,
+  lock_math_rendering_limits_enabled: false,
+  default_branch: null,
+  default_branch_protection_defaults: {
+    allowed_to_push: [{ access_level: 40 }],
+    allow_force_push: false,
+    allowed_to_merge: [{ access_level: 40 }],
+    code_owner_approval_required: false,
+    developer_can_initial_push: false,
+  },
+  organization_id: 1,
+  marked_for_deletion_on: null,
+  ldap_cn: null,
+  ldap_access: null,
+  wiki_access_level: "disabled",
+  repository_storage: "default",
+};
+/** What only single groups have. */
+const details = {
+  shared_with_groups: [],
+  runners_token: null,
+  shared_runners_minutes_limit: null,
+  extra_shared_runners_minutes_limit: null,
+  only_allow_merge_if_pipeline_succeeds: false,
+  allow_merge_on_skipped_pipeline: false,
+  only_allow_merge_if_all_discussions_are_resolved: false,
 };
 
 describe("who may do what", () => {
@@ -167,8 +195,9 @@ describe("GET /groups", () => {
 describe("GET /groups/:id", () => {
   it("returns the group with the projects the caller may read", async () => {
     const { json } = await call("GET /groups/acme");
-    expect(json).toEqual({ ...acme, projects: [expect.anything()], shared_projects: [] });
-    expect(Object.keys(json)).toEqual([...Object.keys(acme), "projects", "shared_projects"]);
+    const whole = { ...acme, ...details, projects: [expect.anything()], shared_projects: [] };
+    expect(json).toEqual(whole);
+    expect(Object.keys(json)).toEqual(Object.keys(whole));
     expect(json.projects[0]).toMatchObject({ path_with_namespace: "acme/site" });
     expect(json.projects[0]).not.toHaveProperty("permissions");
 
@@ -183,7 +212,10 @@ describe("GET /groups/:id", () => {
   });
 
   it("319: omits the projects if asked to", async () => {
-    expect((await call("GET /groups/acme?with_projects=false")).json).toEqual(acme);
+    expect((await call("GET /groups/acme?with_projects=false")).json).toEqual({
+      ...acme,
+      ...details,
+    });
     expect((await call("GET /groups/acme?with_projects=true")).json.projects).toHaveLength(1);
   });
 
@@ -192,6 +224,7 @@ describe("GET /groups/:id", () => {
     const { json } = await call("GET /groups/acme%2Fteam?with_projects=false");
     expect(json).toEqual({
       ...acme,
+      ...details,
       description: expect.any(String),
       web_url: "http://pm.test/groups/acme/team",
       name: "Team",
@@ -231,6 +264,7 @@ describe("POST /groups", () => {
     expect(status).toBe(201);
     expect(json).toEqual({
       ...acme,
+      ...details,
       web_url: "http://pm.test/groups/my-group",
       name: "My group",
       path: "my-group",
@@ -622,9 +656,9 @@ describe("GET /groups/:id/projects", () => {
   it("shows all of a project to users, and its basics to anonymous callers", async () => {
     const keys = async (query: string, as: "owner" | "anonymous") =>
       Object.keys((await call(`GET /groups/${group.id}/projects?${query}`, { as })).json[0]);
-    expect(await keys("", "owner")).toContain("visibility");
-    expect(await keys("simple=true", "owner")).not.toContain("visibility");
-    expect(await keys("", "anonymous")).not.toContain("visibility");
+    expect(await keys("", "owner")).toContain("archived");
+    expect(await keys("simple=true", "owner")).not.toContain("archived");
+    expect(await keys("", "anonymous")).not.toContain("archived");
     expect(await keys("", "owner")).not.toContain("permissions");
   });
 });

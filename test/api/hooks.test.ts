@@ -48,6 +48,11 @@ describe("hooks of a project", () => {
     [{ url: URL, custom_headers: [{ key: "Host", value: "x" }] }, 422, expect.anything()],
     [{ url: URL, custom_headers: [{ key: "X-A", value: "a\r\nB: c" }] }, 422, expect.anything()],
     [{ url: URL, url_variables: { key: "a", value: "b" } }, 400, expect.anything()],
+    ...["a__b", "a.", "-a", "a1b", "a..b", "ä"].map((key): [object, number, unknown] => [
+      { url: URL, url_variables: [{ key, value: "b" }] },
+      422,
+      { error: "Invalid url_variables given" },
+    ]),
   ])("refuses %j", async (json, status, error) => {
     const answer = await app.call(`POST ${PROJECT}/hooks`, { as, json });
     expect([answer.status, answer.json]).toEqual([status, error]);

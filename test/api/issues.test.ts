@@ -64,7 +64,7 @@ describe("an issue", () => {
     }
   });
 
-  it("has GitLab's fields, in lists without `subscribed` and `_links`", async () => {
+  it("has GitLab's fields, in lists without `subscribed`", async () => {
     const { json: milestone } = await app.call(`POST /projects/${SITE}/milestones`, {
       as: "developer",
       json: { title: "m1", due_date: "2027-01-01" },
@@ -132,17 +132,20 @@ describe("an issue", () => {
       epic: null,
       epic_iid: null,
       iteration: null,
+      health_status: null,
       imported: false,
       imported_from: "none",
-    };
-    const single = {
-      ...listed,
+      service_desk_reply_to: null,
       _links: {
         self: link,
         notes: `${link}/notes`,
         award_emoji: `${link}/award_emoji`,
         project: `http://pm.test/api/v4/projects/${projectId}`,
+        closed_as_duplicate_of: null,
       },
+    };
+    const single = {
+      ...listed,
       subscribed: true,
       blocking_issues_count: 0,
     };

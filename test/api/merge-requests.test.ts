@@ -86,6 +86,7 @@ describe("a merge request", () => {
         human_total_time_spent: null,
       },
       squash: true,
+      squash_on_merge: true,
       references: {
         short: expect.any(String),
         relative: expect.any(String),
@@ -94,6 +95,7 @@ describe("a merge request", () => {
       task_completion_status: { count: 0, completed_count: 0 },
       prepared_at: expect.any(String),
       merge_after: null,
+      approvals_before_merge: null,
       imported: false,
       imported_from: "none",
     };
@@ -103,6 +105,8 @@ describe("a merge request", () => {
       changes_count: null,
       merge_error: null,
       diff_refs: null,
+      latest_build_started_at: null,
+      latest_build_finished_at: null,
       pipeline: null,
       head_pipeline: null,
       user: { can_merge: true },

@@ -44,7 +44,10 @@ describe.each([
       resolvable: false,
       confidential: false,
       internal: false,
+      imported: false,
+      imported_from: "none",
       noteable_iid: 1,
+      commands_changes: {},
     });
     expect((await app.call(`GET ${path}/${made.id}`, { as: "guest" })).json).toEqual(made);
   });

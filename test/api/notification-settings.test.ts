@@ -45,6 +45,7 @@ describe("/notification_settings", () => {
     expect((await put({ level: "watch" })).json).toEqual(changed);
     expect((await put({})).json).toEqual(changed);
     expect((await put({ notification_email: "owner@example.com" })).status).toBe(200);
+    expect((await put({ notification_email: "" })).json).toEqual(changed);
     expect((await app.call("GET /notification_settings", { as: "owner" })).json).toEqual(changed);
   });
 

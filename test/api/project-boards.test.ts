@@ -64,15 +64,31 @@ describe("boards of a project", () => {
             web_url: expect.stringMatching(/\/acme\/site$/),
           },
           group: null,
+          milestone: null,
+          assignee: null,
+          labels: [],
+          weight: null,
           lists: [
             {
               id: expect.any(Number),
-              label: { name: "Own", color: "#428BCA", description: null },
+              label: {
+                id: ids["Own"],
+                name: "Own",
+                color: "#428BCA",
+                description: null,
+                text_color: "#FFFFFF",
+              },
               position: 0,
             },
             {
               id: expect.any(Number),
-              label: { name: "UX", color: "#ff0000", description: null },
+              label: {
+                id: ids["UX"],
+                name: "UX",
+                color: "#ff0000",
+                description: null,
+                text_color: "#FFFFFF",
+              },
               position: 1,
             },
           ],

@@ -68,7 +68,7 @@ const basic = (id: number) => ({
   path: "site",
   path_with_namespace: "acme/site",
   created_at: instant,
-  default_branch: null,
+  default_branch: "main",
   tag_list: [],
   topics: [],
   ssh_url_to_repo: "git@pm.test:acme/site.git",
@@ -79,6 +79,7 @@ const basic = (id: number) => ({
   star_count: 0,
   forks_count: 0,
   last_activity_at: instant,
+  visibility: "public",
   namespace: {
     id: ids["acme"],
     name: "Acme",
@@ -103,7 +104,6 @@ const full = (id: number) => ({
   },
   empty_repo: true,
   archived: false,
-  visibility: "public",
   issues_enabled: true,
   merge_requests_enabled: true,
   wiki_enabled: true,
@@ -117,14 +117,32 @@ const full = (id: number) => ({
   snippets_access_level: "enabled",
   shared_runners_enabled: true,
   lfs_enabled: false,
+  repository_object_format: "sha1",
+  service_desk_address: null,
   creator_id: null,
+  import_url: null,
+  import_type: null,
   import_status: "none",
+  import_error: null,
   open_issues_count: 0,
   public_jobs: true,
   ci_config_path: null,
   ci_default_git_depth: 20,
   build_timeout: 3600,
   max_artifacts_size: null,
+  ci_job_token_scope_enabled: false,
+  ci_id_token_sub_claim_components: ["project_path", "ref_type", "ref"],
+  restrict_user_defined_variables: false,
+  runners_token: null,
+  runner_token_expiration_interval: null,
+  approvals_before_merge: 0,
+  requirements_enabled: false,
+  security_and_compliance_enabled: false,
+  secret_push_protection_enabled: false,
+  pre_receive_secret_detection_enabled: false,
+  compliance_frameworks: [],
+  only_allow_merge_if_all_status_checks_passed: false,
+  prevent_merge_without_jira_issue: false,
   shared_with_groups: [],
   merge_method: "merge",
   request_access_enabled: true,
@@ -277,8 +295,9 @@ describe("GET /projects/:id", () => {
     expect(anonymous).toEqual(basic(anonymous.id));
     const access = async (as: Person) => {
       const { json } = await call(`GET /projects/${anonymous.id}`, { as });
-      const { permissions, ...rest } = json;
+      const { permissions, can_create_merge_request_in, ...rest } = json;
       expect(rest).toEqual(full(anonymous.id));
+      expect(can_create_merge_request_in).toBe(true);
       return permissions;
     };
     const nothing = { project_access: null, group_access: null };
@@ -330,7 +349,7 @@ describe("POST /projects", () => {
       permissions: { project_access: { access_level: 50 } },
     });
     expect(Object.keys(json).sort()).toEqual(
-      [...Object.keys(full(1)), "owner", "permissions"].sort(),
+      [...Object.keys(full(1)), "owner", "can_create_merge_request_in", "permissions"].sort(),
     );
     const members = await app.call(`GET /projects/${json.id}/members`, asMaker);
     expect(members.json).toMatchObject([{ username: "maker", access_level: 50 }]);
@@ -584,7 +603,7 @@ describe("PUT /projects/:id", () => {
 
   it.each([
     ["description", "x", null],
-    ["default_branch", "main", null],
+    ["default_branch", "trunk", "main"],
   ])("empties %s", async (attribute, value, empty) => {
     const project = await newProject();
     for (const nothing of [null, ""]) {

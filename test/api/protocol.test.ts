@@ -64,6 +64,13 @@ async function whoAmI(query: string, headers: Record<string, string> = {}): Prom
   return status === 200 ? json.username : status;
 }
 
+it("ignores slashes at the end of a path, and doubled ones at its beginning", async () => {
+  for (const path of ["/version", "/version/", "//version", "///version//"]) {
+    expect([path, (await app.call(`GET ${path}`, { as: "guest" })).status]).toEqual([path, 200]);
+  }
+  expect((await app.call("GET /groups//acme", { as: "guest" })).status).toBe(404);
+});
+
 describe("credentials", () => {
   it("224: without any, 401 with a challenge", async () => {
     const { status, json, headers } = await app.call("GET /user");
@@ -283,7 +290,6 @@ describe("routes", () => {
     "/api/v4/groups/acme/team", // 290
     "/api/v4/projects/acme/site",
     "/api/v4/groups/acme/boards/1/lists/1/more",
-    "/api/v4//groups",
     "/api/v4/GROUPS",
     "/api/v4/users/1ASDF",
   ])("%s is unknown", async (path) => {

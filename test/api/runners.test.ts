@@ -729,7 +729,12 @@ last: {stage: deploy, script: [a]}
     await start(project);
     const { json } = await ask(runner.token);
     const text = "built well\n".repeat(20_000);
-    const zip = zipped({ "out/log.txt": text, "pixel.png": Buffer.from([1, 2, 3]) });
+    const zip = zipped({
+      "out/log.txt": text,
+      "pixel.png": Buffer.from([1, 2, 3]),
+      "out/deep/": "",
+      "out/deep/er/a.txt": "a",
+    });
     const form = new FormData();
     form.append("file", new Blob([zip]), "artifacts.zip");
     const headers = { "job-token": json.token };
@@ -742,6 +747,27 @@ last: {stage: deploy, script: [a]}
     expect((await of("pixel.png")).headers.get("content-type")).toBe("image/png");
     expect((await of("none.txt")).status).toBe(404);
     expect((await of("out%2F..%2Fpixel.png")).status).toBe(400);
+    const tree = await of("tree");
+    expect([tree.status, tree.headers.get("x-total"), tree.json]).toEqual([
+      200,
+      "2",
+      [
+        { name: "out/", path: "out/", type: "directory", mode: null },
+        { name: "pixel.png", path: "pixel.png", type: "file", size: 3, mode: null },
+      ],
+    ]);
+    const paths = async (query: string) =>
+      (await of(`tree?${query}`)).json.map(({ path }: { path: string }) => path);
+    expect(await paths("path=out")).toEqual(["out/deep/", "out/log.txt"]);
+    expect(await paths("path=out/deep/")).toEqual(["out/deep/er/"]);
+    expect(await paths("recursive=true&path=out")).toEqual([
+      "out/deep/",
+      "out/deep/er/a.txt",
+      "out/log.txt",
+    ]);
+    expect(await paths("per_page=1&page=2")).toEqual(["pixel.png"]);
+    expect((await of("tree?path=none")).status).toBe(404);
+    expect((await of("tree?path=pixel.png")).status).toBe(404);
     await update(json.id, json.token, { state: "success" });
     const { json: next } = await ask(runner.token);
     await update(next.id, next.token, { state: "success" });

@@ -55,6 +55,7 @@ const summary = () => ({
   web_url: "http://pm.test/guest",
 });
 const profile = {
+  locked: false,
   bio: null,
   location: null,
   public_email: "",
@@ -68,7 +69,20 @@ const profile = {
   discord: "",
   github: "",
   work_information: null,
+  bot: false,
+  local_time: null,
 };
+/** What only users alone show. */
+const follows = { followers: 0, following: 0, is_followed: false };
+/** What administrators see besides. */
+const administered = {
+  note: null,
+  created_by: null,
+  email_reset_offered_at: null,
+  is_auditor: false,
+  using_license_seat: false,
+};
+const alone = { highest_role: 0, current_sign_in_ip: null, last_sign_in_ip: null };
 const created_at = "2026-06-15T12:34:56.789Z";
 const own = () => ({
   ...summary(),
@@ -90,7 +104,12 @@ const own = () => ({
   two_factor_enabled: false,
   external: false,
   private_profile: false,
+  preferred_language: "en",
+  shared_runners_minutes_limit: null,
+  extra_shared_runners_minutes_limit: null,
+  namespace_id: expect.any(Number),
 });
+const listed = () => ({ ...summary(), locked: false, public_email: "" });
 
 describe("who may do what", () => {
   //                                    anonymous stranger guest reporter developer maintainer owner admin
@@ -133,8 +152,8 @@ describe("who may do what", () => {
 describe("GET /user", () => {
   it("shows callers all their own fields", async () => {
     const { json } = await call("GET /user", { as: "guest" });
-    expect(json).toEqual(own());
-    expect(Object.keys(json)).toEqual(Object.keys(own()));
+    expect(json).toEqual({ ...own(), ...follows });
+    expect(Object.keys(json)).toEqual(Object.keys({ ...own(), ...follows }));
   });
 
   it("shows administrators that they are", async () => {
@@ -153,7 +172,7 @@ describe("GET /users", () => {
   });
 
   it("304: finds one user name without a token, in any case", async () => {
-    expect((await app.call("GET /users?username=GUEST")).json).toEqual([summary()]);
+    expect((await app.call("GET /users?username=GUEST")).json).toEqual([listed()]);
     for (const username of ["invalid", "gues", "%25", ""]) {
       const { status, json } = await app.call(`GET /users?username=${username}`);
       expect([status, json]).toEqual([200, []]);
@@ -166,13 +185,14 @@ describe("GET /users", () => {
     expect(found).toEqual(found.toSorted((a: number, b: number) => b - a));
     expect(usernames(json).slice(-3)).toEqual(["maintainer", "owner", "admin"]);
     expect(json.find(({ username }: { username: string }) => username === "guest")).toEqual(
-      summary(),
+      listed(),
     );
   });
 
   it("shows administrators everything", async () => {
     const { json } = await call("GET /users?username=guest");
-    expect(json).toEqual([{ ...own(), is_admin: false }]);
+    const seat = { using_license_seat: expect.any(Boolean) };
+    expect(json).toEqual([{ ...own(), is_admin: false, ...administered, ...seat }]);
   });
 
   it.each([
@@ -236,14 +256,30 @@ describe("GET /users/:id", () => {
   it("307: shows a profile to anyone, and all to administrators", async () => {
     const at = `GET /users/${ids["guest"]}`;
     for (const as of ["anonymous", "stranger", "guest"] as const) {
-      expect((await call(at, { as })).json).toEqual({ ...summary(), created_at, ...profile });
+      expect((await call(at, { as })).json).toEqual({
+        ...summary(),
+        created_at,
+        ...profile,
+        ...follows,
+      });
     }
-    expect((await call(at)).json).toEqual({ ...own(), is_admin: false });
+    expect((await call(at)).json).toEqual({
+      ...own(),
+      is_admin: false,
+      ...administered,
+      ...follows,
+      ...alone,
+      highest_role: 10,
+    });
   });
 
-  it("hides the creation date of a private profile", async () => {
+  it("hides the creation date and the follows of a private profile", async () => {
     const { id } = await makeUser({ private_profile: true });
-    expect((await call(`GET /users/${id}`, { as: "guest" })).json.created_at).toBe(null);
+    expect((await call(`GET /users/${id}`, { as: "guest" })).json).toMatchObject({
+      created_at: null,
+      followers: null,
+      following: null,
+    });
     expect((await call(`GET /users/${id}`)).json.created_at).toBe(created_at);
   });
 
@@ -279,6 +315,9 @@ describe("POST /users", () => {
       work_information: "Acme",
       projects_limit: 5,
       is_admin: true,
+      ...administered,
+      ...follows,
+      ...alone,
     });
     expect(JSON.stringify(json)).not.toContain("password");
     const { token } = await app.admin.createToken({
@@ -297,6 +336,40 @@ describe("POST /users", () => {
       const { password: _, ...rest } = newUser();
       expect((await call("POST /users", { json: { ...rest, [how]: true } })).status).toBe(201);
     }
+    // As Terraform sends it.
+    const blank = newUser({ password: "", reset_password: true });
+    expect((await call("POST /users", { json: blank })).status).toBe(201);
+    for (const without of [{ password: "" }, { password: null, reset_password: false }]) {
+      expect((await call("POST /users", { json: newUser(without) })).status).toBe(400);
+    }
+  });
+
+  it("keeps a note, which administrators see", async () => {
+    const { id, note } = await makeUser({ note: "Left in May" });
+    expect(note).toBe("Left in May");
+    const changed = await call(`PUT /users/${id}`, { json: { note: "Back in June" } });
+    expect(changed.json.note).toBe("Back in June");
+    expect((await call(`GET /users/${id}`)).json.note).toBe("Back in June");
+    expect((await call(`GET /users/${id}`, { as: "guest" })).json).not.toHaveProperty("note");
+    expect((await call(`PUT /users/${id}`, { json: { note: null } })).json.note).toBe(null);
+  });
+
+  it("refuses identities of other services, with which nobody can sign in", async () => {
+    const identity = { provider: "ldap", extern_uid: "cn=1" };
+    const { status, json } = await call("POST /users", { json: newUser(identity) });
+    const message = ["is not supported on this server"];
+    expect([status, json]).toEqual([400, { message: { provider: message, extern_uid: message } }]);
+    await makeUser({ provider: "", extern_uid: null });
+  });
+
+  it("shows who follows whom, and whether the caller does", async () => {
+    const followed = await makeUser();
+    await call(`POST /users/${followed.id}/follow`, { as: "guest" });
+    const seen = { followers: 1, following: 0, is_followed: true };
+    expect((await call(`GET /users/${followed.id}`, { as: "guest" })).json).toMatchObject(seen);
+    expect((await call(`GET /users/${followed.id}`)).json.is_followed).toBe(false);
+    expect((await call("GET /user", { as: "guest" })).json.following).toBe(1);
+    await call(`POST /users/${followed.id}/unfollow`, { as: "guest" });
   });
 
   it.each<[Record<string, unknown>, unknown]>([

@@ -94,9 +94,14 @@ describe("a project", () => {
   const may = `adminProject adminIssue createIssue createLabel createMergeRequestIn createSnippet pushCode`;
   it.each<[Person, string, string[]]>([
     ["anonymous", "acme/site", []],
-    ["stranger", "acme/site", ["createIssue"]],
-    ["guest", "acme/site", ["createIssue"]],
-    ["reporter", "acme/site", ["adminIssue", "createIssue", "createLabel", "createSnippet"]],
+    // From a fork, whoever sees a project may open merge requests in it.
+    ["stranger", "acme/site", ["createIssue", "createMergeRequestIn"]],
+    ["guest", "acme/site", ["createIssue", "createMergeRequestIn"]],
+    [
+      "reporter",
+      "acme/site",
+      ["adminIssue", "createIssue", "createLabel", "createMergeRequestIn", "createSnippet"],
+    ],
     ["developer", "acme/site", may.split(" ").slice(1)],
     ["maintainer", "acme/site", may.split(" ")],
     ["maintainer", "acme/team/core", ["adminProject"]],

@@ -126,6 +126,22 @@ describe("applications, for administrators", () => {
     expect(page).toContain("registered by the administrators");
   });
 
+  it("may be registered with all of GitLab's scopes, of which those of OpenID Connect are not granted", async () => {
+    const scopes = "api openid profile email read_registry manage_runner";
+    const json = { ...data, scopes };
+    const made = await app.call("POST /applications", { as: "admin", json });
+    expect([made.status, made.json.scopes]).toEqual([201, scopes.split(" ")]);
+    const client = {
+      ...(await app.register()),
+      client_id: made.json.application_id,
+      redirect_uris: ["https://a.test/cb"],
+    };
+    const refused = await visitor.get(authorizePath(client, { scope: "openid api" }));
+    expect(refused.headers.get("location")).toContain("error=invalid_scope");
+    const { page } = await visitor.get(authorizePath(client, { scope: "read_registry api" }));
+    expect(page).toContain("Nothing on this server");
+  });
+
   it("are accessible only to administrators", async () => {
     for (const [request, as, status] of [
       ["GET /applications", "owner", 403],
@@ -148,7 +164,6 @@ describe("applications, for administrators", () => {
     [{ name: " " }, { name: ["can't be blank"] }],
     [{ name: "x".repeat(256) }, { name: ["is too long (maximum is 255 characters)"] }],
     [{ scopes: "magic" }, { scopes: ["can only contain available scopes"] }],
-    [{ scopes: "openid" }, { scopes: ["can only contain available scopes"] }],
     [{ scopes: "," }, { scopes: ["can't be blank"] }],
     ...[
       ["/callback", "must be an absolute URI."],

@@ -244,7 +244,16 @@ it("the metadata lists the endpoints and options", async () => {
       revocation_endpoint: `${base}/oauth/revoke`,
       introspection_endpoint: `${base}/oauth/introspect`,
       scopes_supported: [
-        ...["api", "read_api", "read_user", "read_repository", "write_repository", "sudo"],
+        ...[
+          "api",
+          "read_api",
+          "read_user",
+          "read_repository",
+          "write_repository",
+          "create_runner",
+          "manage_runner",
+          "sudo",
+        ],
         "profile",
       ],
       response_types_supported: ["code", "token"],

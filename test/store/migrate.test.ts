@@ -272,6 +272,8 @@ const FROZEN: Record<string, string> = {
   "20261129-64-size-of-projects-artifacts":
     "7acad99bc82f59fb9d48b56604fd920c4553119fe1f0d5a4a394f31d1b5b7da4",
   "20261129-21-dates-of-tags": "9a5ebfb4f2b56183e2925660152aa9fd02ef9a272426b599e024814d67ce3e64",
+  "20261129-80-notes-about-users":
+    "7394efc60bf68943ff24fc90ebe4fc768113b411f410072626c3c9c55e58b754",
   "20261129-20-collaboration": "0b007d58004078e7ab2432e4a02d91ff693a2b06c6fbaf0867fe0bbd3ed853a5",
   "20261127-92-features": "2aef0b4f02c0dbcf16b7b1740889e834b2c8acfd882c174bfb7db9bb1456a20f",
 };

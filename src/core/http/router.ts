@@ -85,13 +85,14 @@ export function createMountRouter(mounts: readonly Mount[], answer: Answer): Rou
     route: async (exchange) => {
       const { incoming } = exchange;
       if (incoming.base === undefined) throw unreadable("malformed Host header");
+      const path = withoutEndingSlashes(withoutDoubledSlash(mounts, incoming.path));
       const matching: Matching = {
-        url: { pathname: withoutEndingSlashes(incoming.path) },
+        url: { pathname: path },
         method: incoming.method,
         params: NO_PARAMS,
         exchange,
       };
-      await firstReply(matchersOf(incoming.path), matching);
+      await firstReply(matchersOf(path), matching);
       if (matching.reply) return matching.reply;
       const owner = mounts.find((mount) => ownsPath(mount, incoming.path));
       if (owner) exchange.mount = owner;
@@ -222,6 +223,14 @@ function inPrecedence(paths: readonly string[]): string[] {
   return ranked
     .sort((a, b) => a.open - b.open || b.fixed - a.fixed || (a.rank < b.rank ? -1 : 1))
     .map(({ path }) => path);
+}
+
+/** A path without the second slash after its mount's base, which addresses put together from two have: `/api/v4//user`. */
+function withoutDoubledSlash(mounts: readonly Mount[], path: string): string {
+  if (!path.includes("//")) return path;
+  const of = mounts.find(({ base }) => base !== "" && path.startsWith(`${base}//`));
+  if (!of) return path;
+  return of.base + path.slice(of.base.length).replace(/^\/+/, "/");
 }
 
 /** Trailing slashes are ignored. */

@@ -1,6 +1,6 @@
 import { actorOf } from "../../audit/log.ts";
 import { hashPassword } from "../../auth/passwords.ts";
-import { invalid } from "../../core/errors.ts";
+import { atLeastOne, invalid } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import { type Resource, routes } from "../../core/resource.ts";
 import { webAddressProblem } from "../../core/web-addresses.ts";
@@ -15,6 +15,11 @@ import { requireChangeable } from "../users/rules.ts";
 import { changeAccount, createAccount } from "./changes.ts";
 
 export { emailResource } from "./emails.ts";
+
+/** Part of an identity of another service, with which nobody can sign in here. */
+const nobodys = param.optional(
+  param.checked(param.anyText(), (value) => value === "", "is not supported on this server"),
+);
 
 const profile = {
   avatar: param.clearable(avatar()),
@@ -35,6 +40,9 @@ const profile = {
   can_create_group: param.optional(param.boolean()),
   private_profile: param.optional(param.boolean()),
   external: param.optional(param.boolean()),
+  note: param.clearable(param.anyText({ max: 65_535 })),
+  provider: nobodys,
+  extern_uid: nobodys,
 };
 
 const id = { user_id: param.untypedId() };
@@ -65,6 +73,7 @@ function columnsOf(input: Profile) {
     can_create_group: flag(input.can_create_group),
     private_profile: flag(input.private_profile),
     external: flag(input.external),
+    note: input.note,
   };
 }
 
@@ -79,6 +88,9 @@ async function requireOwn(db: Reader, userId: number, input: Profile): Promise<v
 }
 
 const users = routes({ path: "/users" });
+
+/** One of them has to be sent for a new user. */
+const WAYS_TO_PASSWORDS = ["password", "reset_password", "force_random_password"] as const;
 
 /** How accounts are created and changed. */
 export const accountResource: Resource = {
@@ -98,11 +110,14 @@ export const accountResource: Resource = {
         ...profile,
       },
       upload: AVATAR_PART,
-      atLeastOne: ["password", "reset_password", "force_random_password"],
+      atLeastOne: [...WAYS_TO_PASSWORDS],
       presenter: adminUser,
-      prepare: async ({ password }) => ({
-        password_hash: password === undefined ? null : await hashPassword(password),
-      }),
+      prepare: async ({ password, reset_password, force_random_password }) => {
+        // As in GitLab, a password that is sent does not count beside another way to one.
+        if (reset_password || force_random_password) return { password_hash: null };
+        if (!password) throw atLeastOne(WAYS_TO_PASSWORDS);
+        return { password_hash: await hashPassword(password) };
+      },
       handle: async (context) => {
         const { db, presenter, input, prepared, now } = context;
         const { email, name, username, admin } = input;
@@ -126,7 +141,7 @@ export const accountResource: Resource = {
       },
       upload: AVATAR_PART,
       presenter: adminUser,
-      prepare: ({ password }) => (password === undefined ? undefined : hashPassword(password)),
+      prepare: ({ password }) => (password ? hashPassword(password) : undefined),
       handle: async (context) => {
         const { db, presenter, input, prepared, now } = context;
         const found = await requireChangeable(db, input.user_id);

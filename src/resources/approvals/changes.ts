@@ -1,3 +1,4 @@
+import { ROLES } from "../../core/access/roles.ts";
 import type { Source } from "../../core/access/source.ts";
 import { ApiError, invalid, notFound, unauthorized } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
@@ -68,6 +69,21 @@ export async function unapprove(
   await queueNotice(db, notice, now);
   const isLost = !hasRules(tier) || (before.isApproved && !after.isApproved);
   lifecycle.recordChange(writing, MERGE_REQUEST, request.id, isLost ? "unapproved" : "unapproval");
+}
+
+/**
+ * Takes all approvals of a merge request back, as in GitLab only for programs that use a token of the project or of a group
+ * above it.
+ *
+ * @throws ApiError 401 for others, and once it is merged
+ */
+export async function resetApprovals(writing: Writing, request: Issuable): Promise<void> {
+  const { db, source, caller } = writing;
+  const isBot = (await db.rows("select 1 from resource_bots where user_id = ?", [caller.id]))
+    .length;
+  const mayReset = isBot > 0 && source.level >= ROLES.developer && request.state !== "merged";
+  if (!mayReset) throw unauthorized();
+  await approvals.unapproveAll(db, request.id);
 }
 
 async function headOf(db: Reader, id: number): Promise<string | null> {

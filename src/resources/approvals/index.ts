@@ -230,6 +230,19 @@ export const approvalResource: Resource = {
         return new Json(await approvalsOf(context, await requestOf(context)));
       },
     }),
+    requests.put("/reset_approvals", {
+      summary:
+        "Take all approvals of a merge request back, as the user of a token of the project or its group; 401 for others",
+      tier: "premium",
+      status: 202,
+      input: number,
+      examples: [{ message: "202 Accepted" }],
+      handle: async (context) => {
+        const found = await requestOf(context);
+        await changes.resetApprovals(context, found);
+        return new Json({ message: "202 Accepted" });
+      },
+    }),
     requests.get("/approval_state", {
       summary: "Show the rules that count for a merge request, and how far each of them is",
       access: "anyone",

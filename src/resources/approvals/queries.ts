@@ -212,6 +212,16 @@ export async function approve(
   ]);
 }
 
+/** Takes all approvals of a merge request back. */
+export async function unapproveAll(db: Database, requestId: number): Promise<void> {
+  await db.run("delete from approvals where merge_request_id = ?", [requestId]);
+  await db.run(
+    `update merge_request_reviewers set state = 'unapproved'
+     where merge_request_id = ? and state = 'approved'`,
+    [requestId],
+  );
+}
+
 /** Takes a user's approval back. @returns whether there was one */
 export async function unapprove(db: Database, requestId: number, userId: number): Promise<boolean> {
   const removed = await db.run("delete from approvals where merge_request_id = ? and user_id = ?", [

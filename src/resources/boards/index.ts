@@ -4,7 +4,7 @@ import * as param from "../../core/input.ts";
 import { presenter } from "../../core/presenter.ts";
 import { type Context, type Resource, routes, type SourceKind } from "../../core/resource.ts";
 import type { Reader, Value } from "../../store/port.ts";
-import { listedLabelFields, scopeLabelFields } from "../labels/json.ts";
+import { listedLabelFields, scopeLabelFields, textColor } from "../labels/json.ts";
 import { anyMilestoneFields, groupMilestoneFields } from "../milestones/json.ts";
 import { userSummaryFields } from "../users/json.ts";
 import * as changes from "./changes.ts";
@@ -38,32 +38,47 @@ const hiding = {
   hide_closed_list: field.flag("b.hide_closed_list"),
 };
 
-const boardList = presenter({
-  id: field.integer("bl.id"),
-  label: field.nested(listedLabelFields),
-  position: field.integer("bl.position"),
-});
+const listOf = (label: field.Fields) =>
+  presenter({
+    id: field.integer("bl.id"),
+    label: field.nested(label),
+    position: field.integer("bl.position"),
+  });
 
-const milestoneAndLists = {
-  milestone: field.omittedIfNull(
-    field.nested({ id: field.integer("m.id"), title: field.text("m.title") }),
-  ),
-  lists: field.embedded("lists", "array of Board list", "[]", { items: boardList.fields }),
+const boardList = {
+  group: listOf(listedLabelFields),
+  project: listOf({ ...scopeLabelFields, text_color: textColor }),
 };
+
+const lists = (kind: SourceKind) =>
+  field.embedded("lists", "array of Board list", "[]", { items: boardList[kind].fields });
 
 const idAndName = { id: field.integer("b.id"), name: field.text("b.name") };
-
-/** A board as listed, read or created: its milestone has only `id` and `title`. */
-const board = {
-  group: presenter({ ...idAndName, ...owners.group, ...milestoneAndLists }),
-  project: presenter({ ...idAndName, ...hiding, ...owners.project, ...milestoneAndLists }),
-};
 
 const scope = {
   assignee: field.nested(userSummaryFields),
   labels: field.embedded("labels", "array of Label", "[]", { items: scopeLabelFields }),
   weight: field.integer("b.weight"),
-  lists: field.constant([]),
+};
+
+/** A board as listed, read or created: of its scope, a group's has only the milestone's `id` and `title`. */
+const board = {
+  group: presenter({
+    ...idAndName,
+    ...owners.group,
+    milestone: field.omittedIfNull(
+      field.nested({ id: field.integer("m.id"), title: field.text("m.title") }),
+    ),
+    lists: lists("group"),
+  }),
+  project: presenter({
+    ...idAndName,
+    ...hiding,
+    ...owners.project,
+    milestone: field.nested(anyMilestoneFields),
+    ...scope,
+    lists: lists("project"),
+  }),
 };
 
 /** The answer to changing a board: its whole scope, without lists. */
@@ -73,6 +88,7 @@ const changedBoard = {
     ...owners.group,
     milestone: field.nested(groupMilestoneFields),
     ...scope,
+    lists: field.constant([]),
   }),
   project: presenter({
     ...idAndName,
@@ -80,6 +96,7 @@ const changedBoard = {
     ...owners.project,
     milestone: field.nested(anyMilestoneFields),
     ...scope,
+    lists: field.constant([]),
   }),
 };
 
@@ -108,14 +125,15 @@ async function findList(
   return found;
 }
 
-/** A board with its lists as a row of {@link board}. */
-async function rowWithLists(
+/** Fills in the lists and labels of boards, as rows of {@link board}. */
+async function embed(
   { db, source, presenter, view }: Pick<In, "source" | "presenter" | "view"> & { db: Reader },
-  boardId: number,
-): Promise<Value[]> {
-  const row = await boards.row(db, presenter, source.kind, boardId);
-  await boards.embedLists(db, [row], presenter, boardList, view);
-  return row;
+  rows: Value[][],
+): Promise<void> {
+  await Promise.all([
+    boards.embed(db, "lists", rows, presenter, boardList[source.kind], view),
+    boards.embed(db, "labels", rows, presenter, scopeLabel, view),
+  ]);
 }
 
 /** Which lists a board hides, and its scope. */
@@ -143,9 +161,10 @@ function routesOf(kind: SourceKind) {
     list("", {
       summary: `List the boards of a ${kind}`,
       presenter: board[kind],
-      handle: async ({ db, source, page, presenter, view }) => {
+      handle: async (context) => {
+        const { db, source, page, presenter } = context;
         const listed = await boards.list(db, presenter, page, source);
-        await boards.embedLists(db, listed.rows, presenter, boardList, view);
+        await embed(context, listed.rows);
         return listed;
       },
     }),
@@ -153,7 +172,12 @@ function routesOf(kind: SourceKind) {
       summary: "Get a board",
       input: untyped,
       presenter: board[kind],
-      handle: async (context) => rowWithLists(context, (await findBoard(context)).id),
+      handle: async (context) => {
+        const { id } = await findBoard(context);
+        const row = await boards.row(context.db, context.presenter, kind, id);
+        await embed(context, [row]);
+        return row;
+      },
     }),
     post("", {
       summary: "Create a board",
@@ -182,7 +206,7 @@ function routesOf(kind: SourceKind) {
         const { id } = await findBoard(context);
         await changes.updateBoard(db, context, id, input, now);
         const row = await boards.row(db, presenter, source.kind, id);
-        row[presenter.at("labels")] = await boards.scopeLabels(db, scopeLabel, id, view);
+        await boards.embed(db, "labels", [row], presenter, scopeLabel, view);
         return row;
       },
     }),
@@ -201,7 +225,7 @@ function routesOf(kind: SourceKind) {
     list("/:board_id/lists", {
       summary: "List the lists of a board, without the open and closed ones",
       input: typed,
-      presenter: boardList,
+      presenter: boardList[kind],
       handle: async (context) => {
         const { id } = await findBoard(context);
         return boards.listLists(context.db, context.presenter, context.page, id);
@@ -210,7 +234,7 @@ function routesOf(kind: SourceKind) {
     get("/:board_id/lists/:list_id", {
       summary: "Get a list",
       input: { ...typed, list_id: param.recordId() },
-      presenter: boardList,
+      presenter: boardList[kind],
       handle: async ({ db, source, presenter, input }) => {
         const row = await boards.listRow(db, presenter, source, input.board_id, input.list_id);
         if (!row) throw notFound();
@@ -221,7 +245,7 @@ function routesOf(kind: SourceKind) {
       summary: "Add a list for a label to a board",
       role: "reporter",
       input: { ...typed, label_id: param.integer() },
-      presenter: boardList,
+      presenter: boardList[kind],
       before: async ({ db, source, input }) => {
         await changes.labelForList(db, source, input.label_id);
       },
@@ -236,7 +260,7 @@ function routesOf(kind: SourceKind) {
       summary: "Move a list to another position",
       role: "reporter",
       input: { ...typed, list_id: param.recordId(), position: param.integer() },
-      presenter: boardList,
+      presenter: boardList[kind],
       before: async (context) => {
         await findList(context);
       },

@@ -112,46 +112,38 @@ export async function remove(db: Database, boardId: number): Promise<void> {
   await db.run("delete from boards where id = ?", [boardId]);
 }
 
-/** The labels of a board's scope, as a JSON array in the given presenter. */
-export async function scopeLabels(
-  db: Reader,
-  presenter: Presenter,
-  boardId: number,
-  view: View,
-): Promise<string> {
-  const rows = await db.rows(
-    `select ${presenter.columns} from board_labels bl join labels l on l.id = bl.label_id
-     where bl.board_id = ? order by l.name, l.id`,
-    [boardId],
-  );
-  return `[${rows.map((found) => presenter.write(found, view)).join(",")}]`;
-}
+/** What boards show of others: their lists, and the labels of their scope. */
+const SHOWN = {
+  lists: { from: LISTS, order: "bl.position, bl.id" },
+  labels: { from: "board_labels bl join labels l on l.id = bl.label_id", order: "l.name, l.id" },
+};
 
-/** Fills in the rows' `lists` with each board's lists as JSON, in one query for all boards. */
-export async function embedLists(
+/** Fills in the rows' lists or labels as JSON, if they are shown, in one query for all boards. */
+export async function embed(
   db: Reader,
+  name: keyof typeof SHOWN,
   rows: Value[][],
   boards: Presenter,
-  lists: Presenter,
+  shown: Presenter,
   view: View,
 ): Promise<void> {
-  if (rows.length === 0) return;
-  const idAt = boards.at("id");
-  const listsAt = boards.at("lists");
+  if (rows.length === 0 || !(name in boards.fields)) return;
+  const [idAt, shownAt] = [boards.at("id"), boards.at(name)];
   const { sql, values } = placeholders(rows.map((board) => board[idAt] as number));
+  const { from, order } = SHOWN[name];
   const found = await db.rows(
-    `select ${lists.columns}, bl.board_id from ${LISTS} where bl.board_id in (${sql})
-     order by bl.board_id, bl.position, bl.id`,
+    `select ${shown.columns}, bl.board_id from ${from} where bl.board_id in (${sql})
+     order by bl.board_id, ${order}`,
     values,
   );
   const byBoard = new Map<Value, string>();
   for (const one of found) {
     const boardId = one.at(-1) as Value;
     const before = byBoard.get(boardId);
-    const written = lists.write(one, view);
+    const written = shown.write(one, view);
     byBoard.set(boardId, before === undefined ? written : `${before},${written}`);
   }
-  for (const board of rows) board[listsAt] = `[${byBoard.get(board[idAt] as Value) ?? ""}]`;
+  for (const board of rows) board[shownAt] = `[${byBoard.get(board[idAt] as Value) ?? ""}]`;
 }
 
 /** The lists of labels of a board in order. */

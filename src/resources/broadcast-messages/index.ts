@@ -51,7 +51,7 @@ const changeable = {
   starts_at: param.optional(param.instant()),
   ends_at: param.optional(param.instant()),
   color: param.optional(param.text()),
-  font: param.optional(param.text()),
+  font: param.unlessBlank(param.text()),
   target_access_levels: param.optional(param.arrayOf(param.oneOf(Object.values(ROLES)))),
   target_path: param.clearable(param.text()),
   broadcast_type: param.optional(param.choice(TYPES)),

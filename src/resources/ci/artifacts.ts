@@ -6,7 +6,7 @@ import { badRequest, forbidden, notFound } from "../../core/errors.ts";
 import { dispositionOf, fileReply, uploadHeaders } from "../../core/http/file-reply.ts";
 import { RawReply, type RequestInfo } from "../../core/resource.ts";
 import type { StoredFile } from "../../files/write.ts";
-import { zipMember } from "../../files/zip.ts";
+import { type ZipEntry, zipFolder, zipMember } from "../../files/zip.ts";
 import { among } from "../../store/conditions.ts";
 import { insertRow } from "../../store/insert.ts";
 import type { Database, Reader, Store } from "../../store/port.ts";
@@ -128,6 +128,26 @@ export async function archiveReply(
     "content-type": "application/zip",
     "content-disposition": dispositionOf("attachment", found.file_name),
   });
+}
+
+/**
+ * Lists a folder of a job's artifacts, or everything below it.
+ *
+ * @param path of the folder in the archive; empty for its root
+ * @throws ApiError 404; 403 for those who may not download them
+ */
+export async function artifactEntries(
+  store: Store,
+  db: Reader,
+  jobId: number,
+  { path, recursive }: { readonly path: string; readonly recursive: boolean },
+  downloader: Downloader,
+): Promise<ZipEntry[]> {
+  const folder = path === "" || path.endsWith("/") ? path : `${path}/`;
+  const archive = await archiveOf(db, jobId, downloader);
+  const found = await zipFolder(store, archive, folder, recursive);
+  if (!found) throw notFound();
+  return found;
 }
 
 /**

@@ -3,7 +3,7 @@ import * as field from "../../core/field.ts";
 import { presenter } from "../../core/presenter.ts";
 import type { Condition } from "../../store/conditions.ts";
 import type { Value } from "../../store/port.ts";
-import { publicUser, userFields, userSummaryFields } from "../users/json.ts";
+import { publicUserFields, userFields, userSummaryFields } from "../users/json.ts";
 import type { Status } from "./statuses.ts";
 
 /** Milliseconds between two instants, in seconds; null as long as one of them is not known. */
@@ -142,6 +142,14 @@ export const runnerFields = {
     "online, offline, stale, never_contacted",
     ([at, created], { now }) => connectionOf(at, created, now),
   ),
+  job_execution_status: field.derived(
+    [
+      `case when exists (select 1 from ci_jobs rj where rj.runner_id = rn.id and rj.status = 'running')
+        then 1 else 0 end`,
+    ],
+    "active, idle",
+    ([runs]) => (runs === 1 ? "active" : "idle"),
+  ),
 };
 
 /** A process of a runner, with the alias `rm`. */
@@ -182,7 +190,7 @@ const jobFields = {
     "number or null",
     ([from, to]) => secondsBetween(from, to),
   ),
-  user: field.nested(publicUser.fields),
+  user: field.nested(publicUserFields),
   commit: field.embedded("commit_json", "object", "null"),
   pipeline: field.nested(pipelineBasics),
   failure_reason: field.omittedIfNull(

@@ -59,9 +59,9 @@ export const commitStatusResource: Resource = {
       input: {
         ...sha,
         state: param.choice(REPORTED),
-        ref: param.optional(param.text({ max: 1024 })),
-        name: param.optional(param.text()),
-        context: param.optional(param.text()),
+        ref: param.unlessBlank(param.text({ max: 1024 })),
+        name: param.unlessBlank(param.text()),
+        context: param.unlessBlank(param.text()),
         target_url: param.clearable(param.anyText()),
         description: param.clearable(param.anyText()),
         coverage: param.optional(param.decimal()),

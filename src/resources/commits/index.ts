@@ -239,7 +239,7 @@ export const commitResource: Resource = {
           param.arrayOf(param.json("changes of files (docs/git.md)"), { max: MAX_ACTIONS }),
         ),
         allow_empty: param.optional(param.boolean()),
-        start_branch: param.optional(param.text({ max: 1024 })),
+        start_branch: param.unlessBlank(param.text({ max: 1024 })),
         start_sha: param.optional(param.anyText()),
         start_project: param.optional(param.anyText({ max: 1024 })),
         force: param.optional(param.boolean()),
@@ -320,7 +320,7 @@ export const commitResource: Resource = {
     post("/:sha/cherry_pick", {
       summary: "Make the changes of a commit again, on a branch",
       ...picking,
-      input: { ...pickInput, message: param.optional(param.text({ max: param.LONG_TEXT })) },
+      input: { ...pickInput, message: param.unlessBlank(param.text({ max: param.LONG_TEXT })) },
       prepare: (input, preparing) => stagePick(preparing, "cherry-pick", input),
       handle: ({ db, prepared, now }) => applyPick(db, prepared, now),
     }),

@@ -9,6 +9,7 @@ import {
 } from "../../graphql/declare.ts";
 import { MERGE_REQUEST } from "../issuables/merge-request.ts";
 import type { NoteableType } from "../issuables/type.ts";
+import { isIssuable } from "../issuables/types.ts";
 import { firstNoteOf, NOTEABLE_CLASSES, placeOfNote, placeOfNoteable } from "../notes/places.ts";
 import { discussionResource, writeRouteOf } from "./index.ts";
 
@@ -18,10 +19,8 @@ const discussionId = arg.textGid("Discussion", DISCUSSION);
 
 const beginOn = ({ path }: NoteableType) =>
   routeOf(discussionResource, `POST /projects/:id/${path}/:noteable_id/discussions`);
-const RESOLVE = routeOf(
-  discussionResource,
-  `PUT /projects/:id/${MERGE_REQUEST.path}/:noteable_id/discussions/:discussion_id`,
-);
+const resolveOn = ({ path }: NoteableType) =>
+  routeOf(discussionResource, `PUT /projects/:id/${path}/:noteable_id/discussions/:discussion_id`);
 
 const PATHS = inputType("DiffPathsInput", "The paths of a changed file.", {
   oldPath: arg.string,
@@ -103,14 +102,14 @@ export const face: Face = {
       },
     }),
     discussionToggleResolve: mutation({
-      about: "Resolve a discussion of a merge request, or take that back.",
+      about: "Resolve a discussion of an issue or merge request, or take that back.",
       input: { id: arg.required(discussionId), resolve: arg.required(arg.boolean) },
       payload: { discussion: property("Discussion") },
       run: async ({ id, resolve }, { call, db }) => {
         const first = await firstNoteOf(db, id);
         const { type, at } = await placeOfNote(db, first);
-        if (type !== MERGE_REQUEST) throw notAvailable();
-        await call(RESOLVE, { ...at, discussion_id: id, resolved: resolve });
+        if (!isIssuable(type)) throw notAvailable();
+        await call(resolveOn(type), { ...at, discussion_id: id, resolved: resolve });
         return { discussion: first };
       },
     }),

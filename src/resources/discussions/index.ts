@@ -52,7 +52,6 @@ function routesOf(type: NoteableType): Route[] {
     features: [type.path],
     whenDisabled: type.whenDisabled,
   });
-  const isResolvable = type === MERGE_REQUEST;
   return [
     list("", {
       summary: `List the discussions of ${type.one}, the oldest first`,
@@ -75,7 +74,7 @@ function routesOf(type: NoteableType): Route[] {
     post("", {
       summary: `Begin a discussion on ${type.one}`,
       ...(isIssuable(type) && { alsoAnswers: COMMANDS_ONLY }),
-      input: { ...target, ...written, ...(isResolvable ? ofDiffs : ofOthers) },
+      input: { ...target, ...written, ...(type === MERGE_REQUEST ? ofDiffs : ofOthers) },
       presenter: discussions.discussion,
       prepare: (input, preparing) => placeOnRequest(preparing, input.noteable_id, input),
       handle: async (context) => {
@@ -95,7 +94,7 @@ function routesOf(type: NoteableType): Route[] {
         });
       },
     }),
-    ...(isResolvable
+    ...(isIssuable(type)
       ? [
           put("/:discussion_id", {
             summary: "Resolve a discussion, or take that back",

@@ -1,7 +1,7 @@
 import * as param from "../../core/input.ts";
 
 /** The attribute with the commit of a merge request that a note is about. */
-export const commitId = param.optional(param.anyText());
+export const commitId = param.unlessBlank(param.anyText());
 
 /** The attribute with the place of a note in a diff, for `readPosition`. */
 export const position = param.optional(

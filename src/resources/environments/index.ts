@@ -40,7 +40,7 @@ const attributes = {
   description: param.clearable(param.anyText({ max: 10_000 })),
   tier: param.optional(param.choice(TIERS)),
   auto_stop_setting: param.optional(param.choice(STOP_SETTINGS)),
-  slug: param.optional(param.anyText()),
+  slug: param.unlessBlank(param.anyText()),
 };
 
 /** @throws ApiError 400 */
@@ -79,8 +79,8 @@ export const environmentResource: Resource = {
       summary: "List the environments of a project",
       role: "reporter",
       input: {
-        name: param.optional(param.anyText()),
-        search: param.optional(param.anyText()),
+        name: param.unlessBlank(param.anyText()),
+        search: param.unlessBlank(param.anyText()),
         states: param.optional(param.choice(STATES)),
       },
       presenter: listedEnvironment,

@@ -137,8 +137,8 @@ const exportRoutes = [
     input: {
       file: file(),
       path: param.text(),
-      name: param.optional(param.text()),
-      namespace: param.optional(param.text()),
+      name: param.unlessBlank(param.text()),
+      namespace: param.unlessBlank(param.text()),
       overwrite: param.optional(param.boolean()),
     },
     upload: { part: "file", maxBytes: GIBIBYTE },

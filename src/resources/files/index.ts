@@ -40,7 +40,7 @@ const commitInput = {
   ...path,
   branch: param.text({ max: 1024 }),
   commit_message: param.text({ max: param.LONG_TEXT }),
-  start_branch: param.optional(param.text({ max: 1024 })),
+  start_branch: param.unlessBlank(param.text({ max: 1024 })),
   author_name: param.optional(param.anyText()),
   author_email: param.optional(param.anyText()),
   last_commit_id: param.optional(param.anyText()),
@@ -125,7 +125,7 @@ export const fileResource: Resource = {
       access: "anyone",
       jobTokens: true,
       scopes: READING,
-      input: { ...path, ref: param.optional(ref) },
+      input: { ...path, ref: param.unlessBlank(ref) },
       prepare: ({ ref: name = "HEAD" }, preparing) => openRepository(preparing, [name]),
       handle: async ({ input, prepared: opened }) => {
         const file = await findFile(opened, input.ref ?? "HEAD", input.file_path);

@@ -31,7 +31,7 @@ import {
 import * as projects from "../projects/list.ts";
 import * as users from "../users/queries.ts";
 import { changeGroup, createGroup, groupInput, newGroupInput } from "./changes.ts";
-import { group, groupWithProjects } from "./json.ts";
+import { group, groupAlone, groupWithProjects } from "./json.ts";
 import * as groups from "./queries.ts";
 import { remove } from "./removal.ts";
 import { rowWithProjects } from "./single.ts";
@@ -123,10 +123,10 @@ export const groupResource: Resource = {
       summary: "Get a group",
       access: "anyone",
       input: { with_projects: param.optional(param.boolean()) },
-      presenter: ({ input }) => (input.with_projects === false ? group : groupWithProjects),
+      presenter: ({ input }) => (input.with_projects === false ? groupAlone : groupWithProjects),
       handle: async (context) => {
         const { db, source, presenter } = context;
-        return presenter === group
+        return presenter === groupAlone
           ? groups.row(db, presenter, source.id)
           : rowWithProjects(context, source.id);
       },

@@ -85,7 +85,10 @@ export async function requireUrl(
 /** What the value of a header may consist of (RFC 9110 §5.5). */
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 /** What the names of headers and variables may be. */
-const NAME = /^[A-Za-z][\w.-]*$/;
+const NAMES = {
+  header: /^[A-Za-z][\w.-]*$/,
+  variable: /^[A-Za-z]+[0-9]*(?:[._-][A-Za-z0-9]+)*$/,
+};
 /** Headers that say how a request is sent, or are ours. */
 const OWN_HEADER =
   /^(host|connection|content-.*|transfer-encoding|te|trailer|upgrade|expect|keep-alive|proxy-.*|x-gitlab-.*|webhook-.*|idempotency-key)$/i;
@@ -129,7 +132,7 @@ export function requireToken(token: string | null | undefined): void {
 /** @throws ApiError 422 for a name or value that can't be one of a hook */
 export function requirePair(kind: "header" | "variable", key: string, value: string): void {
   const what = kind === "header" ? "custom_headers" : "url_variables";
-  const isFit = NAME.test(key) && key.length <= 100 && value !== "" && value.length <= LONG;
+  const isFit = NAMES[kind].test(key) && key.length <= 100 && value !== "" && value.length <= LONG;
   const isSendable = kind === "variable" || (VALUE.test(value) && !OWN_HEADER.test(key));
   if (!isFit || !isSendable) throw refuse(`Invalid ${what} given`);
 }

@@ -12,7 +12,7 @@ import type { Reader, Value } from "../../store/port.ts";
 import { statement } from "../../store/texts.ts";
 import { issuableFields, references, subscribed, timeStats } from "./fields.ts";
 import { placeLabels } from "./positions.ts";
-import { taskCompletionStatus, tasksOf } from "./tasks.ts";
+import { taskCompletionStatus, taskStatus, tasksOf } from "./tasks.ts";
 import { type IssuableType, issuableJoins } from "./type.ts";
 
 /** Put into a row in place of a weight that is not shown. */
@@ -22,6 +22,12 @@ const HIDDEN = "";
 const BLOCKED = `(select count(*) from
   (select k.target_id from issue_links k where k.source_id = i.id and k.link_type = 'blocks' limit 100) as k
   join issues bi on bi.id = k.target_id where bi.state = 'opened')`;
+
+const link = (suffix: string) =>
+  field.url(
+    ["i.project_id", "i.iid"],
+    (project, iid) => `/api/v4/projects/${project}/issues/${iid}${suffix}`,
+  );
 
 const fields = {
   id: field.integer("i.id"),
@@ -59,19 +65,26 @@ const fields = {
     "boolean",
     ([text]) => tasksOf(String(text ?? "")).count > 0,
   ),
+  task_status: field.omittedIf(
+    (text) => tasksOf(String(text ?? "")).count === 0,
+    field.derived(["i.description"], "string", ([text]) => taskStatus(String(text))),
+  ),
   moved_to_id: field.integer("i.moved_to_id"),
   epic: field.constant(null),
   epic_iid: field.constant(null),
   iteration: field.constant(null),
+  health_status: field.constant(null),
   imported: field.constant(false),
   imported_from: field.constant("none"),
+  service_desk_reply_to: field.constant(null),
+  _links: field.nested({
+    self: link(""),
+    notes: link("/notes"),
+    award_emoji: link("/award_emoji"),
+    project: field.url("i.project_id", (project) => `/api/v4/projects/${project}`),
+    closed_as_duplicate_of: field.constant(null),
+  }),
 };
-
-const link = (suffix: string) =>
-  field.url(
-    ["i.project_id", "i.iid"],
-    (project, iid) => `/api/v4/projects/${project}/issues/${iid}${suffix}`,
-  );
 
 /** Issues. */
 export const ISSUE: IssuableType = {
@@ -100,12 +113,6 @@ export const ISSUE: IssuableType = {
   listed: presenter(fields),
   single: presenter({
     ...fields,
-    _links: field.nested({
-      self: link(""),
-      notes: link("/notes"),
-      award_emoji: link("/award_emoji"),
-      project: field.url("i.project_id", (project) => `/api/v4/projects/${project}`),
-    }),
     subscribed,
     blocking_issues_count: field.integer(BLOCKED),
   }),

@@ -98,10 +98,14 @@ const fields = {
   web_url: webUrl,
   time_stats: field.nested(timeStats("mr")),
   squash: field.flag("mr.squash"),
+  squash_on_merge: field.flag(
+    "case p.squash_option when 'always' then 1 when 'never' then 0 else mr.squash end",
+  ),
   references: references("mr", "!"),
   task_completion_status: taskCompletionStatus("mr.description"),
   prepared_at: field.instant("mr.created_at"),
   merge_after: field.constant(null),
+  approvals_before_merge: field.constant(null),
   imported: field.constant(false),
   imported_from: field.constant("none"),
 };
@@ -159,6 +163,8 @@ export const MERGE_REQUEST: IssuableType = {
       base_sha: field.text("dv.base_sha"),
       start_sha: field.text("dv.start_sha"),
     }),
+    latest_build_started_at: field.embedded("build_started_at", "timestamp", "null"),
+    latest_build_finished_at: field.embedded("build_finished_at", "timestamp", "null"),
     pipeline: field.embedded("pipeline_json", "object", "null", { fields: listedPipeline.fields }),
     head_pipeline: field.embedded("head_pipeline_json", "object", "null", {
       fields: pipeline.fields,
@@ -195,6 +201,9 @@ export const MERGE_REQUEST: IssuableType = {
         row[presenter.at("has_conflicts")] = String(state.status === "cannot_be_merged");
         if (only !== undefined) row[presenter.at("user")] = `{"can_merge":${canMerge}}`;
         if (head && "head_pipeline" in presenter.fields) {
+          const { started_at, finished_at } = pipeline.value(head, view) as Record<string, unknown>;
+          row[presenter.at("latest_build_started_at")] = JSON.stringify(started_at);
+          row[presenter.at("latest_build_finished_at")] = JSON.stringify(finished_at);
           row[presenter.at("pipeline")] = listedPipeline.write(head, view);
           row[presenter.at("head_pipeline")] = pipeline.write(head, view);
         }

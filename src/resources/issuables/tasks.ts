@@ -17,6 +17,12 @@ export function tasksOf(description: string): { count: number; completedCount: n
   return { count, completedCount };
 }
 
+/** {@link tasksOf} in words; there must be some. */
+export function taskStatus(description: string): string {
+  const { count, completedCount } = tasksOf(description);
+  return `${completedCount} of ${count} checklist item${count === 1 ? "" : "s"} completed`;
+}
+
 /** {@link tasksOf} a column, for the REST API. */
 export const taskCompletionStatus = (column: string): field.Field => ({
   ...field.derived([column], "object", ([text]) => {

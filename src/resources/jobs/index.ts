@@ -1,12 +1,18 @@
+import { basename } from "node:path/posix";
 import { ROLES } from "../../core/access/roles.ts";
 import { badRequest, forbidden, invalid, notFound, unreadable } from "../../core/errors.ts";
+import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
+import { MAX_READ_CHARACTERS, pageOf } from "../../core/pagination.ts";
+import { presenter, rowMaker } from "../../core/presenter.ts";
 import { Json, RawReply, type Resource, routes } from "../../core/resource.ts";
+import type { ZipEntry } from "../../files/zip.ts";
 import { all, when, worded } from "../../store/conditions.ts";
-import type { Reader, Store } from "../../store/port.ts";
+import type { Reader, Store, Value } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import {
   archiveReply,
+  artifactEntries,
   artifactReply,
   deleteAllArtifacts,
   deleteArtifacts,
@@ -93,6 +99,40 @@ const downloading = {
   jobTokens: true,
   prepare: (_: unknown, { store }: { readonly store: Store }) => store,
 } as const;
+
+/** A file or folder of a job's artifacts. */
+const artifactEntry = presenter({
+  name: field.text("name"),
+  path: field.text("path"),
+  type: { ...field.text("type"), type: "file, directory" },
+  size: field.omittedIfNull(field.integer("size")),
+  mode: field.text("mode"),
+});
+
+const toEntryRow = rowMaker(artifactEntry);
+
+function entryRow({ path, length, mode }: ZipEntry): Value[] {
+  const isFolder = path.endsWith("/");
+  return toEntryRow({
+    name: isFolder ? `${basename(path)}/` : basename(path),
+    path,
+    type: isFolder ? "directory" : "file",
+    size: isFolder ? null : length,
+    mode: mode === 0 ? null : mode.toString(8).padStart(6, "0"),
+  });
+}
+
+/** The rows of entries, up to those whose paths are long enough for one answer. */
+function entryRows(entries: readonly ZipEntry[]): Value[][] {
+  let characters = 0;
+  const rows: Value[][] = [];
+  for (const entry of entries) {
+    rows.push(entryRow(entry));
+    characters += entry.path.length;
+    if (characters >= MAX_READ_CHARACTERS) break;
+  }
+  return rows;
+}
 
 const newest = { ref_name: param.anyText({ max: 1024 }), job: param.text() };
 
@@ -250,6 +290,24 @@ export const jobResource: Resource = {
       handle: async ({ db, source, input, request, prepared: store }) => {
         const found = await findJob(db, source.id, input.job_id);
         return archiveReply(store, db, request, found.id, source);
+      },
+    }),
+    list("/:job_id/artifacts/tree", {
+      summary:
+        "List the files and folders of a folder of a job's artifacts: folders first, by name",
+      ...downloading,
+      input: {
+        ...id,
+        path: param.optional(param.anyText({ max: 65_535 })),
+        recursive: param.optional(param.boolean()),
+      },
+      presenter: artifactEntry,
+      handle: async ({ db, source, input, page, prepared: store }) => {
+        const { path = "", recursive = false } = input;
+        const found = await findJob(db, source.id, input.job_id);
+        const asked = { path, recursive };
+        const entries = await artifactEntries(store, db, found.id, asked, source);
+        return pageOf(page, entries.length, async (from, to) => entryRows(entries.slice(from, to)));
       },
     }),
     post("/:job_id/artifacts/keep", {

@@ -15,7 +15,7 @@ export const markdownResource: Resource = {
       input: {
         text: param.anyText({ max: MAX_MARKDOWN }),
         gfm: param.optional(param.boolean()),
-        project: param.optional(param.text()),
+        project: param.unlessBlank(param.text()),
       },
       examples: [{ html: "<p><strong>Done</strong></p>\n" }],
       prepare: (_, { store }) => store,

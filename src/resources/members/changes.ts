@@ -176,7 +176,7 @@ async function requireAboveInherited(
     const title = role.charAt(0).toUpperCase() + role.slice(1);
     throw invalid({
       access_level: [
-        `should be higher than ${title} inherited membership from group ${above.full_name}`,
+        `should be greater than or equal to ${title} inherited membership from group ${above.name}`,
       ],
     });
   }

@@ -1,13 +1,17 @@
 import { ROLES } from "../../core/access/roles.ts";
 import * as field from "../../core/field.ts";
 import { presenter } from "../../core/presenter.ts";
-import { userSummaryFields } from "../users/json.ts";
+import { userFields, userSummaryFields } from "../users/json.ts";
 
 const fields = {
   ...userSummaryFields,
+  locked: field.constant(false),
+  public_email: field.text("coalesce(u.public_email, '')"),
   access_level: field.integer("m.access_level"),
   created_at: field.instant("m.created_at"),
+  created_by: field.omittedIfNull(field.nested(userFields("mc"))),
   expires_at: field.date("m.expires_at"),
+  membership_state: field.constant("active"),
 };
 
 /** A member of a group or project. */

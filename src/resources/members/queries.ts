@@ -9,7 +9,8 @@ import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
 import { removeGrantsOfStrangers } from "../protected-refs/grants.ts";
 import * as users from "../users/queries.ts";
 
-const MEMBERS = `members m join users u on u.id = m.user_id and ${LIVING_USER}`;
+const MEMBERS = `members m join users u on u.id = m.user_id and ${LIVING_USER}
+  left join users mc on mc.id = m.created_by_id`;
 
 /** A membership as stored. */
 export interface Member {
@@ -104,9 +105,9 @@ export function inherited(
   source: Source,
   userId: number,
   today: string,
-): Awaitable<{ access_level: number; full_name: string } | undefined> {
-  return db.one<{ access_level: number; full_name: string }>(
-    `select m.access_level, n.full_name from members m
+): Awaitable<{ access_level: number; name: string } | undefined> {
+  return db.one<{ access_level: number; name: string }>(
+    `select m.access_level, n.name from members m
      join namespace_ancestors a on a.ancestor_id = m.namespace_id
      join namespaces n on n.id = m.namespace_id
      where a.namespace_id = ? and a.depth >= ? and m.user_id = ?

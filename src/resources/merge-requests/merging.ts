@@ -23,7 +23,7 @@ import { applyRebase, stageRebase } from "./rebase.ts";
 
 const number = { merge_request_iid: param.recordId() };
 
-const message = param.optional(param.text({ max: param.LONG_TEXT }));
+const message = param.unlessBlank(param.text({ max: param.LONG_TEXT }));
 
 const { get, post, put } = routes({
   source: "project",

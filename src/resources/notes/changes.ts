@@ -4,6 +4,7 @@ import { recordMoment } from "../../hooks/moments.ts";
 import { updateRow } from "../../store/update.ts";
 import { queueReady } from "../ci/progress.ts";
 import * as events from "../events/record.ts";
+import { MERGE_REQUEST } from "../issuables/merge-request.ts";
 import * as todos from "../issuables/todos.ts";
 import type { Writing } from "../issuables/type.ts";
 import { isIssuable } from "../issuables/types.ts";
@@ -148,7 +149,7 @@ export async function setResolved(
 ): Promise<void> {
   const { db } = writing;
   const { type, id } = noteable;
-  const isOpen = () => notes.haveUnresolved(db, id);
+  const isOpen = async () => type === MERGE_REQUEST && (await notes.haveUnresolved(db, id));
   const wasOpen = resolved && (await isOpen());
   await notes.setResolved(db, { thread_id: thread }, resolved ? by(writing) : null);
   if (!wasOpen || (await isOpen())) return;

@@ -9,7 +9,7 @@ export const noteable = targetOf("nt", NOTEABLE_TYPES);
 
 /** Whether a row `nt` of notes can be resolved, as SQL. */
 export const RESOLVABLE =
-  "nt.merge_request_id is not null and nt.thread_id is not null and nt.system = 0";
+  "(nt.issue_id is not null or nt.merge_request_id is not null) and nt.thread_id is not null and nt.system = 0";
 const resolvable = `case when ${RESOLVABLE} then 1 else 0 end`;
 
 /** An end of several lines. */
@@ -68,6 +68,9 @@ export const note = presenter({
   resolved_at: field.onlyIf(resolvable, field.instant("nt.resolved_at")),
   confidential: field.flag("nt.internal"),
   internal: field.flag("nt.internal"),
+  imported: field.constant(false),
+  imported_from: field.constant("none"),
   noteable_iid: field.integer(noteable.iid),
+  commands_changes: field.constant({}),
   position: field.omittedIfNull(field.json("np.position", "object", { fields: positionFields })),
 });

@@ -262,8 +262,10 @@ export async function copy(
   to: { project_id: number; id: number },
 ): Promise<void> {
   await db.run(
-    `insert into notes (project_id, ${column}, author_id, body, system, internal, reply, created_at, updated_at)
-     select cast(? as bigint), cast(? as bigint), author_id, body, system, internal, reply, created_at, updated_at
+    `insert into notes (project_id, ${column}, author_id, body, system, internal, reply, resolved_at, resolved_by_id,
+       created_at, updated_at)
+     select cast(? as bigint), cast(? as bigint), author_id, body, system, internal, reply, resolved_at, resolved_by_id,
+       created_at, updated_at
      from notes where ${column} = ? order by id`,
     [to.project_id, to.id, fromId],
   );

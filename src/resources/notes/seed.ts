@@ -21,7 +21,7 @@ export interface ThreadSeed {
   created_at?: InstantSeed;
   /** The replies to it; with an empty list it begins a thread. Default: it stands alone. */
   replies?: { author: string; body: string; created_at?: InstantSeed }[] | undefined;
-  /** Who resolved the thread; only on merge requests. */
+  /** Who resolved the thread; only on issues and merge requests. */
   resolved_by?: string | undefined;
 }
 

@@ -53,7 +53,7 @@ async function change(
   input: param.Input<typeof changes>,
   tier: Tier,
   now: number,
-  email?: string,
+  email?: string | null,
 ): Promise<void> {
   const before = await settings.find(db, userId, scope);
   const flags = { ...before.flags };
@@ -62,7 +62,7 @@ async function change(
     if (value !== undefined) flags[flag] = value;
   }
   const level = requireLevel(input.level) ?? before.level;
-  const notification_email = email ?? before.notification_email;
+  const notification_email = email === undefined ? before.notification_email : email;
   await settings.save(db, userId, scope, { level, notification_email, flags }, now);
 }
 
@@ -110,11 +110,11 @@ export const notificationSettingsResource: Resource = {
     put("", {
       summary: "Change the caller's notification settings",
       examples: globalExamples,
-      input: { ...changes, notification_email: param.optional(param.anyText()) },
+      input: { ...changes, notification_email: param.clearable(param.anyText()) },
       handle: async ({ db, input, caller, tier, now }) => {
         const userId = caller.id;
         const { notification_email: email } = input;
-        if (email !== undefined && !(await users.hasAddress(db, userId, email))) {
+        if (email && !(await users.hasAddress(db, userId, email))) {
           throw invalid({ notification_email: ["is not an email you own"] });
         }
         await change(db, userId, "global", input, tier, now, email);

@@ -36,9 +36,9 @@ const sort = param.optional(param.choice(["asc", "desc"]));
 const filter = {
   order_by: param.optional(param.choice(Object.keys(packages.ORDERS) as packages.Order[])),
   sort,
-  package_type: param.optional(param.text()),
-  package_name: param.optional(param.text()),
-  package_version: param.optional(param.text()),
+  package_type: param.unlessBlank(param.text()),
+  package_name: param.unlessBlank(param.text()),
+  package_version: param.unlessBlank(param.text()),
   status: param.optional(param.choice(packages.STATUSES)),
 };
 const one = { package_id: param.recordId() };

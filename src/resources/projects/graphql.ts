@@ -80,7 +80,7 @@ async function permissionsOf(
           adminIssue: may("reporter") && features.includes("issues"),
           createIssue: canWrite && features.includes("issues"),
           createLabel: may("reporter"),
-          createMergeRequestIn: may("developer") && features.includes("merge_requests"),
+          createMergeRequestIn: canWrite && features.includes("merge_requests"),
           createMergeRequestFrom: may("developer") && features.includes("merge_requests"),
           createSnippet: may("reporter") && features.includes("snippets"),
           createWiki: may("developer") && features.includes("wiki"),

@@ -192,11 +192,11 @@ async function requireForkable(db: Reader, source: Source): Promise<void> {
 }
 
 const forkAttributes = {
-  namespace: param.optional(param.text()),
+  namespace: param.unlessBlank(param.text()),
   namespace_id: param.optional(param.integer()),
-  namespace_path: param.optional(param.text()),
-  name: param.optional(param.text()),
-  path: param.optional(param.text()),
+  namespace_path: param.unlessBlank(param.text()),
+  name: param.unlessBlank(param.text()),
+  path: param.unlessBlank(param.text()),
   description: param.clearable(param.anyText({ max: 2000 })),
   visibility: param.optional(param.choice(VISIBILITY_NAMES)),
 };

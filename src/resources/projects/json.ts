@@ -10,6 +10,7 @@ import { ownAvatar } from "../../core/avatars.ts";
 import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
 import { type Presenter, presenter } from "../../core/presenter.ts";
+import { MAIN } from "../repositories/open.ts";
 import { namesOf, topicsOf } from "../topics/queries.ts";
 import { userSummaryFields } from "../users/json.ts";
 import { projectSettings } from "./kept.ts";
@@ -28,6 +29,10 @@ export const IMPORT_STATUS = `coalesce((select i.status from project_imports i w
   case when exists (select 1 from projects f where f.id = p.forked_from_project_id and f.visibility > ${REMOVED})
     then 'finished' else 'none' end)`;
 
+/** The default branch; of a project without branches, the one that its first branch is expected to be. */
+const BRANCH = `coalesce(p.default_branch,
+  (select s.default_branch_name from application_settings s where s.id = 1), '${MAIN}')`;
+
 /** Whether a project has no branch. */
 const IS_EMPTY = `case when exists (select 1 from git_repositories g join git_refs r on r.repository_id = g.id
   where g.project_id = p.id and g.kind = 'code' and r.name > 'refs/heads/' and r.name < 'refs/heads0') then 0 else 1 end`;
@@ -42,7 +47,7 @@ const basicFields = {
   path: field.text("p.path"),
   path_with_namespace: field.text("p.full_path"),
   created_at: field.instant("p.created_at"),
-  default_branch: field.text("p.default_branch"),
+  default_branch: field.text(BRANCH),
   tag_list: topics,
   topics,
   ssh_url_to_repo: field.derived(
@@ -53,7 +58,7 @@ const basicFields = {
   http_url_to_repo: field.url("p.full_path", (path) => `/${path}.git`),
   web_url: field.url("p.full_path", (path) => `/${path}`),
   readme_url: field.derived(
-    [README, "p.full_path", "p.default_branch"],
+    [README, "p.full_path", BRANCH],
     "URL",
     ([readme, path, branch], { base }) =>
       readme === null ? null : `${base}/${path}/-/blob/${encodeURI(`${branch}/${readme}`)}`,
@@ -62,6 +67,7 @@ const basicFields = {
   star_count: field.integer("p.star_count"),
   forks_count: field.integer(FORKS),
   last_activity_at: field.instant("p.last_activity_at"),
+  visibility: field.word("p.visibility", VISIBILITY_WORDS),
   namespace: field.nested({
     id: field.integer("n.id"),
     name: field.text("n.name"),
@@ -94,7 +100,6 @@ const fullFields = {
   }),
   empty_repo: field.flag(IS_EMPTY),
   archived: field.flag("p.archived"),
-  visibility: field.word("p.visibility", VISIBILITY_WORDS),
   owner: field.omittedIfNull(field.nested(userSummaryFields)),
   issues_enabled: field.flag("p.issues_enabled"),
   merge_requests_enabled: field.flag("p.merge_requests_enabled"),
@@ -110,7 +115,11 @@ const fullFields = {
   shared_runners_enabled: field.flag("p.shared_runners_enabled"),
   // As GitLab says where LFS is not configured, whatever the project's setting is.
   lfs_enabled: field.constant(false),
+  service_desk_address: field.constant(null),
   creator_id: field.integer("p.creator_id"),
+  import_url: field.constant(null),
+  import_type: field.constant(null),
+  import_error: field.constant(null),
   forked_from_project: field.omittedIfNull(field.json("p.forked_from_project_id", "object")),
   import_status: field.text(IMPORT_STATUS),
   open_issues_count: field.omittedIfNull(field.embedded("open_issues_count", "integer", "null")),
@@ -119,6 +128,11 @@ const fullFields = {
   ci_default_git_depth: field.integer("p.ci_default_git_depth"),
   build_timeout: field.integer("p.build_timeout"),
   max_artifacts_size: field.integer("p.max_artifacts_size"),
+  ci_job_token_scope_enabled: field.constant(false),
+  ci_id_token_sub_claim_components: field.constant(["project_path", "ref_type", "ref"]),
+  restrict_user_defined_variables: field.constant(false),
+  runners_token: field.constant(null),
+  runner_token_expiration_interval: field.constant(null),
   shared_with_groups: field.constant([]),
   merge_method: field.text("p.merge_method"),
   request_access_enabled: field.flag("p.request_access_enabled"),
@@ -129,10 +143,19 @@ const fullFields = {
   ),
   remove_source_branch_after_merge: field.flag("p.remove_source_branch_after_merge"),
   squash_option: field.text("p.squash_option"),
+  repository_object_format: field.constant("sha1"),
   resolve_outdated_diff_discussions: field.flag("p.resolve_outdated_diff_discussions"),
   autoclose_referenced_issues: field.flag("p.autoclose_referenced_issues"),
   merge_commit_template: field.text("p.merge_commit_template"),
   squash_commit_template: field.text("p.squash_commit_template"),
+  approvals_before_merge: field.constant(0),
+  requirements_enabled: field.constant(false),
+  security_and_compliance_enabled: field.constant(false),
+  secret_push_protection_enabled: field.constant(false),
+  pre_receive_secret_detection_enabled: field.constant(false),
+  compliance_frameworks: field.constant([]),
+  only_allow_merge_if_all_status_checks_passed: field.constant(false),
+  prevent_merge_without_jira_issue: field.constant(false),
   updated_at: field.instant("p.updated_at"),
   marked_for_deletion_at: field.constant(null),
   marked_for_deletion_on: field.constant(null),
@@ -156,6 +179,10 @@ export const project = presenter(fullFields);
 /** A project in responses to signed-in callers, with their permissions. */
 export const projectWithPermissions = presenter({
   ...fullFields,
+  // Whoever sees the project may create one, from a fork.
+  can_create_merge_request_in: field.flag(
+    "case when p.archived = 0 and p.merge_requests_enabled = 1 then 1 else 0 end",
+  ),
   permissions: field.embedded("permissions", "object", "null"),
 });
 

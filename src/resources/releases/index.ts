@@ -309,7 +309,7 @@ const releaseRoutes = [
     input: {
       tag_name: param.text({ max: 1024 }),
       tag_message: param.optional(param.trimmed({ max: param.LONG_TEXT })),
-      ref: param.optional(param.text({ max: 1024 })),
+      ref: param.unlessBlank(param.text({ max: 1024 })),
       ...about,
       assets: param.optional(param.json("`links`, each with `name` and `url`")),
     },

@@ -13,12 +13,14 @@ import * as param from "../../core/input.ts";
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import { presenter } from "../../core/presenter.ts";
 import { type Context, Json, type Resource, routes, type SourceKind } from "../../core/resource.ts";
+import { RUNNER_SCOPES } from "../../core/scopes.ts";
 import { all, any, type Condition, when, worded } from "../../store/conditions.ts";
 import { insertRow } from "../../store/insert.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import { JOBS, job, managerFields, ONLINE, runnerFields, STALE } from "../ci/json.ts";
 import { STATUS_NAMES } from "../ci/statuses.ts";
+import { userFields } from "../users/json.ts";
 import { protocolRoutes } from "./protocol.ts";
 import {
   columnsOf,
@@ -31,14 +33,28 @@ import {
   setTags,
 } from "./queries.ts";
 
-const runner = presenter(runnerFields);
+const fields = { ...runnerFields, created_by: field.omittedIfNull(field.nested(userFields("rc"))) };
+
+/** The tables of runners' rows. */
+const RUNNERS = "runners rn left join users rc on rc.id = rn.creator_id";
+
+/** The newest of a runner's processes tells what the runner is. */
+const newest = (column: string) =>
+  field.text(`(select rm.${column} from runner_managers rm where rm.runner_id = rn.id
+    order by rm.contacted_at desc, rm.id desc limit 1)`);
+
+const runner = presenter(fields);
 
 const named = (kind: "groups" | "projects") =>
   field.embedded(`${kind}_json`, "array of object", "[]");
 
 /** A runner alone. */
 const detail = presenter({
-  ...runnerFields,
+  ...fields,
+  version: newest("version"),
+  revision: newest("revision"),
+  platform: newest("platform"),
+  architecture: newest("architecture"),
   tag_list: field.embedded("tags_json", "array of string", "[]"),
   run_untagged: field.flag("rn.run_untagged"),
   locked: field.flag("rn.locked"),
@@ -96,7 +112,7 @@ function listRunners(
 ): Promise<RowPage> {
   const where = all([LIVING, ...conditions]);
   return paginate(db, presenter, page, {
-    from: `runners rn where ${where.sql}`,
+    from: `${RUNNERS} where ${where.sql}`,
     values: where.values,
     order: "rn.id desc",
   });
@@ -104,10 +120,10 @@ function listRunners(
 
 /** A runner as a row, with its tags and, if it is shown alone, what it is for, as far as the viewer may see that. */
 async function rowOf(
-  { db, presenter, viewer }: Pick<Context, "presenter" | "viewer"> & { db: Reader },
+  { db, presenter, view, viewer }: Pick<Context, "presenter" | "view" | "viewer"> & { db: Reader },
   id: number,
 ) {
-  const [row] = await db.rows(`select ${presenter.columns} from runners rn where rn.id = ?`, [id]);
+  const [row] = await db.rows(`select ${presenter.columns} from ${RUNNERS} where rn.id = ?`, [id]);
   if (!row || !("tag_list" in presenter.fields)) return row;
   const tags = await db.rows("select tag from runner_tags where runner_id = ? order by tag", [id]);
   row[presenter.at("tag_list")] = JSON.stringify(tags.map(([tag]) => tag));
@@ -131,7 +147,12 @@ async function rowOf(
     [id, ...ofGroup.values],
   );
   row[presenter.at("groups")] = JSON.stringify(
-    groups.map(([groupId, name, full_path]) => ({ id: groupId, name, full_path })),
+    groups.map(([groupId, name, full_path]) => ({
+      id: groupId,
+      web_url: `${view.base}/groups/${full_path}`,
+      name,
+      full_path,
+    })),
   );
   return row;
 }
@@ -282,6 +303,7 @@ export const runnerResource: Resource = {
     ...protocolRoutes,
     user.post("", {
       summary: "Create a runner of the instance, a group or a project",
+      scopes: RUNNER_SCOPES.create,
       input: {
         runner_type: param.choice(RUNNER_KINDS),
         group_id: param.optional(param.integer()),
@@ -309,6 +331,7 @@ export const runnerResource: Resource = {
     }),
     list("", {
       summary: "List the runners that the caller manages, the newest first",
+      scopes: RUNNER_SCOPES.read,
       input: filters,
       presenter: runner,
       handle: (context) => {
@@ -318,6 +341,7 @@ export const runnerResource: Resource = {
     }),
     list("/all", {
       summary: "List all runners, the newest first",
+      scopes: RUNNER_SCOPES.read,
       access: "admin",
       input: filters,
       presenter: runner,
@@ -335,6 +359,7 @@ export const runnerResource: Resource = {
     }),
     get("/:runner_id", {
       summary: "Get a runner",
+      scopes: RUNNER_SCOPES.read,
       input: id,
       presenter: detail,
       handle: async (context) => {
@@ -347,6 +372,7 @@ export const runnerResource: Resource = {
     }),
     put("/:runner_id", {
       summary: "Change a runner",
+      scopes: RUNNER_SCOPES.change,
       input: { ...id, ...runnerInput },
       presenter: detail,
       handle: async (context) => {
@@ -359,6 +385,7 @@ export const runnerResource: Resource = {
     }),
     del("/:runner_id", {
       summary: "Remove a runner",
+      scopes: RUNNER_SCOPES.change,
       input: id,
       handle: async (context) => {
         const { db, input, requireUnmodified } = context;
@@ -371,6 +398,7 @@ export const runnerResource: Resource = {
     }),
     post("/:runner_id/reset_authentication_token", {
       summary: "Replace the token of a runner",
+      scopes: RUNNER_SCOPES.change,
       input: id,
       examples: [renewed],
       handle: async (context) => {
@@ -383,6 +411,7 @@ export const runnerResource: Resource = {
     }),
     list("/:runner_id/managers", {
       summary: "List the processes of a runner",
+      scopes: RUNNER_SCOPES.read,
       input: id,
       presenter: manager,
       handle: async (context) => {
@@ -397,6 +426,7 @@ export const runnerResource: Resource = {
     }),
     list("/:runner_id/jobs", {
       summary: "List the jobs of a runner, the newest first",
+      scopes: RUNNER_SCOPES.read,
       input: {
         ...id,
         status: param.optional(param.choice(STATUS_NAMES)),

@@ -7,7 +7,7 @@ import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
 import { presenter } from "../../core/presenter.ts";
 import { type Context, Json, RawReply, type Resource, routes } from "../../core/resource.ts";
-import { BRANCHES, TAGS } from "../../git/refs.ts";
+import { BRANCHES, isRefName, TAGS } from "../../git/refs.ts";
 import type { Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import { listedPipeline, pipelineFields } from "../ci/json.ts";
@@ -138,9 +138,10 @@ function requireTimes(sent: { cron?: string | undefined; cron_timezone?: string 
 }
 
 /**
- * The full name of a branch or tag for which the caller may run pipelines.
+ * The full name of a branch or tag for which the caller may run pipelines; what is not there yet keeps the name that it
+ * was given, as in GitLab.
  *
- * @throws ApiError 400 if there is none, or a branch and a tag; 403
+ * @throws ApiError 400 if there are a branch and a tag, or neither can have that name; 403
  */
 async function requireRef(
   preparing: Parameters<typeof openRepository>[0],
@@ -150,10 +151,11 @@ async function requireRef(
   const [name, another] = [ref, BRANCHES + ref, TAGS + ref].filter(
     (one) => (one.startsWith(BRANCHES) || one.startsWith(TAGS)) && refs.has(one),
   );
-  if (name === undefined) throw invalid({ ref: ["does not exist"] });
   if (another !== undefined) throw invalid({ ref: ["is ambiguous"] });
-  await requireRights(preparing.db, preparing.source, name);
-  return name;
+  const wanted = ref.startsWith("refs/") ? ref : BRANCHES + ref;
+  if (name === undefined && !isRefName(wanted)) throw invalid({ ref: ["is invalid"] });
+  await requireRights(preparing.db, preparing.source, name ?? wanted);
+  return name ?? ref;
 }
 
 /** @throws ApiError 403 if the caller may not run pipelines of a branch or tag */

@@ -239,7 +239,7 @@ const ofSources = PATHS.flatMap((path): Route[] => [
   }),
   routes({ source: "project" }).list(path, {
     summary: "Search a project, also its code, commits, notes and wiki",
-    input: { ...inputOf(OF_PROJECTS), ref: param.optional(param.text({ max: 1024 })) },
+    input: { ...inputOf(OF_PROJECTS), ref: param.unlessBlank(param.text({ max: 1024 })) },
     prepare,
     presenter: ({ input }) => presenterOf(input.scope, "project"),
     handle: (context) => find(context, context.source),

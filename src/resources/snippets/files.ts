@@ -4,7 +4,7 @@ import * as param from "../../core/input.ts";
 
 /** The attributes of a snippet's one file: by itself or, as newer clients send it, as the entry of a list. */
 export const fileInput = {
-  file_name: param.optional(param.text()),
+  file_name: param.unlessBlank(param.text()),
   content: param.optional(param.text({ max: param.LONG_TEXT })),
   files: param.optional(
     param.arrayOf(param.json("the snippet's one file: file_path, content, previous_path, action"), {

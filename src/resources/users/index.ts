@@ -9,7 +9,15 @@ import { USER_SCOPES } from "../../core/scopes.ts";
 import { dayOf } from "../../core/time.ts";
 import type { Database } from "../../store/port.ts";
 import * as changes from "./changes.ts";
-import { activity, adminUser, ownProfile, ownUser, publicUser, userSummary } from "./json.ts";
+import {
+  activity,
+  adminUser,
+  listedForAdmins,
+  listedUser,
+  ownProfile,
+  ownUser,
+  publicUser,
+} from "./json.ts";
 import * as users from "./queries.ts";
 import { requireChangeable } from "./rules.ts";
 import { migrations } from "./table.ts";
@@ -74,8 +82,8 @@ export const userResource: Resource = {
         blocked: param.optional(param.boolean()),
         external: param.optional(param.boolean()),
         without_project_bots: param.optional(param.boolean()),
-        extern_uid: param.optional(param.anyText()),
-        provider: param.optional(param.anyText()),
+        extern_uid: param.unlessBlank(param.anyText()),
+        provider: param.unlessBlank(param.anyText()),
         two_factor: param.optional(param.choice(["enabled", "disabled"])),
         created_after: param.optional(param.date()),
         created_before: param.optional(param.date()),
@@ -84,7 +92,7 @@ export const userResource: Resource = {
         ),
         sort: param.optional(param.choice(["asc", "desc"])),
       },
-      presenter: ({ caller }) => (caller?.admin ? adminUser : userSummary),
+      presenter: ({ caller }) => (caller?.admin ? listedForAdmins : listedUser),
       handle: ({ db, presenter, page, input, caller }) => {
         if (!caller && input.username === undefined) {
           throw forbidden("Not authorized to access /api/v4/users");
@@ -121,9 +129,14 @@ export const userResource: Resource = {
         if (caller?.admin) return adminUser;
         return String(caller?.id) === input.user_id ? ownProfile : publicUser;
       },
-      handle: async ({ db, presenter, input }) => {
+      handle: async ({ db, presenter, input, caller }) => {
         if (!/^\d+$/.test(input.user_id)) throw unknownRoute();
-        const found = await users.row(db, presenter, Math.min(Number(input.user_id), 2 ** 52));
+        const found = await users.row(
+          db,
+          presenter,
+          Math.min(Number(input.user_id), 2 ** 52),
+          caller,
+        );
         if (!found) throw notFound("User");
         return found;
       },

@@ -1,3 +1,4 @@
+import { ROLES } from "../../core/access/roles.ts";
 import { avatarUrl } from "../../core/avatars.ts";
 import * as field from "../../core/field.ts";
 import { presenter } from "../../core/presenter.ts";
@@ -15,7 +16,15 @@ export const userFields = (alias: string) => ({
 /** The summary of a user with the alias `u`. */
 export const userSummaryFields = userFields("u");
 
+/** What lists of users tell besides their summary. No account is ever locked here. */
+const listedFields = { ...userSummaryFields, locked: field.constant(false) };
+
+/** Whether a user is that of an access token of a group or project. */
+const isBot =
+  "case when exists (select 1 from resource_bots rb where rb.user_id = u.id) then 1 else 0 end";
+
 const profile = {
+  locked: listedFields.locked,
   bio: field.text("u.bio"),
   location: field.text("u.location"),
   public_email: field.text("coalesce(u.public_email, '')"),
@@ -32,13 +41,41 @@ const profile = {
     const [title, organization] = given.map((one) => one || undefined);
     return title && organization ? `${title} at ${organization}` : (title ?? organization ?? null);
   }),
+  bot: field.flag(isBot),
+  local_time: field.constant(null),
 };
 
-/** A user's public profile; private profiles hide when they were created. */
-export const publicUser = presenter({
+/** Follows that are counted: no answer takes longer the more there are. */
+const MOST_COUNTED = 10_001;
+
+const follows = (column: string, isShown = "1 = 1") =>
+  field.integer(
+    `case when ${isShown} then
+      (select count(*) from (select 1 from user_follows f where f.${column} = u.id limit ${MOST_COUNTED}) as f) end`,
+  );
+
+/** What only a user alone shows. `row` of queries.ts fills in whether the caller follows them. */
+const alone = {
+  followers: follows("followed_id"),
+  following: follows("follower_id"),
+  is_followed: field.embedded("is_followed", "boolean", "null"),
+};
+
+const IS_PUBLIC = "u.private_profile = 0";
+
+/** A user's public profile within other records; private profiles hide when they were created. */
+export const publicUserFields = {
   ...userSummaryFields,
-  created_at: field.instant("case when u.private_profile = 0 then u.created_at end"),
+  created_at: field.instant(`case when ${IS_PUBLIC} then u.created_at end`),
   ...profile,
+};
+
+/** A user's public profile; private profiles hide how many follow, too. */
+export const publicUser = presenter({
+  ...publicUserFields,
+  ...alone,
+  followers: follows("followed_id", IS_PUBLIC),
+  following: follows("follower_id", IS_PUBLIC),
 });
 
 /** A user as they see their own public profile. */
@@ -46,6 +83,7 @@ export const ownProfile = presenter({
   ...userSummaryFields,
   created_at: field.instant("u.created_at"),
   ...profile,
+  ...alone,
 });
 
 const account = {
@@ -70,16 +108,49 @@ const account = {
   ),
   external: field.flag("u.external"),
   private_profile: field.flag("u.private_profile"),
+  preferred_language: field.constant("en"),
+  shared_runners_minutes_limit: field.constant(null),
+  extra_shared_runners_minutes_limit: field.constant(null),
+  namespace_id: field.integer("(select n.id from namespaces n where n.owner_id = u.id)"),
 };
 
 /** A user as they see themselves. */
-export const ownUser = presenter(account);
+export const ownUser = presenter({ ...account, ...alone });
+
+const administered = {
+  ...account,
+  is_admin: field.flag("u.admin"),
+  note: field.text("u.note"),
+  created_by: field.constant(null),
+  email_reset_offered_at: field.constant(null),
+  is_auditor: field.constant(false),
+  using_license_seat: field.flag(`case when u.state = 'active' and exists
+    (select 1 from members m where m.user_id = u.id and m.access_level > ${ROLES.guest}) then 1 else 0 end`),
+};
+
+/** A user as administrators see them in lists. */
+export const listedForAdmins = presenter(administered);
 
 /** A user as administrators see them. */
-export const adminUser = presenter({ ...account, is_admin: field.flag("u.admin") });
+export const adminUser = presenter({
+  ...administered,
+  ...alone,
+  highest_role: field.integer(
+    "coalesce((select max(m.access_level) from members m where m.user_id = u.id), 0)",
+  ),
+  // Where from somebody signs in is not kept.
+  current_sign_in_ip: field.constant(null),
+  last_sign_in_ip: field.constant(null),
+});
 
-/** A user in a list. */
+/** A user in other records and in their lists. */
 export const userSummary = presenter(userSummaryFields);
+
+/** A user in a list of users. */
+export const listedUser = presenter({
+  ...listedFields,
+  public_email: profile.public_email,
+});
 
 /** When a user was active last: `last_activity_at` is the older name. */
 export const activity = presenter({

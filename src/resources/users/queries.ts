@@ -127,16 +127,29 @@ export function searched(
   };
 }
 
-/** One user as a row of its presenter, or `undefined`. */
+/**
+ * One user as a row of its presenter, or `undefined`.
+ *
+ * @param caller who may follow them
+ */
 export async function row(
   db: Reader,
   presenter: Presenter,
   userId: number,
+  caller?: { readonly id: number },
 ): Promise<Value[] | undefined> {
-  const [found] = await db.rows(
-    `select ${presenter.columns} from users u where u.id = ? and ${LIVING_USER}`,
-    [userId],
-  );
+  const [[found], followed] = await Promise.all([
+    db.rows(`select ${presenter.columns} from users u where u.id = ? and ${LIVING_USER}`, [userId]),
+    caller && caller.id !== userId
+      ? db.rows("select 1 from user_follows where follower_id = ? and followed_id = ?", [
+          caller.id,
+          userId,
+        ])
+      : [],
+  ]);
+  if (found && "is_followed" in presenter.fields) {
+    found[presenter.at("is_followed")] = String(followed.length > 0);
+  }
   return found;
 }
 

@@ -135,4 +135,9 @@ update users set website_url = null where website_url like '%:%'
   and lower(website_url) not like 'http://%' and lower(website_url) not like 'https://%';
 `,
   },
+  {
+    // What administrators write down about a user.
+    id: "20261129-80-notes-about-users",
+    sql: "alter table users add column note $text;\n",
+  },
 ];

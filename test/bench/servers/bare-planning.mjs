@@ -102,6 +102,7 @@ const referencesJson = (row, sigil) => {
 
 const issueJson = (row) => {
   const assignees = assigneesJson(row);
+  const self = `${BASE}/api/v4/projects/${row.project_id}/issues/${row.iid}`;
   return {
     id: row.id,
     iid: row.iid,
@@ -138,25 +139,25 @@ const issueJson = (row) => {
     epic: null,
     epic_iid: null,
     iteration: null,
+    health_status: null,
     imported: false,
     imported_from: "none",
-  };
-};
-
-const singleIssueJson = (row) => {
-  const self = `${BASE}/api/v4/projects/${row.project_id}/issues/${row.iid}`;
-  return {
-    ...issueJson(row),
+    service_desk_reply_to: null,
     _links: {
       self,
       notes: `${self}/notes`,
       award_emoji: `${self}/award_emoji`,
       project: `${BASE}/api/v4/projects/${row.project_id}`,
+      closed_as_duplicate_of: null,
     },
-    subscribed: row.subscribed === 1,
-    blocking_issues_count: 0,
   };
 };
+
+const singleIssueJson = (row) => ({
+  ...issueJson(row),
+  subscribed: row.subscribed === 1,
+  blocking_issues_count: 0,
+});
 
 const mergeRequestJson = (row) => {
   const assignees = assigneesJson(row);
@@ -204,10 +205,12 @@ const mergeRequestJson = (row) => {
     web_url: `${BASE}/${row.full_path}/-/merge_requests/${row.iid}`,
     time_stats: timeJson(row),
     squash: row.squash === 1,
+    squash_on_merge: row.squash === 1,
     references: referencesJson(row, "!"),
     task_completion_status: NO_TASKS,
     prepared_at: instant(row.created_at),
     merge_after: null,
+    approvals_before_merge: null,
     imported: false,
     imported_from: "none",
   };
@@ -219,6 +222,8 @@ const singleMergeRequestJson = (row) => ({
   changes_count: row.changed_files === 0 ? null : String(row.changed_files),
   merge_error: row.merge_error,
   diff_refs: { head_sha: row.head_sha, base_sha: row.base_sha, start_sha: row.start_sha },
+  latest_build_started_at: null,
+  latest_build_finished_at: null,
   pipeline: null,
   head_pipeline: null,
   user: { can_merge: true },
@@ -240,7 +245,10 @@ const noteJson = (row) => ({
   resolvable: false,
   confidential: row.internal === 1,
   internal: row.internal === 1,
+  imported: false,
+  imported_from: "none",
   noteable_iid: row.issue_iid,
+  commands_changes: {},
 });
 
 const todoJson = (row) => ({
@@ -287,6 +295,7 @@ export const labelJson = (row) => ({
 const callerJson = (row) => ({
   ...userJson(row.id, row.name, row.username, row.state, row.avatar_url),
   created_at: instant(row.created_at),
+  locked: false,
   bio: row.bio,
   location: row.location,
   public_email: row.public_email ?? "",
@@ -300,6 +309,8 @@ const callerJson = (row) => ({
   discord: row.discord ?? "",
   github: row.github ?? "",
   work_information: row.job_title ?? row.organization,
+  bot: row.bot === 1,
+  local_time: null,
   last_sign_in_at: instant(row.last_sign_in_at),
   confirmed_at: instant(row.created_at),
   last_activity_on: row.last_activity_on,
@@ -315,6 +326,13 @@ const callerJson = (row) => ({
   two_factor_enabled: row.two_factor === 1,
   external: row.external === 1,
   private_profile: row.private_profile === 1,
+  preferred_language: "en",
+  shared_runners_minutes_limit: null,
+  extra_shared_runners_minutes_limit: null,
+  namespace_id: row.namespace_id,
+  followers: row.followers,
+  following: row.following,
+  is_followed: false,
 });
 
 /**
@@ -344,7 +362,11 @@ export function planning(db) {
   const NOTE = `select nt.*, i.iid as issue_iid, ${AUTHOR} from notes nt join issues i on i.id = nt.issue_id
     left join users u on u.id = nt.author_id`;
   const caller = db.prepare(`select u.*,
-      exists (select 1 from two_factor t where t.user_id = u.id and t.enabled_at is not null) as two_factor
+      exists (select 1 from two_factor t where t.user_id = u.id and t.enabled_at is not null) as two_factor,
+      exists (select 1 from resource_bots rb where rb.user_id = u.id) as bot,
+      (select n.id from namespaces n where n.owner_id = u.id) as namespace_id,
+      (select count(*) from user_follows f where f.followed_id = u.id) as followers,
+      (select count(*) from user_follows f where f.follower_id = u.id) as following
     from users u where u.id = ?`);
   const issue = db.prepare(`${SINGLE} where i.${OF_PROJECT} and i.iid = ?`);
   const issueById = db.prepare(`${SINGLE} where i.id = ?`);
