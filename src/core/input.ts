@@ -173,7 +173,7 @@ export function decimal(): Attribute<number> {
  */
 export function recordId(): Attribute<number> {
   return attribute({ type: "integer" }, (value) =>
-    /^[+-]?\d+$/.test(String(value)) ? readId(value) : REFUSED,
+    isScalar(value) && /^[+-]?\d+$/.test(String(value)) ? readId(value) : REFUSED,
   );
 }
 
@@ -186,7 +186,7 @@ export function untypedId(): Attribute<number> {
 }
 
 function readId(value: unknown): number {
-  return /^\d{1,15}$/.test(String(value)) ? Number(value) : 0;
+  return isScalar(value) && /^\d{1,15}$/.test(String(value)) ? Number(value) : 0;
 }
 
 const TRUE = ["true", "1", "t", "yes", "on"];

@@ -189,6 +189,7 @@ const steps = [
   `20261129-63-size-of-artifacts`,
   `20261129-64-size-of-projects-artifacts`,
   `20261129-71-owners-of-personal-projects`,
+  `20261129-90-memberships-of-users`,
 ];
 
 const statements = [
@@ -2076,6 +2077,7 @@ const statements = [
   `CREATE INDEX projects_by_stars on projects (star_count, id)`,
   `CREATE INDEX ci_jobs_of_stage on ci_jobs (pipeline_id, stage_index, id)`,
   `CREATE INDEX environments_by_merge_request on environments (merge_request_id) where merge_request_id is not null`,
+  `CREATE INDEX members_by_user_and_id on members (user_id, id)`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,

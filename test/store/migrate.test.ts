@@ -256,6 +256,8 @@ const FROZEN: Record<string, string> = {
     "492a915912437661cb1e92ef984aaf0e3f872d16264afbfa1d1d66e1e0dd8a62",
   "20261129-71-owners-of-personal-projects":
     "bd8ff557ed58f546cd3364b02d53cba9114b5314d3342560b00f836e0640b89a",
+  "20261129-90-memberships-of-users":
+    "1fb9669e1f96c00aa5ae758c232797905c554b49f09c0ec98e8a5c366c2e785d",
   "20261129-01-secret-urls-of-hooks":
     "796843d30f399316ddcae7bffaab0b38eaeebacc965c1a5426819fcf661eff1b",
   "20261129-60-merging-on-skipped-pipelines":
