@@ -5,7 +5,7 @@ import {
   type ServerResponse,
 } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import { pipeline, Readable } from "node:stream";
+import { type Duplex, pipeline, Readable } from "node:stream";
 import * as v from "valibot";
 import {
   type ServeOptions as CommonServeOptions,
@@ -172,10 +172,44 @@ function createLimitedServer(app: Pick<App, "respond">, options: ServeOptions): 
     waiting.add(req);
     answer(req, res);
   });
+  const answers = new WeakMap<Duplex, ServerResponse>();
+  server.prependListener("request", (req: IncomingMessage, res: ServerResponse) =>
+    answers.set(req.socket, res),
+  );
+  server.on("clientError", (error: NodeJS.ErrnoException, connection) => {
+    const before = answers.get(connection);
+    if (before && !before.writableFinished) connection.destroy();
+    else answerUnreadable(error, connection);
+  });
   const most =
     options.connectionsPerAddress ?? (options.trustProxy ? false : CONNECTIONS_PER_ADDRESS);
   if (most !== false) limitConnections(server, most);
   return server;
+}
+
+/** How long a client may go on sending what is not read any more, until its connection is cut, in milliseconds. */
+const UNREAD_TIMEOUT = 2000;
+
+/** Answers what is no request of HTTP, or has too long headers or a too long address: Node's own answer has no body. */
+function answerUnreadable(error: NodeJS.ErrnoException, connection: Duplex): void {
+  // All that follows is unreadable, too.
+  if (connection.writableEnded) return;
+  if (!connection.writable || error.code === "ECONNRESET") {
+    connection.destroy();
+    return;
+  }
+  const reasons: Readonly<Record<string, string>> = {
+    HPE_HEADER_OVERFLOW: "431 Request Header Fields Too Large",
+    HPE_CHUNK_EXTENSIONS_OVERFLOW: "413 Request Entity Too Large",
+    ERR_HTTP_REQUEST_TIMEOUT: "408 Request Timeout",
+  };
+  const status = reasons[error.code ?? ""] ?? "400 Bad Request";
+  const body = JSON.stringify({ error: status });
+  const head = `HTTP/1.1 ${status}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}`;
+  connection.end(`${head}\r\nconnection: close\r\n\r\n${body}`);
+  // A connection that is closed while its client still sends is reset, and the answer is lost.
+  connection.resume();
+  setTimeout(() => connection.destroy(), UNREAD_TIMEOUT).unref();
 }
 
 /** Closes the connection if its client sends too little of a body in a time. */

@@ -98,9 +98,9 @@ export function undocumented(
   const types = Object.keys(content);
   if (type === undefined)
     return types.length === 0 || json === undefined ? undefined : `${where}: no type`;
-  // Files are of any type.
-  const isAny = types.includes("application/octet-stream");
-  if (!types.includes(type) && !isAny)
+  // Files are of any type, and pictures of any that pictures have.
+  const any = ["application/octet-stream", `${type.split("/")[0]}/*`];
+  if (![type, ...any].some((one) => types.includes(one)))
     return `${where}: ${type}, not ${types.join(", ") || "none"}`;
   if (!content[type]?.schema || json === undefined) return undefined;
   const validate = validatorAt(`${pointer}/content/${escaped(type)}/schema`);

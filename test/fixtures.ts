@@ -965,24 +965,31 @@ export interface Places {
 
 /** A route's path with its parameters filled in. @throws Error if a parameter has no value */
 export function pathOf(route: Route, places: Places): string {
-  const { group, project, params } = places;
-  const segments = route.path.split("/");
   return route.path.replace(/:(\w+)\*?/g, (_, name: string) => {
-    if (name === "id") return encodeURIComponent(segments[1] === "groups" ? group : project);
-    const fitting = Object.keys(params)
-      .map((key) => key.split(" "))
-      .filter((words) => words.at(-1) === name)
-      .filter((words) => words.slice(0, -1).every((segment) => segments.includes(segment)));
-    const key = fitting.reduce((most, words) => (words.length > most.length ? words : most), []);
-    const value = params[key.join(" ")];
-    if (value === undefined) {
-      const where = `the params of the fixture "${resourceOf(route).name}" in test/fixtures.ts`;
-      throw new Error(
-        `${route.method} ${route.path} has no value for :${name}: add it to ${where}`,
-      );
-    }
-    return encodeURIComponent(value);
+    const value = fillingOf(route, name, places);
+    if (value !== undefined) return encodeURIComponent(value);
+    const where = `the params of the fixture "${resourceOf(route).name}" in test/fixtures.ts`;
+    throw new Error(`${route.method} ${route.path} has no value for :${name}: add it to ${where}`);
   });
+}
+
+/** The values of the parameters in a route's path, by name; 1 for those that the fixtures don't have. */
+export function valuesOf(route: Route, places: Places): Record<string, string> {
+  const names = [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => name as string);
+  return Object.fromEntries(
+    names.map((name) => [name, String(fillingOf(route, name, places) ?? 1)]),
+  );
+}
+
+function fillingOf(route: Route, name: string, { group, project, params }: Places) {
+  const segments = route.path.split("/");
+  if (name === "id") return segments[1] === "groups" ? group : project;
+  const fitting = Object.keys(params)
+    .map((key) => key.split(" "))
+    .filter((words) => words.at(-1) === name)
+    .filter((words) => words.slice(0, -1).every((segment) => segments.includes(segment)));
+  const key = fitting.reduce((most, words) => (words.length > most.length ? words : most), []);
+  return params[key.join(" ")];
 }
 
 /** Looks up the values of all path parameters in a group and a project of that group. */

@@ -11,6 +11,7 @@ import type { Resource, Route } from "../../src/core/resource.ts";
 import { allMounts } from "../../src/mounts.ts";
 import { meaningOf } from "./meanings.ts";
 import { operationName } from "./names.ts";
+import { isRequired } from "./schemas.ts";
 
 /** A resource with its mount. */
 export interface Described extends Resource {
@@ -113,7 +114,8 @@ function parametersOf(route: Route, resource: string): Parameter[] {
     ...[...notes]
       .filter(([name]) => !inPath.includes(name))
       .map(
-        ([name, of]) => ({ name, location: elsewhere, required: !of.optional, notes: of }) as const,
+        ([name, of]) =>
+          ({ name, location: elsewhere, required: isRequired(of), notes: of }) as const,
       ),
   ];
 }

@@ -9,6 +9,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   "User follows/user_id": "the user, by id",
   "User statuses/user_id": "the user, by id or username",
   "Projects/user_id": "the user, by id or username",
+  "Members/type": "the kind of what they are members of",
   "Members/user_id": "the user, by id; when members are added, ids separated by commas",
   "Invitations/user_id": "ids of users, separated by commas",
   project_id: "the project, by id or full path",

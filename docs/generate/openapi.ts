@@ -13,7 +13,13 @@ import {
 } from "./documented.ts";
 import { schemaName } from "./names.ts";
 import { rights } from "./reference.ts";
-import { attributeSchema, exampleSchema, type Json, objectSchema } from "./schemas.ts";
+import {
+  attributeSchema,
+  attributesSchema,
+  exampleSchema,
+  type Json,
+  objectSchema,
+} from "./schemas.ts";
 import { TAGS } from "./tags.ts";
 
 /** The reference as an OpenAPI 3.1 document. */
@@ -43,11 +49,12 @@ export function openapi(of: readonly Described[] = inOpenApi): Json {
     components: {
       schemas: { ...written.schemas, ...ERRORS },
       parameters: {
-        page: queryParameter("page", "the number of the page", { minimum: 1, default: 1 }),
-        per_page: queryParameter("per_page", "how many a page has; more than 100 mean 100", {
-          minimum: 1,
-          default: PAGE_LIMITS.perPage,
-        }),
+        page: queryParameter("page", "the number of the page; less than 1 means 1", { default: 1 }),
+        per_page: queryParameter(
+          "per_page",
+          `how many a page has; more than ${PAGE_LIMITS.maxPerPage} mean ${PAGE_LIMITS.maxPerPage}, and less than 0 the default`,
+          { not: { const: 0 }, default: PAGE_LIMITS.perPage },
+        ),
       },
       responses: {
         ...Object.fromEntries(Object.keys(ERRORS).map((name) => [name, errorResponse(name)])),
@@ -72,6 +79,7 @@ const BYTES = "application/octet-stream";
 /** Schemas of what is not JSON. */
 const MEDIA: Readonly<Record<string, Json>> = {
   [BYTES]: { type: "string", format: "binary" },
+  "image/*": { type: "string", format: "binary" },
   "text/plain": { type: "string" },
   "image/svg+xml": { type: "string" },
 };
@@ -194,11 +202,11 @@ function linked(parts: { paths: Record<string, Json>; schemas: Json }): typeof p
   };
 }
 
-const queryParameter = (name: string, description: string, bounds: Json): Json => ({
+const queryParameter = (name: string, description: string, more: Json): Json => ({
   name,
   in: "query",
   description,
-  schema: { type: "integer", ...bounds },
+  schema: { ...attributeSchema({ type: "integer" }), ...more },
 });
 
 function operation(resource: Described, of: Documented, schemas: Json): Json {
@@ -267,11 +275,16 @@ function parameterObject({ name, location, required, notes }: Parameter): Json {
     in: location,
     ...(required ? { required } : {}),
     ...(description ? { description } : {}),
+    ...(notes.type === "object" ? { style: "deepObject", explode: true } : {}),
     schema,
   };
 }
 
-/** What a body may be: JSON or a form and, if it has a file, multipart. */
+/** Whether a form can say every value of an attribute: it has no lists, objects and `null`. */
+const fitsForm = ({ notes: { type, clearable } }: Parameter) =>
+  !clearable && !/^(array of|object$|JSON$)/.test(type);
+
+/** What a body may be: JSON, a form if that can say it all and, if it has a file, multipart. */
 function requestBody(of: Documented, schemas: Json, contentType: string): Json {
   const { route, parameters } = of;
   if (takesRawBody(route))
@@ -283,7 +296,8 @@ function requestBody(of: Documented, schemas: Json, contentType: string): Json {
   const hasFile = body.some(({ notes }) => notes.type === "file");
   const needsFile = body.some(({ notes, required }) => notes.type === "file" && required);
   const types = [
-    ...(needsFile ? [] : [JSON_TYPE, "application/x-www-form-urlencoded"]),
+    ...(needsFile ? [] : [JSON_TYPE]),
+    ...(!hasFile && body.every(fitsForm) ? ["application/x-www-form-urlencoded"] : []),
     ...(hasFile ? ["multipart/form-data"] : []),
   ];
   const schema = schemas[bodyName(of)];
@@ -295,14 +309,9 @@ function requestBody(of: Documented, schemas: Json, contentType: string): Json {
   };
 }
 
-function bodySchema(attributes: readonly Parameter[], atLeastOne: Route["atLeastOne"]): Json {
-  const required = attributes.filter((one) => one.required).map(({ name }) => name);
+function bodySchema(body: readonly Parameter[], atLeastOne: Route["atLeastOne"]): Json {
   return {
-    type: "object",
-    properties: Object.fromEntries(
-      attributes.map(({ name, notes }) => [name, attributeSchema(notes)]),
-    ),
-    ...(required.length > 0 ? { required } : {}),
+    ...attributesSchema(body.map(({ name, notes }) => [name, notes])),
     ...(atLeastOne ? { anyOf: atLeastOne.map((name) => ({ required: [name] })) } : {}),
   };
 }

@@ -18,16 +18,37 @@ const ALWAYS_NULL: Json = { description: "Always null." };
 
 /** The schema of an attribute, with what it means. */
 export function attributeSchema(notes: AttributeNotes): Json {
-  const { about, clearable, maxItems, ...of } = notes;
+  const { about, clearable, minItems, maxItems, ...of } = notes;
   const items = /^array of (.+)$/.exec(of.type)?.[1];
   const schema = items
-    ? { type: "array", items: typedSchema({ ...of, type: items }), ...(maxItems && { maxItems }) }
+    ? {
+        type: "array",
+        items: typedSchema({ ...of, type: items }),
+        ...(minItems && { minItems }),
+        ...(maxItems && { maxItems }),
+      }
     : typedSchema(of);
   return {
     ...(about === undefined ? {} : { description: about }),
     ...(clearable ? nullable(schema) : schema),
   };
 }
+
+/** The schema of an object with these attributes. */
+export function attributesSchema(attributes: readonly (readonly [string, AttributeNotes])[]): Json {
+  const required = attributes.filter(([, notes]) => isRequired(notes)).map(([name]) => name);
+  return {
+    type: "object",
+    properties: Object.fromEntries(
+      attributes.map(([name, notes]) => [name, attributeSchema(notes)]),
+    ),
+    ...(required.length > 0 && { required }),
+  };
+}
+
+/** Whether requests without it are refused. */
+export const isRequired = ({ optional, demanded }: AttributeNotes): boolean =>
+  !optional || demanded === true;
 
 function typedSchema({ type, values, attributes, ...bounds }: AttributeNotes): Json {
   const { minLength, maxLength, minimum, maximum } = bounds;
@@ -36,26 +57,26 @@ function typedSchema({ type, values, attributes, ...bounds }: AttributeNotes): J
     case "JSON":
       return {};
     case "object":
-      return {
-        type,
-        properties: Object.fromEntries(
-          Object.entries(attributes ?? {}).map(([name, notes]) => [name, attributeSchema(notes)]),
-        ),
-      };
+      return attributesSchema(Object.entries(attributes ?? {}));
     case "file":
       return { type: "string", format: "binary" };
     case "integer":
+      if (values) return { type, enum: values.map(Number) };
       return {
         type,
-        ...(values && { enum: values.map(Number) }),
+        minimum: minimum ?? Number.MIN_SAFE_INTEGER,
+        maximum: maximum ?? Number.MAX_SAFE_INTEGER,
+      };
+    case "number":
+      return {
+        type,
         ...(minimum === undefined ? {} : { minimum }),
         ...(maximum === undefined ? {} : { maximum }),
       };
-    case "number":
     case "boolean":
       return { type };
     case "comma-separated string":
-      return { type: "string" };
+      return { type: "string", ...(minLength && { minLength }) };
     case "date":
     case "timestamp":
       return { type: "string", format: FORMATS[type] };

@@ -15,12 +15,15 @@ export interface AttributeNotes {
   /** The smallest and the largest of a number, or of each number in a list. */
   minimum?: number;
   maximum?: number;
-  /** Maximum entries of a list. */
+  /** Minimum and maximum entries of a list. */
+  minItems?: number;
   maxItems?: number;
   /** The name in errors other than type errors, if GitLab's model has another name for the attribute. */
   reportedAs?: string;
   /** Whether it may be left out. */
   optional?: boolean;
+  /** Whether the handler refuses to do without it nevertheless, with an error of its own. */
+  demanded?: true;
   /** Whether `null` clears it. */
   clearable?: true;
   /** The attributes of an object, or of each object in a list. */
@@ -95,6 +98,11 @@ export function checked<T>(
   return declared(notes, () => v.pipe(schema(), v.check(fits, refusal)));
 }
 
+/** An attribute of which the handler checks more itself: what the reference says about that. */
+export function noted<T>({ notes, schema }: Attribute<T>, more: Partial<AttributeNotes>) {
+  return { notes: { ...notes, ...more }, schema } satisfies Attribute<T>;
+}
+
 /**
  * Any JSON value, for handlers that read it themselves.
  *
@@ -146,11 +154,16 @@ export function integer(bounds: { min?: number; max?: number } = {}): Attribute<
   );
 }
 
+/** What a number that need not be whole is at most, without its sign. */
+const LARGEST_DECIMAL = 1e15;
+
 /** A number that need not be whole, such as `80.5`. */
 export function decimal(): Attribute<number> {
-  return attribute({ type: "number" }, (value) => {
-    if (typeof value !== "number" && typeof value !== "string") return REFUSED;
-    return /^[+-]?\d{1,15}(\.\d{1,15})?$/.test(String(value)) ? Number(value) : REFUSED;
+  const bounds = { minimum: -LARGEST_DECIMAL, maximum: LARGEST_DECIMAL };
+  return attribute({ type: "number", ...bounds }, (value) => {
+    if (typeof value === "number") return Math.abs(value) <= LARGEST_DECIMAL ? value : REFUSED;
+    if (typeof value !== "string") return REFUSED;
+    return /^[+-]?\d{1,15}(\.\d{1,15})?$/.test(value) ? Number(value) : REFUSED;
   });
 }
 
@@ -160,7 +173,7 @@ export function decimal(): Attribute<number> {
  */
 export function recordId(): Attribute<number> {
   return attribute({ type: "integer" }, (value) =>
-    /^[+-]?\d+$/.test(String(value)) ? readId(value) : REFUSED,
+    isScalar(value) && /^[+-]?\d+$/.test(String(value)) ? readId(value) : REFUSED,
   );
 }
 
@@ -173,7 +186,7 @@ export function untypedId(): Attribute<number> {
 }
 
 function readId(value: unknown): number {
-  return /^\d{1,15}$/.test(String(value)) ? Number(value) : 0;
+  return isScalar(value) && /^\d{1,15}$/.test(String(value)) ? Number(value) : 0;
 }
 
 const TRUE = ["true", "1", "t", "yes", "on"];
@@ -301,6 +314,11 @@ export function instant(): Attribute<number> {
     const at = Date.parse(hasZone ? text : `${text}Z`);
     return Number.isNaN(at) ? REFUSED : at;
   });
+}
+
+/** An instant or a day as text, for handlers that read it themselves. */
+export function writtenInstant(): Attribute<string> {
+  return { notes: { type: "timestamp" }, schema: anyText().schema };
 }
 
 /** One of the given numbers. */

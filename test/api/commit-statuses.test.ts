@@ -57,6 +57,15 @@ describe("POST /projects/:id/statuses/:sha", () => {
     });
   });
 
+  it("takes any number as the coverage, as JSON writes it, but none that is endless", async () => {
+    const small = await post({ state: "success", name: "small", coverage: 1e-7 });
+    expect([small.status, small.json.coverage]).toEqual([201, 1e-7]);
+    for (const coverage of [1e16, "1e-7", ".5"]) {
+      const { status, json } = await post({ state: "success", name: "odd", coverage });
+      expect([status, json]).toEqual([400, { message: { coverage: ["is invalid"] } }]);
+    }
+  });
+
   it("C028: changes a status that has not ended, and replaces one that has", async () => {
     const first = await post({ state: "pending", name: "build" });
     const second = await post({ state: "success", name: "build" });

@@ -111,6 +111,15 @@ describe("changing", () => {
       400,
       expect.stringContaining("job_variables_attributes[0][key] is missing"),
     ]);
+    for (const value of [{}, [{}], ["x"]]) {
+      const odd = await act(now, "play", "maintainer", {
+        job_variables_attributes: [{ key: "A", value }],
+      });
+      expect([odd.status, odd.json]).toEqual([
+        400,
+        { message: { job_variables_attributes: ["is invalid"] } },
+      ]);
+    }
     const played = await act(now, "play", "maintainer", {
       job_variables_attributes: [{ key: "A", value: "b" }],
     });

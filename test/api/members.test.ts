@@ -518,6 +518,43 @@ describe("a membership that ends", () => {
   });
 });
 
+describe("the memberships of a user", () => {
+  it("are those of groups and projects, for administrators", async () => {
+    const group = await newGroup();
+    const project = await newProject(group);
+    await app.admin.seed({ users: [{ username: "eve" }] });
+    ids["eve"] = (await call("GET /users?username=eve")).json[0].id;
+    await add(`/groups/${group}`, "eve", 30);
+    await add(`/projects/${project}`, "eve", 40);
+    const get = async (query = "", as: Person = "admin") => {
+      const { status, json } = await call(`GET /users/${ids["eve"]}/memberships${query}`, { as });
+      return [status, json];
+    };
+    const source_name = (at: string) => call(`GET ${at}`).then(({ json }) => json.name);
+    const ofGroup = {
+      source_id: group,
+      source_name: await source_name(`/groups/${group}`),
+      source_type: "Namespace",
+      access_level: 30,
+    };
+    const ofProject = {
+      source_id: project,
+      source_name: await source_name(`/projects/${project}`),
+      source_type: "Project",
+      access_level: 40,
+    };
+    expect(await get()).toEqual([200, [ofGroup, ofProject]]);
+    expect(await get("?type=Namespace")).toEqual([200, [ofGroup]]);
+    expect(await get("?type=Project")).toEqual([200, [ofProject]]);
+    expect(await get("?type=Group")).toEqual([
+      400,
+      { message: { type: ["does not have a valid value"] } },
+    ]);
+    expect((await get("", "owner"))[0]).toBe(403);
+    expect((await call("GET /users/0/memberships", { as: "admin" })).status).toBe(404);
+  });
+});
+
 describe("blocked members", () => {
   it("stay members, but can do nothing", async () => {
     const group = await newGroup();

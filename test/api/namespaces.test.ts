@@ -73,6 +73,12 @@ describe("a path", () => {
     expect(await exists("free")).toEqual({ exists: false, suggests: [] });
   });
 
+  it.each(["[]=1", "[][]=1", "[a]=1"])("is 400 within %s, which is no id", async (id) => {
+    expect(await exists("team", `?parent_id${id}`)).toEqual({
+      message: { parent_id: ["is invalid"] },
+    });
+  });
+
   it("is looked up within a group", async () => {
     const { id } = (await app.call("GET /groups/acme", { as: "guest" })).json;
     expect(await exists("team", `?parent_id=${id}`)).toEqual({ exists: true, suggests: ["team1"] });

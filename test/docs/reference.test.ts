@@ -139,11 +139,37 @@ describe("openapi.json", () => {
     });
     const emoji = bodyOf("UpdateProjectIssueDiscussionNoteBody");
     expect(emoji.anyOf).toEqual([{ required: ["body"] }, { required: ["resolved"] }]);
+    // Larger pages are not refused, but count as 100; less than 1 means the first page, or the default.
+    const safe = { minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER };
     const { page, per_page } = document.components["parameters"] as Record<string, object>;
-    expect(page).toMatchObject({ schema: { type: "integer", minimum: 1, default: 1 } });
-    // More are not refused, but count as 100.
-    expect(per_page).toMatchObject({ schema: { type: "integer", minimum: 1, default: 20 } });
-    expect(JSON.stringify(per_page)).not.toContain("maximum");
+    expect(page).toMatchObject({ schema: { type: "integer", ...safe, default: 1 } });
+    expect(per_page).toMatchObject({ schema: { ...safe, not: { const: 0 }, default: 20 } });
+    expect(bodyOf("CreateProjectBoardListBody").properties["label_id"]).toMatchObject(safe);
+    expect(bodyOf("CreateProjectDeployTokenBody").properties["scopes"]).toMatchObject({
+      minItems: 1,
+    });
+    expect(bodyOf("CreateUserImpersonationTokenBody").required).toEqual(["name", "scopes"]);
+    expect(issue.properties["created_at"]).toMatchObject({ format: "date-time" });
+  });
+
+  it("says how objects are written in queries, and takes as forms what a form can say", () => {
+    type Operation = {
+      parameters: { name: string; style?: string; explode?: boolean }[];
+      requestBody?: { content: object };
+    };
+    const operationOf = (method: string, path: string) =>
+      document.paths[path]?.[method] as unknown as Operation;
+    const { parameters } = operationOf("get", "/projects/{id}/variables/{key}");
+    expect(parameters.find(({ name }) => name === "filter")).toMatchObject({
+      style: "deepObject",
+      explode: true,
+    });
+    const typesOf = (path: string) =>
+      Object.keys(operationOf("post", path).requestBody?.content ?? {});
+    const form = "application/x-www-form-urlencoded";
+    expect(typesOf("/projects/{id}/boards")).toEqual(["application/json", form]);
+    // It has lists, and `null`.
+    expect(typesOf("/projects/{id}/issues")).toEqual(["application/json"]);
   });
 
   it("has the statuses that are answered", () => {

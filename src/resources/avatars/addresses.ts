@@ -8,7 +8,7 @@ const { get } = routes({ path: "/uploads/-/system" });
 const ofSources = (["group", "project"] as const).map(
   (kind): Route =>
     get(`/${kind}/avatar/:source_id/:file_name`, {
-      answersWith: "application/octet-stream",
+      answersWith: "image/*",
       summary: `Download the picture of a ${kind} by its address`,
       access: "anyone",
       input: { source_id: param.recordId(), file_name: param.anyText() },
@@ -26,7 +26,7 @@ export const avatarAddresses: Resource = {
   migrations: [],
   routes: [
     get("/user/avatar/:user_id/:file_name", {
-      answersWith: "application/octet-stream",
+      answersWith: "image/*",
       summary: "Download the picture of a user by its address",
       access: "anyone",
       input: { user_id: param.recordId(), file_name: param.anyText() },
@@ -36,7 +36,7 @@ export const avatarAddresses: Resource = {
       },
     }),
     get("/projects/topic/avatar/:topic_id/:file_name", {
-      answersWith: "application/octet-stream",
+      answersWith: "image/*",
       summary: "Download the picture of a topic by its address",
       access: "anyone",
       input: { topic_id: param.recordId(), file_name: param.anyText() },

@@ -14,7 +14,7 @@ const toRow = rowMaker(ofUser);
 const ofSources = (["group", "project"] as const).map(
   (kind): Route =>
     routes({ source: kind }).get("/avatar", {
-      answersWith: "application/octet-stream",
+      answersWith: "image/*",
       summary: `Download the picture of a ${kind}`,
       access: "anyone",
       handle: (context) => download(context, { kind, id: context.source.id }),

@@ -78,7 +78,7 @@ function routesOf(kind: SourceKind): Route[] {
       role: changing,
       input: {
         name: param.text(),
-        scopes: param.arrayOf(param.choice(DEPLOY_SCOPES)),
+        scopes: param.noted(param.arrayOf(param.choice(DEPLOY_SCOPES)), { minItems: 1 }),
         username: param.clearable(param.text()),
         expires_at: param.clearable(param.instant()),
       },

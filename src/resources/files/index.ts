@@ -120,7 +120,7 @@ export const fileResource: Resource = {
       },
     }),
     get("/:file_path/raw", {
-      answersWith: "application/octet-stream",
+      answersWith: "text/plain",
       summary: "Get a file as it is, by default that of the default branch",
       access: "anyone",
       jobTokens: true,

@@ -154,7 +154,11 @@ export const issueResource: Resource = {
     project.post("/issues", {
       summary: "Create an issue",
       beside: "anybody",
-      input: { title: param.title(), created_at: param.optional(param.anyText()), ...attributes },
+      input: {
+        title: param.title(),
+        created_at: param.optional(param.writtenInstant()),
+        ...attributes,
+      },
       presenter: ISSUE.single,
       handle: async (context) => {
         const { db, source, caller, input, now } = context;

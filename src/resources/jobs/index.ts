@@ -79,8 +79,9 @@ function readAttributes(sent: readonly unknown[] = []): GivenVariable[] {
         throw unreadable(`job_variables_attributes[${at}][${name}] is missing`);
       }
     }
-    const isValid = /^[A-Za-z0-9_]{1,255}$/.test(String(key)) && String(value).length <= 65_536;
-    if (!isValid) throw invalid({ job_variables_attributes: ["is invalid"] });
+    const areScalars = [key, value].every((given) => typeof given !== "object");
+    if (!areScalars || !/^[A-Za-z0-9_]{1,255}$/.test(String(key)) || String(value).length > 65_536)
+      throw invalid({ job_variables_attributes: ["is invalid"] });
     return { key: String(key), value: String(value), variable_type: "env_var" };
   });
 }

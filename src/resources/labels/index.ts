@@ -30,7 +30,7 @@ const projectLabel = presenter({
 });
 
 const color = param.text();
-const labelName = param.trimmed({ reportedAs: "title" });
+const labelName = param.noted(param.trimmed({ reportedAs: "title" }), { minLength: 1 });
 const priority = param.clearable(param.integer({ min: 0, max: 2 ** 31 - 1 }));
 
 type In = Pick<Context, "source"> & { db: Reader };

@@ -9,6 +9,7 @@ export { invitationResource } from "./invitations.ts";
 
 import { addMember, changeMember, changeOf, removeMember } from "./changes.ts";
 import { member, memberWithSeat } from "./json.ts";
+import { ofUsers } from "./of-users.ts";
 import * as members from "./queries.ts";
 import { migrations } from "./table.ts";
 
@@ -105,5 +106,5 @@ function routesOf(source: SourceKind) {
 export const memberResource: Resource = {
   name: "Members",
   migrations,
-  routes: [...routesOf("group"), ...routesOf("project")],
+  routes: [...routesOf("group"), ...routesOf("project"), ...ofUsers],
 };

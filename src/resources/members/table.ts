@@ -84,4 +84,10 @@ update members set access_level = 50 where access_level = 40 and project_id in (
   select p.id from projects p join namespaces n on n.id = p.namespace_id where n.owner_id = members.user_id);
 `,
   },
+  {
+    id: "20261129-90-memberships-of-users",
+    sql: `
+create index members_by_user_and_id on members (user_id, id);
+`,
+  },
 ];

@@ -19,8 +19,8 @@ export const ownInput = {
   approved_by_usernames: param.optional(param.commaSeparated({ max: MOST_APPROVERS })),
   wip: param.optional(param.choice(["yes", "no"])),
   environment: param.optional(param.anyText()),
-  deployed_after: param.optional(param.anyText()),
-  deployed_before: param.optional(param.anyText()),
+  deployed_after: param.optional(param.writtenInstant()),
+  deployed_before: param.optional(param.writtenInstant()),
   merge_user_id: param.optional(param.integer()),
   merge_user_username: param.optional(param.anyText()),
 };

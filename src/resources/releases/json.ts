@@ -15,7 +15,7 @@ export const linkFields = {
   url: field.text("rk.url"),
   direct_asset_url: field.derived(
     ["rk.url", "rk.filepath", "r.project_id", "r.tag"],
-    "URL",
+    "string",
     ([url, path, projectId, tag], view) =>
       path === null ? url : `${view.base}${addressOf(projectId, tag)}/downloads${path}`,
   ),

@@ -239,7 +239,7 @@ export const repositoryResource: Resource = {
       },
     }),
     get("/blobs/:sha/raw", {
-      answersWith: "application/octet-stream",
+      answersWith: "text/plain",
       summary: "Get the content of a blob",
       access: "anyone",
       input: { sha: text },

@@ -89,7 +89,7 @@ function routesOf(source: SourceKind): Route[] {
       input: {
         name: param.text(),
         description: param.clearable(param.anyText()),
-        scopes: param.commaSeparated(),
+        scopes: param.noted(param.commaSeparated(), { minLength: 1 }),
         access_level: param.optional(param.integer()),
         expires_at: param.clearable(param.date()),
       },

@@ -29,7 +29,7 @@ const newToken = {
   ...userId,
   name: param.text(),
   description: param.clearable(param.anyText()),
-  scopes: param.optional(param.commaSeparated()),
+  scopes: param.noted(param.optional(param.commaSeparated()), { demanded: true, minLength: 1 }),
   expires_at: param.clearable(param.date()),
 };
 const rotation = { expires_at: param.optional(param.date()) };
@@ -250,7 +250,7 @@ export const personalTokenResource: Resource = {
       input: {
         name: param.text(),
         description: param.clearable(param.anyText()),
-        scopes: param.arrayOf(param.choice(OWN_SCOPES)),
+        scopes: param.noted(param.arrayOf(param.choice(OWN_SCOPES)), { minItems: 1 }),
         expires_at: param.clearable(param.date()),
       },
       presenter: createdToken,
