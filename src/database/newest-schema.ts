@@ -189,7 +189,10 @@ const steps = [
   `20261129-63-size-of-artifacts`,
   `20261129-64-size-of-projects-artifacts`,
   `20261129-71-owners-of-personal-projects`,
+  `20261129-72-protection-grants`,
   `20261129-75-job-token-scope`,
+  `20261129-80-notes-about-users`,
+  `20261129-90-memberships-of-users`,
 ];
 
 const statements = [
@@ -219,7 +222,7 @@ const statements = [
   last_sign_in_at integer,
   current_sign_in_at integer,
   last_activity_on text
-, commit_email text, job_title text, pronouns text, discord text, github text)`,
+, commit_email text, job_title text, pronouns text, discord text, github text, note text)`,
   `CREATE UNIQUE INDEX users_username on users (lower(username))`,
   `CREATE UNIQUE INDEX users_email on users (lower(email))`,
   `CREATE TABLE namespaces (
@@ -1066,8 +1069,6 @@ const statements = [
   project_id integer not null references projects (id) on delete cascade,
   name text not null,
   is_wildcard integer not null,
-  push_level integer not null,
-  merge_level integer not null,
   allow_force_push integer not null default 0,
   created_at integer not null,
   updated_at integer not null
@@ -1079,7 +1080,6 @@ const statements = [
   project_id integer not null references projects (id) on delete cascade,
   name text not null,
   is_wildcard integer not null,
-  create_level integer not null,
   created_at integer not null,
   updated_at integer not null
 )`,
@@ -2077,6 +2077,21 @@ const statements = [
   `CREATE INDEX projects_by_stars on projects (star_count, id)`,
   `CREATE INDEX ci_jobs_of_stage on ci_jobs (pipeline_id, stage_index, id)`,
   `CREATE INDEX environments_by_merge_request on environments (merge_request_id) where merge_request_id is not null`,
+  `CREATE TABLE protection_grants (
+  id integer primary key autoincrement,
+  branch_id integer references protected_branches (id) on delete cascade,
+  tag_id integer references protected_tags (id) on delete cascade,
+  action text not null,
+  access_level integer,
+  user_id integer references users (id) on delete cascade,
+  group_id integer references namespaces (id) on delete cascade,
+  deploy_key_id integer references ssh_keys (id) on delete cascade
+)`,
+  `CREATE INDEX protection_grants_of_branch on protection_grants (branch_id, action, access_level, user_id, group_id)`,
+  `CREATE INDEX protection_grants_of_tag on protection_grants (tag_id, action, access_level, user_id, group_id)`,
+  `CREATE INDEX protection_grants_by_user on protection_grants (user_id)`,
+  `CREATE INDEX protection_grants_by_group on protection_grants (group_id)`,
+  `CREATE INDEX protection_grants_by_key on protection_grants (deploy_key_id)`,
   `CREATE TABLE job_token_projects (
   id integer primary key autoincrement,
   project_id integer not null references projects (id) on delete cascade,
@@ -2091,6 +2106,7 @@ const statements = [
 )`,
   `CREATE UNIQUE INDEX job_token_groups_of_project on job_token_groups (project_id, target_group_id)`,
   `CREATE INDEX job_token_groups_by_target on job_token_groups (target_group_id)`,
+  `CREATE INDEX members_by_user_and_id on members (user_id, id)`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,
