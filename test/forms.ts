@@ -15,16 +15,18 @@ export function repeats(short: number, long: number): number {
 }
 
 /**
- * Whether a route is among the third that slow tests walk through for this commit. In the long form, every route is; and
- * those of resources that changed always are.
+ * Whether a route is among those that slow tests walk through for this commit. In the long form, every route is; and those
+ * of resources that changed always are.
+ *
+ * @param parts one in how many routes is walked through; a divisor of 24
  */
-export function hasTurn({ method, path }: Route): boolean {
+export function hasTurn({ method, path }: Route, parts = 3): boolean {
   const words = path.split("/").filter((word) => word && !word.startsWith(":"));
   const ofResource = words.length > 1 ? words.slice(1) : words;
   return (
     isLong ||
     ofResource.some((word) => touched.has(word.replaceAll("_", "-"))) ||
-    isInShare(`${method} ${path}`, 3)
+    isInShare(`${method} ${path}`, parts)
   );
 }
 

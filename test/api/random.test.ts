@@ -28,7 +28,7 @@ import { oddRequestsTo, requestsTo } from "./random-requests.ts";
 import { routes, storesInMany } from "./routes.ts";
 import { openSession } from "./sessions.ts";
 
-const RUNS = runs(15, 50);
+const RUNS = runs(14, 50);
 
 let database: TestDatabase;
 let store: UndoingStore;
