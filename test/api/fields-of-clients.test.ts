@@ -26,6 +26,7 @@ describe("fields that strict clients need", () => {
       severity: "UNKNOWN",
       references: { short: `#${iid}`, relative: `#${iid}`, full: `acme/site#${iid}` },
       task_completion_status: { count: 4, completed_count: 2 },
+      task_status: "2 of 4 checklist items completed",
       has_tasks: true,
       moved_to_id: null,
       epic: null,
@@ -48,6 +49,7 @@ describe("fields that strict clients need", () => {
       has_tasks: false,
       task_completion_status: { count: 0, completed_count: 0 },
     });
+    expect(other).not.toHaveProperty("task_status");
     const to = { target_project_id: "acme/site", target_issue_iid: other.iid };
     await send(`POST ${path}/links`, { ...to, link_type: "blocks" }, "reporter");
     expect((await get(path)).blocking_issues_count).toBe(1);
@@ -87,6 +89,31 @@ describe("fields that strict clients need", () => {
     expect((await get("/groups/acme/merge_requests"))[0].references.relative).toBe("site!1");
     const asked = `${SITE}/merge_requests/1?include_rebase_in_progress=true&include_diverged_commits_count=true`;
     expect(await get(asked)).toMatchObject({ rebase_in_progress: false });
+  });
+
+  it("of merge requests: whether they are squashed, also by their project", async () => {
+    const path = `${SITE}/merge_requests/1`;
+    for (const [squash_option, squash, expected] of [
+      ["always", false, true],
+      ["never", true, false],
+      ["default_off", true, true],
+      ["default_on", false, false],
+    ] as const) {
+      await send(`PUT ${SITE}`, { squash_option: "default_off" }, "owner");
+      await send(`PUT ${path}`, { squash });
+      await send(`PUT ${SITE}`, { squash_option }, "owner");
+      expect(await get(path)).toMatchObject({ squash, squash_on_merge: expected });
+    }
+  });
+
+  it("of projects without branches: the one that their first one is expected to be", async () => {
+    const { id } = await send("POST /projects", { name: "Empty" });
+    const branch = async () => (await get(`/projects/${id}`)).default_branch;
+    expect(await branch()).toBe("main");
+    await send("PUT /application/settings", { default_branch_name: "trunk" }, "admin");
+    expect(await branch()).toBe("trunk");
+    await send("PUT /application/settings", { default_branch_name: null }, "admin");
+    expect(await branch()).toBe("main");
   });
 
   it("of milestones: whether they are over", async () => {

@@ -537,6 +537,7 @@ describe("every list", () => {
     "/projects/:id/deployments/:deployment_id/merge_requests": "merges of code make them",
     "/projects/:id/pipelines/latest": "the default branch has none",
     "/projects/:id/jobs/:job_id/artifacts": "only jobs that run store them",
+    "/projects/:id/jobs/:job_id/artifacts/tree": "likewise",
     "/projects/:id/export/download": "a worker writes it",
     "/projects/:id/jobs/:job_id/artifacts/:artifact_path*": "likewise",
     "/job": "only a job that runs gets it",

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { undocumented } from "../documented.ts";
 import { type CallOptions, type Person, type TestApp, testApp } from "../helpers.ts";
 import { type CiProject, ciProject, THREE_STAGES } from "./_pipelines.ts";
 import { zipped } from "./_zip.ts";
@@ -756,6 +757,8 @@ last: {stage: deploy, script: [a]}
         { name: "pixel.png", path: "pixel.png", type: "file", size: 3, mode: null },
       ],
     ]);
+    const at = `/api/v4${project.path}/jobs/${json.id}/artifacts/tree`;
+    expect(undocumented("GET", at, tree)).toBeUndefined();
     const paths = async (query: string) =>
       (await of(`tree?${query}`)).json.map(({ path }: { path: string }) => path);
     expect(await paths("path=out")).toEqual(["out/deep/", "out/log.txt"]);

@@ -93,13 +93,15 @@ const showing = {
     openRepository(preparing),
 } as const;
 
-/** What ways to download artifacts have in common. */
-const downloading = {
+/** What ways to look into artifacts have in common. */
+const looking = {
   access: "anyone",
   role: readingRole,
-  jobTokens: true,
   prepare: (_: unknown, { store }: { readonly store: Store }) => store,
 } as const;
+
+/** What ways to download artifacts have in common. */
+const downloading = { ...looking, jobTokens: true } as const;
 
 /** A file or folder of a job's artifacts. */
 const artifactEntry = presenter({
@@ -296,7 +298,7 @@ export const jobResource: Resource = {
     list("/:job_id/artifacts/tree", {
       summary:
         "List the files and folders of a folder of a job's artifacts: folders first, by name",
-      ...downloading,
+      ...looking,
       input: {
         ...id,
         path: param.optional(param.anyText({ max: 65_535 })),
