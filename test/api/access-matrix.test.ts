@@ -111,6 +111,11 @@ beforeAll(async () => {
   const premium = await free.another({ tier: "premium" });
   freeToken = (await providerOf(premium, "open")).token;
   await premium.close();
+  // Developers can't begin a repository.
+  for (const project of ["open%2Fp", "closed%2Fp"]) {
+    const json = { branch: "main", content: "text", commit_message: "Begin" };
+    await app.call(`POST /projects/${project}/repository/files/first`, { as: "admin", json });
+  }
   places.public = await placesIn(app, "open", "open/p");
   places.private = await placesIn(app, "closed", "closed/p");
 });

@@ -64,11 +64,10 @@ async function whoAmI(query: string, headers: Record<string, string> = {}): Prom
   return status === 200 ? json.username : status;
 }
 
-it("ignores slashes at the end of a path, and doubled ones at its beginning", async () => {
-  for (const path of ["/version", "/version/", "//version", "///version//"]) {
+it("ignores slashes at the end of a path, and doubled ones", async () => {
+  for (const path of ["/version", "/version/", "//version", "///version//", "/groups//acme"]) {
     expect([path, (await app.call(`GET ${path}`, { as: "guest" })).status]).toEqual([path, 200]);
   }
-  expect((await app.call("GET /groups//acme", { as: "guest" })).status).toBe(404);
 });
 
 describe("credentials", () => {

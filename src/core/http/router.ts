@@ -85,7 +85,7 @@ export function createMountRouter(mounts: readonly Mount[], answer: Answer): Rou
     route: async (exchange) => {
       const { incoming } = exchange;
       if (incoming.base === undefined) throw unreadable("malformed Host header");
-      const path = withoutEndingSlashes(withoutDoubledSlash(mounts, incoming.path));
+      const path = withoutEndingSlashes(withoutDoubledSlashes(incoming.path));
       const matching: Matching = {
         url: { pathname: path },
         method: incoming.method,
@@ -225,13 +225,9 @@ function inPrecedence(paths: readonly string[]): string[] {
     .map(({ path }) => path);
 }
 
-/** A path without the second slash after its mount's base, which addresses put together from two have: `/api/v4//user`. */
-function withoutDoubledSlash(mounts: readonly Mount[], path: string): string {
-  if (!path.includes("//")) return path;
-  const of = mounts.find(({ base }) => base !== "" && path.startsWith(`${base}//`));
-  if (!of) return path;
-  return of.base + path.slice(of.base.length).replace(/^\/+/, "/");
-}
+/** A path with single slashes only: addresses that are put together have doubled ones, such as `/api/v4//user`. */
+const withoutDoubledSlashes = (path: string): string =>
+  path.includes("//") ? path.replace(/\/{2,}/g, "/") : path;
 
 /** Trailing slashes are ignored. */
 function withoutEndingSlashes(path: string): string {
