@@ -53,6 +53,8 @@ it("a project has each setting, or it is left out on purpose", () => {
     "forked_from_project_id",
     // It is for administrators to set.
     "max_artifacts_size",
+    // It is about other projects of this server.
+    "job_token_scope_enabled",
   ];
   const known = Object.keys(SETTINGS);
   expect(
@@ -66,7 +68,16 @@ it("each table of projects is archived, or left out on purpose", () => {
     ...["dependencies", "deploy_keys"],
     ...["packages", "avatars", "project_uploads", "project_exports", "project_imports", "hooks"],
     "project_topics",
-    ...["ci_trace_parts", "job_artifacts", "job_tokens", "ci_jobs", "pipelines", "ci_variables"],
+    ...[
+      "ci_trace_parts",
+      "job_artifacts",
+      "job_tokens",
+      "job_token_projects",
+      "job_token_groups",
+      "ci_jobs",
+      "pipelines",
+      "ci_variables",
+    ],
     ...["runner_projects", "registration_tokens", "pipeline_triggers", "pipeline_schedules"],
     ...["deployments", "environments", "resource_bots", "notification_settings"],
     ...[

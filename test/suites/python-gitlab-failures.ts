@@ -19,17 +19,7 @@ export const API: Failures = {
     "test_project_feature_flags.py::test_delete_feature_flag_strategy",
     "test_project_feature_flags.py::test_delete_feature_flag_scope",
   ],
-  "a fixture turns a feature on at /features//NAME: two slashes count as two here": [
-    "test_packages.py::test_list_project_packages",
-    "test_packages.py::test_list_group_packages",
-    "test_packages.py::test_upload_generic_package",
-    "test_packages.py::test_upload_generic_package_as_bytes",
-    "test_packages.py::test_upload_generic_package_as_file",
-    "test_packages.py::test_upload_generic_package_select",
-    "test_packages.py::test_download_generic_package",
-    "test_packages.py::test_stream_generic_package",
-    "test_packages.py::test_download_generic_package_to_file",
-    "test_packages.py::test_stream_generic_package_to_file",
+  "there are no rules that protect packages": [
     "test_packages.py::test_list_project_protected_packages",
   ],
   "left out: Sidekiq, Geo, licences and LDAP": [
@@ -40,15 +30,6 @@ export const API: Failures = {
     "test_gitlab.py::test_geo_nodes",
     "test_gitlab.py::test_gitlab_license",
     "test_groups.py::test_group_ldap_links",
-  ],
-  "there is no list of who else may use job tokens": [
-    "test_project_job_token_scope.py::test_enable_limit_access_to_this_project",
-    "test_project_job_token_scope.py::test_add_project_to_job_token_scope_allowlist",
-    "test_project_job_token_scope.py::test_projects_job_token_scope_allowlist_contains_added_project_name",
-    "test_project_job_token_scope.py::test_remove_project_by_id_from_projects_job_token_scope_allowlist",
-    "test_project_job_token_scope.py::test_add_group_to_job_token_scope_allowlist",
-    "test_project_job_token_scope.py::test_projects_job_token_scope_groups_allowlist_contains_added_group_name",
-    "test_project_job_token_scope.py::test_remove_group_by_id_from_projects_job_token_scope_groups_allowlist",
   ],
   "there are no integrations": [
     "test_projects.py::test_project_services",
@@ -110,12 +91,12 @@ export const API: Failures = {
   "there are no protected branches of groups": ["test_groups.py::test_group_protected_branches"],
   "there are no service accounts": ["test_groups.py::test_group_service_account"],
   "there are no archives of groups": ["test_import_export.py::test_group_import_export"],
-  "the test expects that it fails": ["test_import_export.py::test_project_import_export"],
+  "the test expects that it fails": [
+    "test_import_export.py::test_project_import_export",
+    "test_project_job_token_scope.py::test_disable_limit_access_to_this_project",
+  ],
   "there are no events of weights": ["test_issues.py::test_issue_weight_events"],
   "there are no roles of one's own": ["test_member_roles.py::test_instance_member_role"],
-  "there is no PUT merge_requests/:iid/reset_approvals": [
-    "test_merge_requests.py::test_merge_request_reset_approvals",
-  ],
   "there is no list of the groups of a project": ["test_projects.py::test_project_groups_list"],
   "there are no push rules": ["test_push_rules.py::test_project_push_rules"],
   "there are no snapshots of whole repositories": ["test_repository.py::test_repository_tree"],

@@ -1,4 +1,4 @@
-import type { Viewer } from "../../core/access/visibility.ts";
+import { LIVING_USER, type Viewer } from "../../core/access/visibility.ts";
 import type { Condition } from "../../store/conditions.ts";
 import { insertMany } from "../../store/insert.ts";
 import { placeholders } from "../../store/placeholders.ts";
@@ -166,7 +166,8 @@ export function rowsOfGrants(
   const among = placeholders(ruleIds);
   const rule = `g.${RULE_COLUMN[table]}`;
   return db.rows(
-    `select ${columns}, ${rule}, g.action from ${NAMED_GRANTS} where ${rule} in (${among.sql}) order by g.id`,
+    `select ${columns}, ${rule}, g.action from ${NAMED_GRANTS} where ${rule} in (${among.sql})
+       and (g.user_id is null or ${LIVING_USER}) order by g.id`,
     among.values,
   );
 }
