@@ -1,4 +1,4 @@
-import { type Viewer, visibleJobs } from "../../core/access/visibility.ts";
+import { REMOVED_ROWS, type Viewer, visibleJobs } from "../../core/access/visibility.ts";
 import * as field from "../../core/field.ts";
 import { presenter } from "../../core/presenter.ts";
 import type { Condition } from "../../store/conditions.ts";
@@ -144,8 +144,8 @@ export const runnerFields = {
   ),
   job_execution_status: field.derived(
     [
-      `case when exists (select 1 from ci_jobs rj where rj.runner_id = rn.id and rj.status = 'running')
-        then 1 else 0 end`,
+      `case when exists (select 1 from ci_jobs rj where rj.runner_id = rn.id and rj.status = 'running'
+        and rj.project_id not in (${REMOVED_ROWS.projects})) then 1 else 0 end`,
     ],
     "active, idle",
     ([runs]) => (runs === 1 ? "active" : "idle"),

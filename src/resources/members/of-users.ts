@@ -1,3 +1,4 @@
+import { REMOVED } from "../../core/access/visibility.ts";
 import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
 import { paginate } from "../../core/pagination.ts";
@@ -32,7 +33,8 @@ export const ofUsers: readonly Route[] = [
       const ofType = type === undefined ? "" : ` and ${SOURCES[type]} is not null`;
       return paginate(db, presenter, page, {
         from: `members m left join projects p on p.id = m.project_id
-          left join namespaces n on n.id = m.namespace_id where m.user_id = ?${ofType}`,
+          left join namespaces n on n.id = m.namespace_id
+          where m.user_id = ? and coalesce(p.visibility, n.visibility) > ${REMOVED}${ofType}`,
         values: [id],
         order: "m.id",
       });

@@ -1,4 +1,5 @@
 import { ROLES } from "../../core/access/roles.ts";
+import { REMOVED } from "../../core/access/visibility.ts";
 import { avatarUrl } from "../../core/avatars.ts";
 import * as field from "../../core/field.ts";
 import { presenter } from "../../core/presenter.ts";
@@ -19,9 +20,10 @@ export const userSummaryFields = userFields("u");
 /** What lists of users tell besides their summary. No account is ever locked here. */
 const listedFields = { ...userSummaryFields, locked: field.constant(false) };
 
-/** Whether a user is that of an access token of a group or project. */
-const isBot =
-  "case when exists (select 1 from resource_bots rb where rb.user_id = u.id) then 1 else 0 end";
+/** Whether a user is that of an access token of a group or project, which is not being deleted. */
+const isBot = `case when exists (select 1 from resource_bots rb left join projects bp on bp.id = rb.project_id
+  left join namespaces bn on bn.id = rb.namespace_id
+  where rb.user_id = u.id and coalesce(bp.visibility, bn.visibility) > ${REMOVED}) then 1 else 0 end`;
 
 const profile = {
   locked: listedFields.locked,
