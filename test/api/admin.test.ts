@@ -155,7 +155,9 @@ describe("groups and members", () => {
     const project = { project: "acme/site", user: "stranger", role: "owner" } as const;
     await expect(app.admin.addMember(project)).rejects.toThrow("is not included in the list");
     const below = { group: "acme/team", user: "owner", role: "guest" } as const;
-    await expect(app.admin.addMember(below)).rejects.toThrow("should be higher than Owner");
+    await expect(app.admin.addMember(below)).rejects.toThrow(
+      "should be greater than or equal to Owner",
+    );
     await expect(app.admin.createGroup({ name: "X", path: "users" })).rejects.toThrow("reserved");
     await expect(app.admin.createGroup({ name: "X", path: "ACME" })).rejects.toThrow("taken");
     const open = { name: "X", path: "x", parent: "secret", visibility: "public" } as const;
