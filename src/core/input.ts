@@ -34,8 +34,8 @@ export interface AttributeNotes {
 export const REFUSED = Symbol("refused");
 
 /**
- * One attribute. Optional ones count as not sent if they are `null` or, except for text, `""`, as in GitLab. The routes have thousands, so its schema
- * is made when a request first needs it (decision 83).
+ * One attribute. Optional ones count as not sent if they are `null` or, except for text, `""`, as in GitLab. The routes have
+ * thousands, so its schema is made when a request first needs it (decision 83).
  */
 export interface Attribute<T> {
   readonly notes: AttributeNotes;

@@ -51,7 +51,7 @@ async function addKey(path: string, can_push: boolean): Promise<number> {
 }
 
 describe("a rule", () => {
-  it("has any number of grants of each right, with ids of their own", async () => {
+  it("has several grants of each right, each with an id of its own", async () => {
     const key = await addKey(project.path, true);
     const made = await post({
       name: "all",

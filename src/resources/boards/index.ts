@@ -61,6 +61,15 @@ const scope = {
   weight: field.integer("b.weight"),
 };
 
+/** A board of a project, without its lists. */
+const ofProject = {
+  ...idAndName,
+  ...hiding,
+  ...owners.project,
+  milestone: field.nested(anyMilestoneFields),
+  ...scope,
+};
+
 /** A board as listed, read or created: of its scope, a group's has only the milestone's `id` and `title`. */
 const board = {
   group: presenter({
@@ -71,14 +80,7 @@ const board = {
     ),
     lists: lists("group"),
   }),
-  project: presenter({
-    ...idAndName,
-    ...hiding,
-    ...owners.project,
-    milestone: field.nested(anyMilestoneFields),
-    ...scope,
-    lists: lists("project"),
-  }),
+  project: presenter({ ...ofProject, lists: lists("project") }),
 };
 
 /** The answer to changing a board: its whole scope, without lists. */
@@ -90,14 +92,7 @@ const changedBoard = {
     ...scope,
     lists: field.constant([]),
   }),
-  project: presenter({
-    ...idAndName,
-    ...hiding,
-    ...owners.project,
-    milestone: field.nested(anyMilestoneFields),
-    ...scope,
-    lists: field.constant([]),
-  }),
+  project: presenter({ ...ofProject, lists: field.constant([]) }),
 };
 
 const scopeLabel = presenter(scopeLabelFields);

@@ -132,7 +132,7 @@ export function requireToken(token: string | null | undefined): void {
 /** @throws ApiError 422 for a name or value that can't be one of a hook */
 export function requirePair(kind: "header" | "variable", key: string, value: string): void {
   const what = kind === "header" ? "custom_headers" : "url_variables";
-  const isFit = NAMES[kind].test(key) && key.length <= 100 && value !== "" && value.length <= LONG;
+  const isFit = key.length <= 100 && NAMES[kind].test(key) && value !== "" && value.length <= LONG;
   const isSendable = kind === "variable" || (VALUE.test(value) && !OWN_HEADER.test(key));
   if (!isFit || !isSendable) throw refuse(`Invalid ${what} given`);
 }
