@@ -206,8 +206,10 @@ export interface TestApp extends App {
   readonly database: string;
   /** Its database, for inspecting or reopening. */
   readonly store: Store;
-  /** SQL texts sent since this array was last emptied. */
+  /** SQL texts sent for requests since this array was last emptied. */
   readonly statements: string[];
+  /** SQL texts sent, some time after an answer, to record that a token, session or user was active. */
+  readonly activity: string[];
   /**
    * Calls the API: `call("GET /groups/acme/boards", { as: "guest" })`; paths are below `/api/v4` by default, and URLs are
    * sent as they are.
@@ -264,13 +266,16 @@ export async function testApp(
   const appOptions = { database, secretKey: SECRET_KEY, background: false, now: clock, ...given };
   const store = await openStore(database);
   const statements: string[] = [];
-  const app = await createAppOn(watched(store, statements), appOptions, extra, PASSWORD_COST);
+  const activity: string[] = [];
+  const note = (sql: string) => void (ACTIVITY.test(sql) ? activity : statements).push(sql);
+  const app = await createAppOn(watched(store, note), appOptions, extra, PASSWORD_COST);
   await app.admin.seed(seed);
   return {
     ...app,
     database,
     store,
     statements,
+    activity,
     call: (request, callOptions) => call(app, request, callOptions),
     another: async (others = {}) => {
       const other = await createAppOn(
@@ -288,45 +293,39 @@ export async function testApp(
   };
 }
 
-/**
- * The statements of requests alone: what records, some time after an answer, that a token, session or user was active
- * may be among any of them.
- */
-export function ofRequests(statements: readonly string[]): string[] {
-  return statements.filter(
-    (sql) => !/^update (tokens|scim_tokens|sessions|users set last_activity_on)\b/.test(sql),
-  );
-}
+/** What records activity; it may be sent between any statements of the requests that follow. */
+const ACTIVITY =
+  /^update (tokens set last_used_at|scim_tokens set last_used_at|sessions set last_seen_at|users set last_activity_on)\b/;
 
-/** Wraps a store to record the text of each statement. */
-function watched(store: Store, statements: string[]): Store {
+/** Wraps a store to tell the text of each statement. */
+function watched(store: Store, note: (sql: string) => void): Store {
   const noting = <R extends Reader>(reader: R): R => ({
     ...reader,
     all: (sql, values) => {
-      statements.push(sql);
+      note(sql);
       return reader.all(sql, values);
     },
     rows: (sql, values) => {
-      statements.push(sql);
+      note(sql);
       return reader.rows(sql, values);
     },
     slice: (sql, values, most) => {
-      statements.push(sql);
+      note(sql);
       return reader.slice(sql, values, most);
     },
     each: (sql, lists, most) => {
-      statements.push(sql);
+      note(sql);
       return reader.each(sql, lists, most);
     },
     one: (sql, values) => {
-      statements.push(sql);
+      note(sql);
       return reader.one(sql, values);
     },
   });
   const notingAll = (db: Database): Database => ({
     ...noting(db),
     run: (sql, values) => {
-      statements.push(sql);
+      note(sql);
       return db.run(sql, values);
     },
   });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Route } from "../../src/core/resource.ts";
 import { createFixtures, fixtureSeed, type Places, pathOf, placesIn } from "../fixtures.ts";
-import { baseSeed, type CallOptions, ofRequests, type TestApp, testApp } from "../helpers.ts";
+import { baseSeed, type CallOptions, type TestApp, testApp } from "../helpers.ts";
 import { toys } from "../toy/index.ts";
 import { resourceOf, routes } from "./routes.ts";
 
@@ -555,7 +555,7 @@ describe("every list", () => {
           full.statements.length = 0;
           const answer = await full.call(`GET ${path}?per_page=${size}`, { as });
           // Packs are read once.
-          const statements = ofRequests(full.statements).filter(
+          const statements = full.statements.filter(
             (sql) => !/from git_(repository_packs|pack_)/.test(sql),
           );
           return { ...answer, statements };

@@ -382,7 +382,7 @@ describe("last_used_at", () => {
     const first = new Date(clock).toISOString();
     await use();
     await waitFor(async () => (await lastUse(id)) === first);
-    const before = app.statements.filter((sql) => sql.startsWith("update tokens")).length;
+    const before = app.activity.filter((sql) => sql.startsWith("update tokens")).length;
     for (const seconds of [1, 20, 59]) {
       clock = Date.parse(first) + seconds * 1000;
       await use();
@@ -391,7 +391,7 @@ describe("last_used_at", () => {
     clock = Date.parse(first) + 60_000;
     await use();
     await waitFor(async () => (await lastUse(id)) === new Date(clock).toISOString());
-    const updates = app.statements.filter((sql) => sql.startsWith("update tokens"));
+    const updates = app.activity.filter((sql) => sql.startsWith("update tokens"));
     // One for this token, one for the administrator who looked.
     expect(updates.length - before).toBeLessThanOrEqual(2);
     const [record] = await app.admin.listTokens({ user: username });

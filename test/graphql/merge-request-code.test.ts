@@ -1,7 +1,7 @@
 // What merge requests say of their code, compared with what REST says of it.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type CodeProject, lines, newCodeProject } from "../api/_merge-requests.ts";
-import { everyone, ofRequests, type Person, type TestApp, testApp } from "../helpers.ts";
+import { everyone, type Person, type TestApp, testApp } from "../helpers.ts";
 import { ask, send } from "./ask.ts";
 
 let app: TestApp;
@@ -122,7 +122,7 @@ describe("commits of merge requests", () => {
     const count = async (first: number) => {
       app.statements.length = 0;
       await ask(app, query(first), {}, "developer");
-      return ofRequests(app.statements).length;
+      return app.statements.length;
     };
     await count(2);
     const [one, two] = [await count(1), await count(2)];
@@ -242,7 +242,7 @@ describe("messages of merge requests", () => {
     const statementsOf = async (first: number) => {
       app.statements.length = 0;
       await list(first);
-      return ofRequests(app.statements).length;
+      return app.statements.length;
     };
     expect(await statementsOf(2)).toBe(await statementsOf(20));
     const { errors } = await list(21);

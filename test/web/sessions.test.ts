@@ -33,14 +33,14 @@ const seenNow = () => waitFor(async () => (await sessions()).at(-1)?.last_seen_a
 describe("a session", () => {
   it("is updated at most once a minute, which extends it", async () => {
     const visitor = await signedIn("owner");
-    app.statements.length = 0;
+    app.activity.length = 0;
     now += MINUTE - 1;
     expect(await knows(visitor)).toBe(200);
-    expect(app.statements.filter((sql) => sql.startsWith("update sessions"))).toEqual([]);
+    expect(app.activity.filter((sql) => sql.startsWith("update sessions"))).toEqual([]);
     now += 1;
     expect(await Promise.all([knows(visitor), knows(visitor)])).toEqual([200, 200]);
     await seenNow();
-    expect(app.statements.filter((sql) => sql.startsWith("update sessions"))).toHaveLength(1);
+    expect(app.activity.filter((sql) => sql.startsWith("update sessions"))).toHaveLength(1);
     expect((await sessions()).at(-1)).toEqual({ last_seen_at: now, expires_at: now + 14 * DAY });
     now += 14 * DAY - 1;
     expect(await knows(visitor)).toBe(200);
