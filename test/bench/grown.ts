@@ -121,6 +121,7 @@ export async function grow(database: string, rows: number): Promise<void> {
   );
   await store.transaction((db) => db.run("drop table bench_texts"));
   await growPipelines(store, rows);
+  await growAccess(store, rows);
   if (store.dialect === "postgres") await store.transaction((db) => db.run("analyze"));
   await store.close();
 }
@@ -211,6 +212,46 @@ async function growPipelines(store: Store, rows: number): Promise<void> {
       `insert into ci_job_specs (job_id, spec) select id, '{"options":{},"variables":[]}' from ci_jobs where status = 'pending'`,
     );
   });
+}
+
+/**
+ * Adds to a database of {@link grow} what lets somebody in: a user who belongs to every project, rules with three grants
+ * each, projects whose jobs' tokens the first one takes, and former paths.
+ */
+async function growAccess(store: Store, rows: number): Promise<void> {
+  const insert = inserting(store);
+  const projects = Math.max(10, rows / 100);
+  await insert(
+    projects,
+    "members",
+    "user_id, project_id, access_level, created_at, updated_at",
+    `9, x, 30, ${at}, ${at} from n`,
+  );
+  await insert(
+    projects,
+    "protected_branches",
+    "project_id, name, is_wildcard, created_at, updated_at",
+    `1, 'release-' || x, 0, ${at}, ${at} from n`,
+  );
+  for (const action of ["push", "merge", "unprotect"])
+    await insert(
+      projects,
+      "protection_grants",
+      "branch_id, action, user_id",
+      `x, '${action}', 1 + x % 7 from n`,
+    );
+  await insert(
+    projects - 1,
+    "job_token_projects",
+    "project_id, target_project_id",
+    "1, 1 + x from n",
+  );
+  await insert(
+    projects,
+    "project_redirects",
+    "path, project_id",
+    "'former/project-' || x, x from n",
+  );
 }
 
 /** Adds the texts: words of a few syllables, some of them frequent, most of them rare. */
