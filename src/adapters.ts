@@ -4,7 +4,6 @@ import type { App } from "./app.ts";
 import type { RequestOptions } from "./core/http/fetch.ts";
 import {
   durationOption,
-  flagOption,
   OptionError,
   type OptionSchemas,
   optionsOf,
@@ -32,7 +31,11 @@ export interface Server {
 }
 
 /** The schemas of {@link RequestOptions}. */
-export const requestOptions = { trustProxy: flagOption } satisfies OptionSchemas<RequestOptions>;
+export const requestOptions = {
+  trustProxy: v.optional(
+    v.union([v.boolean(), wholeOption(0)], "must be true, false or the number of proxies"),
+  ),
+} satisfies OptionSchemas<RequestOptions>;
 
 /** The schemas of {@link ServeOptions}. */
 export const serveOptions = {

@@ -321,7 +321,11 @@ async function drained(server: HttpServer, empty: Promise<unknown>, grace: numbe
 function incomingOf(
   req: HostRequest,
   res: ServerResponse,
-  { trustProxy, ownsRoot, isLast }: { trustProxy: boolean; ownsRoot: boolean; isLast: boolean },
+  {
+    trustProxy,
+    ownsRoot,
+    isLast,
+  }: { trustProxy: boolean | number; ownsRoot: boolean; isLast: boolean },
   onBody: () => void,
 ): Incoming {
   const { target, authority } = targetOf(req.url ?? "/");
@@ -331,8 +335,7 @@ function incomingOf(
     const value = headers[name];
     return Array.isArray(value) ? value.join(", ") : value;
   };
-  const trusted = (name: "for" | "proto" | "host") =>
-    trustProxy ? forwarded(header, name) : undefined;
+  const trusted = (name: "for" | "proto" | "host") => forwarded(header, name, trustProxy);
   return {
     method: req.method ?? "GET",
     path: question < 0 ? target : target.slice(0, question),

@@ -39,7 +39,7 @@ export interface ServeOptions extends DatabaseOptions {
   url?: string;
   tier: Tier;
   gitlabVersion?: string;
-  trustProxy?: boolean;
+  trustProxy: boolean | number;
   pages?: false | PageName[];
   durability: "normal" | "full";
   eventRetention?: string | false;
@@ -105,8 +105,9 @@ export function addServeOptions(command: Command): void {
   );
   add(
     serving,
-    "--trust-proxy",
-    "trust X-Forwarded-For, -Proto and -Host: only behind a proxy that sets them",
+    "--trust-proxy [proxies]",
+    "how many proxies in front set X-Forwarded-For, -Proto and -Host (without a number: 1)",
+    (one) => one.argParser(readProxies).default(0),
   );
   add(serving, "--tier <tier>", "GitLab tier whose features are enabled", (one) =>
     one.choices(TIERS).default("ultimate"),
@@ -270,14 +271,12 @@ function given<T extends object>(object: T): { [K in keyof T]: Exclude<T[K], und
   return Object.fromEntries(entries) as { [K in keyof T]: Exclude<T[K], undefined> };
 }
 
-/** Reads `--trust-proxy`. Commander takes any value of a flag's variable as true, even `PM_TRUST_PROXY=false`. */
-export function readTrustProxy(command: Command): boolean {
-  const source = command.getOptionValueSource("trustProxy");
-  if (source !== "env") return source === "cli";
-  const value = process.env["PM_TRUST_PROXY"] as string;
-  if (/^(1|true|yes|on)$/i.test(value)) return true;
-  if (/^(0|false|no|off)$/i.test(value)) return false;
-  throw new UsageError(`PM_TRUST_PROXY is '${value}', but it must be true or false`);
+/** The number of proxies; the variable and the settings file also have it as a switch. */
+function readProxies(text: string): number {
+  if (/^(true|yes|on)$/i.test(text)) return 1;
+  if (/^(false|no|off)$/i.test(text)) return 0;
+  if (/^\d{1,3}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError("It must be true, false or the number of proxies.");
 }
 
 function readPages(text: string): PageName[] {

@@ -11,12 +11,7 @@ import { loadServer } from "../listen.ts";
 import { log, report, say, warn } from "../log.ts";
 import type { MetricsServer } from "../metrics.ts";
 import { nextSignal, signal } from "../signals.ts";
-import {
-  addServeOptions,
-  appOptionsOf,
-  readTrustProxy,
-  type ServeOptions,
-} from "./serve-options.ts";
+import { addServeOptions, appOptionsOf, type ServeOptions } from "./serve-options.ts";
 
 /** Adds `serve`. */
 export function addServeCommand(program: Command): void {
@@ -48,8 +43,8 @@ Examples:
     .action(serveUntilSignal);
 }
 
-async function serveUntilSignal(options: ServeOptions, command: Command): Promise<void> {
-  if (options.workers === 1) return serveAlone(options, command);
+async function serveUntilSignal(options: ServeOptions): Promise<void> {
+  if (options.workers === 1) return serveAlone(options);
   if (options.db === ":memory:") {
     throw new UsageError("--workers needs a database that processes can share, not :memory:");
   }
@@ -61,7 +56,7 @@ async function serveUntilSignal(options: ServeOptions, command: Command): Promis
   const { isWorker, metricsOfWorkers, serveSupervised, superviseWorkers } = await import(
     "../workers.ts"
   );
-  if (isWorker) return serveAlone(options, command, serveSupervised);
+  if (isWorker) return serveAlone(options, serveSupervised);
   const { workers, host, port } = options;
   const metrics = await startMetrics(metricsOfWorkers, options);
   const onListening = (where: object) => sayListening({ ...where, ...shown(metrics) }, options);
@@ -92,11 +87,9 @@ const shown = (metrics: MetricsServer | undefined) => metrics && { metrics: metr
 /** @param serveSupervised in a worker, serves until the supervisor stops it */
 async function serveAlone(
   options: ServeOptions,
-  command: Command,
   serveSupervised?: (app: App, options: RequestOptions) => Promise<void>,
 ): Promise<void> {
-  const { host, port, db, backupDir } = options;
-  const trustProxy = readTrustProxy(command);
+  const { host, port, db, backupDir, trustProxy } = options;
   const appOptions = appOptionsOf(options);
   if (backupDir !== undefined && !isFile(db)) {
     throw new UsageError(

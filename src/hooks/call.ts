@@ -1,7 +1,7 @@
 import { type IncomingMessage, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import { isIP } from "node:net";
-import { type Address, addressesOf } from "./addresses.ts";
+import { addressesOf, type Target } from "./addresses.ts";
 
 /** What is sent to a webhook. */
 export interface Call {
@@ -71,7 +71,7 @@ function until<T>(signal: AbortSignal, result: Promise<T>): Promise<T> {
 
 function send(
   { url, headers, body, verifies }: Call,
-  { address }: Address,
+  { address }: Target,
   signal: AbortSignal,
 ): Promise<CallAnswer> {
   const isTls = url.protocol === "https:";

@@ -323,11 +323,25 @@ describe("behind a proxy", () => {
     ["node:http", (middleware: Middleware) => listen(middleware)],
     ["Express", (middleware: Middleware) => listen(express().use(middleware))],
   ])("uses them if told to, on %s", async (_, start) => {
-    const url = await start(createMiddleware(logging, { trustProxy: true }));
+    const url = await start(createMiddleware(logging, { trustProxy: 2 }));
     const base = "https://pm.example.com/groups/acme";
     expect((await linksOf(`${url}/api/v4/groups`, forwarded))[1]).toBe(base);
     expect((await linksOf(`${url}/api/v4/groups`))[1]).toBe(`${url}/groups/acme`);
     expect(addresses).toEqual(["203.0.113.9", "127.0.0.1"]);
+  });
+
+  it.each([
+    [true, "198.51.100.7", "203.0.113.9, 198.51.100.7"],
+    [1, "198.51.100.7", "198.51.100.7"],
+    [2, "198.51.100.7", "198.51.100.7, 203.0.113.9"],
+    [2, "198.51.100.7", "10.1.1.1, 198.51.100.7,203.0.113.9"],
+    [3, "198.51.100.7", "198.51.100.7, 203.0.113.9"],
+    [1, "127.0.0.1", " , "],
+    [0, "127.0.0.1", "203.0.113.9"],
+  ])("believes as many as there are: %j", async (trustProxy, client, header) => {
+    const url = await listen(createMiddleware(logging, { trustProxy }));
+    await linksOf(`${url}/api/v4/groups`, { "x-forwarded-for": header });
+    expect(addresses).toEqual([client]);
   });
 
   it("uses Express's protocol and address", async () => {

@@ -77,6 +77,13 @@ describe("hooks of a project", () => {
     "http://[::ffff:a9fe:a9fe]/",
     "http://[64:ff9b::10.0.0.1]/",
     "http://[2002:7f00:1::]/",
+    "http://[::127.0.0.1]/",
+    "http://[::ffff:0:127.0.0.1]/",
+    "http://[64:ff9b:1::808:808]/",
+    "http://[2001::1]/",
+    "http://[fec0::1]/",
+    "http://[ff02::1]/",
+    "http://198.18.0.1/",
     "http://[fe80::1]/",
     "http://[fd00::1]/",
     "http://255.255.255.255/",
@@ -90,7 +97,13 @@ describe("hooks of a project", () => {
   });
 
   it("accepts public addresses", async () => {
-    for (const url of ["http://1.1.1.1/", "https://[2606:4700::1111]/", "http://example.com"]) {
+    for (const url of [
+      "http://1.1.1.1/",
+      "https://[2606:4700::1111]/",
+      "https://[64:ff9b::1.1.1.1]/",
+      "https://[2002:101:101::1]/",
+      "http://example.com",
+    ]) {
       expect((await app.call(`POST ${PROJECT}/hooks`, { as, json: { url } })).status).toBe(201);
     }
   });

@@ -276,7 +276,7 @@ describe("invalid values are usage errors:", () => {
     [["--max-connections", "1"], {}, "from 2 to 1000"],
     [["--connect-timeout", "soon"], {}, "from 1 to 3600000"],
     [[], { PM_STATEMENT_TIMEOUT: "0" }, "from env 'PM_STATEMENT_TIMEOUT'"],
-    [[], { PM_TRUST_PROXY: "perhaps" }, "PM_TRUST_PROXY is 'perhaps'"],
+    [[], { PM_TRUST_PROXY: "perhaps" }, "from env 'PM_TRUST_PROXY'"],
   ])("%j %j", async (args, env, message) => {
     const ran = await run(["serve", "--db", "seeded.db", ...args], { ...at, env: { ...env } });
     expect(ran).toMatchObject({ code: 2, stdout: "" });

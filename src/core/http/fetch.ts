@@ -7,10 +7,10 @@ import { forwarded, originOf } from "./origin.ts";
 /** How requests are read. */
 export interface RequestOptions {
   /**
-   * Whether to trust `X-Forwarded-For`, `-Proto` and `-Host`. Enable it only behind a proxy that sets them, since any
-   * client can send them. Default false.
+   * How many proxies in front set `X-Forwarded-For`, `-Proto` and `-Host` or append to them; `true` is one. Clients can
+   * send these headers, too, so more than there are lets clients choose their address. Default false: they are ignored.
    */
-  trustProxy?: boolean;
+  trustProxy?: boolean | number;
 }
 
 /** What is known about a request besides the request itself. */
@@ -97,11 +97,13 @@ function notFound(): Response {
 /** Not always absolute: Bun passes the target alone if the client's `Host` doesn't form a URL with it. */
 const URL_PARTS = /^(?:(\w+):\/\/([^/?#]*))?([^?#]*)\??([^#]*)/;
 
-function incomingOf(request: Request, { trustProxy, prefix, ip, outgoing }: Origin): Incoming {
+function incomingOf(
+  request: Request,
+  { trustProxy = false, prefix, ip, outgoing }: Origin,
+): Incoming {
   const [, protocol = "", host = "", path = "", query = ""] = URL_PARTS.exec(request.url) ?? [];
   const header = (name: string) => request.headers.get(name) ?? undefined;
-  const trusted = (name: "for" | "proto" | "host") =>
-    trustProxy ? forwarded(header, name) : undefined;
+  const trusted = (name: "for" | "proto" | "host") => forwarded(header, name, trustProxy);
   const origin = originOf(trusted("proto") ?? protocol, trusted("host") ?? host);
   return {
     method: request.method,

@@ -1,3 +1,5 @@
+import ipaddr from "ipaddr.js";
+
 /**
  * The key under which an address is counted: an IPv6 client has at least 2^64 addresses (RFC 6177), so its /64 network
  * counts as one.
@@ -5,16 +7,12 @@
  * @param ip `""` if unknown
  */
 export function networkOf(ip: string): string {
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(ip)?.[1];
-  if (mapped) return mapped;
-  if (!ip.includes(":")) return ip;
-  const [head = "", tail] = ip.toLowerCase().split("%", 1)[0]?.split("::", 2) ?? [];
-  const before = head === "" ? [] : head.split(":");
-  const after = tail ? tail.split(":") : [];
-  const left = tail === undefined ? 0 : 8 - before.length - after.length;
-  const groups = [...before, ...Array<string>(Math.max(0, left)).fill("0"), ...after];
-  return `${groups
+  // Nearly all are plain ones of IPv4, of which nothing has to be read.
+  if (!ip.includes(":") || !ipaddr.IPv6.isValid(ip)) return ip;
+  const address = ipaddr.IPv6.parse(ip);
+  if (address.isIPv4MappedAddress()) return address.toIPv4Address().toString();
+  return `${address.parts
     .slice(0, 4)
-    .map((group) => group.replace(/^0+(?=.)/, ""))
+    .map((part) => part.toString(16))
     .join(":")}::/64`;
 }

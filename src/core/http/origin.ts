@@ -18,10 +18,17 @@ function parsed(protocol: string, host: string): string | undefined {
   return URL.canParse(origin) ? origin : undefined;
 }
 
-/** The first value of an `X-Forwarded-` header: from the proxy nearest to the client. */
+/**
+ * The value that the outermost trusted proxy has given to an `X-Forwarded-` header. Proxies append to what they get, so
+ * whatever is left of it may be written by the client.
+ *
+ * @param proxies how many there are in front, see `trustProxy`
+ */
 export function forwarded(
   header: (name: string) => string | undefined,
   name: "for" | "proto" | "host",
+  proxies: boolean | number,
 ): string | undefined {
-  return header(`x-forwarded-${name}`)?.split(",", 1)[0]?.trim() || undefined;
+  const values = proxies ? header(`x-forwarded-${name}`)?.split(",") : undefined;
+  return (values?.at(-Number(proxies)) ?? values?.[0])?.trim() || undefined;
 }
