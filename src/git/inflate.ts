@@ -154,9 +154,8 @@ function large(source: Buffer, start: number, size: number): Inflated | undefine
 export const invalid = () =>
   new RefusedError("an object is not valid zlib data of its announced size");
 
-// What follows is DEFLATE (RFC 1951), for small streams. Its functions return codes instead of throwing, and keep their
-// state in variables of the module: V8 gives up optimizing functions that throw, and objects would cost more than the
-// work.
+// What follows is DEFLATE (RFC 1951), for small streams. Its functions return codes instead of throwing, since V8 gives up
+// optimizing functions that throw.
 
 /** The source ended early. */
 const MORE = -1;
@@ -200,13 +199,19 @@ const codeTable = new Uint16Array(1 << 7);
 const literalTable = new Uint16Array(1 << MAX_BITS);
 const distanceTable = new Uint16Array(1 << MAX_BITS);
 
-// How far the source and the output are, between blocks.
-let position = 0;
-let hold = 0;
-let held = 0;
-let filled = 0;
-let literalMask = 0;
-let distanceMask = 0;
+/** How far a stream is read, between its blocks. */
+interface Progress {
+  /** Where the next byte of the source is. */
+  position: number;
+  /** Bits that were read and not used. */
+  hold: number;
+  held: number;
+  /** Bytes of the target that are written. */
+  filled: number;
+  /** What picks the bits that look up a symbol in the tables of a block with codes of its own. */
+  literalMask: number;
+  distanceMask: number;
+}
 
 /**
  * Fills a table in which the next bits of the source look up a symbol: `symbol << 4 | length of its code`.
@@ -257,11 +262,9 @@ fillTable(FIXED_LITERALS, fixedLengths.fill(8, 280), 0, 288);
 fillTable(FIXED_DISTANCES, new Uint8Array(32).fill(5), 0, 32);
 
 /** Reads the codes of a block into the tables. */
-function readCodes(source: Uint8Array): number {
+function readCodes(source: Uint8Array, progress: Progress): number {
   const end = source.length;
-  let at = position;
-  let bits = hold;
-  let count = held;
+  let { position: at, hold: bits, held: count } = progress;
   while (count < 14) {
     if (at >= end) return MORE;
     bits |= (source[at] as number) << count;
@@ -319,11 +322,11 @@ function readCodes(source: Uint8Array): number {
   const literalBits = fillTable(literalTable, lengths, 0, literals);
   const distanceBits = fillTable(distanceTable, lengths, literals, total - literals);
   if (literalBits === BAD || distanceBits === BAD) return BAD;
-  literalMask = (1 << literalBits) - 1;
-  distanceMask = (1 << distanceBits) - 1;
-  position = at;
-  hold = bits;
-  held = count;
+  progress.literalMask = (1 << literalBits) - 1;
+  progress.distanceMask = (1 << distanceBits) - 1;
+  progress.position = at;
+  progress.hold = bits;
+  progress.held = count;
   return DONE;
 }
 
@@ -331,6 +334,7 @@ function readCodes(source: Uint8Array): number {
 function readBlock(
   source: Uint8Array,
   target: Uint8Array,
+  progress: Progress,
   literals: Uint16Array,
   literalMask: number,
   distances: Uint16Array,
@@ -338,10 +342,7 @@ function readBlock(
 ): number {
   const end = source.length;
   const size = target.length;
-  let at = position;
-  let bits = hold;
-  let count = held;
-  let to = filled;
+  let { position: at, hold: bits, held: count, filled: to } = progress;
   for (;;) {
     while (count < MAX_BITS && at < end) {
       bits |= (source[at] as number) << count;
@@ -411,27 +412,27 @@ function readBlock(
       for (let from = to - back; to < stop; to += 1, from += 1) target[to] = target[from] as number;
     }
   }
-  position = at;
-  hold = bits;
-  held = count;
-  filled = to;
+  progress.position = at;
+  progress.hold = bits;
+  progress.held = count;
+  progress.filled = to;
   return DONE;
 }
 
 /** Copies a block that is not compressed. */
-function readStored(source: Uint8Array, target: Uint8Array): number {
-  const at = position - (held >> 3);
+function readStored(source: Uint8Array, target: Uint8Array, progress: Progress): number {
+  const at = progress.position - (progress.held >> 3);
   if (at + 4 > source.length) return MORE;
   const length = (source[at] as number) | ((source[at + 1] as number) << 8);
   const inverse = (source[at + 2] as number) | ((source[at + 3] as number) << 8);
   const end = at + 4 + length;
-  if ((length ^ 0xffff) !== inverse || filled + length > target.length) return BAD;
+  if ((length ^ 0xffff) !== inverse || progress.filled + length > target.length) return BAD;
   if (end > source.length) return MORE;
-  target.set(source.subarray(at + 4, end), filled);
-  filled += length;
-  position = end;
-  hold = 0;
-  held = 0;
+  target.set(source.subarray(at + 4, end), progress.filled);
+  progress.filled += length;
+  progress.position = end;
+  progress.hold = 0;
+  progress.held = 0;
   return DONE;
 }
 
@@ -443,34 +444,46 @@ function inflateInto(source: Uint8Array, start: number, target: Uint8Array): num
   const flags = source[start + 1] as number;
   const isZlib = (method & 15) === 8 && method >> 4 <= 7 && ((method << 8) | flags) % 31 === 0;
   if (!isZlib || (flags & 32) !== 0) return BAD;
-  position = start + 2;
-  hold = 0;
-  held = 0;
-  filled = 0;
+  const progress: Progress = {
+    position: start + 2,
+    hold: 0,
+    held: 0,
+    filled: 0,
+    literalMask: 0,
+    distanceMask: 0,
+  };
   for (let isLast = false; !isLast; ) {
-    while (held < 3) {
-      if (position >= end) return MORE;
-      hold |= (source[position] as number) << held;
-      position += 1;
-      held += 8;
+    while (progress.held < 3) {
+      if (progress.position >= end) return MORE;
+      progress.hold |= (source[progress.position] as number) << progress.held;
+      progress.position += 1;
+      progress.held += 8;
     }
-    isLast = (hold & 1) === 1;
-    const kind = (hold >> 1) & 3;
-    hold >>= 3;
-    held -= 3;
+    isLast = (progress.hold & 1) === 1;
+    const kind = (progress.hold >> 1) & 3;
+    progress.hold >>= 3;
+    progress.held -= 3;
     const result =
       kind === 0
-        ? readStored(source, target)
+        ? readStored(source, target, progress)
         : kind === 1
-          ? readBlock(source, target, FIXED_LITERALS, 511, FIXED_DISTANCES, 31)
+          ? readBlock(source, target, progress, FIXED_LITERALS, 511, FIXED_DISTANCES, 31)
           : kind === 2
-            ? readCodes(source) ||
-              readBlock(source, target, literalTable, literalMask, distanceTable, distanceMask)
+            ? readCodes(source, progress) ||
+              readBlock(
+                source,
+                target,
+                progress,
+                literalTable,
+                progress.literalMask,
+                distanceTable,
+                progress.distanceMask,
+              )
             : BAD;
     if (result !== DONE) return result;
   }
-  if (filled !== target.length) return BAD;
-  const at = position - (held >> 3);
+  if (progress.filled !== target.length) return BAD;
+  const at = progress.position - (progress.held >> 3);
   if (at + 4 > end) return MORE;
   let sum = 0;
   for (let index = at; index < at + 4; index += 1) sum = (sum << 8) | (source[index] as number);
