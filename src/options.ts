@@ -21,7 +21,7 @@ import type { PageLimits } from "./core/pagination.ts";
 import type { SignInLimits } from "./core/rate-limits.ts";
 import { TIERS, type Tier } from "./core/resource.ts";
 import type { MailOptions } from "./notifications/mailer.ts";
-import type { PostgresOptions } from "./store/drivers/postgres.ts";
+import type { PostgresOptions } from "./store/drivers/postgres/open.ts";
 import { problemOfName } from "./store/open.ts";
 import type { SiteOptions } from "./web/index.ts";
 

@@ -1,4 +1,4 @@
-import type { PostgresOptions } from "./drivers/postgres.ts";
+import type { PostgresOptions } from "./drivers/postgres/open.ts";
 import { type Store, StoreError } from "./port.ts";
 import { type Connect, openSqlite, type SqliteOptions } from "./sqlite.ts";
 
@@ -26,7 +26,7 @@ export async function openStore(
   if (problem !== undefined)
     throw new StoreError("unusable", `the name of the database ${problem}`);
   if (/^postgres(ql)?:\/\//.test(database)) {
-    const { openPostgres } = await import("./drivers/postgres.ts");
+    const { openPostgres } = await import("./drivers/postgres/open.ts");
     return openPostgres(database, options);
   }
   return openSqlite(await sqlite(), database, options);

@@ -65,7 +65,7 @@ describe("what a change reaches", () => {
     ["test/api/_git.ts", "test/api/git-merge.test.ts"],
     ["src/resources/labels/queries.ts", "test/api/labels.test.ts"],
     ["src/git/inflate.ts", "test/api/commits.test.ts"],
-    ["src/store/drivers/postgres.ts", "test/store/conformance.test.ts"],
+    ["src/store/drivers/postgres/open.ts", "test/store/conformance.test.ts"],
     ["src/core/pagination.ts", "test/api/issues.test.ts"],
     ["src/core/globs.ts", "test/core/code-owners.test.ts"],
     ["docs/guide.md", "test/docs/links.test.ts"],

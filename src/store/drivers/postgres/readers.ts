@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { isFull, prepared } from "./postgres-statements.ts";
+import { isFull, prepared } from "./statements.ts";
 
 /** Queries in flight on one connection before another one is used. */
 const MAX_UNANSWERED = 16;

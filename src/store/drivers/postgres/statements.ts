@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { MAX_CHARACTERS, MAX_STATEMENTS } from "../statement-cache.ts";
+import { MAX_CHARACTERS, MAX_STATEMENTS } from "../../statement-cache.ts";
 
 /** A statement with numbered placeholders, and the name to prepare it under, if it has one. */
 export interface Numbered {

@@ -1,0 +1,72 @@
+import type { Value } from "../../port.ts";
+import { StatementCache } from "../../statement-cache.ts";
+import type { Numbered } from "./statements.ts";
+
+/**
+ * A bound text has the database's collation, with which `lower` would fold more letters than on columns and in SQLite.
+ */
+const FOLDED = /\blower\(\?\)/g;
+/** Functions with another name in PostgreSQL. */
+const INSTR = /\binstr\(/g;
+const CONCAT = /\bgroup_concat\(/g;
+const LAST_ID = /\blast_insert_rowid\(\)/g;
+
+/**
+ * A list of several placeholders becomes one array: PostgreSQL then plans a statement once for all of its lists, and not
+ * for the values of each, which takes longer than reading some rows.
+ */
+const LIST = /( not)? in \((\?(?:, \?)+)\)/g;
+
+/** A translated statement. */
+interface Translated {
+  readonly query: Numbered;
+  /** Of how many values each parameter consists; `undefined` if it is one for all of them. */
+  readonly sizes: readonly number[] | undefined;
+}
+
+const translated = new StatementCache<Translated>(() => undefined);
+let names = 0;
+
+/** Translates a statement for PostgreSQL. From its second use on it has a name, so that it is prepared. */
+function translate(sql: string): Translated {
+  const known = translated.get(sql);
+  if (known) {
+    if (known.query.name === undefined) {
+      names += 1;
+      known.query.name = `s${names}`;
+    }
+    return known;
+  }
+  const sizes: number[] = [];
+  const text = sql
+    .replace(FOLDED, 'lower(? collate "C")')
+    .replace(INSTR, "strpos(")
+    .replace(CONCAT, "string_agg(")
+    .replace(LAST_ID, "lastval()")
+    .replace(LIST, (_, not: string | undefined, list: string) => {
+      const size = list.split("?").length - 1;
+      return `${not ? " <> all(" : " = any("}?${size})`;
+    })
+    .replace(/\?(\d*)/g, (_, size: string) => {
+      sizes.push(size === "" ? 1 : Number(size));
+      return `$${sizes.length}`;
+    });
+  const statement = {
+    query: { text },
+    sizes: sizes.some((size) => size > 1) ? sizes : undefined,
+  };
+  translated.set(sql, statement);
+  return statement;
+}
+
+/** A statement as it is sent. */
+export function numbered(sql: string, values: readonly Value[]): Numbered & { values: unknown[] } {
+  const { query, sizes } = translate(sql);
+  if (!sizes) return { ...query, values: [...values] };
+  let at = 0;
+  const parameters = sizes.map((size) => {
+    at += size;
+    return size === 1 ? values[at - 1] : [...new Set(values.slice(at - size, at))];
+  });
+  return { ...query, values: parameters };
+}
