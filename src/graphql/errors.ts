@@ -1,5 +1,18 @@
 import { type ApiError, messagesOf } from "../core/errors.ts";
-import { NOT_AVAILABLE } from "./declare.ts";
+
+/** An error that a client sees as it is, at the field. */
+export class GraphError extends Error {
+  override get name() {
+    return "GraphError" as const;
+  }
+}
+
+/** What anything answers that the caller may not see or change, or that is not there. */
+const NOT_AVAILABLE =
+  "The resource that you are attempting to access does not exist or you don't have permission to perform this action";
+
+/** The error with {@link NOT_AVAILABLE}. */
+export const notAvailable = () => new GraphError(NOT_AVAILABLE);
 
 /** Statuses of errors that a client can correct: mutations list them in `errors`. */
 const CORRECTABLE = [400, 409, 412, 422];
