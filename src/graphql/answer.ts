@@ -2,10 +2,11 @@ import { GraphQLError, getVariableValues, type OperationDefinitionNode } from "g
 import { ApiError, messagesOf, unverified } from "../core/errors.ts";
 import { isVerified, sessionOf } from "../core/http/session-cookie.ts";
 import type { Context, Route } from "../core/resource.ts";
+import { withDefaults } from "./arguments.ts";
 import { type Face, type GraphContext, type Mutation, notAvailable } from "./declare.ts";
 import { Documents } from "./documents.ts";
 import { isCorrectable } from "./errors.ts";
-import { type Executable, Execution, TooMuch, withDefaults } from "./execute.ts";
+import { type Executable, Execution, TooMuch } from "./execute.ts";
 import { introspectionLimit } from "./introspection.ts";
 import { type Cost, costOf, LIMITS, MAX_DOCUMENT, MAX_OPERATIONS } from "./limits.ts";
 import { buildSchema, type Schema } from "./schema.ts";

@@ -4,12 +4,12 @@ import {
   type GraphQLInterfaceType,
   type GraphQLObjectType,
   getArgumentValues,
-  Kind,
   type SelectionSetNode,
 } from "graphql";
 import { ApiError } from "../core/errors.ts";
 import type { Value } from "../store/port.ts";
-import { after, cursorOf, placeOf, reversed } from "./cursor.ts";
+import { requireUsable, withDefaults, withoutNulls } from "./arguments.ts";
+import { cursorOf } from "./cursor.ts";
 import {
   type Args,
   type ChildQuery,
@@ -18,9 +18,7 @@ import {
   type GraphContext,
   GraphError,
   type LoadedField,
-  type Order,
   type OutputField,
-  type PageRange,
   type PropertyField,
   type Total,
   type Values,
@@ -28,15 +26,15 @@ import {
 import { messageOf } from "./errors.ts";
 import { introspected } from "./introspection.ts";
 import { type RuntimeType, type Schema, type TypeRef, typeRef } from "./schema.ts";
-import { fragmentOf, isIncluded, type Selecting } from "./selections.ts";
+import { collect, columnsFor, type Selected, type Selecting, setsOf } from "./selections.ts";
 import {
   fewRowsOfParents,
-  type Part,
   type RowReader,
   rowsByKey,
   rowsOfParents,
   totalsOfParents,
 } from "./statements.ts";
+import { pageInfoOf, pageOf, partOf, type RowsPage, type Window, windowOf } from "./windows.ts";
 
 /** Objects that the answer to one document may have. */
 const MAX_OBJECTS = 20_000;
@@ -46,11 +44,6 @@ const COST_OF_LIST = 10;
 const MAX_CHARACTERS = 16 * 1024 * 1024;
 /** Errors of one answer: a wrong argument would otherwise be reported for each of thousands of objects. */
 const MAX_ERRORS = 100;
-/** Maximum rows of a page. */
-const MAX_PAGE = 100;
-/** Maximum values of a list in an argument. */
-const MAX_VALUES = 500;
-
 /** A document to execute: an operation with its fragments and variables, all valid. */
 export interface Executable extends Selecting {
   /** The variables as they were sent. */
@@ -75,13 +68,6 @@ interface Node {
 const REFUSED = Symbol("refused");
 /** JSON text. */
 type Text = string | typeof REFUSED;
-
-/** The fields with one name in the answer. */
-interface Selected {
-  readonly key: string;
-  readonly name: string;
-  readonly nodes: readonly FieldNode[];
-}
 
 /** Where the columns are in rows. */
 type Layout = ReadonlyMap<string, number>;
@@ -152,7 +138,7 @@ export class Execution {
 
   /** The fields of an operation's root, in order. */
   rootFields(typeName: "Query" | "Mutation"): Selected[] {
-    return this.#collect(this.#type(typeName), [this.#document.operation.selectionSet]);
+    return collect(this.#type(typeName), [this.#document.operation.selectionSet], this.#document);
   }
 
   /**
@@ -235,7 +221,7 @@ export class Execution {
     layout: Layout,
   ): Promise<Text[]> {
     if (nodes.length === 0) return [];
-    const fields = this.#collect(type, sets);
+    const fields = collect(type, sets, this.#document);
     const texts = await Promise.all(fields.map((field) => this.#field(type, field, nodes, layout)));
     const keys = fields.map(({ key }, index) => `${index > 0 ? "," : ""}${JSON.stringify(key)}:`);
     this.#spend(nodes.length * lengthOf(keys));
@@ -447,7 +433,7 @@ export class Execution {
     paths: readonly Path[],
   ): Promise<Text[]> {
     const rowsOf = type.rows as NonNullable<RuntimeType["rows"]>;
-    const columns = this.#columns(type, sets);
+    const columns = columnsFor(type, sets, this.#document);
     const unique = [...new Set(keys)];
     const rows = await rowsByKey(this.#rows, rowsOf, columns, unique, this.#context.viewer);
     const nodes: Node[] = [];
@@ -508,112 +494,149 @@ export class Execution {
     layout: Layout,
   ): Promise<Text[]> {
     const of = this.#type(declared.of);
-    const rowsOf = of.rows as NonNullable<RuntimeType["rows"]>;
     const args = this.#argumentsOf(type, declared, field);
     const sets = setsOf(field.nodes);
-    const isConnection = declared.shape === "connection";
-    const connection = isConnection ? this.#connection(declared.of, sets) : undefined;
+    const connection =
+      declared.shape === "connection" ? this.#connection(declared.of, sets) : undefined;
     const rowSets = connection ? connection.flatMap(({ rowSets }) => rowSets) : sets;
-
+    const columns = columnsFor(of, rowSets, this.#document);
     const parents = parentsOf(type, declared, nodes, layout);
-    const query = (needed: readonly Value[]): Promise<ChildQuery> =>
-      Promise.resolve(declared.query(args as never, this.#context, needed));
-    const shared = declared.needs ? undefined : await query([]);
-    const arms = await Promise.all(
-      parents.unique.map(async ({ key, needed }) => ({
-        key,
-        query: shared ?? (await query(needed)),
-      })),
-    );
+    const asked = await this.#asked(declared, parents, args);
+    const totals = connection && this.#totalsAmong(of, connection);
+    const wantsRows = !connection || connection.some(({ name }) => !totals?.has(name));
+    const isFew = declared.areFew === true && asked.shared !== undefined && type.rows !== undefined;
+    if (!isFew) this.#take(asked.arms.length * COST_OF_LIST);
+    const pages = await this.#pages(declared, of, columns, args, asked, { wantsRows, isFew });
+    const paths = new Map<number, Path | undefined>();
+    for (const [index, at] of parents.at.entries()) {
+      if (!paths.has(at)) paths.set(at, { before: nodes[index]?.path, at: field.key });
+    }
+    const read = { of, columns, pages, paths, given: args };
+    if (connection && totals) {
+      const numbers = await this.#totals(of, totals, asked.arms);
+      return this.#repeated(await this.#connections(read, connection, numbers), parents.at);
+    }
+    const own = this.#repeated(await this.#listed(read, declared, field), parents.at);
+    if (typeRef(declared.type).isRequired) return this.#required(own, field, pathsOf(nodes, field));
+    return own.map(nullable);
+  }
+
+  /** What each parent asks for. */
+  async #asked(
+    { query, needs }: ChildrenField,
+    { unique }: Parents,
+    args: Values<Args>,
+  ): Promise<Asked> {
+    const ask = (needed: readonly Value[]): Promise<ChildQuery> =>
+      Promise.resolve(query(args as never, this.#context, needed));
+    const shared = needs ? undefined : await ask([]);
+    const arms = unique.map(async ({ key, needed }) => ({
+      key,
+      query: shared ?? (await ask(needed)),
+    }));
+    return { shared, arms: await Promise.all(arms) };
+  }
+
+  /**
+   * The rows of each parent.
+   *
+   * @param how whether there are any to read, and whether all rows of all parents are read to find them
+   * @throws GraphError if the arguments are wrong, even if there are none to read
+   */
+  async #pages(
+    declared: ChildrenField,
+    of: RuntimeType,
+    columns: readonly string[],
+    args: Values<Args>,
+    { shared, arms }: Asked,
+    { wantsRows, isFew }: { wantsRows: boolean; isFew: boolean },
+  ): Promise<RowsPage[]> {
+    const rowsOf = of.rows as NonNullable<RuntimeType["rows"]>;
+    const { viewer } = this.#context;
     const windowFor = ({ order = [{ sql: rowsOf.key }] }: ChildQuery) =>
       windowOf(declared, args, order);
     const sharedWindow = shared && windowFor(shared);
     const windows = arms.map(({ query }) => sharedWindow ?? windowFor(query));
-    const columns = this.#columns(of, rowSets);
     const parts = windows.map((window) => partOf(columns, window));
-    const { viewer } = this.#context;
-    const totalOf: Readonly<Record<string, Total>> = { count: COUNT, ...of.totals };
-    const totals = [...new Set(connection?.map(({ name }) => name))].filter(
-      (name) => totalOf[name],
-    );
-    const wantsRows = !connection || connection.some(({ name }) => !totals.includes(name));
-    const isFew = declared.areFew === true && shared !== undefined && type.rows !== undefined;
-    if (!isFew) this.#take(arms.length * COST_OF_LIST);
+    const [part] = parts;
     const found = !wantsRows
       ? arms.map(() => [])
-      : isFew
+      : isFew && shared && part
         ? await fewRowsOfParents(
             this.#rows,
             rowsOf,
             { keys: arms.map(({ key }) => key as Value), query: shared },
-            parts[0] as Part,
+            part,
             viewer,
           )
         : await rowsOfParents(this.#rows, rowsOf, arms, parts, viewer);
-    const pages = found.map((rows, at) => pageOf(rows, windows[at] as Window));
-    const firstOf = new Map<number, Path | undefined>();
-    for (const [index, at] of parents.at.entries()) {
-      if (!firstOf.has(at)) firstOf.set(at, { before: nodes[index]?.path, at: field.key });
-    }
-    if (!connection) {
-      const children = pages.map(({ rows }, at) =>
-        rows.map((value, index) => ({
-          value,
-          given: args,
-          path:
-            declared.shape === "list" ? { before: firstOf.get(at), at: index } : firstOf.get(at),
-        })),
-      );
-      const rows = children.flat();
-      const all = await this.#rowObjects(of, sets, rows, columns);
-      const paths = rows.map(({ path }) => path);
-      const texts = declared.shape === "list" ? this.#required(all, field, paths) : all;
-      const written = regrouped(texts, children).map((some) => {
-        if (declared.shape === "first") return some[0] ?? "null";
-        return some.includes(REFUSED) ? REFUSED : `[${some.join(",")}]`;
-      });
-      const own = this.#repeated(written, parents.at);
-      if (typeRef(declared.type).isRequired) {
-        return this.#required(own, field, pathsOf(nodes, field));
-      }
-      return own.map(nullable);
-    }
-    const numbers =
-      totals.length > 0
-        ? await totalsOfParents(
-            this.#rows,
-            rowsOf,
-            arms,
-            totals.map((name) => (totalOf[name] as Total).sql),
-            viewer,
-          )
-        : [];
-    const totalsOf = (name: string) =>
-      totals.includes(name)
-        ? numbers.map((row) => {
-            const total = row[totals.indexOf(name)];
-            return JSON.stringify(totalOf[name]?.type === "Int" ? total : String(total));
-          })
-        : undefined;
-    const written = await this.#connections(
-      of,
-      connection,
-      pages,
-      totalsOf,
-      columns,
-      firstOf,
-      args,
+    return found.map((rows, at) => pageOf(rows, windows[at] as Window));
+  }
+
+  /** Children that are no connection, as JSON texts. */
+  async #listed(
+    { of, columns, pages, paths, given }: ReadChildren,
+    { shape }: ChildrenField,
+    field: Selected,
+  ): Promise<Text[]> {
+    const isList = shape === "list";
+    const children = pages.map(({ rows }, at) =>
+      rows.map((value, index) => ({
+        value,
+        given,
+        path: isList ? { before: paths.get(at), at: index } : paths.get(at),
+      })),
     );
-    return this.#repeated(written, parents.at);
+    const rows = children.flat();
+    const all = await this.#rowObjects(of, setsOf(field.nodes), rows, columns);
+    const places = rows.map(({ path }) => path);
+    const texts = isList ? this.#required(all, field, places) : all;
+    return regrouped(texts, children).map((some) => {
+      if (!isList) return some[0] ?? "null";
+      return some.includes(REFUSED) ? REFUSED : `[${some.join(",")}]`;
+    });
+  }
+
+  /** The totals that are selected of a connection. */
+  #totalsAmong(of: RuntimeType, fields: readonly ConnectionField[]): Map<string, Total> {
+    const declared: Readonly<Record<string, Total>> = { count: COUNT, ...of.totals };
+    return new Map(
+      fields.flatMap(({ name }) => {
+        const total = declared[name];
+        return total ? [[name, total] as const] : [];
+      }),
+    );
+  }
+
+  /** The totals of each parent as JSON texts, by name. */
+  async #totals(
+    { rows }: RuntimeType,
+    totals: ReadonlyMap<string, Total>,
+    arms: Asked["arms"],
+  ): Promise<Map<string, string[]>> {
+    if (totals.size === 0) return new Map();
+    const numbers = await totalsOfParents(
+      this.#rows,
+      rows as NonNullable<RuntimeType["rows"]>,
+      arms,
+      [...totals.values()].map(({ sql }) => sql),
+      this.#context.viewer,
+    );
+    return new Map(
+      [...totals].map(([name, { type }], at) => [
+        name,
+        numbers.map((row) => JSON.stringify(type === "Int" ? row[at] : String(row[at]))),
+      ]),
+    );
   }
 
   /** The fields of a connection, with the selections that each makes on its rows. */
   #connection(of: string, sets: readonly SelectionSetNode[]): ConnectionField[] {
-    return this.#collect(this.#type(`${of}Connection`), sets).map((field) => {
+    return collect(this.#type(`${of}Connection`), sets, this.#document).map((field) => {
       const below = setsOf(field.nodes);
       if (field.name === "nodes") return { ...field, edges: [], rowSets: below };
       if (field.name !== "edges") return { ...field, edges: [], rowSets: [] };
-      const edges = this.#collect(this.#type(`${of}Edge`), below);
+      const edges = collect(this.#type(`${of}Edge`), below, this.#document);
       const rowSets = edges
         .filter(({ name }) => name === "node")
         .flatMap(({ nodes }) => setsOf(nodes));
@@ -621,14 +644,11 @@ export class Execution {
     });
   }
 
+  /** The connections of all parents as JSON texts. @param totals texts by the names of fields */
   async #connections(
-    of: RuntimeType,
+    { of, columns, pages, paths, given }: ReadChildren,
     fields: readonly ConnectionField[],
-    pages: readonly RowsPage[],
-    totalsOf: (name: string) => readonly string[] | undefined,
-    columns: readonly string[],
-    paths: ReadonlyMap<number, Path | undefined>,
-    given: Values<Args>,
+    totals: ReadonlyMap<string, readonly string[]>,
   ): Promise<Text[]> {
     const width = columns.length;
     const nodesOf = (field: Selected) =>
@@ -681,7 +701,7 @@ export class Execution {
           }
           default:
             return (
-              totalsOf(field.name)?.slice() ??
+              totals.get(field.name)?.slice() ??
               pages.map(() => JSON.stringify(`${of.name}Connection`))
             );
         }
@@ -691,45 +711,6 @@ export class Execution {
       (_, at) =>
         `{${fields.map(({ key }, index) => `${JSON.stringify(key)}:${written[index]?.[at]}`).join(",")}}`,
     );
-  }
-
-  /** The columns that selections on a type of rows need; its key is the first one. */
-  #columns(type: RuntimeType, sets: readonly SelectionSetNode[]): string[] {
-    const key = (type.rows as NonNullable<RuntimeType["rows"]>).key;
-    const columns = new Set([key, ...(type.typeName?.columns ?? [])]);
-    for (const object of type.objects.length > 0 ? type.objects : [type]) {
-      for (const { name } of this.#collect(object, sets)) {
-        const declared = object.fields.get(name);
-        if (declared) for (const column of columnsOf(declared)) columns.add(column);
-      }
-    }
-    return [...columns];
-  }
-
-  /** Merges the fields of selections that apply to a type, by their names in the answer. */
-  #collect(type: RuntimeType, sets: readonly SelectionSetNode[]): Selected[] {
-    const found = new Map<string, { key: string; name: string; nodes: FieldNode[] }>();
-    const visited = new Set<object>();
-    const visit = (set: SelectionSetNode): void => {
-      for (const selection of set.selections) {
-        if (!isIncluded(selection, this.#document)) continue;
-        if (selection.kind === Kind.FIELD) {
-          const name = selection.name.value;
-          const key = selection.alias?.value ?? name;
-          const known = found.get(key);
-          if (known) known.nodes.push(selection);
-          else found.set(key, { key, name, nodes: [selection] });
-          continue;
-        }
-        const fragment = fragmentOf(selection, this.#document);
-        if (visited.has(fragment)) continue;
-        visited.add(fragment);
-        const condition = fragment.typeCondition?.name.value;
-        if (condition === undefined || type.names.has(condition)) visit(fragment.selectionSet);
-      }
-    };
-    for (const set of sets) visit(set);
-    return [...found.values()];
   }
 
   /** The texts of a field that must not be null. */
@@ -756,6 +737,26 @@ export class Execution {
   }
 }
 
+/** What the parents of children ask for. */
+interface Asked {
+  /** If it is the same for all of them. */
+  readonly shared: ChildQuery | undefined;
+  readonly arms: readonly { readonly key: Value | undefined; readonly query: ChildQuery }[];
+}
+
+/** Children that were read. */
+interface ReadChildren {
+  readonly of: RuntimeType;
+  readonly columns: readonly string[];
+  /** Those of each parent. */
+  readonly pages: readonly RowsPage[];
+  /** Where the answer has them, by the parents' indexes. */
+  readonly paths: ReadonlyMap<number, Path | undefined>;
+  /** The arguments of the field. */
+  readonly given: Values<Args>;
+}
+
+/** A field of a connection. */
 interface ConnectionField extends Selected {
   readonly edges: readonly Selected[];
   readonly rowSets: readonly SelectionSetNode[];
@@ -776,63 +777,8 @@ function lengthOf(texts: readonly Text[]): number {
 const pathsOf = (nodes: readonly Node[], { key }: Selected): Path[] =>
   nodes.map(({ path }) => ({ before: path, at: key }));
 
-function setsOf(nodes: readonly FieldNode[]): SelectionSetNode[] {
-  return nodes.flatMap(({ selectionSet }) => (selectionSet ? [selectionSet] : []));
-}
-
-function columnsOf(declared: OutputField): readonly string[] {
-  switch (declared.kind) {
-    case "leaf":
-      return declared.field.columns;
-    case "computed":
-      return declared.columns;
-    case "loaded":
-      return declared.key === undefined ? [] : [declared.key];
-    case "children":
-      return [...(declared.key === undefined ? [] : [declared.key]), ...(declared.needs ?? [])];
-    default:
-      return [];
-  }
-}
-
 const layoutOf = (columns: readonly string[]): Layout =>
   new Map(columns.map((column, index) => [column, index]));
-
-/** Explicit nulls in place of arguments that have a default count as not sent. */
-export function withDefaults(
-  sent: Readonly<Record<string, unknown>>,
-  declared: Args,
-): Record<string, unknown> {
-  const given = Object.entries(sent).map(([name, value]) => [
-    name,
-    value === null ? (declared[name]?.defaultValue ?? null) : value,
-  ]);
-  return Object.fromEntries(given);
-}
-
-/** Explicit nulls count as not sent. */
-function withoutNulls(args: object): Values<Args> {
-  const sent = Object.entries(args).filter(([, value]) => value !== null);
-  return Object.fromEntries(sent.map(([name, value]) => [name, cleaned(value)]));
-}
-
-function cleaned(value: unknown): unknown {
-  if (Array.isArray(value)) return value.filter((item) => item !== null).map(cleaned);
-  return typeof value === "object" && value !== null ? withoutNulls(value) : value;
-}
-
-/** @throws GraphError for lists of more than {@link MAX_VALUES} values, and texts that a database can't have */
-function requireUsable(values: object): void {
-  if (Array.isArray(values) && values.length > MAX_VALUES) {
-    throw new GraphError(`A list of an argument has more than ${MAX_VALUES} values`);
-  }
-  for (const value of Object.values(values)) {
-    if (typeof value === "object" && value !== null) requireUsable(value);
-    else if (typeof value === "string" && (value.includes("\0") || !value.isWellFormed())) {
-      throw new GraphError("A text of an argument is not valid Unicode, or has a null character");
-    }
-  }
-}
 
 /** The parents of children: those with the same key share their children. */
 interface Parents {
@@ -866,98 +812,6 @@ function parentsOf(
     return place;
   });
   return { unique, at };
-}
-
-/** Which rows of a list are wanted. */
-interface Window extends Pick<PageRange, "start" | "end"> {
-  readonly size: number;
-  /** The order to read in. */
-  readonly order: readonly Order[];
-  readonly after: ReturnType<typeof after> | undefined;
-  readonly isBackward: boolean;
-  /** Whether there are rows on the side from which it does not read on. */
-  readonly hasOthers: boolean;
-}
-
-const WHOLE = {
-  start: undefined,
-  end: undefined,
-  after: undefined,
-  isBackward: false,
-  hasOthers: false,
-};
-
-/** The part that a statement reads: a row more than the page has tells whether there are more. */
-const partOf = (
-  columns: readonly string[],
-  { size, order, after, start, end, isBackward }: Window,
-): Part => ({
-  columns,
-  order,
-  limit: size + 1,
-  after,
-  range: { size: size + 1, isBackward, start, end },
-});
-
-function windowOf(
-  { shape, maxPage = MAX_PAGE }: ChildrenField,
-  args: Values<Args>,
-  order: readonly Order[],
-): Window {
-  if (shape !== "connection") {
-    const size = shape === "first" ? 1 : maxPage;
-    return { size, order, ...WHOLE };
-  }
-  const { first, last, ...cursors } = args as Partial<Record<string, number & string>>;
-  if (first !== undefined && last !== undefined) {
-    throw new GraphError("Can only provide either first or last, not both");
-  }
-  const asked = first ?? last ?? maxPage;
-  if (asked < 0) throw new GraphError("first and last must not be negative");
-  const isBackward = last !== undefined;
-  const [start, end] = [cursors["after"], cursors["before"]].map((cursor) =>
-    cursor === undefined ? undefined : placeOf(cursor, order),
-  );
-  const places = [start && after(order, start), end && after(reversed(order), end)].filter(
-    (place) => place !== undefined,
-  );
-  return {
-    size: Math.min(asked, maxPage),
-    order: isBackward ? reversed(order) : order,
-    start,
-    end,
-    after:
-      places.length === 0
-        ? undefined
-        : {
-            sql: places.map(({ sql }) => sql).join(" and "),
-            values: places.flatMap(({ values }) => values),
-          },
-    isBackward,
-    hasOthers: (isBackward ? end : start) !== undefined,
-  };
-}
-
-/** A page of rows, in the order of the list. */
-interface RowsPage extends Pick<Window, "isBackward" | "hasOthers"> {
-  readonly rows: readonly Value[][];
-  readonly hasMore: boolean;
-}
-
-function pageOf(found: readonly Value[][], { size, isBackward, hasOthers }: Window): RowsPage {
-  const rows = found.slice(0, size);
-  if (isBackward) rows.reverse();
-  return { rows, hasMore: found.length > size, isBackward, hasOthers };
-}
-
-function pageInfoOf({ rows, hasMore, isBackward, hasOthers }: RowsPage, width: number) {
-  const cursor = (row: readonly Value[] | undefined) => row && cursorOf(row.slice(width));
-  return {
-    hasNextPage: isBackward ? hasOthers : hasMore,
-    hasPreviousPage: isBackward ? hasMore : hasOthers,
-    startCursor: cursor(rows[0]),
-    endCursor: cursor(rows.at(-1)),
-  };
 }
 
 /** Texts of all children as those of each parent. */

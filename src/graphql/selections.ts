@@ -1,5 +1,6 @@
 import {
   type DocumentNode,
+  type FieldNode,
   type FragmentDefinitionNode,
   type FragmentSpreadNode,
   GraphQLIncludeDirective,
@@ -9,7 +10,10 @@ import {
   Kind,
   type OperationDefinitionNode,
   type SelectionNode,
+  type SelectionSetNode,
 } from "graphql";
+import type { OutputField } from "./declare.ts";
+import type { RuntimeType } from "./schema.ts";
 
 /** The definitions of a document. */
 export interface Definitions {
@@ -57,4 +61,78 @@ export function fragmentOf(
   if (selection.kind === Kind.INLINE_FRAGMENT) return selection;
   // Validated documents define all of their fragments.
   return fragments.get(selection.name.value) as FragmentDefinitionNode;
+}
+
+/** The fields with one name in the answer. */
+export interface Selected {
+  readonly key: string;
+  readonly name: string;
+  readonly nodes: readonly FieldNode[];
+}
+
+/** Merges the fields of selections that apply to a type, by their names in the answer. */
+export function collect(
+  type: RuntimeType,
+  sets: readonly SelectionSetNode[],
+  document: Selecting,
+): Selected[] {
+  const found = new Map<string, { key: string; name: string; nodes: FieldNode[] }>();
+  const visited = new Set<object>();
+  const visit = (set: SelectionSetNode): void => {
+    for (const selection of set.selections) {
+      if (!isIncluded(selection, document)) continue;
+      if (selection.kind === Kind.FIELD) {
+        const name = selection.name.value;
+        const key = selection.alias?.value ?? name;
+        const known = found.get(key);
+        if (known) known.nodes.push(selection);
+        else found.set(key, { key, name, nodes: [selection] });
+        continue;
+      }
+      const fragment = fragmentOf(selection, document);
+      if (visited.has(fragment)) continue;
+      visited.add(fragment);
+      const condition = fragment.typeCondition?.name.value;
+      if (condition === undefined || type.names.has(condition)) visit(fragment.selectionSet);
+    }
+  };
+  for (const set of sets) visit(set);
+  return [...found.values()];
+}
+
+/** The columns that selections on a type of rows need; its key is the first one. */
+export function columnsFor(
+  type: RuntimeType,
+  sets: readonly SelectionSetNode[],
+  document: Selecting,
+): string[] {
+  const key = (type.rows as NonNullable<RuntimeType["rows"]>).key;
+  const columns = new Set([key, ...(type.typeName?.columns ?? [])]);
+  for (const object of type.objects.length > 0 ? type.objects : [type]) {
+    for (const { name } of collect(object, sets, document)) {
+      const declared = object.fields.get(name);
+      if (declared) for (const column of columnsOf(declared)) columns.add(column);
+    }
+  }
+  return [...columns];
+}
+
+/** What is selected below fields. */
+export function setsOf(nodes: readonly FieldNode[]): SelectionSetNode[] {
+  return nodes.flatMap(({ selectionSet }) => (selectionSet ? [selectionSet] : []));
+}
+
+function columnsOf(declared: OutputField): readonly string[] {
+  switch (declared.kind) {
+    case "leaf":
+      return declared.field.columns;
+    case "computed":
+      return declared.columns;
+    case "loaded":
+      return declared.key === undefined ? [] : [declared.key];
+    case "children":
+      return [...(declared.key === undefined ? [] : [declared.key]), ...(declared.needs ?? [])];
+    default:
+      return [];
+  }
 }
