@@ -43,6 +43,7 @@ const ORDER = [
   ["options.ts"],
   ["app.ts"],
   ["adapters.ts"],
+  ["node"],
   ["node.ts", "bun.ts", "deno.ts", "index.ts"],
   ["testing"],
   ["testing.ts"],
