@@ -1,10 +1,20 @@
 import { createHash } from "node:crypto";
+import type { Awaitable } from "../store/port.ts";
 import { Pace } from "../turns/pace.ts";
+import {
+  ArrivingEntries,
+  cutShort,
+  type Entry,
+  HEAD_BYTES,
+  type LargeBlob,
+  tooLarge,
+  writeEntry,
+} from "./arriving-entries.ts";
 import { Column } from "./columns.ts";
 import { deflated } from "./deflate.ts";
 import { applyDelta, type EntryHeader, OFS_DELTA, readHeader, writeHeader } from "./entries.ts";
 import { RefusedError } from "./errors.ts";
-import { ArrivingStream, inflate, inflateChecked, invalid, LARGE } from "./inflate.ts";
+import { inflateChecked } from "./inflate.ts";
 import { LIMITS } from "./limits.ts";
 import {
   BLOB,
@@ -23,21 +33,16 @@ import {
 import { OID_BYTES, OidTable } from "./oid-table.ts";
 import { entryAt, type Pack } from "./pack.ts";
 import { type Packs, PackWriter } from "./packs.ts";
-import { Input } from "./pkt-line.ts";
-import { moved, ReceivedEntries } from "./received.ts";
+import type { Input } from "./pkt-line.ts";
+import { ReceivedEntries } from "./received.ts";
 import { RecentContents } from "./recent.ts";
+import { References } from "./references.ts";
 import type { Repository } from "./repository.ts";
 import type { Shown } from "./shown.ts";
 
-/** Bytes of a pack before its entries: `PACK`, its version, and the number of entries. */
-const HEAD_BYTES = 12;
-/** The checksum after the entries. */
-const CHECKSUM_BYTES = 20;
 /** Bytes that are hashed, and names that are copied, at a time. */
 const HASHED = 64 * 1024;
 const COPIED = 4096;
-/** The smallest amount to read if an entry has not arrived completely, in bytes. */
-const LEAST = 64;
 
 /** A pack that was received, but belongs to no repository yet. */
 export interface StagedPack {
@@ -71,8 +76,8 @@ export async function receivePack(
   const count = head.readUInt32BE(8);
   requireCount(count);
   const writer = new PackWriter(packs, now);
-  const receiver = new Receiver(input, repository, writer, count, shown);
-  const pack = await orDiscard(writer, () => receiver.receive());
+  const receiver = new Receiver(repository, writer, count, shown);
+  const pack = await orDiscard(writer, () => receiver.receive(input, count));
   if (pack) return stagedBy(writer, pack);
   await writer.discard();
   return undefined;
@@ -93,12 +98,9 @@ export async function receiveObjects(
 ): Promise<StagedPack> {
   requireCount(objects.length);
   const writer = new PackWriter(packs, now);
-  const receiver = new Receiver(new Input(NOTHING), repository, writer, objects.length);
+  const receiver = new Receiver(repository, writer, objects.length);
   return stagedBy(writer, await orDiscard(writer, () => receiver.receiveMade(objects)));
 }
-
-/** What arrives with objects of this server. */
-const NOTHING = (async function* (): AsyncGenerator<never> {})();
 
 function requireCount(count: number): void {
   if (count > LIMITS.objects) {
@@ -121,50 +123,17 @@ const stagedBy = (writer: PackWriter, pack: Pack): StagedPack => ({
   discard: () => writer.discard(),
 });
 
-const cutShort = () => new RefusedError("the pack is cut short");
-const tooLarge = () => new RefusedError(`an object is larger than ${LIMITS.objectBytes} bytes`);
-
-/** An entry as it was read. */
-interface Entry {
-  readonly header: EntryHeader;
-  readonly content: Buffer;
-  /** Its base's name, if that is how it refers to it. */
-  readonly base: Buffer | undefined;
-  /** How many bytes it has in the pack. */
-  readonly length: number;
-}
-
-/** A large blob, as it was read: not kept, only hashed. */
-interface LargeBlob {
-  readonly size: number;
-  readonly oid: Buffer;
-  /** The SHA-256 of its content. */
-  readonly digest: Buffer;
-  /** How many bytes its entry has in the pack. */
-  readonly length: number;
-}
-
-/** Whether an entry is a blob that is read by stream. */
-const isLarge = ({ type, size }: EntryHeader) => type === BLOB && size > LARGE;
-
 /** Receives one pack. Entries are numbered in their order. */
 class Receiver {
-  readonly #input: Input;
   readonly #repository: Repository;
   /** What the objects may refer to and be deltas of; `undefined` if that is all of the repository. */
   readonly #shown: Shown | undefined;
   readonly #writer: PackWriter;
-  readonly #count: number;
-  readonly #hash = createHash("sha1");
-  /** Up to where the input was hashed. */
-  #hashed: number;
   readonly #pace = new Pace();
 
   readonly #entries: ReceivedEntries;
   readonly #names: OidTable;
-  /** All names that objects refer to, and a bit for each type that is expected of them. */
-  readonly #referred: OidTable;
-  #expected: Uint8Array;
+  readonly #references: References;
 
   readonly #commits = new Column(new Uint32Array(16));
   readonly #times = new Column(new Float64Array(16));
@@ -185,40 +154,31 @@ class Receiver {
   /** Bytes of objects that were unpacked again. */
   #reworked = 0;
 
-  constructor(
-    input: Input,
-    repository: Repository,
-    writer: PackWriter,
-    count: number,
-    shown?: Shown,
-  ) {
-    this.#input = input;
+  /** @param count how many entries are announced */
+  constructor(repository: Repository, writer: PackWriter, count: number, shown?: Shown) {
     this.#repository = repository;
     this.#shown = shown?.isEverything ? undefined : shown;
     this.#writer = writer;
-    this.#count = count;
-    this.#hashed = input.position;
     // The announced count may be wrong: there is room for more as entries arrive.
     const expected = Math.min(count, 10_000);
     this.#entries = new ReceivedEntries(expected);
     this.#names = new OidTable(expected);
-    this.#referred = new OidTable(expected);
-    this.#expected = new Uint8Array(Math.max(expected, 1));
+    this.#references = new References(expected);
   }
 
-  /** Receives the whole pack; `undefined` if it is empty. */
-  async receive(): Promise<Pack | undefined> {
-    this.#input.position += HEAD_BYTES;
-    for (let entry = 0; entry < this.#count; entry += 1) {
-      const settling = this.#receiveEntry(entry, this.#readEntry() ?? (await this.#awaitEntry()));
+  /** Receives the whole pack, from its head on; `undefined` if it is empty. */
+  async receive(input: Input, count: number): Promise<Pack | undefined> {
+    const arriving = new ArrivingEntries(input, this.#writer, (bytes) => this.#expand(bytes));
+    for (let entry = 0; entry < count; entry += 1) {
+      const settling = this.#receiveEntry(entry, arriving.read() ?? (await arriving.next()));
       // Most need nothing but what is in memory, and waiting for nothing would cost as much as the work.
       if (settling) await settling;
       if (this.#ready.length > 0) await this.#settleReady();
       if (this.#writer.isFull) await this.#writer.store();
       if (this.#pace.isDue) await this.#pace.pause();
     }
-    await this.#checkEnd();
-    if (this.#count === 0) return undefined;
+    await arriving.checkEnd();
+    if (count === 0) return undefined;
     if (this.#waiting.size > 0) throw new RefusedError("a delta has no base");
     for (const object of this.#outside) await this.#addOutside(object);
     return this.#finish();
@@ -237,7 +197,7 @@ class Receiver {
 
   /** Stores what was received, if all that it refers to is there. */
   async #finish(): Promise<Pack> {
-    await this.#checkReferred();
+    await this.#references.check((oids, at) => this.#typeOf(oids, at), this.#pace);
     const { count, types, sizes, lengths, names } = this.#entries;
     const oids = new Uint8Array(OID_BYTES * count);
     for (let entry = 0; entry < count; entry += COPIED) {
@@ -288,107 +248,6 @@ class Receiver {
       const { content } = await this.#reread(next.entry);
       await this.#settleDelta(next.entry, next.base, content);
       if (this.#pace.isDue) await this.#pace.pause();
-    }
-  }
-
-  /** Reads the next entry, if all of it has arrived, and writes it to the pack. */
-  #readEntry(): Entry | undefined {
-    const input = this.#input;
-    const { bytes, position } = input;
-    const header = readHeader(bytes, position);
-    if (!header) return undefined;
-    if (header.type === 0 || header.type === 5) {
-      throw new RefusedError("the pack has an entry of an unknown type");
-    }
-    if (header.size > LIMITS.objectBytes) throw tooLarge();
-    if (isLarge(header)) return undefined;
-    const inflated = inflate(bytes, header.end, header.size);
-    if (!inflated) return undefined;
-    const base = header.base
-      ? Buffer.from(bytes.subarray(header.base, header.base + OID_BYTES))
-      : undefined;
-    this.#use(inflated.end - position);
-    return { header, content: inflated.data, base, length: inflated.end - position };
-  }
-
-  /** Writes bytes of the input to the pack. */
-  #use(length: number): void {
-    this.#write(this.#input.take(length));
-  }
-
-  #write(bytes: Buffer): void {
-    this.#writer.write(bytes);
-    if (this.#writer.length > LIMITS.packBytes) {
-      throw new RefusedError(`the pack is larger than ${LIMITS.packBytes} bytes`);
-    }
-  }
-
-  /** Waits until more of the input has arrived. */
-  async #await(least: number): Promise<void> {
-    this.#digest();
-    const before = this.#input.available;
-    await this.#input.fill(least);
-    this.#hashed = this.#input.position;
-    if (this.#input.available === before) throw cutShort();
-  }
-
-  /** Reads the next entry, waiting until all of it has arrived. */
-  async #awaitEntry(): Promise<Entry | LargeBlob> {
-    const input = this.#input;
-    for (;;) {
-      const header = readHeader(input.bytes, input.position);
-      if (header && isLarge(header)) return this.#readLarge(header);
-      await this.#await(Math.max(LEAST, 2 * input.available));
-      const entry = this.#readEntry();
-      if (entry) return entry;
-    }
-  }
-
-  /** Reads a large blob while it arrives. */
-  async #readLarge({ size, end }: EntryHeader): Promise<LargeBlob> {
-    const input = this.#input;
-    const start = this.#writer.length;
-    this.#expand(size);
-    this.#use(end - input.position);
-    const name = hashOf(BLOB, size);
-    const digest = createHash("sha256");
-    let taken = 0;
-    const stream = new ArrivingStream((part) => {
-      taken += part.length;
-      if (taken > size) throw invalid();
-      name.update(part);
-      digest.update(part);
-    });
-    try {
-      while (!stream.hasEnded) {
-        if (input.available === 0) await this.#await(1);
-        this.#use(await stream.write(input.bytes.subarray(input.position)));
-        if (this.#writer.isFull) await this.#writer.store();
-      }
-    } finally {
-      stream.close();
-    }
-    if (taken !== size) throw invalid();
-    return {
-      size,
-      oid: name.digest(),
-      digest: digest.digest(),
-      length: this.#writer.length - start,
-    };
-  }
-
-  /** Adds what was used of the input to the checksum. */
-  #digest(): void {
-    const { bytes, position } = this.#input;
-    this.#hash.update(bytes.subarray(this.#hashed, position));
-    this.#hashed = position;
-  }
-
-  async #checkEnd(): Promise<void> {
-    this.#digest();
-    if (!(await this.#input.fill(CHECKSUM_BYTES))) throw cutShort();
-    if (!this.#hash.digest().equals(this.#input.take(CHECKSUM_BYTES))) {
-      throw new RefusedError("the pack's checksum is wrong");
     }
   }
 
@@ -458,12 +317,12 @@ class Receiver {
     this.#name(entry, type, data.length, oid);
     if (type === TREE) {
       checkTree(data, (mode, _from, _to, at) => {
-        if (mode !== SUBMODULE) this.#refer(data, at, mode === FOLDER ? TREE : BLOB);
+        if (mode !== SUBMODULE) this.#references.add(data, at, mode === FOLDER ? TREE : BLOB);
       });
     } else if (type === COMMIT) this.#addCommit(entry, data);
     else if (type === TAG) {
       const { target, type: expected } = tagLinkOf(data);
-      this.#refer(target, 0, expected);
+      this.#references.add(target, 0, expected);
     }
     this.#wakeAll(entry, oid);
     const known = this.#repository.find(oid);
@@ -521,21 +380,14 @@ class Receiver {
     names[entry] = name;
   }
 
-  #refer(oid: Uint8Array, at: number, type: number): void {
-    const name = this.#referred.add(oid, at);
-    const room = this.#expected.length;
-    if (name === room) this.#expected = moved(this.#expected, new Uint8Array(2 * room));
-    this.#expected[name] = (this.#expected[name] as number) | (1 << type);
-  }
-
   #addCommit(entry: number, data: Buffer): void {
     const { tree, parents, time } = linksOf(data);
     if (parents.length > LIMITS.parents) {
       throw new RefusedError(`a commit has more than ${LIMITS.parents} parents`);
     }
-    this.#refer(tree, 0, TREE);
+    this.#references.add(tree, 0, TREE);
     for (const parent of parents) {
-      this.#refer(parent, 0, COMMIT);
+      this.#references.add(parent, 0, COMMIT);
       this.#parents.append(parent);
     }
     this.#commits.push(entry);
@@ -627,8 +479,8 @@ class Receiver {
   /** Writes an object to the pack as an entry that needs no other one, and returns its number. */
   async #addWhole(object: GitObject): Promise<number> {
     const offset = this.#writer.length;
-    this.#write(writeHeader(object.type, object.data.length));
-    this.#write(await deflated(object));
+    writeEntry(this.#writer, writeHeader(object.type, object.data.length));
+    writeEntry(this.#writer, await deflated(object));
     return this.#addEntry(offset);
   }
 
@@ -637,23 +489,16 @@ class Receiver {
     return this.#entries.add(offset, this.#writer.length - offset);
   }
 
-  /** Checks that everything the objects refer to is there. What the repository has is complete, so nothing is walked. */
-  async #checkReferred(): Promise<void> {
-    const oids = this.#referred.all;
+  /** The type of an object that may be referred to, in the pack or in the repository; `undefined` if there is none. */
+  #typeOf(oids: Uint8Array, at: number): Awaitable<number | undefined> {
+    const own = this.#names.find(oids, at);
     const { types, named } = this.#entries;
-    const shown = (name: number) => this.#referred.bytesOf(name).toString("hex");
-    for (let name = 0; name < this.#referred.size; name += 1) {
-      const own = this.#names.find(oids, OID_BYTES * name);
-      const object = own < 0 ? this.#repository.find(oids, OID_BYTES * name) : -1;
-      if (own < 0 && (object < 0 || (await this.#isHidden(object)))) {
-        throw new RefusedError(`the object ${shown(name)} is missing`);
-      }
-      const type =
-        own < 0 ? this.#repository.typeOf(object) : (types[named[own] as number] as number);
-      if (this.#expected[name] !== 1 << type) {
-        throw new RefusedError(`the object ${shown(name)} is of another type than expected`);
-      }
-      if (this.#pace.isDue) await this.#pace.pause();
-    }
+    if (own >= 0) return types[named[own] as number];
+    const object = this.#repository.find(oids, at);
+    if (object < 0) return undefined;
+    const type = this.#repository.typeOf(object);
+    return this.#shown
+      ? this.#isHidden(object).then((isHidden) => (isHidden ? undefined : type))
+      : type;
   }
 }
