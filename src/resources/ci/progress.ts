@@ -14,7 +14,7 @@ import { placeholders } from "../../store/placeholders.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 import { copyDeployment, deploy } from "./deploying.ts";
 import { OUTDATED, outdatedAmong } from "./outdated.ts";
-import { CANCELABLE, FINISHED, type Status } from "./statuses.ts";
+import { CANCELABLE, FINISHED, STATUS_NAMES, type Status, TRANSITIONS } from "./statuses.ts";
 import { endOf } from "./traces.ts";
 
 /** The worker that does what follows from pipelines: it starts them after pushes, and acts on their ends. */
@@ -174,10 +174,20 @@ export function timesOf(status: Status, now: number): Readonly<Record<string, nu
   return {};
 }
 
+/** The statuses, as a list of SQL, of jobs that may get one. */
+const FROM = Object.fromEntries(
+  STATUS_NAMES.map((status) => {
+    const from = STATUS_NAMES.filter((before) => TRANSITIONS[before].includes(status));
+    return [status, from.map((before) => `'${before}'`).join(", ")];
+  }),
+) as Readonly<Record<Status, string>>;
+
 /**
  * Sets the status of jobs of a project, and the times that it stands for, which webhooks are told. Tokens of jobs that
  * end are deleted; jobs that start other pipelines do so once they are pending. What follows from it for their own
  * pipelines is left to {@link settle}.
+ *
+ * @throws Error if {@link TRANSITIONS} lets one of them not get it, which no caller may ask for
  */
 export async function setStatus(
   db: Database,
@@ -191,9 +201,11 @@ export async function setStatus(
   const changed = await db.rows(
     `update ci_jobs set ${Object.keys(columns)
       .map((column) => `${column} = ?`)
-      .join(", ")} where ${these.sql} returning id, project_id, kind, environment`,
+      .join(", ")} where ${these.sql} and status in (${FROM[status]})
+     returning id, project_id, kind, environment`,
     [...Object.values(columns), ...these.values],
   );
+  if (changed.length < ids.length) throw new Error(`a job among ${ids} can't become ${status}`);
   const builds = changed.filter(([, , kind]) => kind === "build").map(([id]) => id as number);
   await recordJobs(
     { db, now },
