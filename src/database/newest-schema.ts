@@ -193,6 +193,7 @@ const steps = [
   `20261129-75-job-token-scope`,
   `20261129-80-notes-about-users`,
   `20261129-90-memberships-of-users`,
+  `20261130-10-files-of-snippets`,
 ];
 
 const statements = [
@@ -2107,6 +2108,13 @@ const statements = [
   `CREATE UNIQUE INDEX job_token_groups_of_project on job_token_groups (project_id, target_group_id)`,
   `CREATE INDEX job_token_groups_by_target on job_token_groups (target_group_id)`,
   `CREATE INDEX members_by_user_and_id on members (user_id, id)`,
+  `CREATE TABLE snippet_files (
+  id integer primary key autoincrement,
+  snippet_id integer not null references snippets (id) on delete cascade,
+  path text not null,
+  content text not null
+)`,
+  `CREATE UNIQUE INDEX snippet_files_of_snippet on snippet_files (snippet_id, path)`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,

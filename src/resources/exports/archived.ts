@@ -214,6 +214,11 @@ export const ARCHIVED: Readonly<Record<string, ArchivedTable>> = {
     visibility,
     ...changed,
   }),
+  snippet_files: nested({
+    snippet_id: row("snippets"),
+    path: formed(/^(?!.*\/\/)/s),
+    content: long,
+  }),
   noted_commits: owned({ sha: oid }, { same: "sha" }),
   notes: owned({
     ...noteable,
