@@ -379,6 +379,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   approval_password: "the caller's password, if the project asks for it",
   approval_project_rule_id: "the project's rule that it takes the place of, by id",
   rule_type: "whether anybody's approval counts, or only of those it names",
+  report_type: "what a rule of the type `report_approver` is about",
   user_ids: "ids of users whose approvals count",
   usernames: "usernames of users whose approvals count",
   group_ids: "ids of groups whose members' approvals count",

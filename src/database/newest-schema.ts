@@ -194,6 +194,7 @@ const steps = [
   `20261129-80-notes-about-users`,
   `20261129-90-memberships-of-users`,
   `20261130-10-files-of-snippets`,
+  `20261130-11-reports-of-approval-rules`,
 ];
 
 const statements = [
@@ -1269,7 +1270,7 @@ const statements = [
   all_protected_branches integer not null default 0,
   created_at integer not null,
   updated_at integer not null
-, section text, is_optional integer not null default 0, roles text)`,
+, section text, is_optional integer not null default 0, roles text, report_type text)`,
   `CREATE INDEX approval_rules_of_project on approval_rules (project_id, merge_request_id, id)`,
   `CREATE INDEX approval_rules_of_merge_request on approval_rules (merge_request_id, id)`,
   `CREATE INDEX approval_rules_by_source on approval_rules (source_id)`,
