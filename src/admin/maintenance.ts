@@ -5,6 +5,7 @@ import { sweepFiles } from "../files/sweep.ts";
 import { type Tidied, tidy } from "../git/tidy.ts";
 import { type PeriodicJob, runPeriodic } from "../jobs/periodic.ts";
 import { doDue } from "../resources/ci/timed.ts";
+import { deleteDue } from "../resources/due-deletions.ts";
 import { removeExports } from "../resources/exports/queries.ts";
 import { sweepLogs } from "../resources/hooks/retention.ts";
 import { tellDue } from "../resources/issues/due.ts";
@@ -46,7 +47,7 @@ export interface MaintenanceAdmin {
   sweepFiles(): Promise<{ files: number }>;
   /**
    * Runs {@link purgeEvents}, {@link removeExpiredMembers}, {@link tidyRepositories} and {@link sweepFiles}, removes
-   * packages without files and the old logs of webhooks, tells webhooks which access tokens expire soon, and queues
+   * projects and groups that were marked for deletion long enough, packages without files and the old logs of webhooks, tells webhooks which access tokens expire soon, and queues
    * mails about issues that are due, unless one of the processes that share the database did so within a day. `createApp` calls it by itself unless
    * `background` is `false`; then call it every few minutes.
    *
@@ -129,6 +130,7 @@ export function maintenanceAdmin({
     sweepDaily: () =>
       runJob({ name: "sweep", every: DAY }, async () => {
         const members = await removeExpiredMembers(store, now());
+        await deleteDue(store, now());
         await finishAll(store, now());
         await endTransfers();
         await noteFacts(store);

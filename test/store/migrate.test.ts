@@ -281,6 +281,8 @@ const FROZEN: Record<string, string> = {
     "5772c5fc0e39d4185bafa445aa792aad72fb98f08c95ab4528991baacc05a4fe",
   "20261130-11-reports-of-approval-rules":
     "363675c8eede73e3fa2192f40b854c21c56cd963be551f03558eed1ff2f63ec6",
+  "20261130-12-marked-for-deletion":
+    "490b6a5b365a033ca7ec51c9ec0c52ef801ba306427f2c0fa2b60181efe62fb1",
   "20261127-92-features": "2aef0b4f02c0dbcf16b7b1740889e834b2c8acfd882c174bfb7db9bb1456a20f",
 };
 
