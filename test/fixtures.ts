@@ -611,6 +611,7 @@ const FIXTURES: Record<string, Fixture> = {
         title: "s",
         file_name: "s",
         content: "s",
+        files: { "t/u": "u" },
         author,
         visibility: "public",
         // The newest one, which lists have first.
@@ -618,7 +619,8 @@ const FIXTURES: Record<string, Fixture> = {
       })),
     }),
     create: async (app, count) => {
-      const json = { title: "s", file_name: "s", content: "s", visibility: "public" };
+      const files = ["s", "t/u"].map((file_path) => ({ file_path, content: "u" }));
+      const json = { title: "s", files, visibility: "public" };
       for (const as of byAuthors(count, (author) => author as Person)) {
         await post(app, "/snippets", as, json);
       }
@@ -626,6 +628,8 @@ const FIXTURES: Record<string, Fixture> = {
     params: {
       snippet_id: listed("/snippets"),
       "projects snippet_id": listed(DISCUSSED_SNIPPET),
+      ref: always("main"),
+      file_path: always("t/u"),
     },
   },
   Dependencies: {

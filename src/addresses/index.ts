@@ -36,6 +36,10 @@ const OF_PROJECT: readonly (readonly [path: string, address: string])[] = [
     "/-/releases/:tag_name/downloads/:direct_asset_path*",
   ],
   ["/snippets/:snippet_id/raw", "/-/snippets/:snippet_id/raw"],
+  [
+    "/snippets/:snippet_id/files/:ref/:file_path/raw",
+    "/-/snippets/:snippet_id/raw/:ref/:file_path*",
+  ],
   ["/uploads/:secret/:file_name", "/uploads/:secret/:file_name"],
 ];
 
@@ -53,6 +57,10 @@ function routeAt(path: string, address: string): Route {
 const sameAddresses: readonly Route[] = [
   ...OF_PROJECT.map(([path, address]) => routeAt(`/projects/:id${path}`, `/:id*${address}`)),
   routeAt("/snippets/:snippet_id/raw", "/-/snippets/:snippet_id/raw"),
+  routeAt(
+    "/snippets/:snippet_id/files/:ref/:file_path/raw",
+    "/-/snippets/:snippet_id/raw/:ref/:file_path*",
+  ),
 ];
 
 /** Visitors who are not signed in are sent to sign in whether or not there is something, as in GitLab. */

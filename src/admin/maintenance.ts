@@ -5,9 +5,11 @@ import { sweepFiles } from "../files/sweep.ts";
 import { type Tidied, tidy } from "../git/tidy.ts";
 import { type PeriodicJob, runPeriodic } from "../jobs/periodic.ts";
 import { doDue } from "../resources/ci/timed.ts";
+import { deleteDue } from "../resources/due-deletions.ts";
 import { removeExports } from "../resources/exports/queries.ts";
 import { sweepLogs } from "../resources/hooks/retention.ts";
 import { tellDue } from "../resources/issues/due.ts";
+import { removeEmpty } from "../resources/packages/queries.ts";
 import { finishAll } from "../resources/remover.ts";
 import { noteFacts } from "../resources/repositories/facts.ts";
 import { tellExpiring } from "../resources/tokens/expiry.ts";
@@ -45,8 +47,8 @@ export interface MaintenanceAdmin {
   sweepFiles(): Promise<{ files: number }>;
   /**
    * Runs {@link purgeEvents}, {@link removeExpiredMembers}, {@link tidyRepositories} and {@link sweepFiles}, removes
-   * the old logs of webhooks, tells webhooks which access tokens expire soon, and queues mails about issues that are
-   * due, unless one of the processes that share the database did so within a day. `createApp` calls it by itself unless
+   * projects and groups that were marked for deletion long enough, packages without files and the old logs of webhooks, tells webhooks which access tokens expire soon, and queues
+   * mails about issues that are due, unless one of the processes that share the database did so within a day. `createApp` calls it by itself unless
    * `background` is `false`; then call it every few minutes.
    *
    * @returns `undefined` if it is not due, or another process is running it
@@ -128,11 +130,13 @@ export function maintenanceAdmin({
     sweepDaily: () =>
       runJob({ name: "sweep", every: DAY }, async () => {
         const members = await removeExpiredMembers(store, now());
+        await deleteDue(store, now());
         await finishAll(store, now());
         await endTransfers();
         await noteFacts(store);
         await tidy(store, now());
         await store.transaction((db) => removeExports(db, now() - DAY), { shared: true });
+        await removeEmpty(store);
         await sweepFiles(store, now());
         await sweepLogs(store, now());
         await tellExpiring(store, now());

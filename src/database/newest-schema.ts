@@ -193,6 +193,9 @@ const steps = [
   `20261129-75-job-token-scope`,
   `20261129-80-notes-about-users`,
   `20261129-90-memberships-of-users`,
+  `20261130-10-files-of-snippets`,
+  `20261130-11-reports-of-approval-rules`,
+  `20261130-12-marked-for-deletion`,
 ];
 
 const statements = [
@@ -241,7 +244,7 @@ const statements = [
   avatar_url text,
   created_at integer not null,
   updated_at integer not null
-, kept_settings text, emails_disabled integer not null default 0)`,
+, kept_settings text, emails_disabled integer not null default 0, marked_for_deletion_at integer)`,
   `CREATE UNIQUE INDEX namespaces_full_path on namespaces (lower(full_path))`,
   `CREATE INDEX namespaces_by_parent on namespaces (parent_id)`,
   `CREATE INDEX namespaces_by_owner on namespaces (owner_id)`,
@@ -281,7 +284,7 @@ const statements = [
   created_at integer not null,
   updated_at integer not null,
   last_activity_at integer not null
-, issue_count integer not null default 0, merge_request_count integer not null default 0, forked_from_project_id integer references projects (id) on delete set null, autoclose_referenced_issues integer not null default 1, merge_commit_template text, squash_commit_template text, reset_approvals_on_push integer not null default 1, selective_code_owner_removals integer not null default 0, disable_overriding_approvers_per_merge_request integer not null default 0, merge_requests_author_approval integer not null default 0, merge_requests_disable_committers_approval integer not null default 0, require_password_to_approve integer not null default 0, resolve_outdated_diff_discussions integer not null default 0, squash_option text not null default 'default_off', remove_source_branch_after_merge integer not null default 0, ci_config_path text, build_timeout integer not null default 3600, ci_default_git_depth integer not null default 20, kept_settings text, emails_disabled integer not null default 0, allow_merge_on_skipped_pipeline integer not null default 0, max_artifacts_size integer, job_token_scope_enabled integer not null default 1)`,
+, issue_count integer not null default 0, merge_request_count integer not null default 0, forked_from_project_id integer references projects (id) on delete set null, autoclose_referenced_issues integer not null default 1, merge_commit_template text, squash_commit_template text, reset_approvals_on_push integer not null default 1, selective_code_owner_removals integer not null default 0, disable_overriding_approvers_per_merge_request integer not null default 0, merge_requests_author_approval integer not null default 0, merge_requests_disable_committers_approval integer not null default 0, require_password_to_approve integer not null default 0, resolve_outdated_diff_discussions integer not null default 0, squash_option text not null default 'default_off', remove_source_branch_after_merge integer not null default 0, ci_config_path text, build_timeout integer not null default 3600, ci_default_git_depth integer not null default 20, kept_settings text, emails_disabled integer not null default 0, allow_merge_on_skipped_pipeline integer not null default 0, max_artifacts_size integer, job_token_scope_enabled integer not null default 1, marked_for_deletion_at integer)`,
   `CREATE UNIQUE INDEX projects_full_path on projects (lower(full_path))`,
   `CREATE UNIQUE INDEX projects_name on projects (namespace_id, lower(name))`,
   `CREATE INDEX projects_by_visibility on projects (archived, visibility, namespace_id)`,
@@ -1268,7 +1271,7 @@ const statements = [
   all_protected_branches integer not null default 0,
   created_at integer not null,
   updated_at integer not null
-, section text, is_optional integer not null default 0, roles text)`,
+, section text, is_optional integer not null default 0, roles text, report_type text)`,
   `CREATE INDEX approval_rules_of_project on approval_rules (project_id, merge_request_id, id)`,
   `CREATE INDEX approval_rules_of_merge_request on approval_rules (merge_request_id, id)`,
   `CREATE INDEX approval_rules_by_source on approval_rules (source_id)`,
@@ -2107,6 +2110,15 @@ const statements = [
   `CREATE UNIQUE INDEX job_token_groups_of_project on job_token_groups (project_id, target_group_id)`,
   `CREATE INDEX job_token_groups_by_target on job_token_groups (target_group_id)`,
   `CREATE INDEX members_by_user_and_id on members (user_id, id)`,
+  `CREATE TABLE snippet_files (
+  id integer primary key autoincrement,
+  snippet_id integer not null references snippets (id) on delete cascade,
+  path text not null,
+  content text not null
+)`,
+  `CREATE UNIQUE INDEX snippet_files_of_snippet on snippet_files (snippet_id, path)`,
+  `CREATE INDEX projects_marked on projects (marked_for_deletion_at, id) where marked_for_deletion_at is not null`,
+  `CREATE INDEX namespaces_marked on namespaces (marked_for_deletion_at, id) where marked_for_deletion_at is not null`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,

@@ -361,6 +361,7 @@ describe("the table of routes", () => {
         "GET /runners/:runner_id/managers",
         "GET /snippets",
         "GET /snippets/:snippet_id",
+        "GET /snippets/:snippet_id/files/:ref/:file_path/raw",
         "GET /snippets/:snippet_id/raw",
         "GET /snippets/all",
         "GET /snippets/public",

@@ -281,6 +281,14 @@ describe("rules of a project", () => {
       { name: "one", approvals_required: 1, user_ids: [id] },
       { name: "two", approvals_required: 101 },
       { name: "two", approvals_required: 1, rule_type: "report_approver" },
+      {
+        name: "two",
+        approvals_required: 1,
+        rule_type: "report_approver",
+        report_type: "license_scanning",
+      },
+      { name: "two", approvals_required: 1, report_type: "code_coverage" },
+      { name: "two", approvals_required: 1, rule_type: "code_owner" },
       { approvals_required: 1 },
     ]) {
       const { status, json: answer } = await post(`${SITE}/approval_rules`, "maintainer", json);
@@ -290,6 +298,9 @@ describe("rules of a project", () => {
       [400, { rule_type: ["any-approver for the project already exists"] }],
       [400, { name: ["has already been taken"] }],
       [400, { approvals_required: ["must be between 0 and 100"] }],
+      [400, '400 (Bad request) "report_type" not given'],
+      [400, { report_type: ["does not have a valid value"] }],
+      [400, { report_type: ["is only for rules of the type report_approver"] }],
       [400, { rule_type: ["does not have a valid value"] }],
       [400, '400 (Bad request) "name" not given'],
     ]);
@@ -313,6 +324,105 @@ describe("rules of a project", () => {
     expect((await get(path, "owner")).groups).toEqual([]);
     const member = { user_id: await idOf("maintainer"), access_level: 40 };
     expect((await post("/groups/secret/members", "owner", member)).status).toBe(201);
+    await reset();
+  });
+
+  it("about coverage ask for approvals of merge requests that lower it", async () => {
+    const project = await newCodeProject(app);
+    const reviewer = await idOf("maintainer");
+    const made = await project.send(
+      "POST",
+      "/approval_rules",
+      {
+        name: "Tests",
+        approvals_required: 1,
+        user_ids: [reviewer],
+        rule_type: "report_approver",
+        report_type: "code_coverage",
+      },
+      "maintainer",
+    );
+    expect([made.status, made.json.rule_type, made.json.report_type]).toEqual([
+      201,
+      "report_approver",
+      "code_coverage",
+    ]);
+    const report = async (sha: string, ref: string, json: object) => {
+      const sent = { name: "tests", ref, state: "success", ...json };
+      expect((await project.send("POST", `/statuses/${sha}`, sent)).status).toBe(201);
+    };
+    const base = (await project.get("/repository/branches/main")).json.commit.id;
+    const sha = await project.commit("topic", { "b.txt": "b" }, { from: "main" });
+    const { iid } = await project.open("topic");
+    const rule = async () => {
+      const { json } = await project.get(`/merge_requests/${iid}/approval_state`);
+      const found = json.rules.find((one: { name: string }) => one.name === "Tests");
+      const { json: request } = await project.get(`/merge_requests/${iid}`);
+      return [
+        found.approvals_required,
+        found.approved,
+        request.detailed_merge_status === "not_approved",
+      ];
+    };
+    const [asked, met] = [
+      [1, false, true],
+      [0, true, false],
+    ];
+    // No pipeline says how much there is.
+    expect(await rule()).toEqual(asked);
+    await report(sha, "topic", { coverage: 70, state: "running" });
+    expect(await rule()).toEqual(asked);
+    await report(sha, "topic", { coverage: 70 });
+    // There is nothing to compare it with.
+    expect(await rule()).toEqual(met);
+    await report(base, "main", {});
+    expect(await rule()).toEqual(asked);
+    await report(base, "main", { name: "more tests", coverage: 70.01 });
+    expect(await rule()).toEqual(asked);
+    // Rules of the merge request do not replace it.
+    const own = { name: "Own", approvals_required: 0, user_ids: [reviewer] };
+    await project.send("POST", `/merge_requests/${iid}/approval_rules`, own);
+    expect(await rule()).toEqual(asked);
+    const { data } = (
+      await app.call("POST /api/graphql", {
+        as: "developer",
+        json: {
+          query: `{ project(fullPath: "${project.fullPath}") { mergeRequest(iid: "${iid}") {
+            approvalState { rules { name type approvalsRequired approved } } } } }`,
+        },
+      })
+    ).json;
+    expect(data.project.mergeRequest.approvalState.rules).toContainEqual({
+      name: "Tests",
+      type: "REPORT_APPROVER",
+      approvalsRequired: 1,
+      approved: false,
+    });
+    const merged = await project.send("PUT", `/merge_requests/${iid}/merge`, {}, "maintainer");
+    expect(merged.status).toBe(405);
+    await project.send("POST", `/merge_requests/${iid}/approve`, {}, "maintainer");
+    expect((await rule()).slice(0, 2)).toEqual([1, true]);
+    await project.send("POST", `/merge_requests/${iid}/unapprove`, {}, "maintainer");
+    await report(sha, "topic", { name: "more tests", coverage: 80 });
+    expect(await rule()).toEqual(met);
+    const now = await project.send("PUT", `/merge_requests/${iid}/merge`, {}, "maintainer");
+    expect(now.status).toBe(200);
+  });
+
+  it("called Coverage-Check are about coverage, as in GitLab", async () => {
+    const id = await idOf("developer");
+    const sent = { name: "Coverage-Check", approvals_required: 1, user_ids: [id] };
+    const made = await newRule(SITE, sent);
+    expect([made.rule_type, made.report_type]).toEqual(["report_approver", "code_coverage"]);
+    // Its approvers can be taken over by a rule of a merge request.
+    const request = await newRequest();
+    const copied = { name: "x", approvals_required: 1, approval_project_rule_id: made.id };
+    const own = await newRule(request, copied);
+    expect([own.rule_type, own.report_type, names(own.users)]).toEqual([
+      "regular",
+      null,
+      ["developer"],
+    ]);
     await reset();
   });
 

@@ -168,14 +168,35 @@ describe("packages", () => {
     expect((await call(`GET ${FILE}`, "reporter")).status).toBe(404);
     expect((await call(`DELETE ${one}/package_files/${first.id}`, "maintainer")).status).toBe(404);
     expect((await call(`DELETE ${one}/package_files/${second.id}`, "maintainer")).status).toBe(204);
-    expect((await call(`GET ${one}`, "reporter")).status).toBe(404);
+    // Without files it stays for a while.
+    expect((await call(`GET ${one}`, "reporter")).status).toBe(200);
+    expect((await call(`GET ${one}/package_files`, "reporter")).json).toEqual([]);
     await put("again");
     const [again] = (await call("GET /packages", "reporter")).json;
+    expect(again.id).toBe(found.id);
     expect((await call(`DELETE /packages/${again.id}`, "maintainer")).status).toBe(204);
     await app.admin.sweepFiles();
     expect((await call("GET /packages", "reporter")).json).toEqual([]);
     const { json } = await call("GET ?statistics=true", "reporter");
     expect(json.statistics.packages_size).toBe(0);
+  });
+
+  it("are deleted by the daily sweep once they have no files", async () => {
+    const versions = ["kept", "emptied", "filled"];
+    for (const version of versions) await put("x", `/packages/generic/swept/${version}/f`);
+    const listed = async (): Promise<{ id: number; version: string }[]> =>
+      (await call("GET /packages?package_name=swept", "reporter")).json;
+    for (const { id, version } of await listed()) {
+      if (version === "kept") continue;
+      const [file] = (await call(`GET /packages/${id}/package_files`, "reporter")).json;
+      await call(`DELETE /packages/${id}/package_files/${file.id}`, "maintainer");
+    }
+    await put("y", "/packages/generic/swept/filled/f");
+    expect((await listed()).map(({ version }) => version).sort()).toEqual([...versions].sort());
+    await app.admin.sweepDaily();
+    const left = await listed();
+    expect(left.map(({ version }) => version).sort()).toEqual(["filled", "kept"]);
+    for (const { id } of left) await call(`DELETE /packages/${id}`, "maintainer");
   });
 
   it("count in the project's statistics", async () => {

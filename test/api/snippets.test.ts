@@ -30,7 +30,7 @@ describe.each([
       id: expect.any(Number),
       title: "A snippet",
       file_name: "a.rb",
-      files: [{ path: "a.rb", raw_url: made.raw_url }],
+      files: [{ path: "a.rb", raw_url: `${made.web_url}/raw/main/a.rb` }],
       description: "Prints",
       visibility: "public",
       author: expect.objectContaining({ username: "reporter" }),
@@ -51,50 +51,177 @@ describe.each([
     expect([status, json]).toEqual([400, { message: `400 (Bad request) "${name}" not given` }]);
   });
 
-  it("take their one file as a list, too", async () => {
-    const json = { title: "A", files: [{ file_path: "b.py", content: "import os" }] };
-    const made = await app.call(`POST ${at}`, { as: "owner", json });
-    expect([made.status, made.json.file_name]).toEqual([201, "b.py"]);
-    const put = (file: object) =>
-      app.call(`PUT ${at}/${made.json.id}`, { as: "owner", json: { files: [file] } });
-    const changed = await put({ action: "update", file_path: "b.py", content: "import sys" });
-    expect([changed.status, changed.json.file_name]).toEqual([200, "b.py"]);
-    const moved = await put({ action: "move", previous_path: "b.py", file_path: "c.py" });
-    expect(moved.json.files).toEqual([{ path: "c.py", raw_url: made.json.raw_url }]);
-    const raw = await app.call(`GET ${at}/${made.json.id}/raw`, { as: "owner" });
-    expect(raw.text).toBe("import sys");
-    for (const [file, message] of [
-      [{ action: "update", file_path: "b.py", content: "x" }, { files: ["has no b.py"] }],
-      [{ action: "move", file_path: "d.py", content: "" }, { content: ["can't be blank"] }],
-      [{ action: "copy", file_path: "c.py" }, { action: ["does not have a valid value"] }],
-      ...["create", "delete"].map((action) => [
-        { action, file_path: "c.py", content: "x" },
-        { files: ["can only be updated or moved: a snippet has one file"] },
-      ]),
-    ] as const) {
-      const { status, json } = await put(file as object);
-      expect([status, json]).toEqual([400, { message }]);
+  const made = async (files: object[]) => {
+    const answer = await app.call(`POST ${at}`, { as: "owner", json: { title: "A", files } });
+    expect(answer.status).toBe(201);
+    return answer.json;
+  };
+  const filesOf = async ({ id }: { id: number }) => {
+    const { json } = await app.call(`GET ${at}/${id}`, { as: "owner" });
+    const found: [string, string][] = [];
+    for (const { path, raw_url } of json.files) {
+      const file = `GET ${at}/${id}/files/main/${encodeURIComponent(path)}/raw`;
+      const { text } = await app.call(file, { as: "owner" });
+      expect((await app.call(`GET ${raw_url}`, { as: "owner" })).text).toBe(text);
+      found.push([path, text]);
     }
+    const [first = []] = found;
+    const raw = await app.call(`GET ${at}/${id}/raw`, { as: "owner" });
+    expect([json.file_name, raw.text]).toEqual(first);
+    return found;
+  };
+  const actionsOn = (id: number, ...files: object[]) =>
+    app.call(`PUT ${at}/${id}`, { as: "owner", json: { files } });
+
+  it("have several files, in the order of their paths", async () => {
+    const snippet = await made([
+      { file_path: "lib/b c.py", content: "import os" },
+      { file_path: "a.txt", content: "ü", action: "create" },
+    ]);
+    expect(snippet.file_name).toBe("a.txt");
+    expect(snippet.files).toEqual([
+      { path: "a.txt", raw_url: `${snippet.web_url}/raw/main/a.txt` },
+      { path: "lib/b c.py", raw_url: `${snippet.web_url}/raw/main/lib/b%20c.py` },
+    ]);
+    expect(await filesOf(snippet)).toEqual([
+      ["a.txt", "ü"],
+      ["lib/b c.py", "import os"],
+    ]);
+    const { json } = await app.call(`GET ${at}`, { as: "owner" });
+    expect(json.find(({ id }: { id: number }) => id === snippet.id)).toEqual(snippet);
+    for (const [file, message] of [
+      ["files/main/b/raw", "404 File Not Found"],
+      ["files/topic/a.txt/raw", "404 Reference Not Found"],
+    ]) {
+      const answer = await app.call(`GET ${at}/${snippet.id}/${file}`, { as: "owner" });
+      expect([answer.status, answer.json.message]).toEqual([404, message]);
+    }
+    const raw = await app.call(`GET ${at}/${snippet.id}/files/HEAD/a.txt/raw`, { as: "owner" });
+    expect([raw.headers.get("content-type"), raw.text]).toEqual(["text/plain; charset=utf-8", "ü"]);
+  });
+
+  it("change their files by actions", async () => {
+    const { id, updated_at } = await made([
+      { file_path: "b", content: "1" },
+      { file_path: "c", content: "2" },
+    ]);
+    const { status, json } = await actionsOn(
+      id,
+      { action: "move", previous_path: "c", file_path: "a" },
+      { action: "update", file_path: "b", content: "3" },
+      { action: "create", content: "4" },
+      { action: "create", file_path: "", content: "5" },
+      { action: "delete", file_path: "snippetfile1.txt" },
+      { action: "move", previous_path: "snippetfile2.txt", file_path: "z/y", content: "6" },
+    );
+    expect(status).toBe(200);
+    expect(json.updated_at > updated_at).toBe(true);
+    expect(await filesOf({ id })).toEqual([
+      ["a", "2"],
+      ["b", "3"],
+      ["z/y", "6"],
+    ]);
+    const fewer = await actionsOn(
+      id,
+      ...["a", "b"].map((file_path) => ({ action: "delete", file_path })),
+    );
+    expect(fewer.json.file_name).toBe("z/y");
+    // Of one file it is enough to say its new name or content.
+    const json2 = { file_name: "one", content: "7" };
+    expect((await app.call(`PUT ${at}/${id}`, { as: "owner", json: json2 })).status).toBe(200);
+    expect(await filesOf({ id })).toEqual([["one", "7"]]);
+  });
+
+  it("refuse a change of their files that can't be made, as a whole", async () => {
+    const { id } = await made([
+      { file_path: "a", content: "1" },
+      { file_path: "b/c", content: "2" },
+    ]);
+    const failed = (reason: string) => ({
+      error: `Repository Error updating the snippet - ${reason}`,
+    });
+    const [invalid, unknown, taken] = [
+      { error: "Snippet actions have invalid data" },
+      failed("A file with this name doesn't exist"),
+      failed("A file with this name already exists"),
+    ];
+    const first = { action: "update", file_path: "a", content: "not kept" };
+    const many = Array.from({ length: 9 }, (_, index) => ({
+      action: "create",
+      file_path: `n${index}`,
+      content: "x",
+    }));
+    for (const [actions, status, message] of [
+      [[{ action: "update", file_path: "x", content: "x" }], 400, unknown],
+      [[{ action: "delete", file_path: "x" }], 400, unknown],
+      [[{ action: "move", previous_path: "x", file_path: "y" }], 400, unknown],
+      [[{ action: "create", file_path: "a", content: "x" }], 400, taken],
+      [[{ action: "move", previous_path: "a", file_path: "b/c" }], 400, taken],
+      [
+        [{ action: "create", file_path: "b", content: "x" }],
+        400,
+        failed("A directory with this name already exists"),
+      ],
+      [
+        ["a", "b/c"].map((file_path) => ({ action: "delete", file_path })),
+        400,
+        failed("The repository must contain at least 1 file."),
+      ],
+      [many, 400, failed("The repository can contain at most 10 file(s).")],
+      [[{ action: "update", file_path: "a" }], 422, invalid],
+      [[{ action: "update", file_path: "a", previous_path: "b/c", content: "x" }], 422, invalid],
+      [[{ action: "update", content: "x" }], 422, invalid],
+      [[{ action: "move", file_path: "x" }], 422, invalid],
+      [[{ action: "move", file_path: "a", previous_path: "a" }], 422, invalid],
+      [[{ action: "delete" }], 422, invalid],
+      [[{ action: "create", file_path: "x" }], 422, invalid],
+      [[{ file_path: "a" }], 400, '400 (Bad request) "files[1][action]" not given'],
+      [[{ action: "copy", file_path: "a" }], 400, { action: ["does not have a valid value"] }],
+      [["a"], 400, { files: ["is invalid"] }],
+      [
+        [{ action: "create", file_path: "../a", content: "x" }],
+        400,
+        { error: "Path cannot include directory traversal" },
+      ],
+      [[{ action: "create", file_path: "a", content: "" }], 400, { content: ["can't be blank"] }],
+    ] as [object[], number, unknown][]) {
+      const answer = await actionsOn(id, first, ...actions);
+      expect([answer.status, answer.json]).toEqual([status, { message }]);
+    }
+    const error = "To update Snippets with multiple files, you must use the `files` parameter";
+    for (const json of [{ content: "x" }, { file_name: "x" }]) {
+      const answer = await app.call(`PUT ${at}/${id}`, { as: "owner", json });
+      expect([answer.status, answer.json]).toEqual([400, { message: { error } }]);
+    }
+    expect((await app.call(`PUT ${at}/${id}`, { as: "owner", json: { title: "B" } })).status).toBe(
+      200,
+    );
+    expect(await filesOf({ id })).toEqual([
+      ["a", "1"],
+      ["b/c", "2"],
+    ]);
   });
 
   it.each([
     [{ files: [] }, '400 (Bad request) "file_name" not given'],
-    [{ files: [{ content: "x" }] }, '400 (Bad request) "file_name" not given'],
-    [{ files: [{ file_path: "a" }] }, '400 (Bad request) "content" not given'],
+    [{ files: [{ content: "x" }] }, '400 (Bad request) "files[0][file_path]" not given'],
+    [{ files: [{ file_path: "a" }] }, '400 (Bad request) "files[0][content]" not given'],
     [{ files: ["a"] }, { files: ["is invalid"] }],
     [
-      { files: [{ file_path: "a", content: "x", action: "move" }] },
-      { files: ["can only be created"] },
+      { files: ["a", "a"].map((file_path) => ({ file_path, content: "x" })) },
+      { error: "Repository Error creating the snippet - A file with this name already exists" },
     ],
     [
       {
-        files: [
-          { file_path: "a", content: "x" },
-          { file_path: "b", content: "x" },
-        ],
+        files: Array.from({ length: 11 }, (_, index) => ({ file_path: `${index}`, content: "x" })),
       },
-      { files: ["must be one: a snippet has one file"] },
+      {
+        error:
+          "Repository Error creating the snippet - The repository can contain at most 10 file(s).",
+      },
     ],
+    [{ files: [{ file_path: "a//b", content: "x" }] }, { error: "invalid path: 'a//b'" }],
+    [{ file_name: "a/../b", content: "x" }, { error: "Path cannot include directory traversal" }],
     [
       { file_name: "a", files: [{ file_path: "a", content: "x" }] },
       "400 Bad request - file_name, files are mutually exclusive",
@@ -106,6 +233,18 @@ describe.each([
   ])("refuse %j", async (file, message) => {
     const answer = await app.call(`POST ${at}`, { as: "owner", json: { title: "A", ...file } });
     expect([answer.status, answer.json]).toEqual([400, { message }]);
+  });
+
+  it("refuse other actions than creating when they are created", async () => {
+    const files = [{ file_path: "a", content: "x", action: "move" }];
+    const { status, json } = await app.call(`POST ${at}`, {
+      as: "owner",
+      json: { title: "A", files },
+    });
+    expect([status, json]).toEqual([
+      422,
+      { message: { error: "Snippet actions have invalid data" } },
+    ]);
   });
 
   it("are never empty", async () => {
@@ -165,7 +304,8 @@ it.each([
   ["public", vault, [404, 404, 200, 200, 200, 200, 200, 200]],
 ])("a %s one in %s is visible only to its audience", async (visibility, at, expected) => {
   const { id } = await newSnippet("owner", at, { visibility });
-  for (const path of [`GET ${at}/${id}`, `GET ${at}/${id}/raw`]) {
+  const one = `GET ${at}/${id}`;
+  for (const path of [one, `${one}/raw`, `${one}/files/main/a.rb/raw`]) {
     const got = await Promise.all(everyone.map((as) => status(path, as)));
     expect(got).toEqual(expected);
   }

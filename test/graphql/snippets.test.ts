@@ -74,7 +74,7 @@ describe("a snippet", () => {
             {
               name: `${title}.txt`,
               path: `${title}.txt`,
-              rawPath: new URL(json.raw_url).pathname,
+              rawPath: new URL(json.files[0].raw_url).pathname,
               plainData: "<pre><code>a &lt; &quot;b&quot; &amp;&amp; é</code></pre>",
               rawPlainData: CONTENT,
               size: 13,
@@ -189,10 +189,46 @@ describe("changes", () => {
       ...file("move", "b.rb", { previousPath: "a.rb" }),
     });
     expect(moved.snippet.blobs.nodes).toEqual([{ path: "b.rb", rawPlainData: "puts 2" }]);
+    const more = await change("updateSnippet", {
+      id,
+      blobActions: [
+        { action: "create", filePath: "lib/c.rb", content: "c" },
+        { action: "create", filePath: "", content: "new" },
+        { action: "create", filePath: "a.rb", content: "a" },
+        { action: "delete", filePath: "b.rb" },
+      ],
+    });
+    const files = [
+      { path: "a.rb", rawPlainData: "a" },
+      { path: "lib/c.rb", rawPlainData: "c" },
+      { path: "snippetfile1.txt", rawPlainData: "new" },
+    ];
+    expect(more.snippet.blobs.nodes).toEqual(files);
+    const { data } = await send(
+      app,
+      "owner",
+      `query ($ids: [SnippetID!]) { snippets(ids: $ids) { nodes { fileName
+        some: blobs(paths: ["lib/c.rb", "none"]) { nodes { path rawPath } }
+        first: blobs(first: 1) { count nodes { path } pageInfo { hasNextPage } }
+        last: blobs(last: 1) { nodes { path } } } } }`,
+      { ids: [id] },
+    );
+    const number = id.split("/").at(-1);
+    const rawPath = `${projectPath ? "/acme/site" : ""}/-/snippets/${number}/raw/main/lib/c.rb`;
+    expect(data.snippets.nodes).toEqual([
+      {
+        fileName: "a.rb",
+        some: { nodes: [{ path: "lib/c.rb", rawPath }] },
+        first: { count: 3, nodes: [{ path: "a.rb" }], pageInfo: { hasNextPage: true } },
+        last: { nodes: [{ path: "snippetfile1.txt" }] },
+      },
+    ]);
     for (const [blobs, message] of [
-      [file("update", "a.rb", { content: "x" }), "A file with this name doesn't exist"],
-      [file("create", "c.rb", { content: "x" }), "Snippets have exactly one file"],
-      [file("delete", "b.rb"), "Snippets have exactly one file"],
+      [
+        file("update", "b.rb", { content: "x" }),
+        "Repository Error updating the snippet - A file with this name doesn't exist",
+      ],
+      [file("update", "a.rb"), "Snippet actions have invalid data"],
     ] as const) {
       expect((await change("updateSnippet", { id, ...blobs })).errors).toEqual([message]);
     }
@@ -206,13 +242,21 @@ describe("changes", () => {
     expect((await change("destroySnippet", { id })).refused).toBe(NOT_AVAILABLE);
   });
 
-  it("refuse a snippet without content, with several files, or in a project that is not the caller's", async () => {
+  it("refuse a snippet without content, with two files of a name, or in a project that is not the caller's", async () => {
     const base = { title: "New", visibilityLevel: "public" };
     const empty = await change("createSnippet", base);
     expect([empty.snippet, empty.errors.length]).toEqual([null, 1]);
     const [action] = file("create", "a", { content: "x" }).blobActions;
     const twice = await change("createSnippet", { ...base, blobActions: [action, action] });
-    expect(twice.errors).toEqual(["Snippets have exactly one file"]);
+    expect(twice.errors).toEqual([
+      "Repository Error creating the snippet - A file with this name already exists",
+    ]);
+    const unnamed = [1, 2].map(() => ({ action: "create", filePath: "", content: "x" }));
+    const named = await change("createSnippet", { ...base, blobActions: unnamed });
+    expect(named.snippet.blobs.nodes.map(({ path }: { path: string }) => path)).toEqual([
+      "snippetfile1.txt",
+      "snippetfile2.txt",
+    ]);
     const foreign = { ...base, projectPath: "acme/site", blobActions: [action] };
     expect((await change("createSnippet", foreign, "guest")).refused).toBe(NOT_AVAILABLE);
   });

@@ -55,6 +55,8 @@ it("a project has each setting, or it is left out on purpose", () => {
     "max_artifacts_size",
     // It is about other projects of this server.
     "job_token_scope_enabled",
+    // The new project is not to be deleted.
+    "marked_for_deletion_at",
   ];
   const known = Object.keys(SETTINGS);
   expect(

@@ -277,6 +277,12 @@ const FROZEN: Record<string, string> = {
   "20261129-80-notes-about-users":
     "7394efc60bf68943ff24fc90ebe4fc768113b411f410072626c3c9c55e58b754",
   "20261129-20-collaboration": "0b007d58004078e7ab2432e4a02d91ff693a2b06c6fbaf0867fe0bbd3ed853a5",
+  "20261130-10-files-of-snippets":
+    "5772c5fc0e39d4185bafa445aa792aad72fb98f08c95ab4528991baacc05a4fe",
+  "20261130-11-reports-of-approval-rules":
+    "363675c8eede73e3fa2192f40b854c21c56cd963be551f03558eed1ff2f63ec6",
+  "20261130-12-marked-for-deletion":
+    "490b6a5b365a033ca7ec51c9ec0c52ef801ba306427f2c0fa2b60181efe62fb1",
   "20261127-92-features": "2aef0b4f02c0dbcf16b7b1740889e834b2c8acfd882c174bfb7db9bb1456a20f",
 };
 

@@ -7,7 +7,7 @@ export type Feature = (typeof FEATURES)[number];
 /** A group or project, of which all or some features are enabled. */
 interface WithFeatures {
   readonly features: readonly Feature[];
-  /** Whether it is an archived project. */
+  /** Whether it can't be changed. */
   readonly archived: boolean;
 }
 

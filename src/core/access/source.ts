@@ -4,7 +4,7 @@ import { forbidden, notFound } from "../errors.ts";
 import type { Reach } from "./caller.ts";
 import { FEATURES, type Feature } from "./features.ts";
 import { ROLES, type Role } from "./roles.ts";
-import { codeRole, isOpenTo, REMOVED, type Viewer } from "./visibility.ts";
+import { codeRole, isEnding, isOpenTo, REMOVED, type Viewer } from "./visibility.ts";
 
 /** The group or project a path names, and what the caller may do there. */
 export interface Source {
@@ -22,7 +22,7 @@ export interface Source {
   readonly level: number;
   /** The enabled features of a project; all features for a group. */
   readonly features: readonly Feature[];
-  /** Whether it is an archived project, which can't be changed. */
+  /** Whether it can't be changed: an archived project, or what is marked for deletion, or in a group that is. */
   readonly archived: boolean;
   /** Whether it is a project whose pipelines and jobs everybody sees who sees the project. */
   readonly hasPublicJobs: boolean;
@@ -96,15 +96,19 @@ function identity(idOrPath: string): { column: "id" | "path"; value: Value } | u
   return Number.isSafeInteger(id) ? { column: "id", value: id } : undefined;
 }
 
+const ending = (namespace: string) =>
+  `case when ${isEnding(namespace)} then 1 else 0 end as ending`;
+
 interface GroupRow {
   id: number;
   full_path: string;
   visibility: number;
   level: number | null;
+  ending: number;
 }
 
 // Built once: a newly concatenated text would be hashed again to find its statement.
-const GROUP = `select n.id, n.full_path, n.visibility, (${NAMESPACE_LEVEL}) as level
+const GROUP = `select n.id, n.full_path, n.visibility, (${NAMESPACE_LEVEL}) as level, ${ending("n.id")}
   from namespaces n where n.kind = 'group' and`;
 const GROUP_BY = {
   id: `${GROUP} n.id = ?`,
@@ -137,7 +141,7 @@ function groupOf(row: GroupRow, viewer: Viewer): Source {
     namespaceId: row.id,
     level: viewer.caller?.admin ? ADMIN_LEVEL : (row.level ?? 0),
     features: FEATURES,
-    archived: false,
+    archived: row.ending === 1,
     hasPublicJobs: false,
   };
 }
@@ -155,7 +159,8 @@ interface ProjectRow extends GroupRow {
   wiki_enabled: number;
 }
 
-const PROJECT = `select p.id, p.full_path, p.visibility, p.namespace_id, p.archived, p.public_jobs,
+const PROJECT = `select p.id, p.full_path, p.visibility, p.namespace_id, p.public_jobs,
+    case when p.marked_for_deletion_at is null then p.archived else 1 end as archived, ${ending("p.namespace_id")},
     p.issues_enabled, p.jobs_enabled,
     p.merge_requests_enabled, p.snippets_enabled, p.wiki_enabled, (${NAMESPACE_LEVEL}) as level,
     (${PROJECT_LEVEL}) as own_level, case when n.owner_id = ? then 1 else 0 end as personal
@@ -194,7 +199,7 @@ function projectOf(row: ProjectRow, viewer: Viewer): Source {
     namespaceId: row.namespace_id,
     level: viewer.caller?.admin ? ADMIN_LEVEL : level,
     features: FEATURES.filter((area) => row[`${area}_enabled`] === 1),
-    archived: row.archived === 1,
+    archived: row.archived === 1 || row.ending === 1,
     hasPublicJobs: row.public_jobs === 1,
   };
 }

@@ -22,6 +22,11 @@ export const REMOVED_ROWS = {
   projects: `select id from projects where visibility = ${REMOVED}`,
 } as const;
 
+/** SQL of whether a namespace, or a group above it, is marked for deletion. @param namespace SQL of its id */
+export const isEnding = (namespace: string): string =>
+  `exists (select 1 from namespaces e where e.marked_for_deletion_at is not null
+    and e.id in (select ancestor_id from namespace_ancestors where namespace_id = ${namespace}))`;
+
 /** The condition under which a row `s` of snippets belongs to a user, not to a project. */
 export const PERSONAL_SNIPPET = `s.project_id is null and s.author_id not in (${REMOVED_ROWS.users})`;
 

@@ -71,8 +71,6 @@ export const keptSettings = keptIn("s.kept_settings", {
     [
       "auto_devops_enabled",
       "bulk_import_enabled",
-      "delayed_group_deletion",
-      "delayed_project_deletion",
       "email_author_in_body",
       "floc_enabled",
       "gitpod_enabled",
@@ -142,7 +140,12 @@ export const keptSettings = keptIn("s.kept_settings", {
     number,
   ),
   container_registry_token_expire_delay: described(KEPT, count(5)),
-  deletion_adjourned_period: described(KEPT, count(7)),
+  delayed_group_deletion: described("whether deleting a group marks it first", off),
+  delayed_project_deletion: described("whether deleting a project marks it first", off),
+  deletion_adjourned_period: described(
+    "the days after which marked projects and groups are deleted",
+    kept(param.integer({ min: 1, max: 90 }), 7),
+  ),
   diff_max_patch_bytes: described(KEPT, count(204_800)),
   first_day_of_week: described(KEPT, count(0)),
   gitaly_timeout_default: described(KEPT, count(55)),

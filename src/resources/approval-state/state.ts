@@ -5,6 +5,7 @@ import type { Reader, Value } from "../../store/port.ts";
 import { hasCodeOwners } from "../protected-refs/tiers.ts";
 import { fits } from "../protected-refs/wildcards.ts";
 import { approvers } from "./approvers.ts";
+import { keepingCoverage } from "./coverage.ts";
 
 /** How far the approval of a merge request is. */
 export interface ApprovalState {
@@ -35,8 +36,14 @@ export interface RuleState {
   readonly isInvalid: boolean;
 }
 
-/** Any member can approve for `any_approver`; only the approvers of the rule for the others. */
-export type RuleType = "any_approver" | "regular" | "code_owner";
+/**
+ * Any member can approve for `any_approver`; only the approvers of the rule for the others. A `report_approver` rule asks
+ * only for what a report of the pipeline says.
+ */
+export type RuleType = "any_approver" | "regular" | "code_owner" | "report_approver";
+
+/** What a rule of the type `report_approver` is about: that merge requests lower the coverage of tests. */
+export const REPORT_TYPES = ["code_coverage"] as const;
 
 /** Whether a tier has rules about approvals. */
 export function hasRules(tier: Tier): boolean {
@@ -116,14 +123,13 @@ export async function statesOf(
     const all = rules.filter(({ merge_request_id }) => merge_request_id === id);
     const own = all.filter(({ rule_type }) => rule_type !== "code_owner");
     const isOverwritten = request.may_override === 1 && own.length > 0;
-    const defined = isOverwritten
-      ? own
-      : rules.filter(
-          (rule) =>
-            rule.merge_request_id === null &&
-            rule.project_id === project_id &&
-            branches.applies(rule, target_branch),
-        );
+    const inherited = rules.filter(
+      (rule) =>
+        rule.merge_request_id === null &&
+        rule.project_id === project_id &&
+        branches.applies(rule, target_branch),
+    );
+    const defined = isOverwritten ? [...own, ...inherited.filter(isAboutReport)] : inherited;
     const owned = all.filter(({ rule_type }) => rule_type === "code_owner");
     const excluded = [
       ...(request.author_may_approve === 0 && author_id !== null ? [author_id] : []),
@@ -138,14 +144,22 @@ export async function statesOf(
     ...ruled.flatMap(({ excluded }) => excluded),
   ]);
   const able = await approversAmong(db, ruleIds, [...people], today);
+  const reported = ruled.filter(({ counting }) => counting.some(isAboutReport));
+  const keeping = await keepingCoverage(
+    db,
+    reported.map(({ request }) => request.id),
+  );
   return new Map(
     ruled.map(({ request, isOverwritten, isOwned, counting, excluded }) => {
       const given = approvals.get(request.id) ?? [];
-      const states = counting.map((rule) => ruleState(rule, given, excluded, able, isOwned));
+      const asked = { isOwned, isReported: !keeping.has(request.id) };
+      const states = counting.map((rule) => ruleState(rule, given, excluded, able, asked));
       return [request.id, stateOf(given, states, excluded, isOverwritten)];
     }),
   );
 }
+
+const isAboutReport = ({ rule_type }: Rule) => rule_type === "report_approver";
 
 /** The state of one merge request: see {@link statesOf}. */
 export async function approvalState(
@@ -187,7 +201,7 @@ function ruleState(
   approvals: Approvals,
   excluded: readonly number[],
   able: Approvers,
-  isOwned: boolean,
+  asked: Asked,
 ): RuleState {
   const { id, name, rule_type } = rule;
   const isAny = rule_type === "any_approver";
@@ -197,19 +211,28 @@ function ruleState(
     .filter((userId) => !excluded.includes(userId) && (isAny || known.among.has(userId)));
   const barred = new Set(excluded.filter((userId) => known.among.has(userId)));
   const remaining = known.count - barred.size;
-  const required = requiredBy(rule, isOwned, remaining);
+  const required = requiredBy(rule, asked, remaining);
   const left = Math.max(0, required - approvedBy.length);
   const isInvalid = !isAny && required > remaining;
   const isApproved = left === 0 || isInvalid;
   return { id, name, rule_type, required, left, approvedBy, isApproved, isInvalid };
 }
 
+/** What is asked for because of the target branch and of the pipeline. */
+interface Asked {
+  /** Whether the target branch asks for approvals of code owners. */
+  readonly isOwned: boolean;
+  /** Whether there is something in the report that is to be approved. */
+  readonly isReported: boolean;
+}
+
 /** How many approvals a rule asks for. Those of code owners are asked for by some protected branches only. */
 function requiredBy(
   { rule_type, approvals_required: required, is_optional }: Rule,
-  isOwned: boolean,
+  { isOwned, isReported }: Asked,
   approvers: number,
 ): number {
+  if (rule_type === "report_approver") return isReported ? required : 0;
   if (rule_type !== "code_owner") return required;
   return isOwned && is_optional === 0 && approvers > 0 ? Math.max(1, required) : 0;
 }

@@ -145,11 +145,12 @@ export async function rulesOfAll(
     rows.map((row) => [row[stateRule.at("id")], stateRule.value(row, view) as Shown]),
   );
   return states.map(({ rules, excluded }) =>
-    rules.map(({ id, rule_type, approvedBy, isApproved }) => {
+    rules.map(({ id, rule_type, required, approvedBy, isApproved }) => {
       const rule = shown.get(id) as Shown;
       return {
         ...rule,
         ...(rule_type === "any_approver" && { name: "All Members" }),
+        ...(rule_type === "report_approver" && { approvals_required: required }),
         eligible_approvers: (rule["eligible_approvers"] as { id: number }[]).filter(
           (user) => !excluded.includes(user.id),
         ),

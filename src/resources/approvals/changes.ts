@@ -1,12 +1,18 @@
 import { ROLES } from "../../core/access/roles.ts";
 import type { Source } from "../../core/access/source.ts";
-import { ApiError, invalid, notFound, unauthorized } from "../../core/errors.ts";
+import { ApiError, invalid, missing, notFound, unauthorized } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import type { Tier } from "../../core/resource.ts";
 import { queueNotice } from "../../jobs/notices.ts";
 import type { Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
-import { approvalState, canApprove, hasRules, type RuleType } from "../approval-state/state.ts";
+import {
+  approvalState,
+  canApprove,
+  hasRules,
+  type REPORT_TYPES,
+  type RuleType,
+} from "../approval-state/state.ts";
 import { queueReady } from "../ci/progress.ts";
 import * as lifecycle from "../issuables/lifecycle.ts";
 import { MERGE_REQUEST } from "../issuables/merge-request.ts";
@@ -111,6 +117,7 @@ export type RuleInput = Partial<param.Input<typeof approverInput & typeof branch
   name?: string | undefined;
   approvals_required?: number | undefined;
   rule_type?: RuleType | undefined;
+  report_type?: (typeof REPORT_TYPES)[number] | undefined;
   remove_hidden_groups?: boolean | undefined;
 };
 
@@ -138,10 +145,14 @@ export async function addRule(
   const ruled = { projectId: source.id, requestId };
   const named = await approversIn(writing, input, copied);
   const isRegular = [input.user_ids, input.usernames, input.group_ids].some((one) => one?.length);
-  const isCopied = copied !== undefined && copied.rule_type === "regular";
+  const isCopied = copied !== undefined && copied.rule_type !== "any_approver";
+  const report = reportOf(input, requestId);
   const rule = {
     name: copied?.name ?? input.name ?? ALL_MEMBERS,
-    rule_type: input.rule_type ?? (isRegular || isCopied ? "regular" : "any_approver"),
+    rule_type: report
+      ? "report_approver"
+      : (input.rule_type ?? (isRegular || isCopied ? "regular" : "any_approver")),
+    report_type: report,
     approvals_required: input.approvals_required,
     all_protected_branches: Number(input.applies_to_all_protected_branches ?? false),
     source_id: copied?.id ?? null,
@@ -150,6 +161,20 @@ export async function addRule(
   const id = await approvals.insert(db, ruled, rule, now);
   await storeNamed(writing, id, named, input);
   return id;
+}
+
+/** What a project's rule about the coverage of tests is called: GitLab takes its type from that. */
+const COVERAGE_CHECK = "Coverage-Check";
+
+/** The report that a new rule is about; `null` for a rule of another type. @throws ApiError 400 if it names none */
+function reportOf({ name, rule_type, report_type }: RuleInput, requestId: number | null) {
+  const isNamed = requestId === null && name === COVERAGE_CHECK;
+  if ((rule_type ?? (isNamed ? "report_approver" : undefined)) !== "report_approver") {
+    if (report_type === undefined) return null;
+    throw invalid({ report_type: ["is only for rules of the type report_approver"] });
+  }
+  if (report_type === undefined && !isNamed) throw missing("report_type");
+  return report_type ?? "code_coverage";
 }
 
 /**

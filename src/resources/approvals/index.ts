@@ -5,7 +5,7 @@ import { ApiError, forbidden, invalid, notFound, unauthorized } from "../../core
 import * as param from "../../core/input.ts";
 import { type Context, Json, type Resource, routes } from "../../core/resource.ts";
 import type { Reader, Value } from "../../store/port.ts";
-import { hasRules } from "../approval-state/state.ts";
+import { hasRules, REPORT_TYPES } from "../approval-state/state.ts";
 import { MERGE_REQUEST } from "../issuables/merge-request.ts";
 import { findIssuable, requireChanger } from "../issuables/rules.ts";
 import { askApprovers } from "../merge-requests/asking.ts";
@@ -359,7 +359,8 @@ export const approvalResource: Resource = {
       input: {
         name,
         approvals_required: required,
-        rule_type: param.optional(param.choice(["regular", "any_approver"])),
+        rule_type: param.optional(param.choice(["regular", "any_approver", "report_approver"])),
+        report_type: param.optional(param.choice(REPORT_TYPES)),
         ...changes.approverInput,
         ...changes.branchInput,
       },

@@ -20,7 +20,7 @@ const ruleFields = {
   id: field.integer("ar.id"),
   name: field.text("ar.name"),
   rule_type: field.text("ar.rule_type"),
-  report_type: field.constant(null),
+  report_type: field.text("ar.report_type"),
   eligible_approvers: field.embedded("eligible_approvers", "array of User", "[]", people),
   approvals_required: field.integer("ar.approvals_required"),
   users: field.embedded("users", "array of User", "[]", people),

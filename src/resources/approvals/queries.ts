@@ -96,6 +96,7 @@ export function insert(
     approvals_required: number;
     all_protected_branches: number;
     source_id: number | null;
+    report_type: string | null;
   },
   now: number,
 ): Promise<number> {

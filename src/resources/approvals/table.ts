@@ -79,4 +79,8 @@ create index merge_request_committers_by_user on merge_request_committers (user_
     id: "20261123-05-approvals-before-merge",
     sql: "alter table projects drop column approvals_before_merge;",
   },
+  {
+    id: "20261130-11-reports-of-approval-rules",
+    sql: "alter table approval_rules add column report_type $text;\n",
+  },
 ];

@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { ROLES } from "../../core/access/roles.ts";
 import { VISIBILITIES } from "../../core/access/visibility.ts";
+import { REPORT_TYPES } from "../approval-state/state.ts";
 import { NAMES } from "../award-emoji/names.ts";
 import { projectSettings } from "../projects/kept.ts";
 import {
@@ -214,6 +215,11 @@ export const ARCHIVED: Readonly<Record<string, ArchivedTable>> = {
     visibility,
     ...changed,
   }),
+  snippet_files: nested({
+    snippet_id: row("snippets"),
+    path: formed(/^(?!.*\/\/)/s),
+    content: long,
+  }),
   noted_commits: owned({ sha: oid }, { same: "sha" }),
   notes: owned({
     ...noteable,
@@ -293,7 +299,8 @@ export const ARCHIVED: Readonly<Record<string, ArchivedTable>> = {
     merge_request_id: maybe(row("merge_requests")),
     source_id: maybe(row("approval_rules")),
     name: text(1024),
-    rule_type: word("regular", "any_approver", "code_owner"),
+    rule_type: word("regular", "any_approver", "code_owner", "report_approver"),
+    report_type: maybe(word(...REPORT_TYPES)),
     approvals_required: integer(),
     all_protected_branches: flag,
     section: maybe(text(1024)),

@@ -1,6 +1,11 @@
 import { ROLES } from "../../core/access/roles.ts";
 import { sourcesById } from "../../core/access/source.ts";
-import { memberGroups, VISIBILITY_WORDS, visibleGroups } from "../../core/access/visibility.ts";
+import {
+  isEnding,
+  memberGroups,
+  VISIBILITY_WORDS,
+  visibleGroups,
+} from "../../core/access/visibility.ts";
 import { ownAvatar } from "../../core/avatars.ts";
 import * as field from "../../core/field.ts";
 import {
@@ -92,6 +97,8 @@ const group = rowType("Group", {
     updatedAt: time("n.updated_at"),
     requestAccessEnabled: boolean("n.request_access_enabled"),
     lfsEnabled: boolean("n.lfs_enabled"),
+    markedForDeletion: required(boolean(`case when ${isEnding("n.id")} then 1 else 0 end`)),
+    markedForDeletionOn: time("n.marked_for_deletion_at"),
     parent: one("Group", "n.parent_id"),
     maxAccessLevel: required(
       loaded(ACCESS_LEVEL, async (ids, { db, viewer }) => {

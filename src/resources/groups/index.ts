@@ -14,12 +14,14 @@ import { type Context, Json, type Resource, routes } from "../../core/resource.t
 import { recordGroup } from "../../hooks/records.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
+import { delayedDeletion } from "../application-settings/deletion.ts";
 import * as settings from "../application-settings/queries.ts";
 import { requireSizeRight, requireUnrestricted } from "../application-settings/rules.ts";
 import { AVATAR_PART, avatar } from "../avatars/input.ts";
 import * as avatars from "../avatars/queries.ts";
 import { groupSettings } from "../namespaces/kept.ts";
 import { emailsDisabled } from "../namespaces/mails.ts";
+import { deletionInput, isToMark } from "../namespaces/marked.ts";
 import * as namespaces from "../namespaces/queries.ts";
 import {
   basicProject,
@@ -31,6 +33,7 @@ import {
 import * as projects from "../projects/list.ts";
 import * as users from "../users/queries.ts";
 import { changeGroup, createGroup, groupInput, newGroupInput } from "./changes.ts";
+import { findDeleted, mark, restore } from "./deletion.ts";
 import { group, groupAlone, groupWithProjects } from "./json.ts";
 import * as groups from "./queries.ts";
 import { remove } from "./removal.ts";
@@ -42,6 +45,8 @@ const listInput = {
   skip_groups: param.optional(param.arrayOf(param.integer(), { max: 500 })),
   owned: param.optional(param.boolean()),
   all_available: param.optional(param.boolean()),
+  active: param.optional(param.boolean()),
+  marked_for_deletion_on: param.optional(param.date()),
   min_access_level: param.optional(param.accessLevel()),
   order_by: param.optional(param.choice(["name", "path", "id"])),
   sort: param.optional(param.choice(["asc", "desc"])),
@@ -51,6 +56,8 @@ function listFilter(input: param.Input<typeof listInput>, viewer: Viewer): group
   return {
     search: input.search,
     skip: input.skip_groups,
+    active: input.active,
+    markedOn: input.marked_for_deletion_on,
     role: input.owned ? "owner" : input.min_access_level,
     member: viewer.caller !== undefined && !viewer.caller.admin && !input.all_available,
     orderBy: input.order_by ?? "name",
@@ -151,18 +158,34 @@ export const groupResource: Resource = {
       },
     }),
     one.del("", {
-      summary: "Delete a group with its subgroups and projects",
+      summary:
+        "Delete a group with its subgroups and projects, or mark it for deletion if the settings delay that",
       role: "owner",
+      input: deletionInput,
       status: 202,
       examples: [{ message: "202 Accepted" }],
       handle: async (context) => {
         const { db, source, caller, now } = context;
-        const found = (await namespaces.find(db, source.id)) as namespaces.Namespace;
+        const found = await findDeleted(db, source.id);
         context.requireUnmodified(found.updated_at);
+        const { ofGroups } = await delayedDeletion(db);
+        if (isToMark("Group", found, context.input, ofGroups)) {
+          await mark(context, found);
+          return new Json({ message: "202 Accepted" });
+        }
         const about = { id: found.id, parentId: found.parent_id, userId: caller.id };
         await recordGroup(context, "destroy", about);
         await remove(db, source.id, now);
         return new Json({ message: "202 Accepted" });
+      },
+    }),
+    one.post("/restore", {
+      summary: "Restore a group that is marked for deletion",
+      role: "owner",
+      presenter: groupWithProjects,
+      handle: async (context) => {
+        await restore(context, await findDeleted(context.db, context.source.id));
+        return rowWithProjects(context, context.source.id);
       },
     }),
     one.list("/subgroups", {
@@ -240,6 +263,7 @@ async function requireCreator(
   if (parentId !== undefined) {
     const parent = await findSource(db, "group", String(parentId), viewer);
     const stored = await storedIn(db, "namespaces", parent.id);
+    if (parent.archived) throw forbidden();
     requireRole(parent, groupSettings.read(stored).subgroup_creation_level ?? "owner");
   } else if (!caller.admin && !(await users.find(db, caller.id))?.can_create_group) {
     throw forbidden();

@@ -4,6 +4,7 @@ import { ownAvatar } from "../../core/avatars.ts";
 import * as field from "../../core/field.ts";
 import { presenter } from "../../core/presenter.ts";
 import { groupSettings } from "../namespaces/kept.ts";
+import { dayOf } from "../namespaces/marked.ts";
 import { project } from "../projects/json.ts";
 
 const identity = {
@@ -49,7 +50,7 @@ const fields = {
     developer_can_initial_push: false,
   }),
   organization_id: field.constant(1),
-  marked_for_deletion_on: field.constant(null),
+  marked_for_deletion_on: dayOf("n.marked_for_deletion_at"),
   ldap_cn: field.constant(null),
   ldap_access: field.constant(null),
   wiki_access_level: field.constant("disabled"),

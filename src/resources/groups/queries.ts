@@ -1,5 +1,10 @@
 import type { Role } from "../../core/access/roles.ts";
-import { memberGroups, type Viewer, visibleGroups } from "../../core/access/visibility.ts";
+import {
+  isEnding,
+  memberGroups,
+  type Viewer,
+  visibleGroups,
+} from "../../core/access/visibility.ts";
 import { paginateNarrowed } from "../../core/narrowed.ts";
 import type { Page, RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
@@ -8,6 +13,7 @@ import { contains } from "../../store/patterns.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Reader, Value } from "../../store/port.ts";
 import { narrowing } from "../../store/search.ts";
+import { markedOn } from "../namespaces/marked.ts";
 import { NAMESPACE_SEARCH } from "../namespaces/search.ts";
 
 /** Filters and order of a list of groups. */
@@ -18,6 +24,10 @@ export interface GroupFilter {
   ancestorId?: number | undefined;
   search?: string | undefined;
   skip?: readonly number[] | undefined;
+  /** Only groups that are not to be deleted, or only these. */
+  active?: boolean | undefined;
+  /** Only groups that were marked for deletion on this day. */
+  markedOn?: string | undefined;
   /** No group that is this one or below it. */
   notBelow?: number | undefined;
   /** Only groups on the list of those whose CI jobs may access this project. */
@@ -53,11 +63,13 @@ export async function list(
 }
 
 function filtered(viewer: Viewer, filter: GroupFilter): Condition {
-  const { parentId, ancestorId, search, skip = [], role, member } = filter;
+  const { parentId, ancestorId, search, skip = [], role, member, active } = filter;
   const skipped = skip.length > 0 ? placeholders(skip) : undefined;
   return all([
     when("n.kind = 'group'"),
     role || member ? memberGroups(viewer, role) : visibleGroups(viewer),
+    active === undefined ? undefined : when(`${active ? "not " : ""}${isEnding("n.id")}`),
+    markedOn("n", filter.markedOn),
     when("n.parent_id = ?", parentId),
     // There are few subgroups among all groups: reading these in their order would pass over all of them.
     when("a.ancestor_id = ? and a.depth > 0 and n.id = a.namespace_id", ancestorId),

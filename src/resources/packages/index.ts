@@ -132,7 +132,7 @@ const packageRoutes = [
     },
   }),
   project.del("/:package_id/package_files/:package_file_id", {
-    summary: "Delete a file of a package, and the package with its last file",
+    summary: "Delete a file of a package, which is deleted within a day of its last one",
     ...writing,
     role: "maintainer",
     input: { ...one, package_file_id: param.recordId() },
@@ -140,7 +140,7 @@ const packageRoutes = [
       const { id } = await requirePackage(db, source, input.package_id);
       const found = await packages.fileRow(db, packageFile, id, input.package_file_id);
       if (!found) throw notFound();
-      await packages.removeFile(db, id, input.package_file_id);
+      await packages.removeFile(db, input.package_file_id);
       return undefined;
     },
   }),

@@ -4,7 +4,8 @@ import type { StoredFile } from "../../files/write.ts";
 import { all, type Condition, when } from "../../store/conditions.ts";
 import { insertRow } from "../../store/insert.ts";
 import { contains } from "../../store/patterns.ts";
-import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
+import { placeholders } from "../../store/placeholders.ts";
+import type { Awaitable, Database, Reader, Store, Value } from "../../store/port.ts";
 
 /** Whether lists show a package or a file. */
 export const STATUSES = ["default", "hidden"] as const;
@@ -188,11 +189,25 @@ export async function remove(db: Database, packageId: number): Promise<void> {
   await db.run("delete from packages where id = ?", [packageId]);
 }
 
-/** Deletes a file of a package, and the package if it has no other. */
-export async function removeFile(db: Database, packageId: number, fileId: number): Promise<void> {
+/** Deletes a file of a package, which stays without files until {@link removeEmpty} comes to it. */
+export async function removeFile(db: Database, fileId: number): Promise<void> {
   await db.run("delete from package_files where id = ?", [fileId]);
-  await db.run(
-    "delete from packages where id = ? and not exists (select 1 from package_files where package_id = ?)",
-    [packageId, packageId],
-  );
+}
+
+const IS_EMPTY = "not exists (select 1 from package_files pf where pf.package_id = packages.id)";
+
+/** Packages that are deleted by one transaction. */
+const BATCH = 500;
+
+/** Deletes the packages that have no files any more. */
+export async function removeEmpty(store: Store): Promise<void> {
+  const found = await store.rows(`select id from packages where ${IS_EMPTY}`);
+  for (let start = 0; start < found.length; start += BATCH) {
+    const ids = found.slice(start, start + BATCH).map(([id]) => id as Value);
+    // Alone, so that nobody adds a file meanwhile.
+    await store.transaction(async (db) => {
+      const { sql, values } = placeholders(ids);
+      await db.run(`delete from packages where id in (${sql}) and ${IS_EMPTY}`, values);
+    });
+  }
 }

@@ -1,6 +1,11 @@
 import { ROLES, roleOf } from "../../core/access/roles.ts";
 import { sourcesById } from "../../core/access/source.ts";
-import { memberProjects, VISIBILITY_WORDS, visibleProjects } from "../../core/access/visibility.ts";
+import {
+  isEnding,
+  memberProjects,
+  VISIBILITY_WORDS,
+  visibleProjects,
+} from "../../core/access/visibility.ts";
 import { ownAvatar } from "../../core/avatars.ts";
 import * as field from "../../core/field.ts";
 import {
@@ -146,6 +151,12 @@ const project = rowType("Project", {
     description: string("p.description"),
     visibility: string(field.word("p.visibility", VISIBILITY_WORDS)),
     archived: boolean("p.archived"),
+    markedForDeletion: required(
+      boolean(
+        `case when p.marked_for_deletion_at is not null or ${isEnding("p.namespace_id")} then 1 else 0 end`,
+      ),
+    ),
+    markedForDeletionOn: time("p.marked_for_deletion_at"),
     webUrl: string(field.url("p.full_path", (path) => `/${path}`)),
     webPath: required(string("'/' || p.full_path")),
     avatarUrl: string(ownAvatar("p.avatar_url")),

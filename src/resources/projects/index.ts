@@ -10,6 +10,7 @@ import { fork } from "../../git/repository.ts";
 import { recordProject } from "../../hooks/records.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
+import { delayedDeletion } from "../application-settings/deletion.ts";
 import * as settings from "../application-settings/queries.ts";
 import {
   artifactsSize,
@@ -19,6 +20,7 @@ import {
 import { AVATAR_PART, avatar } from "../avatars/input.ts";
 import * as avatars from "../avatars/queries.ts";
 import { emailsDisabled } from "../namespaces/mails.ts";
+import { deletionInput, isToMark } from "../namespaces/marked.ts";
 import * as namespaces from "../namespaces/queries.ts";
 import { keepPaths } from "../namespaces/redirects.ts";
 import { protectDefault } from "../protected-refs/changes.ts";
@@ -26,6 +28,7 @@ import { setMain } from "../repositories/facts.ts";
 import { applyAll, orDiscard } from "../repositories/write.ts";
 import { setTopics } from "../topics/queries.ts";
 import { createProject } from "./changes.ts";
+import { findDeleted, mark, restore } from "./deletion.ts";
 import {
   listedProject as listed,
   projectFilter,
@@ -344,16 +347,31 @@ export const projectResource: Resource = {
       },
     }),
     project.del("", {
-      summary: "Delete a project",
+      summary: "Delete a project, or mark it for deletion if the settings delay that",
       role: "owner",
+      input: deletionInput,
       status: 202,
       examples: [{ message: "202 Accepted" }],
       handle: async (context) => {
-        const found = await projectOf(context);
+        const found = await findDeleted(context.db, context.source.id);
         context.requireUnmodified(found.updated_at);
+        const { ofProjects } = await delayedDeletion(context.db);
+        if (isToMark("Project", found, context.input, ofProjects)) {
+          await mark(context, found);
+          return new Json({ message: "202 Accepted" });
+        }
         await recordProject(context, "destroy", { id: found.id, userId: context.caller.id });
         await remove(context.db, found.id, context.now);
         return new Json({ message: "202 Accepted" });
+      },
+    }),
+    project.post("/restore", {
+      summary: "Restore a project that is marked for deletion",
+      role: "owner",
+      presenter: projectWithPermissions,
+      handle: async (context) => {
+        await restore(context, await findDeleted(context.db, context.source.id));
+        return rowOf(context, context.source.id);
       },
     }),
     project.post("/star", {

@@ -10,6 +10,7 @@ import { ownAvatar } from "../../core/avatars.ts";
 import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
 import { type Presenter, presenter } from "../../core/presenter.ts";
+import { dayOf } from "../namespaces/marked.ts";
 import { MAIN } from "../repositories/open.ts";
 import { namesOf, topicsOf } from "../topics/queries.ts";
 import { userSummaryFields } from "../users/json.ts";
@@ -157,8 +158,8 @@ const fullFields = {
   only_allow_merge_if_all_status_checks_passed: field.constant(false),
   prevent_merge_without_jira_issue: field.constant(false),
   updated_at: field.instant("p.updated_at"),
-  marked_for_deletion_at: field.constant(null),
-  marked_for_deletion_on: field.constant(null),
+  marked_for_deletion_at: dayOf("p.marked_for_deletion_at"),
+  marked_for_deletion_on: dayOf("p.marked_for_deletion_at"),
   public_builds: field.flag("p.public_jobs"),
   emails_enabled: field.flag("1 - p.emails_disabled"),
   emails_disabled: field.flag("p.emails_disabled"),
@@ -227,6 +228,8 @@ const MAX_TOPICS = 20;
 /** Parameters of every list of projects. */
 export const projectListInput = {
   archived: param.optional(param.boolean()),
+  active: param.optional(param.boolean()),
+  marked_for_deletion_on: param.optional(param.date()),
   visibility: param.optional(param.choice(VISIBILITY_NAMES)),
   search: param.optional(param.anyText()),
   simple: param.optional(param.boolean()),
@@ -261,6 +264,8 @@ export function projectFilter(
 ): ProjectFilter {
   return {
     archived: input.archived,
+    active: input.active,
+    markedOn: input.marked_for_deletion_on,
     visibility: input.visibility && VISIBILITIES[input.visibility],
     search: input.search,
     owned: input.owned,

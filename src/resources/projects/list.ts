@@ -1,5 +1,10 @@
 import type { Role } from "../../core/access/roles.ts";
-import { memberProjects, type Viewer, visibleProjects } from "../../core/access/visibility.ts";
+import {
+  isEnding,
+  memberProjects,
+  type Viewer,
+  visibleProjects,
+} from "../../core/access/visibility.ts";
 import { paginateNarrowed } from "../../core/narrowed.ts";
 import {
   type KeysetPage,
@@ -15,6 +20,7 @@ import { contains } from "../../store/patterns.ts";
 import type { Reader, Value } from "../../store/port.ts";
 import { narrowing } from "../../store/search.ts";
 import { statement } from "../../store/texts.ts";
+import { markedOn } from "../namespaces/marked.ts";
 import { hasTopic } from "../topics/queries.ts";
 import { embed } from "./embed.ts";
 import { PROJECT_SEARCH } from "./search.ts";
@@ -30,6 +36,10 @@ export interface ProjectFilter {
   namespaceId?: number | undefined;
   below?: boolean | undefined;
   archived?: boolean | undefined;
+  /** Only projects that are neither archived nor to be deleted, or only these. */
+  active?: boolean | undefined;
+  /** Only projects that were marked for deletion on this day. */
+  markedOn?: string | undefined;
   visibility?: number | undefined;
   search?: string | undefined;
   /** Only projects that the caller owns. */
@@ -174,12 +184,16 @@ function membership(viewer: Viewer, { owned, role, membership }: ProjectFilter):
   return visibleProjects(viewer);
 }
 
+const ACTIVE = `(p.archived + 0 = 0 and p.marked_for_deletion_at is null and not ${isEnding("p.namespace_id")})`;
+
 /** The conditions on the project itself. */
 function columnConditions(filter: ProjectFilter): (Condition | undefined)[] {
   const { archived, namespaceId, below, search } = filter;
   return [
     // Most are not: the sum keeps the engines from starting with them, in another order than the list's.
     archived === undefined ? undefined : when(archived ? "p.archived = 1" : "p.archived + 0 = 0"),
+    filter.active === undefined ? undefined : when(filter.active ? ACTIVE : `not ${ACTIVE}`),
+    markedOn("p", filter.markedOn),
     when("p.visibility = ?", filter.visibility),
     below && namespaceId !== undefined
       ? belowGroup("p.namespace_id", namespaceId)

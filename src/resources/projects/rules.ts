@@ -1,5 +1,5 @@
 import type { Caller } from "../../core/access/caller.ts";
-import { VISIBILITY_WORDS } from "../../core/access/visibility.ts";
+import { isEnding, VISIBILITY_WORDS } from "../../core/access/visibility.ts";
 import { forbidden, invalid, notFound } from "../../core/errors.ts";
 import { problemOfProjectPath, requireFullPath } from "../../core/paths.ts";
 import type { Context } from "../../core/resource.ts";
@@ -130,10 +130,13 @@ export async function creatableNamespace(
   return namespace && (await canCreateIn(context, namespace)) ? namespace : undefined;
 }
 
-/** The level needed to create projects in a namespace, which owners of groups choose. */
-async function creationLevel(db: Reader, { id }: namespaces.Namespace): Promise<number> {
-  const [row] = await db.rows(`select ${CREATION_LEVEL} from namespaces n where n.id = ?`, [id]);
-  return Number(row?.[0]);
+/** The level needed to create projects in a namespace, which owners of groups choose, and whether it is to be deleted. */
+async function creationLevel(db: Reader, { id }: namespaces.Namespace) {
+  const [row] = await db.rows(
+    `select ${CREATION_LEVEL}, case when ${isEnding("n.id")} then 1 else 0 end from namespaces n where n.id = ?`,
+    [id],
+  );
+  return { needed: Number(row?.[0]), ending: row?.[1] === 1 };
 }
 
 /** Whether the caller can create projects in a namespace. @throws ApiError 403 if it is the caller's own and their project limit is reached */
@@ -142,7 +145,8 @@ export async function canCreateIn(
   namespace: namespaces.Namespace,
 ): Promise<boolean> {
   const level = await namespaces.levelIn(db, namespace.id, caller.id, viewer.today);
-  if (!caller.admin && level < (await creationLevel(db, namespace))) return false;
+  const { needed, ending } = await creationLevel(db, namespace);
+  if (ending || (!caller.admin && level < needed)) return false;
   if (namespace.owner_id === caller.id) {
     const user = await users.find(db, caller.id);
     if (user && (await projects.countPersonal(db, caller.id)) >= user.projects_limit) {

@@ -136,4 +136,14 @@ alter table namespaces add column emails_disabled $int not null default 0;
     id: "20261129-64-size-of-projects-artifacts",
     sql: "alter table projects add column max_artifacts_size $int;\n",
   },
+  {
+    // When projects and groups were marked that are deleted later.
+    id: "20261130-12-marked-for-deletion",
+    sql: `
+alter table projects add column marked_for_deletion_at $int;
+alter table namespaces add column marked_for_deletion_at $int;
+create index projects_marked on projects (marked_for_deletion_at, id) where marked_for_deletion_at is not null;
+create index namespaces_marked on namespaces (marked_for_deletion_at, id) where marked_for_deletion_at is not null;
+`,
+  },
 ];

@@ -1,7 +1,6 @@
 import { ROLES } from "../../core/access/roles.ts";
 import { sourcesById } from "../../core/access/source.ts";
 import { readableSnippets, VISIBILITIES, VISIBILITY_WORDS } from "../../core/access/visibility.ts";
-import { invalid } from "../../core/errors.ts";
 import * as field from "../../core/field.ts";
 import { escaped } from "../../core/markup.ts";
 import {
@@ -33,8 +32,9 @@ import { all, among, type Condition, when } from "../../store/conditions.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Reader, Value } from "../../store/port.ts";
 import { VISIBILITY } from "../namespaces/graphql.ts";
+import { nextName } from "./files.ts";
 import { snippetResource } from "./index.ts";
-import { snippetFields } from "./json.ts";
+import { rawPath, snippetFields } from "./json.ts";
 
 const rows = {
   from: "snippets s left join projects p on p.id = s.project_id",
@@ -42,30 +42,32 @@ const rows = {
   visible: readableSnippets,
 };
 
-const WEB_PATH =
-  "case when s.project_id is null then '' else '/' || p.full_path end || '/-/snippets/' || s.id";
+/** The files of snippets `s`: the first is in their own rows. */
+const FILES = `(select id as snippet_id, -id as id, file_name as path, content from snippets
+  union all select snippet_id, id, path, content from snippet_files) f`;
 
-/** A snippet has exactly one file. */
 const blob = rowType("SnippetBlob", {
   about: "A file of a snippet.",
-  ...rows,
+  from: `${FILES} join snippets s on s.id = f.snippet_id left join projects p on p.id = s.project_id`,
+  key: "f.id",
+  visible: readableSnippets,
   fields: {
-    name: string("s.file_name"),
-    path: string("s.file_name"),
-    rawPath: required(string(`${WEB_PATH} || '/raw'`)),
+    name: string("f.path"),
+    path: string("f.path"),
+    rawPath: required(string(field.derived(["s.id", "p.full_path", "f.path"], "string", rawPath))),
     plainData: string(
       field.derived(
-        ["s.content"],
+        ["f.content"],
         "string",
         ([content]) => `<pre><code>${escaped(String(content))}</code></pre>`,
       ),
     ),
-    rawPlainData: string("s.content"),
+    rawPlainData: string("f.content"),
     richData: constant("String", null),
     size: required(
       computed(
         "Int",
-        ["s.content"],
+        ["f.content"],
         ([content]) => new TextEncoder().encode(String(content)).length,
       ),
     ),
@@ -146,7 +148,11 @@ const snippet = rowType("Snippet", {
     blobs: connection("SnippetBlob", {
       areFew: true,
       args: { paths: arg.list(arg.string) },
-      query: ({ paths }) => ({ parent: "s.id", where: among("s.file_name", paths) }),
+      query: ({ paths }) => ({
+        parent: "f.snippet_id",
+        where: among("f.path", paths),
+        order: [{ sql: "f.path" }, { sql: "f.id" }],
+      }),
     }),
   },
 });
@@ -191,21 +197,14 @@ const ROUTES = {
   },
 };
 
-interface Stored {
-  project_id: number | null;
-  file_name: string;
-}
-
-/** A snippet's file name and routes: these check what the caller may do. */
+/** A snippet's routes, which check what the caller may do. */
 async function storedWith(db: Reader, id: number) {
-  const found = await db.one<Stored>("select project_id, file_name from snippets where id = ?", [
-    id,
-  ]);
+  const [found] = await db.rows("select project_id from snippets where id = ?", [id]);
   if (!found) throw notAvailable();
-  const { project_id, file_name } = found;
-  return project_id === null
-    ? { file_name, routes: ROUTES.personal, at: { snippet_id: id } }
-    : { file_name, routes: ROUTES.project, at: { id: project_id, snippet_id: id } };
+  const [projectId = null] = found;
+  return projectId === null
+    ? { routes: ROUTES.personal, at: { snippet_id: id } }
+    : { routes: ROUTES.project, at: { id: projectId as number, snippet_id: id } };
 }
 
 const ACTION = enumeration("SnippetBlobActionEnum", "What is done with a file.", [
@@ -222,33 +221,25 @@ const BLOB_ACTION = inputType("SnippetBlobActionInputType", "A change of a snipp
 });
 type BlobAction = Values<(typeof BLOB_ACTION)["fields"]>;
 
-/** The one change of the file. @throws ApiError 400 if there are several */
-function onlyAction(actions: readonly BlobAction[] | undefined): BlobAction | undefined {
-  if (actions && actions.length > 1) throw invalid({ base: ["Snippets have exactly one file"] });
-  return actions?.[0];
-}
+/** Changes of files as the routes take them. */
+const filesOf = (actions: readonly BlobAction[]) =>
+  actions.map(({ action, filePath, previousPath, content }) => ({
+    action,
+    file_path: filePath,
+    previous_path: previousPath,
+    content,
+  }));
 
-/** The attributes of a new file; its name is GitLab's if none is given. */
-function created(actions: readonly BlobAction[] | undefined) {
-  const action = onlyAction(actions);
-  if (action && action.action !== "create") {
-    throw invalid({ base: ["The file of a new snippet must be created"] });
+/** The attributes of new files; their names are GitLab's if none are given. */
+function created(actions: readonly BlobAction[] = []) {
+  const names = actions.map(({ filePath }) => filePath);
+  const files = filesOf(actions);
+  for (const file of files) {
+    if (file.file_path !== "") continue;
+    file.file_path = nextName(names);
+    names.push(file.file_path);
   }
-  return { file_name: action?.filePath || "snippetfile1.txt", content: action?.content };
-}
-
-/** The attributes of a changed file. @throws ApiError 400 unless it is the snippet's file */
-function changed(actions: readonly BlobAction[] | undefined, fileName: string) {
-  const action = onlyAction(actions);
-  if (!action) return {};
-  const { action: what, filePath, previousPath, content } = action;
-  if (what === "create" || what === "delete") {
-    throw invalid({ base: ["Snippets have exactly one file"] });
-  }
-  if ((what === "move" ? previousPath : filePath) !== fileName) {
-    throw invalid({ base: ["A file with this name doesn't exist"] });
-  }
-  return { content, ...(what === "move" && { file_name: filePath }) };
+  return { files };
 }
 
 const wordOf = (level: number | undefined) =>
@@ -304,7 +295,7 @@ export const face: Face = {
         visibilityLevel: arg.required(arg.choice(VISIBILITY)),
         description: arg.string,
         projectPath: arg.id,
-        blobActions: arg.about("Its file.", arg.list(arg.input(BLOB_ACTION))),
+        blobActions: arg.about("Its files.", arg.list(arg.input(BLOB_ACTION))),
       },
       payload: { snippet: property("Snippet") },
       run: async ({ title, visibilityLevel, description, projectPath, blobActions }, { call }) => {
@@ -326,17 +317,17 @@ export const face: Face = {
         title: arg.string,
         visibilityLevel: arg.choice(VISIBILITY),
         description: arg.clearable(arg.string),
-        blobActions: arg.about("The change of its file.", arg.list(arg.input(BLOB_ACTION))),
+        blobActions: arg.about("The changes of its files.", arg.list(arg.input(BLOB_ACTION))),
       },
       payload: { snippet: property("Snippet") },
       run: async ({ id, title, visibilityLevel, description, blobActions }, { call, db }) => {
-        const { routes, at, file_name } = await storedWith(db, id);
+        const { routes, at } = await storedWith(db, id);
         await call(routes.change, {
           ...at,
           title,
           description,
           visibility: wordOf(visibilityLevel),
-          ...changed(blobActions, file_name),
+          files: blobActions && filesOf(blobActions),
         });
         return { snippet: id };
       },

@@ -9,7 +9,7 @@ import {
   VISIBILITY_NAMES,
   visibleSnippets,
 } from "../../core/access/visibility.ts";
-import { missing, notFound } from "../../core/errors.ts";
+import { notFound } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import {
   type Context,
@@ -20,12 +20,11 @@ import {
 } from "../../core/resource.ts";
 import { all, type Condition, when } from "../../store/conditions.ts";
 import type { Database, Reader } from "../../store/port.ts";
-import { updateRow } from "../../store/update.ts";
 import * as settings from "../application-settings/queries.ts";
 import { requireUnrestricted } from "../application-settings/rules.ts";
 import * as events from "../events/record.ts";
-import { fileInput, sentFile } from "./files.ts";
-import { snippet } from "./json.ts";
+import { changedFiles, fileInput, newFiles } from "./files.ts";
+import { BRANCH, snippet } from "./json.ts";
 import * as snippets from "./queries.ts";
 import { migrations } from "./table.ts";
 
@@ -99,6 +98,14 @@ async function findSnippet(
   return found;
 }
 
+/** A file as it is, which browsers do not show. */
+const rawFile = (content: string) =>
+  new RawReply(
+    200,
+    { "content-type": "text/plain; charset=utf-8", "content-disposition": "attachment" },
+    content,
+  );
+
 /** The routes of a single snippet, the same for both kinds. */
 function routesOfOne(kind: SnippetKind) {
   const { get, put, del } = kind.routes;
@@ -118,11 +125,21 @@ function routesOfOne(kind: SnippetKind) {
       input: one,
       handle: async (context) => {
         const { id } = await findSnippet(kind, context);
-        const headers = {
-          "content-type": "text/plain; charset=utf-8",
-          "content-disposition": "attachment",
-        };
-        return new RawReply(200, headers, await snippets.contentOf(context.db, id));
+        return rawFile((await snippets.contentOf(context.db, id)) as string);
+      },
+    }),
+    get("/:snippet_id/files/:ref/:file_path/raw", {
+      answersWith: "text/plain",
+      summary: "Get the raw content of one of a snippet's files",
+      ...kind.reading,
+      input: { ...one, ref: param.text(), file_path: param.text({ max: 4096 }) },
+      handle: async (context) => {
+        const { db, input } = context;
+        const { id } = await findSnippet(kind, context);
+        if (![BRANCH, "HEAD"].includes(input.ref)) throw notFound("Reference");
+        const content = await snippets.contentOf(db, id, input.file_path);
+        if (content === undefined) throw notFound("File");
+        return rawFile(content);
       },
     }),
     put("/:snippet_id", {
@@ -136,11 +153,10 @@ function routesOfOne(kind: SnippetKind) {
         const found = await findSnippet(kind, context);
         kind.requireChangeable(context, found);
         const { title, description } = input;
-        const { file_name, content } = sentFile(input, found.file_name);
-        const level = input.visibility && VISIBILITIES[input.visibility];
-        await requireUnrestricted(db, context.caller, level);
-        const changes = { title, file_name, content, description, visibility: level };
-        await updateRow(db, "snippets", found.id, changes, now);
+        const files = await changedFiles(input, () => snippets.filesOf(db, found.id));
+        const visibility = input.visibility && VISIBILITIES[input.visibility];
+        await requireUnrestricted(db, context.caller, visibility);
+        await snippets.change(db, found.id, { title, description, visibility, files }, now);
         return snippets.row(db, presenter, found.id);
       },
     }),
@@ -171,18 +187,15 @@ async function create(
 ) {
   const { db, presenter, input, caller, now } = context;
   const { title, description } = input;
-  const { file_name, content } = sentFile(input);
-  if (file_name === undefined) throw missing("file_name");
-  if (content === undefined) throw missing("content");
+  const files = newFiles(input);
   const visibility = input.visibility
     ? VISIBILITIES[input.visibility]
     : (await settings.find(db)).default_snippet_visibility;
   await requireUnrestricted(db, caller, visibility);
-  const file = { file_name, content };
   const snippet = {
     title,
     description,
-    ...file,
+    files,
     visibility,
     author_id: caller.id,
     project_id: projectId,

@@ -2,10 +2,12 @@ import { paginateNarrowed } from "../../core/narrowed.ts";
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import { all, type Condition } from "../../store/conditions.ts";
-import { insertRow } from "../../store/insert.ts";
+import { insertMany, insertRow } from "../../store/insert.ts";
 import { contains } from "../../store/patterns.ts";
 import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
 import { narrowing } from "../../store/search.ts";
+import { updateRow } from "../../store/update.ts";
+import type { SnippetFile, SnippetFiles } from "./files.ts";
 import { SNIPPET_SEARCH } from "./search.ts";
 
 const OWNED = "snippets s left join projects p on p.id = s.project_id";
@@ -15,7 +17,6 @@ const SNIPPETS = `${OWNED} join users u on u.id = s.author_id`;
 export interface Snippet {
   id: number;
   author_id: number;
-  file_name: string;
   updated_at: number;
 }
 
@@ -24,10 +25,17 @@ export interface NewSnippet {
   project_id: number | null;
   author_id: number;
   title: string;
-  file_name: string;
   description?: string | null | undefined;
-  content: string;
   visibility: number;
+  files: SnippetFiles;
+}
+
+/** Changed values of a snippet; `undefined` leaves one as it is. */
+interface SnippetChanges {
+  title?: string | undefined;
+  description?: string | null | undefined;
+  visibility?: number | undefined;
+  files?: SnippetFiles | undefined;
 }
 
 /** The snippets that match a condition on `s` and their project `p`, newest first. */
@@ -77,31 +85,84 @@ export function find(
   where: Condition,
 ): Awaitable<Snippet | undefined> {
   return db.one<Snippet>(
-    `select s.id, s.author_id, s.file_name, s.updated_at from ${OWNED}
+    `select s.id, s.author_id, s.updated_at from ${OWNED}
      where s.id = ? and ${where.sql}`,
     [snippetId, ...where.values],
   );
 }
 
-/** The content of a snippet that exists. */
-export async function contentOf(db: Reader, snippetId: number): Promise<string> {
-  const [found] = await db.rows("select content from snippets where id = ?", [snippetId]);
-  return (found as [string])[0];
+/** SQL of the paths of a snippet's files after the first. @param snippet SQL of its id */
+export const furtherPathsOf = (snippet: string): string =>
+  `(select string_agg(f.path, '//' order by f.path) from snippet_files f
+    where f.snippet_id = ${snippet})`;
+
+/** The paths that {@link furtherPathsOf} found: two slashes are in none of them. */
+export const pathsIn = (found: Value | undefined): string[] =>
+  found == null ? [] : String(found).split("//");
+
+/** The files of a snippet that exists. */
+export async function filesOf(db: Reader, snippetId: number): Promise<SnippetFiles> {
+  const found = await db.all<SnippetFile>(
+    `select file_name as path, content, 0 as place from snippets where id = ?
+     union all select path, content, 1 from snippet_files where snippet_id = ?
+     order by place, path`,
+    [snippetId, snippetId],
+  );
+  return found as unknown as SnippetFiles;
+}
+
+/** The content of a snippet's file, by default the first one; `undefined` if there is none with this path. */
+export async function contentOf(
+  db: Reader,
+  snippetId: number,
+  path?: string,
+): Promise<string | undefined> {
+  const [found] =
+    path === undefined
+      ? await db.rows("select content from snippets where id = ?", [snippetId])
+      : await db.rows(
+          `select content from snippets where id = ? and file_name = ?
+           union all select content from snippet_files where snippet_id = ? and path = ?`,
+          [snippetId, path, snippetId, path],
+        );
+  return found?.[0] as string | undefined;
 }
 
 /** Adds a snippet and returns its id. */
-export function insert(db: Database, snippet: NewSnippet, now: number): Promise<number> {
-  return insertRow(db, "snippets", {
+export async function insert(db: Database, snippet: NewSnippet, now: number): Promise<number> {
+  const [{ path, content }, ...further] = snippet.files;
+  const id = await insertRow(db, "snippets", {
     project_id: snippet.project_id,
     author_id: snippet.author_id,
     title: snippet.title,
-    file_name: snippet.file_name,
+    file_name: path,
     description: snippet.description ?? null,
-    content: snippet.content,
+    content,
     visibility: snippet.visibility,
     created_at: now,
     updated_at: now,
   });
+  await insertFurther(db, id, further);
+  return id;
+}
+
+/** Changes a snippet. */
+export async function change(
+  db: Database,
+  snippetId: number,
+  { files, ...changes }: SnippetChanges,
+  now: number,
+): Promise<void> {
+  const first = files && { file_name: files[0].path, content: files[0].content };
+  await updateRow(db, "snippets", snippetId, { ...changes, ...first }, now);
+  if (!files) return;
+  await db.run("delete from snippet_files where snippet_id = ?", [snippetId]);
+  await insertFurther(db, snippetId, files.slice(1));
+}
+
+function insertFurther(db: Database, snippetId: number, files: readonly SnippetFile[]) {
+  const rows = files.map(({ path, content }) => [snippetId, path, content]);
+  return insertMany(db, "snippet_files", ["snippet_id", "path", "content"], rows);
 }
 
 /** Removes a snippet. */

@@ -25,4 +25,17 @@ create index snippets_by_visibility on snippets (visibility, id) where project_i
 `,
   },
   searchMigration("20261123-11-snippet-search", SNIPPET_SEARCH),
+  {
+    // The files of a snippet after its first one.
+    id: "20261130-10-files-of-snippets",
+    sql: `
+create table snippet_files (
+  id $id,
+  snippet_id $int not null references snippets (id) on delete cascade,
+  path $text not null,
+  content $text not null
+);
+create unique index snippet_files_of_snippet on snippet_files (snippet_id, path);
+`,
+  },
 ];
