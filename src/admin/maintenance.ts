@@ -47,9 +47,10 @@ export interface MaintenanceAdmin {
   sweepFiles(): Promise<{ files: number }>;
   /**
    * Runs {@link purgeEvents}, {@link removeExpiredMembers}, {@link tidyRepositories} and {@link sweepFiles}, removes
-   * projects and groups that were marked for deletion long enough, packages without files and the old logs of webhooks, tells webhooks which access tokens expire soon, and queues
-   * mails about issues that are due, unless one of the processes that share the database did so within a day. `createApp` calls it by itself unless
-   * `background` is `false`; then call it every few minutes.
+   * projects and groups that were marked for deletion long enough, packages without files and the old logs of
+   * webhooks, tells webhooks which access tokens expire soon, and queues mails about issues that are due, unless one
+   * of the processes that share the database did so within a day. `createApp` calls it by itself unless `background`
+   * is `false`; then call it every few minutes.
    *
    * @returns `undefined` if it is not due, or another process is running it
    */
