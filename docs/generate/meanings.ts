@@ -310,6 +310,8 @@ const MEANINGS: Readonly<Record<string, string>> = {
   include_merged_yaml: "with the configuration as it is read",
 
   // Time.
+  "Issues/updated_at":
+    "when it was changed last, as ISO 8601: now, unless the caller is an owner or administrator",
   created_at:
     "when it was created, for what is brought from elsewhere; only administrators and owners",
   expires_at: "the last day, or the time, at which it is valid",
