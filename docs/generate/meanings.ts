@@ -310,6 +310,11 @@ const MEANINGS: Readonly<Record<string, string>> = {
   include_merged_yaml: "with the configuration as it is read",
 
   // Time.
+  issue_type: "the kind of issue: all are `issue`, so a list of others is empty",
+  epic_id: "the epic: there are none, so only a list of issues with `None` has any",
+  iteration_id: "the iteration: there are none, so only a list of issues with `None` has any",
+  iteration_title: "the title of the iteration: there are none, so no issue has one",
+  health_status: "the health: no issue has one, so only a list with `None` has any",
   "Issues/updated_at":
     "when it was changed last, as ISO 8601: now, unless the caller is an owner or administrator",
   created_at:

@@ -36,11 +36,31 @@ import * as changes from "./changes.ts";
 import * as issues from "./queries.ts";
 import { migrations } from "./table.ts";
 
+/** The kinds of issues that GitLab knows, of which only the first is here. */
+const TYPES = ["issue", "incident", "test_case", "task"] as const;
+
+/** What issues belong to in GitLab, by their filters: here they belong to none. */
+const NOWHERE = ["epic_id", "iteration_id", "iteration_title", "health_status"] as const;
+
+/** Whether a list asks for what no issue is, or has. */
+function isNowhere(
+  input: {
+    readonly [name in (typeof NOWHERE)[number] | "issue_type"]?: string | undefined;
+  },
+): boolean {
+  const { issue_type: type = "issue" } = input;
+  return (
+    type !== "issue" || NOWHERE.some((name) => (input[name] ?? "none").toLowerCase() !== "none")
+  );
+}
+
 const lists = listRoutes(ISSUE, {
   input: {
     ...listInput,
     state: param.optional(param.choice(["opened", "closed", "all"])),
     confidential: param.optional(param.boolean()),
+    issue_type: param.optional(param.choice(TYPES)),
+    ...Object.fromEntries(NOWHERE.map((name) => [name, param.unlessBlank(param.anyText())])),
     not: param.optional(param.object(negatedIssueInput)),
     order_by: param.optional(
       param.choice(["created_at", "updated_at", "relative_position", ...ISSUE_ORDERS]),
@@ -48,16 +68,15 @@ const lists = listRoutes(ISSUE, {
   },
   filter: ({ confidential, ...input }, caller, scope) => ({
     ...filterOf(input, caller, scope),
-    own:
-      confidential === undefined
+    own: [
+      ...(confidential === undefined
         ? []
         : // No placeholder: the indexes of confidential issues are for this condition.
-          [{ condition: { sql: `i.confidential = ${Number(confidential)}`, values: [] } }],
+          [{ condition: { sql: `i.confidential = ${Number(confidential)}`, values: [] } }]),
+      ...(isNowhere(input) ? [{ condition: { sql: "1 = 0", values: [] } }] : []),
+    ],
   }),
 });
-
-/** The kinds of issues that GitLab knows, of which only the first is here. */
-const TYPES = ["issue", "incident", "test_case", "task"] as const;
 
 const attributes = {
   description: param.clearable(param.anyText({ max: param.LONG_TEXT })),
