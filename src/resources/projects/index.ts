@@ -116,16 +116,16 @@ const attributes = {
 /** What a new project may be made of in GitLab. */
 const TEMPLATES = {
   template_name: unsupported(param.anyText()),
-  template_project_id: unsupported(param.integer()),
+  template_project_id: unsupported(param.integer(), 0),
   use_custom_template: unsupported(param.boolean(), false),
-  group_with_project_templates_id: unsupported(param.integer()),
+  group_with_project_templates_id: unsupported(param.integer(), 0),
 };
 
 /** Where a project may be mirrored from in GitLab. */
 const MIRRORED = {
   import_url: unsupported(param.anyText({ max: 2048 })),
   mirror_branch_regex: unsupported(param.anyText()),
-  mirror_user_id: unsupported(param.integer()),
+  mirror_user_id: unsupported(param.integer(), 0),
 };
 
 /** The columns that are set from attributes directly. */
