@@ -20,7 +20,7 @@ export function repeats(short: number, long: number): number {
  *
  * @param parts one in how many routes is walked through; a divisor of 24
  */
-export function hasTurn({ method, path }: Route, parts = 3): boolean {
+export function hasTurn({ method, path }: Pick<Route, "method" | "path">, parts = 3): boolean {
   const words = path.split("/").filter((word) => word && !word.startsWith(":"));
   const ofResource = words.length > 1 ? words.slice(1) : words;
   return (

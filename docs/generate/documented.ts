@@ -120,9 +120,16 @@ function parametersOf(route: Route, resource: string): Parameter[] {
   ];
 }
 
+/** What is said of attributes without an effect that have no meaning of their own. */
+const WITHOUT = {
+  effect: "kept, without any effect",
+  support: "there is none of it here: only a value that asks for nothing",
+};
+
 /** An attribute's notes, with what it means. */
 function explained(notes: AttributeNotes, resource: string, name: string): AttributeNotes {
-  const about = notes.about ?? meaningOf(resource, name);
+  const about =
+    notes.about ?? meaningOf(resource, name) ?? (notes.without && WITHOUT[notes.without]);
   return { ...notes, ...(about !== undefined && { about }) };
 }
 

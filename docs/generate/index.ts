@@ -1,8 +1,9 @@
-// `npm run docs`: generates reference.md and openapi.json from the routes, schema.graphql from the types of GraphQL,
+// `npm run docs`: generates reference.md, kept.md and openapi.json from the routes, schema.graphql from the types of GraphQL,
 // seed.schema.json, and what all steps of the schema make of an empty database. test/docs fails while they are outdated.
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { graphqlSchema } from "./graphql.ts";
+import { keptAttributes } from "./kept.ts";
 import { newestSchema } from "./newest-schema.ts";
 import { openapi } from "./openapi.ts";
 import { reference } from "./reference.ts";
@@ -11,6 +12,7 @@ import { seedSchema } from "./seed.ts";
 /** What is generated, by its path in the parent folder. */
 export const documents: Record<string, () => string | Promise<string>> = {
   "reference.md": reference,
+  "kept.md": keptAttributes,
   "openapi.json": () => `${JSON.stringify(openapi(), null, 2)}\n`,
   "schema.graphql": graphqlSchema,
   "seed.schema.json": () => `${JSON.stringify(seedSchema(), null, 2)}\n`,

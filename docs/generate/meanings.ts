@@ -316,6 +316,13 @@ const MEANINGS: Readonly<Record<string, string>> = {
   include_merged_yaml: "with the configuration as it is read",
 
   // Time.
+  issue_type: "the kind of issue: all are `issue`, so a list of others is empty",
+  epic_id: "the epic: there are none, so only a list of issues with `None` has any",
+  iteration_id: "the iteration: there are none, so only a list of issues with `None` has any",
+  iteration_title: "the title of the iteration: there are none, so no issue has one",
+  health_status: "the health: no issue has one, so only a list with `None` has any",
+  "Issues/updated_at":
+    "when it was changed last, as ISO 8601: now, unless the caller is an owner or administrator",
   created_at:
     "when it was created, for what is brought from elsewhere; only administrators and owners",
   expires_at: "the last day, or the time, at which it is valid",

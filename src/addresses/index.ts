@@ -17,7 +17,7 @@ import { uploadResource } from "../resources/uploads/index.ts";
 import { badgeAddresses } from "./badges.ts";
 import { codeAddresses } from "./code.ts";
 import { goAddresses } from "./go-get.ts";
-import { keyAddresses } from "./keys.ts";
+import { userAddresses } from "./users.ts";
 
 /** What the API has below a project's path that has an address, too, with the same parameters. */
 const OF_PROJECT: readonly (readonly [path: string, address: string])[] = [
@@ -94,7 +94,7 @@ export const PROGRAM_ADDRESSES: Mount = {
         ...codeAddresses,
         ...badgeAddresses,
         ...sameAddresses,
-        ...keyAddresses,
+        ...userAddresses,
         ...goAddresses,
       ],
     },

@@ -7,12 +7,15 @@ export interface Secret {
   digest: string;
 }
 
+/** What the secrets of personal access tokens begin with. */
+export const TOKEN_PREFIX = "pmat-";
+
 /**
  * Creates the secret of a token: a recognisable prefix and 160 random bits.
  *
  * @param prefix default: that of personal access tokens
  */
-export function newSecret(prefix = "pmat"): Secret {
+export function newSecret(prefix = TOKEN_PREFIX.slice(0, -1)): Secret {
   const secret = `${prefix}-${randomBytes(20).toString("hex")}`;
   return { secret, digest: digestOf(secret) };
 }

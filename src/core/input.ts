@@ -26,6 +26,8 @@ export interface AttributeNotes {
   demanded?: true;
   /** Whether `null` clears it. */
   clearable?: true;
+  /** Of what has no effect here: whether any value is kept and shown, or those are refused that ask for an effect. */
+  without?: "effect" | "support";
   /** The attributes of an object, or of each object in a list. */
   attributes?: Readonly<Record<string, AttributeNotes>>;
 }

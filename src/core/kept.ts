@@ -1,7 +1,15 @@
 import * as v from "valibot";
 import type { Reader, Value } from "../store/port.ts";
 import { derived, type Field } from "./field.ts";
-import { type Attribute, checked, clearable, optional, unlessBlank } from "./input.ts";
+import {
+  type Attribute,
+  type AttributeNotes,
+  checked,
+  clearable,
+  noted,
+  optional,
+  unlessBlank,
+} from "./input.ts";
 
 /** A setting that is kept and shown as it was sent. */
 export interface KeptSetting<T> {
@@ -17,25 +25,53 @@ type KeptValues<S> = {
   [Name in keyof S]: S[Name] extends KeptSetting<infer T> ? T | null : never;
 };
 
-/** A setting that always has a value. */
+/** An attribute that is kept and shown, but changes nothing else. */
+export const withoutEffect = <T>(attribute: Attribute<T>): Attribute<T> =>
+  noted(attribute, { without: "effect" });
+
+/** A setting that always has a value, without an effect. */
 export const kept = <T>(attribute: Attribute<T>, initial: NoInfer<T>): KeptSetting<T> => ({
-  attribute: optional(attribute),
+  attribute: withoutEffect(optional(attribute)),
   initial,
 });
 
-/** A setting that may be cleared, and is null until it is set. */
+/** A setting that may be cleared, and is null until it is set, without an effect. */
 export const keptOrNone = <T>(attribute: Attribute<T>): KeptSetting<T> => ({
-  attribute: clearable(attribute),
+  attribute: withoutEffect(clearable(attribute)),
   initial: null,
 });
 
+/** A setting with an effect. */
+export function effective<T>({ attribute, initial }: KeptSetting<T>): KeptSetting<T> {
+  const { without: _, ...notes } = attribute.notes;
+  return { attribute: { ...attribute, notes }, initial };
+}
+
+const UNSUPPORTED = { without: "support" } satisfies Partial<AttributeNotes>;
+
+const only = <T>(attribute: Attribute<T>, isInForce: (value: T) => boolean) =>
+  noted(checked(attribute, isInForce, "is not supported on this server"), UNSUPPORTED);
+
 /** A setting of which only one value has an effect here: others are refused, so that nobody relies on them. */
-export const fixed = <T>(attribute: Attribute<T>, only: NoInfer<T>): KeptSetting<T> => ({
-  attribute: unlessBlank(
-    checked(attribute, (value) => value === only, "is not supported on this server"),
-  ),
-  initial: only,
-});
+export function fixed<T>(
+  attribute: Attribute<T>,
+  value: NoInfer<T>,
+  isInForce = (sent: T) => sent === value,
+): KeptSetting<T> {
+  const inForce = only(attribute, isInForce);
+  // A blank text counts as sent if it is that value.
+  return { attribute: value === "" ? optional(inForce) : unlessBlank(inForce), initial: value };
+}
+
+/** A list that can only be empty: its entries would have no effect here. */
+export const empty = <T>(list: Attribute<T[]>): KeptSetting<T[]> =>
+  fixed(list, [], (sent) => sent.length === 0);
+
+/** An attribute that asks for what there is not: every value is refused, unless it is blank or the one that asks for nothing. */
+export const unsupported = <T>(
+  attribute: Attribute<T>,
+  nothing?: NoInfer<T>,
+): Attribute<T | undefined> => unlessBlank(only(attribute, (sent) => sent === nothing));
 
 /** Settings kept together in one column, as JSON: null while all have what they begin with. */
 export interface Kept<S extends KeptSettings> {
@@ -71,7 +107,7 @@ export function keptIn<const S extends KeptSettings>(column: string, settings: S
   };
   const fieldOf = (name: string, { attribute, initial }: KeptSetting<unknown>): Field => {
     const { values, type } = attribute.notes;
-    const shown = values?.join(", ") ?? type;
+    const shown = values && type === "string" ? values.join(", ") : type;
     const nullable = initial === null && type === "boolean" ? `${shown} or null` : shown;
     return derived([column], nullable, ([stored]) => read(stored)[name]);
   };

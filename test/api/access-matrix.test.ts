@@ -151,9 +151,9 @@ function leastOf(route: Route, { params }: Places): Record<string, unknown> {
   const inPath = [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => name as string);
   const sent: Record<string, unknown> = {};
   for (const [name, schema] of Object.entries(route.input ?? {})) {
-    const { type, values, optional } = schema.notes;
+    const { type, values, optional, without } = schema.notes;
     const needed = !optional || route.atLeastOne?.includes(name);
-    if (!needed || inPath.includes(name)) continue;
+    if (!needed || without === "support" || inPath.includes(name)) continue;
     sent[name] = params[name] ?? values?.[0] ?? VALUES[type];
   }
   // Some fields are reserved for owners by the handler, not by the route's access.

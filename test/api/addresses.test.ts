@@ -263,6 +263,18 @@ describe("keys of a user", () => {
   });
 });
 
+describe("whether a name is taken", () => {
+  it("is told those who are signed in, of users and groups", async () => {
+    const exists = async (name: string) =>
+      (await visit(`/users/${name}/exists`, { as: "guest" })).json;
+    expect(await exists("Developer")).toEqual({ exists: true });
+    expect(await exists("acme")).toEqual({ exists: true });
+    expect(await exists("nobody")).toEqual({ exists: false });
+    const { status, headers } = await visit("/users/developer/exists");
+    expect([status, headers.get("location")]).toEqual([302, expect.stringContaining("sign_in")]);
+  });
+});
+
 describe("go get", () => {
   const moduleOf = async (path: string, as?: CallOptions) => {
     const { status, text } = await visit(`${path}?go-get=1`, as);

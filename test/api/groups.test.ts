@@ -69,11 +69,7 @@ const acme = {
   created_at: "2026-06-15T12:34:56.789Z",
   parent_id: null,
   ...SETTINGS_OF_GROUPS,
-  show_diff_preview_in_email: true,
   archived: false,
-  math_rendering_limits_enabled: true,
-  lock_math_rendering_limits_enabled: false,
-  default_branch: null,
   default_branch_protection_defaults: {
     allowed_to_push: [{ access_level: 40 }],
     allow_force_push: false,
@@ -85,18 +81,12 @@ const acme = {
   marked_for_deletion_on: null,
   ldap_cn: null,
   ldap_access: null,
-  wiki_access_level: "disabled",
   repository_storage: "default",
 };
 /** What only single groups have. */
 const details = {
   shared_with_groups: [],
   runners_token: null,
-  shared_runners_minutes_limit: null,
-  extra_shared_runners_minutes_limit: null,
-  only_allow_merge_if_pipeline_succeeds: false,
-  allow_merge_on_skipped_pipeline: false,
-  only_allow_merge_if_all_discussions_are_resolved: false,
 };
 
 describe("who may do what", () => {

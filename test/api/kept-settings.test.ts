@@ -169,6 +169,23 @@ describe("settings of groups that are kept", () => {
   });
 });
 
+it("a group says what the default branch of its new projects is", async () => {
+  const { id } = await get("/groups/acme");
+  const settings = { default_branch_name: "of-all" };
+  await send("PUT /application/settings", settings, "admin");
+  await send("PUT /groups/acme", { default_branch: "of-group" });
+  const made = async (name: string, json: object = {}) =>
+    (await send("POST /projects", { name, namespace_id: id, ...json }, "admin")).json
+      .default_branch;
+  expect(await made("Empty")).toBe("of-group");
+  const readme = { initialize_with_readme: true };
+  expect(await made("Begun", readme)).toBe("of-group");
+  expect(await made("Told", { ...readme, default_branch: "own" })).toBe("own");
+  await send("PUT /groups/acme", { default_branch: null });
+  expect(await made("Cleared")).toBe("of-all");
+  expect((await send("PUT /groups/acme", { default_branch: "two..dots" })).status).toBe(400);
+});
+
 describe("mails of a project", () => {
   it("are sent to nobody while it or a group above it has them disabled", async () => {
     await app.call("PUT /notification_settings", { as: "reporter", json: { level: "watch" } });

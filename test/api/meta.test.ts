@@ -83,6 +83,7 @@ describe("GET /version and /metadata", () => {
 describe("health", () => {
   it.each([
     ["/-/health", { status: "ok", version: VERSION }],
+    ["/-/liveness", { status: "ok" }],
     ["/-/readiness", { status: "ok" }],
   ])("%s is ok, to anyone", async (path, expected) => {
     const { status, json } = await app.call(`GET ${path}`);

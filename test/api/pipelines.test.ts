@@ -116,6 +116,16 @@ describe("POST /projects/:id/pipeline", () => {
     expect(canceled.status).toBe(200);
   });
 
+  it("has no inputs, which are refused", async () => {
+    const asked = { ref: "main", inputs: { level: "high" } };
+    const { status, json } = await project.call("POST /pipeline", {
+      as: "maintainer",
+      json: asked,
+    });
+    const message = { inputs: ["is not supported on this server"] };
+    expect([status, json]).toEqual([400, { message }]);
+  });
+
   it("C014, C015: keeps its variables, which only maintainers and who gave them see", async () => {
     const variables = [{ key: "A", value: "1" }];
     const made = await run("maintainer", { variables });

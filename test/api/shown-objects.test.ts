@@ -176,6 +176,8 @@ const OTHERS = [
   "PUT /projects/:id/pipeline_schedules/:pipeline_schedule_id",
   "POST /projects/:id/trigger/pipeline",
   "POST /projects/:id/ref/:ref*/trigger/pipeline",
+  "GET /snippets/:snippet_id/files/:ref/:file_path/raw",
+  "GET /projects/:id/snippets/:snippet_id/files/:ref/:file_path/raw",
 ];
 
 const positioned = (base: string, at: string) => ({

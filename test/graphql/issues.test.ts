@@ -274,6 +274,18 @@ describe("mutations", () => {
     });
   });
 
+  it("are issues: other types are refused", async () => {
+    const made = { projectPath: "acme/team/core", title: "Typed" };
+    const { changed } = await change("createIssue", { ...made, type: "ISSUE" });
+    expect(changed.errors).toEqual([]);
+    for (const answer of [
+      await change("createIssue", { ...made, type: "INCIDENT" }),
+      await change("updateIssue", { ...at, type: "INCIDENT" }),
+    ]) {
+      expect(answer.changed.errors).toEqual(["Issue type is not supported on this server"]);
+    }
+  });
+
   it("list what is wrong with an attribute", async () => {
     const { changed, errors } = await change("createIssue", { ...at, iid: undefined, title: " " });
     expect(changed).toMatchObject({ issue: null, errors: ["Title can't be blank"] });

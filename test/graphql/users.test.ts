@@ -122,6 +122,9 @@ describe("currentUser", () => {
     ).toEqual({
       currentUser: { username: "guest", namespace: { fullPath: "guest" } },
     });
+    expect(await ask(app, "{ currentUser { gitpodEnabled } }", {}, "guest")).toEqual({
+      currentUser: { gitpodEnabled: false },
+    });
     expect(await ask(app, "{ currentUser { id } }", {}, "anonymous")).toEqual({
       currentUser: null,
     });

@@ -102,7 +102,7 @@ export function passesOf({ mode, share, reach, filters = [] }: Plan): Pass[] {
       ...always.filter((file) => !isHeavy(file)),
       ...part(always.filter(isHeavy), "postgres", 4, share),
       ...part(light, "postgres", 4, share),
-      ...part(others.filter(isHeavy), "postgres", SHARES, share + 2),
+      ...part(others.filter(isHeavy), "postgres", SHARES, share + 11),
     ];
   };
   const ofRest = (own: readonly string[]) => [

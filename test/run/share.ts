@@ -13,9 +13,12 @@ export function git(...args: string[]): string | undefined {
   return status === 0 ? stdout.trimEnd() : undefined;
 }
 
+let ofCommit: number | undefined;
+
 /** A number that is as good as random, and the same whenever a commit is tested again. */
 export function numberOfCommit(): number {
-  return Number.parseInt((git("rev-parse", "HEAD") ?? "").slice(0, 7) || "0", 16);
+  ofCommit ??= Number.parseInt((git("rev-parse", "HEAD") ?? "").slice(0, 7) || "0", 16);
+  return ofCommit;
 }
 
 /**

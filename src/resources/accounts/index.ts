@@ -2,6 +2,7 @@ import { actorOf } from "../../audit/log.ts";
 import { hashPassword } from "../../auth/passwords.ts";
 import { atLeastOne, invalid } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
+import { unsupported } from "../../core/kept.ts";
 import { type Resource, routes } from "../../core/resource.ts";
 import { webAddressProblem } from "../../core/web-addresses.ts";
 import type { Reader } from "../../store/port.ts";
@@ -16,10 +17,18 @@ import { changeAccount, createAccount } from "./changes.ts";
 
 export { emailResource } from "./emails.ts";
 
-/** Part of an identity of another service, with which nobody can sign in here. */
-const nobodys = param.optional(
-  param.checked(param.anyText(), (value) => value === "", "is not supported on this server"),
-);
+/** What GitLab's users have beside: identities of other services, ways to look at pages, compute minutes, and auditors. */
+const NOT_HERE = {
+  provider: unsupported(param.anyText()),
+  extern_uid: unsupported(param.anyText()),
+  group_id_for_saml: unsupported(param.integer()),
+  auditor: unsupported(param.boolean(), false),
+  color_scheme_id: unsupported(param.integer(), 1),
+  theme_id: unsupported(param.integer(), 1),
+  view_diffs_file_by_file: unsupported(param.boolean(), false),
+  shared_runners_minutes_limit: unsupported(param.integer(), 0),
+  extra_shared_runners_minutes_limit: unsupported(param.integer(), 0),
+};
 
 const profile = {
   avatar: param.clearable(avatar()),
@@ -41,8 +50,7 @@ const profile = {
   private_profile: param.optional(param.boolean()),
   external: param.optional(param.boolean()),
   note: param.clearable(param.anyText({ max: 65_535 })),
-  provider: nobodys,
-  extern_uid: nobodys,
+  ...NOT_HERE,
 };
 
 const id = { user_id: param.untypedId() };

@@ -3,12 +3,13 @@ import { VISIBILITIES, VISIBILITY_NAMES, VISIBILITY_WORDS } from "../../core/acc
 import { invalid } from "../../core/errors.ts";
 import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
-import { fixed, storedIn } from "../../core/kept.ts";
+import { storedIn, unsupported } from "../../core/kept.ts";
 import { type Presenter, presenter } from "../../core/presenter.ts";
 import { type Resource, routes } from "../../core/resource.ts";
 import { isShortName } from "../../git/refs.ts";
 import type { Reader, Value } from "../../store/port.ts";
-import { keptSettings } from "./kept.ts";
+import { keptSettings, refusedSettings } from "./kept.ts";
+import { DEFAULT_PROTECTION, defaultProtection } from "./protection.ts";
 import { COLUMNS, change, TABLES } from "./queries.ts";
 import { artifactsSize, levelsOf } from "./rules.ts";
 import { migrations } from "./table.ts";
@@ -30,6 +31,7 @@ const settings = presenter({
   can_create_group: field.flag(COLUMNS.can_create_group),
   user_default_external: field.flag(COLUMNS.user_default_external),
   max_artifacts_size: field.integer(COLUMNS.max_artifacts_size),
+  default_branch_protection_defaults: field.constant(DEFAULT_PROTECTION),
   signup_enabled: field.constant(false),
 });
 
@@ -37,7 +39,9 @@ const visibility = param.optional(param.choice(VISIBILITY_NAMES));
 const changeable = {
   ...keptSettings.attributes,
   // Nobody can sign up.
-  signup_enabled: fixed(param.boolean(), false).attribute,
+  signup_enabled: unsupported(param.boolean(), false),
+  default_branch_protection_defaults: defaultProtection,
+  ...refusedSettings,
   default_project_visibility: visibility,
   default_group_visibility: visibility,
   default_snippet_visibility: visibility,

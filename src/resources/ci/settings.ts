@@ -1,5 +1,5 @@
 import * as param from "../../core/input.ts";
-import { kept, keptIn } from "../../core/kept.ts";
+import { effective, kept, keptIn } from "../../core/kept.ts";
 import type { Reader, Value } from "../../store/port.ts";
 
 /** What a project decides about its pipelines. */
@@ -22,10 +22,12 @@ export async function ciSettingsOf(db: Reader, projectId: number | undefined): P
   return { configurationPath: path ?? DEFAULTS.configurationPath, timeout };
 }
 
+const on = effective(kept(param.boolean(), true));
+
 /** The settings of projects about what deployments are refused, which are kept with others. */
 export const DEPLOYMENT_SETTINGS = {
-  ci_forward_deployment_enabled: kept(param.boolean(), true),
-  ci_forward_deployment_rollback_allowed: kept(param.boolean(), true),
+  ci_forward_deployment_enabled: on,
+  ci_forward_deployment_rollback_allowed: on,
 };
 
 /** Reads what a project's kept settings say about deployments. */

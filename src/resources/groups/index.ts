@@ -9,12 +9,13 @@ import {
 } from "../../core/access/visibility.ts";
 import { forbidden } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
-import { storedIn } from "../../core/kept.ts";
+import { storedIn, unsupported } from "../../core/kept.ts";
 import { type Context, Json, type Resource, routes } from "../../core/resource.ts";
 import { recordGroup } from "../../hooks/records.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import { delayedDeletion } from "../application-settings/deletion.ts";
+import { defaultProtection } from "../application-settings/protection.ts";
 import * as settings from "../application-settings/queries.ts";
 import { requireSizeRight, requireUnrestricted } from "../application-settings/rules.ts";
 import { AVATAR_PART, avatar } from "../avatars/input.ts";
@@ -31,6 +32,7 @@ import {
   projectOrder,
 } from "../projects/json.ts";
 import * as projects from "../projects/list.ts";
+import { requireBranchName } from "../projects/repository.ts";
 import * as users from "../users/queries.ts";
 import { changeGroup, createGroup, groupInput, newGroupInput } from "./changes.ts";
 import { findDeleted, mark, restore } from "./deletion.ts";
@@ -70,6 +72,7 @@ const more = {
   avatar: param.clearable(avatar()),
   emails_enabled: param.optional(param.boolean()),
   emails_disabled: param.optional(param.boolean()),
+  default_branch_protection_defaults: defaultProtection,
   ...groupSettings.attributes,
 };
 
@@ -81,6 +84,7 @@ async function changeMore(
   caller: Caller,
   now: number,
 ): Promise<void> {
+  if (input.default_branch) requireBranchName(input.default_branch);
   if (input.max_artifacts_size !== undefined) {
     const { max_artifacts_size } = groupSettings.read(await storedIn(db, "namespaces", id));
     requireSizeRight(caller, input.max_artifacts_size, max_artifacts_size);
@@ -110,7 +114,12 @@ export const groupResource: Resource = {
     }),
     post("", {
       summary: "Create a group or, with `parent_id`, a subgroup",
-      input: { parent_id: param.optional(param.integer()), ...newGroupInput, ...more },
+      input: {
+        parent_id: param.optional(param.integer()),
+        organization_id: unsupported(param.integer(), 1),
+        ...newGroupInput,
+        ...more,
+      },
       upload: AVATAR_PART,
       presenter: groupWithProjects,
       handle: async (context) => {

@@ -1,8 +1,8 @@
-import { ROLES } from "../../core/access/roles.ts";
 import { VISIBILITY_WORDS } from "../../core/access/visibility.ts";
 import { ownAvatar } from "../../core/avatars.ts";
 import * as field from "../../core/field.ts";
 import { presenter } from "../../core/presenter.ts";
+import { DEFAULT_PROTECTION } from "../application-settings/protection.ts";
 import { groupSettings } from "../namespaces/kept.ts";
 import { dayOf } from "../namespaces/marked.ts";
 import { project } from "../projects/json.ts";
@@ -36,24 +36,12 @@ const fields = {
   emails_enabled: field.flag("1 - n.emails_disabled"),
   emails_disabled: field.flag("n.emails_disabled"),
   ...groupSettings.fields,
-  show_diff_preview_in_email: field.constant(true),
   archived: field.constant(false),
-  math_rendering_limits_enabled: field.constant(true),
-  lock_math_rendering_limits_enabled: field.constant(false),
-  default_branch: field.constant(null),
-  // What `default_branch_protection` is.
-  default_branch_protection_defaults: field.constant({
-    allowed_to_push: [{ access_level: ROLES.maintainer }],
-    allow_force_push: false,
-    allowed_to_merge: [{ access_level: ROLES.maintainer }],
-    code_owner_approval_required: false,
-    developer_can_initial_push: false,
-  }),
+  default_branch_protection_defaults: field.constant(DEFAULT_PROTECTION),
   organization_id: field.constant(1),
   marked_for_deletion_on: dayOf("n.marked_for_deletion_at"),
   ldap_cn: field.constant(null),
   ldap_access: field.constant(null),
-  wiki_access_level: field.constant("disabled"),
   repository_storage: field.constant("default"),
 };
 
@@ -64,11 +52,6 @@ const details = {
   ...fields,
   shared_with_groups: field.constant([]),
   runners_token: field.constant(null),
-  shared_runners_minutes_limit: field.constant(null),
-  extra_shared_runners_minutes_limit: field.constant(null),
-  only_allow_merge_if_pipeline_succeeds: field.constant(false),
-  allow_merge_on_skipped_pipeline: field.constant(false),
-  only_allow_merge_if_all_discussions_are_resolved: field.constant(false),
 };
 
 /** A single group without its projects. */

@@ -1,5 +1,6 @@
 import { ApiError } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
+import { unsupported, withoutEffect } from "../../core/kept.ts";
 import { BRANCHES, isRefName } from "../../git/refs.ts";
 import { addressesOf, ForbiddenAddress, UnknownHost } from "../../hooks/addresses.ts";
 import { HOOK_EVENTS, type HookEvent } from "../../hooks/moments.ts";
@@ -23,6 +24,8 @@ export const hookInput = {
   custom_webhook_template: param.clearable(param.anyText({ max: TEMPLATE })),
   url_variables: param.optional(param.json("a list of objects with `key` and `value`")),
   custom_headers: param.optional(param.json("a list of objects with `key` and `value`")),
+  signing_token: unsupported(param.anyText()),
+  resource_deploy_token_events: unsupported(param.boolean(), false),
 };
 
 /** The URL of a hook. */
@@ -30,10 +33,16 @@ export const urlInput = param.anyText({ max: LONG });
 
 type EventInput = Record<`${HookEvent}_events`, ReturnType<typeof param.optional<boolean>>>;
 
+/** Events that never happen. */
+const NEVER: readonly HookEvent[] = ["feature_flag", "vulnerability"];
+
 /** The attributes of the events that hooks of a kind of owner can listen for. */
 export function eventInput(kind: keyof typeof EVENTS_OF): Partial<EventInput> {
   return Object.fromEntries(
-    EVENTS_OF[kind].map((event) => [`${event}_events`, param.optional(param.boolean())]),
+    EVENTS_OF[kind].map((event) => {
+      const listened = param.optional(param.boolean());
+      return [`${event}_events`, NEVER.includes(event) ? withoutEffect(listened) : listened];
+    }),
   );
 }
 

@@ -427,6 +427,7 @@ export const face: Face = {
             assignee_ids: input.assigneeIds,
             milestone_id: input.milestoneId,
             weight: input.weight,
+            issue_type: input.type?.toLowerCase(),
             discussion_locked: input.locked,
             created_at:
               input.createdAt === undefined ? undefined : new Date(input.createdAt).toISOString(),
@@ -481,6 +482,7 @@ export const face: Face = {
             remove_labels: await names(input.removeLabelIds),
             milestone_id: milestoneId && recordId(milestoneId, "Milestone"),
             weight: input.weight,
+            issue_type: input.type?.toLowerCase(),
             discussion_locked: input.locked,
             time_estimate: input.timeEstimate === null ? "0" : input.timeEstimate,
           }),

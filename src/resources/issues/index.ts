@@ -2,6 +2,7 @@ import { ROLES } from "../../core/access/roles.ts";
 import { inProject } from "../../core/access/visibility.ts";
 import { notFound } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
+import { unsupported } from "../../core/kept.ts";
 import { AfterCommit, type Context, type Resource, routes, TIERS } from "../../core/resource.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { sendUpdate } from "../../store/update.ts";
@@ -35,11 +36,31 @@ import * as changes from "./changes.ts";
 import * as issues from "./queries.ts";
 import { migrations } from "./table.ts";
 
+/** The kinds of issues that GitLab knows, of which only the first is here. */
+const TYPES = ["issue", "incident", "test_case", "task"] as const;
+
+/** What issues belong to in GitLab, by their filters: here they belong to none. */
+const NOWHERE = ["epic_id", "iteration_id", "iteration_title", "health_status"] as const;
+
+/** Whether a list asks for what no issue is, or has. */
+function isNowhere(
+  input: {
+    readonly [name in (typeof NOWHERE)[number] | "issue_type"]?: string | undefined;
+  },
+): boolean {
+  const { issue_type: type = "issue" } = input;
+  return (
+    type !== "issue" || NOWHERE.some((name) => (input[name] ?? "none").toLowerCase() !== "none")
+  );
+}
+
 const lists = listRoutes(ISSUE, {
   input: {
     ...listInput,
     state: param.optional(param.choice(["opened", "closed", "all"])),
     confidential: param.optional(param.boolean()),
+    issue_type: param.optional(param.choice(TYPES)),
+    ...Object.fromEntries(NOWHERE.map((name) => [name, param.unlessBlank(param.anyText())])),
     not: param.optional(param.object(negatedIssueInput)),
     order_by: param.optional(
       param.choice(["created_at", "updated_at", "relative_position", ...ISSUE_ORDERS]),
@@ -47,11 +68,13 @@ const lists = listRoutes(ISSUE, {
   },
   filter: ({ confidential, ...input }, caller, scope) => ({
     ...filterOf(input, caller, scope),
-    own:
-      confidential === undefined
+    own: [
+      ...(confidential === undefined
         ? []
         : // No placeholder: the indexes of confidential issues are for this condition.
-          [{ condition: { sql: `i.confidential = ${Number(confidential)}`, values: [] } }],
+          [{ condition: { sql: `i.confidential = ${Number(confidential)}`, values: [] } }]),
+      ...(isNowhere(input) ? [{ condition: { sql: "1 = 0", values: [] } }] : []),
+    ],
   }),
 });
 
@@ -60,6 +83,10 @@ const attributes = {
   confidential: param.optional(param.boolean()),
   due_date: param.clearable(param.date()),
   weight: param.clearable(param.integer({ min: 0 })),
+  issue_type: unsupported(param.choice(TYPES), "issue"),
+  // No issue belongs to an epic: GitLab's 0 for that is accepted.
+  epic_id: unsupported(param.integer(), 0),
+  epic_iid: unsupported(param.integer(), 0),
   ...planningInput,
 };
 
@@ -82,6 +109,7 @@ async function columnsOf(
 const CHANGES = [
   "title",
   "state_event",
+  "updated_at",
   ...(Object.keys(attributes) as (keyof typeof attributes)[]),
 ] as const;
 
@@ -91,6 +119,7 @@ const changed = {
   ...number,
   title: param.optional(param.title()),
   state_event: param.optional(param.choice(["close", "reopen"])),
+  updated_at: param.optional(param.writtenInstant()),
   ...attributes,
 };
 
@@ -112,6 +141,7 @@ async function change(
   const before = isHeard ? await snapshotOf(db, ISSUE, found.id) : undefined;
   const isEstimated = time_estimate !== undefined && mayPlan(source);
   const columns = await columnsOf(context, input);
+  const at = instantOf("updated_at", input.updated_at);
   sendUpdate(
     db,
     "issues",
@@ -126,7 +156,7 @@ async function change(
       }),
       ...lifecycle.stateColumns(context, found, input.state_event),
     },
-    now,
+    at !== undefined && source.level >= ROLES.owner ? at : now,
   );
   await lifecycle.afterChanging(context, ISSUE, found, { ...input, description });
   await lifecycle.recordChanges(context, ISSUE, found.id, before);
@@ -157,6 +187,9 @@ export const issueResource: Resource = {
       input: {
         title: param.title(),
         created_at: param.optional(param.writtenInstant()),
+        iid: unsupported(param.integer()),
+        merge_request_to_resolve_discussions_of: unsupported(param.integer()),
+        discussion_to_resolve: unsupported(param.anyText()),
         ...attributes,
       },
       presenter: ISSUE.single,

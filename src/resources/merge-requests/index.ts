@@ -1,4 +1,5 @@
 import * as param from "../../core/input.ts";
+import { unsupported } from "../../core/kept.ts";
 import { type Resource, routes } from "../../core/resource.ts";
 import { sendUpdate } from "../../store/update.ts";
 import { queueReady, queueTask } from "../ci/progress.ts";
@@ -53,6 +54,9 @@ const attributes = {
   allow_collaboration: param.optional(param.boolean()),
   allow_maintainer_to_push: param.optional(param.boolean()),
   reviewer_ids: param.clearable(param.arrayOf(param.integer(), { max: 200 })),
+  // Rules say how many approvals are needed.
+  approvals_before_merge: unsupported(param.integer(), 0),
+  merge_after: unsupported(param.writtenInstant()),
   ...planningInput,
 };
 

@@ -55,6 +55,13 @@ export const healthResource: Resource = {
       examples: [{ status: "ok", version: VERSION }],
       handle: () => new Json({ status: "ok", version: VERSION }),
     }),
+    get("/-/liveness", {
+      summary: "Check that the process answers, as GitLab words it",
+      access: "anyone",
+      immediate: true,
+      examples: [{ status: "ok" }],
+      handle: () => new Json({ status: "ok" }),
+    }),
     get("/-/readiness", {
       summary:
         "Check that the database answers; reports failing mail and jobs, and tasks that are stuck",

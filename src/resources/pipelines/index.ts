@@ -15,6 +15,7 @@ import { firstRare, idsOf, inspected } from "../../store/narrowing.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import { countOf } from "../ci/counts.ts";
+import { pipelineInputs } from "../ci/inputs.ts";
 import { bridge, changedPipeline, job, listedPipeline, PIPELINES, pipeline } from "../ci/json.ts";
 import { releaseCommit } from "../ci/kept-commits.ts";
 import { cancel, childrenOf, retryPipeline } from "../ci/progress.ts";
@@ -256,6 +257,7 @@ export const pipelineResource: Resource = {
       role: "developer",
       beside: "others",
       input: {
+        inputs: pipelineInputs,
         ref: param.text({ max: 1024 }),
         variables: param.optional(
           param.arrayOf(param.json("variables, each with key, value and variable_type"), {

@@ -1,9 +1,9 @@
 import type { Caller } from "../../core/access/caller.ts";
 import { requireRole, type Source } from "../../core/access/source.ts";
 import { VISIBILITIES, VISIBILITY_NAMES } from "../../core/access/visibility.ts";
-import { conflict, forbidden, invalid, notFound, notModified } from "../../core/errors.ts";
+import { conflict, forbidden, notFound, notModified } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
-import { storedIn } from "../../core/kept.ts";
+import { storedIn, unsupported, withoutEffect } from "../../core/kept.ts";
 import { keysetUnavailable } from "../../core/pagination.ts";
 import { type Context, Json, type Resource, routes } from "../../core/resource.ts";
 import { fork } from "../../git/repository.ts";
@@ -19,6 +19,7 @@ import {
 } from "../application-settings/rules.ts";
 import { AVATAR_PART, avatar } from "../avatars/input.ts";
 import * as avatars from "../avatars/queries.ts";
+import { groupSettings } from "../namespaces/kept.ts";
 import { emailsDisabled } from "../namespaces/mails.ts";
 import { deletionInput, isToMark } from "../namespaces/marked.ts";
 import * as namespaces from "../namespaces/queries.ts";
@@ -109,10 +110,25 @@ const attributes = {
   public_builds: param.optional(param.boolean()),
   emails_enabled: param.optional(param.boolean()),
   emails_disabled: param.optional(param.boolean()),
-  container_registry_enabled: param.optional(param.boolean()),
+  container_registry_enabled: withoutEffect(param.optional(param.boolean())),
   ...flags,
   ...accessLevels,
   ...projectSettings.attributes,
+};
+
+/** What a new project may be made of in GitLab. */
+const TEMPLATES = {
+  template_name: unsupported(param.anyText()),
+  template_project_id: unsupported(param.integer(), 0),
+  use_custom_template: unsupported(param.boolean(), false),
+  group_with_project_templates_id: unsupported(param.integer(), 0),
+};
+
+/** Where a project may be mirrored from in GitLab. */
+const MIRRORED = {
+  import_url: unsupported(param.anyText({ max: 2048 })),
+  mirror_branch_regex: unsupported(param.anyText()),
+  mirror_user_id: unsupported(param.integer(), 0),
 };
 
 /** The columns that are set from attributes directly. */
@@ -144,7 +160,7 @@ function columnsOf(input: param.Input<typeof attributes>): Record<string, Value 
 }
 
 /** What the kept settings of a project become. */
-function keptOf(
+async function keptOf(
   input: param.Input<typeof attributes>,
   before: () => Promise<Value | undefined>,
 ): Promise<string | undefined> {
@@ -152,7 +168,15 @@ function keptOf(
   const container_registry_access_level =
     input.container_registry_access_level ??
     (hasRegistry === undefined ? undefined : hasRegistry ? "enabled" : "disabled");
-  return projectSettings.changed({ ...input, container_registry_access_level }, before);
+  const { container_expiration_policy_attributes: policy } = input;
+  const container_expiration_policy_attributes = policy && {
+    ...projectSettings.read(await before()).container_expiration_policy_attributes,
+    ...policy,
+  };
+  return projectSettings.changed(
+    { ...input, container_registry_access_level, container_expiration_policy_attributes },
+    before,
+  );
 }
 
 /** The names that `topics`, or its older name `tag_list`, has. */
@@ -192,6 +216,12 @@ async function requireForkable(db: Reader, source: Source): Promise<void> {
   const stored = await storedIn(db, "projects", source.id);
   const { forking_access_level: level } = projectSettings.read(stored);
   if (level === "disabled" || (level === "private" && source.level === 0)) throw notFound();
+}
+
+/** What the default branch of a group's new projects is, if it says that. */
+async function branchOfGroup(db: Reader, groupId: number | undefined) {
+  if (groupId === undefined) return null;
+  return groupSettings.read(await storedIn(db, "namespaces", groupId)).default_branch;
 }
 
 const forkAttributes = {
@@ -248,8 +278,8 @@ export const projectResource: Resource = {
         namespace_id: param.optional(param.integer()),
         initialize_with_readme: param.optional(param.boolean()),
         import_url: param.optional(param.anyText({ max: 2048 })),
-        template_name: param.optional(param.anyText()),
-        template_project_id: param.optional(param.integer()),
+        ...TEMPLATES,
+        repository_object_format: unsupported(param.choice(["sha1", "sha256"]), "sha1"),
         ...attributes,
       },
       upload: AVATAR_PART,
@@ -257,14 +287,15 @@ export const projectResource: Resource = {
       presenter: projectWithPermissions,
       prepare: async (input, { store, caller, now }) => {
         const { path = "", name = path, description } = input;
-        // As GitLab answers while the import source is disabled, and for a template that is not there.
+        // As GitLab answers while the import source is disabled.
         if (input.import_url) throw forbidden();
-        if (input.template_name || input.template_project_id) {
-          throw invalid({ template_name: ["is not supported on this server"] });
-        }
         if (input.default_branch) requireBranchName(input.default_branch);
-        const defaults = await settings.find(store.reader());
-        const defaultBranch = input.default_branch ?? defaults.default_branch_name;
+        const db = store.reader();
+        const defaults = await settings.find(db);
+        const defaultBranch =
+          input.default_branch ??
+          (await branchOfGroup(db, input.namespace_id)) ??
+          defaults.default_branch_name;
         const readme = input.initialize_with_readme
           ? await stageReadme(store, caller, { name, description, defaultBranch }, now)
           : undefined;
@@ -309,6 +340,7 @@ export const projectResource: Resource = {
       input: {
         name: param.optional(param.text()),
         path: param.optional(param.text()),
+        ...MIRRORED,
         ...attributes,
       },
       upload: AVATAR_PART,

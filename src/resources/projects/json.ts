@@ -85,6 +85,26 @@ const basicFields = {
 
 const link = (suffix: string) => field.url("p.id", (id) => `/api/v4/projects/${id}${suffix}`);
 
+const { container_expiration_policy_attributes: policy, ...keptFields } = projectSettings.fields;
+
+/** What GitLab's policy is of a new project. */
+const NEW_POLICY = {
+  cadence: "1d",
+  enabled: false,
+  keep_n: 10,
+  older_than: "90d",
+  name_regex: ".*",
+  name_regex_keep: null,
+  next_run_at: null,
+};
+
+/** How images of containers would be cleaned up. */
+const expirationPolicy = field.derived(policy.columns, "object", ([stored]) => {
+  const { name_regex_delete, ...sent } =
+    projectSettings.read(stored).container_expiration_policy_attributes ?? {};
+  return { ...NEW_POLICY, ...sent, ...(name_regex_delete && { name_regex: name_regex_delete }) };
+});
+
 /** Who may use a feature: everybody who may see the project, or nobody. */
 const accessLevel = (column: string) => field.word(column, { 0: "disabled", 1: "enabled" });
 
@@ -107,7 +127,6 @@ const fullFields = {
   wiki_enabled: field.flag("p.wiki_enabled"),
   jobs_enabled: field.flag("p.jobs_enabled"),
   snippets_enabled: field.flag("p.snippets_enabled"),
-  repository_access_level: field.constant("enabled"),
   issues_access_level: accessLevel("p.issues_enabled"),
   merge_requests_access_level: accessLevel("p.merge_requests_enabled"),
   wiki_access_level: accessLevel("p.wiki_enabled"),
@@ -130,8 +149,6 @@ const fullFields = {
   build_timeout: field.integer("p.build_timeout"),
   max_artifacts_size: field.integer("p.max_artifacts_size"),
   ci_job_token_scope_enabled: field.constant(false),
-  ci_id_token_sub_claim_components: field.constant(["project_path", "ref_type", "ref"]),
-  restrict_user_defined_variables: field.constant(false),
   runners_token: field.constant(null),
   runner_token_expiration_interval: field.constant(null),
   shared_with_groups: field.constant([]),
@@ -149,21 +166,19 @@ const fullFields = {
   autoclose_referenced_issues: field.flag("p.autoclose_referenced_issues"),
   merge_commit_template: field.text("p.merge_commit_template"),
   squash_commit_template: field.text("p.squash_commit_template"),
-  approvals_before_merge: field.constant(0),
   requirements_enabled: field.constant(false),
   security_and_compliance_enabled: field.constant(false),
   secret_push_protection_enabled: field.constant(false),
   pre_receive_secret_detection_enabled: field.constant(false),
   compliance_frameworks: field.constant([]),
-  only_allow_merge_if_all_status_checks_passed: field.constant(false),
-  prevent_merge_without_jira_issue: field.constant(false),
   updated_at: field.instant("p.updated_at"),
   marked_for_deletion_at: dayOf("p.marked_for_deletion_at"),
   marked_for_deletion_on: dayOf("p.marked_for_deletion_at"),
   public_builds: field.flag("p.public_jobs"),
   emails_enabled: field.flag("1 - p.emails_disabled"),
   emails_disabled: field.flag("p.emails_disabled"),
-  ...projectSettings.fields,
+  ...keptFields,
+  container_expiration_policy: expirationPolicy,
   container_registry_enabled: field.derived(
     ["p.kept_settings"],
     "boolean",

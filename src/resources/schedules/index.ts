@@ -5,6 +5,7 @@ import type { Source } from "../../core/access/source.ts";
 import { ApiError, type AttributeErrors, forbidden, invalid, notFound } from "../../core/errors.ts";
 import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
+import { empty } from "../../core/kept.ts";
 import { presenter } from "../../core/presenter.ts";
 import { type Context, Json, RawReply, type Resource, routes } from "../../core/resource.ts";
 import { BRANCHES, isRefName, TAGS } from "../../git/refs.ts";
@@ -66,6 +67,8 @@ const value = param.anyText({ max: 10_000 });
 /** Schedules of a project: each may start a pipeline every minute. */
 const MOST_SCHEDULES = 100;
 const variableType = param.optional(param.choice(VARIABLE_TYPES));
+/** Values of `spec:inputs`, which configurations do not have here. */
+const inputs = empty(param.arrayOf(param.json("an object with `name` and `value`"))).attribute;
 const refText = param.text({ max: 1024 });
 
 type In = Pick<Context, "source"> & { db: Reader; input: { pipeline_schedule_id: number } };
@@ -210,6 +213,7 @@ export const scheduleResource: Resource = {
         cron: param.text(),
         cron_timezone: param.optional(param.text()),
         active: param.optional(param.boolean()),
+        inputs,
       },
       presenter: schedule,
       prepare: async (input, preparing) => {
@@ -248,6 +252,7 @@ export const scheduleResource: Resource = {
         cron: param.optional(param.text()),
         cron_timezone: param.optional(param.text()),
         active: param.optional(param.boolean()),
+        inputs,
       },
       presenter: schedule,
       prepare: async (input, preparing) => {

@@ -8,6 +8,7 @@ import { presenter } from "../../core/presenter.ts";
 import { type Context, type Resource, routes } from "../../core/resource.ts";
 import type { Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
+import { pipelineInputs } from "../ci/inputs.ts";
 import { changedPipeline, PIPELINES } from "../ci/json.ts";
 import type { GivenVariable } from "../ci/records.ts";
 import { PipelineRefusal, planCreation, storePipeline } from "../pipelines/create.ts";
@@ -101,6 +102,7 @@ const startInput = {
   ref: param.text({ max: 1024 }),
   token: param.text(),
   variables: param.optional(param.json("texts by key")),
+  inputs: pipelineInputs,
 };
 
 interface StartInput {

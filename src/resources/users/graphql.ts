@@ -6,6 +6,7 @@ import {
   boolean,
   computed,
   connection,
+  constant,
   deprecated,
   enumeration,
   type Face,
@@ -121,7 +122,10 @@ const currentUser = rowType("CurrentUser", {
   about: "The caller's account.",
   ...rows,
   implements: ["User"],
-  fields: { userPreferences: computed(preferences, [], () => ({})) },
+  fields: {
+    userPreferences: computed(preferences, [], () => ({})),
+    gitpodEnabled: constant("Boolean", false),
+  },
 });
 
 const ORDER = sortEnum("Sort", "The order of a list.", "u.id", {

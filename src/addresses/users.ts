@@ -1,12 +1,20 @@
 import * as param from "../core/input.ts";
-import { RawReply, type Route, routes } from "../core/resource.ts";
+import { Json, RawReply, type Route, routes } from "../core/resource.ts";
 import { authorizedKeys } from "../resources/keys/queries.ts";
+import * as namespaces from "../resources/namespaces/queries.ts";
 import { requireUserNamed } from "../resources/users/rules.ts";
 
 const { get } = routes();
 
-/** The address of a user's keys, which servers are set up with. */
-export const keyAddresses: readonly Route[] = [
+/** Addresses of users: of their keys, which servers are set up with, and whether a name is taken. */
+export const userAddresses: readonly Route[] = [
+  get("/users/:username/exists", {
+    summary: "Get whether a user or group has a name",
+    input: { username: param.anyText({ max: 255 }) },
+    examples: [{ exists: true }],
+    handle: async ({ db, input }) =>
+      new Json({ exists: await namespaces.isTaken(db, input.username) }),
+  }),
   get("/:username.keys", {
     answersWith: "text/plain",
     summary: "List the SSH keys that a user signs in with, one in a line",
