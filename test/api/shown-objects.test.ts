@@ -168,6 +168,8 @@ const requests: Record<string, object | undefined> = {
 /** Routes with such a parameter that look up no commit by its name, or not by that of the caller's choice. */
 const OTHERS = [
   "POST /projects",
+  "POST /groups",
+  "PUT /groups/:id",
   "GET /user/activities",
   "GET /projects/:id/jobs",
   "POST /projects/:id/merge_requests/:merge_request_iid/approve",
