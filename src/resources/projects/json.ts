@@ -17,6 +17,10 @@ import { projectSettings } from "./kept.ts";
 import { COLUMN_ORDERS, type ProjectFilter, type ProjectOrder } from "./list.ts";
 import { SIZE_ORDERS, type SizeOrder } from "./sizes.ts";
 
+/** Projects joined with their namespace, and with its owner if it is personal: what the presenters read. */
+export const PROJECTS = `projects p join namespaces n on n.id = p.namespace_id
+  left join users u on u.id = n.owner_id`;
+
 /** SQL of how many forks a project `p` has. */
 export const FORKS = `(select count(*) from projects f
   where f.forked_from_project_id = p.id and f.visibility > ${REMOVED})`;
@@ -120,7 +124,12 @@ const fullFields = {
   import_url: field.constant(null),
   import_type: field.constant(null),
   import_error: field.constant(null),
-  forked_from_project: field.omittedIfNull(field.json("p.forked_from_project_id", "object")),
+  forked_from_project: field.omittedIfNull({
+    ...field.derived(["p.forked_from_project_id"], "object", ([row], view) =>
+      row === null ? null : basicProject.value(JSON.parse(String(row)), view),
+    ),
+    fields: basicFields,
+  }),
   import_status: field.text(IMPORT_STATUS),
   open_issues_count: field.omittedIfNull(field.embedded("open_issues_count", "integer", "null")),
   public_jobs: field.flag("p.public_jobs"),
