@@ -193,6 +193,7 @@ const steps = [
   `20261129-75-job-token-scope`,
   `20261129-80-notes-about-users`,
   `20261129-90-memberships-of-users`,
+  `20261130-20-no-lfs`,
 ];
 
 const statements = [

@@ -117,8 +117,7 @@ const fullFields = {
   builds_access_level: accessLevel("p.jobs_enabled"),
   snippets_access_level: accessLevel("p.snippets_enabled"),
   shared_runners_enabled: field.flag("p.shared_runners_enabled"),
-  // As GitLab says where LFS is not configured, whatever the project's setting is.
-  lfs_enabled: field.constant(false),
+  lfs_enabled: field.flag("p.lfs_enabled"),
   service_desk_address: field.constant(null),
   creator_id: field.integer("p.creator_id"),
   import_url: field.constant(null),
@@ -168,7 +167,6 @@ const fullFields = {
   updated_at: field.instant("p.updated_at"),
   marked_for_deletion_at: field.constant(null),
   marked_for_deletion_on: field.constant(null),
-  public_builds: field.flag("p.public_jobs"),
   emails_enabled: field.flag("1 - p.emails_disabled"),
   emails_disabled: field.flag("p.emails_disabled"),
   ...projectSettings.fields,

@@ -136,4 +136,12 @@ alter table namespaces add column emails_disabled $int not null default 0;
     id: "20261129-64-size-of-projects-artifacts",
     sql: "alter table projects add column max_artifacts_size $int;\n",
   },
+  {
+    // Whether there is LFS was not shown: it is off where nobody knows of having it on.
+    id: "20261130-20-no-lfs",
+    sql: `
+update projects set lfs_enabled = 0 where lfs_enabled = 1;
+update namespaces set lfs_enabled = 0 where lfs_enabled = 1;
+`,
+  },
 ];
