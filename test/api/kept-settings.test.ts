@@ -115,7 +115,7 @@ describe("settings of projects that are kept", () => {
     ["groups", "/groups/acme", `{ group(fullPath: "acme") { lfsEnabled } }`],
   ])("of %s say that there is LFS only if that is asked for", async (_, at, query) => {
     const shown = async () => [
-      (await send(`GET ${at}`)).json.lfs_enabled,
+      (await get(at)).lfs_enabled,
       Object.values((await send("POST http://pm.test/api/graphql", { query })).json.data)[0],
     ];
     expect(await shown()).toEqual([false, { lfsEnabled: false }]);
