@@ -97,7 +97,10 @@ export const issueLinkResource: Resource = {
         const { input, source } = context;
         const { link_type = "relates_to", target_project_id } = input;
         const found = await findIssuable(context, ISSUE, input.issue_iid);
-        const other = { project: target_project_id ?? String(source.id), iid: input.target_issue_iid };
+        const other = {
+          project: target_project_id ?? String(source.id),
+          iid: input.target_issue_iid,
+        };
         return rowOf(context, await changes.link(context, found, other, link_type));
       },
     }),
