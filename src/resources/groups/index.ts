@@ -21,13 +21,8 @@ import * as avatars from "../avatars/queries.ts";
 import { groupSettings } from "../namespaces/kept.ts";
 import { emailsDisabled } from "../namespaces/mails.ts";
 import * as namespaces from "../namespaces/queries.ts";
-import {
-  basicProject,
-  project,
-  projectFilter,
-  projectListInput,
-  projectOrder,
-} from "../projects/json.ts";
+import { projectFilter, projectListInput, projectOrder } from "../projects/filters.ts";
+import { basicProject, project } from "../projects/json.ts";
 import * as projects from "../projects/list.ts";
 import * as users from "../users/queries.ts";
 import { changeGroup, createGroup, groupInput, newGroupInput } from "./changes.ts";

@@ -26,13 +26,8 @@ import { setMain } from "../repositories/facts.ts";
 import { applyAll, orDiscard } from "../repositories/write.ts";
 import { setTopics } from "../topics/queries.ts";
 import { createProject } from "./changes.ts";
-import {
-  listedProject as listed,
-  projectFilter,
-  projectListInput,
-  projectOrder,
-  projectWithPermissions,
-} from "./json.ts";
+import { projectFilter, projectListInput, projectOrder } from "./filters.ts";
+import { listedProject as listed, projectWithPermissions } from "./json.ts";
 import { projectSettings } from "./kept.ts";
 import { listByKey, list as listProjects, row } from "./list.ts";
 import { ofUsers } from "./of-users.ts";
