@@ -255,6 +255,40 @@ describe("GET /groups/:id", () => {
   });
 });
 
+describe("GET /projects/:id/groups", () => {
+  const above = async (project: string, query = "", as?: Person) => {
+    const answer = await app.call(`GET /projects/${encodeURIComponent(project)}/groups${query}`, {
+      as,
+    });
+    return answer.status === 200 ? paths(answer.json) : answer.status;
+  };
+
+  it("lists the groups that a project is in, which the caller may see", async () => {
+    expect(await above("acme/site")).toEqual(["acme"]);
+    expect(await above("acme/team/core", "", "stranger")).toBe(404);
+    expect(await above("acme/team/core", "", "guest")).toEqual(["acme", "acme/team"]);
+    expect(await above("acme/team/core", "?search=tea", "guest")).toEqual(["acme/team"]);
+    const { json } = await call("GET /projects/acme%2Fteam%2Fcore/groups?per_page=1");
+    expect(json).toEqual([
+      {
+        id: expect.any(Number),
+        web_url: "http://pm.test/groups/acme",
+        name: "Acme",
+        avatar_url: null,
+        full_name: "Acme",
+        full_path: "acme",
+      },
+    ]);
+    const skipped = `?skip_groups[]=${json[0].id}`;
+    expect(await above("acme/team/core", skipped, "guest")).toEqual(["acme/team"]);
+  });
+
+  it("is empty for a user's own project", async () => {
+    const made = await call("POST /projects", { as: "guest", json: { name: "Own" } });
+    expect(await above(made.json.path_with_namespace, "", "guest")).toEqual([]);
+  });
+});
+
 describe("POST /groups", () => {
   it("creates a private group owned by the caller", async () => {
     const { status, json } = await call("POST /groups", {
