@@ -104,6 +104,11 @@ describe("settings of projects that are kept", () => {
     expect((await fork("stranger")).status).toBe(201);
   });
 
+  it("have the one storage that there is", async () => {
+    const { status, json } = await send(`PUT ${SITE}`, { repository_storage: "other" });
+    expect([status, json]).toEqual([400, { message: { repository_storage: ["is invalid"] } }]);
+  });
+
   it("are shown by GitLab's name: that of public_builds is public_jobs", async () => {
     const { json } = await send(`PUT ${SITE}`, { public_builds: false });
     expect([json.public_jobs, "public_builds" in json]).toEqual([false, false]);

@@ -16,6 +16,9 @@ const enabledOnly = fixed(param.choice(LEVELS), "enabled");
 /** Of a feature that there is none of. */
 const disabled = kept(param.choice(LEVELS), "disabled");
 
+/** There is one storage, as in a new GitLab. */
+const STORAGE = param.checked(param.anyText(), (name) => name === "default");
+
 /**
  * GitLab's settings of projects that have no column of their own: kept, and shown as they were sent. Of a setting that
  * restricts something, only values that are in force can be sent (docs/compatibility.md).
@@ -68,7 +71,7 @@ export const projectSettings = keptIn("p.kept_settings", {
   pages_access_level: kept(param.choice([...LEVELS, "public"]), "disabled"),
   printing_merge_request_link_enabled: on,
   releases_access_level: enabledOnly,
-  repository_storage: fixed(param.anyText(), "default"),
+  repository_storage: kept(STORAGE, "default"),
   requirements_access_level: disabled,
   resource_group_default_process_mode: kept(
     param.choice(["unordered", "oldest_first", "newest_first", "newest_ready_first"]),
