@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { baseSeed, everyone, type TestApp, testApp } from "../helpers.ts";
+import { baseSeed, everyone, type Person, type TestApp, testApp } from "../helpers.ts";
 import { SETTINGS_OF_GROUPS } from "../kept.ts";
 
 // Numbers in test names are case ids.
@@ -257,9 +257,8 @@ describe("GET /groups/:id", () => {
 
 describe("GET /projects/:id/groups", () => {
   const above = async (project: string, query = "", as?: Person) => {
-    const answer = await app.call(`GET /projects/${encodeURIComponent(project)}/groups${query}`, {
-      as,
-    });
+    const request = `GET /projects/${encodeURIComponent(project)}/groups${query}`;
+    const answer = await app.call(request, as && { as });
     return answer.status === 200 ? paths(answer.json) : answer.status;
   };
 
