@@ -43,7 +43,6 @@ export const SETTINGS_OF_PROJECTS = {
   packages_enabled: true,
   pages_access_level: "disabled",
   printing_merge_request_link_enabled: true,
-  public_builds: true,
   releases_access_level: "enabled",
   repository_storage: "default",
   requirements_access_level: "disabled",

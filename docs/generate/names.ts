@@ -207,7 +207,6 @@ const SCHEMAS: Readonly<Record<string, string>> = {
   listGroupBadges: "Badge",
   renderGroupBadge: "RenderedBadge",
   updateGroupBoard: "ChangedGroupBoard",
-  updateProjectBoard: "ChangedProjectBoard",
   listGroupBoardLists: "GroupBoardList",
   listProjectBoardLists: "BoardList",
   listProjectBranches: "Branch",

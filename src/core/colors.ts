@@ -30,9 +30,9 @@ const NAMED = new Map(
     .map((entry) => entry.split(" ") as [string, string]),
 );
 
-/** A colour as `#RRGGBB` or `#RGB`, if it is one: CSS names become digits, as in GitLab. */
+/** A colour as `#RRGGBB` or `#RGB`, if it is one: CSS names become digits in upper case, as in GitLab. */
 export function colorOf(text: string): string | undefined {
   const digits = NAMED.get(text.trim().toLowerCase());
-  if (digits !== undefined) return `#${digits}`;
+  if (digits !== undefined) return `#${digits.toUpperCase()}`;
   return /^#([0-9a-f]{3}|[0-9a-f]{6})$/i.test(text) ? text : undefined;
 }

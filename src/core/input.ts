@@ -490,6 +490,11 @@ export function clearable<T>({ notes, schema }: Attribute<T>): Attribute<T | nul
   ) as Attribute<T | null | undefined>;
 }
 
+/** An attribute that must be sent, though it may be `null`, as Grape's `requires` has it. */
+export function orNull<T>({ notes, schema }: Attribute<T>): Attribute<T | null> {
+  return declared({ ...notes, clearable: true }, () => v.nullable(schema()));
+}
+
 function isScalar(value: unknown): boolean {
   return ["string", "number", "boolean"].includes(typeof value);
 }

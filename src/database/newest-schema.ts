@@ -196,6 +196,7 @@ const steps = [
   `20261130-10-files-of-snippets`,
   `20261130-11-reports-of-approval-rules`,
   `20261130-12-marked-for-deletion`,
+  `20261130-20-no-lfs`,
 ];
 
 const statements = [

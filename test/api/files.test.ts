@@ -526,8 +526,23 @@ it("protected branches are changed by those who may push to them", async () => {
 it("changes of archived projects are refused", async () => {
   const project = await newProject();
   expect((await call(`POST ${project.path}/archive`, "owner")).status).toBe(201);
-  const { status } = await call(`POST ${project.url}/x`, "owner", { ...written, content: "1" });
-  expect(status).toBe(403);
+  const reason = "403 Forbidden - You are not allowed to push into this branch";
+  const file = { ...written, content: "1" };
+  const actions = [{ action: "create", file_path: "x", content: "1" }];
+  const commits = `${project.path}/repository/commits`;
+  for (const [request, json] of [
+    [`POST ${project.url}/x`, file],
+    [`PUT ${project.url}/README.md`, file],
+    [`DELETE ${project.url}/README.md`, written],
+    [`POST ${commits}`, { ...written, actions }],
+    [`POST ${commits}/main/cherry_pick`, { branch: "main" }],
+    [`POST ${commits}/main/revert`, { branch: "main" }],
+  ] as const) {
+    expect([request, messageOf(await call(request, "owner", json))]).toEqual([
+      request,
+      [403, reason],
+    ]);
+  }
   expect((await call(`GET ${project.url}/README.md?ref=main`, "reporter")).status).toBe(200);
 });
 

@@ -86,6 +86,11 @@ describe("forking", () => {
         name_with_namespace: source.name_with_namespace,
         path: source.path,
         path_with_namespace: source.path_with_namespace,
+        web_url: source.web_url,
+        http_url_to_repo: source.http_url_to_repo,
+        default_branch: source.default_branch,
+        topics: source.topics,
+        namespace: source.namespace,
       },
     });
     expect((await app.call(`GET ${site}`)).json.forks_count).toBe(1);

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { baseSeed, everyone, type TestApp, testApp } from "../helpers.ts";
+import { baseSeed, everyone, type Person, type TestApp, testApp } from "../helpers.ts";
 import { SETTINGS_OF_GROUPS } from "../kept.ts";
 
 // Numbers in test names are case ids.
@@ -242,6 +242,39 @@ describe("GET /groups/:id", () => {
   it("is 404 for a user's own namespace", async () => {
     const { status, json } = await call("GET /groups/guest", { as: "admin" });
     expect([status, json]).toEqual([404, { message: "404 Group Not Found" }]);
+  });
+});
+
+describe("GET /projects/:id/groups", () => {
+  const above = async (project: string, query = "", as?: Person) => {
+    const request = `GET /projects/${encodeURIComponent(project)}/groups${query}`;
+    const answer = await app.call(request, as && { as });
+    return answer.status === 200 ? paths(answer.json) : answer.status;
+  };
+
+  it("lists the groups that a project is in, which the caller may see", async () => {
+    expect(await above("acme/site")).toEqual(["acme"]);
+    expect(await above("acme/team/core", "", "stranger")).toBe(404);
+    expect(await above("acme/team/core", "", "guest")).toEqual(["acme", "acme/team"]);
+    expect(await above("acme/team/core", "?search=tea", "guest")).toEqual(["acme/team"]);
+    const { json } = await call("GET /projects/acme%2Fteam%2Fcore/groups?per_page=1");
+    expect(json).toEqual([
+      {
+        id: expect.any(Number),
+        web_url: "http://pm.test/groups/acme",
+        name: "Acme",
+        avatar_url: null,
+        full_name: "Acme",
+        full_path: "acme",
+      },
+    ]);
+    const skipped = `?skip_groups[]=${json[0].id}`;
+    expect(await above("acme/team/core", skipped, "guest")).toEqual(["acme/team"]);
+  });
+
+  it("is empty for a user's own project", async () => {
+    const made = await call("POST /projects", { as: "guest", json: { name: "Own" } });
+    expect(await above(made.json.path_with_namespace, "", "guest")).toEqual([]);
   });
 });
 

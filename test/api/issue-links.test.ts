@@ -31,6 +31,20 @@ const linksOf = async ({ project_id, iid }: Issue, as: Person = "reporter") =>
   (await app.call(`GET /projects/${project_id}/issues/${iid}/links`, { as })).json;
 
 describe("links of issues", () => {
+  it("are to issues of the same project, if the other one is null", async () => {
+    const [one, other] = [await create(), await create()];
+    const made = await link(one, other, { target_project_id: null });
+    expect([made.status, made.json.target_issue?.id]).toEqual([201, other.id]);
+    const missing = await app.call(`POST ${SITE}/issues/${one.iid}/links`, {
+      as: "reporter",
+      json: { target_issue_iid: other.iid },
+    });
+    expect([missing.status, missing.json]).toEqual([
+      400,
+      { message: '400 (Bad request) "target_project_id" not given' },
+    ]);
+  });
+
   it("are made once, and shown on both sides", async () => {
     const [one, other] = [await create(), await create()];
     const made = await link(one, other);

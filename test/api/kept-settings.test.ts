@@ -38,7 +38,6 @@ const ALONE = {
   analytics_access_level: "disabled",
   forking_access_level: "private",
   requirements_access_level: "enabled",
-  public_builds: false,
   repository_storage: "default",
   mirror: false,
   merge_trains_enabled: false,
@@ -105,9 +104,31 @@ describe("settings of projects that are kept", () => {
     expect((await fork("stranger")).status).toBe(201);
   });
 
-  it("has no LFS, whatever is asked for", async () => {
-    expect((await send(`PUT ${SITE}`, { lfs_enabled: true })).json.lfs_enabled).toBe(false);
-    expect((await send("PUT /groups/acme", { lfs_enabled: true })).json.lfs_enabled).toBe(false);
+  it("have the one storage that there is", async () => {
+    const { status, json } = await send(`PUT ${SITE}`, { repository_storage: "other" });
+    expect([status, json]).toEqual([400, { message: { repository_storage: ["is invalid"] } }]);
+  });
+
+  it("are shown by GitLab's name: that of public_builds is public_jobs", async () => {
+    const { json } = await send(`PUT ${SITE}`, { public_builds: false });
+    expect([json.public_jobs, "public_builds" in json]).toEqual([false, false]);
+    await send(`PUT ${SITE}`, { public_jobs: true });
+  });
+
+  it.each([
+    ["projects", SITE, `{ project(fullPath: "acme/site") { lfsEnabled } }`],
+    ["groups", "/groups/acme", `{ group(fullPath: "acme") { lfsEnabled } }`],
+  ])("of %s say that there is LFS only if that is asked for", async (_, at, query) => {
+    const shown = async () => [
+      (await get(at)).lfs_enabled,
+      Object.values((await send("POST http://pm.test/api/graphql", { query })).json.data)[0],
+    ];
+    expect(await shown()).toEqual([false, { lfsEnabled: false }]);
+    for (const asked of [true, false]) {
+      const { json } = await send(`PUT ${at}`, { lfs_enabled: asked });
+      expect(json.lfs_enabled).toBe(asked);
+      expect(await shown()).toEqual([asked, { lfsEnabled: asked }]);
+    }
   });
 });
 

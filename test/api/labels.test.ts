@@ -121,6 +121,15 @@ describe.each(PLACES)("labels of a %s", (kind, at) => {
   });
 
   it.each([
+    ["red", "#FF0000"],
+    [" DarkOrange ", "#FF8C00"],
+    ["#ff0000", "#ff0000"],
+  ])("may have the colour %j, which is %s", async (named, color) => {
+    const { json } = await call(`POST ${at}`, { json: { name: fresh(), color: named } });
+    expect(json.color).toBe(color);
+  });
+
+  it.each([
     [{ color: "#000" }, '400 (Bad request) "name" not given'],
     [{ name: "x" }, '400 (Bad request) "color" not given'],
     [{ name: "", color: "#000" }, { title: ["can't be blank"] }],

@@ -170,6 +170,8 @@ describe("boards of a project", () => {
       expect([status, json]).toMatchObject([201, { label: { name }, position }]);
       lists.push(json.id);
     }
+    const changed = await call(`PUT ${PROJECT}/boards/${board.json.id}`, { json: {} });
+    expect(changed.json.lists).toEqual((await call(`GET ${at}`)).json);
     const refused = await call(`POST ${at}`, { json: { label_id: ids["Hidden"] } });
     expect([refused.status, refused.json]).toEqual([
       400,

@@ -21,7 +21,7 @@ const send = async (request: string, json: object, as: Person = "developer") => 
 
 describe("fields of GraphQL that clients ask for", () => {
   it("of users", async () => {
-    const user = "username active commitEmail jobTitle pronouns discord github";
+    const user = "username active commitEmail jobTitle pronouns discord github gitpodEnabled";
     const profile = { job_title: "Engineer", pronouns: "they", discord: "1", github: "dev" };
     const { id } = (await app.call("GET /user", { as: "developer" })).json;
     await send(`PUT /users/${id}`, profile, "admin");
@@ -34,6 +34,7 @@ describe("fields of GraphQL that clients ask for", () => {
       pronouns: "they",
       discord: "1",
       github: "dev",
+      gitpodEnabled: false,
     });
     const seen = await ask(`{ user(username: "developer") { ${user} } }`, "guest");
     expect(seen.user).toEqual({ ...currentUser, commitEmail: null });

@@ -14,7 +14,7 @@ export interface Exception {
 
 /** Texts with a syntax of their own, by the names in errors. */
 const WRITTEN =
-  /"(approved_by_ids|assignee_id|branch|color|commit_id|cron|deploy_key\.key|duration|email|external_url|key|level|position\[base_sha\]|reviewer_id|source_branch|target_branch|value|variables)":\["is invalid/;
+  /"(actions|approved_by_ids|assignee_id|branch|color|commit_id|cron|deploy_key\.key|duration|email|external_url|key|level|position\[base_sha\]|reviewer_id|source_branch|target_branch|value|variables)":\["is invalid/;
 
 /** What schemathesis finds and stays. Each is met in a run, or the test fails. */
 export const EXCEPTIONS: readonly Exception[] = [
@@ -57,7 +57,7 @@ export const EXCEPTIONS: readonly Exception[] = [
   {
     code: "ST202",
     says: WRITTEN,
-    why: "a syntax that no schema says: ids or words, keys, durations, schedules, names of branches",
+    why: "a syntax that no schema says: changes of files, ids or words, keys, durations, schedules, names of branches",
   },
   {
     code: "ST202",
@@ -66,7 +66,7 @@ export const EXCEPTIONS: readonly Exception[] = [
   },
   {
     code: "ST202",
-    says: /not found|does not exist|[Cc]ould not find|on a branch|not a fork|already (exists|been taken)|same title|same project\/branch|reserved name|are identical|Target .* is invalid/,
+    says: /not found|does not exist|an email you own|[Cc]ould not find|on a branch|not a fork|already (exists|been taken)|same title|same project\/branch|reserved name|are identical|Target .* is invalid/,
     why: "a record that must be there, or must not",
   },
   {
@@ -77,7 +77,7 @@ export const EXCEPTIONS: readonly Exception[] = [
   },
   {
     code: "ST202",
-    says: /not given|is missing|are missing|No parameters provided|params is empty|[Pp]rovide at least|not specified|Missing required parameter|grant type|mutually exclusive|together|requires|must be greater|automatically generated|not yet available|Internal notes/,
+    says: /not given|is missing|are missing|is required|can have only one of|No parameters provided|params is empty|[Pp]rovide at least|not specified|Missing required parameter|grant type|mutually exclusive|together|requires|must be greater|automatically generated|not yet available|Internal notes/,
     why: "attributes of which one is needed with, or refused beside, another",
   },
   {

@@ -83,7 +83,7 @@ const board = {
   project: presenter({ ...ofProject, lists: lists("project") }),
 };
 
-/** The answer to changing a board: its whole scope, without lists. */
+/** The answer to changing a board: its whole scope. That of a group is without lists. */
 const changedBoard = {
   group: presenter({
     ...idAndName,
@@ -92,7 +92,7 @@ const changedBoard = {
     ...scope,
     lists: field.constant([]),
   }),
-  project: presenter({ ...ofProject, lists: field.constant([]) }),
+  project: board.project,
 };
 
 const scopeLabel = presenter(scopeLabelFields);
@@ -197,11 +197,11 @@ function routesOf(kind: SourceKind) {
       },
       presenter: changedBoard[kind],
       handle: async (context) => {
-        const { db, source, input, presenter, view, now } = context;
+        const { db, source, input, presenter, now } = context;
         const { id } = await findBoard(context);
         await changes.updateBoard(db, context, id, input, now);
         const row = await boards.row(db, presenter, source.kind, id);
-        await boards.embed(db, "labels", [row], presenter, scopeLabel, view);
+        await embed(context, [row]);
         return row;
       },
     }),

@@ -127,7 +127,7 @@ export async function embed(
   shown: Presenter,
   view: View,
 ): Promise<void> {
-  if (rows.length === 0 || !(name in boards.fields)) return;
+  if (rows.length === 0 || !boards.fields[name]?.columns.length) return;
   const [idAt, shownAt] = [boards.at("id"), boards.at(name)];
   const { sql, values } = placeholders(rows.map((board) => board[idAt] as number));
   const { from, order } = SHOWN[name];

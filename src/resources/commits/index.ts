@@ -157,6 +157,8 @@ const picking = {
   access: "anyone",
   role: "developer",
   orWho: mayPushSomewhere,
+  // Nobody may push to an archived project.
+  whenArchived: "allow",
   beside: "others",
   presenter: commit,
 } as const;
@@ -231,6 +233,8 @@ export const commitResource: Resource = {
       access: "anyone",
       role: "developer",
       orWho: mayPushSomewhere,
+      // Nobody may push to an archived project.
+      whenArchived: "allow",
       beside: "others",
       input: {
         branch: param.text({ max: 1024 }),

@@ -82,6 +82,8 @@ const writing = {
   access: "anyone",
   role: "developer",
   orWho: mayPushSomewhere,
+  // Nobody may push to an archived project.
+  whenArchived: "allow",
   beside: "others",
 } as const;
 const examples = [{ file_path: "docs/index.md", branch: "main" }];

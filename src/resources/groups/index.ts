@@ -24,19 +24,14 @@ import { groupSettings } from "../namespaces/kept.ts";
 import { emailsDisabled } from "../namespaces/mails.ts";
 import { deletionInput, isToMark } from "../namespaces/marked.ts";
 import * as namespaces from "../namespaces/queries.ts";
-import {
-  basicProject,
-  project,
-  projectFilter,
-  projectListInput,
-  projectOrder,
-} from "../projects/json.ts";
+import { projectFilter, projectListInput, projectOrder } from "../projects/filters.ts";
+import { basicProject, project } from "../projects/json.ts";
 import * as projects from "../projects/list.ts";
 import { requireBranchName } from "../projects/repository.ts";
 import * as users from "../users/queries.ts";
 import { changeGroup, createGroup, groupInput, newGroupInput } from "./changes.ts";
 import { findDeleted, mark, restore } from "./deletion.ts";
-import { group, groupAlone, groupWithProjects } from "./json.ts";
+import { group, groupAlone, groupIdentity, groupWithProjects } from "./json.ts";
 import * as groups from "./queries.ts";
 import { remove } from "./removal.ts";
 import { rowWithProjects } from "./single.ts";
@@ -98,6 +93,7 @@ async function changeMore(
 
 const { list, post } = routes({ path: "/groups" });
 const one = routes({ source: "group" });
+const ofProject = routes({ source: "project" });
 
 /** Groups, their subgroups and their projects. */
 export const groupResource: Resource = {
@@ -133,6 +129,17 @@ export const groupResource: Resource = {
         const id = await createGroup(db, actorOf(context), group, now);
         await changeMore(db, id, input, caller, now);
         return rowWithProjects(context, id);
+      },
+    }),
+    ofProject.list("/groups", {
+      summary: "List the groups that a project is in, at whatever depth",
+      access: "anyone",
+      input: { search: listInput.search, skip_groups: listInput.skip_groups },
+      presenter: groupIdentity,
+      handle: ({ db, presenter, page, viewer, input, source }) => {
+        const { search, skip_groups: skip } = input;
+        const filter = { search, skip, above: source.namespaceId };
+        return groups.list(db, presenter, page, viewer, { ...filter, orderBy: "id", sort: "asc" });
       },
     }),
     one.get("", {

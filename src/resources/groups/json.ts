@@ -26,7 +26,7 @@ const fields = {
   path: field.text("n.path"),
   description: field.text("n.description"),
   visibility: field.word("n.visibility", VISIBILITY_WORDS),
-  lfs_enabled: field.constant(false),
+  lfs_enabled: field.flag("n.lfs_enabled"),
   avatar_url: identity.avatar_url,
   request_access_enabled: field.flag("n.request_access_enabled"),
   full_name: identity.full_name,

@@ -32,6 +32,8 @@ export interface GroupFilter {
   notBelow?: number | undefined;
   /** Only groups on the list of those whose CI jobs may access this project. */
   allowedIn?: number | undefined;
+  /** Only this namespace, if it is a group, and those that it is in. */
+  above?: number | undefined;
   /** Only groups in which the caller has at least this role. */
   role?: Role | undefined;
   /** Only groups the caller belongs to. */
@@ -78,6 +80,10 @@ function filtered(viewer: Viewer, filter: GroupFilter): Condition {
     when(
       "n.id not in (select namespace_id from namespace_ancestors where ancestor_id = ?)",
       filter.notBelow,
+    ),
+    when(
+      "n.id in (select ancestor_id from namespace_ancestors where namespace_id = ?)",
+      filter.above,
     ),
     when(
       "n.id in (select target_group_id from job_token_groups where project_id = ?)",

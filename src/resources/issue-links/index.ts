@@ -88,16 +88,19 @@ export const issueLinkResource: Resource = {
       beside: "nobody",
       input: {
         ...number,
-        target_project_id: param.text(),
+        target_project_id: param.orNull(param.text()),
         target_issue_iid: param.integer(),
         link_type: param.optional(param.choice(links.LINK_TYPES)),
       },
       presenter: link,
       handle: async (context) => {
-        const { input } = context;
-        const { link_type = "relates_to" } = input;
+        const { input, source } = context;
+        const { link_type = "relates_to", target_project_id } = input;
         const found = await findIssuable(context, ISSUE, input.issue_iid);
-        const other = { project: input.target_project_id, iid: input.target_issue_iid };
+        const other = {
+          project: target_project_id ?? String(source.id),
+          iid: input.target_issue_iid,
+        };
         return rowOf(context, await changes.link(context, found, other, link_type));
       },
     }),

@@ -4,6 +4,7 @@ import type { Condition } from "../../store/conditions.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Reader, Value } from "../../store/port.ts";
 import { statement } from "../../store/texts.ts";
+import { basicProject, PROJECTS } from "./json.ts";
 import { COMMIT_COUNT, SIZES } from "./sizes.ts";
 
 /** Fills in the embedded values of all rows, one query each; no query waits for another's result. */
@@ -35,30 +36,12 @@ async function embedForkSources(
   if (forks.length === 0) return;
   const among = placeholders([...new Set(forks.map((row) => row[at] as Value))]);
   const visible = visibleProjects(viewer);
-  const found = await db.all<{
-    id: number;
-    name: string;
-    full_name: string;
-    path: string;
-    full_path: string;
-  }>(
-    `select p.id, p.name, n.full_name, p.path, p.full_path
-     from projects p join namespaces n on n.id = p.namespace_id
-     where p.id in (${among.sql}) and ${visible.sql}`,
+  const found = await db.rows(
+    `select ${basicProject.columns} from ${PROJECTS} where p.id in (${among.sql}) and ${visible.sql}`,
     [...among.values, ...visible.values],
   );
-  const sources = new Map(
-    found.map(({ id, name, full_name, path, full_path }) => [
-      id as Value,
-      JSON.stringify({
-        id,
-        name,
-        name_with_namespace: `${full_name} / ${name}`,
-        path,
-        path_with_namespace: full_path,
-      }),
-    ]),
-  );
+  const idAt = basicProject.at("id");
+  const sources = new Map(found.map((row) => [row[idAt] as Value, JSON.stringify(row)]));
   for (const row of forks) row[at] = sources.get(row[at] as Value) ?? null;
 }
 

@@ -30,13 +30,8 @@ import { applyAll, orDiscard } from "../repositories/write.ts";
 import { setTopics } from "../topics/queries.ts";
 import { createProject } from "./changes.ts";
 import { findDeleted, mark, restore } from "./deletion.ts";
-import {
-  listedProject as listed,
-  projectFilter,
-  projectListInput,
-  projectOrder,
-  projectWithPermissions,
-} from "./json.ts";
+import { projectFilter, projectListInput, projectOrder } from "./filters.ts";
+import { listedProject as listed, projectWithPermissions } from "./json.ts";
 import { projectSettings } from "./kept.ts";
 import { listByKey, list as listProjects, row } from "./list.ts";
 import { ofUsers } from "./of-users.ts";

@@ -1,22 +1,17 @@
 import type { Caller } from "../../core/access/caller.ts";
-import {
-  REMOVED,
-  VISIBILITIES,
-  VISIBILITY_NAMES,
-  VISIBILITY_WORDS,
-  type Viewer,
-} from "../../core/access/visibility.ts";
+import { REMOVED, VISIBILITY_WORDS } from "../../core/access/visibility.ts";
 import { ownAvatar } from "../../core/avatars.ts";
 import * as field from "../../core/field.ts";
-import * as param from "../../core/input.ts";
 import { type Presenter, presenter } from "../../core/presenter.ts";
 import { dayOf } from "../namespaces/marked.ts";
 import { MAIN } from "../repositories/open.ts";
 import { namesOf, topicsOf } from "../topics/queries.ts";
 import { userSummaryFields } from "../users/json.ts";
 import { projectSettings } from "./kept.ts";
-import { COLUMN_ORDERS, type ProjectFilter, type ProjectOrder } from "./list.ts";
-import { SIZE_ORDERS, type SizeOrder } from "./sizes.ts";
+
+/** Projects joined with their namespace, and with its owner if it is personal: what the presenters read. */
+export const PROJECTS = `projects p join namespaces n on n.id = p.namespace_id
+  left join users u on u.id = n.owner_id`;
 
 /** SQL of how many forks a project `p` has. */
 export const FORKS = `(select count(*) from projects f
@@ -133,14 +128,18 @@ const fullFields = {
   builds_access_level: accessLevel("p.jobs_enabled"),
   snippets_access_level: accessLevel("p.snippets_enabled"),
   shared_runners_enabled: field.flag("p.shared_runners_enabled"),
-  // As GitLab says where LFS is not configured, whatever the project's setting is.
-  lfs_enabled: field.constant(false),
+  lfs_enabled: field.flag("p.lfs_enabled"),
   service_desk_address: field.constant(null),
   creator_id: field.integer("p.creator_id"),
   import_url: field.constant(null),
   import_type: field.constant(null),
   import_error: field.constant(null),
-  forked_from_project: field.omittedIfNull(field.json("p.forked_from_project_id", "object")),
+  forked_from_project: field.omittedIfNull({
+    ...field.derived(["p.forked_from_project_id"], "object", ([row], view) =>
+      row === null ? null : basicProject.value(JSON.parse(String(row)), view),
+    ),
+    fields: basicFields,
+  }),
   import_status: field.text(IMPORT_STATUS),
   open_issues_count: field.omittedIfNull(field.embedded("open_issues_count", "integer", "null")),
   public_jobs: field.flag("p.public_jobs"),
@@ -174,7 +173,6 @@ const fullFields = {
   updated_at: field.instant("p.updated_at"),
   marked_for_deletion_at: dayOf("p.marked_for_deletion_at"),
   marked_for_deletion_on: dayOf("p.marked_for_deletion_at"),
-  public_builds: field.flag("p.public_jobs"),
   emails_enabled: field.flag("1 - p.emails_disabled"),
   emails_disabled: field.flag("p.emails_disabled"),
   ...keptFields,
@@ -236,58 +234,3 @@ export const listedProject = ({
   if (!caller || input.simple) return basicProject;
   return input.statistics ? projectWithStatistics : projectWithPermissions;
 };
-
-/** The most topics that a list can be narrowed to: each is another condition. */
-const MAX_TOPICS = 20;
-
-/** Parameters of every list of projects. */
-export const projectListInput = {
-  archived: param.optional(param.boolean()),
-  active: param.optional(param.boolean()),
-  marked_for_deletion_on: param.optional(param.date()),
-  visibility: param.optional(param.choice(VISIBILITY_NAMES)),
-  search: param.optional(param.anyText()),
-  simple: param.optional(param.boolean()),
-  owned: param.optional(param.boolean()),
-  starred: param.optional(param.boolean()),
-  min_access_level: param.optional(param.accessLevel()),
-  with_issues_enabled: param.optional(param.boolean()),
-  topic: param.optional(param.commaSeparated({ max: MAX_TOPICS })),
-  topic_id: param.optional(param.integer()),
-  order_by: param.optional(
-    param.choice([...COLUMN_ORDERS, "similarity", ...(Object.keys(SIZE_ORDERS) as SizeOrder[])]),
-  ),
-  sort: param.optional(param.choice(["asc", "desc"])),
-};
-
-/**
- * The order a list's parameters ask for. Default: newest first, as in GitLab also where there is no search to be similar
- * to, and where others than administrators ask for an order by sizes.
- */
-export function projectOrder(
-  { order_by: asked = "created_at", sort = "desc", search }: param.Input<typeof projectListInput>,
-  { caller }: Viewer,
-): ProjectOrder {
-  const isOpen = asked in SIZE_ORDERS ? caller?.admin : asked !== "similarity" || search;
-  return { orderBy: isOpen ? asked : "created_at", sort };
-}
-
-/** Converts a list's parameters of this caller to a filter. */
-export function projectFilter(
-  input: param.Input<typeof projectListInput>,
-  { caller }: Viewer,
-): ProjectFilter {
-  return {
-    archived: input.archived,
-    active: input.active,
-    markedOn: input.marked_for_deletion_on,
-    visibility: input.visibility && VISIBILITIES[input.visibility],
-    search: input.search,
-    owned: input.owned,
-    starredBy: input.starred ? (caller?.id ?? 0) : undefined,
-    role: input.min_access_level,
-    withIssuesEnabled: input.with_issues_enabled,
-    topics: input.topic,
-    topicId: input.topic_id,
-  };
-}

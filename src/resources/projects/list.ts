@@ -23,12 +23,9 @@ import { statement } from "../../store/texts.ts";
 import { markedOn } from "../namespaces/marked.ts";
 import { hasTopic } from "../topics/queries.ts";
 import { embed } from "./embed.ts";
+import { PROJECTS } from "./json.ts";
 import { PROJECT_SEARCH } from "./search.ts";
 import { SIZE_ORDERS, type SizeOrder } from "./sizes.ts";
-
-/** Projects joined with their namespace, and with its owner if it is personal. */
-const PROJECTS = `projects p join namespaces n on n.id = p.namespace_id
-  left join users u on u.id = n.owner_id`;
 
 /** The filters of a list of projects. */
 export interface ProjectFilter {

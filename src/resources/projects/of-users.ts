@@ -2,7 +2,8 @@ import * as param from "../../core/input.ts";
 import { type Route, routes } from "../../core/resource.ts";
 import * as namespaces from "../namespaces/queries.ts";
 import { isHidden, requireUserNamed } from "../users/rules.ts";
-import { listedProject, projectFilter, projectListInput, projectOrder } from "./json.ts";
+import { projectFilter, projectListInput, projectOrder } from "./filters.ts";
+import { listedProject } from "./json.ts";
 import { list as listProjects } from "./list.ts";
 
 const { list } = routes({ path: "/users/:user_id" });

@@ -76,6 +76,7 @@ export async function insert(db: Database, project: NewProject, now: number): Pr
     default_branch: project.default_branch ?? null,
     forked_from_project_id: project.forked_from_project_id ?? null,
     request_access_enabled: 1,
+    lfs_enabled: 0,
     created_at: now,
     updated_at: now,
     last_activity_at: now,

@@ -146,4 +146,12 @@ create index projects_marked on projects (marked_for_deletion_at, id) where mark
 create index namespaces_marked on namespaces (marked_for_deletion_at, id) where marked_for_deletion_at is not null;
 `,
   },
+  {
+    // Whether there is LFS was not shown: it is off where nobody knows of having it on.
+    id: "20261130-20-no-lfs",
+    sql: `
+update projects set lfs_enabled = 0 where lfs_enabled = 1;
+update namespaces set lfs_enabled = 0 where lfs_enabled = 1;
+`,
+  },
 ];

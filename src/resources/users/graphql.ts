@@ -100,6 +100,7 @@ const fields = {
   ),
   bot: required(boolean(`case ${TYPE_OF} when 'PROJECT_BOT' then 1 else 0 end`)),
   human: boolean(`case ${TYPE_OF} when 'HUMAN' then 1 else 0 end`),
+  gitpodEnabled: about("There is no Gitpod.", constant("Boolean", false)),
   // As GitLab's old name of the public address.
   email: deprecated("Use `publicEmail`.", string("u.public_email")),
   status: computed(status, [], () => null),
