@@ -629,7 +629,7 @@ const FIXTURES: Record<string, Fixture> = {
       snippet_id: listed("/snippets"),
       "projects snippet_id": listed(DISCUSSED_SNIPPET),
       ref: always("main"),
-      file_path: always("t/u"),
+      "snippets file_path": always("t/u"),
     },
   },
   Dependencies: {

@@ -49,16 +49,20 @@ export function effective<T>({ attribute, initial }: KeptSetting<T>): KeptSettin
 
 const UNSUPPORTED = { without: "support" } satisfies Partial<AttributeNotes>;
 
-const only = <T>(attribute: Attribute<T>, isInForce: (value: T) => boolean) =>
-  noted(checked(attribute, isInForce, "is not supported on this server"), UNSUPPORTED);
+const only = <T>(
+  attribute: Attribute<T>,
+  isInForce: (value: T) => boolean,
+  problem = "is not supported on this server",
+) => noted(checked(attribute, isInForce, problem), UNSUPPORTED);
 
 /** A setting of which only one value has an effect here: others are refused, so that nobody relies on them. */
 export function fixed<T>(
   attribute: Attribute<T>,
   value: NoInfer<T>,
   isInForce = (sent: T) => sent === value,
+  problem?: string,
 ): KeptSetting<T> {
-  const inForce = only(attribute, isInForce);
+  const inForce = only(attribute, isInForce, problem);
   // A blank text counts as sent if it is that value.
   return { attribute: value === "" ? optional(inForce) : unlessBlank(inForce), initial: value };
 }

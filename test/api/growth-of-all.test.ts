@@ -141,6 +141,7 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
   finished_before: [],
   from: ["main"],
   from_project_id: [],
+  marked_for_deletion_on: ["2020-01-01"],
   fullname: [],
   group_id: ["1"],
   id_after: ["1", "1000000"],

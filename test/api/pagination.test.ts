@@ -525,6 +525,7 @@ describe("every list", () => {
   /** Lists whose length nobody chooses, and records that requests alone don't make. Their own tests cover them. */
   const OTHERS: Readonly<Record<string, string>> = {
     "/features/definitions": "there are none",
+    "/projects/:id/groups": "there are as many as groups around it",
     "/groups/:id/projects/shared": "there are none",
     "/templates/dockerfiles": "there are as many as come with the application",
     "/templates/gitlab_ci_ymls": "likewise",

@@ -74,6 +74,14 @@ describe("creating", () => {
     expect([made.name, made.description, made.commit.id]).toEqual(["v1", null, sha]);
   });
 
+  it("stores nothing of a tag if it is refused", async () => {
+    const packs = () => app.store.rows("select count(*) from git_packs");
+    const before = await packs();
+    const sent = { tag_name: "v1", ref: "main", tag_message: "Hello", milestones: ["None"] };
+    expect((await release(sent)).status).toBe(400);
+    expect(await packs()).toEqual(before);
+  });
+
   it("refuses a second release of a tag (C085)", async () => {
     expect((await release({ tag_name: "v0" })).status).toBe(201);
     const again = await release({ tag_name: "v0", ref: "main" });

@@ -23,7 +23,12 @@ export function resourceOf(route: Route): Resource {
 const TAKES_COMMANDS =
   /^(POST|PUT) \/projects\/:id\/(issues|merge_requests)\/:noteable_id\/(notes|discussions)/;
 
-const MANY = ["POST /projects", "POST /projects/:id/housekeeping", "POST /todos/mark_as_done"];
+const MANY = [
+  "POST /projects",
+  "POST /projects/:id/housekeeping",
+  "POST /projects/:id/releases",
+  "POST /todos/mark_as_done",
+];
 
 /** The part of a body that has a file, if each request of a route must have one. */
 export function filePartOf({ upload, input }: Route): string | undefined {

@@ -15,7 +15,7 @@ const send = (request: string, json: object, as: Person = "owner") =>
 
 describe("labels", () => {
   it.each([
-    ["red", "#ff0000"],
+    ["red", "#FF0000"],
     [" RebeccaPurple ", "#663399"],
     ["#AbC", "#AbC"],
   ])("of the colour %s have %s", async (color, expected) => {

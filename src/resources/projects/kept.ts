@@ -31,9 +31,6 @@ const expirationPolicy = {
   name_regex_keep: param.optional(param.anyText()),
 };
 
-/** There is one storage, as in a new GitLab. */
-const STORAGE = param.checked(param.anyText(), (name) => name === "default");
-
 /**
  * GitLab's settings of projects that have no column of their own: kept, and shown as they were sent. Of a setting that
  * restricts something, only values that are in force can be sent (docs/compatibility.md).
@@ -103,7 +100,7 @@ export const projectSettings = keptIn("p.kept_settings", {
   protect_merge_request_pipelines: offOnly,
   releases_access_level: enabledOnly,
   repository_access_level: enabledOnly,
-  repository_storage: kept(STORAGE, "default"),
+  repository_storage: fixed(param.anyText(), "default", undefined, "is invalid"),
   requirements_access_level: disabled,
   resource_group_default_process_mode: kept(
     param.choice(["unordered", "oldest_first", "newest_first", "newest_ready_first"]),

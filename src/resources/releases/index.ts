@@ -25,7 +25,7 @@ import { rightsOf } from "../protected-refs/rights.ts";
 import { commitValues } from "../repositories/json.ts";
 import { type OpenRepository, openRepository, withRefs } from "../repositories/open.ts";
 import { stageTag } from "../repositories/tag.ts";
-import { applyAll, openToChange } from "../repositories/write.ts";
+import { applyAll, openToChange, orDiscard } from "../repositories/write.ts";
 import { link, milestone, release, releaseRow, SOURCES, storedRelease } from "./json.ts";
 import * as releases from "./queries.ts";
 import { LINK_TYPES, MAX_URL, readLinks, requireLink } from "./rules.ts";
@@ -326,33 +326,34 @@ const releaseRoutes = [
       const { oid, peeled } = staged.ref;
       return { place: staged.place, sha: peeled ?? oid, received: staged.received };
     },
-    handle: async (context) => {
-      const { db, source, input, caller, view, prepared, now } = context;
-      const { tag_name, name = null, description = null, released_at = now } = input;
-      const links = readLinks(input.assets);
-      if (await releases.find(db, source.id, tag_name)) throw alreadyThere();
-      const { milestones, milestone_ids } = input;
-      const chosen = await milestonesFor(db, source, milestones, milestone_ids);
-      if (prepared.received) await applyAll(db, prepared.received, now);
-      const id = await releases.insert(
-        db,
-        {
-          project_id: source.id,
-          tag: tag_name,
-          name,
-          description,
-          sha: prepared.sha,
-          author_id: caller?.id ?? null,
-          released_at,
-        },
-        now,
-      );
-      await releases.setMilestones(db, id, chosen ?? []);
-      for (const given of links) await addLink(db, id, given, now);
-      recordMoment(context, momentOf(context, id, "create"));
-      const sight = { source, view };
-      return new AfterCommit((read) => rowOf(read, sight, prepared.place, id), "repository");
-    },
+    handle: (context) =>
+      orDiscard(context.prepared.received, async () => {
+        const { db, source, input, caller, view, prepared, now } = context;
+        const { tag_name, name = null, description = null, released_at = now } = input;
+        const links = readLinks(input.assets);
+        if (await releases.find(db, source.id, tag_name)) throw alreadyThere();
+        const { milestones, milestone_ids } = input;
+        const chosen = await milestonesFor(db, source, milestones, milestone_ids);
+        if (prepared.received) await applyAll(db, prepared.received, now);
+        const id = await releases.insert(
+          db,
+          {
+            project_id: source.id,
+            tag: tag_name,
+            name,
+            description,
+            sha: prepared.sha,
+            author_id: caller?.id ?? null,
+            released_at,
+          },
+          now,
+        );
+        await releases.setMilestones(db, id, chosen ?? []);
+        for (const given of links) await addLink(db, id, given, now);
+        recordMoment(context, momentOf(context, id, "create"));
+        const sight = { source, view };
+        return new AfterCommit((read) => rowOf(read, sight, prepared.place, id), "repository");
+      }),
   }),
   put("/:tag_name", {
     summary: "Change a release",
