@@ -959,7 +959,11 @@ const settings: Entity = {
     pipeline_limit_per_project_user_sha: only(0, 7),
     plantuml_enabled: off,
     plantuml_url: text,
-    polling_interval_multiplier: shown(1.5, 2),
+    polling_interval_multiplier: seen(
+      (settings) => settings.polling_interval_multiplier,
+      [1.5, "1.5"],
+      ["2", "2.0"],
+    ),
     prevent_merge_requests_author_approval: only(false, true),
     prevent_merge_requests_committers_approval: only(false, true),
     project_download_export_limit: only(0, 7),

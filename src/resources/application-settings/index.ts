@@ -16,6 +16,11 @@ import { migrations } from "./table.ts";
 
 const settings = presenter({
   ...keptSettings.fields,
+  // A text, as GitLab's decimals are.
+  polling_interval_multiplier: field.derived(["s.kept_settings"], "string", ([stored]) => {
+    const times = Number(keptSettings.read(stored).polling_interval_multiplier);
+    return Number.isInteger(times) ? times.toFixed(1) : String(times);
+  }),
   id: field.constant(1),
   default_project_visibility: field.word(COLUMNS.default_project_visibility, VISIBILITY_WORDS),
   default_group_visibility: field.word(COLUMNS.default_group_visibility, VISIBILITY_WORDS),

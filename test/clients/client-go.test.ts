@@ -1,0 +1,94 @@
+import { execFile, spawnSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { expect, it } from "vitest";
+import { startTestServer } from "../../src/testing.ts";
+import { isLong } from "../forms.ts";
+
+// GitLab's own client for Go, whose types are strict: each of its methods that read is called once.
+
+const folder = fileURLToPath(new URL("../suites/client-go", import.meta.url));
+const run = promisify(execFile);
+const hasGo = () => spawnSync("go", ["version"]).status === 0;
+/** The first run fetches the module and compiles it. */
+const LONG = 600_000;
+const TOKEN = "root-token";
+
+/** What the client can't read, and why. */
+const UNREAD: Readonly<Record<string, string>> = {
+  "WorkItems.GetWorkItem": "there is no GraphQL of single work items",
+  "WorkItems.ListWorkItems": "the client fails without options",
+};
+
+interface Outcome {
+  method: string;
+  status: number;
+  error?: string;
+}
+
+const author = "root";
+const seed = {
+  users: [
+    {
+      username: "root",
+      admin: true,
+      tokens: [{ token: TOKEN, scopes: ["api" as const, "sudo" as const] }],
+    },
+  ],
+  groups: [
+    {
+      path: "acme",
+      members: { root: "owner" as const },
+      labels: [{ name: "bug" }],
+      milestones: [{ title: "First" }],
+      projects: [
+        {
+          path: "site",
+          issues: [{ title: "Issue", author, notes: [{ body: "Note", author }] }],
+          variables: [{ key: "KEY", value: "value" }],
+          wiki: [{ title: "home", content: "Page" }],
+          snippets: [{ title: "Snippet", file_name: "a.txt", content: "Text", author }],
+          releases: [{ tag: "v1", name: "One" }],
+          pushes: [
+            {
+              ref: "main",
+              author,
+              commits: [{ message: "First", files: { "README.md": "Hello\n" } }],
+            },
+            {
+              ref: "change",
+              author,
+              start_branch: "main",
+              commits: [{ message: "Second", files: { "b.txt": "b\n" } }],
+            },
+            { ref: "v1", ref_type: "tag" as const, author, start_branch: "main" },
+          ],
+          merge_requests: [
+            {
+              title: "Change",
+              source_branch: "change",
+              target_branch: "main",
+              author,
+              notes: [{ body: "Note", author }],
+            },
+          ],
+        },
+      ],
+    },
+  ],
+};
+
+it.skipIf(!isLong || !hasGo())(
+  "client-go reads what its methods ask for",
+  async () => {
+    await using server = await startTestServer({ seed });
+    const { stdout } = await run("go", ["run", ".", server.url, TOKEN], { cwd: folder });
+    const outcomes: Outcome[] = JSON.parse(stdout);
+    const unread = outcomes.filter(({ error }) => error !== undefined);
+    expect(unread.map(({ method }) => method)).toEqual(Object.keys(UNREAD));
+    expect(outcomes.filter(({ status }) => status >= 500)).toEqual([]);
+    const answered = outcomes.filter(({ status }) => status === 200);
+    expect(answered.length).toBeGreaterThanOrEqual(175);
+  },
+  LONG,
+);
