@@ -3,6 +3,7 @@ import * as field from "../../src/core/field.ts";
 import { type Presenter, presenter } from "../../src/core/presenter.ts";
 import type { Route } from "../../src/core/resource.ts";
 import { allResources } from "../../src/mounts.ts";
+import { basicProject } from "../../src/resources/projects/json.ts";
 import type { Value } from "../../src/store/port.ts";
 
 const view: field.View = {
@@ -52,7 +53,7 @@ for (const { routes } of allResources) {
 }
 
 /** Columns of fields whose types don't say which values they may have. */
-const KNOWN: Readonly<Record<string, Value>> = {
+const KNOWN: Record<string, Value> = {
   "pl.status": "running",
   "h.disabled_until": Date.UTC(2016, 0, 4),
   "fe.value": "50",
@@ -100,6 +101,9 @@ function fullRow({ fields }: Presenter): Value[] {
   fill(fields);
   return [...values.values()];
 }
+
+// What a fork comes from is read as a row of its own.
+KNOWN["p.forked_from_project_id"] = JSON.stringify(fullRow(basicProject));
 
 describe("the value of a row is what its JSON text says", () => {
   it("there are many presenters", () => {

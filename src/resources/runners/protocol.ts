@@ -319,7 +319,8 @@ export const protocolRoutes = [
       part: "file",
       maxBytes: MOST_ARTIFACT_BYTES,
       admit: async ({ db, request, parameters }) => {
-        const jobId = /\/jobs\/(\d{1,15})\/artifacts$/.exec(request.path)?.[1];
+        // An id that no job has, for what is none.
+        const jobId = /\/jobs\/(\d{1,15})\/artifacts$/.exec(request.path)?.[1] ?? 0;
         const sent = parameters["token"];
         const own = typeof sent === "string" ? sent : undefined;
         const found = await requireJob(db, request, Number(jobId), own);
