@@ -320,10 +320,10 @@ const MEANINGS: Readonly<Record<string, string>> = {
 
   // Time.
   issue_type: "the kind of issue: all are `issue`, so a list of others is empty",
-  epic_id: "the epic: there are none, so only a list of issues with `None` has any",
-  iteration_id: "the iteration: there are none, so only a list of issues with `None` has any",
+  epic_id: "id of an epic, or `None`; issues have no epics here",
+  iteration_id: "id of an iteration, or `None`; issues have no iterations here",
   iteration_title: "the title of the iteration: there are none, so no issue has one",
-  health_status: "the health: no issue has one, so only a list with `None` has any",
+  health_status: "health of an issue, or `None`; issues have no health here",
   "Issues/updated_at":
     "when it was changed last, as ISO 8601: now, unless the caller is an owner or administrator",
   created_at:
