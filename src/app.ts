@@ -34,12 +34,15 @@ import { createAccount } from "./resources/accounts/changes.ts";
 import { watchJobs } from "./resources/ci/timed.ts";
 import { startTracer } from "./resources/discussions/worker.ts";
 import { startArchivist, writeArchives } from "./resources/exports/worker.ts";
+import type { AppEventName, AppEventOf, AppListener } from "./resources/hooks/app-events.ts";
+import { Listeners, type Unsubscribe } from "./resources/hooks/listeners.ts";
 import { startHookCaller } from "./resources/hooks/worker.ts";
 import { makePipelines, startPipelines } from "./resources/pipelines/worker.ts";
 import { startRemover } from "./resources/remover.ts";
 import { runDue, startScheduler } from "./resources/schedules/scheduler.ts";
 import { endTransfers, startMover } from "./resources/transfers/worker.ts";
 import { startConverter } from "./resources/wikis/conversion.ts";
+import { withCommits } from "./store/after-commit.ts";
 import { migrate } from "./store/migrate.ts";
 import { openStore } from "./store/open.ts";
 import type { Store } from "./store/port.ts";
@@ -65,6 +68,30 @@ export interface App {
   readonly respond: Respond;
   /** The operators' API: users, tokens, seeds and more. */
   readonly admin: Admin;
+  /**
+   * Calls `listener` with what happens from now on: after the commit, once, whoever does it (a request, a push, a runner,
+   * `pm-cli`, another process on the same database). Of several processes that listen for an event, one is told. What a
+   * listener throws goes to `onError`, and is not told again.
+   *
+   * @param name as in webhooks: `issue`, `merge_request`, `note`, `push`, `pipeline`, `job`, `release`, `member` …
+   * @param listener the next event of the same project and name waits for the promise that it returns
+   * @returns what ends it, once everything that is committed from now on is told to it
+   * @throws OptionError if there is no such event
+   * @throws UnavailableError if the database can't be used
+   * @example
+   * await app.on("issue", ({ action, user, payload }) => {
+   *   console.log(`${user?.username} ${action} ${payload.object_attributes.title}`);
+   * });
+   */
+  on<Name extends AppEventName>(name: Name, listener: AppListener<Name>): Promise<Unsubscribe>;
+  /**
+   * What happens from now on, as {@link on} tells it, to iterate over. Events wait in the database until they are taken.
+   *
+   * @throws OptionError if there is no such event
+   * @example
+   * for await (const event of app.events("push", "pipeline")) console.log(event.name, event.action);
+   */
+  events<Name extends AppEventName>(...names: Name[]): AsyncIterableIterator<AppEventOf<Name>>;
   /**
    * Shuts down: new requests are answered with 503, and running ones get up to ten seconds to finish. Then the database
    * is closed.
@@ -123,7 +150,7 @@ async function start(
   const onError = (error: unknown) => outages.failed(error);
   const running = new Running(onError);
   const metrics = new Metrics(opened, () => running.count);
-  const store = measured(opened, metrics.database);
+  const { store, onCommit } = withCommits(measured(opened, metrics.database));
   const readMetrics: ReadMetrics = (db, at) => metrics.text(db, at);
   const chosen = { flows: { implicit, password }, pages: site.pages, metrics: readMetrics };
   const mounted = [...mounts(chosen), ...extra];
@@ -188,10 +215,15 @@ async function start(
     outages,
   });
 
-  const respond = running.counted(pipeline);
   const retention = options.eventRetention ?? "2y";
   const leases = new Leases({ store, now, onError });
   const working: Working = { store, now, leases, onError };
+  const listeners = new Listeners({ ...working, secrets, base: url ?? "" });
+  onCommit(() => listeners.wake());
+  // What happens after a call of `on` is told, also where nobody has waited for it.
+  const respond = running.counted((incoming) =>
+    listeners.starting ? listeners.starting.then(() => pipeline(incoming)) : pipeline(incoming),
+  );
   const scheduling = { ...working, secrets, base: url ?? "", edition, tier };
   const admin = createAdmin({
     store,
@@ -239,7 +271,7 @@ async function start(
   const leavePasswordThreads = keepPasswordThreads(passwordCost);
   const close = async () => {
     await running.end();
-    await services.stop();
+    await Promise.all([services.stop(), listeners.stop()]);
     await leases.close();
     outages.close();
     metrics.close();
@@ -253,6 +285,8 @@ async function start(
     respond,
     fetch: createFetch(respond, url),
     admin,
+    on: (name, listener) => listeners.on(name, listener),
+    events: (...names) => listeners.events(...names),
     close: () => {
       closed ??= close();
       return closed;

@@ -50,6 +50,16 @@ export {
 export type { QueuedMail } from "./notifications/queue.ts";
 export type { Recipient } from "./notifications/recipients.ts";
 export type { AppOptions } from "./options.ts";
+export type {
+  AppEvent,
+  AppEventName,
+  AppEventOf,
+  AppEventPayloads,
+  AppListener,
+  EventProject,
+  EventUser,
+} from "./resources/hooks/app-events.ts";
+export type { Unsubscribe } from "./resources/hooks/listeners.ts";
 export type { WikiFile } from "./resources/wikis/export.ts";
 export type { Seeded } from "./seed/index.ts";
 export type { Seed } from "./seed/input.ts";

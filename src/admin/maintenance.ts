@@ -3,6 +3,7 @@ import { functionOption, optionsOf, readOptions } from "../core/options.ts";
 import type { Progress } from "../core/progress.ts";
 import { sweepFiles } from "../files/sweep.ts";
 import { type Tidied, tidy } from "../git/tidy.ts";
+import { removeUnheard } from "../jobs/outbox.ts";
 import { type PeriodicJob, runPeriodic } from "../jobs/periodic.ts";
 import { doDue } from "../resources/ci/timed.ts";
 import { deleteDue } from "../resources/due-deletions.ts";
@@ -140,6 +141,7 @@ export function maintenanceAdmin({
         await removeEmpty(store);
         await sweepFiles(store, now());
         await sweepLogs(store, now());
+        await removeUnheard(store, now());
         await tellExpiring(store, now());
         await tellDue(store, now());
         return { ...(await purge()), members };

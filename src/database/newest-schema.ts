@@ -197,6 +197,7 @@ const steps = [
   `20261130-11-reports-of-approval-rules`,
   `20261130-12-marked-for-deletion`,
   `20261130-20-no-lfs`,
+  `20261201-40-listeners`,
 ];
 
 const statements = [
@@ -2120,6 +2121,12 @@ const statements = [
   `CREATE UNIQUE INDEX snippet_files_of_snippet on snippet_files (snippet_id, path)`,
   `CREATE INDEX projects_marked on projects (marked_for_deletion_at, id) where marked_for_deletion_at is not null`,
   `CREATE INDEX namespaces_marked on namespaces (marked_for_deletion_at, id) where marked_for_deletion_at is not null`,
+  `CREATE TABLE listeners (
+  queue text not null,
+  process integer not null references processes (id) on delete cascade,
+  primary key (queue, process)
+)`,
+  `CREATE INDEX listeners_process on listeners (process)`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,

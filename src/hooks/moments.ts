@@ -97,6 +97,16 @@ const MOST_CHAINED = 100;
 /** The worker that calls hooks. */
 export const HOOKS = "hooks";
 
+/** The worker that calls the listeners of this program for a kind of moments. */
+export const listenersOf = (kind: MomentKind): string => `${outbox.LISTENERS}${kind}`;
+
+/** A moment, as the workers that call listeners get it. */
+export interface MomentTask extends Pick<Moment, "kind" | "userId"> {
+  readonly at: number;
+  /** The id of the record, the action, and what can't be read later. */
+  readonly facts: object;
+}
+
 const WHERE = `where (h.events & cast(? as bigint)) <> 0 and h.failures < ${MOST_FAILURES} and h.id in`;
 const OF_INSTANCE = "select id from hooks where project_id is null and namespace_id is null";
 const OF_GROUP = `select o.id from namespace_ancestors a join hooks o on o.namespace_id = a.ancestor_id
@@ -117,21 +127,22 @@ function listening({ kind, of }: Pick<Moment, "kind" | "of">): { sql: string; va
 }
 
 /**
- * Whether any hook is told of such a moment. Only for moments whose data take reading: {@link recordMoment} looks by
- * itself.
+ * Whether any hook or listener is told of such a moment. Only for moments whose data take reading: {@link recordMoment}
+ * looks by itself.
  */
 export async function isHeard(db: Reader, moment: Pick<Moment, "kind" | "of">): Promise<boolean> {
   const { sql, values } = listening(moment);
-  return (await db.rows(`select 1 from hooks h ${sql} limit 1`, values)).length > 0;
+  const heard = `select 1 from hooks h ${sql} union all ${outbox.IS_LISTENED_TO} limit 1`;
+  return (await db.rows(heard, [...values, listenersOf(moment.kind)])).length > 0;
 }
 
 const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
 const ID_HEADER = "x-gitlab-event-uuid";
 
 /**
- * Records that something happens, for webhooks: at the end of the transaction that does it, each hook that listens gets a
- * task, and those of one hook are done in their order. Without a hook that listens, this costs two look-ups in indexes, and
- * no round trip.
+ * Records that something happens, for webhooks and the listeners of this program: at the end of the transaction that does
+ * it, each hook that listens gets a task, and those of one hook are done in their order; so do the listeners of its kind,
+ * in the order of each project. If nobody listens, this costs three look-ups in indexes, and no round trip.
  *
  * Payloads are made when they are sent, from the records as they are then. So only what can't be read later belongs in
  * `data`: the status of a pipeline or job at that moment, since it changes on; changes as `{ title: { previous, current } }`;
@@ -145,28 +156,41 @@ const ID_HEADER = "x-gitlab-event-uuid";
  * recordMoment(context, { kind: "deployment", of: { project }, userId, id, data: { status } });
  */
 export function recordMoment({ db, now, request }: Recording, moment: Moment): void {
-  const { kind, userId, id, action, data } = moment;
+  const { kind, of, userId, id, action, data } = moment;
   const { sql, values } = listening(moment);
   const given = request?.header(ID_HEADER) ?? "";
   const isChained = UUID.test(given);
   const own = randomUUID();
   const event = isChained ? given : own;
   const chain = isChained ? CHAIN : "";
-  const facts = JSON.stringify({ id, action, ...data });
+  const facts = { id, action, ...data };
   db.last(
     `insert into hook_deliveries (hook_id, moment, event_uuid, kind, user_id, data, created_at)
      select h.id, cast(? as text), cast(? as text), cast(? as text), cast(? as bigint), cast(? as text),
        cast(? as bigint)
      from hooks h ${sql} ${chain} order by h.id`,
-    [own, event, kind, userId, facts, now, ...values, ...(isChained ? [event, event] : [])],
+    [
+      own,
+      event,
+      kind,
+      userId,
+      JSON.stringify(facts),
+      now,
+      ...values,
+      ...(isChained ? [event, event] : []),
+    ],
   );
+  const task: MomentTask = { kind, userId, at: now, facts };
+  const order = typeof of === "object" && "project" in of ? of.project : 0;
+  const heard = outbox.taskIfListenedTo(listenersOf(kind), task, order);
   outbox.addLast(
     db,
-    HOOKS,
     {
-      sql: `select '{"delivery":' || id || '}' as payload, hook_id as order_key from hook_deliveries
-        where event_uuid = ? and moment = ? order by id`,
-      values: [event, own],
+      sql: `select * from (
+          select '${HOOKS}' as worker, '{"delivery":' || id || '}' as payload, hook_id as order_key
+          from hook_deliveries where event_uuid = ? and moment = ? order by id
+        ) d union all ${heard.sql}`,
+      values: [event, own, ...heard.values],
     },
     now,
   );

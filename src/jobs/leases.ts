@@ -62,6 +62,8 @@ interface Found {
 export class Leases {
   readonly #settings: LeaseSettings;
   readonly #held = new Set<string>();
+  /** The queues that this process listens to. */
+  readonly #listening = new Set<string>();
   /** Other processes, and at how many looks they had the same beat. */
   #seen = new Map<number, { beat: number; times: number }>();
   #process: Promise<number> | undefined;
@@ -92,6 +94,30 @@ export class Leases {
     } finally {
       this.#held.delete(owner);
     }
+  }
+
+  /**
+   * From now on, tasks are put into a queue that is only filled while a process listens to it (`taskIfListenedTo`): until
+   * {@link ignore}, or this process ends.
+   *
+   * @throws UnavailableError if the database can't be used
+   */
+  async listen(queue: string): Promise<void> {
+    this.#listening.add(queue);
+    const process = await this.#registered();
+    await this.#settings.store.transaction((db) => addListener(db, queue, process), {
+      shared: true,
+    });
+  }
+
+  /** Ends {@link listen}. */
+  async ignore(queue: string): Promise<void> {
+    if (!this.#listening.delete(queue)) return;
+    const process = await this.#registered();
+    await this.#settings.store.transaction(
+      (db) => db.run("delete from listeners where queue = ? and process = ?", [queue, process]),
+      { shared: true },
+    );
   }
 
   /** Renews this process's leases, and hands over those that nobody holds any more. */
@@ -176,16 +202,20 @@ export class Leases {
   async #register(): Promise<number> {
     const { store, now, every = EVERY, holder = thisProcess() } = this.#settings;
     const { machine, pid, started } = holder;
-    const [row] = await store.transaction(
-      (db) =>
-        db.rows(
+    const process = await store.transaction(
+      async (db) => {
+        const [row] = await db.rows(
           "insert into processes (machine, pid, started, beat, seen_at) values (?, ?, ?, 0, ?) returning id",
           [machine, pid, started, now()],
-        ),
+        );
+        const [id] = row as [number];
+        for (const queue of this.#listening) await addListener(db, queue, id);
+        return id;
+      },
       { shared: true },
     );
     if (!this.#timer) this.#lookIn(every);
-    return (row as [number])[0];
+    return process;
   }
 
   async #renew(): Promise<void> {
@@ -198,7 +228,9 @@ export class Leases {
       { shared: true },
     );
     // Others have taken this process for dead, as after a machine was suspended.
-    if (renewed === 0) this.#process = undefined;
+    if (renewed > 0) return;
+    this.#process = undefined;
+    if (this.#listening.size > 0) await this.#registered();
   }
 
   #hasEnded(holder: Holder, own: number | undefined): boolean {
@@ -231,6 +263,13 @@ export class Leases {
     const wait = Math.min(FIRST_WAIT * 2 ** (attempts - AT_ONCE - 1), LAST_WAIT);
     return this.#settings.now() + wait;
   }
+}
+
+async function addListener(db: Database, queue: string, process: number): Promise<void> {
+  await db.run("insert into listeners (queue, process) values (?, ?) on conflict do nothing", [
+    queue,
+    process,
+  ]);
 }
 
 /** All leases. */

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Condition } from "../store/conditions.ts";
-import type { Awaitable, Database, Reader } from "../store/port.ts";
+import type { Awaitable, Database, Reader, Store } from "../store/port.ts";
+import { inBatches } from "./batches.ts";
 
 /** A task, as its worker gets it. */
 export interface Task {
@@ -139,15 +140,38 @@ export async function addIfRun(
 }
 
 /**
- * Queues tasks for one worker at the end of the transaction, for what is only known then.
+ * Queues tasks at the end of the transaction, for what is only known then.
  *
- * @param tasks a query for `payload`, as JSON text, and `order_key`, in their order: see {@link add}
+ * @param tasks a query for `worker`, `payload`, as JSON text, and `order_key`, in their order: see {@link add}
  */
-export function addLast(db: Database, worker: string, tasks: Condition, now: number): void {
+export function addLast(db: Database, tasks: Condition, now: number): void {
   db.last(
     `insert into outbox (worker, payload, order_key, due_at, created_at)
-     select cast(? as text), t.payload, t.order_key, 0, cast(? as bigint) from (${tasks.sql}) t`,
-    [worker, now, ...tasks.values],
+     select t.worker, t.payload, t.order_key, 0, cast(? as bigint) from (${tasks.sql}) t`,
+    [now, ...tasks.values],
+  );
+}
+
+/** The queues whose names begin with this are only filled while a process listens to them: see `Leases.listen`. */
+export const LISTENERS = "listeners:";
+/** Whether any process listens to a queue, whose name is the value. */
+export const IS_LISTENED_TO = "select 1 from listeners where queue = ?";
+
+/** One task of {@link addLast}, if any process listens to its queue. */
+export function taskIfListenedTo(queue: string, payload: object, key: number): Condition {
+  return {
+    sql: `select cast(? as text) as worker, cast(? as text) as payload, cast(? as bigint) as order_key
+      from (${IS_LISTENED_TO} limit 1) l`,
+    values: [queue, JSON.stringify(payload), key, queue],
+  };
+}
+
+/** Removes the tasks that are left in queues to which no process has listened for a day. */
+export async function removeUnheard(store: Store, now: number): Promise<void> {
+  const unheard = `select o.id from outbox o where o.worker >= '${LISTENERS}' and o.worker < '${LISTENERS}~'
+    and o.created_at < ? and not exists (select 1 from listeners l where l.queue = o.worker) limit ?`;
+  await inBatches(store, (db, batch) =>
+    db.run(`delete from outbox where id in (${unheard})`, [now - DAY, batch]),
   );
 }
 

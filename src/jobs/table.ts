@@ -109,4 +109,16 @@ alter table jobs add column owner $text;
 alter table jobs add column process $int;
 `,
   },
+  {
+    // The queues of the outbox that processes listen to: only these get tasks.
+    id: "20261201-40-listeners",
+    sql: `
+create table listeners (
+  queue $text not null,
+  process $int not null references processes (id) on delete cascade,
+  primary key (queue, process)
+);
+create index listeners_process on listeners (process);
+`,
+  },
 ];

@@ -76,6 +76,8 @@ export interface WorkerSettings extends Working {
 
 /** A running worker. To stop, it starts nothing more, waits for running tasks, and then interrupts them. */
 export interface Worker extends Service {
+  /** Looks at the queue now, instead of at the end of the interval. */
+  wake(): void;
   stop(): Promise<void>;
 }
 
@@ -140,7 +142,7 @@ class BackgroundWorker implements Worker {
   /** Whether a task has ended since the queue was last looked at after which more may be due. */
   #changed = false;
   #turn: Promise<void> = Promise.resolve();
-  #wake = () => {};
+  #endPause = () => {};
 
   constructor(settings: WorkerSettings) {
     this.#settings = settings;
@@ -152,9 +154,14 @@ class BackgroundWorker implements Worker {
     this.#looking = this.#look();
   }
 
+  wake(): void {
+    this.#changed = true;
+    this.#endPause();
+  }
+
   async stop(): Promise<void> {
     this.#stopped = true;
-    this.#wake();
+    this.#endPause();
     const { grace = GRACE } = this.#settings;
     const timer = setTimeout(() => this.#interrupting.abort(), grace);
     await this.#looking;
@@ -200,7 +207,7 @@ class BackgroundWorker implements Worker {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, this.#settings.interval);
       if (!this.#isAnnounced) timer.unref();
-      this.#wake = () => {
+      this.#endPause = () => {
         clearTimeout(timer);
         resolve();
       };
@@ -250,7 +257,7 @@ class BackgroundWorker implements Worker {
     }
     // Looks at all keys take time where many of them wait, so there is none after each task.
     this.#changed = true;
-    this.#wake();
+    this.#endPause();
     return undefined;
   }
 

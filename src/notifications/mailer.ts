@@ -1,7 +1,8 @@
 import type { Transporter } from "nodemailer";
 import { MAIL } from "../jobs/letters.ts";
 import { setFailing, type Task, tokenOf } from "../jobs/outbox.ts";
-import { type Outcome, startWorker, type Worker, type Working } from "../jobs/worker.ts";
+import type { Service } from "../jobs/services.ts";
+import { type Outcome, startWorker, type Working } from "../jobs/worker.ts";
 import { composeLetter } from "./letters.ts";
 import { compose, composePipeline, type Message, type Sender } from "./message.ts";
 import { type Step, stepOf } from "./queue.ts";
@@ -53,7 +54,7 @@ async function connectionTo(smtp: string): Promise<Transporter> {
  *
  * @throws StoreError if the database can't be used
  */
-export async function startMailer(settings: MailerSettings): Promise<Worker> {
+export async function startMailer(settings: MailerSettings): Promise<Service> {
   const { store, now, leases, from, url, onError, onChange, interval = INTERVAL } = settings;
   const transport = await connectionTo(settings.smtp);
   let sender: Sender | undefined;

@@ -5,6 +5,7 @@ import type { Respond } from "../core/http/incoming.ts";
 import { type OptionSchemas, optionsOf, readOptions } from "../core/options.ts";
 import { serve } from "../node.ts";
 import { type AppOptions, appOptions } from "../options.ts";
+import type { Unsubscribe } from "../resources/hooks/listeners.ts";
 import type { Seed } from "../seed/input.ts";
 import { type Clock, createClock, type Instant } from "./clock.ts";
 import { createFaults, type Fault, type Faults, faultOption } from "./faults.ts";
@@ -93,6 +94,9 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   const requests: TestRequest[] = [];
   const { seed, own } = withToken(await readSeed(given), time.clock.now());
 
+  /** What subscribes the listeners of the tests, also after a reset. */
+  const subscriptions = new Set<Subscription>();
+
   const start = async (): Promise<Running> => {
     const app = await createApp({
       now: time.clock.now,
@@ -106,6 +110,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     });
     try {
       keepSecrets(seed, await app.admin.seed(seed));
+      for (const one of subscriptions) await one.subscribe(app);
     } catch (error) {
       await app.close();
       throw error;
@@ -160,6 +165,16 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       fetch: (request) => current.app.fetch(request),
       respond: (incoming) => current.app.respond(incoming),
       admin,
+      on: async (name, listener) => {
+        const subscription = subscriptionOf((app) => app.on(name, listener));
+        await subscription.subscribe(current.app);
+        subscriptions.add(subscription);
+        return async () => {
+          subscriptions.delete(subscription);
+          await subscription.end();
+        };
+      },
+      events: (...names) => current.app.events(...names),
       close: () => current.app.close(),
     },
     clock: time.clock,
@@ -177,6 +192,22 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     },
     close,
     [Symbol.asyncDispose]: close,
+  };
+}
+
+/** A subscription that moves from one application to the next. */
+interface Subscription {
+  subscribe(app: App): Promise<void>;
+  end: Unsubscribe;
+}
+
+function subscriptionOf(on: (app: App) => Promise<Unsubscribe>): Subscription {
+  let end: Unsubscribe = async () => {};
+  return {
+    subscribe: async (app) => {
+      end = await on(app);
+    },
+    end: () => end(),
   };
 }
 

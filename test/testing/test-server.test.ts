@@ -315,6 +315,21 @@ describe("reset", () => {
     }
   });
 
+  it("keeps listeners, unless they were ended", async () => {
+    const server = await start();
+    const told: string[] = [];
+    const off = await server.app.on("group", ({ payload }) => told.push(payload.full_path));
+    for (let round = 1; round <= 2; round += 1) {
+      await call(server, "/groups", created);
+      await expect.poll(() => told.length).toBe(round);
+      await server.reset();
+    }
+    await off();
+    await call(server, "/groups", created);
+    await server.reset();
+    expect(told).toHaveLength(2);
+  });
+
   it("lets running requests finish", async () => {
     const server = await start({ faults: [{ delay: 50 }] });
     const slow = call(server, "/groups/acme");
