@@ -36,7 +36,7 @@ export function backUpRegularly({ admin }: App, plan: BackupPlan): () => Promise
     const { file, bytes, removed } = JSON.parse(await child.output);
     say("backed up", { file, bytes, removed });
   };
-  const tryTo = () => admin.runJob({ name: "backup", every }, write);
+  const tryTo = () => admin.maintenance.runJob({ name: "backup", every }, write);
   let running = Promise.resolve();
   const writeIfDue = () => {
     running = tryTo().then(

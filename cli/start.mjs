@@ -36,21 +36,21 @@ async function start() {
     log: ({ method, path, status, duration }) =>
       console.log(`${method} ${path} ${status} ${duration} ms`),
   });
-  const users = await app.admin.listUsers();
+  const users = await app.admin.users.list();
   if (users.length === 0) seed();
   else if (!users.some(({ username }) => username === "root")) {
     fail(`${database} has no user root: remove it, and npm start creates a new one.`);
   }
   const server = await serve(app, { host, port });
-  const { token } = await app.admin.createToken({
+  const { token } = await app.admin.tokens.create({
     user: "root",
     name: "demo",
     scopes: ["api", "sudo"],
     expires_at: new Date(Date.now() + TOKEN_DAYS * 86_400_000).toISOString().slice(0, 10),
   });
   const password = randomBytes(9).toString("base64url");
-  await app.admin.setPassword("root", password);
-  const [project] = await app.admin.listProjects();
+  await app.admin.users.setPassword("root", password);
+  const [project] = await app.admin.projects.list();
   // Before anybody reads that it serves, and stops it.
   const stopped = end();
   console.log(`

@@ -7,7 +7,7 @@ const FIRST_MILLISECONDS = 1000;
 const INTERVAL_MILLISECONDS = 600_000;
 
 /** What the daily sweep removed. */
-export type Swept = NonNullable<Awaited<ReturnType<Admin["sweepDaily"]>>>;
+export type Swept = NonNullable<Awaited<ReturnType<Admin["maintenance"]["sweepDaily"]>>>;
 
 /**
  * Removes old events and expired memberships once a day, in one of the processes that share a database. Its timer does
@@ -18,7 +18,7 @@ export type Swept = NonNullable<Awaited<ReturnType<Admin["sweepDaily"]>>>;
  * @returns what stops it
  */
 export function sweepInBackground(
-  admin: Pick<Admin, "sweepDaily">,
+  admin: Pick<Admin, "maintenance">,
   onSwept: ((swept: Swept) => void) | undefined,
   onError: (error: unknown) => void,
 ): Service {
@@ -30,7 +30,7 @@ export function sweepInBackground(
   };
   const sweep = async () => {
     try {
-      const swept = await admin.sweepDaily();
+      const swept = await admin.maintenance.sweepDaily();
       if (swept) onSwept?.(swept);
     } catch (error) {
       // Not an error while closing: the next sweep continues where this one stopped.

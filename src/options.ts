@@ -72,12 +72,12 @@ export interface AppOptions extends SiteOptions {
   authenticate?(request: HostRequest): ReturnType<Authenticate>;
   /**
    * How long events and the audit log are kept: a number and `d`, `w`, `m` or `y`; `false` keeps them forever. Older
-   * ones are removed once a day (`background`), and by `admin.purgeEvents()`. Default `"2y"`.
+   * ones are removed once a day (`background`), and by `admin.maintenance.purgeEvents()`. Default `"2y"`.
    */
   eventRetention?: string | false;
   /**
    * Whether the application cleans up its database by itself: once a day, one of the processes that share it removes
-   * events past their retention and expired memberships. With `false`, call `admin.sweepDaily()`. Default true.
+   * events past their retention and expired memberships. With `false`, call `admin.maintenance.sweepDaily()`. Default true.
    */
   background?: boolean;
   /** Called with what the daily sweep removed. */

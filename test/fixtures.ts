@@ -645,7 +645,7 @@ const FIXTURES: Record<string, Fixture> = {
   "Personal access tokens": {
     create: async (app, count) => {
       for (const user of byAuthors(count, (author) => author)) {
-        await app.admin.createToken({ user, name: "a token", scopes: ["api"] });
+        await app.admin.tokens.create({ user, name: "a token", scopes: ["api"] });
       }
     },
     params: { token_id: listed("/personal_access_tokens", "id", { name: "a token" }) },
@@ -664,7 +664,7 @@ const FIXTURES: Record<string, Fixture> = {
     create: async (app, count) => {
       const application = { redirect_uris: ["https://a.test/"], scopes: ["api"] };
       for (let at = 0; at < count; at += 1) {
-        await app.admin.createApplication({ user: "owner", name: `a${at}`, ...application });
+        await app.admin.applications.create({ user: "owner", name: `a${at}`, ...application });
       }
     },
     params: { application_id: listed("/applications") },

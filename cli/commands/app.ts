@@ -119,14 +119,14 @@ async function create(options: CreateOptions): Promise<void> {
       open: (ask) =>
         withChecks(options.db, (admin) =>
           ask({
-            user: admin.getUser,
-            redirectUri: (uris) => words(uris, /\s+/).forEach(admin.checkRedirectUri),
+            user: admin.users.get,
+            redirectUri: (uris) => words(uris, /\s+/).forEach(admin.applications.checkRedirectUri),
           }),
         ),
     },
   );
   const created = await withAdmin(options.db, (admin) =>
-    admin.createApplication({
+    admin.applications.create({
       user: values.user,
       name: values.name,
       redirect_uris: words(values.redirectUri, /\s+/),
@@ -164,7 +164,7 @@ const COLUMNS: Columns<ApplicationRecord> = {
 async function list(options: DatabaseOptions & JsonOptions & { user?: string }): Promise<void> {
   const { user } = options;
   const applications = await withAdmin(options.db, (admin) =>
-    admin.listApplications(user === undefined ? {} : { user }),
+    admin.applications.list(user === undefined ? {} : { user }),
   );
   await printList(
     applications,
@@ -179,7 +179,7 @@ function kindOf({ confidential, trusted }: ApplicationRecord): string {
 }
 
 async function renewSecret(id: string, options: DatabaseOptions & JsonOptions): Promise<void> {
-  const renewed = await withAdmin(options.db, (admin) => admin.renewApplicationSecret(id));
+  const renewed = await withAdmin(options.db, (admin) => admin.applications.renewSecret(id));
   await print(
     renewed,
     options,
@@ -189,6 +189,6 @@ This is the new secret of application ${one.id} (${one.name}). Keep it: it is no
 }
 
 async function remove(id: string, options: DatabaseOptions & JsonOptions): Promise<void> {
-  const deleted = await withAdmin(options.db, (admin) => admin.deleteApplication(id));
+  const deleted = await withAdmin(options.db, (admin) => admin.applications.delete(id));
   await print(deleted, options, (one) => `Application ${one.id} (${one.name}) is deleted.`);
 }

@@ -54,7 +54,7 @@ const COLUMNS: Columns<AuditRecord> = {
 async function list(options: ListOptions): Promise<void> {
   const { db, user, action, since, limit } = options;
   const events = await withAdmin(db, (admin) =>
-    admin.listAuditEvents({
+    admin.auditEvents.list({
       ...(user === undefined ? {} : { user }),
       ...(action === undefined ? {} : { action }),
       ...(since === undefined ? {} : { since }),

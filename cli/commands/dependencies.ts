@@ -64,14 +64,14 @@ async function scan(dir: string, options: DependencyOptions): Promise<void> {
   const { project } = await projectOf(options);
   const { DEPENDENCY_FILES } = await import("../../src/index.ts");
   const files = await findFiles(dir, DEPENDENCY_FILES);
-  const scanned = await withAdmin(options.db, (admin) => admin.scanDependencies(project, files));
+  const scanned = await withAdmin(options.db, (admin) => admin.dependencies.scan(project, files));
   await print(scanned, options, (all) => describe(all, project));
 }
 
 async function importReport(file: string, options: DependencyOptions): Promise<void> {
   const { project } = await projectOf(options);
   const report = { path: basename(file), content: await readText(file) };
-  const taken = await withAdmin(options.db, (admin) => admin.importDependencies(project, report));
+  const taken = await withAdmin(options.db, (admin) => admin.dependencies.import(project, report));
   await print(taken, options, (all) => describe(all, project));
 }
 

@@ -46,7 +46,9 @@ async function purge({ db, olderThan, dryRun = false, ...output }: EventPurgeOpt
     onProgress: bar.update,
     ...(olderThan === undefined ? {} : { olderThan }),
   };
-  const purged = await withAdmin(db, (admin) => admin.purgeEvents(options)).finally(bar.stop);
+  const purged = await withAdmin(db, (admin) => admin.maintenance.purgeEvents(options)).finally(
+    bar.stop,
+  );
   await print(purged, output, ({ events, before }) =>
     dryRun
       ? `${events} events are from before ${before}.`

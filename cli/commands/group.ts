@@ -69,7 +69,7 @@ Examples:
   $ pm-cli group show 7 --json`,
     )
     .action(async (name: string, options: Shared) => {
-      const found = await withAdmin(options.db, (admin) => admin.getGroup(name));
+      const found = await withAdmin(options.db, (admin) => admin.groups.get(name));
       await print(found, options, (one) => table([one], COLUMNS, ""));
     });
 
@@ -125,7 +125,7 @@ async function create(options: CreateOptions): Promise<void> {
   const { path, name } = values;
   const { parent, owner, visibility } = options;
   const created = await withAdmin(options.db, (admin) =>
-    admin.createGroup({
+    admin.groups.create({
       path,
       name,
       visibility,
@@ -142,12 +142,12 @@ To add a member: ${command(`member add --group ${one.full_path} --user ada --rol
 }
 
 async function remove(name: string, options: Shared & YesOptions): Promise<void> {
-  const found = await withAdmin(options.db, (admin) => admin.getGroup(name));
+  const found = await withAdmin(options.db, (admin) => admin.groups.get(name));
   await agree(
     `This deletes ${found.full_path} (${found.name}) with everything in it, for good.`,
     options,
   );
-  const deleted = await withAdmin(options.db, (admin) => admin.deleteGroup(name));
+  const deleted = await withAdmin(options.db, (admin) => admin.groups.delete(name));
   await print(deleted, options, (one) => `${one.full_path} is deleted.`);
 }
 
@@ -159,7 +159,7 @@ const COLUMNS: Columns<GroupRecord> = {
 };
 
 async function list(options: Shared): Promise<void> {
-  const groups = await withAdmin(options.db, (admin) => admin.listGroups());
+  const groups = await withAdmin(options.db, (admin) => admin.groups.list());
   const nothing = `There are no groups: \`${command("group create")}\` creates one.`;
   await printList(groups, options, COLUMNS, nothing);
 }

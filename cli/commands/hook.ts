@@ -93,7 +93,7 @@ async function record(
   // Only branches and tags are activity, not notes, replaced objects and the like.
   if (!/^refs\/(heads|tags)\//.test(ref)) return [];
   const last = (to ?? from) as string;
-  const { id } = await admin.recordPush({
+  const { id } = await admin.activity.recordPush({
     project,
     user: user ?? (await ask(["log", "-1", "--format=%ae", last])),
     ref,

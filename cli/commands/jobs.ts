@@ -82,7 +82,7 @@ const QUEUES: Columns<WorkerRecord> = {
 };
 
 async function workers({ db, ...output }: DatabaseOptions & JsonOptions): Promise<void> {
-  const found = await withAdmin(db, (admin) => admin.listWorkers());
+  const found = await withAdmin(db, (admin) => admin.tasks.listWorkers());
   await printList(found, output, QUEUES, "There are no workers.");
 }
 
@@ -105,7 +105,7 @@ const TASKS: Columns<TaskRecord> = {
 async function list({ db, json, ...only }: ListOptions): Promise<void> {
   const { worker, state } = only;
   const tasks = await withAdmin(db, (admin) =>
-    admin.listTasks({ ...(worker && { worker }), ...(state && { state }) }),
+    admin.tasks.list({ ...(worker && { worker }), ...(state && { state }) }),
   );
   await printList(tasks, { ...(json && { json }) }, TASKS, "There are no such tasks.");
 }
@@ -117,7 +117,7 @@ interface RetryOptions extends DatabaseOptions, JsonOptions {
 
 async function retry({ db, worker, id, ...output }: RetryOptions): Promise<void> {
   const retried = await withAdmin(db, (admin) =>
-    admin.retryTasks({ ...(worker && { worker }), ...(id && { id }) }),
+    admin.tasks.retry({ ...(worker && { worker }), ...(id && { id }) }),
   );
   const { tasks } = retried;
   await print(retried, output, () => `${tasks} ${tasks === 1 ? "is" : "are"} retried at once.`);

@@ -98,11 +98,11 @@ const COLUMNS: Columns<QueuedMail> = {
 async function queue({ db, retry, ...output }: QueueOptions): Promise<void> {
   if (retry !== undefined) {
     const id = retry === true ? undefined : retry;
-    const retried = await withAdmin(db, (admin) => admin.retryMails(id));
+    const retried = await withAdmin(db, (admin) => admin.mails.retry(id));
     const { mails } = retried;
     return print(retried, output, () => `${mails} ${mails === 1 ? "is" : "are"} retried at once.`);
   }
-  const mails = await withAdmin(db, (admin) => admin.listQueuedMails());
+  const mails = await withAdmin(db, (admin) => admin.mails.list());
   await print(mails, output, () => table(mails, COLUMNS, "There are no mails to send."));
 }
 

@@ -121,7 +121,7 @@ function sourceOf({ group, project }: SourceOptions): MemberSource {
 
 async function list(options: SourceOptions): Promise<void> {
   const of = sourceOf(options);
-  const members = await withAdmin(options.db, (admin) => admin.listMembers(of));
+  const members = await withAdmin(options.db, (admin) => admin.members.list(of));
   const flags = of.group === undefined ? `--project ${of.project}` : `--group ${of.group}`;
   const adding = command(`member add ${flags} --user ada --role developer`);
   await printList(
@@ -138,7 +138,7 @@ async function add(options: MemberOptions): Promise<void> {
   const role = options.role as Role;
   const end = expiresAt === undefined ? {} : { expires_at: expiresAt };
   const added = await withAdmin(options.db, (admin) =>
-    admin.addMember({ ...of, user, role, ...end }),
+    admin.members.add({ ...of, user, role, ...end }),
   );
   await print(added, options, sentenceOf);
 }
@@ -152,7 +152,7 @@ async function update(options: MemberOptions): Promise<void> {
   const end =
     expiresAt === undefined ? {} : { expires_at: expiresAt === "never" ? null : expiresAt };
   const changed = await withAdmin(options.db, (admin) =>
-    admin.updateMember({ ...of, user, ...(role === undefined ? {} : { role }), ...end }),
+    admin.members.update({ ...of, user, ...(role === undefined ? {} : { role }), ...end }),
   );
   await print(changed, options, sentenceOf);
 }
@@ -161,7 +161,7 @@ async function remove(options: MemberOptions & YesOptions): Promise<void> {
   const { user } = options;
   const of = sourceOf(options);
   await agree(`This removes ${user} from ${of.group ?? of.project}.`, options);
-  const removed = await withAdmin(options.db, (admin) => admin.removeMember({ ...of, user }));
+  const removed = await withAdmin(options.db, (admin) => admin.members.remove({ ...of, user }));
   await print(removed, options, (one) => `${one.username} is no longer a member.`);
 }
 

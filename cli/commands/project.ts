@@ -67,7 +67,7 @@ Examples:
   $ pm-cli project show 7 --json`,
     )
     .action(async (name: string, options: Shared) => {
-      const found = await withAdmin(options.db, (admin) => admin.getProject(name));
+      const found = await withAdmin(options.db, (admin) => admin.projects.get(name));
       await print(found, options, (one) => table([one], COLUMNS, ""));
     });
 
@@ -122,7 +122,7 @@ async function create(options: CreateOptions): Promise<void> {
   const { namespace, path, name } = values;
   const { visibility } = options;
   const created = await withAdmin(options.db, (admin) =>
-    admin.createProject({ namespace, path, name, visibility }),
+    admin.projects.create({ namespace, path, name, visibility }),
   );
   await print(
     created,
@@ -133,12 +133,12 @@ To add a member: ${command(`member add --project ${one.full_path} --user ada --r
 }
 
 async function remove(name: string, options: Shared & YesOptions): Promise<void> {
-  const found = await withAdmin(options.db, (admin) => admin.getProject(name));
+  const found = await withAdmin(options.db, (admin) => admin.projects.get(name));
   await agree(
     `This deletes ${found.full_path} (${found.name}) with everything in it, for good.`,
     options,
   );
-  const deleted = await withAdmin(options.db, (admin) => admin.deleteProject(name));
+  const deleted = await withAdmin(options.db, (admin) => admin.projects.delete(name));
   await print(deleted, options, (one) => `${one.full_path} is deleted.`);
 }
 
@@ -159,7 +159,7 @@ function sizeOf(bytes: number): string {
 }
 
 async function list(options: Shared): Promise<void> {
-  const projects = await withAdmin(options.db, (admin) => admin.listProjects());
+  const projects = await withAdmin(options.db, (admin) => admin.projects.list());
   const nothing = `There are no projects: \`${command("project create")}\` creates one.`;
   await printList(projects, options, COLUMNS, nothing);
 }

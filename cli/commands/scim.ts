@@ -93,11 +93,11 @@ async function create(options: CreateOptions): Promise<void> {
   const { values } = await complete(
     { group: options.group, name: options.name },
     { group: "Group (its full path)", name: "Name of the token" },
-    { open: (ask) => withChecks(options.db, (admin) => ask({ group: admin.getGroup })) },
+    { open: (ask) => withChecks(options.db, (admin) => ask({ group: admin.groups.get })) },
   );
   const { role, expiresAt } = options;
   const created = await withAdmin(options.db, (admin) =>
-    admin.createScimToken({
+    admin.scimTokens.create({
       ...values,
       role,
       ...(expiresAt === undefined ? {} : { expires_at: expiresAt }),
@@ -125,14 +125,14 @@ const COLUMNS: Columns<ScimTokenRecord> = {
 
 async function list(options: GroupOptions): Promise<void> {
   const { group } = options;
-  const tokens = await withAdmin(options.db, (admin) => admin.listScimTokens({ group }));
+  const tokens = await withAdmin(options.db, (admin) => admin.scimTokens.list({ group }));
   const nothing = `There are no SCIM tokens: \`${command("scim create")}\` issues one.`;
   await printList(tokens, options, COLUMNS, nothing);
 }
 
 async function revoke(id: number, options: GroupOptions): Promise<void> {
   const { group } = options;
-  const revoked = await withAdmin(options.db, (admin) => admin.revokeScimToken({ group, id }));
+  const revoked = await withAdmin(options.db, (admin) => admin.scimTokens.revoke({ group, id }));
   await print(
     revoked,
     options,

@@ -76,7 +76,7 @@ Examples:
 }
 
 async function check({ db, ...output }: Options): Promise<void> {
-  const state = await withAdmin(db, (admin) => admin.checkSecrets());
+  const state = await withAdmin(db, (admin) => admin.secrets.check());
   const { lostOthers: lost_others, ...others } = state;
   await print({ ...others, lost_others }, output, ({ key, secrets, outdated, lost }) => {
     const missing = lost.length + lost_others;
@@ -98,7 +98,7 @@ async function check({ db, ...output }: Options): Promise<void> {
 }
 
 async function rotate({ db, ...output }: Options): Promise<void> {
-  const rotated = await withAdmin(db, (admin) => admin.rotateSecrets());
+  const rotated = await withAdmin(db, (admin) => admin.secrets.rotate());
   await print(rotated, output, ({ key, secrets }) =>
     key === null
       ? "There is no key: set PM_SECRET_KEY, or PM_SECRET_KEY_FILE."
@@ -107,7 +107,7 @@ async function rotate({ db, ...output }: Options): Promise<void> {
 }
 
 async function removeLost({ db, ...output }: Options): Promise<void> {
-  const removed = await withAdmin(db, (admin) => admin.removeLostSecrets());
+  const removed = await withAdmin(db, (admin) => admin.secrets.removeLost());
   await print(removed, output, ({ users, others }) =>
     users.length + others === 0
       ? "No secret's key is missing."

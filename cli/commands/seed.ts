@@ -57,7 +57,7 @@ async function seed(options: SeedOptions): Promise<void> {
   const seeded = await withAdmin(
     db,
     async (admin) => {
-      if ((await admin.listUsers()).length > 0) {
+      if ((await admin.users.list()).length > 0) {
         throw new Failure(
           `${nameOf(db)} already has users, but only new databases can be seeded: name another with --db (or PM_DB)`,
         );

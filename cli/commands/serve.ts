@@ -122,7 +122,7 @@ async function serveAlone(
 
 /** Logs how to create the first user, if the database has none. */
 async function sayWhatIsNext({ admin }: App, database: string): Promise<void> {
-  if (database === ":memory:" || (await admin.hasUsers())) return;
+  if (database === ":memory:" || (await admin.users.exist())) return;
   hintAt(database);
   say("there are no users yet", { next: command("user create --admin") });
 }

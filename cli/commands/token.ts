@@ -122,12 +122,12 @@ async function create(options: CreateOptions): Promise<void> {
     },
     {
       open: (ask) =>
-        withChecks(options.db, (admin) => ask({ user: admin.getUser, scopes: readScopes })),
+        withChecks(options.db, (admin) => ask({ user: admin.users.get, scopes: readScopes })),
     },
   );
   const scopes = readScopes(values.scopes);
   const created = await withAdmin(options.db, (admin) =>
-    admin.createToken({
+    admin.tokens.create({
       user: values.user,
       name: values.name,
       scopes,
@@ -154,13 +154,13 @@ async function createJob(
     {
       open: (ask) =>
         withChecks(options.db, (admin) =>
-          ask({ project: (path) => admin.listMembers({ project: path }), user: admin.getUser }),
+          ask({ project: (path) => admin.members.list({ project: path }), user: admin.users.get }),
         ),
     },
   );
   const { project, user } = values;
   const created = await withAdmin(options.db, (admin) =>
-    admin.createJobToken({ project, user, lifetime: options.lifetime }),
+    admin.tokens.createForJob({ project, user, lifetime: options.lifetime }),
   );
   await print(
     created,
@@ -183,7 +183,7 @@ const COLUMNS: Columns<TokenRecord> = {
 async function list(options: DatabaseOptions & JsonOptions & { user?: string }): Promise<void> {
   const { user } = options;
   const tokens = await withAdmin(options.db, (admin) =>
-    admin.listTokens(user === undefined ? {} : { user }),
+    admin.tokens.list(user === undefined ? {} : { user }),
   );
   await printList(
     tokens,
@@ -194,7 +194,7 @@ async function list(options: DatabaseOptions & JsonOptions & { user?: string }):
 }
 
 async function revoke(id: number, options: DatabaseOptions & JsonOptions): Promise<void> {
-  const revoked = await withAdmin(options.db, (admin) => admin.revokeToken(id));
+  const revoked = await withAdmin(options.db, (admin) => admin.tokens.revoke(id));
   await print(
     revoked,
     options,

@@ -75,19 +75,19 @@ async function setPassword(
   const password = options.passwordStdin
     ? await passwordFromStandardInput()
     : isAttended()
-      ? await askForPassword(options.db, "New password", (admin) => admin.getUser(username))
+      ? await askForPassword(options.db, "New password", (admin) => admin.users.get(username))
       : undefined;
   if (password === undefined) {
     throw new UsageError("give the new password: --password-stdin < password.txt");
   }
-  const done = await withAdmin(options.db, (admin) => admin.setPassword(username, password));
+  const done = await withAdmin(options.db, (admin) => admin.users.setPassword(username, password));
   await print(done, options, (one) => `${one.username} has a new password, and is signed out.`);
 }
 
 async function createLink(username: string, options: Shared & LinkOptions): Promise<void> {
   const link = await withAdmin(
     options.db,
-    (admin) => admin.createPasswordLink(username, { lifetime: options.expiresIn }),
+    (admin) => admin.users.createPasswordLink(username, { lifetime: options.expiresIn }),
     { url: options.url },
   );
   await print(link, options, linkText);
@@ -105,7 +105,7 @@ export function askForPassword(
 ): Promise<string | undefined> {
   return withChecks(database, async (admin) => {
     await before?.(admin);
-    return askPassword(question, (password) => admin.checkUser({ password }));
+    return askPassword(question, (password) => admin.users.check({ password }));
   });
 }
 

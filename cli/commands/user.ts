@@ -102,7 +102,7 @@ Examples:
     .action(list);
 
   oneUserCommand(user, "show", "show a user").action(async (username: string, options: Shared) => {
-    const found = await withAdmin(options.db, (admin) => admin.getUser(username));
+    const found = await withAdmin(options.db, (admin) => admin.users.get(username));
     await print(found, options, (one) => table([one], COLUMNS, ""));
   });
 
@@ -158,7 +158,7 @@ Examples:
     "let a user who lost their app and codes sign in with their password alone",
     "Make sure first that the request really comes from them.",
   ).action(async (username: string, options: Shared) => {
-    const done = await withAdmin(options.db, (admin) => admin.disableTwoFactor(username));
+    const done = await withAdmin(options.db, (admin) => admin.users.disableTwoFactor(username));
     await print(done, options, (one) => `${one.username} signs in with their password alone now.`);
   });
 
@@ -216,7 +216,7 @@ function changeCommand(
   sentenceOf: (one: UserRecord) => string,
 ): void {
   oneUserCommand(user, verb, description).action(async (username: string, options: Shared) => {
-    const done = await withAdmin(options.db, (admin) => admin.updateUser(username, change));
+    const done = await withAdmin(options.db, (admin) => admin.users.update(username, change));
     await print(done, options, sentenceOf);
   });
 }
@@ -232,9 +232,9 @@ async function completeNew(options: NewOptions) {
           options.db,
           (admin) =>
             ask({
-              username: (username) => admin.checkUser({ username }),
-              name: (name) => admin.checkUser({ name }),
-              email: (email) => admin.checkUser({ email }),
+              username: (username) => admin.users.check({ username }),
+              name: (name) => admin.users.check({ name }),
+              email: (email) => admin.users.check({ email }),
             }),
           { create: true },
         ),
@@ -254,7 +254,7 @@ async function create(options: NewOptions & { passwordStdin?: boolean }): Promis
       : undefined;
   const created = await withAdmin(
     options.db,
-    (admin) => admin.createUser({ ...user, ...(password === undefined ? {} : { password }) }),
+    (admin) => admin.users.create({ ...user, ...(password === undefined ? {} : { password }) }),
     { create: true },
   );
   await print(
@@ -275,7 +275,7 @@ async function invite(options: InviteOptions): Promise<void> {
   const user = await completeNew(options);
   const created = await withAdmin(
     options.db,
-    (admin) => admin.inviteUser({ ...user, lifetime: options.expiresIn }),
+    (admin) => admin.users.invite({ ...user, lifetime: options.expiresIn }),
     { create: true, url: options.url },
   );
   const { invitation } = created;
@@ -326,17 +326,17 @@ async function rename(
   if (Object.keys(change).length === 0) {
     throw new UsageError("give the new user name, --name or --email");
   }
-  const done = await withAdmin(options.db, (admin) => admin.updateUser(username, change));
+  const done = await withAdmin(options.db, (admin) => admin.users.update(username, change));
   await print(done, options, (one) => `${one.username} is ${one.name} <${one.email}> now.`);
 }
 
 async function remove(username: string, options: Shared & YesOptions): Promise<void> {
-  const found = await withAdmin(options.db, (admin) => admin.getUser(username));
+  const found = await withAdmin(options.db, (admin) => admin.users.get(username));
   await agree(
     `This deletes ${found.username} (${found.name}) with their own projects, for good.`,
     options,
   );
-  const deleted = await withAdmin(options.db, (admin) => admin.deleteUser(username));
+  const deleted = await withAdmin(options.db, (admin) => admin.users.delete(username));
   await print(deleted, options, (one) => `${one.username} is deleted.`);
 }
 
@@ -350,7 +350,7 @@ const COLUMNS: Columns<UserRecord> = {
 };
 
 async function list(options: Shared): Promise<void> {
-  const users = await withAdmin(options.db, (admin) => admin.listUsers());
+  const users = await withAdmin(options.db, (admin) => admin.users.list());
   const nothing = `There are no users: \`${command("user create")}\` creates one.`;
   await printList(users, options, COLUMNS, nothing);
 }

@@ -57,7 +57,7 @@ async function exportWiki(options: ExportOptions): Promise<void> {
   }
   const files = await withAdmin(options.db, async (admin) => {
     let written = 0;
-    for await (const { path, bytes } of admin.exportWiki(project)) {
+    for await (const { path, bytes } of admin.projects.exportWiki(project)) {
       const file = join(dir, path);
       await mkdir(dirname(file), { recursive: true });
       await pipeline(Readable.from(bytes), createWriteStream(file, { flags: "wx" }));

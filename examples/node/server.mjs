@@ -3,10 +3,10 @@ import { serve } from "pm-api/node";
 
 const pm = await createApp({ database: process.env.DATABASE ?? "pm.db" });
 
-if ((await pm.admin.listUsers()).length === 0) {
+if ((await pm.admin.users.list()).length === 0) {
   const user = { username: "root", name: "Administrator", email: "root@example.com", admin: true };
-  await pm.admin.createUser(user);
-  const { token } = await pm.admin.createToken({ user: "root", name: "first", scopes: ["api"] });
+  await pm.admin.users.create(user);
+  const { token } = await pm.admin.tokens.create({ user: "root", name: "first", scopes: ["api"] });
   console.log(`The token of root, shown only now: ${token}`);
 }
 

@@ -1,8 +1,8 @@
 import { createApp } from "pm-api";
 
 const pm = await createApp({ database: ":memory:", url: "https://pm.example.com" });
-await pm.admin.createGroup({ path: "acme", name: "Acme" });
-const { token, scim_url } = await pm.admin.createScimToken({
+await pm.admin.groups.create({ path: "acme", name: "Acme" });
+const { token, scim_url } = await pm.admin.scimTokens.create({
   group: "acme",
   name: "Example",
   role: "developer",
@@ -30,7 +30,7 @@ const created = await scim("POST", "/Users", {
   name: { givenName: "Ada", familyName: "Lovelace" },
   emails: [{ type: "work", primary: true, value: "ada@example.com" }],
 });
-const [member] = await pm.admin.listMembers({ group: "acme" });
+const [member] = await pm.admin.members.list({ group: "acme" });
 console.log(created.status, `${member.name} is a ${member.role}`);
 
 const operations = [
@@ -41,7 +41,7 @@ const changed = await scim("PATCH", `/Users/${created.user.id}`, {
   schemas: ["urn:ietf:params:scim:api:messages:2.0:PatchOp"],
   Operations: operations,
 });
-const left = await pm.admin.listMembers({ group: "acme" });
+const left = await pm.admin.members.list({ group: "acme" });
 console.log(changed.status, changed.user.title, `${left.length} members`);
 
 const removed = await scim("DELETE", `/Users/${created.user.id}`);

@@ -6,8 +6,7 @@ import { dayOf } from "../core/time.ts";
 import { findEvent, type Recipient, recipients } from "../notifications/recipients.ts";
 import * as events from "../resources/events/record.ts";
 import * as users from "../resources/users/queries.ts";
-import { exportWiki, type WikiFile } from "../resources/wikis/export.ts";
-import { type AdminContext, findAny, reference } from "./context.ts";
+import { type AdminContext, findAny } from "./context.ts";
 
 /** A push as Git's post-receive hook knows it. */
 export interface PushRecord {
@@ -41,14 +40,6 @@ export interface ActivityAdmin {
    * @throws ApiError 404 for an unknown project or user, 400 for a ref that is neither a branch nor a tag
    */
   recordPush(push: PushRecord): Promise<{ id: number }>;
-  /**
-   * Exports a project's wiki as the files of a clone: its pages, its attachments below `uploads/`, and its history below
-   * `.git`. The files are read one by one, so that the size of a wiki does not matter.
-   *
-   * @param project its id or full path
-   * @throws ApiError 404
-   */
-  exportWiki(project: string): AsyncIterable<WikiFile>;
 }
 
 const textOrNull = v.nullable(v.string("give a text or null"));
@@ -66,13 +57,13 @@ const PUSH = optionsOf({
 export function activityAdmin({ store, now }: AdminContext): ActivityAdmin {
   return {
     async recipients(given) {
-      const eventId = readArgument("recipients", "eventId", param.integer(), given);
+      const eventId = readArgument("activity.recipients", "eventId", param.integer(), given);
       const event = await findEvent(store, eventId);
       if (!event) throw notFound("Event");
       return recipients(store, event, dayOf(now()));
     },
     async recordPush(given) {
-      const push = readOptions("recordPush", PUSH, given);
+      const push = readOptions("activity.recordPush", PUSH, given);
       const { project: name, user: username, ref, from, to, commitCount, commitTitle } = push;
       return store.transaction(async (db) => {
         const user = username.includes("@")
@@ -99,13 +90,6 @@ export function activityAdmin({ store, now }: AdminContext): ActivityAdmin {
         );
         return { id };
       });
-    },
-    exportWiki(given) {
-      const project = readArgument("exportWiki", "project", reference, given);
-      return (async function* () {
-        const { id } = await findAny(store, "project", project, now());
-        yield* exportWiki(store, id, now());
-      })();
     },
   };
 }

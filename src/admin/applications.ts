@@ -31,7 +31,7 @@ export interface ApplicationAdmin {
    * @throws OptionError if something is missing or of the wrong type
    * @throws ApiError 404 for an unknown user, 400 for invalid data
    */
-  createApplication(application: {
+  create(application: {
     user: string;
     name: string;
     redirect_uris: readonly string[];
@@ -48,23 +48,21 @@ export interface ApplicationAdmin {
    */
   checkRedirectUri(uri: string): void;
   /** All applications, or a user's, oldest first. @throws ApiError 404 */
-  listApplications(filter?: { user?: string }): Promise<ApplicationRecord[]>;
+  list(filter?: { user?: string }): Promise<ApplicationRecord[]>;
   /**
    * Replaces an application's secret.
    *
    * @param application its id or `client_id`
    * @throws ApiError 404, 400 for a public application
    */
-  renewApplicationSecret(
-    application: string | number,
-  ): Promise<ApplicationRecord & { client_secret: string }>;
+  renewSecret(application: string | number): Promise<ApplicationRecord & { client_secret: string }>;
   /**
    * Deletes an application and every access it was given.
    *
    * @param application its id or `client_id`
    * @throws ApiError 404
    */
-  deleteApplication(application: string | number): Promise<ApplicationRecord>;
+  delete(application: string | number): Promise<ApplicationRecord>;
 }
 
 const NEW_APPLICATION = inputOf({
@@ -80,8 +78,8 @@ const FILTER = inputOf(byUser);
 /** Creates {@link ApplicationAdmin}. */
 export function applicationAdmin({ store, now }: AdminContext): ApplicationAdmin {
   return {
-    async createApplication(given) {
-      const read = readOptions("createApplication", NEW_APPLICATION, given);
+    async create(given) {
+      const read = readOptions("applications.create", NEW_APPLICATION, given);
       const { user: username, name, redirect_uris, scopes, confidential = true } = read;
       const { trusted = false } = read;
       return store.transaction(async (db) => {
@@ -98,17 +96,22 @@ export function applicationAdmin({ store, now }: AdminContext): ApplicationAdmin
       });
     },
     checkRedirectUri(given) {
-      const uri = readArgument("checkRedirectUri", "uri", param.anyText({ max: 2048 }), given);
+      const uri = readArgument(
+        "applications.checkRedirectUri",
+        "uri",
+        param.anyText({ max: 2048 }),
+        given,
+      );
       const problem = problemOfUri(uri);
       if (problem !== undefined) throw invalid({ redirect_uri: [problem] });
     },
-    async listApplications(given = {}) {
-      const { user: username } = readOptions("listApplications", FILTER, given);
+    async list(given = {}) {
+      const { user: username } = readOptions("applications.list", FILTER, given);
       const user = username === undefined ? undefined : await findUser(store, username);
       return (await applications.listAll(store, user?.id)).map(applicationRecord);
     },
-    async renewApplicationSecret(application) {
-      const name = readArgument("renewApplicationSecret", "application", reference, application);
+    async renewSecret(application) {
+      const name = readArgument("applications.renewSecret", "application", reference, application);
       return store.transaction(async (db) => {
         const found = await findApplication(db, name);
         const secret = await applications.renewSecret(db, OPERATOR, found, now());
@@ -116,8 +119,8 @@ export function applicationAdmin({ store, now }: AdminContext): ApplicationAdmin
         return { ...applicationRecord(found), client_secret: secret };
       });
     },
-    async deleteApplication(application) {
-      const name = readArgument("deleteApplication", "application", reference, application);
+    async delete(application) {
+      const name = readArgument("applications.delete", "application", reference, application);
       return store.transaction(async (db) => {
         const found = await findApplication(db, name);
         await applications.remove(db, OPERATOR, found, now());

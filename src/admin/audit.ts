@@ -29,7 +29,7 @@ export interface AuditAdmin {
    *   maximum number, default 1000
    * @throws OptionError if `since` is malformed; ApiError 404 for an unknown user
    */
-  listAuditEvents(filter?: {
+  list(filter?: {
     user?: string;
     action?: string;
     since?: string;
@@ -47,13 +47,13 @@ const FILTER = inputOf({
 /** Creates {@link AuditAdmin}. */
 export function auditAdmin({ store }: AdminContext): AuditAdmin {
   return {
-    async listAuditEvents(given = {}) {
+    async list(given = {}) {
       const {
         user: username,
         action,
         since,
         limit = 1000,
-      } = readOptions("listAuditEvents", FILTER, given);
+      } = readOptions("auditEvents.list", FILTER, given);
       const user = username === undefined ? undefined : await findUser(store, username);
       const found = await audit.latest(store, { userId: user?.id, action, after: since }, limit);
       return found.map((row) => ({

@@ -22,15 +22,15 @@ export interface DependencyAdmin {
    * @throws DependencyError naming the file that can't be read; then nothing is changed
    * @throws ApiError 404 for an unknown project
    */
-  scanDependencies(project: string, files: readonly TextFile[]): Promise<DependencyScan>;
+  scan(project: string, files: readonly TextFile[]): Promise<DependencyScan>;
   /**
-   * Like {@link scanDependencies}, but reads dependencies and vulnerabilities from a CycloneDX SBOM (JSON, 1.4 to 1.7)
+   * Like {@link scan}, but reads dependencies and vulnerabilities from a CycloneDX SBOM (JSON, 1.4 to 1.7)
    * or GitLab's dependency scanning report. If an SBOM does not name the dependency file, its own path is used.
    *
    * @throws DependencyError if the report can't be read
    * @throws ApiError 404 for an unknown project
    */
-  importDependencies(project: string, report: TextFile): Promise<DependencyScan>;
+  import(project: string, report: TextFile): Promise<DependencyScan>;
 }
 
 const FILE = optionsOf({ path: v.string("give a text"), content: v.string("give a text") });
@@ -60,14 +60,14 @@ export function dependencyAdmin({ store, now }: AdminContext): DependencyAdmin {
     });
 
   return {
-    async scanDependencies(project, given) {
-      const name = named("scanDependencies", project);
-      const { files } = readOptions("scanDependencies", FILES, { files: given });
+    async scan(project, given) {
+      const name = named("dependencies.scan", project);
+      const { files } = readOptions("dependencies.scan", FILES, { files: given });
       return replace(name, await readDependencyFiles(files), 0);
     },
-    async importDependencies(project, given) {
-      const name = named("importDependencies", project);
-      const { report } = readOptions("importDependencies", REPORT, { report: given });
+    async import(project, given) {
+      const name = named("dependencies.import", project);
+      const { report } = readOptions("dependencies.import", REPORT, { report: given });
       const { files, skipped } = await readDependencyReport(report);
       return replace(name, files, skipped);
     },

@@ -33,16 +33,16 @@ export interface GroupChange {
 /** Groups, named by their full path or id. */
 export interface GroupAdmin {
   /** Returns a group. @throws ApiError 404 */
-  getGroup(group: string): Promise<GroupRecord>;
+  get(group: string): Promise<GroupRecord>;
   /** All groups, ordered by full path. */
-  listGroups(): Promise<GroupRecord[]>;
+  list(): Promise<GroupRecord[]>;
   /**
    * Creates a group.
    *
    * @throws OptionError if something is missing or of the wrong type
    * @throws ApiError 400 or 409 if the path or visibility is invalid or taken; 404 for an unknown parent or owner
    */
-  createGroup(group: {
+  create(group: {
     name: string;
     path: string;
     /** The group it is in, by full path or id. Default: none. */
@@ -54,9 +54,9 @@ export interface GroupAdmin {
     visibility?: Visibility;
   }): Promise<GroupRecord>;
   /** Changes a group. @throws ApiError 404; 400 or 409 if the path or visibility is invalid or taken */
-  updateGroup(group: string, change: GroupChange): Promise<GroupRecord>;
+  update(group: string, change: GroupChange): Promise<GroupRecord>;
   /** Deletes a group with everything in it. @throws ApiError 404 */
-  deleteGroup(group: string): Promise<GroupRecord>;
+  delete(group: string): Promise<GroupRecord>;
 }
 
 const NEW_GROUP = inputOf({
@@ -74,10 +74,10 @@ export function groupAdmin({ store, now }: AdminContext): GroupAdmin {
     return (await namespaces.find(db, id)) as namespaces.Namespace;
   };
   return {
-    getGroup: async (group) => groupRecord(await find(store, named("getGroup", group))),
-    listGroups: async () => (await namespaces.allGroups(store)).map(groupRecord),
-    async createGroup(given) {
-      const input = readOptions("createGroup", NEW_GROUP, given);
+    get: async (group) => groupRecord(await find(store, named("groups.get", group))),
+    list: async () => (await namespaces.allGroups(store)).map(groupRecord),
+    async create(given) {
+      const input = readOptions("groups.create", NEW_GROUP, given);
       return store.transaction(async (db) => {
         const parent = input.parent === undefined ? undefined : await find(db, input.parent);
         const ownerId =
@@ -86,17 +86,17 @@ export function groupAdmin({ store, now }: AdminContext): GroupAdmin {
         return groupRecord((await namespaces.find(db, id)) as namespaces.Namespace);
       });
     },
-    async updateGroup(group, given) {
-      const name = named("updateGroup", group);
-      const input = readOptions("updateGroup", CHANGE, given);
+    async update(group, given) {
+      const name = named("groups.update", group);
+      const input = readOptions("groups.update", CHANGE, given);
       return store.transaction(async (db) => {
         const found = await find(db, name);
         await changes.changeGroup(db, found, input, now());
         return groupRecord((await namespaces.find(db, found.id)) as namespaces.Namespace);
       });
     },
-    async deleteGroup(group) {
-      const name = named("deleteGroup", group);
+    async delete(group) {
+      const name = named("groups.delete", group);
       const { found, isDone } = await store.transaction(async (db) => {
         const group = await find(db, name);
         return { found: group, isDone: await removal.remove(db, group.id, now()) };

@@ -56,11 +56,7 @@ export interface JobAdmin {
    * @param options `worker` and `state`: only these; `limit`: the maximum number, default 1000
    * @throws OptionError for an unknown state, or a limit that is not a whole number above 0
    */
-  listTasks(options?: {
-    worker?: string;
-    state?: TaskState;
-    limit?: number;
-  }): Promise<TaskRecord[]>;
+  list(options?: { worker?: string; state?: TaskState; limit?: number }): Promise<TaskRecord[]>;
   /**
    * Retries tasks at once, both waiting and given-up ones.
    *
@@ -68,7 +64,7 @@ export interface JobAdmin {
    * @returns how many
    * @throws ApiError 404 for an id that is not in the queue, or is running
    */
-  retryTasks(options?: { worker?: string; id?: number }): Promise<{ tasks: number }>;
+  retry(options?: { worker?: string; id?: number }): Promise<{ tasks: number }>;
 }
 
 const STATES = ["waiting", "running", "failed"] as const satisfies TaskState[];
@@ -104,8 +100,8 @@ export function jobAdmin({ store, now }: AdminContext): JobAdmin {
         failing_since: instant(failingSince),
       }));
     },
-    async listTasks(options = {}) {
-      const { limit = 1000, ...only } = readOptions("listTasks", LIST, options);
+    async list(options = {}) {
+      const { limit = 1000, ...only } = readOptions("tasks.list", LIST, options);
       const found = await queued(store, only, limit, now());
       return found.map(({ createdAt, startedAt, dueAt, payload, ...task }) => ({
         ...task,
@@ -115,8 +111,8 @@ export function jobAdmin({ store, now }: AdminContext): JobAdmin {
         created_at: new Date(createdAt).toISOString(),
       }));
     },
-    async retryTasks(options = {}) {
-      const only = readOptions("retryTasks", RETRY, options);
+    async retry(options = {}) {
+      const only = readOptions("tasks.retry", RETRY, options);
       return store.transaction(async (db) => {
         const tasks = await retry(db, only);
         if (only.id !== undefined && tasks === 0) throw notFound("Task");

@@ -15,7 +15,7 @@ export interface MailAdmin {
    * @param options `limit`: the maximum number; default 1000
    * @throws OptionError for a limit that is not a whole number above 0
    */
-  listQueuedMails(options?: { limit?: number }): Promise<QueuedMail[]>;
+  list(options?: { limit?: number }): Promise<QueuedMail[]>;
   /**
    * Retries mails at once, both waiting and given-up ones.
    *
@@ -23,7 +23,7 @@ export interface MailAdmin {
    * @returns how many
    * @throws ApiError 404 for an id that is not in the queue, or is being sent
    */
-  retryMails(id?: number): Promise<{ mails: number }>;
+  retry(id?: number): Promise<{ mails: number }>;
 }
 
 const LIST = optionsOf({
@@ -39,15 +39,15 @@ const LIST = optionsOf({
 /** Creates {@link MailAdmin}. */
 export function mailAdmin({ store, now }: AdminContext): MailAdmin {
   return {
-    async listQueuedMails(options = {}) {
-      const { limit = 1000 } = readOptions("listQueuedMails", LIST, options);
+    async list(options = {}) {
+      const { limit = 1000 } = readOptions("mails.list", LIST, options);
       return queuedMails(store, limit, now());
     },
-    async retryMails(given) {
+    async retry(given) {
       const id =
         given === undefined
           ? undefined
-          : readArgument("retryMails", "id", param.integer({ min: 1 }), given);
+          : readArgument("mails.retry", "id", param.integer({ min: 1 }), given);
       return store.transaction(async (db) => {
         const mails = await retry(db, { worker: MAIL, id });
         if (id !== undefined && mails === 0) throw notFound("Mail");

@@ -1,6 +1,5 @@
 import * as v from "valibot";
 import { functionOption, optionsOf, readOptions } from "../core/options.ts";
-import type { Progress } from "../core/progress.ts";
 import { sweepFiles } from "../files/sweep.ts";
 import { type Tidied, tidy } from "../git/tidy.ts";
 import { removeUnheard } from "../jobs/outbox.ts";
@@ -14,8 +13,6 @@ import { removeEmpty } from "../resources/packages/queries.ts";
 import { finishAll } from "../resources/remover.ts";
 import { noteFacts } from "../resources/repositories/facts.ts";
 import { tellExpiring } from "../resources/tokens/expiry.ts";
-import type { Seeded } from "../seed/index.ts";
-import type { Seed } from "../seed/input.ts";
 import type { AdminContext } from "./context.ts";
 import {
   isAge,
@@ -26,7 +23,7 @@ import {
   startOfRetention,
 } from "./retention.ts";
 
-/** Seeding, cleaning up and periodic jobs. */
+/** Cleaning up and periodic jobs. */
 export interface MaintenanceAdmin {
   /**
    * Removes events older than `olderThan` or the retention; nothing if neither is set.
@@ -91,10 +88,6 @@ export interface MaintenanceAdmin {
    * @throws what `work` throws
    */
   runJob<T>(job: PeriodicJob, work: () => Promise<T>): Promise<T | undefined>;
-  /** Returns the application's metrics in Prometheus' text format, as `GET /-/metrics` (docs/metrics.md). */
-  metrics(): Promise<string>;
-  /** Fills the database with data, in one transaction. @throws SeedError @throws SecretKeyError */
-  seed(data: Seed, onProgress?: Progress): Promise<Seeded>;
 }
 
 const DAY = 86_400_000;
@@ -111,15 +104,13 @@ export function maintenanceAdmin({
   now,
   leases,
   retention,
-  secrets,
-  readMetrics,
   runSchedules,
   runPipelines,
   runArchives,
   endTransfers,
 }: AdminContext): MaintenanceAdmin {
   const purge: MaintenanceAdmin["purgeEvents"] = async (options = {}) => {
-    readOptions("purgeEvents", PURGE, options);
+    readOptions("maintenance.purgeEvents", PURGE, options);
     const age = options.olderThan ?? retention;
     const before = age === false ? 0 : startOfRetention(age, now());
     return purgeEvents(store, before, options);
@@ -157,12 +148,6 @@ export function maintenanceAdmin({
     runTimedJobs: () => doDue(store, now()),
     tidyRepositories: () => tidy(store, now()),
     sweepFiles: async () => ({ files: await sweepFiles(store, now()) }),
-    metrics: () => readMetrics(store, now()),
     removeExpiredMembers: async () => ({ members: await removeExpiredMembers(store, now()) }),
-    seed: async (data, onProgress) => {
-      // Only few processes seed, and the schemas of a seed are many.
-      const { seed } = await import("../seed/index.ts");
-      return seed(store, secrets, data, now(), onProgress);
-    },
   };
 }

@@ -29,14 +29,14 @@ export interface MemberRecord {
 /** Direct members of groups and projects; users are given by user name. */
 export interface MemberAdmin {
   /** The direct members of a group or project, in the order they were added. @throws ApiError 404 */
-  listMembers(of: MemberSource): Promise<MemberRecord[]>;
+  list(of: MemberSource): Promise<MemberRecord[]>;
   /**
    * Adds a member.
    *
    * @throws ApiError 404, 409 if they are a member already, 400 for an invalid role: projects have no owners, and a
    *   role can't be lower than the one in a group above
    */
-  addMember(
+  add(
     member: MemberSource & {
       user: string;
       role: Role;
@@ -50,11 +50,11 @@ export interface MemberAdmin {
    * @param member `expires_at`: `null` for never
    * @throws ApiError 404, 403 for the last owner of a group, 400 for an invalid role
    */
-  updateMember(
+  update(
     member: MemberSource & { user: string; role?: Role; expires_at?: string | null },
   ): Promise<MemberRecord>;
   /** Removes a member. @throws ApiError 404, 403 for the last owner of a group */
-  removeMember(member: MemberSource & { user: string }): Promise<MemberRecord>;
+  remove(member: MemberSource & { user: string }): Promise<MemberRecord>;
 }
 
 const source = { group: param.optional(param.text()), project: param.optional(param.text()) };
@@ -99,24 +99,24 @@ export function memberAdmin({ store, now }: AdminContext): MemberAdmin {
   };
 
   return {
-    async listMembers(given) {
-      const of = await find("listMembers", store, readOptions("listMembers", SOURCE, given));
+    async list(given) {
+      const of = await find("members.list", store, readOptions("members.list", SOURCE, given));
       return (await members.listDetails(store, of)).map(memberRecord);
     },
-    async addMember(given) {
-      const input = readOptions("addMember", NEW_MEMBER, given);
+    async add(given) {
+      const input = readOptions("members.add", NEW_MEMBER, given);
       return store.transaction(async (db) => {
-        const of = await find("addMember", db, input);
+        const of = await find("members.add", db, input);
         const { id } = await findUser(db, input.user);
         const membership = { access_level: ROLES[input.role], expires_at: input.expires_at };
         await changes.addMember(changeOf(db, of), id, membership);
         return recordOf(db, of, id);
       });
     },
-    async updateMember(given) {
-      const input = readOptions("updateMember", CHANGE, given);
+    async update(given) {
+      const input = readOptions("members.update", CHANGE, given);
       return store.transaction(async (db) => {
-        const of = await find("updateMember", db, input);
+        const of = await find("members.update", db, input);
         const found = await findMember(db, of, input.user);
         const access_level = input.role === undefined ? found.access_level : ROLES[input.role];
         const { expires_at } = input;
@@ -124,10 +124,10 @@ export function memberAdmin({ store, now }: AdminContext): MemberAdmin {
         return recordOf(db, of, found.user_id);
       });
     },
-    async removeMember(given) {
-      const input = readOptions("removeMember", MEMBER, given);
+    async remove(given) {
+      const input = readOptions("members.remove", MEMBER, given);
       return store.transaction(async (db) => {
-        const of = await find("removeMember", db, input);
+        const of = await find("members.remove", db, input);
         const found = await findMember(db, of, input.user);
         const removed = await recordOf(db, of, found.user_id);
         await changes.removeMember(changeOf(db, of), found);

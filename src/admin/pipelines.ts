@@ -25,7 +25,7 @@ export interface PipelineAdmin {
    * @returns its id, and its pipeline's id and status
    * @throws ApiError 404 for an unknown job, 409 for one that waits for others or has ended; OptionError
    */
-  finishJob(
+  finish(
     id: number,
     end?: JobEnd,
   ): Promise<{ id: number; pipeline_id: number; pipeline_status: string }>;
@@ -49,9 +49,9 @@ interface FoundJob {
 /** Creates {@link PipelineAdmin}. */
 export function pipelineAdmin({ store, now }: AdminContext): PipelineAdmin {
   return {
-    async finishJob(given, options = {}) {
-      const jobId = readArgument("finishJob", "id", param.integer(), given);
-      const read = readOptions("finishJob", END, options);
+    async finish(given, options = {}) {
+      const jobId = readArgument("jobs.finish", "id", param.integer(), given);
+      const read = readOptions("jobs.finish", END, options);
       const { status = "success", failure_reason, exit_code, log = "" } = read;
       return store.transaction(async (db) => {
         const job = await db.one<FoundJob>(

@@ -11,6 +11,7 @@ import * as namespaces from "../resources/namespaces/queries.ts";
 import { createProject } from "../resources/projects/changes.ts";
 import * as projects from "../resources/projects/queries.ts";
 import { remove, removeProjects } from "../resources/projects/removal.ts";
+import { exportWiki, type WikiFile } from "../resources/wikis/export.ts";
 import type { Reader } from "../store/port.ts";
 import { type AdminContext, findAny, reference } from "./context.ts";
 
@@ -31,16 +32,16 @@ export interface ProjectRecord {
 /** Projects, named by their full path or id. */
 export interface ProjectAdmin {
   /** Returns a project. @throws ApiError 404 */
-  getProject(project: string): Promise<ProjectRecord>;
+  get(project: string): Promise<ProjectRecord>;
   /** All projects, ordered by full path. */
-  listProjects(): Promise<ProjectRecord[]>;
+  list(): Promise<ProjectRecord[]>;
   /**
    * Creates a project. A project of a user begins with an event by that user; one of a group has no event yet.
    *
    * @throws OptionError if something is missing or of the wrong type
    * @throws ApiError 400 or 409 if the path or visibility is invalid or taken; 404 for an unknown namespace
    */
-  createProject(project: {
+  create(project: {
     name: string;
     path: string;
     /** The full path of its group, or the name of the user it belongs to. */
@@ -50,7 +51,15 @@ export interface ProjectAdmin {
     visibility?: Visibility;
   }): Promise<ProjectRecord>;
   /** Deletes a project with everything in it. @throws ApiError 404 */
-  deleteProject(project: string): Promise<ProjectRecord>;
+  delete(project: string): Promise<ProjectRecord>;
+  /**
+   * Exports a project's wiki as the files of a clone: its pages, its attachments below `uploads/`, and its history below
+   * `.git`. The files are read one by one, so that the size of a wiki does not matter.
+   *
+   * @param project its id or full path
+   * @throws ApiError 404
+   */
+  exportWiki(project: string): AsyncIterable<WikiFile>;
 }
 
 const NEW_PROJECT = inputOf({
@@ -69,10 +78,10 @@ export function projectAdmin({ store, now }: AdminContext): ProjectAdmin {
     return recordOf(db, id);
   };
   return {
-    getProject: async (project) => find("getProject", store, project),
-    listProjects: async () => (await projects.listDetails(store)).map(projectRecord),
-    async createProject(given) {
-      const input = readOptions("createProject", NEW_PROJECT, given);
+    get: async (project) => find("projects.get", store, project),
+    list: async () => (await projects.listDetails(store)).map(projectRecord),
+    async create(given) {
+      const input = readOptions("projects.create", NEW_PROJECT, given);
       const { name, path, description, visibility = "private" } = input;
       return store.transaction(async (db) => {
         const namespace = await namespaces.findByPath(db, input.namespace);
@@ -83,13 +92,20 @@ export function projectAdmin({ store, now }: AdminContext): ProjectAdmin {
         return recordOf(db, await createProject(db, created, now()));
       });
     },
-    async deleteProject(project) {
+    async delete(project) {
       const { found, isDone } = await store.transaction(async (db) => {
-        const record = await find("deleteProject", db, project);
+        const record = await find("projects.delete", db, project);
         return { found: record, isDone: await remove(db, record.id, now()) };
       });
       if (!isDone) await removeProjects(store, [found.id]);
       return found;
+    },
+    exportWiki(given) {
+      const project = readArgument("projects.exportWiki", "project", reference, given);
+      return (async function* () {
+        const { id } = await findAny(store, "project", project, now());
+        yield* exportWiki(store, id, now());
+      })();
     },
   };
 }

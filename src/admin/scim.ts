@@ -41,7 +41,7 @@ export interface ScimAdmin {
    * @returns the record with `token`, the secret, of which only a digest is stored
    * @throws OptionError for an invalid day or role; ApiError 404 for an unknown group
    */
-  createScimToken(token: {
+  create(token: {
     group: string;
     name: string;
     role?: Role;
@@ -49,9 +49,9 @@ export interface ScimAdmin {
     expires_at?: string;
   }): Promise<ScimTokenRecord & { token: string }>;
   /** All SCIM tokens of a group, oldest first. @throws ApiError 404 */
-  listScimTokens(of: { group: string }): Promise<ScimTokenRecord[]>;
+  list(of: { group: string }): Promise<ScimTokenRecord[]>;
   /** Revokes a SCIM token of a group for good. @throws ApiError 404 */
-  revokeScimToken(token: { group: string; id: number }): Promise<ScimTokenRecord>;
+  revoke(token: { group: string; id: number }): Promise<ScimTokenRecord>;
 }
 
 const GROUP = inputOf({ group: reference });
@@ -89,8 +89,8 @@ export function scimAdmin({ store, now, url }: AdminContext): ScimAdmin {
   };
 
   return {
-    async createScimToken(given) {
-      const input = readOptions("createScimToken", NEW_TOKEN, given);
+    async create(given) {
+      const input = readOptions("scimTokens.create", NEW_TOKEN, given);
       const { name, role = "guest", expires_at } = input;
       return store.transaction(async (db) => {
         const group = await findAny(db, "group", input.group, now());
@@ -100,13 +100,13 @@ export function scimAdmin({ store, now, url }: AdminContext): ScimAdmin {
         return { ...recordOf(group, await find(db, group, id)), token: secret };
       });
     },
-    async listScimTokens(given) {
-      const input = readOptions("listScimTokens", GROUP, given);
+    async list(given) {
+      const input = readOptions("scimTokens.list", GROUP, given);
       const group = await findAny(store, "group", input.group, now());
       return (await scim.allTokens(store, group.id)).map((row) => recordOf(group, row));
     },
-    async revokeScimToken(given) {
-      const input = readOptions("revokeScimToken", TOKEN, given);
+    async revoke(given) {
+      const input = readOptions("scimTokens.revoke", TOKEN, given);
       return store.transaction(async (db) => {
         const group = await findAny(db, "group", input.group, now());
         const found = await find(db, group, input.id);

@@ -20,28 +20,28 @@ export interface SecretsState {
 /** Secrets encrypted at rest (docs/configuration.md). */
 export interface SecretAdmin {
   /** How the secrets of two-factor sign-in and of CI are encrypted. */
-  checkSecrets(): Promise<SecretsState>;
+  check(): Promise<SecretsState>;
   /**
    * Encrypts secrets with another key: a new one if keys are in a file, the first one if they were given as `secretKey`.
    * If it is interrupted, the next call continues.
    *
    * @returns `secrets`: how many were encrypted; `key`: the id of the current key
    */
-  rotateSecrets(): Promise<{ secrets: number; key: string | null }>;
+  rotate(): Promise<{ secrets: number; key: string | null }>;
   /**
    * Disables two-factor sign-in for users whose secret can't be read any more because its key is lost, and removes
    * everything else that can't be read.
    *
    * @returns `users`: the names of these users; `others`: how many other records were removed
    */
-  removeLostSecrets(): Promise<{ users: string[]; others: number }>;
+  removeLost(): Promise<{ users: string[]; others: number }>;
 }
 
 /** Creates {@link SecretAdmin}. */
 export function secretAdmin({ store, now, secrets, sealedColumns }: AdminContext): SecretAdmin {
   const ofUsers = ({ column }: sealed.LostSecret) => column === TWO_FACTOR_SECRETS;
   return {
-    async checkSecrets() {
+    async check() {
       const counts = await sealed.countByKey(store, sealedColumns);
       const lost = await sealed.lostIn(store, secrets, sealedColumns);
       const users = lost.filter(ofUsers).map(({ id }) => id);
@@ -55,11 +55,11 @@ export function secretAdmin({ store, now, secrets, sealedColumns }: AdminContext
         lostOthers: lost.length - users.length,
       };
     },
-    async rotateSecrets() {
+    async rotate() {
       const encrypted = await sealed.rotateKey(store, secrets, sealedColumns);
       return { secrets: encrypted, key: secrets.keyIds()[0] ?? null };
     },
-    removeLostSecrets: () =>
+    removeLost: () =>
       store.transaction(async (db) => {
         const lost = await sealed.lostIn(db, secrets, sealedColumns);
         const users = lost.filter(ofUsers).map(({ id }) => id);

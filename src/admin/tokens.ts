@@ -44,7 +44,7 @@ export interface TokenAdmin {
    * @returns the record with `token`, the secret, of which only a digest is stored
    * @throws OptionError for an invalid day or scopes; ApiError 404 for an unknown user
    */
-  createToken(token: {
+  create(token: {
     user: string;
     name: string;
     scopes: readonly Scope[];
@@ -53,9 +53,9 @@ export interface TokenAdmin {
     impersonation?: boolean;
   }): Promise<TokenRecord & { token: string }>;
   /** All tokens, or a user's, oldest first. @throws ApiError 404 */
-  listTokens(filter?: { user?: string }): Promise<TokenRecord[]>;
+  list(filter?: { user?: string }): Promise<TokenRecord[]>;
   /** Revokes a token for good. @throws ApiError 404 */
-  revokeToken(id: number): Promise<TokenRecord>;
+  revoke(id: number): Promise<TokenRecord>;
   /**
    * Issues a CI job's token, which can read what its user may read in one project (docs/authentication.md).
    *
@@ -63,7 +63,7 @@ export interface TokenAdmin {
    * @returns the record with `token`, the secret, of which only a digest is stored
    * @throws OptionError for an invalid lifetime; ApiError 404 for an unknown project or user
    */
-  createJobToken(token: {
+  createForJob(token: {
     /** Its full path or id. */
     project: string;
     user: string;
@@ -91,8 +91,8 @@ const NEW_JOB_TOKEN = inputOf({
 /** Creates {@link TokenAdmin}. */
 export function tokenAdmin({ store, now }: AdminContext): TokenAdmin {
   return {
-    async createToken(given) {
-      const read = readOptions("createToken", NEW_TOKEN, given);
+    async create(given) {
+      const read = readOptions("tokens.create", NEW_TOKEN, given);
       const { user: username, name, scopes, expires_at, impersonation = false } = read;
       return store.transaction(async (db) => {
         const user = await findUser(db, username);
@@ -102,15 +102,15 @@ export function tokenAdmin({ store, now }: AdminContext): TokenAdmin {
         return { ...(await tokenRecord(db, id, now())), token: secret };
       });
     },
-    async listTokens(given = {}) {
-      const { user: username } = readOptions("listTokens", FILTER, given);
+    async list(given = {}) {
+      const { user: username } = readOptions("tokens.list", FILTER, given);
       const user = username === undefined ? undefined : await findUser(store, username);
       return (await tokens.listDetails(store, { userId: user?.id })).map((row) =>
         recordOf(row, now()),
       );
     },
-    async revokeToken(given) {
-      const id = readArgument("revokeToken", "id", param.integer(), given);
+    async revoke(given) {
+      const id = readArgument("tokens.revoke", "id", param.integer(), given);
       return store.transaction(async (db) => {
         const found = await tokens.find(db, id);
         if (!found) throw notFound("Token");
@@ -118,8 +118,8 @@ export function tokenAdmin({ store, now }: AdminContext): TokenAdmin {
         return tokenRecord(db, id, now());
       });
     },
-    async createJobToken(given) {
-      const read = readOptions("createJobToken", NEW_JOB_TOKEN, given);
+    async createForJob(given) {
+      const read = readOptions("tokens.createForJob", NEW_JOB_TOKEN, given);
       const { project: name, user: username, lifetime = 3600 } = read;
       const { secret, digest } = newSecret();
       return store.transaction(async (db) => {

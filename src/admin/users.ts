@@ -63,7 +63,7 @@ export interface UserAdmin {
    * @throws OptionError if something is missing or of the wrong type
    * @throws ApiError 400 or 409 if a name or the password is invalid or taken
    */
-  createUser(
+  create(
     user: NewUser & {
       /** At least 8 characters, at most 72 bytes. Without one, the user can only use tokens. */
       password?: string;
@@ -73,11 +73,9 @@ export interface UserAdmin {
    * Creates a user, and the link by which they set their password.
    *
    * @param user `lifetime`: how long the link works, in seconds; default 7 days
-   * @throws OptionError, ApiError as {@link createUser}
+   * @throws OptionError, ApiError as {@link create}
    */
-  inviteUser(
-    user: NewUser & { lifetime?: number },
-  ): Promise<UserRecord & { invitation: PasswordLink }>;
+  invite(user: NewUser & { lifetime?: number }): Promise<UserRecord & { invitation: PasswordLink }>;
   /**
    * Creates a link by which a user sets a new password; earlier links stop working.
    *
@@ -88,27 +86,27 @@ export interface UserAdmin {
   /**
    * Checks all or part of a new user's data without creating the user, for forms.
    *
-   * @throws OptionError, ApiError as {@link createUser}
+   * @throws OptionError, ApiError as {@link create}
    */
-  checkUser(user: Partial<NewUser> & { password?: string }): Promise<void>;
+  check(user: Partial<NewUser> & { password?: string }): Promise<void>;
   /** Returns a user. @throws ApiError 404 */
-  getUser(username: string): Promise<UserRecord>;
+  get(username: string): Promise<UserRecord>;
   /** Whether any users exist. */
-  hasUsers(): Promise<boolean>;
+  exist(): Promise<boolean>;
   /** All users, oldest first. */
-  listUsers(): Promise<UserRecord[]>;
+  list(): Promise<UserRecord[]>;
   /**
    * Changes a user: renames, promotes, demotes, blocks.
    *
    * @throws ApiError 404, 400 or 409 for a name that is invalid or taken, 403 for the last administrator
    */
-  updateUser(username: string, change: UserChange): Promise<UserRecord>;
+  update(username: string, change: UserChange): Promise<UserRecord>;
   /** Deletes a user with their own projects. @throws ApiError 404, 403 for the last administrator */
-  deleteUser(username: string): Promise<UserRecord>;
+  delete(username: string): Promise<UserRecord>;
   /** Blocks a user; their tokens are answered with 403. @throws ApiError 404, 403 for the last administrator */
-  blockUser(username: string): Promise<UserRecord>;
+  block(username: string): Promise<UserRecord>;
   /** Unblocks a user. @throws ApiError 404 */
-  unblockUser(username: string): Promise<UserRecord>;
+  unblock(username: string): Promise<UserRecord>;
   /** Sets a user's password and ends their sessions. @throws ApiError 404, 400 for an invalid password */
   setPassword(username: string, password: string): Promise<UserRecord>;
   /** Disables a user's second factor, if it is enabled. @throws ApiError 404 */
@@ -161,16 +159,16 @@ export function userAdmin({ store, now, url }: AdminContext): UserAdmin {
   };
 
   return {
-    async createUser(given) {
-      const { password, ...user } = readOptions("createUser", NEW_USER, given);
+    async create(given) {
+      const { password, ...user } = readOptions("users.create", NEW_USER, given);
       const password_hash = password === undefined ? null : await hashPassword(password);
       return store.transaction(async (db) => {
         const id = await createAccount(db, audit.OPERATOR, { ...user, password_hash }, now());
         return userRecord((await users.find(db, id)) as users.User);
       });
     },
-    async inviteUser(given) {
-      const { lifetime: seconds, ...user } = readOptions("inviteUser", NEW_INVITATION, given);
+    async invite(given) {
+      const { lifetime: seconds, ...user } = readOptions("users.invite", NEW_INVITATION, given);
       return store.transaction(async (db) => {
         const id = await createAccount(db, audit.OPERATOR, user, now());
         const created = userRecord((await users.find(db, id)) as users.User);
@@ -178,21 +176,21 @@ export function userAdmin({ store, now, url }: AdminContext): UserAdmin {
       });
     },
     async createPasswordLink(username, options = {}) {
-      const name = named("createPasswordLink", username);
-      const { lifetime: seconds } = readOptions("createPasswordLink", LINK, options);
+      const name = named("users.createPasswordLink", username);
+      const { lifetime: seconds } = readOptions("users.createPasswordLink", LINK, options);
       return store.transaction(async (db) => linkFor(db, await findUser(db, name), seconds));
     },
-    async checkUser(given) {
-      const { password, ...user } = readOptions("checkUser", PARTIAL_USER, given);
+    async check(given) {
+      const { password, ...user } = readOptions("users.check", PARTIAL_USER, given);
       if (password !== undefined) requirePassword(password);
       await requireFree(store, user);
     },
-    getUser: async (username) => userRecord(await findUser(store, named("getUser", username))),
-    hasUsers: async () => users.exist(store),
-    listUsers: async () => (await users.listAll(store)).map(userRecord),
-    async updateUser(username, given) {
-      const name = named("updateUser", username);
-      const { state, ...input } = readOptions("updateUser", CHANGE, given);
+    get: async (username) => userRecord(await findUser(store, named("users.get", username))),
+    exist: async () => users.exist(store),
+    list: async () => (await users.listAll(store)).map(userRecord),
+    async update(username, given) {
+      const name = named("users.update", username);
+      const { state, ...input } = readOptions("users.update", CHANGE, given);
       return change(name, async (db, found) => {
         await changeAccount(db, audit.OPERATOR, found, input, now());
         if (state === undefined || state === found.state) return;
@@ -200,8 +198,8 @@ export function userAdmin({ store, now, url }: AdminContext): UserAdmin {
         await changes.changeState(db, audit.OPERATOR, changed, state, now());
       });
     },
-    async deleteUser(username) {
-      const name = named("deleteUser", username);
+    async delete(username) {
+      const name = named("users.delete", username);
       const { found, isDone } = await store.transaction(async (db) => {
         const found = await findUser(db, name);
         return { found, isDone: await changes.deleteUser(db, audit.OPERATOR, found, now()) };
@@ -209,24 +207,24 @@ export function userAdmin({ store, now, url }: AdminContext): UserAdmin {
       if (!isDone) await finish(store, { user: found.id }, now());
       return userRecord(found);
     },
-    blockUser: async (username) =>
-      change(named("blockUser", username), (db, found) =>
+    block: async (username) =>
+      change(named("users.block", username), (db, found) =>
         changes.changeState(db, audit.OPERATOR, found, "blocked", now()),
       ),
-    unblockUser: async (username) =>
-      change(named("unblockUser", username), (db, found) =>
+    unblock: async (username) =>
+      change(named("users.unblock", username), (db, found) =>
         changes.changeState(db, audit.OPERATOR, found, "active", now()),
       ),
     async setPassword(username, password) {
-      const name = named("setPassword", username);
-      const text = readArgument("setPassword", "password", param.anyText(), password);
+      const name = named("users.setPassword", username);
+      const text = readArgument("users.setPassword", "password", param.anyText(), password);
       const hash = await hashPassword(text);
       return change(name, (db, found) =>
         changes.changePassword(db, audit.OPERATOR, found, hash, now()),
       );
     },
     disableTwoFactor: async (username) =>
-      change(named("disableTwoFactor", username), async (db, found) => {
+      change(named("users.disableTwoFactor", username), async (db, found) => {
         if (await twoFactor.turnOff(db, found.id)) {
           await audit.log({ db, by: audit.OPERATOR, now: now() }, "two-factor disabled", {
             userId: found.id,

@@ -137,7 +137,7 @@ export function sendTestMail(options: MailOptions, to: string): Promise<void> {
 }
 
 /**
- * Sends a new user the link by which they set their password, as `admin.inviteUser` returns it.
+ * Sends a new user the link by which they set their password, as `admin.users.invite` returns it.
  *
  * @throws Error with the server's reply, or the reason there was none
  */

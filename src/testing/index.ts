@@ -62,7 +62,7 @@ export interface TestServer {
   /** The requests since the start or the last reset, in order. */
   readonly requests: readonly TestRequest[];
   /** Ends a job of a pipeline that is pending or runs, as its runner would: jobs after it start. */
-  readonly finishJob: Admin["finishJob"];
+  readonly finishJob: Admin["jobs"]["finish"];
   /** Restores the initial state: the seed with its ids and tokens, the options' clock and faults, no requests. */
   reset(): Promise<void>;
   /** Closes all connections and discards the data. */
@@ -122,7 +122,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   const respond: Respond = async (incoming) => {
     const { app, answers } = current;
     // Whoever has pushed sees the pipelines of that in the next answer.
-    await app.admin.runPipelines();
+    await app.admin.maintenance.runPipelines();
     const { method, path, query } = incoming;
     const request: TestRequest = { method, path, query, status: undefined };
     requests.push(request);
@@ -139,8 +139,8 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   };
   // Webhooks about pipelines come without another request, and whoever waits for an archive asks for it again.
   const work = async ({ admin }: Running["app"]) => {
-    await admin.runPipelines();
-    await admin.runArchives();
+    await admin.maintenance.runPipelines();
+    await admin.maintenance.runArchives();
   };
   const timer = setInterval(
     () => void work(current.app).catch(() => undefined),
@@ -180,7 +180,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     clock: time.clock,
     faults: injector.faults,
     requests,
-    finishJob: (id, end) => admin.finishJob(id, end),
+    finishJob: (id, end) => admin.jobs.finish(id, end),
     reset: async () => {
       const before = current;
       time.reset();
@@ -222,11 +222,15 @@ async function end({ app, answers }: Running): Promise<void> {
   await app.close();
 }
 
-/** An object whose methods call those of the object that `current` returns at that time. */
+/** An object whose methods, and those of its parts, call those of the object that `current` returns at that time. */
 function delegating<T extends object>(current: () => T): T {
-  const call =
-    (name: string) =>
-    (...values: unknown[]) =>
-      (current() as Record<string, (...values: unknown[]) => unknown>)[name]?.(...values);
-  return Object.fromEntries(Object.keys(current()).map((name) => [name, call(name)])) as T;
+  const delegate = ([name, member]: [string, unknown]) => {
+    const now = () => (current() as Record<string, unknown>)[name];
+    if (typeof member === "object") return [name, delegating(now as () => object)];
+    return [
+      name,
+      (...values: unknown[]) => (now() as (...values: unknown[]) => unknown)(...values),
+    ];
+  };
+  return Object.fromEntries(Object.entries(current()).map(delegate)) as T;
 }

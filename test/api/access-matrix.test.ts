@@ -94,19 +94,19 @@ beforeAll(async () => {
   };
   app = await testApp({ seed, extra: toys });
   free = await testApp({ seed, tier: "free", impersonation: false, extra: toys });
-  for (const { id, username: user } of await app.admin.listUsers()) {
+  for (const { id, username: user } of await app.admin.users.list()) {
     sessions.plain[user] = await openSession(app, id);
     sessions.csrf[user] = await openSession(app, id, { csrf: true });
     const grant = { applicationId: null, userId: id, scopes: "api" };
     const issued = await app.store.transaction((db) => insertWithToken(db, grant, Date.now()));
     accessTokens[user] = issued.accessToken;
     for (const project of ["open/p", "closed/p", "closed/q"]) {
-      const { token } = await app.admin.createJobToken({ project, user });
+      const { token } = await app.admin.tokens.createForJob({ project, user });
       jobs[project] = { ...jobs[project], [user]: token };
     }
   }
-  for (const { id, name } of await app.admin.listTokens()) {
-    if (name === "revoked") await app.admin.revokeToken(id);
+  for (const { id, name } of await app.admin.tokens.list()) {
+    if (name === "revoked") await app.admin.tokens.revoke(id);
   }
   const premium = await free.another({ tier: "premium" });
   freeToken = (await providerOf(premium, "open")).token;
@@ -715,7 +715,7 @@ describe("access to the other mounts", () => {
     else expect(mount.hasForms ? isSignIn(anonymous) : anonymous.status === 401).toBe(true);
     if (mount.hasForms) {
       // A new one, since signing out is among the routes.
-      const { id } = await app.admin.getUser("stranger");
+      const { id } = await app.admin.users.get("stranger");
       const { "x-csrf-token": csrf, ...plain } = await openSession(app, id, { csrf: true });
       if (route.method !== "GET") expect((await ask(plain)).status).toBe(422);
       const signedIn = await ask({ ...plain, "x-csrf-token": csrf as string });

@@ -5,7 +5,7 @@ let app: TestApp;
 let stranger: number;
 beforeEach(async () => {
   app = await testApp();
-  stranger = (await app.admin.getUser("stranger")).id;
+  stranger = (await app.admin.users.get("stranger")).id;
 });
 afterEach(() => app.dispose());
 

@@ -82,7 +82,7 @@ it("ignore what is no setting here, beside one that is", async () => {
 
 it("are audited", async () => {
   await change({ can_create_group: true, default_projects_limit: 100000 });
-  const [event] = await app.admin.listAuditEvents({ action: "application settings changed" });
+  const [event] = await app.admin.auditEvents.list({ action: "application settings changed" });
   expect(event).toMatchObject({
     action: "application settings changed",
     target: "can_create_group, default_projects_limit",

@@ -11,14 +11,14 @@ let app: TestApp;
 const ids: Record<string, number> = {};
 beforeAll(async () => {
   app = await testApp({ now: () => clock });
-  for (const { id, username } of await app.admin.listUsers()) ids[username] = id;
+  for (const { id, username } of await app.admin.users.list()) ids[username] = id;
   await app.call(`POST /users/${ids["guest"]}/impersonation_tokens`, {
     as: "admin",
     ip: "192.0.2.1",
     json: { name: "helpdesk", scopes: ["api"] },
   });
   clock += DAY;
-  await app.admin.createToken({ user: "owner", name: "laptop", scopes: ["api"] });
+  await app.admin.tokens.create({ user: "owner", name: "laptop", scopes: ["api"] });
   clock += DAY;
   await app.call(`POST /users/${ids["guest"]}/block`, { as: "admin" });
   await app.call(`POST /users/${ids["guest"]}/unblock`, { as: "admin" });
@@ -92,10 +92,10 @@ describe("GET /audit_events", () => {
   });
 });
 
-describe("admin.listAuditEvents", () => {
+describe("admin.auditEvents.list", () => {
   it("finds what a user did, and what was done to them", async () => {
     const of = async (filter: Parameters<TestApp["admin"]["listAuditEvents"]>[0]) =>
-      (await app.admin.listAuditEvents(filter)).map(({ action }) => action);
+      (await app.admin.auditEvents.list(filter)).map(({ action }) => action);
     expect(await of({})).toEqual(ALL);
     expect(await of({ user: "ADMIN" })).toEqual([ALL[0], ALL[1], ALL[3]]);
     expect(await of({ user: "owner" })).toEqual(["token made"]);
@@ -109,10 +109,10 @@ describe("admin.listAuditEvents", () => {
   });
 
   it("keeps the names of deleted users", async () => {
-    const { id } = await app.admin.createUser({ username: "x", name: "X", email: "x@x.test" });
-    await app.admin.createToken({ user: "x", name: "t", scopes: ["api"] });
+    const { id } = await app.admin.users.create({ username: "x", name: "X", email: "x@x.test" });
+    await app.admin.tokens.create({ user: "x", name: "t", scopes: ["api"] });
     await app.call(`DELETE /users/${id}`, { as: "admin" });
-    const [deleted, event] = await app.admin.listAuditEvents({});
+    const [deleted, event] = await app.admin.auditEvents.list({});
     expect(deleted).toMatchObject({
       action: "user deleted",
       author: "admin",
@@ -126,9 +126,9 @@ describe("admin.listAuditEvents", () => {
 it("is retained as long as events, and not purged with events of a given age", async () => {
   clock = START + 1.5 * DAY + 2 * 365 * DAY;
   const before = (await list("?per_page=100")).length;
-  expect((await app.admin.purgeEvents({ olderThan: "1d" })).audit_events).toBe(0);
-  expect((await app.admin.purgeEvents({ dryRun: true })).audit_events).toBe(1);
-  expect((await app.admin.purgeEvents()).audit_events).toBe(1);
+  expect((await app.admin.maintenance.purgeEvents({ olderThan: "1d" })).audit_events).toBe(0);
+  expect((await app.admin.maintenance.purgeEvents({ dryRun: true })).audit_events).toBe(1);
+  expect((await app.admin.maintenance.purgeEvents()).audit_events).toBe(1);
   expect(await list("?per_page=100")).toHaveLength(before - 1);
 });
 
@@ -136,13 +136,13 @@ describe("after an account was deleted", () => {
   it("its name stays in the log, as who did it and as whom it was done to", async () => {
     const other = await testApp();
     const { id } =
-      (await other.admin.listUsers()).find(({ username }) => username === "reporter") ?? {};
+      (await other.admin.users.list()).find(({ username }) => username === "reporter") ?? {};
     await other.call(`POST /users/${id}/block`, { as: "admin" });
     await other.call(`POST /users/${id}/unblock`, { as: "admin" });
-    await other.admin.updateUser("reporter", { username: "evelyn" });
+    await other.admin.users.update("reporter", { username: "evelyn" });
     await other.call(`POST /users/${id}/block`, { as: "admin" });
-    await other.admin.deleteUser("evelyn");
-    const logged = await other.admin.listAuditEvents();
+    await other.admin.users.delete("evelyn");
+    const logged = await other.admin.auditEvents.list();
     expect(logged.map(({ action, user }) => [action, user])).toEqual([
       ["user deleted", "evelyn"],
       ["user blocked", "evelyn"],

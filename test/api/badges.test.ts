@@ -138,7 +138,7 @@ describe("group badges", () => {
       (await app.call(`GET ${at}/badges/render?${preview}`, { as: "owner" })).json
         .rendered_link_url;
     expect(await shown()).toBe("https://ci.example/%{latest_tag}");
-    await app.admin.sweepDaily();
+    await app.admin.maintenance.sweepDaily();
     expect(await shown()).toBe("https://ci.example/old");
   });
 

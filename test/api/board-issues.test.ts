@@ -20,7 +20,7 @@ const boardIds: Record<string, number> = {};
 
 beforeAll(async () => {
   app = await testApp({ seed: boardSeed });
-  for (const { id, username } of await app.admin.listUsers()) userIds[username] = id;
+  for (const { id, username } of await app.admin.users.list()) userIds[username] = id;
   for (const [title, { id, iid, path }] of Object.entries(await boardIssues(app))) {
     issueIds[title] = id;
     numbers[title] = { iid, path };

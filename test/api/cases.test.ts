@@ -52,7 +52,7 @@ beforeAll(async () => {
   ids["request"] = 1;
   await app.call(`PUT ${site}/merge_requests/1?state_event=close`, { as: "owner" });
   await make("todo", `POST ${site}/issues/${ids["issue"]}/todo`, {});
-  await app.admin.recordPush({
+  await app.admin.activity.recordPush({
     project: "acme/site",
     user: "owner",
     ref: "refs/heads/main",

@@ -51,7 +51,7 @@ const run = async () => {
 it("are right after pipelines, child pipelines, retries and statuses of others", async () => {
   expect(await totals()).toEqual(["0", "0"]);
   const { id } = await run();
-  await app.admin.runPipelines();
+  await app.admin.maintenance.runPipelines();
   const before = await totals();
   const children = "select 1 from pipelines where source = 'parent_pipeline'";
   expect((await app.store.rows(children)).length).toBeGreaterThan(0);
@@ -78,7 +78,7 @@ it("are right after many at once, and after deletions", async () => {
   }
   await requireRight();
   expect((await app.call(`DELETE ${project.path}`, { as: "owner" })).status).toBe(202);
-  await app.admin.sweepDaily();
+  await app.admin.maintenance.sweepDaily();
   expect(await app.store.rows("select count from ci_counts")).toEqual([]);
   expect((await check(app.store)).flatMap(({ problems }) => problems)).toEqual([]);
 });

@@ -80,19 +80,19 @@ describe("an application", () => {
     onTestFinished(() => other.close());
     const job = { name: "tea", every: 3_600_000 };
     const ready = async () => (await app.call("GET /-/readiness")).json;
-    const failing = app.admin.runJob(job, async () => {
-      expect(await other.admin.runJob(job, async () => "second")).toBeUndefined();
+    const failing = app.admin.maintenance.runJob(job, async () => {
+      expect(await other.admin.maintenance.runJob(job, async () => "second")).toBeUndefined();
       throw new Error("no water in /secret/path");
     });
     await expect(failing).rejects.toThrow("no water");
     expect(await ready()).toEqual({ status: "ok", failed_jobs: ["tea"] });
-    expect(await other.admin.runJob(job, async () => "too early")).toBeUndefined();
+    expect(await other.admin.maintenance.runJob(job, async () => "too early")).toBeUndefined();
     now += 600_000;
-    expect(await other.admin.runJob(job, async () => "tea")).toBe("tea");
+    expect(await other.admin.maintenance.runJob(job, async () => "tea")).toBe("tea");
     expect(await ready()).toEqual({ status: "ok" });
     now += 3_599_999;
-    expect(await app.admin.runJob(job, async () => "too early")).toBeUndefined();
+    expect(await app.admin.maintenance.runJob(job, async () => "too early")).toBeUndefined();
     now += 1;
-    expect(await app.admin.runJob(job, async () => "tea")).toBe("tea");
+    expect(await app.admin.maintenance.runJob(job, async () => "tea")).toBe("tea");
   });
 });

@@ -282,10 +282,10 @@ describe("with delayed_project_deletion and delayed_group_deletion", () => {
       return [...found, (await tell(`GET /groups/${ending.id}`))[0]];
     };
     later += 2 * DAY;
-    await app.admin.sweepDaily();
+    await app.admin.maintenance.sweepDaily();
     expect(await statuses()).toEqual([200, 200, 200, 200, 200]);
     later += 1.5 * DAY;
-    await app.admin.sweepDaily();
+    await app.admin.maintenance.sweepDaily();
     expect(await statuses()).toEqual([200, 404, 200, 404, 404]);
   });
 });

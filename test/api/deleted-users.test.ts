@@ -126,8 +126,8 @@ describe("records of a deleted user", () => {
     });
     const headers = { "private-token": json.token };
     expect((await app.call("GET /user", { headers })).status).toBe(403);
-    await expect(app.admin.blockUser("ghost")).rejects.toThrow("404 User Not Found");
-    expect((await app.admin.listUsers()).map(({ username }) => username)).not.toContain("ghost");
+    await expect(app.admin.users.block("ghost")).rejects.toThrow("404 User Not Found");
+    expect((await app.admin.users.list()).map(({ username }) => username)).not.toContain("ghost");
     const member = { user_id: ghost, access_level: 30 };
     expect((await app.call(`POST ${site}/members`, { as: "owner", json: member })).status).toBe(
       404,

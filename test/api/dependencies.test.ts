@@ -201,7 +201,7 @@ describe("GET /projects/:id/dependencies", () => {
   });
 });
 
-describe("admin.scanDependencies", () => {
+describe("admin.dependencies.scan", () => {
   const PROJECT = "acme/scanned";
   const PATH = "/projects/acme%2Fscanned/dependencies";
   const npm = (packages: Record<string, string>) =>
@@ -217,7 +217,7 @@ describe("admin.scanDependencies", () => {
     );
 
   it("replaces what was stored for the file, and leaves other files alone", async () => {
-    const first = await app.admin.scanDependencies(PROJECT, [
+    const first = await app.admin.dependencies.scan(PROJECT, [
       { path: "package-lock.json", content: npm({ a: "1", b: "1" }) },
       { path: "./web/package-lock.json", content: npm({ c: "1" }) },
     ]);
@@ -228,17 +228,17 @@ describe("admin.scanDependencies", () => {
       ],
       skipped: 0,
     });
-    await app.admin.scanDependencies(PROJECT, [
+    await app.admin.dependencies.scan(PROJECT, [
       { path: "package-lock.json", content: npm({ b: "2" }) },
     ]);
     expect(await shown()).toEqual(["package-lock.json b 2", "web/package-lock.json c 1"]);
-    await app.admin.scanDependencies(PROJECT, [{ path: "package-lock.json", content: npm({}) }]);
+    await app.admin.dependencies.scan(PROJECT, [{ path: "package-lock.json", content: npm({}) }]);
     expect(await shown()).toEqual(["web/package-lock.json c 1"]);
   });
 
   it("changes nothing if one file can't be parsed", async () => {
     const before = await shown();
-    const refused = app.admin.scanDependencies(PROJECT, [
+    const refused = app.admin.dependencies.scan(PROJECT, [
       { path: "package-lock.json", content: npm({ d: "1" }) },
       { path: "web/yarn.lock", content: "<<<<<<< HEAD" },
     ]);
@@ -250,14 +250,14 @@ describe("admin.scanDependencies", () => {
   it("finds projects by path, whatever its case, and by id", async () => {
     const { json } = await app.call("GET /projects/acme%2Fscanned", { as: "owner" });
     for (const name of ["ACME/Scanned", String(json.id)]) {
-      expect((await app.admin.scanDependencies(name, [])).files).toEqual([]);
+      expect((await app.admin.dependencies.scan(name, [])).files).toEqual([]);
     }
-    await expect(app.admin.scanDependencies("acme/none", [])).rejects.toThrow(ApiError);
+    await expect(app.admin.dependencies.scan("acme/none", [])).rejects.toThrow(ApiError);
   });
 
   it("takes hundreds, listed in pages", async () => {
     const content = await readFile(new URL("../../package-lock.json", import.meta.url), "utf8");
-    const { files } = await app.admin.scanDependencies(PROJECT, [
+    const { files } = await app.admin.dependencies.scan(PROJECT, [
       { path: "package-lock.json", content },
     ]);
     const total = (files[0]?.dependencies ?? 0) + 1;
@@ -267,7 +267,7 @@ describe("admin.scanDependencies", () => {
   });
 });
 
-describe("admin.importDependencies", () => {
+describe("admin.dependencies.import", () => {
   const PATH = "/projects/secret%2Fscanned/dependencies";
 
   it("imports vulnerabilities, which a later scan of the file removes", async () => {
@@ -275,14 +275,14 @@ describe("admin.importDependencies", () => {
       path: "gl-dependency-scanning-report.json",
       content: await fixture("reports/gl-dependency-scanning-report.json"),
     };
-    expect(await app.admin.importDependencies("secret/scanned", report)).toEqual({
+    expect(await app.admin.dependencies.import("secret/scanned", report)).toEqual({
       files: [
         { path: "app/yarn.lock", dependencies: 2, vulnerabilities: 2 },
         { path: "api/Pipfile.lock", dependencies: 1, vulnerabilities: 0 },
       ],
       skipped: 1,
     });
-    await app.admin.importDependencies("secret/scanned", report);
+    await app.admin.dependencies.import("secret/scanned", report);
     const { json } = await list(PATH, "developer");
     expect(json).toHaveLength(3);
     expect(json[1]).toEqual({
@@ -295,7 +295,7 @@ describe("admin.importDependencies", () => {
         { name: "Authentication bypass via incorrect DOM traversal", severity: "critical" },
       ],
     });
-    await app.admin.scanDependencies("secret/scanned", [
+    await app.admin.dependencies.scan("secret/scanned", [
       { path: "app/yarn.lock", content: '# yarn lockfile v1\n\ndebug@1:\n  version "1.0.5"\n' },
     ]);
     const after = await list(PATH, "developer");
@@ -312,7 +312,7 @@ describe("admin.importDependencies", () => {
       components: [{ "bom-ref": "a", purl: "pkg:npm/a@1" }],
       vulnerabilities: [{ id: name, ratings: [{ severity: "low" }], affects: [{ ref: "a" }] }],
     };
-    await app.admin.importDependencies("secret/empty", {
+    await app.admin.dependencies.import("secret/empty", {
       path: "out/bom.json",
       content: JSON.stringify(bom),
     });
@@ -322,7 +322,7 @@ describe("admin.importDependencies", () => {
   });
 
   it("reports what is wrong with a report", async () => {
-    const refused = app.admin.importDependencies("secret/scanned", {
+    const refused = app.admin.dependencies.import("secret/scanned", {
       path: "x.json",
       content: "{",
     });

@@ -35,7 +35,7 @@ async function start(project: CiProject): Promise<Record<string, number>> {
 }
 
 const finish = (id: number | undefined, status: "success" | "failed" = "success") =>
-  app.admin.finishJob(id as number, { status });
+  app.admin.jobs.finish(id as number, { status });
 
 async function environmentOf(project: CiProject) {
   const [listed] = await get(project, "/environments");
@@ -83,7 +83,7 @@ it("deploy, and their environments are stopped by jobs, or when their time has c
   await finish(again["review"]);
   expect((await environmentOf(project)).state).toBe("available");
   time += 25 * 3_600_000;
-  await app.admin.runTimedJobs();
+  await app.admin.maintenance.runTimedJobs();
   expect((await environmentOf(project)).state).toBe("stopping");
   const forced = await project.call(`POST /environments/${running.id}/stop?force=true`, {
     as: "developer",
@@ -111,7 +111,7 @@ it("are stopped by their job when they are stale, or, if they are set so, only i
     { as: "maintainer" },
   );
   expect(stale.status).toBe(200);
-  await app.admin.runTimedJobs();
+  await app.admin.maintenance.runTimedJobs();
   expect(await states()).toEqual([
     ["review/main", "stopping"],
     ["kept", "available"],
@@ -134,7 +134,7 @@ it("leave their environment alone at its time if nothing stops it that should", 
   const change = { as: "developer", json: { auto_stop_setting: "with_action" } } as const;
   await project.call(`PUT /environments/${id}`, change);
   time += 25 * 3_600_000;
-  await app.admin.runTimedJobs();
+  await app.admin.maintenance.runTimedJobs();
   expect(await environmentOf(project)).toMatchObject({ state: "available", auto_stop_at: null });
 });
 

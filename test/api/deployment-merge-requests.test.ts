@@ -66,7 +66,7 @@ it("only reporters and above of the project see them", async () => {
 describe("lists of merge requests", () => {
   /** The numbers of those that a list has, of the ones among some. */
   const listed = async (query: string, as: Person = "reporter", place = project.path) => {
-    await app.admin.runPipelines();
+    await app.admin.maintenance.runPipelines();
     const { status, json, text } = await app.call(
       `GET ${place}/merge_requests?scope=all&per_page=100&sort=asc&${query}`,
       { as },
@@ -115,11 +115,11 @@ describe("lists of merge requests", () => {
     const one = await merge();
     const job = "ship:\n  script: [ship]\n  environment: { name: delta }\n";
     const sha = await project.commit("main", { ".gitlab-ci.yml": job });
-    await app.admin.runPipelines();
+    await app.admin.maintenance.runPipelines();
     const { json: pipelines } = await project.get(`/pipelines?sha=${sha}`);
     const { json: jobs } = await project.get(`/pipelines/${pipelines[0].id}/jobs`);
     expect(await listed("environment=delta")).toEqual([]);
-    await app.admin.finishJob(jobs[0].id, { status: "success" });
+    await app.admin.jobs.finish(jobs[0].id, { status: "success" });
     expect(await listed("environment=delta")).toContain(one);
   });
 

@@ -483,7 +483,7 @@ it("internal notes show in no events, todos or mails of others", async () => {
     false,
   ]);
   const [event] = await app.store.rows("select max(id) from events");
-  const told = await app.admin.recipients(event?.[0] as number);
+  const told = await app.admin.activity.recipients(event?.[0] as number);
   const names = told.map(({ username }) => username);
   expect(names).toContain("developer");
   // Both have commented, and one of them is mentioned.

@@ -20,7 +20,7 @@ async function start(project: CiProject, json: object = {}): Promise<number> {
     json: { ref: "main", ...json },
   });
   expect(made.status).toBe(201);
-  await app.admin.runPipelines();
+  await app.admin.maintenance.runPipelines();
   return made.json.id;
 }
 
@@ -36,8 +36,8 @@ async function bridgeOf(project: CiProject, pipeline: number) {
 /** Ends the only job of a pipeline, and does what follows. */
 async function finish(project: CiProject, pipeline: number, status: "success" | "failed") {
   const [job] = await get(project, `/pipelines/${pipeline}/jobs`);
-  await app.admin.finishJob(job.id, { status });
-  await app.admin.runPipelines();
+  await app.admin.jobs.finish(job.id, { status });
+  await app.admin.maintenance.runPipelines();
 }
 
 const statusOf = async (project: CiProject, id: number) =>
@@ -190,7 +190,7 @@ describe("a pipeline of another project", () => {
       },
     });
     const made = await project.call("POST /pipeline", { as: "owner", json: { ref: "main" } });
-    await app.admin.runPipelines();
+    await app.admin.maintenance.runPipelines();
     const path = `/pipelines/${made.json.id}/bridges`;
     const owner = await project.call(`GET ${path}`, { as: "owner" });
     expect(owner.json[0].downstream_pipeline).toMatchObject({ project_id: hidden.id });

@@ -40,19 +40,19 @@ async function branch(project: CiProject, name: string): Promise<void> {
     },
   });
   expect(made.status, made.text).toBe(201);
-  await app.admin.runPipelines();
+  await app.admin.maintenance.runPipelines();
 }
 
 /** Ends all jobs of a project that are pending; returns their names. */
 async function work(project: CiProject): Promise<string[]> {
   const jobs = await get(project, "/jobs?scope[]=pending");
-  for (const { id } of jobs) await app.admin.finishJob(id);
+  for (const { id } of jobs) await app.admin.jobs.finish(id);
   return jobs.map(({ name }: { name: string }) => name).sort();
 }
 
 /** The states of a project's environments by their names. */
 async function states(project: CiProject): Promise<Record<string, string>> {
-  await app.admin.runPipelines();
+  await app.admin.maintenance.runPipelines();
   const all = await get(project, "/environments");
   return Object.fromEntries(
     all.map(({ name, state }: { name: string; state: string }) => [name, state]),
@@ -62,7 +62,7 @@ async function states(project: CiProject): Promise<Record<string, string>> {
 const open = async (project: CiProject, source: string): Promise<number> => {
   const json = { title: "Change", source_branch: source, target_branch: "main" };
   const made = await project.call("POST /merge_requests", { as: "developer", json });
-  await app.admin.runPipelines();
+  await app.admin.maintenance.runPipelines();
   return made.json.iid;
 };
 
@@ -96,7 +96,7 @@ it("stay when another branch was deployed there since, or whoever deletes it may
   expect(await states(project)).toEqual({ staging: "available" });
   await project.call("PUT ?jobs_enabled=false", { as: "owner" });
   await project.call("DELETE /repository/branches/two", { as: "developer" });
-  await app.admin.runPipelines();
+  await app.admin.maintenance.runPipelines();
   await project.call("PUT ?jobs_enabled=true", { as: "owner" });
   expect(await states(project)).toEqual({ staging: "available" });
 });

@@ -27,7 +27,7 @@ beforeAll(async () => {
   });
   const { json } = await app.call("GET /projects/acme%2Fsite/repository/commits/main");
   sha = json.id;
-  const made = await app.admin.createJobToken({ project: "acme/site", user: "developer" });
+  const made = await app.admin.tokens.createForJob({ project: "acme/site", user: "developer" });
   jobToken = made.token;
 });
 afterAll(() => app.dispose());
@@ -328,14 +328,14 @@ describe("deployments", () => {
   });
 
   it("of deleted users have no name any more, and go with their project", async () => {
-    await app.admin.createUser({ username: "leaver", name: "Leaver", email: "l@example.com" });
-    await app.admin.addMember({ group: "acme", user: "leaver", role: "developer" });
-    const { token } = await app.admin.createToken({ user: "leaver", name: "t", scopes: ["api"] });
+    await app.admin.users.create({ username: "leaver", name: "Leaver", email: "l@example.com" });
+    await app.admin.members.add({ group: "acme", user: "leaver", role: "developer" });
+    const { token } = await app.admin.tokens.create({ user: "leaver", name: "t", scopes: ["api"] });
     const made = await app.call(`POST ${DEPLOYMENTS}`, {
       headers: { "private-token": token },
       json: least(),
     });
-    await app.admin.deleteUser("leaver");
+    await app.admin.users.delete("leaver");
     const { json } = await send(`GET ${DEPLOYMENTS}/${made.json.id}`);
     expect(json.user.name).toBe("Ghost User");
   });

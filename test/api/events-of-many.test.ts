@@ -177,7 +177,7 @@ describe("totals", () => {
     expect(await totals()).toEqual(["1353", "901", "841", "901", "6"]);
     await removed(`${path}/merge_requests/1`);
     expect(await totals()).toEqual(["1351", "900", "840", "900", "4"]);
-    expect(await app.admin.purgeEvents()).toMatchObject({ events: MANY });
+    expect(await app.admin.maintenance.purgeEvents()).toMatchObject({ events: MANY });
     expect(await totals()).toEqual(["901", "450", "420", "450", "3"]);
     await removed("/projects/many%2Fproject-1");
     expect(await totals()).toEqual(["899", "449", "419", "449", "3"]);

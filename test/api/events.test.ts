@@ -563,7 +563,7 @@ it("a project's last activity follows its events, at most once an hour", async (
   await own.call(`POST ${site}/issues/${made.json.iid}/notes`, note);
   expect(await lastActivity()).toBe(60 * MINUTE);
   clock += 60 * MINUTE;
-  await own.admin.recordPush({
+  await own.admin.activity.recordPush({
     project: "acme/site",
     user: "developer",
     ref: "refs/heads/main",

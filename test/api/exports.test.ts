@@ -398,7 +398,7 @@ it("there is an archive once it was asked for, for a day", async () => {
   await exported(project);
   expect((await get("/export")).json._links.api_url).toMatch(/\/export\/download$/);
   const again = await app.another({ background: false, now: () => Date.now() + 2 * 86_400_000 });
-  await again.admin.sweepDaily();
+  await again.admin.maintenance.sweepDaily();
   await again.close();
   expect((await get("/export")).json.export_status).toBe("none");
 });

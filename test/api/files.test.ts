@@ -496,7 +496,7 @@ describe("an empty project", () => {
 
 it("a token for repositories reads files, and changes none", async () => {
   const project = await newProject();
-  const made = await app.admin.createToken({
+  const made = await app.admin.tokens.create({
     user: "maintainer",
     name: "Reader",
     scopes: ["read_repository"],

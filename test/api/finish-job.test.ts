@@ -19,9 +19,9 @@ it("ends jobs as their runners would", async () => {
     json.map(({ name, id }: { name: string; id: number }) => [name, id]),
   ) as Record<string, number>;
   const [compile, check] = [ids["compile"], ids["check"]] as [number, number];
-  await expect(app.admin.finishJob(check)).rejects.toThrow("The job is created");
-  await expect(app.admin.finishJob(4711)).rejects.toThrow("404 Job Not Found");
-  expect(await app.admin.finishJob(compile, { log: "made\n" })).toEqual({
+  await expect(app.admin.jobs.finish(check)).rejects.toThrow("The job is created");
+  await expect(app.admin.jobs.finish(4711)).rejects.toThrow("404 Job Not Found");
+  expect(await app.admin.jobs.finish(compile, { log: "made\n" })).toEqual({
     id: compile,
     pipeline_id: pipeline.id,
     pipeline_status: "running",
@@ -29,7 +29,7 @@ it("ends jobs as their runners would", async () => {
   const trace = await project.call(`GET /jobs/${compile}/trace`, { as: "developer" });
   expect(trace.text).toBe("made\n");
   const end = { status: "failed", failure_reason: "script_failure", exit_code: 2 } as const;
-  expect((await app.admin.finishJob(check, end)).pipeline_status).toBe("failed");
+  expect((await app.admin.jobs.finish(check, end)).pipeline_status).toBe("failed");
   const { json: job } = await project.call(`GET /jobs/${check}`, { as: "developer" });
   expect(job).toMatchObject({
     status: "failed",
@@ -37,5 +37,5 @@ it("ends jobs as their runners would", async () => {
     started_at: expect.any(String),
     finished_at: expect.any(String),
   });
-  await expect(app.admin.finishJob(check)).rejects.toThrow("The job is failed");
+  await expect(app.admin.jobs.finish(check)).rejects.toThrow("The job is failed");
 });

@@ -188,7 +188,7 @@ describe("a comparison with another project", () => {
 it("nothing of it is lost when the other project is deleted", async () => {
   await app.call(`DELETE ${upstream.path}`, { as: "owner" });
   const later = await app.another({ now: () => Date.now() + 3 * 86_400_000 });
-  await later.admin.tidyRepositories();
+  await later.admin.maintenance.tidyRepositories();
   await later.close();
   expect(await verifyRepositories(app.store, 10)).toEqual([]);
   const { status } = await fork.get(`/repository/commits/${theirs}`, "maintainer");

@@ -91,7 +91,7 @@ describe("credentials", () => {
 
   it("may be a name or an address and a password, unless there is a second factor", async () => {
     expect((await ask("secret/vault", PUSH, basic(PASSWORD, "owner"))).status).toBe(200);
-    const { id } = await app.admin.getUser("owner");
+    const { id } = await app.admin.users.get("owner");
     const turnOn =
       "insert into two_factor (user_id, secret, enabled_at, last_step) values (?, 'x', 0, 0)";
     await app.store.transaction((db) => db.run(turnOn, [id]));
@@ -101,7 +101,7 @@ describe("credentials", () => {
 
   it("may be tokens with the scope", async () => {
     const tokenWith = async (...scopes: ("api" | "read_api" | "read_user")[]) => {
-      const { token } = await app.admin.createToken({ user: "developer", name: "t", scopes });
+      const { token } = await app.admin.tokens.create({ user: "developer", name: "t", scopes });
       return token;
     };
     const reading = await tokenWith("read_api");
@@ -113,7 +113,10 @@ describe("credentials", () => {
   });
 
   it("may be a CI job's token, for fetching from its project", async () => {
-    const made = await app.admin.createJobToken({ user: "developer", project: "secret/vault" });
+    const made = await app.admin.tokens.createForJob({
+      user: "developer",
+      project: "secret/vault",
+    });
     const job = basic(made.token, "gitlab-ci-token");
     expect((await ask("secret/vault", FETCH, job)).status).toBe(200);
     expect((await ask("secret/vault", PUSH, job)).status).toBe(403);

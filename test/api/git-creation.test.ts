@@ -106,7 +106,7 @@ describe("a push to a path without a project", () => {
   it("does so in the pusher's own namespace and below groups", async () => {
     expect((await push("guest/mine", "guest")).text).toContain("ok refs/heads/main");
     expect((await push("acme/team/fresh", "owner")).text).toContain("ok refs/heads/main");
-    const write = await app.admin.createToken({
+    const write = await app.admin.tokens.create({
       user: "guest",
       name: "w",
       scopes: ["write_repository"],
@@ -141,7 +141,7 @@ describe("a push to a path without a project", () => {
   });
 
   it("needs a token that may push", async () => {
-    const { token } = await app.admin.createToken({
+    const { token } = await app.admin.tokens.create({
       user: "owner",
       name: "r",
       scopes: ["read_repository"],
@@ -179,7 +179,7 @@ describe("a push to a path without a project", () => {
   });
 
   it("counts towards the limit of projects", async () => {
-    const { id } = await app.admin.getUser("reporter");
+    const { id } = await app.admin.users.get("reporter");
     await app.call(`PUT /users/${id}`, { as: "admin", json: { projects_limit: 0 } });
     const refused = await ask("reporter/one", "reporter");
     expect(refused.status).toBe(422);

@@ -79,10 +79,10 @@ describe("a fork", () => {
       as: "owner",
       json: { path: "second", name: "second" },
     });
-    await app.admin.tidyRepositories();
+    await app.admin.maintenance.tidyRepositories();
     await app.call("DELETE /projects/owner%2Fbrief", { as: "owner" });
     const later = await app.another({ now: () => Date.now() + 3 * 86_400_000 });
-    await later.admin.tidyRepositories();
+    await later.admin.maintenance.tidyRepositories();
     await later.close();
     expect(await refsOf("owner/second")).toEqual({ "refs/heads/main": source.oid });
     expect(await verifyRepositories(app.store, 10)).toEqual([]);

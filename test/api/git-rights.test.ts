@@ -242,10 +242,10 @@ describe("credentials", () => {
   it.each(SCOPES)("a token with the scope %s", async (scope) => {
     const mayPush = ["api", "write_repository"].includes(scope);
     for (const user of people) {
-      const { token } = await app.admin.createToken({ user, name: scope, scopes: [scope] });
+      const { token } = await app.admin.tokens.create({ user, name: scope, scopes: [scope] });
       const expected = mayPush ? allowed[user] : [403, 403];
       expect(await outcomes(pushHeaders(token)), user).toEqual(expected);
-      const { id } = await app.admin.getUser(user);
+      const { id } = await app.admin.users.get(user);
       const grant = { applicationId: null, userId: id, scopes: scope };
       const issued = await app.store.transaction((db) => insertWithToken(db, grant, Date.now()));
       expect(await outcomes(pushHeaders(issued.accessToken, "oauth2")), user).toEqual(expected);
@@ -255,7 +255,7 @@ describe("credentials", () => {
   it("a password, a job token, or none that is valid", async () => {
     for (const user of people) {
       expect(await outcomes(pushHeaders(PASSWORD, user)), user).toEqual(allowed[user]);
-      const job = await app.admin.createJobToken({ user, project });
+      const job = await app.admin.tokens.createForJob({ user, project });
       expect(await outcomes(pushHeaders(job.token, "gitlab-ci-token"))).toEqual([403, 403]);
     }
     expect(await outcomes(pushHeaders("wrong", "maintainer"))).toEqual([401, 401]);
@@ -263,7 +263,11 @@ describe("credentials", () => {
   });
 
   it.each(SCOPES)("a token with the scope %s fetches", async (scope) => {
-    const { token } = await app.admin.createToken({ user: "reporter", name: "f", scopes: [scope] });
+    const { token } = await app.admin.tokens.create({
+      user: "reporter",
+      name: "f",
+      scopes: [scope],
+    });
     const { authorization } = pushHeaders(token);
     const { status } = await app.call(
       `GET http://pm.test/${project}.git/info/refs?service=git-upload-pack`,

@@ -266,7 +266,7 @@ describe("a seed with impossible commits", () => {
     await expect(seeded).rejects.toThrow(SeedError);
     await expect(seeded).rejects.toThrow(message);
     expect(await empty.store.rows("select id from git_packs")).toEqual([]);
-    expect(await empty.admin.listUsers()).toEqual([]);
+    expect(await empty.admin.users.list()).toEqual([]);
     await empty.dispose();
   });
 });

@@ -49,7 +49,7 @@ it("a copy of the database has the repositories", async () => {
 });
 
 it("what nothing reaches any more is left out, and deleted a day later", async () => {
-  expect(await app.admin.tidyRepositories()).toEqual({ repositories: 0, packs: 0 });
+  expect(await app.admin.maintenance.tidyRepositories()).toEqual({ repositories: 0, packs: 0 });
   await git("", "clone", "--quiet", url, "work");
   await git("work", "checkout", "--quiet", "-b", "lost");
   await writeFile(join(workshop.folder, "work", "lost"), "lost\n");
@@ -63,7 +63,7 @@ it("what nothing reaches any more is left out, and deleted a day later", async (
   expect(await workshop.failure("seeker", ...fetchLost)).toContain(`not our ref ${lost}`);
   const before = await countOf("git_packs");
   expect(before).toBeGreaterThan(2);
-  expect(await app.admin.tidyRepositories()).toEqual({ repositories: 1, packs: 0 });
+  expect(await app.admin.maintenance.tidyRepositories()).toEqual({ repositories: 1, packs: 0 });
   expect(await countOf("git_packs")).toBe(Number(before) + 1);
   await git("", "init", "--quiet", "late");
   expect(await workshop.failure("late", ...fetchLost)).toContain(`not our ref ${lost}`);
@@ -71,7 +71,10 @@ it("what nothing reaches any more is left out, and deleted a day later", async (
   await git("mirror", "fsck", "--full", "--strict");
   expect(await git("mirror", "for-each-ref")).toBe(await git("source.git", "for-each-ref"));
   now += DAY + 1;
-  expect(await app.admin.tidyRepositories()).toEqual({ repositories: 0, packs: before });
+  expect(await app.admin.maintenance.tidyRepositories()).toEqual({
+    repositories: 0,
+    packs: before,
+  });
   expect(await countOf("git_packs")).toBe(1);
   expect(await problems()).toEqual([]);
 });
@@ -81,7 +84,7 @@ it("a pack that was pushed by a process that died is deleted after a day", async
     await db.run("insert into git_packs (unused_since) values (?)", [now - DAY - 1]);
     await db.run("insert into git_packs (unused_since) values (?)", [now - DAY + 1]);
   });
-  expect((await app.admin.tidyRepositories()).packs).toBe(1);
+  expect((await app.admin.maintenance.tidyRepositories()).packs).toBe(1);
 });
 
 it("packs of deleted projects are deleted, too", async () => {
@@ -89,7 +92,7 @@ it("packs of deleted projects are deleted, too", async () => {
   await git("source.git", "push", "--quiet", workshop.url("owner/gone", "owner"), "main");
   expect((await app.call(`DELETE /projects/${json.id}`, { as: "owner" })).status).toBe(202);
   now += DAY + 1;
-  expect((await app.admin.tidyRepositories()).packs).toBe(2);
+  expect((await app.admin.maintenance.tidyRepositories()).packs).toBe(2);
 });
 
 it("a damaged object or reference is found", async () => {

@@ -361,7 +361,11 @@ describe("POST /groups", () => {
         can_create_group: false,
       },
     });
-    const { token } = await app.admin.createToken({ user: "nogroups", name: "t", scopes: ["api"] });
+    const { token } = await app.admin.tokens.create({
+      user: "nogroups",
+      name: "t",
+      scopes: ["api"],
+    });
     const headers = { "private-token": token };
     const top = await app.call("POST /groups", { headers, json: { name: "x", path: "top" } });
     expect([top.status, top.json]).toEqual([403, { message: "403 Forbidden" }]);

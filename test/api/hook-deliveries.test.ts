@@ -321,12 +321,12 @@ describe("by hand", () => {
         old.id,
       ]),
     );
-    await app.admin.sweepDaily();
+    await app.admin.maintenance.sweepDaily();
     expect(await log(old)).toEqual([]);
     expect(await log(recent)).toHaveLength(1);
     await app.call(`DELETE ${PROJECT}/hooks/${recent.id}`, { as });
     await app.store.transaction((db) => db.run("delete from jobs"));
-    await app.admin.sweepDaily();
+    await app.admin.maintenance.sweepDaily();
     expect(await entries()).toBe(0);
   });
 

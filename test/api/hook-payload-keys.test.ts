@@ -183,8 +183,8 @@ it("has all keys of a pipeline's and a job's, and no masked values", async () =>
     `GET ${project.path}/pipelines/${pipeline.id}/jobs`,
   );
   const idOf = (called: string) => jobs.find(({ name }) => name === called)?.id as number;
-  await hooked.app.admin.finishJob(idOf("compile"));
-  await hooked.app.admin.finishJob(idOf("check"), { status: "failed" });
+  await hooked.app.admin.jobs.finish(idOf("compile"));
+  await hooked.app.admin.jobs.finish(idOf("check"), { status: "failed" });
   const all = await hooked.next(11);
   expect(JSON.stringify(all)).not.toContain("hunter22");
   const statuses = (event: string, of: (told: (typeof all)[number]) => string) =>
@@ -421,9 +421,9 @@ it("tells once of an access token that expires within a week", async () => {
   const soon = await add(project.path, "soon", day(6));
   await add(project.path, "later", day(9));
   const group = await add("/groups/secret", "group's", day(6));
-  await hooked.app.admin.sweepDaily();
+  await hooked.app.admin.maintenance.sweepDaily();
   const another = await hooked.app.another({ now: () => Date.now() + 2 * 86_400_000 });
-  await another.admin.sweepDaily();
+  await another.admin.maintenance.sweepDaily();
   await another.close();
   // The hooks of the project and of its group are told of the project's.
   const all = await hooked.next(5);

@@ -184,8 +184,8 @@ describe("hooks of a project", () => {
   it("has its secrets encrypted again when the key changes", async () => {
     await add(PROJECT, { url: URL, token: "s3cret", custom_headers: [{ key: "X-A", value: "a" }] });
     const other = await app.another({ secretKey: `${"11".repeat(32)},${SECRET_KEY}` });
-    expect(await other.admin.rotateSecrets()).toMatchObject({ secrets: 2 });
-    expect(await other.admin.checkSecrets()).toMatchObject({ secrets: 2, outdated: 0 });
+    expect(await other.admin.secrets.rotate()).toMatchObject({ secrets: 2 });
+    expect(await other.admin.secrets.check()).toMatchObject({ secrets: 2, outdated: 0 });
     await other.close();
   });
 

@@ -18,7 +18,7 @@ beforeEach(async () => {
   made += 1;
   const username = `user${made}`;
   const email = `${username}@example.com`;
-  user = (await app.admin.createUser({ username, name: "U", email })).id;
+  user = (await app.admin.users.create({ username, name: "U", email })).id;
   at = `/users/${user}/impersonation_tokens`;
 });
 
@@ -129,7 +129,7 @@ describe("creating", () => {
 
 describe("reading", () => {
   it("254, 256: lists active and revoked ones, and no personal ones", async () => {
-    await app.admin.createToken({ user: `user${made}`, name: "personal", scopes: ["api"] });
+    await app.admin.tokens.create({ user: `user${made}`, name: "personal", scopes: ["api"] });
     const [active, revoked, expired] = [
       await newToken({ name: "active" }),
       await newToken({ name: "revoked" }),
@@ -186,7 +186,7 @@ describe("deleting", () => {
 
 describe("missing records", () => {
   it("260, 263: are 404 by name, the user first", async () => {
-    const personal = await app.admin.createToken({
+    const personal = await app.admin.tokens.create({
       user: `user${made}`,
       name: "p",
       scopes: ["api"],

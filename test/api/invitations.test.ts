@@ -77,7 +77,7 @@ describe.each(PLACES)("an invitation to a %s", (kind, at, keeper) => {
       expect.objectContaining({ username, access_level: 30, expires_at: null }),
     );
     expect(await invited()).toEqual([]);
-    const events = (await app.admin.listAuditEvents()).filter(
+    const events = (await app.admin.auditEvents.list()).filter(
       ({ action, user }) => action === "member added" && user === username,
     );
     expect(events).toMatchObject([{ author: keeper }]);

@@ -52,7 +52,7 @@ beforeEach(async () => {
 
 /** What a job's token of a user gets: a file by the API, a release that it makes, and the branches by Git. */
 async function reach(user = "owner") {
-  const { token } = await app.admin.createJobToken({ user, project: "jobs/below/asking" });
+  const { token } = await app.admin.tokens.createForJob({ user, project: "jobs/below/asking" });
   const headers = { "job-token": token };
   const statuses = async (request: string, options: object) =>
     (await app.call(request, options)).status;
@@ -171,7 +171,7 @@ describe("a public project that does not take a token", () => {
     await app.call(`PUT /projects/${asked}`, { as: "owner", json: hidden });
     try {
       expect(await reach()).toEqual([200, 403, 200]);
-      const { token } = await app.admin.createJobToken({
+      const { token } = await app.admin.tokens.createForJob({
         user: "owner",
         project: "jobs/below/asking",
       });

@@ -16,7 +16,7 @@ const VAULT = "GET /projects/secret%2Fvault";
 const using = (token: string) => ({ headers: { "job-token": token } });
 
 async function jobOf(user: string, project = "secret/vault", lifetime?: number) {
-  const made = await app.admin.createJobToken({
+  const made = await app.admin.tokens.createForJob({
     user,
     project,
     ...(lifetime === undefined ? {} : { lifetime }),
@@ -25,7 +25,7 @@ async function jobOf(user: string, project = "secret/vault", lifetime?: number) 
 }
 
 it("reads its project, by header and by parameter", async () => {
-  const made = await app.admin.createJobToken({ user: "GUEST", project: "secret/vault" });
+  const made = await app.admin.tokens.createForJob({ user: "GUEST", project: "secret/vault" });
   expect(made).toEqual({
     id: expect.any(Number),
     username: "guest",
@@ -78,7 +78,7 @@ it("ends with its lifetime, its user and its project", async () => {
   expect([over.status, over.json]).toEqual([401, { message: "401 Unauthorized" }]);
   expect(over.headers.get("www-authenticate")).toBe('Bearer error="invalid_token"');
 
-  const { id } = await app.admin.createUser({
+  const { id } = await app.admin.users.create({
     username: "builder",
     name: "C",
     email: "builder@x.test",
@@ -128,6 +128,6 @@ it("is only issued for an existing user and project, for a month at most, and au
       option: "lifetime",
     });
   }
-  const [event] = await app.admin.listAuditEvents({ action: "job token made" });
+  const [event] = await app.admin.auditEvents.list({ action: "job token made" });
   expect(event).toMatchObject({ author: "operator", user: "owner", target: "secret/vault" });
 });

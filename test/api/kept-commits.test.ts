@@ -45,7 +45,7 @@ async function branch(project: CiProject, name: string, file = name): Promise<st
     },
   });
   expect(made.status, made.text).toBe(201);
-  await app.admin.runPipelines();
+  await app.admin.maintenance.runPipelines();
   return made.json.id;
 }
 
@@ -87,7 +87,7 @@ it("of a deleted branch are there until their pipeline is deleted", async () => 
   expect(job.git_info).toMatchObject({ sha, refspecs: [`+${sha}:${kept}`] });
   expect(await checkOut(path, job)).toBe(sha);
   await project.call("POST /export", { as: "owner" });
-  await app.admin.runArchives();
+  await app.admin.maintenance.runArchives();
   const headers = { "private-token": tokenOf("owner") };
   const url = `http://pm.test/api/v4${project.path}/export/download`;
   const archive = await app.fetch(new Request(url, { headers }));
@@ -138,12 +138,12 @@ it("of a replaced branch, tag and merge request are there, too", async () => {
   const sha = await branch(project, "feature");
   const json = { title: "Change", source_branch: "feature", target_branch: "main" };
   const request = await project.call("POST /merge_requests", { as: "developer", json });
-  await app.admin.runPipelines();
+  await app.admin.maintenance.runPipelines();
   await project.call("POST /repository/tags", {
     as: "developer",
     json: { tag_name: "v1", ref: "feature" },
   });
-  await app.admin.runPipelines();
+  await app.admin.maintenance.runPipelines();
   const pipelines = (
     await project.call("GET /pipelines?status=pending&sort=asc", { as: "developer" })
   ).json;
@@ -203,7 +203,7 @@ it("of a merge request from a fork are fetched from its branch", async () => {
   };
   const made = await call("POST /merge_requests", { json });
   expect(made.status, made.text).toBe(201);
-  await app.admin.runPipelines();
+  await app.admin.maintenance.runPipelines();
   const job = await ask();
   expect(job.git_info.refspecs).toEqual([
     expect.stringContaining(`+${sha}:refs/pipelines/`),

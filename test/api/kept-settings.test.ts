@@ -214,7 +214,7 @@ describe("mails of a project", () => {
       await send(`POST ${SITE}/issues`, { title: "News" });
       const last = await app.store.one<{ id: number }>("select max(id) as id from events");
       const { id } = last as { id: number };
-      return (await app.admin.recipients(id)).length;
+      return (await app.admin.activity.recipients(id)).length;
     };
     expect(await told()).toBe(1);
     await send(`PUT ${SITE}`, { emails_enabled: false });

@@ -6,7 +6,7 @@ let app: TestApp;
 const ids: Record<string, number> = {};
 beforeAll(async () => {
   app = await testApp();
-  for (const name of ["owner", "guest"]) ids[name] = (await app.admin.getUser(name)).id;
+  for (const name of ["owner", "guest"]) ids[name] = (await app.admin.users.get(name)).id;
 });
 afterAll(() => app.dispose());
 
@@ -117,7 +117,7 @@ describe("SSH keys", () => {
 
   it("die with their user", async () => {
     const key = newKey();
-    const { id } = await app.admin.getUser("stranger");
+    const { id } = await app.admin.users.get("stranger");
     await post("/user/keys", "stranger", { title: "k", key });
     await app.call(`DELETE /users/${id}`, { as: "admin" });
     expect((await post("/user/keys", "guest", { title: "k", key })).status).toBe(201);

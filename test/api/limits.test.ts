@@ -70,7 +70,7 @@ describe("guessing tokens", () => {
   it("does not reveal the right token: it is answered like wrong ones", async () => {
     await start(strict);
     const ip = newAddress();
-    const { token } = await app.admin.createJobToken({ project: "acme/site", user: "owner" });
+    const { token } = await app.admin.tokens.createForJob({ project: "acme/site", user: "owner" });
     await statuses(4, () => guess(ip));
     expect((await guess(ip, "token-of-owner")).status).toBe(429);
     const headers = { "job-token": token };
@@ -89,10 +89,10 @@ describe("guessing tokens", () => {
 
   it("does not count expired, revoked or valid tokens", async () => {
     await start(strict);
-    const made = await app.admin.createToken({ user: "owner", name: "t", scopes: ["api"] });
-    await app.admin.revokeToken(made.id);
+    const made = await app.admin.tokens.create({ user: "owner", name: "t", scopes: ["api"] });
+    await app.admin.tokens.revoke(made.id);
     const of = { user: "owner", name: "t", scopes: ["api" as const], expires_at: "2020-01-01" };
-    const expired = await app.admin.createToken(of);
+    const expired = await app.admin.tokens.create(of);
     for (const token of [made.token, expired.token]) {
       expect(await statuses(5, () => guess(newAddress(), token))).toEqual(Array(5).fill(401));
     }
@@ -140,7 +140,7 @@ describe("signing in", () => {
     return sendFrom(app, ip, request);
   };
   const idOf = async (name: string) =>
-    (await app.admin.listUsers()).find(({ username }) => username === name)?.id as number;
+    (await app.admin.users.list()).find(({ username }) => username === name)?.id as number;
 
   it("is stopped for an account after wrong passwords from any address, with headers", async () => {
     await start(strict);
@@ -158,7 +158,7 @@ describe("signing in", () => {
 
   it("counts user name and e-mail address as one account", async () => {
     await start(strict);
-    const { email } = await app.admin.getUser("owner");
+    const { email } = await app.admin.users.get("owner");
     const logins = ["owner", email, "OWNER", email.toUpperCase(), "owner"];
     const found: number[] = [];
     for (const login of logins) found.push((await signIn(login, "wrong", newAddress())).status);
@@ -168,7 +168,7 @@ describe("signing in", () => {
   it("does not store what is typed if no account has that name", async () => {
     await start(strict);
     expect((await signIn("My Pass Word", "wrong", newAddress())).status).toBe(401);
-    const [event] = await app.admin.listAuditEvents();
+    const [event] = await app.admin.auditEvents.list();
     expect(event).toMatchObject({ action: "sign-in failed", author: "unknown" });
     const tables = ["audit_events", "attempts"];
     for (const table of tables) {
@@ -256,7 +256,7 @@ describe("requests", () => {
 
   it("are counted per user, across tokens and addresses", async () => {
     const begun = await start(counted);
-    const { token } = await app.admin.createToken({ user: "owner", name: "t", scopes: ["api"] });
+    const { token } = await app.admin.tokens.create({ user: "owner", name: "t", scopes: ["api"] });
     const seen: (string | null)[] = [];
     app.statements.length = 0;
     for (let index = 0; index < 10; index += 1) {

@@ -242,7 +242,7 @@ describe("what nobody listens for", () => {
         [Date.now() - 2 * 86_400_000, Date.now()],
       ),
     );
-    await app.admin.sweepDaily();
+    await app.admin.maintenance.sweepDaily();
     const left = "select count(*) from outbox where worker = 'listeners:issue'";
     expect(Number((await app.store.rows(left))[0]?.[0])).toBe(1);
     await app.store.transaction((db) => db.run("delete from outbox"));
@@ -302,7 +302,7 @@ it("tells of every name, with what the types promise", { timeout: 60_000 }, asyn
   const soon = new Date(Date.now() + 3 * 86_400_000).toISOString().slice(0, 10);
   const token = { name: "soon", scopes: ["api"], access_level: 30, expires_at: soon };
   await all.call(`POST ${PROJECT}/access_tokens`, { as: "owner", json: token });
-  await all.admin.sweepDaily();
+  await all.admin.maintenance.sweepDaily();
   const by = { as: "maintainer" } as const;
   await all.call(`POST ${PROJECT}/milestones`, { ...by, json: { title: "Soon" } });
   await all.call(`POST ${PROJECT}/issues/1/award_emoji`, { ...by, json: { name: "tada" } });

@@ -193,7 +193,9 @@ describe.each(KINDS)("a %s of many issues", (kind, table, column, pathOf) => {
 
       const changed: number[] = [];
       // As the worker of another process continues.
-      expect(await app.admin.listTasks({ worker: "remover" })).toMatchObject([{ payload: hidden }]);
+      expect(await app.admin.tasks.list({ worker: "remover" })).toMatchObject([
+        { payload: hidden },
+      ]);
       const another = await openStore(app.database);
       const rest = watching(another, (rows) => changed.push(rows));
       await finish(rest, hidden, Date.now());
@@ -245,5 +247,5 @@ it("a user who is being deleted can no longer sign in, and is nobody's choice", 
     json: { title: "One", assignee_ids: [user] },
   });
   expect(created.json.assignees).toEqual([]);
-  expect(await app.admin.listUsers()).not.toContainEqual(expect.objectContaining({ id: user }));
+  expect(await app.admin.users.list()).not.toContainEqual(expect.objectContaining({ id: user }));
 });

@@ -44,7 +44,7 @@ it("loses no mail and sends none under two Message-IDs when sending processes ar
   const people = ["maintainer", "developer", "reporter", "guest"];
   await post("issues", { title: "A", assignee_ids: [] });
   // Otherwise those who subscribe below may be told of the issue itself, too.
-  while ((await app.admin.listQueuedMails()).length > 0) {
+  while ((await app.admin.mails.list()).length > 0) {
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
   for (const as of ["maintainer", "developer", "reporter", "guest"] as const) {
@@ -72,7 +72,7 @@ it("loses no mail and sends none under two Message-IDs when sending processes ar
   let before: number[] = [];
   for (;;) {
     await new Promise((resolve) => setTimeout(resolve, 500));
-    const left = (await app.admin.listQueuedMails()).map(({ id }) => id);
+    const left = (await app.admin.mails.list()).map(({ id }) => id);
     if (left.length === 0) break;
     if (left.every((id) => before.includes(id)) && left.length === before.length) {
       await app.store.transaction((db) => db.run("update outbox set owner = null, due_at = 0"));

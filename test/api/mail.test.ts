@@ -155,7 +155,7 @@ it("retries with growing delays, and resumes after a restart", async () => {
   const refused = async ({ admin }: App, left: number) => {
     // The next attempt is counted from when the refusal is recorded, after it was sent.
     await waitFor(async () => {
-      const [mail] = await admin.listQueuedMails();
+      const [mail] = await admin.mails.list();
       return refusals === left && mail?.state === "waiting" && mail.attempts === 2 - left;
     });
   };
@@ -191,7 +191,7 @@ it("sends each mail once, however many processes send", async () => {
   for (let tries = 0; toOwner().length < notes.length && tries < 300; tries += 1) {
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
-  await waitFor(async () => (await first.admin.listQueuedMails()).length === 0);
+  await waitFor(async () => (await first.admin.mails.list()).length === 0);
   await Promise.all(apps.map((app) => app.close()));
   const told = toOwner().map(({ text }) => /Comment \d+\./.exec(text ?? "")?.[0]);
   expect(told.sort()).toEqual(notes.sort());
@@ -202,7 +202,7 @@ it("sends each mail once, however many processes send", async () => {
 const SITE = "/projects/acme%2Fsite";
 const postAs = (app: App, as: Person, path: string, json: object) =>
   call(app, `POST ${path}`, { as, json });
-const isSent = (app: App) => waitFor(async () => (await app.admin.listQueuedMails()).length === 0);
+const isSent = (app: App) => waitFor(async () => (await app.admin.mails.list()).length === 0);
 
 it("describes new issues, within a length limit, and threads follow-ups for each recipient", async () => {
   const app = await open({ mail: mail() });
@@ -287,9 +287,9 @@ it("stores permanently refused mails until somebody retries them", async () => {
   await postAs(app, "owner", `${SITE}/issues`, { title: "A" });
   [refusals, refusal] = [1, 550];
   await note(app, "Hello");
-  const failed = async () => (await app.admin.listQueuedMails())[0]?.state === "failed";
+  const failed = async () => (await app.admin.mails.list())[0]?.state === "failed";
   await waitFor(failed);
-  const [kept] = await app.admin.listQueuedMails();
+  const [kept] = await app.admin.mails.list();
   expect(kept).toMatchObject({
     user: "owner",
     reason: "participating",
@@ -297,8 +297,8 @@ it("stores permanently refused mails until somebody retries them", async () => {
     next_attempt_at: null,
     error: expect.stringContaining("550"),
   });
-  await expect(app.admin.retryMails(987_654)).rejects.toThrow("404 Mail Not Found");
-  expect(await app.admin.retryMails(kept?.id)).toEqual({ mails: 1 });
+  await expect(app.admin.mails.retry(987_654)).rejects.toThrow("404 Mail Not Found");
+  expect(await app.admin.mails.retry(kept?.id)).toEqual({ mails: 1 });
   await arrived(1);
   await isSent(app);
   await app.close();
@@ -312,7 +312,7 @@ it("skips recipients who lost access while the mail waited", async () => {
   [refusals, now] = [1, now + 1000];
   await postAs(app, "owner", "/projects/secret%2Fvault/issues/1/notes", { body: "Hello" });
   await waitFor(async () => {
-    const queued = await app.admin.listQueuedMails();
+    const queued = await app.admin.mails.list();
     return refusals === 0 && queued.every(({ state }) => state === "waiting");
   });
   const { json } = await call(app, "GET /user", { as: "guest" });
@@ -364,7 +364,7 @@ it("reports once that the server is down and once that it is back, also in the p
   await once(back.server, "listening");
   await waitFor(async () => {
     now += 10 * 60_000;
-    return (await app.admin.listQueuedMails()).length === 0;
+    return (await app.admin.mails.list()).length === 0;
   });
   expect(changes.slice(1)).toEqual([{ failing: false }]);
   expect(await ready()).toEqual({ status: "ok", mail: "ok" });

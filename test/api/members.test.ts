@@ -590,11 +590,11 @@ describe("expired memberships", () => {
     const before = await eventsOf(project);
 
     clock = TODAY + 9 * 86_400_000;
-    await app.admin.removeExpiredMembers();
+    await app.admin.maintenance.removeExpiredMembers();
     expect(await isMember(inGroup, "ann")).toBe(true);
     clock = TODAY + 10 * 86_400_000;
-    expect(await app.admin.removeExpiredMembers()).toEqual({ members: 2 });
-    expect(await app.admin.removeExpiredMembers()).toEqual({ members: 0 });
+    expect(await app.admin.maintenance.removeExpiredMembers()).toEqual({ members: 2 });
+    expect(await app.admin.maintenance.removeExpiredMembers()).toEqual({ members: 0 });
     expect(await isMember(inGroup, "ann")).toBe(false);
     expect(await isMember(inProject, "bob")).toBe(false);
     expect(await isMember(inProject, "cleo")).toBe(true);
@@ -611,13 +611,13 @@ describe("expired memberships", () => {
     const project = await newProject(group);
     await add(`/groups/${group}`, "ann", 30, { expires_at: days(10) });
     await add(`/projects/${project}`, "bob", 20, { expires_at: days(10) });
-    const { full_path } = await app.admin.getProject(String(project));
+    const { full_path } = await app.admin.projects.get(String(project));
     clock = TODAY + 10 * 86_400_000;
-    await app.admin.removeExpiredMembers();
+    await app.admin.maintenance.removeExpiredMembers();
     clock = TODAY;
     const filter = { action: "member expired", limit: 2 };
     const byUser = async (user: string) =>
-      (await app.admin.listAuditEvents({ ...filter, user }))[0];
+      (await app.admin.auditEvents.list({ ...filter, user }))[0];
     const author = "operator";
     const path = full_path.slice(0, full_path.lastIndexOf("/"));
     expect(await byUser("ann")).toMatchObject({
@@ -639,7 +639,7 @@ describe("expired memberships", () => {
       expect((await call(`POST /projects/${project}/members`, { json })).status).toBe(201);
     }
     clock = TODAY + 86_400_000;
-    expect(await app.admin.removeExpiredMembers()).toEqual({ members: 150 });
+    expect(await app.admin.maintenance.removeExpiredMembers()).toEqual({ members: 150 });
     const { headers } = await call(`GET /projects/${project}/events?action=expired`);
     expect(headers.get("x-total")).toBe("150");
     clock = TODAY;

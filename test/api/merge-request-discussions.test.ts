@@ -55,7 +55,7 @@ async function positionOf(path: string, id: string) {
 
 /** Waits until the worker has looked at all positions. */
 const traced = () =>
-  waitFor(async () => (await app.admin.listTasks({ worker: "positions" })).length === 0);
+  waitFor(async () => (await app.admin.tasks.list({ worker: "positions" })).length === 0);
 
 describe("discussions on lines of merge requests", () => {
   it("begin at a line, and tell it to everyone who reads notes", async () => {

@@ -32,7 +32,11 @@ describe("GET /-/metrics", () => {
     const owner = await app.call("GET /-/metrics", { as: "owner" });
     expect([owner.status, owner.json]).toEqual([403, { message: "403 Forbidden" }]);
     const statusWith = async (scope: "read_api" | "read_user") => {
-      const { token } = await app.admin.createToken({ user: "admin", name: "m", scopes: [scope] });
+      const { token } = await app.admin.tokens.create({
+        user: "admin",
+        name: "m",
+        scopes: [scope],
+      });
       return (await app.call("GET /-/metrics", { headers: { "private-token": token } })).status;
     };
     expect([await statusWith("read_api"), await statusWith("read_user")]).toEqual([200, 403]);
@@ -111,7 +115,7 @@ describe("GET /-/metrics", () => {
       users: [{ username: "ada" }],
       groups: [{ path: "acme", members: { ada: "owner" }, projects: [{ path: "site" }] }],
     });
-    await queuing.admin.recordPush({
+    await queuing.admin.activity.recordPush({
       project: "acme/site",
       user: "ada",
       ref: "refs/heads/main",
@@ -122,7 +126,9 @@ describe("GET /-/metrics", () => {
     });
     now += 90_000;
     const job = { name: "tea", every: 1000 };
-    await queuing.admin.runJob(job, () => Promise.reject(new Error("no"))).catch(() => undefined);
+    await queuing.admin.maintenance
+      .runJob(job, () => Promise.reject(new Error("no")))
+      .catch(() => undefined);
     const text = await queuing.admin.metrics();
     const tasks = (state: string) =>
       valueIn(text, `pm_api_outbox_tasks{worker="mail",state="${state}"}`);
@@ -130,13 +136,13 @@ describe("GET /-/metrics", () => {
     expect(valueIn(text, 'pm_api_outbox_oldest_age_seconds{worker="mail"}')).toBe(90);
     expect(valueIn(text, 'pm_api_outbox_worker_failing{worker="mail"}')).toBe(0);
     expect(valueIn(text, 'pm_api_periodic_job_failed{job="tea"}')).toBe(1);
-    expect((await queuing.admin.listTasks())[0]).toMatchObject({
+    expect((await queuing.admin.tasks.list())[0]).toMatchObject({
       worker: "mail",
       state: "waiting",
     });
-    await expect(queuing.admin.listTasks({ limit: 0 })).rejects.toThrow("must be at least 1");
-    await expect(queuing.admin.retryTasks({ id: 987_654 })).rejects.toThrow("404 Task Not Found");
-    expect(await queuing.admin.retryTasks({ worker: "mail" })).toEqual({ tasks: 1 });
+    await expect(queuing.admin.tasks.list({ limit: 0 })).rejects.toThrow("must be at least 1");
+    await expect(queuing.admin.tasks.retry({ id: 987_654 })).rejects.toThrow("404 Task Not Found");
+    expect(await queuing.admin.tasks.retry({ worker: "mail" })).toEqual({ tasks: 1 });
     await queuing.close();
     await drop();
   });

@@ -61,7 +61,7 @@ afterAll(async () => {
 
 /** The mails that all that is queued leads to. */
 async function mails(): Promise<Received[]> {
-  await waitFor(async () => (await app.admin.listTasks()).length === 0);
+  await waitFor(async () => (await app.admin.tasks.list()).length === 0);
   const sent = received;
   received = [];
   return sent.sort((one, other) => (one.to < other.to ? -1 : 1));
@@ -373,7 +373,7 @@ it("a due date is told a day before, once, to those who take part and who chose 
   };
   const sweep = async () => {
     await app.store.transaction((db) => db.run("delete from jobs where name = 'sweep'"));
-    expect(await app.admin.sweepDaily()).toBeDefined();
+    expect(await app.admin.maintenance.sweepDaily()).toBeDefined();
   };
   await settings("owner", { level: "watch" });
   await settings("maintainer", { level: "custom", issue_due: true });

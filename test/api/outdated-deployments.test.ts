@@ -31,7 +31,7 @@ async function start(project: CiProject): Promise<Jobs> {
 }
 
 const finish = (id: number | undefined, status: "success" | "failed" = "success") =>
-  app.admin.finishJob(id as number, { status });
+  app.admin.jobs.finish(id as number, { status });
 const jobOf = async (project: CiProject, id: number | undefined) =>
   (await project.call(`GET /jobs/${id}`, { as: "developer" })).json;
 const act = (project: CiProject, id: number | undefined, what: string, as: Person = "developer") =>
@@ -114,7 +114,7 @@ it("can't be started by hand, and fail when their time has come", async () => {
   await act(delayed, second["ship"], "play");
   await finish(second["ship"]);
   time += 2 * 3_600_000;
-  await app.admin.runTimedJobs();
+  await app.admin.maintenance.runTimedJobs();
   expect(await jobOf(delayed, first["ship"])).toMatchObject(OUTDATED);
 });
 

@@ -85,7 +85,7 @@ describe("a generic package", () => {
 
   it("takes tokens as the password of HTTP Basic, and those of jobs as Bearer", async () => {
     const id = project.slice("/projects/".length);
-    const job = await app.admin.createJobToken({ user: "developer", project: id });
+    const job = await app.admin.tokens.createForJob({ user: "developer", project: id });
     const basic = (name: string, secret: string) =>
       `Basic ${Buffer.from(`${name}:${secret}`).toString("base64")}`;
     for (const authorization of [
@@ -116,7 +116,7 @@ describe("a generic package", () => {
     for (const as of everyone) read.push((await call(`GET ${FILE}`, as)).status);
     expect(read).toEqual([404, 404, 403, 200, 200, 200, 200, 200]);
     const id = project.slice("/projects/".length);
-    const { token } = await app.admin.createJobToken({ project: id, user: "developer" });
+    const { token } = await app.admin.tokens.createForJob({ project: id, user: "developer" });
     const headers = { "job-token": token };
     const made = await call(`PUT ${FILE}`, "anonymous", { headers, body: "by a job" });
     expect(made.status).toBe(201);
@@ -175,7 +175,7 @@ describe("packages", () => {
     const [again] = (await call("GET /packages", "reporter")).json;
     expect(again.id).toBe(found.id);
     expect((await call(`DELETE /packages/${again.id}`, "maintainer")).status).toBe(204);
-    await app.admin.sweepFiles();
+    await app.admin.maintenance.sweepFiles();
     expect((await call("GET /packages", "reporter")).json).toEqual([]);
     const { json } = await call("GET ?statistics=true", "reporter");
     expect(json.statistics.packages_size).toBe(0);
@@ -193,7 +193,7 @@ describe("packages", () => {
     }
     await put("y", "/packages/generic/swept/filled/f");
     expect((await listed()).map(({ version }) => version).sort()).toEqual([...versions].sort());
-    await app.admin.sweepDaily();
+    await app.admin.maintenance.sweepDaily();
     const left = await listed();
     expect(left.map(({ version }) => version).sort()).toEqual(["filled", "kept"]);
     for (const { id } of left) await call(`DELETE /packages/${id}`, "maintainer");

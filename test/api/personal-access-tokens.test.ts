@@ -20,13 +20,13 @@ beforeEach(async () => {
   made += 1;
   clock = START + made * 86_400_000;
   username = `user${made}`;
-  userId = (await app.admin.createUser({ username, name: "U", email: `${username}@example.com` }))
+  userId = (await app.admin.users.create({ username, name: "U", email: `${username}@example.com` }))
     .id;
 });
 
 type Made = TokenRecord & { token: string };
 const newToken = (more: Partial<Parameters<TestApp["admin"]["createToken"]>[0]> = {}) =>
-  app.admin.createToken({ user: username, name: "laptop", scopes: ["api"], ...more });
+  app.admin.tokens.create({ user: username, name: "laptop", scopes: ["api"], ...more });
 const refused = { message: "401 Unauthorized" };
 
 describe("creating for a user", () => {
@@ -175,7 +175,7 @@ describe("listing", () => {
     const over = await newToken({ name: "a OVER", expires_at: day(1).slice(0, 10) });
     clock += 86_400_000;
     const gone = await newToken({ name: "d gone", expires_at: day(9).slice(0, 10) });
-    await app.admin.revokeToken(gone.id);
+    await app.admin.tokens.revoke(gone.id);
     await app.store.transaction((db) =>
       db.run("update tokens set last_used_at = ? where id = ?", [Date.parse(day(1)), soon.id]),
     );
@@ -338,7 +338,7 @@ describe("rotating", () => {
 
   it("refuses a revoked token", async () => {
     const { id } = await newToken();
-    await app.admin.revokeToken(id);
+    await app.admin.tokens.revoke(id);
     const { status, json } = await admin(`POST /personal_access_tokens/${id}/rotate`);
     expect([status, json]).toEqual([400, { message: "400 Bad request - Token already revoked" }]);
   });
@@ -357,7 +357,7 @@ describe("rotating", () => {
     expect([again.status, again.json]).toEqual([401, refused]);
     expect((await app.call("GET /user", using(third.token))).status).toBe(401);
     expect((await app.call("GET /user", using(other.token))).status).toBe(200);
-    const events = await app.admin.listAuditEvents({ action: "reuse of a token detected" });
+    const events = await app.admin.auditEvents.list({ action: "reuse of a token detected" });
     expect(events).toMatchObject([{ user: username, target: "laptop" }]);
   });
 
@@ -394,7 +394,7 @@ describe("last_used_at", () => {
     const updates = app.activity.filter((sql) => sql.startsWith("update tokens"));
     // One for this token, one for the administrator who looked.
     expect(updates.length - before).toBeLessThanOrEqual(2);
-    const [record] = await app.admin.listTokens({ user: username });
+    const [record] = await app.admin.tokens.list({ user: username });
     expect(record?.last_used_at).toBe(new Date(clock).toISOString());
   });
 

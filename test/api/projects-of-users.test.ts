@@ -29,7 +29,7 @@ describe("the projects of a user", () => {
     expect(await paths("GUEST/projects", "stranger")).toEqual(["guest/open"]);
     expect(await paths("guest/projects")).toEqual(["guest/open"]);
     expect(await paths("guest/projects?visibility=private", "admin")).toEqual(["guest/own"]);
-    const { id } = await app.admin.getUser("guest");
+    const { id } = await app.admin.users.get("guest");
     expect(await paths(`${id}/projects?search=ope`)).toEqual(["guest/open"]);
     expect(await paths("stranger/projects", "admin")).toEqual([]);
   });
@@ -60,7 +60,7 @@ describe("the projects that a user has starred", () => {
   });
 
   it("are hidden by private profiles", async () => {
-    const { id } = await app.admin.getUser("guest");
+    const { id } = await app.admin.users.get("guest");
     const json = { private_profile: true };
     expect((await app.call(`PUT /users/${id}`, { as: "admin", json })).status).toBe(200);
     expect(await paths("guest/starred_projects", "owner")).toEqual([]);

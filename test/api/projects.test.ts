@@ -459,7 +459,7 @@ describe("POST /projects", () => {
         expect([status, answer]).toEqual([400, { message: { path: [refusal] } }]);
       }
       const record = { namespace: "acme", name: "x", path };
-      await expect(app.admin.createProject(record)).rejects.toThrow(refusal);
+      await expect(app.admin.projects.create(record)).rejects.toThrow(refusal);
     },
   );
 
@@ -542,7 +542,11 @@ describe("POST /projects", () => {
         projects_limit: 1,
       },
     });
-    const { token } = await app.admin.createToken({ user: "limited", name: "t", scopes: ["api"] });
+    const { token } = await app.admin.tokens.create({
+      user: "limited",
+      name: "t",
+      scopes: ["api"],
+    });
     const make = (path: string) =>
       app.call("POST /projects", { headers: { "private-token": token }, json: { path } });
     expect((await make("one")).status).toBe(201);

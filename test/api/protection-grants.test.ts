@@ -767,7 +767,7 @@ describe("whom a grant is for", () => {
       db.run("update members set expires_at = '2020-01-01' where expires_at = '2099-01-01'"),
     );
     expect(await mayPush()).toBe(false);
-    await app.admin.removeExpiredMembers();
+    await app.admin.maintenance.removeExpiredMembers();
     expect(await pushers()).toEqual([["No one", 0]]);
   });
 

@@ -181,13 +181,13 @@ describe("credentials", () => {
   });
 
   it("232: a token is 401 once revoked", async () => {
-    const { id, token } = await app.admin.createToken({
+    const { id, token } = await app.admin.tokens.create({
       user: "scoped",
       name: "short-lived",
       scopes: ["api"],
     });
     expect(await whoAmI(`?private_token=${token}`)).toBe("scoped");
-    await app.admin.revokeToken(id);
+    await app.admin.tokens.revoke(id);
     expect(await whoAmI(`?private_token=${token}`)).toBe(401);
   });
 
@@ -199,9 +199,9 @@ describe("credentials", () => {
         { message: "403 Forbidden - Your account has been blocked." },
       ]);
     }
-    await app.admin.unblockUser("blocked");
+    await app.admin.users.unblock("blocked");
     expect(await whoAmI("?private_token=token-of-blocked")).toBe("blocked");
-    await app.admin.blockUser("blocked");
+    await app.admin.users.block("blocked");
     expect(await whoAmI("?private_token=token-of-blocked")).toBe(403);
   });
 

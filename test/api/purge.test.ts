@@ -16,7 +16,7 @@ afterAll(() => app.dispose());
 async function pushesOn(...days: string[]) {
   for (const day of days) {
     clock = Date.parse(`${day}T12:00:00Z`);
-    await app.admin.recordPush({
+    await app.admin.activity.recordPush({
       project: "acme/site",
       user: "developer",
       ref: "refs/heads/main",
@@ -37,7 +37,7 @@ const titles = async () => {
 
 it("removes only what is older than two years", async () => {
   await pushesOn("2024-11-20", "2024-11-22", "2026-01-01", "2020-02-02");
-  const dry = await app.admin.purgeEvents({ dryRun: true });
+  const dry = await app.admin.maintenance.purgeEvents({ dryRun: true });
   expect(dry).toEqual({
     events: 2,
     audit_events: 0,
@@ -45,28 +45,28 @@ it("removes only what is older than two years", async () => {
     dry_run: true,
   });
   expect(await titles()).toHaveLength(4);
-  expect(await app.admin.purgeEvents()).toEqual({ ...dry, dry_run: false });
+  expect(await app.admin.maintenance.purgeEvents()).toEqual({ ...dry, dry_run: false });
   expect(await titles()).toEqual(["2026-01-01", "2024-11-22"]);
-  expect((await app.admin.purgeEvents()).events).toBe(0);
+  expect((await app.admin.maintenance.purgeEvents()).events).toBe(0);
 });
 
 it("accepts another age, and reports its progress", async () => {
   const told: [number, number][] = [];
-  const purged = await app.admin.purgeEvents({
+  const purged = await app.admin.maintenance.purgeEvents({
     olderThan: "6m",
     onProgress: (done, total) => told.push([done, total]),
   });
   expect(purged.events).toBe(2);
   expect(told.at(-1)).toEqual([2, 2]);
   expect(await titles()).toEqual([]);
-  await expect(app.admin.purgeEvents({ olderThan: "soon" })).rejects.toThrow(
+  await expect(app.admin.maintenance.purgeEvents({ olderThan: "soon" })).rejects.toThrow(
     "purgeEvents: olderThan must be a number and d, w, m or y, such as 2y",
   );
 });
 
 it("removes nothing if retention is switched off", async () => {
   const keeping = await testApp({ now: () => clock, eventRetention: false });
-  expect((await keeping.admin.purgeEvents()).events).toBe(0);
+  expect((await keeping.admin.maintenance.purgeEvents()).events).toBe(0);
   await keeping.dispose();
 });
 
@@ -74,7 +74,9 @@ it("keeps totals correct across many batches", async () => {
   const days = Array.from({ length: 300 }, () => "2023-03-03");
   await pushesOn(...days, "2026-11-01");
   const told: number[] = [];
-  const { events } = await app.admin.purgeEvents({ onProgress: (done) => told.push(done) });
+  const { events } = await app.admin.maintenance.purgeEvents({
+    onProgress: (done) => told.push(done),
+  });
   expect(events).toBe(300);
   expect(told.length).toBeGreaterThan(1);
   const { headers } = await app.call("GET /users/developer/events?per_page=1", { as: "guest" });
@@ -83,7 +85,7 @@ it("keeps totals correct across many batches", async () => {
 
 it("is done once a day by one of the processes that share the database", async () => {
   const other = await createAppOn(app.store, { now: () => clock, background: false });
-  const both = () => Promise.all([app, other].map(({ admin }) => admin.sweepDaily()));
+  const both = () => Promise.all([app, other].map(({ admin }) => admin.maintenance.sweepDaily()));
   const HOUR = 3_600_000;
   await pushesOn("2024-01-01", "2024-01-02");
   const first = await both();

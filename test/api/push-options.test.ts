@@ -271,13 +271,13 @@ describe("auto_merge", () => {
   const waiting = { state: "opened", merge_when_pipeline_succeeds: true };
 
   it("merges once it is known that the push starts no pipeline", async () => {
-    await app.admin.runPipelines();
+    await app.admin.maintenance.runPipelines();
     const branch = await branchWith("Without jobs");
     const merger = workshop.url("acme/pushed", "owner");
     const shown = await said(work, "push", ...options, merger, `HEAD:refs/heads/${branch}`);
     expect(shown).not.toContain("WARNINGS");
     expect(await requestsFrom(branch)).toMatchObject([waiting]);
-    await app.admin.runPipelines();
+    await app.admin.maintenance.runPipelines();
     expect(await requestsFrom(branch)).toMatchObject([{ state: "merged" }]);
   });
 
@@ -289,7 +289,7 @@ describe("auto_merge", () => {
     await git(work, "commit", "--quiet", "-m", "With jobs");
     const merger = workshop.url("acme/pushed", "owner");
     await said(work, "push", ...options, merger, `HEAD:refs/heads/${branch}`);
-    await app.admin.runPipelines();
+    await app.admin.maintenance.runPipelines();
     const [{ iid, sha, ...request }] = await requestsFrom(branch);
     expect(request).toMatchObject(waiting);
     const { json: pipelines } = await app.call(`GET ${PROJECT}/pipelines?sha=${sha}`, {
@@ -299,8 +299,8 @@ describe("auto_merge", () => {
     const { json: jobs } = await app.call(`GET ${PROJECT}/pipelines/${pipelines[0].id}/jobs`, {
       as: "owner",
     });
-    await app.admin.finishJob(jobs[0].id, { status: "success" });
-    await app.admin.runPipelines();
+    await app.admin.jobs.finish(jobs[0].id, { status: "success" });
+    await app.admin.maintenance.runPipelines();
     expect(await requestsFrom(branch)).toMatchObject([{ iid, state: "merged" }]);
   });
 

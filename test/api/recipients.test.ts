@@ -30,7 +30,7 @@ async function told(project = SITE) {
      where p.full_path = ? or p.id = ?`,
     [path, Number(path) || 0],
   );
-  const people = await app.admin.recipients(newest?.[0] as number);
+  const people = await app.admin.activity.recipients(newest?.[0] as number);
   return Object.fromEntries(people.map(({ username, reason }) => [username, reason]));
 }
 
@@ -129,7 +129,7 @@ it("handles merge requests, and returns nothing for an unknown event", async () 
     json: { state_event: "close" },
   });
   expect(await told()).toEqual({ developer: "participating" });
-  await expect(app.admin.recipients(987_654)).rejects.toThrow("404 Event Not Found");
+  await expect(app.admin.activity.recipients(987_654)).rejects.toThrow("404 Event Not Found");
 });
 
 const request = { title: "Merge", source_branch: "r", target_branch: "main" };
@@ -319,7 +319,7 @@ it("needs few statements for a thousand watchers", async () => {
     expect((await crowd.call(`POST ${at}`, { as: "owner", json })).status).toBe(201);
     const { json: events } = await crowd.call("GET /projects/crowd%2Fall/events", { as: "owner" });
     crowd.statements.length = 0;
-    const people = await crowd.admin.recipients(events[0].id);
+    const people = await crowd.admin.activity.recipients(events[0].id);
     expect(crowd.statements.length).toBeLessThan(12);
     return people.length;
   };
@@ -353,6 +353,6 @@ async function toldOfPush(projectId: number) {
     "select max(id) from events where project_id = ? and action = 'pushed'",
     [projectId],
   );
-  const people = await app.admin.recipients(newest?.[0] as number);
+  const people = await app.admin.activity.recipients(newest?.[0] as number);
   return Object.fromEntries(people.map(({ username, reason }) => [username, reason]));
 }

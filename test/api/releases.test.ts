@@ -370,7 +370,10 @@ describe("links", () => {
 
 it("job tokens of the project release", async () => {
   const id = Number(project.slice("/projects/".length));
-  const { token } = await app.admin.createJobToken({ project: id, user: "developer" } as never);
+  const { token } = await app.admin.tokens.createForJob({
+    project: id,
+    user: "developer",
+  } as never);
   const headers = { "job-token": token };
   const json = { tag_name: "v1", ref: "main" };
   expect((await call("POST /releases", "anonymous", json, headers)).status).toBe(201);

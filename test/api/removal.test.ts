@@ -108,12 +108,12 @@ describe("a project with many rows", { timeout: PATIENCE_MS }, () => {
   it("is deleted by a worker of any process", async () => {
     const { project } = await start();
     await remove("/projects/acme%2Fsite");
-    const tasks = await app.admin.listTasks({ worker: "remover" });
+    const tasks = await app.admin.tasks.list({ worker: "remover" });
     expect(tasks).toMatchObject([{ state: "waiting", payload: { project } }]);
     const server = await createAppOn(await openStore(app.database), {}, toys);
     const left = async () => (await rowsOf("project_id", project)).length;
     await waitFor(async () => (await left()) === 0);
-    const waiting = () => app.admin.listTasks({ worker: "remover" });
+    const waiting = () => app.admin.tasks.list({ worker: "remover" });
     await waitFor(async () => (await waiting()).length === 0);
     await server.close();
     expect(await problems()).toEqual([]);
@@ -177,13 +177,13 @@ it("small projects and groups are deleted at once", async () => {
   expect(await left()).toEqual([]);
   await remove("/groups/acme");
   expect(await app.store.rows("select 1 from namespaces where full_path like 'acme%'")).toEqual([]);
-  expect(await app.admin.listTasks()).toEqual([]);
+  expect(await app.admin.tasks.list()).toEqual([]);
 });
 
 it("operators wait until everything is deleted", async () => {
   const { group, project } = await start();
-  expect(await app.admin.deleteProject(SITE)).toMatchObject({ id: project });
+  expect(await app.admin.projects.delete(SITE)).toMatchObject({ id: project });
   expect(await rowsOf("project_id", project)).toEqual([]);
-  expect(await app.admin.deleteGroup("acme")).toMatchObject({ id: group });
+  expect(await app.admin.groups.delete("acme")).toMatchObject({ id: group });
   expect(await rowsOf("namespace_id", group)).toEqual([]);
 });

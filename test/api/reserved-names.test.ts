@@ -106,7 +106,7 @@ describe("reserved words", () => {
       seed({ groups: [{ path: "fine", projects: [{ path: "wikis" }] }] }),
     ).rejects.toThrow();
     await expect(seed({ users: [{ username: "search" }] })).rejects.toThrow();
-    const made = app.admin.createUser({ username: "files", name: "F", email: "f@f.test" });
+    const made = app.admin.users.create({ username: "files", name: "F", email: "f@f.test" });
     await expect(made).rejects.toThrow("files is a reserved name");
   });
 

@@ -123,7 +123,7 @@ describe("reviewers", () => {
     expect((await get(made.path, "guest")).subscribed).toBe(true);
     await app.call(`POST ${made.path}/approve`, { as: "owner" });
     const [newest] = await app.store.rows("select max(id) from events");
-    const told = await app.admin.recipients(newest?.[0] as number);
+    const told = await app.admin.activity.recipients(newest?.[0] as number);
     expect(names(told).sort()).toEqual(["developer", "guest"]);
   });
 });

@@ -354,8 +354,8 @@ describe("the protocol", () => {
     ],
     [
       "does jobs of a user who is no longer blocked",
-      async () => app.admin.blockUser("developer"),
-      async () => app.admin.unblockUser("developer"),
+      async () => app.admin.users.block("developer"),
+      async () => app.admin.users.unblock("developer"),
     ],
   ])("gives a job that has waited to a runner that waits and %s", async (_, before, cause) => {
     await start(project);
@@ -837,7 +837,7 @@ describe("coverage", () => {
       as: "developer",
     });
     const id = jobs.find(({ name }: { name: string }) => name === "unit").id;
-    await app.admin.finishJob(id, { log: "Lines: 10.0%\nLines: 71.25% of 80\nDone\n" });
+    await app.admin.jobs.finish(id, { log: "Lines: 10.0%\nLines: 71.25% of 80\nDone\n" });
     const { json: job } = await project.call(`GET /jobs/${id}`, { as: "developer" });
     expect(job.coverage).toBe(71.25);
     expect((await pipelineOf(project, made.id)).coverage).toBe("71.25");

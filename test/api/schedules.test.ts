@@ -194,7 +194,7 @@ describe("due schedules", () => {
     const others = await Promise.all([app.another(), app.another(), app.another()]);
     const all = [app, ...others];
     const runAll = async () => {
-      await Promise.all(all.map(({ admin }) => admin.runSchedules()));
+      await Promise.all(all.map(({ admin }) => admin.maintenance.runSchedules()));
       return (await pipelinesOf(id, own)).length;
     };
     expect(await runAll()).toBe(0);
@@ -217,24 +217,24 @@ describe("due schedules", () => {
   it("are switched off if their owner may run none any more", async () => {
     const own = await ciProject(app, "left", THREE_STAGES);
     const { id } = await add({}, own, "developer");
-    await app.admin.blockUser("developer");
+    await app.admin.users.block("developer");
     time += 2 * DAY;
-    await app.admin.runSchedules();
+    await app.admin.maintenance.runSchedules();
     const { json } = await own.call(`GET /pipeline_schedules/${id}`, { as: "maintainer" });
     expect([json.active, json.last_pipeline]).toEqual([false, null]);
-    await app.admin.unblockUser("developer");
+    await app.admin.users.unblock("developer");
   });
 
   it("show mistakes of the configuration as failed pipelines, and go on", async () => {
     const own = await ciProject(app, "broken", "job: { stage: nowhere, script: [a] }");
     const { id } = await add({}, own);
     time += 2 * DAY;
-    await app.admin.runSchedules();
+    await app.admin.maintenance.runSchedules();
     expect(await pipelinesOf(id, own)).toMatchObject([{ status: "failed", source: "schedule" }]);
     const none = await ciProject(app, "bare", undefined);
     const bare = await add({}, none);
     time += 2 * DAY;
-    await app.admin.runSchedules();
+    await app.admin.maintenance.runSchedules();
     expect(await pipelinesOf(bare.id, none)).toEqual([]);
     const { json } = await none.call(`GET /pipeline_schedules/${bare.id}`, { as: "maintainer" });
     expect(json.active).toBe(true);

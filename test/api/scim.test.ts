@@ -135,7 +135,7 @@ describe("tokens", () => {
       as: "owner",
     });
     expect(unknown.status).toBe(404);
-    const events = await app.admin.listAuditEvents({ action: "SCIM token revoked" });
+    const events = await app.admin.auditEvents.list({ action: "SCIM token revoked" });
     expect(events[0]).toMatchObject({ author: "owner", target: "acme/team (Okta)" });
     for (const bad of [{}, { name: "" }, { name: "a", access_level: 5 }]) {
       expect((await app.call(`POST ${path}`, { as: "owner", json: bad })).status).toBe(400);
@@ -211,7 +211,7 @@ describe("users", () => {
     expect(again.headers.get("etag")).toBe(json.meta.version);
     expect(await levelOf(json.id)).toBe(10);
     const username = sent.userName.split("@")[0] as string;
-    const account = await app.admin.getUser(username);
+    const account = await app.admin.users.get(username);
     expect(account).toMatchObject({
       username,
       name: `${sent.name.givenName} Family`,
@@ -219,7 +219,7 @@ describe("users", () => {
       state: "active",
       admin: false,
     });
-    const [event] = await app.admin.listAuditEvents({ user: username, action: "SCIM user added" });
+    const [event] = await app.admin.auditEvents.list({ user: username, action: "SCIM user added" });
     expect(event).toMatchObject({ target: `acme (${sent.userName})`, user: username });
     expect(event?.author).toMatch(/^SCIM token \d+ \(IdP\)$/);
   });
@@ -318,7 +318,7 @@ describe("users", () => {
   it("use the userName as e-mail address if there is no other", async () => {
     const { json } = await app.ask("POST /Users", { userName: "only@name.example" });
     expect(json).not.toHaveProperty("emails");
-    expect((await app.admin.getUser("only")).email).toBe("only@name.example");
+    expect((await app.admin.users.get("only")).email).toBe("only@name.example");
   });
 
   it("get a user name of their own, whatever theirs is", async () => {
@@ -337,7 +337,7 @@ describe("users", () => {
       const value = `mail${Object.keys(names).indexOf(userName)}@names.test`;
       const user = await app.add({ userName, emails: [{ value }] });
       expect(user["userName"]).toBe(userName);
-      expect(await app.admin.getUser(username)).toMatchObject({ email: value });
+      expect(await app.admin.users.get(username)).toMatchObject({ email: value });
     }
     for (let at = 0; at < 12; at += 1) {
       await app.add({ userName: `same@d${at}.test` });
@@ -347,15 +347,15 @@ describe("users", () => {
   });
 
   it("join the account that has their e-mail address, which keeps its own names", async () => {
-    const before = await app.admin.getUser("stranger");
-    const accounts = await app.admin.listUsers();
+    const before = await app.admin.users.get("stranger");
+    const accounts = await app.admin.users.list();
     const sent = {
       ...person(),
       displayName: "Somebody Else",
       emails: [{ value: "STRANGER@example.com" }],
     };
     const user = await app.add(sent);
-    expect(await app.admin.listUsers()).toHaveLength(accounts.length);
+    expect(await app.admin.users.list()).toHaveLength(accounts.length);
     expect(await levelOf(user.id)).toBe(10);
     const changed = await app.ask(
       `PATCH /Users/${user.id}`,
@@ -367,7 +367,7 @@ describe("users", () => {
     );
     expect(changed.status).toBe(200);
     expect(changed.json).toMatchObject({ displayName: "Renamed", userName: "taken-over" });
-    expect(await app.admin.getUser("stranger")).toEqual(before);
+    expect(await app.admin.users.get("stranger")).toEqual(before);
   });
 
   it("may be inactive from the start", async () => {
@@ -522,11 +522,11 @@ describe("users", () => {
     });
     expect([again.status, again.json.active]).toEqual([200, true]);
     expect(await left()).toEqual(["acme", "secret"]);
-    const actions = (await app.admin.listAuditEvents({ user: sent.userName.split("@")[0] ?? "" }))
+    const actions = (await app.admin.auditEvents.list({ user: sent.userName.split("@")[0] ?? "" }))
       .map(({ action }) => action)
       .filter((action) => action.startsWith("SCIM"));
     expect(actions).toEqual(["SCIM user reactivated", "SCIM user deactivated", "SCIM user added"]);
-    expect((await app.admin.getUser(sent.userName.split("@")[0] as string)).state).toBe("active");
+    expect((await app.admin.users.get(sent.userName.split("@")[0] as string)).state).toBe("active");
   });
 
   it("are removed with their memberships; the account stays, and can be added again", async () => {
@@ -602,38 +602,38 @@ describe("users", () => {
       );
     expect((await rename("Second Name", "second@corp.example")).status).toBe(200);
     const renamed = { username, name: "Second Name", email: "second@corp.example" };
-    expect(await app.admin.getUser(username)).toMatchObject(renamed);
+    expect(await app.admin.users.get(username)).toMatchObject(renamed);
     const taken = await rename("Third Name", "OWNER@example.com");
     expect([taken.status, taken.json]).toEqual([409, errorOf(409, "uniqueness")]);
     const invalid = await rename("Third Name", "no address");
     expect([invalid.status, invalid.json]).toEqual([400, errorOf(400, "invalidValue")]);
     expect((await app.ask(`GET /Users/${user.id}`)).json.displayName).toBe("Second Name");
 
-    const account = await app.admin.addMember({ group: "secret", user: username, role: "guest" });
+    const account = await app.admin.members.add({ group: "secret", user: username, role: "guest" });
     expect(account.username).toBe(username);
     const elsewhere = await rename("Taken Over", "attacker@example.com");
     expect([elsewhere.status, elsewhere.json.displayName]).toEqual([200, "Taken Over"]);
-    expect(await app.admin.getUser(username)).toMatchObject(renamed);
-    await app.admin.removeMember({ group: "secret", user: username });
+    expect(await app.admin.users.get(username)).toMatchObject(renamed);
+    await app.admin.members.remove({ group: "secret", user: username });
 
     for (const own of [
-      () => app.admin.updateUser(username, { admin: true }),
+      () => app.admin.users.update(username, { admin: true }),
       () =>
         app.admin
           .updateUser(username, { admin: false })
-          .then(() => app.admin.setPassword(username, "correct horse")),
+          .then(() => app.admin.users.setPassword(username, "correct horse")),
     ]) {
       await own();
       await rename(`Taken Over ${count}`, `attacker${count}@example.com`);
       count += 1;
-      expect(await app.admin.getUser(username)).toMatchObject(renamed);
+      expect(await app.admin.users.get(username)).toMatchObject(renamed);
     }
   });
 
   it("vanish with their account", async () => {
     const sent = person();
     const user = await app.add(sent);
-    await app.admin.deleteUser(sent.userName.split("@")[0] as string);
+    await app.admin.users.delete(sent.userName.split("@")[0] as string);
     expect((await app.ask(`GET /Users/${user.id}`)).status).toBe(404);
     const [left] = await app.store.rows(
       "select count(*) from scim_values v where not exists (select 1 from scim_users s where s.id = v.scim_user_id)",
@@ -643,17 +643,21 @@ describe("users", () => {
 
   it("keep the role they have, or inherit", async () => {
     const group = await providerOf(app, "acme/team", { access_level: 20 });
-    const owner = await app.admin.getUser("owner");
+    const owner = await app.admin.users.get("owner");
     const { id } = await group.add({ userName: "boss", emails: [{ value: owner.email }] });
     const direct = `/groups/acme%2Fteam/members/${owner.id}`;
     expect((await app.call(`GET ${direct}`, { as: "admin" })).status).toBe(404);
     expect((await group.ask(`DELETE /Users/${id}`)).status).toBe(204);
-    const developer = await app.admin.getUser("developer");
+    const developer = await app.admin.users.get("developer");
     await app.add({ userName: "dev", emails: [{ value: developer.email }] });
     const member = await app.call(`GET /groups/acme/members/${developer.id}`, { as: "admin" });
     expect(member.json.access_level).toBe(30);
-    const late = await app.admin.createUser({ username: "late", name: "L", email: "late@a.test" });
-    await app.admin.addMember({
+    const late = await app.admin.users.create({
+      username: "late",
+      name: "L",
+      email: "late@a.test",
+    });
+    await app.admin.members.add({
       group: "acme",
       user: "late",
       role: "developer",
@@ -774,7 +778,7 @@ describe("paths", () => {
 
   it("follow a group that is renamed, and work for groups with odd names", async () => {
     for (const path of ["Users", "Schemas"]) {
-      await app.admin.createGroup({ path, name: path, parent: "secret" });
+      await app.admin.groups.create({ path, name: path, parent: "secret" });
       const provider = await providerOf(app, "secret%2FUsers".replace("Users", path));
       const headers = { authorization: `Bearer ${provider.token}` };
       const slashes = await app.call(`GET ${baseOf(`secret/${path}`)}/Users`, { headers });
@@ -794,7 +798,7 @@ describe("paths", () => {
       );
       expect([path, status]).toEqual([path, 200]);
     }
-    await app.admin.createGroup({ path: "old", name: "Old" });
+    await app.admin.groups.create({ path: "old", name: "Old" });
     const provider = await providerOf(app, "old");
     await app.call("PUT /groups/old", { as: "admin", json: { path: "new" } });
     const headers = { authorization: `Bearer ${provider.token}` };

@@ -225,7 +225,7 @@ describe("an invalid seed", () => {
     const seeded = empty.admin.seed(data as Seed);
     await expect(seeded).rejects.toThrow(SeedError);
     await expect(seeded).rejects.toThrow(message);
-    expect(await empty.admin.listUsers()).toEqual([]);
+    expect(await empty.admin.users.list()).toEqual([]);
     await empty.dispose();
   });
 });

@@ -431,7 +431,7 @@ describe("what is shown", () => {
     await app.call(`DELETE ${p()}/repository/branches/gone`, { as: "owner" });
     expect(await all("gone")).toEqual([404, 404, 404, 404, 404]);
     expect(await all("kept")).toEqual([200, 200, 200, 200, 200]);
-    await app.admin.tidyRepositories();
+    await app.admin.maintenance.tidyRepositories();
     expect(await all("gone")).toEqual([404, 404, 404, 404, 404]);
     expect(await all("kept")).toEqual([200, 200, 200, 200, 200]);
     expect(await all("offer")).toEqual([200, 200, 200, 200, 200]);

@@ -145,7 +145,7 @@ describe("authenticate", () => {
       const answer = await own.fetch("http://pm.test/api/v4/user");
       answers.push([answer.status, ((await answer.json()) as { username?: string }).username]);
     }
-    const users = (await own.admin.listUsers()).map(({ username }) => username);
+    const users = (await own.admin.users.list()).map(({ username }) => username);
     await own.close();
     return { answers, users, errors: errors.map(String) };
   };

@@ -155,7 +155,7 @@ it("nothing is stored for those who may not, and nothing is left of what is refu
 });
 
 it("files are deleted by the sweep once no record refers to them", async () => {
-  await app.admin.sweepFiles();
+  await app.admin.maintenance.sweepFiles();
   const before = await counted();
   const others = await Promise.all(
     [1, 2].map(async () => {
@@ -164,10 +164,10 @@ it("files are deleted by the sweep once no record refers to them", async () => {
     }),
   );
   for (const path of [topic, ...others]) await put(bytesOf(70 * PIECE), {}, path);
-  expect(await app.admin.sweepFiles()).toEqual({ files: 0 });
+  expect(await app.admin.maintenance.sweepFiles()).toEqual({ files: 0 });
   await put("another", {}, others[0] as string);
   await app.call(`DELETE ${others[1]}`, { as: "owner" });
-  expect(await app.admin.sweepFiles()).toEqual({ files: 2 });
+  expect(await app.admin.maintenance.sweepFiles()).toEqual({ files: 2 });
   expect((await get()).status).toBe(200);
   const project = { namespace: "owner", name: "Gone" };
   const { json } = await app.call("POST /projects", { as: "owner", json: project });
@@ -180,10 +180,10 @@ it("files are deleted by the sweep once no record refers to them", async () => {
   await app.store.transaction((db) =>
     db.run("delete from toy_topics where id = ?", [mine.json.id]),
   );
-  expect(await app.admin.sweepFiles()).toEqual({ files: 1 });
+  expect(await app.admin.maintenance.sweepFiles()).toEqual({ files: 1 });
   await app.call(`DELETE ${topic}`, { as: "owner" });
   await app.call(`DELETE ${others[0]}`, { as: "owner" });
-  expect(await app.admin.sweepFiles()).toEqual({ files: 2 });
+  expect(await app.admin.maintenance.sweepFiles()).toEqual({ files: 2 });
   expect(await counted()).toEqual(before);
 });
 

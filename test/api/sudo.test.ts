@@ -11,9 +11,9 @@ const tokens: Record<"sudo" | "api" | "user" | "acting", string> = {} as never;
 const ids: Record<string, number> = {};
 beforeAll(async () => {
   app = await testApp({ log: (entry) => log.push(entry) });
-  for (const { id, username } of await app.admin.listUsers()) ids[username] = id;
+  for (const { id, username } of await app.admin.users.list()) ids[username] = id;
   const create = async (user: string, scopes: Scope[], impersonation = false) =>
-    (await app.admin.createToken({ user, name: scopes.join(), scopes, impersonation })).token;
+    (await app.admin.tokens.create({ user, name: scopes.join(), scopes, impersonation })).token;
   tokens.sudo = await create("admin", ["sudo"]);
   tokens.api = await create("admin", ["api", "read_user"]);
   tokens.user = await create("owner", ["api", "sudo"]);
@@ -151,7 +151,7 @@ describe("is refused", () => {
   });
 
   it("to a job token of an administrator", async () => {
-    const { token } = await app.admin.createJobToken({ project: "acme/site", user: "admin" });
+    const { token } = await app.admin.tokens.createForJob({ project: "acme/site", user: "admin" });
     const { status, json } = await app.call("GET /projects/acme%2Fsite?sudo=guest", {
       headers: { "job-token": token },
     });
@@ -160,9 +160,9 @@ describe("is refused", () => {
   });
 
   it("for a blocked administrator", async () => {
-    await app.admin.createUser({ username: "ex", name: "X", email: "x@x.test", admin: true });
-    const { token } = await app.admin.createToken({ user: "ex", name: "t", scopes: ["sudo"] });
-    await app.admin.blockUser("ex");
+    await app.admin.users.create({ username: "ex", name: "X", email: "x@x.test", admin: true });
+    const { token } = await app.admin.tokens.create({ user: "ex", name: "t", scopes: ["sudo"] });
+    await app.admin.users.block("ex");
     const { json } = await app.call("GET /user?sudo=guest", using(token));
     expect(json).toEqual(forbidden("Your account has been blocked."));
   });
@@ -170,7 +170,7 @@ describe("is refused", () => {
 
 describe("writes with sudo", () => {
   it("belong to the target, and each write logs the real caller once", async () => {
-    const acts = () => app.admin.listAuditEvents({ action: "acted by sudo", user: "developer" });
+    const acts = () => app.admin.auditEvents.list({ action: "acted by sudo", user: "developer" });
     const { json } = await app.call("POST /projects/acme%2Fsite/issues?sudo=developer&title=t", {
       as: "admin",
       ip: "192.0.2.1",

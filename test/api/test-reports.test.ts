@@ -182,7 +182,7 @@ describe("a pipeline's test report", () => {
     );
     await project.commit("child.yml", TESTS, "Child [skip ci]");
     const made = await project.call("POST /pipeline", { as: "developer", json: { ref: "main" } });
-    await app.admin.runPipelines();
+    await app.admin.maintenance.runPipelines();
     const json = { runner_type: "project_type", project_id: project.id };
     const { token } = (await app.call("POST /user/runners", { as: "owner", json })).json;
     const { json: job } = await app.call("POST /jobs/request", { json: { token } });

@@ -259,7 +259,7 @@ describe("a project", () => {
       await db.run("update projects set issue_count = ? where id = ?", [COUNT, id]);
     });
     await done(`PUT ${at}/transfer`, { namespace: to.id });
-    await app.admin.sweepDaily();
+    await app.admin.maintenance.sweepDaily();
     const labels = () => done(`GET ${at}/labels`);
     expect(await labels()).toMatchObject([
       { name: "many", is_project_label: true, open_issues_count: COUNT },

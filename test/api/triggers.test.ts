@@ -133,12 +133,12 @@ describe("a pipeline by trigger", () => {
     const gone = { token: expired.token, ref: "main" };
     expect((await project.call("POST /trigger/pipeline", { json: gone })).status).toBe(404);
     const { token } = await add();
-    await app.admin.blockUser("maintainer");
+    await app.admin.users.block("maintainer");
     const blocked = await project.call("POST /trigger/pipeline", { json: { token, ref: "main" } });
     expect([blocked.status, blocked.json.message]).toEqual([
       400,
       { base: ["Insufficient permissions to create a new pipeline"] },
     ]);
-    await app.admin.unblockUser("maintainer");
+    await app.admin.users.unblock("maintainer");
   });
 });

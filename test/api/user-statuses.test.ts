@@ -40,7 +40,7 @@ describe("a user's status", () => {
     expect([set.status, set.json]).toEqual([200, shown]);
     expect((await app.call("GET /user/status", { as: "guest" })).json).toEqual(shown);
     expect(await statusOf("GUEST")).toEqual(shown);
-    const { id } = await app.admin.getUser("guest");
+    const { id } = await app.admin.users.get("guest");
     expect(await statusOf(String(id), "stranger")).toEqual(shown);
   });
 

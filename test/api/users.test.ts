@@ -320,7 +320,7 @@ describe("POST /users", () => {
       ...alone,
     });
     expect(JSON.stringify(json)).not.toContain("password");
-    const { token } = await app.admin.createToken({
+    const { token } = await app.admin.tokens.create({
       user: sent.username,
       name: "t",
       scopes: ["api"],
@@ -489,7 +489,7 @@ describe("PUT /users/:id", () => {
 
   it("renames the namespace with the user", async () => {
     const user = await makeUser();
-    const { token } = await app.admin.createToken({
+    const { token } = await app.admin.tokens.create({
       user: user.username,
       name: "t",
       scopes: ["api"],
@@ -546,7 +546,7 @@ describe("PUT /users/:id", () => {
 describe("DELETE /users/:id", () => {
   it("314: deletes the user with their belongings, and keeps what they contributed elsewhere", async () => {
     const user = await makeUser();
-    const { token } = await app.admin.createToken({
+    const { token } = await app.admin.tokens.create({
       user: user.username,
       name: "t",
       scopes: ["api"],
@@ -597,7 +597,7 @@ describe("DELETE /users/:id", () => {
 describe("blocking", () => {
   it("removes a user's access and restores it", async () => {
     const user = await makeUser();
-    const { token } = await app.admin.createToken({
+    const { token } = await app.admin.tokens.create({
       user: user.username,
       name: "t",
       scopes: ["api"],

@@ -296,9 +296,9 @@ describe("values at rest", () => {
     const before = await stored();
     for (const value of before) expect(value).toMatch(/^\$1\$[0-9a-f]{8}\$/);
     const both = await app.another({ secretKey: `${OTHER_KEY},${SECRET_KEY}` });
-    const { secrets } = await both.admin.rotateSecrets();
+    const { secrets } = await both.admin.secrets.rotate();
     expect(secrets).toBe(before.length);
-    expect((await both.admin.checkSecrets()).outdated).toBe(0);
+    expect((await both.admin.secrets.check()).outdated).toBe(0);
     const { json } = await both.call(`GET ${SITE}/AT_REST`, { as: "owner" });
     expect(json.value).toBe("plain-text-value");
     expect((await stored()).filter((value) => before.includes(value))).toEqual([]);
@@ -307,7 +307,7 @@ describe("values at rest", () => {
     const json2 = { key: "NEW", value: "v" };
     expect((await app.call(`POST ${SITE}`, { as: "owner", json: json2 })).status).toBe(503);
     const back = await app.another({ secretKey: `${SECRET_KEY},${OTHER_KEY}` });
-    await back.admin.rotateSecrets();
+    await back.admin.secrets.rotate();
     await back.close();
     await both.close();
     expect((await app.call(`GET ${SITE}/AT_REST`, { as: "owner" })).status).toBe(200);
@@ -327,7 +327,7 @@ describe("values at rest", () => {
     expect(text).toContain("plain-text-value");
     const count = (await stored()).length;
     const other = await app.another({ secretKey: OTHER_KEY });
-    expect(await other.admin.checkSecrets()).toMatchObject({ lost: [], lostOthers: count });
+    expect(await other.admin.secrets.check()).toMatchObject({ lost: [], lostOthers: count });
     const refused = await other.call(`POST ${SITE}`, {
       as: "owner",
       json: { key: "NEW", value: "v" },
@@ -336,7 +336,7 @@ describe("values at rest", () => {
       503,
       "503 Service Unavailable - The server's key for secrets is missing: its administrator finds more in its log",
     ]);
-    expect(await other.admin.removeLostSecrets()).toEqual({ users: [], others: count });
+    expect(await other.admin.secrets.removeLost()).toEqual({ users: [], others: count });
     const added = await other.call(`POST ${SITE}`, { as: "owner", json: { key: "A", value: "v" } });
     expect(added.status).toBe(201);
     await other.close();

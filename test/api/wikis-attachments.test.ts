@@ -439,7 +439,7 @@ describe("a malformed upload", () => {
       );
     await begin(25);
     await begin(23);
-    expect(await app.admin.sweepFiles()).toEqual({ files: 1 });
+    expect(await app.admin.maintenance.sweepFiles()).toEqual({ files: 1 });
     expect(await leftBehind(app)).toBe(1);
     await app.store.transaction((db) => db.run("delete from stored_files"));
   });

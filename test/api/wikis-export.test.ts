@@ -23,7 +23,7 @@ afterAll(async () => {
 /** Writes an exported wiki to a folder, and returns the paths of its files, without Git's own. */
 const exported = async (project: string, to: string) => {
   const paths: string[] = [];
-  for await (const { path, bytes } of app.admin.exportWiki(project)) {
+  for await (const { path, bytes } of app.admin.projects.exportWiki(project)) {
     expect(paths).not.toContain(path);
     const file = join(folder, to, path);
     await mkdir(dirname(file), { recursive: true });
@@ -94,8 +94,8 @@ describe("exporting a wiki", () => {
   });
 
   it("keeps the authors of versions after they are deleted", async () => {
-    await app.admin.createUser({ username: "leaver", name: "L", email: "leaver@example.com" });
-    const { token } = await app.admin.createToken({ user: "leaver", name: "t", scopes: ["api"] });
+    await app.admin.users.create({ username: "leaver", name: "L", email: "leaver@example.com" });
+    const { token } = await app.admin.tokens.create({ user: "leaver", name: "t", scopes: ["api"] });
     const { json } = await app.call("GET /users?username=leaver", { as: "admin" });
     await app.call("POST /projects/acme%2Fsite/members", {
       as: "owner",
@@ -145,7 +145,7 @@ describe("exporting a wiki", () => {
           if (created.status === 201) pages += 1;
         }
         const paths: string[] = [];
-        for await (const { path } of app.admin.exportWiki(id)) {
+        for await (const { path } of app.admin.projects.exportWiki(id)) {
           if (!path.startsWith(".git/")) paths.push(path);
         }
         expect(paths.length).toBe(pages);

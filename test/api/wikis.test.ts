@@ -364,7 +364,7 @@ describe("access", () => {
   });
 
   it("is limited by the token's scopes", async () => {
-    const { token } = await app.admin.createToken({
+    const { token } = await app.admin.tokens.create({
       user: "developer",
       name: "reader",
       scopes: ["read_api"],

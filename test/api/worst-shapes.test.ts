@@ -172,7 +172,7 @@ async function visitPages(): Promise<void> {
   const half = await halfSignedIn.signIn("owner", password);
   expect((await halfSignedIn.follow(half)).status).toBe(200);
 
-  const { path } = await app.admin.createPasswordLink("guest");
+  const { path } = await app.admin.users.createPasswordLink("guest");
   const reset_password_token = new URL(path, ORIGIN).searchParams.get("reset_password_token");
   places.params = {
     ...places.params,

@@ -23,7 +23,7 @@ export async function addPeople(app: App): Promise<void> {
   const people = Array.from({ length: PEOPLE }, (_, index) => nameOf(index));
   await Promise.all(
     people.map((username) =>
-      app.admin.createUser({
+      app.admin.users.create({
         username,
         name: username,
         email: `${username}@example.com`,

@@ -37,7 +37,7 @@ export async function withPeople(
     users: [{ username: CALLER.username, tokens: [{ token: CALLER.token }] }],
     groups: [{ path: "acme" }],
   });
-  const { token } = await app.admin.createScimToken({ group: "acme", name: "Bench" });
+  const { token } = await app.admin.scimTokens.create({ group: "acme", name: "Bench" });
   await app.close();
   const store = await openStore(file);
   await store.transaction(async (db) => {

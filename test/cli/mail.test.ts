@@ -96,7 +96,7 @@ describe("mail queue", () => {
     refuses = true;
     const json = { title: "A", description: "@guest" };
     await call(app, "POST /projects/acme%2Fsite/issues", { as: "owner", json });
-    await waitFor(async () => (await app.admin.listQueuedMails())[0]?.state === "failed");
+    await waitFor(async () => (await app.admin.mails.list())[0]?.state === "failed");
     await app.close();
     refuses = false;
 

@@ -24,8 +24,8 @@ beforeAll(async () => {
     redirect_uris: ["http://127.0.0.1/callback"],
     scopes: ["api", "read_user"],
   };
-  confidential = await server.admin.createApplication(data);
-  open = await server.admin.createApplication({ ...data, confidential: false });
+  confidential = await server.admin.applications.create(data);
+  open = await server.admin.applications.create({ ...data, confidential: false });
   visitor = new Visitor({
     fetch: (request) => {
       const { pathname, search } = new URL(request.url);

@@ -41,7 +41,7 @@ describe.each([
   const width = WIDTHS[kind];
 
   it("every page can be visited", async () => {
-    await app.admin.createUser({
+    await app.admin.users.create({
       username,
       name: "Ada Lovelace",
       email: `${username}@example.com`,
@@ -164,7 +164,7 @@ describe.each([
     await page.getByRole("button", { name: "Switch off" }).click();
     expect(await page.getByRole("button", { name: "Set up" }).count()).toBe(1);
 
-    await app.admin.blockUser(username);
+    await app.admin.users.block(username);
     await page.reload();
     expect(await page.locator("main").textContent()).toContain("Your account has been blocked.");
     await look(page, at("blocked"));
@@ -176,10 +176,10 @@ describe.each([
   it("long lists can be paged through", async () => {
     const name = `${username}-of-much`;
     const account = { username: name, name, email: `${name}@example.com`, password: "a password" };
-    await app.admin.createUser(account);
+    await app.admin.users.create(account);
     for (let number = 1; number <= 45; number += 1) {
-      await app.admin.createToken({ user: name, name: `token ${number}`, scopes: ["api"] });
-      await app.admin.createApplication({
+      await app.admin.tokens.create({ user: name, name: `token ${number}`, scopes: ["api"] });
+      await app.admin.applications.create({
         user: name,
         name: `application ${number}`,
         redirect_uris: ["https://charts.example.com/"],

@@ -40,7 +40,7 @@ afterAll(async () => {
 /** A typical Express app whose users sign in with passport-gitlab2. */
 async function clientApp() {
   const callbackURL = `${site}/auth/gitlab/callback`;
-  const registered = await app.admin.createApplication({
+  const registered = await app.admin.applications.create({
     user: "admin",
     name: "Lunch planner",
     redirect_uris: [callbackURL],

@@ -74,7 +74,7 @@ describe("fields of GraphQL that clients ask for", () => {
     const content = `stages: [one, two, three]\n${config.join("\n")}\n`;
     const file = { branch: "main", content, commit_message: "CI" };
     await send(`POST ${SITE}/repository/files/.gitlab-ci.yml`, file, "owner");
-    await app.admin.runPipelines();
+    await app.admin.maintenance.runPipelines();
     const pipelines = async (fields: string) =>
       (await ask(`{ project(fullPath: "acme/site") { pipelines { nodes { ${fields} } } } }`))
         .project.pipelines.nodes;

@@ -28,9 +28,9 @@ publish: {stage: deploy, script: [x], when: manual}
     );
   };
   const done = await ids();
-  await app.admin.finishJob(done["compile"], { status: "success" });
-  await app.admin.finishJob(done["check"], { status: "success", log: "87%\n" });
-  await app.admin.finishJob(done["style"], { status: "failed" });
+  await app.admin.jobs.finish(done["compile"], { status: "success" });
+  await app.admin.jobs.finish(done["check"], { status: "success", log: "87%\n" });
+  await app.admin.jobs.finish(done["style"], { status: "failed" });
   await ids();
 });
 afterAll(() => app.dispose());

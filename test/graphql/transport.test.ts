@@ -399,7 +399,7 @@ describe("callers", () => {
   });
 
   it("with a job's token are not known", async () => {
-    const { token } = await app.admin.createJobToken({ project: "acme/site", user: "owner" });
+    const { token } = await app.admin.tokens.createForJob({ project: "acme/site", user: "owner" });
     const { json } = await post(app, WHO, { headers: { "job-token": token } });
     expect(json).toEqual({ data: { currentUser: null } });
   });

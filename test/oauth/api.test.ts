@@ -213,7 +213,7 @@ describe("applications, for administrators", () => {
 
 describe("operators", () => {
   it("register, list, renew and delete applications of users", async () => {
-    const made = await app.admin.createApplication({
+    const made = await app.admin.applications.create({
       user: "Guest",
       name: "Ops",
       redirect_uris: ["https://ops.test/cb"],
@@ -232,26 +232,28 @@ describe("operators", () => {
       trusted: true,
     });
     const { client_secret, ...record } = made;
-    expect(await app.admin.listApplications({ user: "guest" })).toEqual([record]);
-    expect(await app.admin.listApplications()).toContainEqual(record);
-    const renewed = await app.admin.renewApplicationSecret(made.id);
+    expect(await app.admin.applications.list({ user: "guest" })).toEqual([record]);
+    expect(await app.admin.applications.list()).toContainEqual(record);
+    const renewed = await app.admin.applications.renewSecret(made.id);
     expect(renewed).toEqual({ ...record, client_secret: expect.any(String) });
     expect(renewed.client_secret).not.toBe(client_secret);
-    expect(await app.admin.deleteApplication(made.client_id)).toEqual(record);
-    expect(await app.admin.listApplications({ user: "guest" })).toEqual([]);
-    await expect(app.admin.deleteApplication(made.id)).rejects.toThrow("404 Application Not Found");
+    expect(await app.admin.applications.delete(made.client_id)).toEqual(record);
+    expect(await app.admin.applications.list({ user: "guest" })).toEqual([]);
+    await expect(app.admin.applications.delete(made.id)).rejects.toThrow(
+      "404 Application Not Found",
+    );
   });
 
   it("get clear errors", async () => {
     const data = { name: "x", redirect_uris: ["https://x.test/"], scopes: ["api"] };
     const create = (more: object) =>
-      app.admin.createApplication({ user: "guest", ...data, ...more });
+      app.admin.applications.create({ user: "guest", ...data, ...more });
     await expect(create({ user: "nobody" })).rejects.toThrow("404 User Not Found");
     await expect(create({ redirect_uris: [] })).rejects.toThrow("can't be blank");
     await expect(create({ scopes: ["magic"] })).rejects.toThrow("available scopes");
     const open = await create({ confidential: false });
     expect(open.client_secret).toBeNull();
-    await expect(app.admin.renewApplicationSecret(open.id)).rejects.toThrow("has no secret");
+    await expect(app.admin.applications.renewSecret(open.id)).rejects.toThrow("has no secret");
   });
 });
 

@@ -42,7 +42,7 @@ export async function oauthApp(options: AppOptions = {}): Promise<OAuthApp> {
     app.call("POST /oauth/token", { form, headers });
   return Object.assign(app, {
     register: (data = {}) =>
-      app.admin.createApplication({
+      app.admin.applications.create({
         user: "owner",
         name: "Client",
         redirect_uris: [CALLBACK],

@@ -78,9 +78,9 @@ describe("token info", () => {
       ]);
       expect(headers.get("www-authenticate")).toMatch(/^Bearer .*error="invalid_token"/);
     }
-    await app.admin.blockUser("developer");
+    await app.admin.users.block("developer");
     expect((await app.call("GET /oauth/token/info", bearer(fresh))).status).toBe(401);
-    await app.admin.unblockUser("developer");
+    await app.admin.users.unblock("developer");
     visitor = await app.signedIn();
     expect((await app.call("GET /oauth/token/info", bearer(fresh))).status).toBe(200);
   });

@@ -44,7 +44,7 @@ describe("sudo by an administrator's OAuth2 token", () => {
     expect((await app.call(issue, as(access_token, "developer"))).json.author.username).toBe(
       "developer",
     );
-    const acts = await app.admin.listAuditEvents({ action: "acted by sudo" });
+    const acts = await app.admin.auditEvents.list({ action: "acted by sudo" });
     expect(acts).toMatchObject([{ author: "admin", user: "developer" }]);
   });
 

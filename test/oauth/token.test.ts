@@ -26,7 +26,7 @@ afterAll(() => app.dispose());
 
 /** Unblocks `developer` and signs in again. */
 async function unblock(): Promise<void> {
-  await app.admin.unblockUser("developer");
+  await app.admin.users.unblock("developer");
   visitor = await app.signedIn();
 }
 
@@ -150,7 +150,7 @@ describe("a code", () => {
 
   it("is useless to a user blocked meanwhile", async () => {
     const sent = redemption(client, await codeFor(visitor, client));
-    await app.admin.blockUser("developer");
+    await app.admin.users.block("developer");
     expect((await app.token(sent)).json).toEqual(INVALID_GRANT);
     await unblock();
     expect((await app.token(sent)).json).toEqual(INVALID_GRANT);
@@ -242,7 +242,7 @@ describe("an application authenticates", () => {
 
   it("with the renewed secret once it is renewed", async () => {
     const own = await app.register();
-    const renewed = await app.admin.renewApplicationSecret(own.client_id);
+    const renewed = await app.admin.applications.renewSecret(own.client_id);
     expect(renewed.client_secret).not.toBe(own.client_secret);
     const code = await codeFor(visitor, own);
     expect((await app.token(redemption(own, code))).status).toBe(401);
@@ -505,7 +505,7 @@ describe("a refresh token", () => {
 
   it("is suspended while its user is blocked", async () => {
     const { access_token, refresh_token } = await pair();
-    await app.admin.blockUser("developer");
+    await app.admin.users.block("developer");
     expect((await refresh(refresh_token)).json).toEqual(INVALID_GRANT);
     const blocked = await app.user(access_token);
     expect([blocked.status, blocked.json.message]).toEqual([
@@ -528,7 +528,7 @@ describe("a refresh token", () => {
   it("is revoked with its application", async () => {
     const own = await app.register();
     const { access_token } = await pair(own);
-    await app.admin.deleteApplication(own.id);
+    await app.admin.applications.delete(own.id);
     expect((await app.user(access_token)).status).toBe(401);
   });
 });
@@ -560,7 +560,7 @@ describe("the password grant", () => {
   });
 
   it("refuses a blocked user", async () => {
-    await app.admin.blockUser("developer");
+    await app.admin.users.block("developer");
     const { status, json } = await grant();
     expect([status, json]).toEqual([400, INVALID_GRANT]);
     await unblock();

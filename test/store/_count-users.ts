@@ -2,6 +2,6 @@
 import { createApp } from "../../src/app.ts";
 
 const app = await createApp({ database: process.argv[2] as string });
-const users = await app.admin.listUsers();
+const users = await app.admin.users.list();
 await app.close();
 console.log(users.length);

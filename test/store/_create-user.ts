@@ -3,5 +3,5 @@ import { createApp } from "../../src/app.ts";
 
 const app = await createApp({ database: process.argv[2] as string });
 const username = `user${process.pid}`;
-await app.admin.createUser({ username, name: username, email: `${username}@example.com` });
+await app.admin.users.create({ username, name: username, email: `${username}@example.com` });
 await app.close();

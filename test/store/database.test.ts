@@ -224,7 +224,7 @@ describe("a copy", () => {
       while (!ended) {
         const push = { ref: "refs/heads/main", from: null, to: "b".repeat(40) };
         const by = { project: "acme/site", user: "developer" };
-        await app.admin.recordPush({ ...push, ...by, commitCount: 1, commitTitle: null });
+        await app.admin.activity.recordPush({ ...push, ...by, commitCount: 1, commitTitle: null });
         written += 1;
         await new Promise((resolve) => setImmediate(resolve));
       }
@@ -251,7 +251,7 @@ describe("a copy", () => {
     const [from, to] = [join(await temporary(), "from.db"), await fresh()];
     await fill(from, { texts: [], integers: [], pieces: [] });
     const app = await createApp({ database: to });
-    await app.admin.createUser({ username: "here", name: "Here", email: "here@example.com" });
+    await app.admin.users.create({ username: "here", name: "Here", email: "here@example.com" });
     await app.close();
     const failure = await copyDatabase({ from, to }).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(StoreError);
@@ -388,7 +388,7 @@ describe("a check", () => {
     await app.admin.seed(baseSeed);
     const book = { path: "book", wiki: [{ title: "home", content: "One" }] };
     await app.admin.seed({ groups: [{ path: "books", projects: [book] }] });
-    await app.admin.recordPush({
+    await app.admin.activity.recordPush({
       project: "acme/site",
       user: "developer",
       ref: "refs/heads/main",

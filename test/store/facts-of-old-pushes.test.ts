@@ -27,7 +27,7 @@ const goBack = () =>
   });
 
 it("are looked at when an application has started with the new version", async () => {
-  expect(await app.admin.sweepDaily()).toBeDefined();
+  expect(await app.admin.maintenance.sweepDaily()).toBeDefined();
   await commit("docs.md");
   await commit("README.md");
   const known = await site();
@@ -36,7 +36,7 @@ it("are looked at when an application has started with the new version", async (
   expect(await site()).toEqual([0, null]);
   const upgraded = await app.another();
   const { json: fork } = await app.call("POST /projects/acme%2Fsite/fork", { as: "stranger" });
-  expect(await upgraded.admin.sweepDaily()).toBeDefined();
+  expect(await upgraded.admin.maintenance.sweepDaily()).toBeDefined();
   expect(await site()).toEqual(known);
   const path = `GET /projects/${fork.id}?statistics=true`;
   const { json } = await app.call(path, { as: "stranger" });
@@ -50,7 +50,7 @@ it("are left alone if somebody has pushed since", async () => {
   const upgraded = await app.another();
   await commit("docs.md");
   expect((await site())[0]).toBe(2);
-  await upgraded.admin.sweepDaily();
+  await upgraded.admin.maintenance.sweepDaily();
   expect((await site())[0]).toBe(2);
   expect(await app.store.rows("select 1 from git_repositories where is_noted = 0")).toEqual([]);
   await upgraded.close();

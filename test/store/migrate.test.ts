@@ -811,8 +811,8 @@ describe("createApp", () => {
     const apps = await Promise.all(
       Array.from({ length: 10 }, () => createApp({ database: database.database })),
     );
-    await apps[0]?.admin.createUser({ username: "one", name: "One", email: "one@example.com" });
-    for (const app of apps) expect(await app.admin.listUsers()).toHaveLength(1);
+    await apps[0]?.admin.users.create({ username: "one", name: "One", email: "one@example.com" });
+    for (const app of apps) expect(await app.admin.users.list()).toHaveLength(1);
     await Promise.all(apps.map((app) => app.close()));
     expect(await journal()).toHaveLength(released.length);
   });

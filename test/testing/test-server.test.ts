@@ -155,7 +155,7 @@ describe("the seed", () => {
     const server = await start({
       seed: { users, groups: [{ path: "acme", visibility: "public" as string, members }] },
     });
-    expect(await server.admin.listMembers({ group: "acme" })).toMatchObject([{ role: "owner" }]);
+    expect(await server.admin.members.list({ group: "acme" })).toMatchObject([{ role: "owner" }]);
   });
 
   it("is not modified", async () => {
@@ -306,7 +306,7 @@ describe("reset", () => {
     for (let round = 0; round < 2; round += 1) {
       await createUser(user);
       expect((await listUsers()).map(({ username }) => username)).toEqual(["root", "ann"]);
-      expect(await app.admin.listUsers()).toHaveLength(2);
+      expect(await app.admin.users.list()).toHaveLength(2);
       const health = await app.fetch(new Request("http://pm.test/-/health"));
       expect(health.status).toBe(200);
       clock.set(0);

@@ -113,7 +113,7 @@ describe("applications", () => {
     "scopes[]": ["read_user", "api"],
     confidential: "1",
   };
-  const findOwn = async () => (await app.admin.listApplications({ user: "owner" })).at(-1);
+  const findOwn = async () => (await app.admin.applications.list({ user: "owner" })).at(-1);
   const secretIn = (page: string) =>
     /role="status">.*?class="secret">([0-9a-f]{64})</s.exec(page)?.[1];
 
@@ -183,16 +183,16 @@ describe("applications", () => {
     [{ "scopes[]": ["all"] }, [["scopes", "Scopes can only contain available scopes."]]],
   ])("with %j are refused with an error at the field, new or not", async (change, errors) => {
     await owner.get(PATH);
-    const before = await app.admin.listApplications({ user: "owner" });
+    const before = await app.admin.applications.list({ user: "owner" });
     for (const path of [PATH, `${PATH}/${before[0]?.id}`]) {
       const answer = await owner.post(path, { ...good, ...change } as typeof good);
       expect([answer.status, errorsIn(answer.page)]).toEqual([422, errors]);
     }
-    expect(await app.admin.listApplications({ user: "owner" })).toEqual(before);
+    expect(await app.admin.applications.list({ user: "owner" })).toEqual(before);
   });
 
   it("lose a user's authorization when it is revoked", async () => {
-    const { id } = await app.admin.createApplication({
+    const { id } = await app.admin.applications.create({
       user: "admin",
       name: "Wallboard",
       redirect_uris: ["https://wall.test/"],

@@ -10,7 +10,7 @@ let path: string;
 beforeEach(async () => {
   now = Date.parse("2026-01-01T00:00:00Z");
   app = await testApp({ now: () => now });
-  path = (await app.admin.inviteUser({ ...ada, lifetime: 3600 })).invitation.path;
+  path = (await app.admin.users.invite({ ...ada, lifetime: 3600 })).invitation.path;
 });
 afterEach(() => app.dispose());
 
@@ -30,7 +30,7 @@ it("lets a user set their password once, and sign in with it", async () => {
   const again = await visitor.post("/users/password", { ...secretOf(path), ...chosen });
   expect(again.status).toBe(404);
   expect((await visitor.get(path)).status).toBe(404);
-  const [event] = (await app.admin.listAuditEvents()).filter(
+  const [event] = (await app.admin.auditEvents.list()).filter(
     ({ action }) => action === "password changed",
   );
   expect(event).toMatchObject({ author: "ada", target: "by a link" });
@@ -56,9 +56,9 @@ it("requires the form's own token, and a valid link", async () => {
   expect((await visitor.post("/users/password", chosen)).status).toBe(404);
   const other = secretOf("0".repeat(64));
   expect((await visitor.post("/users/password", { ...chosen, ...other })).status).toBe(404);
-  await app.admin.blockUser("ada");
+  await app.admin.users.block("ada");
   expect((await visitor.get(path)).status).toBe(404);
-  await app.admin.unblockUser("ada");
+  await app.admin.users.unblock("ada");
   expect((await visitor.get(path)).status).toBe(200);
   now += 3_600_000;
   expect((await visitor.get(path)).status).toBe(404);
@@ -66,20 +66,20 @@ it("requires the form's own token, and a valid link", async () => {
 
 it("is invalidated by another link, and when an operator sets a password", async () => {
   const visitor = new Visitor(app);
-  const second = await app.admin.createPasswordLink("ada");
+  const second = await app.admin.users.createPasswordLink("ada");
   expect(second.expires_at).toBe("2026-01-08T00:00:00.000Z");
   expect((await visitor.get(path)).status).toBe(404);
   expect((await visitor.get(second.path)).status).toBe(200);
-  await app.admin.setPassword("ada", "battery staple");
+  await app.admin.users.setPassword("ada", "battery staple");
   expect((await visitor.get(second.path)).status).toBe(404);
 });
 
 it("ends the sessions of the user", async () => {
-  await app.admin.setPassword("ada", "battery staple");
+  await app.admin.users.setPassword("ada", "battery staple");
   const before = new Visitor(app);
   await before.signIn("ada", "battery staple");
   expect((await before.get("/-/profile")).status).toBe(200);
-  const link = await app.admin.createPasswordLink("ada");
+  const link = await app.admin.users.createPasswordLink("ada");
   const visitor = new Visitor(app);
   await visitor.get(link.path);
   await visitor.post("/users/password", { ...secretOf(link.path), ...chosen });

@@ -89,7 +89,7 @@ describe("secrets at rest", () => {
       db.run("update two_factor set secret = ? where user_id = 2", [two]),
     );
     expect(await signIn(app, "owner", other)).toBe(503);
-    expect(await app.admin.checkSecrets()).toEqual({
+    expect(await app.admin.secrets.check()).toEqual({
       key: one.slice(3, 11),
       secrets: 2,
       outdated: 0,
@@ -103,7 +103,7 @@ describe("secrets at rest", () => {
     const secret = await setUp(app, "owner");
     await app.store.transaction((db) => db.run("update two_factor set secret = ?", [secret]));
     expect(await signIn(app, "owner", secret)).toBe(303);
-    expect((await app.admin.checkSecrets()).outdated).toBe(1);
+    expect((await app.admin.secrets.check()).outdated).toBe(1);
     const second = await app.another();
     await second.close();
     expect((await stored(app))[0]).toMatch(/^\$1\$/);
@@ -115,11 +115,11 @@ describe("secrets at rest", () => {
     const secret = await setUp(app, "owner");
     const both = await app.another({ secretKey: `${OTHER_KEY},${SECRET_KEY}` });
     const before = await stored(app);
-    expect(await both.admin.rotateSecrets()).toEqual({
+    expect(await both.admin.secrets.rotate()).toEqual({
       secrets: 1,
       key: expect.stringMatching(/^[0-9a-f]{8}$/),
     });
-    expect(await both.admin.rotateSecrets()).toMatchObject({ secrets: 0 });
+    expect(await both.admin.secrets.rotate()).toMatchObject({ secrets: 0 });
     expect(await stored(app)).not.toEqual(before);
     expect(await signIn({ ...app, ...both } as TestApp, "owner", secret)).toBe(303);
     await both.close();
@@ -143,7 +143,7 @@ describe("secrets at rest", () => {
         503,
         true,
       ]);
-      expect((await other.admin.checkSecrets()).lost).toEqual(["owner"]);
+      expect((await other.admin.secrets.check()).lost).toEqual(["owner"]);
       await other.close();
     }
     expect(errors.map((error) => (error as Error).name)).toEqual(
@@ -153,7 +153,7 @@ describe("secrets at rest", () => {
     expect(await stored(app)).toHaveLength(1);
 
     const lost = await app.another({ secretKey: OTHER_KEY });
-    expect(await lost.admin.removeLostSecrets()).toEqual({ users: ["owner"], others: 0 });
+    expect(await lost.admin.secrets.removeLost()).toEqual({ users: ["owner"], others: 0 });
     const { started } = await begin({ ...app, ...lost } as TestApp, "maintainer");
     expect(started.status).toBe(303);
     await lost.close();
@@ -175,14 +175,14 @@ describe("a key file", () => {
     const keys = async () =>
       (await readFile(secretKeyFile, "utf8")).split("\n").filter((line) => /^[^#]/.test(line));
     const other = await app.another();
-    expect(await other.admin.rotateSecrets()).toMatchObject({ secrets: 1 });
+    expect(await other.admin.secrets.rotate()).toMatchObject({ secrets: 1 });
     const first = await keys();
     expect([first.length, first[1]]).toEqual([2, key]);
     // The first process has not read that key yet.
     expect(await signIn(app, "owner", secret)).toBe(303);
     await setUp(app, "maintainer");
-    expect((await app.admin.checkSecrets()).outdated).toBe(0);
-    expect(await other.admin.rotateSecrets()).toMatchObject({ secrets: 2 });
+    expect((await app.admin.secrets.check()).outdated).toBe(0);
+    expect(await other.admin.secrets.rotate()).toMatchObject({ secrets: 2 });
     expect((await keys())[1]).toBe(first[0]);
     expect(await keys()).toHaveLength(2);
     expect(await signIn(app, "owner", secret)).toBe(303);
@@ -198,7 +198,7 @@ describe("a key file", () => {
     const options = { secretKey: undefined, secretKeyFile } as unknown as AppOptions;
     const resumed = await app.another(options);
     const before = await readFile(secretKeyFile, "utf8");
-    expect(await resumed.admin.rotateSecrets()).toMatchObject({ secrets: 2 });
+    expect(await resumed.admin.secrets.rotate()).toMatchObject({ secrets: 2 });
     expect(await readFile(secretKeyFile, "utf8")).toBe(before);
     await resumed.close();
   });
@@ -210,7 +210,12 @@ describe("a key file", () => {
     await app.close();
     const { createApp } = await import("../../src/index.ts");
     const own = await createApp({ database, now: () => now, background: false });
-    await own.admin.createUser({ username: "ada", name: "Ada", email: "a@example.com", password });
+    await own.admin.users.create({
+      username: "ada",
+      name: "Ada",
+      email: "a@example.com",
+      password,
+    });
     await expect(stat(`${database}.key`)).rejects.toThrow("ENOENT");
     const { visitor } = await begin(own as TestApp, "ada");
     expect(secretIn((await visitor.get(PATH)).page)).toMatch(/^[A-Z2-7]{32}$/);

@@ -142,7 +142,7 @@ describe("a session", () => {
     await app.call("PUT /users/2", { as: "admin", json: { password } });
     expect(await knows(owner)).toBe(401);
     const again = await signedIn("owner");
-    await app.admin.setPassword("owner", password);
+    await app.admin.users.setPassword("owner", password);
     expect(await knows(again)).toBe(401);
 
     const third = await signedIn("maintainer");

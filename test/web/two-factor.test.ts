@@ -244,10 +244,10 @@ describe("switching it off", () => {
     now += 60 * 60_000;
     await setUp("owner");
     await halfIn("owner");
-    expect(await app.admin.disableTwoFactor("OWNER")).toMatchObject({ username: "owner" });
+    expect(await app.admin.users.disableTwoFactor("OWNER")).toMatchObject({ username: "owner" });
     const answer = await new Visitor(app).signIn("owner", password);
     expect(answer.headers.get("location")).toBe("/-/profile");
-    await expect(app.admin.disableTwoFactor("nobody")).rejects.toThrow("404 User Not Found");
+    await expect(app.admin.users.disableTwoFactor("nobody")).rejects.toThrow("404 User Not Found");
     const sql =
       "select action, author_name, user_id from audit_events where author_name = 'operator' order by id";
     expect(await app.store.rows(sql)).toEqual([["two-factor disabled", "operator", 2]]);

@@ -11,4 +11,4 @@ const { serve } = await (bun
 const [database, port = "0"] = process.argv.slice(2);
 const app = await createApp({ database, background: false });
 const { url } = await serve(app, { port: Number(port) });
-ready(url, () => app.admin.purgeEvents());
+ready(url, () => app.admin.maintenance.purgeEvents());
