@@ -568,6 +568,10 @@ const MEANINGS: Readonly<Record<string, string>> = {
   issue_branch_template: "how branches of issues are named; kept",
   issues_template: "the description of new issues; kept",
   keep_latest_artifact: "whether the newest artifacts stay; kept",
+  max_attachment_size:
+    "how large an attachment may be, in MiB, if that is less than the server's own limit; 0 limits nothing",
+  max_import_size: "how large the archive of a project may be, in MiB; 0 or null limits nothing",
+  receive_max_input_size: "how large a push may be, in MiB; 0 or null limits nothing",
   max_artifacts_size: "how large an artifact may be, in MiB; only administrators change it",
   membership_lock: "whether members can't be added to projects: no",
   mentions_disabled: "whether the group can't be mentioned: then `@group` mentions nobody",

@@ -19,6 +19,7 @@ import type * as repositories from "../git/repository.ts";
 import { Shown } from "../git/shown.ts";
 import { migrations } from "../git/table.ts";
 import { advertiseUpload, uploadPack, versionOf } from "../git/upload-pack.ts";
+import { mostPushBytes } from "../resources/application-settings/sizes.ts";
 import { isAboutRequests, requestsByPush } from "../resources/merge-requests/by-push.ts";
 import { findRecord, openRecord } from "../resources/repositories/open.ts";
 import { apply, type Received, receive } from "../resources/repositories/pushes.ts";
@@ -37,6 +38,7 @@ import {
   SERVICES,
   type Service,
 } from "./access.ts";
+import { bounded } from "./bounded.ts";
 import { createByPush } from "./creation.ts";
 import { messagesOf, pushedBranches, warningsOf } from "./messages.ts";
 import { Slots } from "./slots.ts";
@@ -210,7 +212,8 @@ const gitRoutes = [
           version: row?.version ?? 0,
           shown: new Shown(store.reader(), opened, row),
         };
-        const input = new Input(sent, budget);
+        const most = await mostPushBytes(preparing.db);
+        const input = new Input(most === undefined ? sent : bounded(sent, most), budget);
         const push = await understood(receivePush(input, before, Packs.of(store), now, budget));
         if (!push) return undefined;
         if (project && kind === "wiki") {

@@ -6,6 +6,7 @@ import { file } from "../../core/http/upload.ts";
 import * as param from "../../core/input.ts";
 import { Json, type Resource, routes } from "../../core/resource.ts";
 import type { Reader } from "../../store/port.ts";
+import { mostImportBytes } from "../application-settings/sizes.ts";
 import { createProject } from "../projects/changes.ts";
 import { IMPORT_STATUS } from "../projects/json.ts";
 import { forkTarget } from "../projects/rules.ts";
@@ -141,7 +142,7 @@ const exportRoutes = [
       namespace: param.unlessBlank(param.text()),
       overwrite: param.optional(param.boolean()),
     },
-    upload: { part: "file", maxBytes: GIBIBYTE },
+    upload: { part: "file", maxBytes: GIBIBYTE, admit: mostImportBytes },
     examples: IMPORTS,
     handle: async (context) => {
       const { db, caller, input, now } = context;

@@ -5,6 +5,7 @@ import { file } from "../../core/http/upload.ts";
 import * as param from "../../core/input.ts";
 import { presenter } from "../../core/presenter.ts";
 import { Json, type Resource, routes } from "../../core/resource.ts";
+import { mostAttachmentBytes } from "../application-settings/sizes.ts";
 import { userFields } from "../users/json.ts";
 import { download, requireUpload } from "./download.ts";
 import * as uploads from "./queries.ts";
@@ -35,7 +36,7 @@ const uploadRoutes = [
     beside: "others",
     whenArchived: "refuse",
     input: { file: file() },
-    upload: { part: "file" },
+    upload: { part: "file", admit: mostAttachmentBytes },
     examples: [
       {
         id: 5,

@@ -28,6 +28,7 @@ import { entryAt } from "../../git/trees.ts";
 import { FILE } from "../../git/work-tree.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 import { Queue } from "../../store/queue.ts";
+import { mostAttachmentBytes } from "../application-settings/sizes.ts";
 import { renderAll } from "../markdown/render.ts";
 import { openWiki } from "./open.ts";
 import { type PageFile, PageTree, placePage, textOfPage } from "./pages.ts";
@@ -303,7 +304,7 @@ const wikiRoutes = [
         },
       },
     ],
-    upload: { part: "file" },
+    upload: { part: "file", admit: mostAttachmentBytes },
     prepare: async ({ file, branch }, preparing) => {
       const name = attachmentName(file.name);
       if (branch && !isShortName(branch)) throw invalid({ branch: ["is invalid"] });
