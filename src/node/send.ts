@@ -65,7 +65,7 @@ let endingsSince = 0;
 
 /**
  * Ends an answer together with the others of this turn of the event loop. A write that finds its reader asleep wakes it,
- * which can take the system longer than a short answer takes us (decision 81).
+ * which can take the system longer than a short answer takes us (decision 84).
  */
 function endTogether(ending: Ending): void {
   const now = performance.now();

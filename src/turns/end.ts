@@ -8,7 +8,7 @@ const slices: (() => void)[] = [];
 let isPlanned = false;
 
 /**
- * Sends answers at the end of this turn of the event loop (decision 81), before long work goes on.
+ * Sends answers at the end of this turn of the event loop (decision 84), before long work goes on.
  *
  * @param send must not throw
  */
