@@ -198,6 +198,7 @@ const steps = [
   `20261130-12-marked-for-deletion`,
   `20261130-20-no-lfs`,
   `20261201-40-listeners`,
+  `20261201-41-overwriting-imports`,
 ];
 
 const statements = [
@@ -1930,7 +1931,7 @@ const statements = [
   user_id integer references users (id) on delete set null,
   error text,
   created_at integer not null
-)`,
+, overwrites text)`,
   `CREATE INDEX project_imports_by_user on project_imports (user_id)`,
   `CREATE UNIQUE INDEX project_exports_file_id on project_exports (file_id) where file_id is not null`,
   `CREATE TRIGGER project_exports_file_id_used after insert on project_exports begin update stored_files set unused_since = null where id = new.file_id and unused_since is not null; end`,

@@ -259,6 +259,8 @@ const FROZEN: Record<string, string> = {
   "20261129-75-job-token-scope": "8bfa0e50aca2d528d29103f692077af1607fdc096c953fcc4b73bfd20875a3e6",
   "20261129-72-protection-grants":
     "349f8cd6e1f7ac1c7f63816b2c09f52619538d4ecf146d5ae10a82eff72fe2f8",
+  "20261201-41-overwriting-imports":
+    "ddb7519fa2d3a17148e4163b55fde5ce58c3095e653e5adb5a140111ea42147f",
   "20261201-40-listeners": "cb47f3405dc8c5fb02653866e94bd8495024ef9dc3da63522a45c33f9cbf5090",
   "20261130-20-no-lfs": "da1e83c72ced44ae83eee1bc636832a18928892b4e0be967180df68f52326e1b",
   "20261129-90-memberships-of-users":

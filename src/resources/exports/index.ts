@@ -1,5 +1,5 @@
 import { VISIBILITIES } from "../../core/access/visibility.ts";
-import { invalid, notFound } from "../../core/errors.ts";
+import { notFound } from "../../core/errors.ts";
 import type { View } from "../../core/field.ts";
 import { dispositionOf, fileReply } from "../../core/http/file-reply.ts";
 import { file } from "../../core/http/upload.ts";
@@ -10,6 +10,7 @@ import { mostImportBytes } from "../application-settings/sizes.ts";
 import { createProject } from "../projects/changes.ts";
 import { IMPORT_STATUS } from "../projects/json.ts";
 import { forkTarget } from "../projects/rules.ts";
+import { findOverwritten, placeUntilThen } from "./overwriting.ts";
 import * as archives from "./queries.ts";
 import { migrations } from "./table.ts";
 import { archiveLater } from "./worker.ts";
@@ -147,15 +148,20 @@ const exportRoutes = [
     handle: async (context) => {
       const { db, caller, input, now } = context;
       const { path, name = path } = input;
-      if (input.overwrite) throw invalid({ overwrite: ["is not supported"] });
       const namespace = await forkTarget(context, input.namespace);
-      const created = { namespace, creator_id: caller.id, name, path };
+      const wanted = { name, path };
+      const overwritten = input.overwrite
+        ? await findOverwritten(db, namespace, wanted, caller, now)
+        : undefined;
+      const place = overwritten ? placeUntilThen(wanted) : wanted;
+      const created = { namespace, creator_id: caller.id, ...place };
       const projectId = await createProject(
         db,
         { ...created, visibility: VISIBILITIES.private },
         now,
       );
-      await archives.queueImport(db, { projectId, fileId: input.file.id, userId: caller.id }, now);
+      const queued = { projectId, fileId: input.file.id, userId: caller.id, overwritten };
+      await archives.queueImport(db, queued, now);
       await archiveLater(db, { imported: projectId }, now);
       return new Json(await describeImport(db, projectId));
     },

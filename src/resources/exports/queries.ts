@@ -1,5 +1,6 @@
 import type { StoredFile } from "../../files/write.ts";
 import type { Awaitable, Database, Reader } from "../../store/port.ts";
+import type { Overwriting } from "./overwriting.ts";
 
 /** Where the export of a project is: `regeneration_in_progress` if there is an older archive meanwhile. */
 export type ExportStatus =
@@ -68,28 +69,39 @@ export interface ProjectImport {
   readonly user_id: number | null;
   readonly admin: number | null;
   readonly error: string | null;
+  /** The project that it replaces in the end, as JSON of `Overwriting`. */
+  readonly overwrites: string | null;
 }
 
 /** The import of a project; `undefined` if it was not imported. */
 export function findImport(db: Reader, projectId: number): Awaitable<ProjectImport | undefined> {
   return db.one<ProjectImport>(
-    `select i.status, i.file_id, f.size, i.user_id, u.admin, i.error from project_imports i
+    `select i.status, i.file_id, f.size, i.user_id, u.admin, i.error, i.overwrites from project_imports i
      left join users u on u.id = i.user_id left join stored_files f on f.id = i.file_id
      where i.project_id = ?`,
     [projectId],
   );
 }
 
+/** An import that was asked for. */
+export interface NewImport {
+  /** The project that is made. */
+  readonly projectId: number;
+  readonly fileId: number;
+  readonly userId: number;
+  readonly overwritten: Overwriting | undefined;
+}
+
 /** Notes that a project is to be imported. */
 export async function queueImport(
   db: Database,
-  { projectId, fileId, userId }: { projectId: number; fileId: number; userId: number },
+  { projectId, fileId, userId, overwritten }: NewImport,
   now: number,
 ): Promise<void> {
   await db.run(
-    `insert into project_imports (project_id, status, file_id, user_id, created_at)
-     values (?, 'scheduled', ?, ?, ?)`,
-    [projectId, fileId, userId, now],
+    `insert into project_imports (project_id, status, file_id, user_id, overwrites, created_at)
+     values (?, 'scheduled', ?, ?, ?, ?)`,
+    [projectId, fileId, userId, overwritten ? JSON.stringify(overwritten) : null, now],
   );
 }
 

@@ -27,4 +27,9 @@ create index project_imports_by_user on project_imports (user_id);
 ${owning("project_exports", "file_id")}
 ${owning("project_imports", "file_id")}`,
   },
+  {
+    // The project that an import replaces once its archive was read, as JSON.
+    id: "20261201-41-overwriting-imports",
+    sql: "alter table project_imports add column overwrites $text;",
+  },
 ];

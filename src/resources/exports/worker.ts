@@ -21,8 +21,10 @@ import * as namespaces from "../namespaces/queries.ts";
 import { factsOf, setMain } from "../repositories/facts.ts";
 import { findRecord, openRecord } from "../repositories/open.ts";
 import { setTopics } from "../topics/queries.ts";
+import * as users from "../users/queries.ts";
 import { convert } from "../wikis/conversion.ts";
 import { ArchiveError } from "./format.ts";
+import { type Overwriting, overwrite } from "./overwriting.ts";
 import * as archives from "./queries.ts";
 import type { Settings, Target } from "./reader.ts";
 
@@ -129,6 +131,10 @@ async function importProject(
     const archive = { bytes: readFile(store, file), size: file.size };
     const settings = await readArchive(target, archive, signal);
     await finish(target, settings);
+    if (found.overwrites !== null) {
+      const overwriting = JSON.parse(found.overwrites) as Overwriting;
+      await store.transaction((db) => takePlace(db, target, overwriting));
+    }
     return { done: true, follow: (db) => archives.setImport(db, projectId, "finished") };
   } catch (error) {
     if (error instanceof ArchiveError) return failed(error.message);
@@ -136,6 +142,22 @@ async function importProject(
     onError(error);
     return failed(BROKEN);
   }
+}
+
+/** {@link overwrite}, for whoever has asked for the import. */
+async function takePlace(
+  db: Database,
+  { projectId, importer, now }: Target,
+  overwriting: Overwriting,
+): Promise<void> {
+  const [row] = await db.rows("select namespace_id from projects where id = ?", [projectId]);
+  const namespace = row && (await namespaces.find(db, row[0] as number));
+  const by = await users.find(db, importer);
+  if (!namespace || by?.state !== "active") return;
+  const { id, username, admin } = by;
+  // Whoever owns a project sees it, external or not.
+  const person = { id, username, admin: admin === 1, external: true };
+  await overwrite(db, { namespace, projectId, by: person }, overwriting, now);
 }
 
 /**
