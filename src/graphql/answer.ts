@@ -21,7 +21,16 @@ export interface Operation {
 /** A request's context, as the route has it. */
 export type RequestContext = Pick<
   Context,
-  "caller" | "viewer" | "view" | "now" | "budget" | "tier" | "edition" | "request" | "call"
+  | "caller"
+  | "viewer"
+  | "view"
+  | "now"
+  | "budget"
+  | "tier"
+  | "edition"
+  | "request"
+  | "call"
+  | "mayCall"
 > &
   Pick<GraphContext, "db" | "store">;
 

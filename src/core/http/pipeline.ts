@@ -1,7 +1,7 @@
 import type { Database, Reader, Store } from "../../store/port.ts";
 import { Budget } from "../../turns/budget.ts";
 import type { Caller, Person } from "../access/caller.ts";
-import { ROLES, type Role } from "../access/roles.ts";
+import { hasRole, type Role } from "../access/roles.ts";
 import type { Source } from "../access/source.ts";
 import type { Viewer } from "../access/visibility.ts";
 import { clientLeft, queryTooLong, unavailable, unknownRoute } from "../errors.ts";
@@ -29,6 +29,7 @@ import {
   authorizeCaller,
   findRouteSource,
   identify,
+  mayCall,
   requireAccess,
   requirePermission,
 } from "./authorize.ts";
@@ -215,7 +216,7 @@ async function roleFor(
   source: Source | undefined,
   viewer: Viewer,
 ): Promise<Role | undefined> {
-  const isBelow = role && source && source.level < ROLES[role];
+  const isBelow = role && source && !hasRole(source, role);
   return isBelow && orWho && (await orWho(db, source, viewer)) ? undefined : role;
 }
 
@@ -295,28 +296,34 @@ async function answerWith(
 function followed(
   settings: PipelineSettings,
   exchange: Exchange,
-  found: Caller | undefined,
+  known: Caller | undefined,
   now: number,
-  { follow, caller = found }: Followed,
+  { follow, caller = known }: Followed,
 ): Promise<Result> {
   const following: Following = {
     perform: (route, sent) => {
-      const named = typeof route === "string" ? routeNamed(settings.mounts, route) : route;
-      return call(settings, named, exchange, caller, sent, now);
+      const found = typeof route === "string" ? routeNamed(settings.mounts, route) : route;
+      return call(settings, found, exchange, caller, sent, now);
     },
     reader: () => settings.store.reader(),
   };
   return follow(following);
 }
 
+const named = new WeakMap<readonly Mount[], ReadonlyMap<string, Route>>();
+
+/** The route with a method and path, such as `PUT /projects/:id/issues/:issue_iid`. */
 function routeNamed(mounts: readonly Mount[], name: string): Route {
-  for (const { resources } of mounts) {
-    for (const { routes } of resources) {
-      const found = routes.find(({ method, path }) => `${method} ${path}` === name);
-      if (found) return found;
-    }
+  let routes = named.get(mounts);
+  if (!routes) {
+    const all = mounts.flatMap(({ resources }) => resources.flatMap((resource) => resource.routes));
+    // The first of a name counts.
+    routes = new Map(all.reverse().map((route) => [`${route.method} ${route.path}`, route]));
+    named.set(mounts, routes);
   }
-  throw new TypeError(`There is no route ${name}`);
+  const found = routes.get(name);
+  if (!found) throw new TypeError(`There is no route ${name}`);
+  return found;
 }
 
 /** A request whose caller and input are known, ready to run. */
@@ -416,6 +423,7 @@ async function prepare(
       secrets: settings.secrets,
       requireUnmodified: (updatedAt) => requireUnmodified(incoming, updatedAt),
       call: (other, sent) => call(settings, other, exchange, caller, sent, now),
+      mayCall: (name, place) => mayCall(routeNamed(settings.mounts, name), place, tier),
     };
     if (route.before) await route.before(context);
     const declared = typeof route.role === "function" ? route.role(context) : route.role;

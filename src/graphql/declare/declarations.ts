@@ -1,7 +1,7 @@
 import type { Caller } from "../../core/access/caller.ts";
 import type { Viewer } from "../../core/access/visibility.ts";
 import type { Field, View } from "../../core/field.ts";
-import type { RequestInfo, Route, Tier } from "../../core/resource.ts";
+import type { Context, RequestInfo, Route, Tier } from "../../core/resource.ts";
 import type { Edition } from "../../core/version.ts";
 import type { Condition } from "../../store/conditions.ts";
 import type { Awaitable, Reader, Store, Value } from "../../store/port.ts";
@@ -32,6 +32,8 @@ export interface GraphContext {
   readonly tier: Tier;
   readonly edition: Edition;
   readonly request: RequestInfo;
+  /** Whether a route's declaration lets the caller call it in a group or project. */
+  readonly mayCall: Context["mayCall"];
   /** The complexity of the request's documents, and the most they may have. */
   readonly complexity: { readonly score: number; readonly limit: number };
 }

@@ -1,7 +1,7 @@
-import { isWritable } from "../../core/access/features.ts";
-import { findSource, requireRole, type Source } from "../../core/access/source.ts";
+import { findSource, type Source } from "../../core/access/source.ts";
 import { conflict, forbidden, invalid, notFound } from "../../core/errors.ts";
 import { type Context, TIERS } from "../../core/resource.ts";
+import { mayAdminIssues } from "../issuables/abilities.ts";
 import { ISSUE } from "../issuables/issue.ts";
 import type { Issuable } from "../issuables/queries.ts";
 import { findIssuable } from "../issuables/rules.ts";
@@ -53,6 +53,5 @@ export async function unlink(
 }
 
 function requireWritable(source: Source): void {
-  requireRole(source, "reporter");
-  if (!isWritable(source, "issues")) throw forbidden();
+  if (!mayAdminIssues(source)) throw forbidden();
 }

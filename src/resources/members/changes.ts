@@ -8,6 +8,7 @@ import { recordMember } from "../../hooks/records.ts";
 import type { Database } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import * as events from "../events/record.ts";
+import { mayGrant } from "./abilities.ts";
 import * as members from "./queries.ts";
 import * as requests from "./requests.ts";
 
@@ -162,7 +163,7 @@ function requireLevel(source: Source, accessLevel: number): void {
 
 /** Callers cannot grant a level above their own, nor change members who have one. */
 function requireReach(source: Source, accessLevel: number): void {
-  if (source.level < accessLevel) throw forbidden();
+  if (!mayGrant(source, accessLevel)) throw forbidden();
 }
 
 async function requireAboveInherited(

@@ -18,7 +18,7 @@ import { MERGE_REQUEST } from "../issuables/merge-request.ts";
 import type { Writing } from "../issuables/type.ts";
 import { closeReferred } from "../merge-request-versions/references.ts";
 import * as notes from "../notes/queries.ts";
-import { mayMergeRequest } from "../protected-refs/rights.ts";
+import { mayMergeRequest } from "../protected-refs/abilities.ts";
 import type { Received } from "../repositories/pushes.ts";
 import { applyAll, openToChange, stage, stagePush } from "../repositories/write.ts";
 import { openCode, type RequestCode } from "./code.ts";

@@ -1,5 +1,5 @@
-import { ROLES } from "../../core/access/roles.ts";
-import { codeRole, type Viewer } from "../../core/access/visibility.ts";
+import { mayReadCode } from "../../core/access/source.ts";
+import type { Viewer } from "../../core/access/visibility.ts";
 import type { View } from "../../core/field.ts";
 import * as param from "../../core/input.ts";
 import { paginateNarrowed } from "../../core/narrowed.ts";
@@ -39,8 +39,7 @@ async function fillCommits(
   rows: readonly Value[][],
 ): Promise<void> {
   const { project, repository } = opened;
-  const role = codeRole(viewer, project);
-  if (role && project.level < ROLES[role]) return;
+  if (!mayReadCode(viewer, project)) return;
   const at = presenter.find(job.fields["commit"]);
   const sha = presenter.find(listedPipeline.fields["sha"]);
   if (at === undefined || sha === undefined) return;

@@ -1,20 +1,12 @@
 import type { Caller } from "../../core/access/caller.ts";
-import { isWritable } from "../../core/access/features.ts";
-import { ROLES, type Role } from "../../core/access/roles.ts";
 import { type Source, sourcesById } from "../../core/access/source.ts";
 import { REMOVED } from "../../core/access/visibility.ts";
 import { forbidden, notFound } from "../../core/errors.ts";
 import { dayOf } from "../../core/time.ts";
 import { BRANCHES, TAGS } from "../../git/refs.ts";
 import type { Reader } from "../../store/port.ts";
-import { rightsOf } from "../protected-refs/rights.ts";
-
-/** The role that callers need to see a project's pipelines and jobs: none where these are public. */
-export const readingRole = ({
-  source,
-}: {
-  readonly source: Pick<Source, "hasPublicJobs">;
-}): Role | undefined => (source.hasPublicJobs ? undefined : "reporter");
+import { mayCreatePipeline } from "../ci/abilities.ts";
+import { rightsOf } from "../protected-refs/abilities.ts";
 
 /** A pipeline, as far as rules need it. */
 export interface FoundPipeline {
@@ -83,9 +75,6 @@ export async function projectFor(
   const viewer = { caller: person, today: dayOf(now) };
   const project = (await sourcesById(db, "project", [projectId], viewer)).get(projectId);
   const mayRun =
-    project !== undefined &&
-    project.visibility > REMOVED &&
-    project.level >= ROLES.developer &&
-    isWritable(project, "jobs");
+    project !== undefined && project.visibility > REMOVED && mayCreatePipeline(project);
   return mayRun ? project : undefined;
 }

@@ -4,6 +4,7 @@ import type { Context } from "../../core/resource.ts";
 import { BRANCHES } from "../../git/refs.ts";
 import type { Database } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
+import { mayUnprotect } from "./abilities.ts";
 import { planOf, type Wanted } from "./allowed.ts";
 import {
   addGrants,
@@ -15,7 +16,6 @@ import {
 } from "./grants.ts";
 import { requireHolders } from "./holders.ts";
 import * as rules from "./queries.ts";
-import { mayUnprotect } from "./rights.ts";
 
 /** Where rules are changed, and by whom. */
 export type Place = Pick<Context, "source" | "tier" | "now"> & { readonly db: Database };

@@ -1,6 +1,5 @@
-import { ROLES, type Role } from "../../core/access/roles.ts";
-import type { Source } from "../../core/access/source.ts";
-import { codeRole, type Viewer } from "../../core/access/visibility.ts";
+import { mayReadCode, type Source } from "../../core/access/source.ts";
+import type { Viewer } from "../../core/access/visibility.ts";
 import { ApiError, forbidden, notFound } from "../../core/errors.ts";
 import type { View } from "../../core/field.ts";
 import * as param from "../../core/input.ts";
@@ -21,11 +20,12 @@ import { updateRow } from "../../store/update.ts";
 import type { Budget } from "../../turns/budget.ts";
 import { renderAll } from "../markdown/render.ts";
 import { findFor } from "../milestones/queries.ts";
-import { rightsOf } from "../protected-refs/rights.ts";
+import { rightsOf } from "../protected-refs/abilities.ts";
 import { commitValues } from "../repositories/json.ts";
 import { type OpenRepository, openRepository, withRefs } from "../repositories/open.ts";
 import { stageTag } from "../repositories/tag.ts";
 import { applyAll, openToChange, orDiscard } from "../repositories/write.ts";
+import { mayWriteReleases, RELEASE_WRITER } from "./abilities.ts";
 import { link, milestone, release, releaseRow, SOURCES, storedRelease } from "./json.ts";
 import * as releases from "./queries.ts";
 import { LINK_TYPES, MAX_URL, readLinks, requireLink } from "./rules.ts";
@@ -39,7 +39,7 @@ const code = routes({ source: "project", path: "/releases", repository: true });
 const reading = { access: "anyone", jobTokens: true } as const;
 const writing = {
   access: "anyone",
-  role: "developer",
+  role: RELEASE_WRITER,
   jobTokens: true,
   beside: "others",
   whenArchived: "refuse",
@@ -62,13 +62,9 @@ interface Sight {
   readonly view: View;
 }
 
-const has = (source: Source, role: Role | undefined) => !role || source.level >= ROLES[role];
-
 /** The repository, if the caller may read it. */
 const openReadable = (preparing: PrepareContext & { source: Source }) =>
-  has(preparing.source, codeRole(preparing.viewer, preparing.source))
-    ? openRepository(preparing)
-    : undefined;
+  mayReadCode(preparing.viewer, preparing.source) ? openRepository(preparing) : undefined;
 
 /** The values of a stored release by column. */
 const valuesOf = (row: readonly Value[]): Record<string, Value> =>
@@ -90,7 +86,7 @@ const rowsOf = (
 ): Promise<Value[][]> =>
   shownRows(
     db,
-    { source, view, html, code: opened !== undefined, changeable: has(source, "developer") },
+    { source, view, html, code: opened !== undefined, changeable: mayWriteReleases(source) },
     opened,
     stored,
   );

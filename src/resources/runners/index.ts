@@ -1,6 +1,6 @@
 import * as audit from "../../audit/log.ts";
 import { newSecret } from "../../auth/token-secrets.ts";
-import { findSource, requireRole } from "../../core/access/source.ts";
+import { findSource } from "../../core/access/source.ts";
 import {
   REMOVED,
   visibleGroups,
@@ -21,6 +21,7 @@ import { updateRow } from "../../store/update.ts";
 import { JOBS, job, managerFields, ONLINE, runnerFields, STALE } from "../ci/json.ts";
 import { STATUS_NAMES } from "../ci/statuses.ts";
 import { userFields } from "../users/json.ts";
+import { mayManageRunners, RUNNER_MANAGER } from "./abilities.ts";
 import { protocolRoutes } from "./protocol.ts";
 import {
   columnsOf,
@@ -240,12 +241,12 @@ async function placeOf(
   if (kind === "group_type") {
     if (group_id === undefined) throw missing("group_id");
     const group = await findSource(db, "group", String(group_id), viewer);
-    requireRole(group, "owner");
+    if (!mayManageRunners(group)) throw forbidden();
     return { kind, namespace_id: group.id, project_id: null };
   }
   if (project_id === undefined) throw missing("project_id");
   const project = await findSource(db, "project", String(project_id), viewer);
-  requireRole(project, "maintainer");
+  if (!mayManageRunners(project)) throw forbidden();
   return { kind, namespace_id: null, project_id: project.id };
 }
 
@@ -266,7 +267,7 @@ function usableIn(kind: SourceKind, sourceId: number, namespaceId: number): Cond
 
 function routesOf(source: SourceKind) {
   const { list, post } = routes({ source, path: "/runners" });
-  const role = source === "group" ? "owner" : "maintainer";
+  const role = RUNNER_MANAGER[source];
   return [
     list("", {
       summary: `List the runners that do jobs of a ${source}, the newest first`,

@@ -1,4 +1,4 @@
-import { ROLES, type Role } from "../../core/access/roles.ts";
+import { ROLES } from "../../core/access/roles.ts";
 import type { Source } from "../../core/access/source.ts";
 import { badRequest, notFound, unauthorized } from "../../core/errors.ts";
 import * as field from "../../core/field.ts";
@@ -15,6 +15,7 @@ import { dayOf } from "../../core/time.ts";
 import type { Reader, Value } from "../../store/port.ts";
 import { addMember, changeOf, removeMember } from "../members/changes.ts";
 import * as members from "../members/queries.ts";
+import { mayManageTokens, TOKEN_MANAGER } from "./abilities.ts";
 import * as bots from "./bots.ts";
 import * as changes from "./changes.ts";
 import { secretField, tokenFields } from "./json.ts";
@@ -33,8 +34,8 @@ const createdToken = presenter({ ...fields, token: secretField });
 const id = { token_id: param.recordId() };
 
 /** As in GitLab, those who may not manage tokens get 401 where they read. @throws ApiError 401 */
-function requireManager(source: Source, role: Role): void {
-  if (source.level < ROLES[role]) throw unauthorized();
+function requireManager(source: Source): void {
+  if (!mayManageTokens(source)) throw unauthorized();
 }
 
 async function findToken({
@@ -59,7 +60,7 @@ async function rowWithSecret(
 
 function routesOf(source: SourceKind): Route[] {
   const { del, get, list, post } = routes({ source, path: "/access_tokens" });
-  const role = source === "group" ? "owner" : "maintainer";
+  const role = TOKEN_MANAGER[source];
   return [
     list("", {
       summary: `List the access tokens of a ${source}`,
@@ -70,7 +71,7 @@ function routesOf(source: SourceKind): Route[] {
       },
       presenter: token,
       handle: ({ db, presenter, page, source, input, viewer }) => {
-        requireManager(source, role);
+        requireManager(source);
         return bots.list(db, presenter, page, source, { ...input, today: viewer.today });
       },
     }),
@@ -79,7 +80,7 @@ function routesOf(source: SourceKind): Route[] {
       input: id,
       presenter: token,
       handle: async (context) => {
-        requireManager(context.source, role);
+        requireManager(context.source);
         return bots.row(context.db, context.presenter, (await findToken(context)).id);
       },
     }),

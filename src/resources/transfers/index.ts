@@ -8,6 +8,7 @@ import * as param from "../../core/input.ts";
 import { presenter } from "../../core/presenter.ts";
 import { type Context, type Resource, routes } from "../../core/resource.ts";
 import type { Reader } from "../../store/port.ts";
+import { mayCreateGroup } from "../groups/abilities.ts";
 import { groupWithProjects } from "../groups/json.ts";
 import * as groups from "../groups/queries.ts";
 import { rowWithProjects } from "../groups/single.ts";
@@ -15,7 +16,7 @@ import * as namespaces from "../namespaces/queries.ts";
 import { projectWithPermissions } from "../projects/json.ts";
 import { row } from "../projects/list.ts";
 import * as projects from "../projects/queries.ts";
-import { requireParentRole, transferGroup, transferProject } from "./changes.ts";
+import { refused, transferGroup, transferProject } from "./changes.ts";
 
 /** A group that something can be transferred to. */
 const location = presenter({
@@ -110,7 +111,9 @@ export const transferResource: Resource = {
       presenter: groupWithProjects,
       handle: async (context) => {
         const { db, source, input } = context;
-        await requireParentRole(context, input.group_id);
+        if (!(await mayCreateGroup(context, input.group_id))) {
+          throw refused("You don't have enough permissions.");
+        }
         const found = await groupOf(db, source.id);
         const parent = input.group_id === undefined ? undefined : await groupOf(db, input.group_id);
         await transferGroup(context, found, parent);
