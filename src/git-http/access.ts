@@ -137,8 +137,8 @@ export async function readmitToWiki(
   requireWriting(caller, project);
 }
 
-function requireFetching(viewer: Viewer, project: Source): void {
-  if (!mayReadCode(viewer, project)) {
+function requireFetching(_viewer: Viewer, project: Source): void {
+  if (!mayReadCode(project)) {
     throw refusal(403, "You are not allowed to download code from this project.");
   }
 }

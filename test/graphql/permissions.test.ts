@@ -114,9 +114,18 @@ beforeAll(async () => {
   expect((await call("admin", "PUT /application/settings", delays)).status).toBe(200);
   for (const [path, becomes] of Object.values(PLACES)) {
     const project = `/projects/${encodeURIComponent(path)}`;
-    await push(app, path, objects.pack, { "refs/heads/main": main, "refs/tags/v1": main });
-    const released = await call("owner", `POST ${project}/releases`, { tag_name: "v1" });
-    expect(released.status).toBe(201);
+    await push(app, path, objects.pack, {
+      "refs/heads/main": main,
+      "refs/heads/other": main,
+      "refs/tags/v1": main,
+      "refs/tags/held": main,
+    });
+    for (const tag_name of ["v1", "held"]) {
+      const released = await call("owner", `POST ${project}/releases`, { tag_name });
+      expect(released.status).toBe(201);
+    }
+    const held = { name: "held", create_access_level: 40 };
+    expect((await call("owner", `POST ${project}/protected_tags`, held)).status).toBe(201);
     const lock = { discussion_locked: true };
     expect((await call("owner", `PUT ${project}/issues/1`, lock)).status).toBe(200);
     expect((await call("owner", `PUT ${project}/merge_requests/1`, lock)).status).toBe(200);
@@ -202,7 +211,7 @@ const TYPES = {
 const OTHERS: Record<string, string> = {
   "MergeRequestPermissions.adminMergeRequest": "what developers may do has a part in each change",
   "MergeRequestPermissions.reopenMergeRequest": "updateMergeRequest, where it is closed",
-  "NotePermissions.resolveNote": "below: only discussions of merge requests can be resolved",
+  "NotePermissions.resolveNote": "below, by notes and by discussions",
   "NotePermissions.repositionNote": "adminNote",
   "ProjectPermissions.adminIssue": "IssuePermissions.adminIssue",
   "ProjectPermissions.createMergeRequestIn": "below: it needs a fork",
@@ -364,12 +373,27 @@ describe.each(Object.entries(PLACES).map(([name, [path]]) => [name, path] as con
       }
     });
 
+    it("branches tell who may push to them", async () => {
+      for (const as of everyone) {
+        for (const branch of ["main", "other"]) {
+          const shown = await call(as, `GET ${project}/repository/branches/${branch}`);
+          if (shown.status !== 200) continue;
+          const json = { branch, content: as, commit_message: "Change", file_path: "a" };
+          const pushing = await call(as, `PUT ${project}/repository/files/none`, json);
+          expect([as, branch, shown.json.can_push]).toEqual([as, branch, pushing.status === 400]);
+        }
+      }
+    });
+
     it("releases have the address of a form for those who may change them", async () => {
       for (const as of everyone) {
-        const shown = await call(as, `GET ${project}/releases/v1`);
-        if (shown.status !== 200) continue;
-        const changing = await call(as, `PUT ${project}/releases/v1`, { name: `By ${as}` });
-        expect([as, shown.json._links.edit_url !== undefined]).toEqual([as, isLetIn(changing)]);
+        for (const tag of ["v1", "held"]) {
+          const shown = await call(as, `GET ${project}/releases/${tag}`);
+          if (shown.status !== 200) continue;
+          const changing = await call(as, `PUT ${project}/releases/${tag}`, { name: `By ${as}` });
+          const isTold = shown.json._links.edit_url !== undefined;
+          expect([as, tag, isTold]).toEqual([as, tag, isLetIn(changing)]);
+        }
       }
     });
   },
@@ -530,7 +554,6 @@ describe("what one may do with notes is what routes answer", () => {
           id.endsWith(`/${notes[0].id}`),
         ),
       );
-      if (kind === "issues") continue;
       const query = `{ note(id: "${note}") { userPermissions { resolveNote }
         discussion { userPermissions { resolveNote } } } }`;
       const { data } = await send(app, as, query);

@@ -1,4 +1,5 @@
 import type { Person } from "./caller.ts";
+import { hasRole, type Role } from "./roles.ts";
 import type { Source } from "./source.ts";
 
 /** Who asks whether they may do something, and in which group or project: the context of a handler is one. */
@@ -16,3 +17,9 @@ export type Ability<Subject = unknown, S = Source> = (
   subject: Subject,
   asking: Asking<S>,
 ) => boolean;
+
+/** The right of whoever a record belongs to, and of everybody with a role. */
+export const ownOr =
+  (role: Role): Ability<{ readonly user_id: number | null }> =>
+  ({ user_id }, { source, caller }) =>
+    user_id === caller?.id || hasRole(source, role);

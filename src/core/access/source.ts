@@ -271,7 +271,7 @@ const MEMBER_BELOW = `select 1 as found from namespace_ancestors a
   where a.ancestor_id = ? and m.user_id = ? and (m.expires_at is null or m.expires_at > ?) limit 1`;
 
 /** Whether the caller may read the code of a project that they can read. */
-export function mayReadCode(viewer: Viewer, project: Source): boolean {
-  const role = codeRole(viewer, project);
+export function mayReadCode(project: Source): boolean {
+  const role = codeRole(project.viewer, project);
   return role === undefined || hasRole(project, role);
 }

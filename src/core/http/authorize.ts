@@ -155,21 +155,16 @@ export function requirePermission(
   route: Route,
   role: Role | undefined,
   source: Source | undefined,
-  viewer: Viewer,
   caller: Caller | undefined,
   tier: Tier,
 ): void {
-  if (source && !hasRoles(route, role, source, viewer)) throw caller ? forbidden() : unauthorized();
+  if (source && !hasRoles(route, role, source)) throw caller ? forbidden() : unauthorized();
   if (!isOffered(route, source, tier)) throw forbidden();
 }
 
 /** Whether a caller has the roles that a route needs in its source: the one it declares, and that for reading code. */
-function hasRoles(route: Route, role: Role | undefined, source: Source, viewer: Viewer): boolean {
-  return (
-    (role === undefined || hasRole(source, role)) &&
-    (!route.repository || mayReadCode(viewer, source))
-  );
-}
+const hasRoles = (route: Route, role: Role | undefined, source: Source): boolean =>
+  (role === undefined || hasRole(source, role)) && (!route.repository || mayReadCode(source));
 
 const isOffered = (route: Route, source: Source | undefined, tier: Tier): boolean =>
   (source === undefined || hasFeature(source, route)) &&
@@ -182,12 +177,9 @@ const isOffered = (route: Route, source: Source | undefined, tier: Tier): boolea
 export function mayCall(route: Route, source: Source, tier: Tier): boolean {
   const { access, role } = route;
   const { caller } = source.viewer;
-  return (
-    (access === "anyone" || caller !== undefined) &&
-    (access !== "admin" || caller?.admin === true) &&
-    hasRoles(route, typeof role === "string" ? role : undefined, source, source.viewer) &&
-    isOffered(route, source, tier)
-  );
+  const isOpen = access === "anyone" || Boolean(access === "admin" ? caller?.admin : caller);
+  const needed = typeof role === "string" ? role : undefined;
+  return isOpen && hasRoles(route, needed, source) && isOffered(route, source, tier);
 }
 
 /** How callers of a route are found. */

@@ -204,7 +204,7 @@ async function admit(
     typeof route.role === "string"
       ? await roleFor(route.role, route, db, source, viewer)
       : undefined;
-  requirePermission(route, role, source, viewer, caller, tier);
+  requirePermission(route, role, source, caller, tier);
   return source;
 }
 
@@ -310,18 +310,17 @@ function followed(
   return follow(following);
 }
 
+/** The routes of mounts, by method and path. The first of a name counts. */
 const named = new WeakMap<readonly Mount[], ReadonlyMap<string, Route>>();
 
-/** The route with a method and path, such as `PUT /projects/:id/issues/:issue_iid`. */
 function routeNamed(mounts: readonly Mount[], name: string): Route {
-  let routes = named.get(mounts);
-  if (!routes) {
-    const all = mounts.flatMap(({ resources }) => resources.flatMap((resource) => resource.routes));
-    // The first of a name counts.
-    routes = new Map(all.reverse().map((route) => [`${route.method} ${route.path}`, route]));
-    named.set(mounts, routes);
+  const known = named.get(mounts);
+  if (!known) {
+    const all = mounts.flatMap(({ resources }) => resources.flatMap(({ routes }) => routes));
+    named.set(mounts, new Map(all.reverse().map((one) => [`${one.method} ${one.path}`, one])));
+    return routeNamed(mounts, name);
   }
-  const found = routes.get(name);
+  const found = known.get(name);
   if (!found) throw new TypeError(`There is no route ${name}`);
   return found;
 }
@@ -428,7 +427,7 @@ async function prepare(
     if (route.before) await route.before(context);
     const declared = typeof route.role === "function" ? route.role(context) : route.role;
     const role = await roleFor(declared, route, db, source, viewer);
-    requirePermission(route, role, source, viewer, caller, tier);
+    requirePermission(route, role, source, caller, tier);
     if (caller?.sudoer && !route.isReading) {
       const { sudoer, id: userId } = caller;
       const what = `${route.method} ${incoming.path}`;

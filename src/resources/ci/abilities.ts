@@ -1,5 +1,5 @@
 import type { ArtifactAccess } from "../../ci/index.ts";
-import type { Ability } from "../../core/access/abilities.ts";
+import { ownOr } from "../../core/access/abilities.ts";
 import { isWritable } from "../../core/access/features.ts";
 import { hasRole, type Role } from "../../core/access/roles.ts";
 import type { Source } from "../../core/access/source.ts";
@@ -22,10 +22,7 @@ export const mayCreatePipeline = (source: Source): boolean =>
   isWritable(source, "jobs") && hasRole(source, "developer");
 
 /** Whether the caller may see the variables a pipeline was given, or erase a job: who started it, and maintainers. */
-export const mayAdminRun: Ability<{ readonly user_id: number | null }> = (
-  { user_id },
-  { source, caller },
-) => user_id === caller?.id || hasRole(source, "maintainer");
+export const mayAdminRun = ownOr("maintainer");
 
 /** Whether the caller may end a job without its runner. */
 export const mayForceCancel = (source: Source): boolean => hasRole(source, "maintainer");

@@ -64,9 +64,7 @@ export const mayAdminIssues = (source: Source): boolean =>
 
 /** Whether the caller may open merge requests into a project from its forks. */
 export const mayCreateMergeRequestIn = (source: Source): boolean =>
-  source.viewer.caller !== undefined &&
-  isWritable(source, "merge_requests") &&
-  mayReadCode(source.viewer, source);
+  source.viewer.caller !== undefined && isWritable(source, "merge_requests") && mayReadCode(source);
 
 /** Whether the caller may see the messages of commits that merging makes: they may have addresses that people don't show. */
 export const mayReadMergeMessages = (source: Source): boolean =>

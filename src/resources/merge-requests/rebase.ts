@@ -37,7 +37,7 @@ export async function stageRebase(
 ): Promise<StagedRebase> {
   const { db, source: project, caller, now } = preparing;
   const viewer = { caller, today: dayOf(now) };
-  if (!mayReadCode(viewer, project)) throw forbidden();
+  if (!mayReadCode(project)) throw forbidden();
   const { request, opened, target } = await openCode(preparing, iid);
   const { source_branch, source_project_id: id } = request;
   const source = id === null ? undefined : (await sourcesById(db, "project", [id], viewer)).get(id);

@@ -1,27 +1,19 @@
 import type { Ability } from "../../core/access/abilities.ts";
 import { hasRole } from "../../core/access/roles.ts";
 import { mayCreateNote } from "../issuables/abilities.ts";
+import type { Note } from "./queries.ts";
+import type { Noteable } from "./rules.ts";
 
-/** What is discussed, as far as rights depend on it. */
-interface Discussed {
-  readonly author_id: number | null;
-  readonly discussion_locked: number;
-}
-
-/** A note, as far as rights depend on it. */
-interface Written {
-  readonly author_id: number | null;
-  readonly system: number;
-}
+type Discussed = Pick<Noteable, "author_id" | "discussion_locked">;
 
 /**
  * Whether the caller may change or delete a note: as its author or a maintainer, unless the discussion is locked for
  * them. Nobody changes notes that record actions.
  */
-export const mayAdminNote: Ability<{ readonly noteable: Discussed; readonly note: Written }> = (
-  { noteable, note },
-  asking,
-) =>
+export const mayAdminNote: Ability<{
+  readonly noteable: Discussed;
+  readonly note: Pick<Note, "author_id" | "system">;
+}> = ({ noteable, note }, asking) =>
   mayCreateNote(noteable, asking) &&
   note.system !== 1 &&
   (note.author_id === asking.caller?.id || hasRole(asking.source, "maintainer"));
@@ -33,7 +25,7 @@ export const mayAdminNote: Ability<{ readonly noteable: Discussed; readonly note
 export const mayResolveNote: Ability<{
   readonly noteable: Discussed;
   /** `undefined` for the discussion. */
-  readonly resolved: Pick<Written, "author_id"> | undefined;
+  readonly resolved: Pick<Note, "author_id"> | undefined;
 }> = ({ noteable, resolved }, asking) =>
   mayCreateNote(noteable, asking) &&
   ([noteable.author_id, resolved?.author_id].includes(asking.caller?.id) ||

@@ -28,7 +28,7 @@ import { findIssuable } from "../issuables/rules.ts";
 import { openRepository } from "../repositories/open.ts";
 import { planCreation, storePipeline } from "./create.ts";
 import { listJobs, scope } from "./jobs.ts";
-import { findPipeline, projectFor, requireRunner } from "./rules.ts";
+import { findPipeline, mayRunJobsOf, projectFor } from "./rules.ts";
 import { testReportRoutes } from "./test-reports.ts";
 
 const { del, get, list, post, put } = routes({
@@ -320,7 +320,7 @@ export const pipelineResource: Resource = {
       handle: async (context) => {
         const { db, source, caller, input, now } = context;
         const found = await findPipeline(db, source, input.pipeline_id);
-        await requireRunner(context, found);
+        if (!(await mayRunJobsOf(db, source, found))) throw forbidden();
         await retryPipeline(db, found.id, caller.id, now);
         return rowOf(context, found.id);
       },
@@ -334,7 +334,7 @@ export const pipelineResource: Resource = {
       handle: async (context) => {
         const { db, source, input, now } = context;
         const found = await findPipeline(db, source, input.pipeline_id);
-        await requireRunner(context, found);
+        if (!(await mayRunJobsOf(db, source, found))) throw forbidden();
         await cancel(db, found.id, {}, now);
         return rowOf(context, found.id);
       },

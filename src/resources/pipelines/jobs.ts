@@ -35,11 +35,11 @@ export async function fillJobs(reading: JobReading, rows: readonly Value[][]): P
 
 /** Fills in the commits of jobs, unless the caller may not read the code. */
 async function fillCommits(
-  { presenter, view, viewer, prepared: opened }: JobReading,
+  { presenter, view, prepared: opened }: JobReading,
   rows: readonly Value[][],
 ): Promise<void> {
   const { project, repository } = opened;
-  if (!mayReadCode(viewer, project)) return;
+  if (!mayReadCode(project)) return;
   const at = presenter.find(job.fields["commit"]);
   const sha = presenter.find(listedPipeline.fields["sha"]);
   if (at === undefined || sha === undefined) return;

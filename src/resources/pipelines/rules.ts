@@ -1,12 +1,11 @@
-import type { Caller } from "../../core/access/caller.ts";
 import { type Source, sourcesById } from "../../core/access/source.ts";
 import { REMOVED } from "../../core/access/visibility.ts";
-import { forbidden, notFound } from "../../core/errors.ts";
+import { notFound } from "../../core/errors.ts";
 import { dayOf } from "../../core/time.ts";
 import { BRANCHES, TAGS } from "../../git/refs.ts";
 import type { Reader } from "../../store/port.ts";
 import { mayCreatePipeline } from "../ci/abilities.ts";
-import { rightsOf } from "../protected-refs/abilities.ts";
+import { mayRun } from "../protected-refs/abilities.ts";
 
 /** A pipeline, as far as rules need it. */
 export interface FoundPipeline {
@@ -33,27 +32,14 @@ export async function findPipeline(
 }
 
 /**
- * Checks that the caller may run jobs of a branch or tag: whoever may not change a protected branch, or create a protected
- * tag, may not.
- *
- * @throws ApiError 403
+ * Whether whoever a project was found for may run jobs of a branch or tag: not who may not change a protected branch, or
+ * create a protected tag.
  */
-export async function requireRunner(
-  { db, source }: { readonly db: Reader; readonly source: Source; readonly caller: Caller },
-  { ref, tag }: { readonly ref: string; readonly tag: number },
-): Promise<void> {
-  if (!(await mayRunJobsOf(db, source, { ref, tag }))) throw forbidden();
-}
-
-/** Whether whoever a project was found for may run jobs of a branch or tag: see {@link requireRunner}. */
-export async function mayRunJobsOf(
+export const mayRunJobsOf = (
   db: Reader,
   project: Source,
   { ref, tag }: { readonly ref: string; readonly tag: number },
-): Promise<boolean> {
-  const name = (tag === 1 ? TAGS : BRANCHES) + ref;
-  return (await rightsOf(db, project, [name])).mayRun(name);
-}
+): Promise<boolean> => mayRun(db, project, (tag === 1 ? TAGS : BRANCHES) + ref);
 
 /**
  * A project as one of its people sees it who is not here, for pipelines that start without them.

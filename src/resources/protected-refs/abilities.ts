@@ -1,8 +1,9 @@
 import { hasRole, ROLES, type Role } from "../../core/access/roles.ts";
-import { type Source, sourcesById } from "../../core/access/source.ts";
+import { type Source, withSources } from "../../core/access/source.ts";
 import { VISIBILITIES } from "../../core/access/visibility.ts";
 import { BRANCHES, TAGS } from "../../git/refs.ts";
 import type { Reader, Value } from "../../store/port.ts";
+import type { RulesTable } from "./grants.ts";
 import { type Rules, rulesOf, rulesOfTargets, unprotectingOf } from "./queries.ts";
 
 /** A change of a reference that somebody asks for. */
@@ -47,11 +48,18 @@ export async function rightsOf(
 }
 
 /**
- * Whether a caller may change or remove a rule about branches: its grants say so or, without any, their role is enough.
+ * Whether a caller may change or remove a rule, for which their role is enough unless it is about branches and has grants
+ * that say who.
  *
  * @param project found for the caller
  */
-export async function mayUnprotect(db: Reader, project: Source, ruleId: number): Promise<boolean> {
+export async function mayUnprotect(
+  db: Reader,
+  project: Source,
+  table: RulesTable,
+  ruleId: number,
+): Promise<boolean> {
+  if (table === "protected_tags") return true;
   const { is_said, unprotect_level, unprotect_named } = await unprotectingOf(
     db,
     ruleId,
@@ -99,19 +107,19 @@ async function sharedBranches(
     ? found.filter(({ source_branch }) => names.includes(BRANCHES + source_branch))
     : found;
   if (requests.length === 0) return NONE;
-  const ids = [...new Set(requests.map(({ project_id }) => project_id))];
-  const targets = await sourcesById(db, "project", ids, viewer);
-  const mergeable = await mergeableBy(
-    db,
-    new Map(requests.map(({ id, project_id }) => [id, targets.get(project_id) as Source])),
-  );
+  const targets = await withSources(db, requests, viewer);
+  const mergeable = await mergeableBy(db, new Map(targets.map(({ id, source }) => [id, source])));
   return new Set(
     requests.filter(({ id }) => mergeable.has(id)).map(({ source_branch }) => source_branch),
   );
 }
 
+/** Whether a caller may run pipelines of a branch or tag, in full: see {@link RefRights.mayRun}. */
+export const mayRun = async (db: Reader, project: Source, ref: string): Promise<boolean> =>
+  (await rightsOf(db, project, [ref])).mayRun(ref);
+
 /** Whether a caller's role lets them push to a project: protected branches and tags may ask for more. */
-const mayWriteCode = (project: Pick<Source, "archived" | "level">): boolean =>
+export const mayWriteCode = (project: Pick<Source, "archived" | "level">): boolean =>
   !project.archived && hasRole(project, "developer");
 
 /** Whether there is a branch of a project that a caller may push to, if it is not protected: by role, or because a merge request allows it. */

@@ -1,9 +1,19 @@
-import { hasRole } from "../../core/access/roles.ts";
 import type { Source } from "../../core/access/source.ts";
+import { TAGS } from "../../git/refs.ts";
+import type { Reader } from "../../store/port.ts";
+import { mayWriteCode, rightsOf } from "../protected-refs/abilities.ts";
 
-/** The role with which people write releases; a protected tag may ask for more. */
-export const RELEASE_WRITER = "developer";
-
-/** Whether the caller may write releases of a project. */
-export const mayWriteReleases = (project: Source): boolean =>
-  !project.archived && hasRole(project, RELEASE_WRITER);
+/** Which of some releases the caller may create or change, by their tags: protected ones ask for more than a role. */
+export async function writableReleases(
+  db: Reader,
+  project: Source,
+  tags: readonly string[],
+): Promise<(tag: string) => boolean> {
+  if (!mayWriteCode(project)) return () => false;
+  const names = tags.map((tag) => TAGS + tag);
+  const rights = await rightsOf(db, project, names);
+  return (tag) => {
+    const creation = { name: TAGS + tag, from: undefined, to: tag, isForced: false };
+    return rights.refusalOf(creation, "api") === undefined;
+  };
+}

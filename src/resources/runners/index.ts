@@ -21,7 +21,6 @@ import { updateRow } from "../../store/update.ts";
 import { JOBS, job, managerFields, ONLINE, runnerFields, STALE } from "../ci/json.ts";
 import { STATUS_NAMES } from "../ci/statuses.ts";
 import { userFields } from "../users/json.ts";
-import { mayManageRunners, RUNNER_MANAGER } from "./abilities.ts";
 import { protocolRoutes } from "./protocol.ts";
 import {
   columnsOf,
@@ -226,28 +225,30 @@ const user = routes({ path: "/user/runners" });
 
 /** What a new runner is for, as the caller asks; they must manage that. @throws ApiError 400, 403 or 404 */
 async function placeOf(
-  { db, viewer, caller }: Pick<Context, "viewer"> & { db: Reader; caller: { admin: boolean } },
+  {
+    db,
+    viewer,
+    caller,
+    mayCall,
+  }: Pick<Context, "viewer" | "mayCall"> & { db: Reader; caller: { admin: boolean } },
   input: {
     runner_type: RunnerPlace["kind"];
     group_id?: number | undefined;
     project_id?: number | undefined;
   },
 ): Promise<RunnerPlace> {
-  const { runner_type: kind, group_id, project_id } = input;
+  const { runner_type: kind } = input;
+  const place = { kind, namespace_id: null, project_id: null };
   if (kind === "instance_type") {
     if (!caller.admin) throw forbidden();
-    return { kind, namespace_id: null, project_id: null };
+    return place;
   }
-  if (kind === "group_type") {
-    if (group_id === undefined) throw missing("group_id");
-    const group = await findSource(db, "group", String(group_id), viewer);
-    if (!mayManageRunners(group)) throw forbidden();
-    return { kind, namespace_id: group.id, project_id: null };
-  }
-  if (project_id === undefined) throw missing("project_id");
-  const project = await findSource(db, "project", String(project_id), viewer);
-  if (!mayManageRunners(project)) throw forbidden();
-  return { kind, namespace_id: null, project_id: project.id };
+  const owner = kind === "group_type" ? "group" : "project";
+  const id = input[`${owner}_id`];
+  if (id === undefined) throw missing(`${owner}_id`);
+  const source = await findSource(db, owner, String(id), viewer);
+  if (!mayCall(`POST /${owner}s/:id/runners/reset_registration_token`, source)) throw forbidden();
+  return { ...place, [source.column]: source.id };
 }
 
 /** The runners that do jobs of a group or project. */
@@ -267,7 +268,7 @@ function usableIn(kind: SourceKind, sourceId: number, namespaceId: number): Cond
 
 function routesOf(source: SourceKind) {
   const { list, post } = routes({ source, path: "/runners" });
-  const role = RUNNER_MANAGER[source];
+  const role = source === "group" ? "owner" : "maintainer";
   return [
     list("", {
       summary: `List the runners that do jobs of a ${source}, the newest first`,

@@ -1,6 +1,5 @@
 import { isCron, isTimeZone } from "../../ci/index.ts";
 import type { Caller } from "../../core/access/caller.ts";
-import type { Source } from "../../core/access/source.ts";
 import { ApiError, type AttributeErrors, forbidden, invalid, notFound } from "../../core/errors.ts";
 import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
@@ -14,7 +13,7 @@ import { readingRole } from "../ci/abilities.ts";
 import { listedPipeline, pipelineFields } from "../ci/json.ts";
 import type { GivenVariable } from "../ci/records.ts";
 import { storePipeline } from "../pipelines/create.ts";
-import { rightsOf } from "../protected-refs/abilities.ts";
+import { mayRun } from "../protected-refs/abilities.ts";
 import { openRepository } from "../repositories/open.ts";
 import { userSummaryFields } from "../users/json.ts";
 import { VARIABLE_TYPES } from "../variables/queries.ts";
@@ -153,14 +152,9 @@ async function requireRef(
   if (another !== undefined) throw invalid({ ref: ["is ambiguous"] });
   const wanted = ref.startsWith("refs/") ? ref : BRANCHES + ref;
   if (name === undefined && !isRefName(wanted)) throw invalid({ ref: ["is invalid"] });
-  await requireRights(preparing.db, preparing.source, name ?? wanted);
+  const { db, source } = preparing;
+  if (!(await mayRun(db, source, name ?? wanted))) throw forbidden();
   return name ?? ref;
-}
-
-/** @throws ApiError 403 if the caller may not run pipelines of a branch or tag */
-async function requireRights(db: Reader, source: Source, ref: string): Promise<void> {
-  const rights = await rightsOf(db, source, [ref]);
-  if (!rights.mayRun(ref)) throw forbidden();
 }
 
 /** Schedules of pipelines. */

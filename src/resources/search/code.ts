@@ -102,8 +102,7 @@ export async function openCode(
   preparing: Preparing,
   ref = "HEAD",
 ): Promise<Searchable | undefined> {
-  const { source, viewer } = preparing;
-  if (!mayReadCode(viewer, source)) return undefined;
+  if (!mayReadCode(preparing.source)) return undefined;
   const opened = await openRepository(preparing, [ref]);
   const tip = await findCommit(opened, ref);
   if (tip === undefined) return undefined;

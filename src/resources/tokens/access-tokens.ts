@@ -1,5 +1,4 @@
 import { ROLES } from "../../core/access/roles.ts";
-import type { Source } from "../../core/access/source.ts";
 import { badRequest, notFound, unauthorized } from "../../core/errors.ts";
 import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
@@ -15,7 +14,6 @@ import { dayOf } from "../../core/time.ts";
 import type { Reader, Value } from "../../store/port.ts";
 import { addMember, changeOf, removeMember } from "../members/changes.ts";
 import * as members from "../members/queries.ts";
-import { mayManageTokens, TOKEN_MANAGER } from "./abilities.ts";
 import * as bots from "./bots.ts";
 import * as changes from "./changes.ts";
 import { secretField, tokenFields } from "./json.ts";
@@ -34,8 +32,8 @@ const createdToken = presenter({ ...fields, token: secretField });
 const id = { token_id: param.recordId() };
 
 /** As in GitLab, those who may not manage tokens get 401 where they read. @throws ApiError 401 */
-function requireManager(source: Source): void {
-  if (!mayManageTokens(source)) throw unauthorized();
+function requireManager({ source, mayCall }: Pick<Context, "source" | "mayCall">): void {
+  if (!mayCall(`POST /${source.kind}s/:id/access_tokens`, source)) throw unauthorized();
 }
 
 async function findToken({
@@ -60,7 +58,7 @@ async function rowWithSecret(
 
 function routesOf(source: SourceKind): Route[] {
   const { del, get, list, post } = routes({ source, path: "/access_tokens" });
-  const role = TOKEN_MANAGER[source];
+  const role = source === "group" ? "owner" : "maintainer";
   return [
     list("", {
       summary: `List the access tokens of a ${source}`,
@@ -70,8 +68,9 @@ function routesOf(source: SourceKind): Route[] {
         search: param.optional(param.anyText()),
       },
       presenter: token,
-      handle: ({ db, presenter, page, source, input, viewer }) => {
-        requireManager(source);
+      handle: (context) => {
+        const { db, presenter, page, source, input, viewer } = context;
+        requireManager(context);
         return bots.list(db, presenter, page, source, { ...input, today: viewer.today });
       },
     }),
@@ -80,7 +79,7 @@ function routesOf(source: SourceKind): Route[] {
       input: id,
       presenter: token,
       handle: async (context) => {
-        requireManager(context.source);
+        requireManager(context);
         return bots.row(context.db, context.presenter, (await findToken(context)).id);
       },
     }),
