@@ -35,20 +35,22 @@ export function userPermissions<Row extends Subject>(
   const type = valueType(name, `What the caller may do with ${what}.`, Object.fromEntries(fields));
   const valuesOf = (row: Row, { caller, mayCall }: GraphContext) => {
     const { source } = row;
-    const values = all.map(([field, permission]) => [
-      field,
-      typeof permission === "string"
-        ? source !== undefined && mayCall(permission, source)
-        : permission(row, { source, caller }),
-    ]);
-    return [row.id, Object.fromEntries(values)] as const;
+    const asking = { source, caller };
+    const values: Record<string, boolean> = {};
+    for (const [field, permission] of all) {
+      values[field] =
+        typeof permission === "string"
+          ? source !== undefined && mayCall(permission, source)
+          : permission(row, asking);
+    }
+    return values;
   };
   return (load, options) =>
     required(
       loaded(
         type,
         async (ids, context) =>
-          new Map((await load(ids, context)).map((row) => valuesOf(row, context))),
+          new Map((await load(ids, context)).map((row) => [row.id, valuesOf(row, context)])),
         options,
       ),
     );
