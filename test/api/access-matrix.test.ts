@@ -246,11 +246,12 @@ function roleOf(route: Route, visibility: "public" | "private"): Role | undefine
   const reading = route.repository && visibility === "private" ? "reporter" : undefined;
   if (typeof route.role !== "function") return route.role ?? reading;
   const caller = { id: -1, admin: false, external: false };
+  const viewer = { caller, today: "" };
   const context = {
     caller,
-    viewer: { caller, today: "" },
+    viewer,
     input: { user_id: 4711 },
-    source: { visibility: VISIBILITIES[visibility], level: 0, hasPublicJobs: true },
+    source: { viewer, visibility: VISIBILITIES[visibility], level: 0, hasPublicJobs: true },
   };
   return route.role(context as unknown as Context<never, never> & Parameters<typeof route.role>[0]);
 }

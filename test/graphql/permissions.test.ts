@@ -471,6 +471,15 @@ describe("groups: userPermissions are what routes answer", () => {
             adminGroup: isLetIn(changing),
           },
         ]);
+        const name = `moving-${project_creation_level}`;
+        const { json: own } = await call(as, "POST /projects", { name, path: name });
+        if (own.id === undefined) continue;
+        const offered = await call(as, `GET /projects/${own.id}/transfer_locations?search=acme`);
+        const paths = offered.json.map(({ full_path }: { full_path: string }) => full_path);
+        const moving = await call(as, `PUT /projects/${own.id}/transfer`, { namespace: "acme" });
+        const back = { namespace: as };
+        if (moving.status === 200) await call("admin", `PUT /projects/${own.id}/transfer`, back);
+        expect([as, paths.includes("acme")]).toEqual([as, moving.status === 200]);
       }
     },
   );
@@ -500,10 +509,13 @@ describe("what is allowed below a group", () => {
       for (const as of ["reporter", "maintainer", "owner"] as const) {
         const path = `moved-${as}-${subgroup_creation_level}`;
         const { json: own } = await call(as, "POST /groups", { name: path, path });
+        const offered = await call(as, `GET /groups/${own.id}/transfer_locations?search=acme`);
+        const paths = offered.json.map(({ full_path }: { full_path: string }) => full_path);
         const transfer = await call(as, `POST /groups/${own.id}/transfer`, { group_id: acme.id });
         const sub = { name: `sub-${path}`, path: `sub-${path}`, parent_id: acme.id };
         const creating = await call(as, "POST /groups", sub);
-        expect([as, isLetIn(creating)]).toEqual([as, transfer.status === 201]);
+        const isMoved = transfer.status === 201;
+        expect([as, isLetIn(creating), paths.includes("acme")]).toEqual([as, isMoved, isMoved]);
       }
     },
   );

@@ -3,8 +3,8 @@ import type { Reader, Value } from "../../store/port.ts";
 import { notFound } from "../errors.ts";
 import type { Reach } from "./caller.ts";
 import { FEATURES, type Feature } from "./features.ts";
-import { hasRole, ROLES } from "./roles.ts";
-import { codeRole, isEnding, isOpenTo, REMOVED, type Viewer } from "./visibility.ts";
+import { hasRole, ROLES, type Role } from "./roles.ts";
+import { isEnding, isOpenTo, REMOVED, type Viewer } from "./visibility.ts";
 
 /** The group or project a path names, and what the caller may do there. */
 export interface Source {
@@ -270,8 +270,12 @@ const MEMBER_BELOW = `select 1 as found from namespace_ancestors a
     or m.project_id in (select id from projects where namespace_id = a.namespace_id)
   where a.ancestor_id = ? and m.user_id = ? and (m.expires_at is null or m.expires_at > ?) limit 1`;
 
+/** The role that the caller needs to read a project's code, as routes declare it; `undefined` if they need none. */
+export const codeRole = ({ source }: { readonly source: Source }): Role | undefined =>
+  isOpenTo(source.viewer, source) ? undefined : "reporter";
+
 /** Whether the caller may read the code of a project that they can read. */
-export function mayReadCode(project: Source): boolean {
-  const role = codeRole(project.viewer, project);
-  return role === undefined || hasRole(project, role);
+export function mayReadCode(source: Source): boolean {
+  const role = codeRole({ source });
+  return role === undefined || hasRole(source, role);
 }

@@ -87,14 +87,6 @@ export function isOpenTo(viewer: Viewer, { visibility }: { readonly visibility: 
   return visibility > floorOf(viewer);
 }
 
-/** The role that the viewer needs to read a project's code; `undefined` if they need none. */
-export function codeRole(
-  viewer: Viewer,
-  project: { readonly visibility: number },
-): Role | undefined {
-  return isOpenTo(viewer, project) ? undefined : "reporter";
-}
-
 /** The viewer's id, as SQL. */
 export function idOf(viewer: Viewer | EachUser): Condition {
   if ("each" in viewer) return { sql: "v.id", values: [] };

@@ -1,7 +1,7 @@
 import * as audit from "../../audit/log.ts";
 import { confirmPassword } from "../../auth/confirm.ts";
 import type { Asking } from "../../core/access/abilities.ts";
-import { codeRole } from "../../core/access/visibility.ts";
+import { codeRole } from "../../core/access/source.ts";
 import { ApiError, forbidden, invalid, notFound, unauthorized } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import { type Context, Json, type Resource, routes } from "../../core/resource.ts";
@@ -336,7 +336,7 @@ export const approvalResource: Resource = {
     projects.list("/approval_rules", {
       summary: "List the approval rules of a project",
       tier: "premium",
-      role: ({ source, viewer }) => codeRole(viewer, source),
+      role: codeRole,
       presenter: projectRule,
       handle: async (context) => {
         const { db, presenter: shown, page, tier } = context;
@@ -348,7 +348,7 @@ export const approvalResource: Resource = {
     projects.get("/approval_rules/:approval_rule_id", {
       summary: "Get an approval rule of a project",
       tier: "premium",
-      role: ({ source, viewer }) => codeRole(viewer, source),
+      role: codeRole,
       input: ruleId,
       presenter: projectRule,
       handle: async (context) => {

@@ -56,8 +56,8 @@ async function vulnerabilitiesOf(
     `select id, project_id, vulnerabilities from dependencies where id in (${among.sql})`,
     among.values,
   );
-  const rows = await withSources(db, found, viewer);
-  const seen = rows.filter(({ source }) => mayReadVulnerabilities(source));
+  const all = await withSources(db, found, viewer);
+  const seen = all.filter(({ source }) => mayReadVulnerabilities(source));
   return new Map(seen.map(({ id, vulnerabilities }) => [id, JSON.parse(vulnerabilities)]));
 }
 

@@ -1,4 +1,4 @@
-import { codeRole } from "../../core/access/visibility.ts";
+import { codeRole } from "../../core/access/source.ts";
 import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
 import { presenter } from "../../core/presenter.ts";
@@ -33,7 +33,7 @@ export const dependencyResource: Resource = {
       summary: "List the dependencies of a project",
       tier: "ultimate",
       // Guests of a private project may not read its repository.
-      role: ({ source, viewer }) => codeRole(viewer, source),
+      role: codeRole,
       input: { package_manager: param.optional(managers) },
       presenter: dependency,
       handle: async ({ db, source, presenter, page, input }) => {

@@ -245,7 +245,9 @@ export const face: Face = {
           where: all([
             conditionOf(args, context),
             when("(mu.expires_at is null or mu.expires_at > ?)", context.viewer.today),
-            permissionScope ? when(`mu.access_level >= ${permissionScope}`) : undefined,
+            permissionScope
+              ? when(`mu.access_level >= ${permissionScope} and not ${isEnding("n.id")}`)
+              : undefined,
             context.caller?.admin ? undefined : when("mu.user_id = ?", context.caller?.id ?? 0),
           ]),
           order: sort,

@@ -1,4 +1,4 @@
-import { codeRole } from "../../core/access/visibility.ts";
+import { codeRole } from "../../core/access/source.ts";
 import { conflict, unauthorized } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import { Json, type Route, routes } from "../../core/resource.ts";
@@ -97,7 +97,7 @@ export const mergeRoutes: readonly Route[] = [
     status: 202,
     examples: [{ rebase_in_progress: true }],
     prepare: ({ merge_request_iid }, preparing) => stageRebase(preparing, merge_request_iid),
-    role: ({ viewer, source }) => codeRole(viewer, source),
+    role: codeRole,
     handle: async ({ db, prepared: staged, now }) => {
       await orDiscard(staged.received, () => applyRebase(db, staged, now));
       return new Json({ rebase_in_progress: true });

@@ -225,18 +225,14 @@ const user = routes({ path: "/user/runners" });
 
 /** What a new runner is for, as the caller asks; they must manage that. @throws ApiError 400, 403 or 404 */
 async function placeOf(
-  {
-    db,
-    viewer,
-    caller,
-    mayCall,
-  }: Pick<Context, "viewer" | "mayCall"> & { db: Reader; caller: { admin: boolean } },
+  context: Pick<Context, "viewer" | "mayCall"> & { db: Reader; caller: { admin: boolean } },
   input: {
     runner_type: RunnerPlace["kind"];
     group_id?: number | undefined;
     project_id?: number | undefined;
   },
 ): Promise<RunnerPlace> {
+  const { db, viewer, caller, mayCall } = context;
   const { runner_type: kind } = input;
   const place = { kind, namespace_id: null, project_id: null };
   if (kind === "instance_type") {

@@ -1,6 +1,4 @@
-import type { Role } from "../../core/access/roles.ts";
 import { findSource, findVisible } from "../../core/access/source.ts";
-import type { Viewer } from "../../core/access/visibility.ts";
 import { ownAvatar } from "../../core/avatars.ts";
 import { notFound } from "../../core/errors.ts";
 import * as field from "../../core/field.ts";
@@ -30,9 +28,6 @@ const location = presenter({
 
 const search = param.optional(param.anyText());
 const BY_NAME = { orderBy: "name", sort: "asc" } as const;
-
-/** The role that somebody needs in groups they are offered. Administrators need none. */
-const roleOf = ({ caller }: Viewer, role: Role) => (caller?.admin ? undefined : role);
 
 /** The namespace with an id or full path. @throws ApiError 404 if there is none or it is a group the caller can't see */
 async function namespaceNamed(
@@ -86,7 +81,8 @@ export const transferResource: Resource = {
         groups.list(db, presenter, page, viewer, {
           ...BY_NAME,
           search: input.search,
-          role: roleOf(viewer, "maintainer"),
+          member: !viewer.caller?.admin,
+          accepting: "projects",
           skip: [source.namespaceId],
         }),
     }),
@@ -130,7 +126,8 @@ export const transferResource: Resource = {
         return groups.list(db, presenter, page, viewer, {
           ...BY_NAME,
           search: input.search,
-          role: roleOf(viewer, "owner"),
+          member: !viewer.caller?.admin,
+          accepting: "groups",
           skip: parent_id === null ? [] : [parent_id],
           notBelow: source.id,
         });
