@@ -99,6 +99,7 @@ const ERRORS: Readonly<Record<string, Json>> = {
       },
       error: { anyOf: [text, texts] },
       error_description: text,
+      error_code: { ...text, description: "Why a commit can't be picked: `conflict` or `empty`." },
       scope: { ...text, description: "The scopes that would do, separated by spaces." },
     },
   },

@@ -1,7 +1,7 @@
 import * as param from "../core/input.ts";
 import { escaped } from "../core/markup.ts";
 import { RawReply, type Route, routes } from "../core/resource.ts";
-import { readingRole } from "../resources/pipelines/rules.ts";
+import { readingRole } from "../resources/ci/abilities.ts";
 import { latestTag } from "../resources/releases/queries.ts";
 import type { Reader } from "../store/port.ts";
 

@@ -244,6 +244,14 @@ export interface Context<
    * @throws ApiError what the route answers to a client
    */
   call(route: Route, parameters: object): Promise<Called>;
+  /**
+   * Whether a route's declaration lets the caller call it in a group or project: for answers that tell what they may do
+   * there.
+   *
+   * @param route its method and path
+   * @param source found for the caller
+   */
+  mayCall(route: string, source: Source): boolean;
 }
 
 /** What a route that was called gave: its answer as a value, and a reader that sees what it changed. */

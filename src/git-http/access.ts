@@ -9,7 +9,6 @@ import { checkPassword } from "../auth/sign-in.ts";
 import * as twoFactor from "../auth/two-factor.ts";
 import type { Caller } from "../core/access/caller.ts";
 import { isInScope } from "../core/access/job-tokens.ts";
-import { ROLES } from "../core/access/roles.ts";
 import {
   findMoved,
   findSource,
@@ -23,7 +22,8 @@ import type { PrepareContext } from "../core/resource.ts";
 import type { Scope } from "../core/scopes.ts";
 import { dayOf } from "../core/time.ts";
 import type { RepositoryKind } from "../git/repository.ts";
-import { mayPushSomewhere } from "../resources/protected-refs/rights.ts";
+import { mayPushSomewhere } from "../resources/protected-refs/abilities.ts";
+import { mayWriteWiki } from "../resources/wikis/abilities.ts";
 import type { Reader } from "../store/port.ts";
 import { newProjectAt, unknownProject } from "./creation.ts";
 
@@ -115,7 +115,7 @@ const unknownWiki = () => refusal(404, "The wiki you were looking for could not 
  */
 function requireWriting(caller: Caller, project: Source): void {
   requireUploading(caller);
-  if (project.archived || project.level < ROLES.developer) {
+  if (!mayWriteWiki(project)) {
     throw refusal(403, "You are not allowed to write to this project's wiki.");
   }
 }
@@ -137,8 +137,8 @@ export async function readmitToWiki(
   requireWriting(caller, project);
 }
 
-function requireFetching(viewer: Viewer, project: Source): void {
-  if (!mayReadCode(viewer, project)) {
+function requireFetching(_viewer: Viewer, project: Source): void {
+  if (!mayReadCode(project)) {
     throw refusal(403, "You are not allowed to download code from this project.");
   }
 }
@@ -156,7 +156,7 @@ async function requirePushing(
 ): Promise<void> {
   requireUploading(viewer.caller);
   if (project.archived) throw refusal(403, "You can't push code to an archived project.");
-  if (project.level < ROLES.developer && !(await mayPushSomewhere(db, project))) {
+  if (!(await mayPushSomewhere(db, project))) {
     throw refusal(403, "You are not allowed to push code to this project.");
   }
 }

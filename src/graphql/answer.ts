@@ -19,11 +19,7 @@ export interface Operation {
 }
 
 /** A request's context, as the route has it. */
-export type RequestContext = Pick<
-  Context,
-  "caller" | "viewer" | "view" | "now" | "budget" | "tier" | "edition" | "request" | "call"
-> &
-  Pick<GraphContext, "db" | "store">;
+export type RequestContext = Pick<Context, "call"> & Omit<GraphContext, "complexity">;
 
 /** An operation that was found valid, or the errors to answer. */
 type Prepared =

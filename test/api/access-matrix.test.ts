@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ROLES, type Role } from "../../src/core/access/roles.ts";
+import { findVisible } from "../../src/core/access/source.ts";
 import { VISIBILITIES } from "../../src/core/access/visibility.ts";
+import { mayCall } from "../../src/core/http/authorize.ts";
 import { csrfTokenOf, newSessionToken } from "../../src/core/http/session-cookie.ts";
 import type { Context, Route } from "../../src/core/resource.ts";
 import type { Scope } from "../../src/core/scopes.ts";
@@ -244,11 +246,12 @@ function roleOf(route: Route, visibility: "public" | "private"): Role | undefine
   const reading = route.repository && visibility === "private" ? "reporter" : undefined;
   if (typeof route.role !== "function") return route.role ?? reading;
   const caller = { id: -1, admin: false, external: false };
+  const viewer = { caller, today: "" };
   const context = {
     caller,
-    viewer: { caller, today: "" },
+    viewer,
     input: { user_id: 4711 },
-    source: { visibility: VISIBILITIES[visibility], level: 0, hasPublicJobs: true },
+    source: { viewer, visibility: VISIBILITIES[visibility], level: 0, hasPublicJobs: true },
   };
   return route.role(context as unknown as Context<never, never> & Parameters<typeof route.role>[0]);
 }
@@ -556,6 +559,29 @@ describe.each(["public", "private"] as const)("in a %s place", (visibility) => {
       }
     }
     expect(found).toEqual(expected);
+  });
+});
+
+/** Whether the declaration of a route is its whole rule: then it says who may call it. */
+function isDeclared(route: Route): boolean {
+  const name = `${route.method} ${route.path}`;
+  const isOther = UNKNOWN.has(name) || name in UNSEEN || ASKING.includes(name);
+  return parentOf(route) !== undefined && typeof route.role !== "function" && !isOther;
+}
+
+describe.each(["public", "private"] as const)("what is told about a %s place", (visibility) => {
+  it.each(named(onEngine.filter(isDeclared)))("%s is told as it is answered", async (_, route) => {
+    const place = places[visibility];
+    const kind = route.source as "group" | "project";
+    const users = new Map((await app.admin.listUsers()).map((user) => [user.username, user]));
+    for (const as of everyone) {
+      const user = users.get(as);
+      const caller = user && { ...user, external: false };
+      const viewer = { caller, today: "2026-01-01" };
+      const source = await findVisible(app.store.reader(), kind, place[kind], viewer);
+      const told = source !== undefined && mayCall(route, source, "ultimate");
+      expect([as, told]).toEqual([as, refusalOf(route, as, visibility) === undefined]);
+    }
   });
 });
 

@@ -124,6 +124,7 @@ const reasons = v.pipe(v.array(text), v.minLength(1));
 const RefusedShape = v.union([
   v.strictObject({ message: v.union([text, reasons]) }),
   v.strictObject({ message: v.strictObject({ error: text }) }),
+  v.strictObject({ message: text, error_code: v.picklist(["conflict", "empty"]) }),
   v.strictObject({ message: v.record(v.string(), reasons) }),
   v.strictObject({ error: v.union([text, reasons]) }),
   v.strictObject({ error: text, error_description: text, scope: text }),

@@ -134,6 +134,22 @@ it("hattip's router is imported in one file", () => {
   expect(users.map(([file]) => file)).toEqual(["src/core/http/router.ts"]);
 });
 
+it("roles are compared only in abilities, and where routes declare them", () => {
+  const files = readdirSync(join(root, "src"), { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".ts") && !/^core\/access\/|\/abilities\.ts$/.test(name))
+    .map((name) => [name, readFileSync(join(root, "src", name), "utf8")] as const);
+  // The levels of visibility, of downstream pipelines and of Markdown are others.
+  const others =
+    /^(resources\/(projects\/rules|groups\/changes|pipelines\/downstream)|core\/markdown.*)\.ts$/;
+  const compared = files.filter(
+    ([name, text]) =>
+      /[^=][<>]=?\s*ROLES\b/.test(text) || (!others.test(name) && /\blevel\s*[<>]/.test(text)),
+  );
+  expect(compared.map(([name]) => name)).toEqual([]);
+  const asking = files.filter(([, text]) => /\bhasRole\b/.test(text)).map(([name]) => name);
+  expect(asking.sort()).toEqual(["core/http/authorize.ts", "core/http/pipeline.ts"]);
+});
+
 it("every resource is in the list, and the version is the package's", () => {
   // Folders without routes, such as namespaces/, have queries that several resources share.
   const folders = readdirSync(join(root, "src/resources"), { recursive: true, encoding: "utf8" })

@@ -1,5 +1,3 @@
-import { forbidden } from "../errors.ts";
-
 /** The features a project can disable. */
 export const FEATURES = ["issues", "jobs", "merge_requests", "snippets", "wiki"] as const;
 export type Feature = (typeof FEATURES)[number];
@@ -26,18 +24,16 @@ interface FeatureRules {
 }
 
 /**
- * Checks that one of a route's features is enabled, and refuses changes of features and code of archived projects. As in
- * GitLab, this applies to administrators, too.
- *
- * @throws ApiError 403
+ * Whether a project has one of a route's features enabled, and takes changes of features and code: archived ones don't. As
+ * in GitLab, this applies to administrators, too.
  */
-export function requireFeature(source: WithFeatures, route: FeatureRules): void {
+export function hasFeature(source: WithFeatures, route: FeatureRules): boolean {
   const { isReading, repository, features, whenDisabled, whenArchived } = route;
-  if (!features && !repository && whenArchived !== "refuse") return;
+  if (!features && !repository && whenArchived !== "refuse") return true;
   const isOn =
     !features ||
     (isReading && whenDisabled === "leave out") ||
     features.some((feature) => source.features.includes(feature));
   const isFrozen = source.archived && !isReading && whenArchived !== "allow";
-  if (!isOn || isFrozen) throw forbidden();
+  return isOn && !isFrozen;
 }

@@ -8,6 +8,10 @@ export const ROLES = {
 } as const;
 export type Role = keyof typeof ROLES;
 
+/** Whether somebody has at least a role. Only abilities and what routes declare ask so. */
+export const hasRole = ({ level }: { readonly level: number }, role: Role): boolean =>
+  level >= ROLES[role];
+
 /** The names of the roles, from the lowest. */
 export const ROLE_NAMES = Object.keys(ROLES) as Role[];
 

@@ -1,10 +1,10 @@
 import { placeholders } from "../../store/placeholders.ts";
 import type { Reader, Value } from "../../store/port.ts";
-import { forbidden, notFound } from "../errors.ts";
+import { notFound } from "../errors.ts";
 import type { Reach } from "./caller.ts";
 import { FEATURES, type Feature } from "./features.ts";
-import { ROLES, type Role } from "./roles.ts";
-import { codeRole, isEnding, isOpenTo, REMOVED, type Viewer } from "./visibility.ts";
+import { hasRole, ROLES, type Role } from "./roles.ts";
+import { isEnding, isOpenTo, REMOVED, type Viewer } from "./visibility.ts";
 
 /** The group or project a path names, and what the caller may do there. */
 export interface Source {
@@ -20,6 +20,8 @@ export interface Source {
   readonly namespaceId: number;
   /** The caller's highest access level, own or inherited; 0 for none; 100 for administrators. */
   readonly level: number;
+  /** The caller's level as a member of the project itself, and of a group that it is in. */
+  readonly memberships: { readonly own: number | null; readonly inherited: number | null };
   /** The enabled features of a project; all features for a group. */
   readonly features: readonly Feature[];
   /** Whether it can't be changed: an archived project, or what is marked for deletion, or in a group that is. */
@@ -140,6 +142,7 @@ function groupOf(row: GroupRow, viewer: Viewer): Source {
     column: "namespace_id",
     namespaceId: row.id,
     level: viewer.caller?.admin ? ADMIN_LEVEL : (row.level ?? 0),
+    memberships: { own: null, inherited: row.level },
     features: FEATURES,
     archived: row.ending === 1,
     hasPublicJobs: false,
@@ -198,6 +201,7 @@ function projectOf(row: ProjectRow, viewer: Viewer): Source {
     column: "project_id",
     namespaceId: row.namespace_id,
     level: viewer.caller?.admin ? ADMIN_LEVEL : level,
+    memberships: { own: row.own_level, inherited: row.level },
     features: FEATURES.filter((area) => row[`${area}_enabled`] === 1),
     archived: row.archived === 1 || row.ending === 1,
     hasPublicJobs: row.public_jobs === 1,
@@ -234,6 +238,20 @@ export async function sourcesById(
   return new Map(sources.map((source) => [source.id, source]));
 }
 
+/** Rows with their projects, which {@link sourcesById} finds; `undefined` for those that have none. */
+export async function withSources<Row extends { readonly project_id: Value }>(
+  db: Reader,
+  rows: readonly Row[],
+  viewer: Viewer,
+): Promise<(Row & { readonly source: SourceOf<Row["project_id"]> })[]> {
+  const ids = [...new Set(rows.map(({ project_id }) => project_id))].filter((id) => id !== null);
+  const sources = await sourcesById(db, "project", ids, viewer);
+  type Found = SourceOf<Row["project_id"]>;
+  return rows.map((row) => ({ ...row, source: sources.get(row.project_id) as Found }));
+}
+
+type SourceOf<Id> = null extends Id ? Source | undefined : Source;
+
 /** Whether a group or project is the one a credential reaches, or below it. */
 async function isWithin(db: Reader, source: Source, { column, id }: Reach): Promise<boolean> {
   if (column === "project_id") return source.kind === "project" && source.id === id;
@@ -252,17 +270,12 @@ const MEMBER_BELOW = `select 1 as found from namespace_ancestors a
     or m.project_id in (select id from projects where namespace_id = a.namespace_id)
   where a.ancestor_id = ? and m.user_id = ? and (m.expires_at is null or m.expires_at > ?) limit 1`;
 
-/** Whether the caller may read the code of a project that they can read. */
-export function mayReadCode(viewer: Viewer, project: Source): boolean {
-  const role = codeRole(viewer, project);
-  return role === undefined || project.level >= ROLES[role];
-}
+/** The role that the caller needs to read a project's code, as routes declare it; `undefined` if they need none. */
+export const codeRole = ({ source }: { readonly source: Source }): Role | undefined =>
+  isOpenTo(source.viewer, source) ? undefined : "reporter";
 
-/**
- * Checks the caller's role in a group or project they can read.
- *
- * @throws ApiError 403
- */
-export function requireRole(source: Source, role: Role): void {
-  if (source.level < ROLES[role]) throw forbidden();
+/** Whether the caller may read the code of a project that they can read. */
+export function mayReadCode(source: Source): boolean {
+  const role = codeRole({ source });
+  return role === undefined || hasRole(source, role);
 }

@@ -2,7 +2,7 @@ import { all, any, type Condition, when } from "../../store/conditions.ts";
 import { statement } from "../../store/texts.ts";
 
 import type { Person } from "./caller.ts";
-import { ROLES, type Role } from "./roles.ts";
+import { hasRole, ROLES, type Role } from "./roles.ts";
 
 /** Visibility levels, with GitLab's numbers: who may read a group or project without being a member. */
 export const VISIBILITIES = { private: 0, internal: 10, public: 20 } as const;
@@ -63,7 +63,7 @@ export function inProject(viewer: Viewer, { level }: { readonly level: number })
 
 /** Whether the viewer is known to have a role in the project of all rows, or to be an administrator. */
 export function isKnownAs(role: Role, { caller, level = 0 }: Viewer): boolean {
-  return caller?.admin === true || level >= ROLES[role];
+  return caller?.admin === true || hasRole({ level }, role);
 }
 
 /** Every row `v` of users in a query, instead of one caller: for finding which of many users may read something. */
@@ -85,14 +85,6 @@ const EACH_FLOOR = `case when v.external = 1 then ${VISIBILITIES.internal} else 
 /** Whether the caller can read a group or project, including its code, without membership. */
 export function isOpenTo(viewer: Viewer, { visibility }: { readonly visibility: number }): boolean {
   return visibility > floorOf(viewer);
-}
-
-/** The role that the viewer needs to read a project's code; `undefined` if they need none. */
-export function codeRole(
-  viewer: Viewer,
-  project: { readonly visibility: number },
-): Role | undefined {
-  return isOpenTo(viewer, project) ? undefined : "reporter";
 }
 
 /** The viewer's id, as SQL. */
@@ -132,7 +124,7 @@ function openOrMember(viewer: Viewer | EachUser, role: Role): Condition {
  */
 export function memberProjects(viewer: Viewer | EachUser, role: Role = "guest"): Condition {
   if ("level" in viewer && viewer.level !== undefined) {
-    return { sql: viewer.level >= ROLES[role] ? "1 = 1" : "1 = 0", values: [] };
+    return { sql: hasRole({ level: viewer.level }, role) ? "1 = 1" : "1 = 0", values: [] };
   }
   const id = idOf(viewer);
   const membership = [...id.values, viewer.today, ROLES[role]];

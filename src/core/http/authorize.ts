@@ -1,10 +1,10 @@
 import type { Reader, Store } from "../../store/port.ts";
 import { type Caller, type JobProof, requireScope } from "../access/caller.ts";
-import { requireFeature } from "../access/features.ts";
+import { hasFeature } from "../access/features.ts";
 import { isInScope } from "../access/job-tokens.ts";
-import type { Role } from "../access/roles.ts";
-import { findMoved, findVisible, requireRole, type Source } from "../access/source.ts";
-import { codeRole, type Viewer } from "../access/visibility.ts";
+import { hasRole, type Role } from "../access/roles.ts";
+import { findMoved, findVisible, mayReadCode, type Source } from "../access/source.ts";
+import type { Viewer } from "../access/visibility.ts";
 import {
   ApiError,
   forbidden,
@@ -155,17 +155,31 @@ export function requirePermission(
   route: Route,
   role: Role | undefined,
   source: Source | undefined,
-  viewer: Viewer,
   caller: Caller | undefined,
   tier: Tier,
 ): void {
-  if (source) {
-    const reading = route.repository && codeRole(viewer, source);
-    if (reading) requireRoleOf(caller, source, reading);
-    if (role) requireRoleOf(caller, source, role);
-    requireFeature(source, route);
-  }
-  if (TIERS.indexOf(route.tier ?? "free") > TIERS.indexOf(tier)) throw forbidden();
+  if (source && !hasRoles(route, role, source)) throw caller ? forbidden() : unauthorized();
+  if (!isOffered(route, source, tier)) throw forbidden();
+}
+
+/** Whether a caller has the roles that a route needs in its source: the one it declares, and that for reading code. */
+const hasRoles = (route: Route, role: Role | undefined, source: Source): boolean =>
+  (role === undefined || hasRole(source, role)) && (!route.repository || mayReadCode(source));
+
+const isOffered = (route: Route, source: Source | undefined, tier: Tier): boolean =>
+  (source === undefined || hasFeature(source, route)) &&
+  TIERS.indexOf(route.tier ?? "free") <= TIERS.indexOf(tier);
+
+/**
+ * Whether somebody may call a route in a group or project, as far as its declaration says it: for answers that tell what
+ * the caller may do there. What is decided by the record, or by a function, is for an ability to say.
+ */
+export function mayCall(route: Route, source: Source, tier: Tier): boolean {
+  const { access, role } = route;
+  const { caller } = source.viewer;
+  const isOpen = access === "anyone" || Boolean(access === "admin" ? caller?.admin : caller);
+  const needed = typeof role === "string" ? role : undefined;
+  return isOpen && hasRoles(route, needed, source) && isOffered(route, source, tier);
 }
 
 /** How callers of a route are found. */
@@ -249,12 +263,6 @@ export function requireAccess({ route, scopes }: Endpoint, caller: Caller | unde
   const accepted = caller.by.kind === "deploy" && route.deployTokens;
   requireScope(caller, accepted ? [accepted] : scopes);
   if (route.access === "admin" && !caller.admin) throw forbidden();
-}
-
-/** Checks the role. Anonymous callers get 401 instead of 403. */
-function requireRoleOf(caller: Caller | undefined, source: Source, role: Role): void {
-  if (!caller) throw unauthorized();
-  requireRole(source, role);
 }
 
 /**

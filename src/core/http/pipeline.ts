@@ -1,7 +1,7 @@
 import type { Database, Reader, Store } from "../../store/port.ts";
 import { Budget } from "../../turns/budget.ts";
 import type { Caller, Person } from "../access/caller.ts";
-import { ROLES, type Role } from "../access/roles.ts";
+import { hasRole, type Role } from "../access/roles.ts";
 import type { Source } from "../access/source.ts";
 import type { Viewer } from "../access/visibility.ts";
 import { clientLeft, queryTooLong, unavailable, unknownRoute } from "../errors.ts";
@@ -29,6 +29,7 @@ import {
   authorizeCaller,
   findRouteSource,
   identify,
+  mayCall,
   requireAccess,
   requirePermission,
 } from "./authorize.ts";
@@ -203,7 +204,7 @@ async function admit(
     typeof route.role === "string"
       ? await roleFor(route.role, route, db, source, viewer)
       : undefined;
-  requirePermission(route, role, source, viewer, caller, tier);
+  requirePermission(route, role, source, caller, tier);
   return source;
 }
 
@@ -215,7 +216,7 @@ async function roleFor(
   source: Source | undefined,
   viewer: Viewer,
 ): Promise<Role | undefined> {
-  const isBelow = role && source && source.level < ROLES[role];
+  const isBelow = role && source && !hasRole(source, role);
   return isBelow && orWho && (await orWho(db, source, viewer)) ? undefined : role;
 }
 
@@ -295,28 +296,33 @@ async function answerWith(
 function followed(
   settings: PipelineSettings,
   exchange: Exchange,
-  found: Caller | undefined,
+  known: Caller | undefined,
   now: number,
-  { follow, caller = found }: Followed,
+  { follow, caller = known }: Followed,
 ): Promise<Result> {
   const following: Following = {
     perform: (route, sent) => {
-      const named = typeof route === "string" ? routeNamed(settings.mounts, route) : route;
-      return call(settings, named, exchange, caller, sent, now);
+      const found = typeof route === "string" ? routeNamed(settings.mounts, route) : route;
+      return call(settings, found, exchange, caller, sent, now);
     },
     reader: () => settings.store.reader(),
   };
   return follow(following);
 }
 
+/** The routes of mounts, by method and path. The first of a name counts. */
+const named = new WeakMap<readonly Mount[], ReadonlyMap<string, Route>>();
+
 function routeNamed(mounts: readonly Mount[], name: string): Route {
-  for (const { resources } of mounts) {
-    for (const { routes } of resources) {
-      const found = routes.find(({ method, path }) => `${method} ${path}` === name);
-      if (found) return found;
-    }
+  const known = named.get(mounts);
+  if (!known) {
+    const all = mounts.flatMap(({ resources }) => resources.flatMap(({ routes }) => routes));
+    named.set(mounts, new Map(all.reverse().map((one) => [`${one.method} ${one.path}`, one])));
+    return routeNamed(mounts, name);
   }
-  throw new TypeError(`There is no route ${name}`);
+  const found = known.get(name);
+  if (!found) throw new TypeError(`There is no route ${name}`);
+  return found;
 }
 
 /** A request whose caller and input are known, ready to run. */
@@ -416,11 +422,12 @@ async function prepare(
       secrets: settings.secrets,
       requireUnmodified: (updatedAt) => requireUnmodified(incoming, updatedAt),
       call: (other, sent) => call(settings, other, exchange, caller, sent, now),
+      mayCall: (name, place) => mayCall(routeNamed(settings.mounts, name), place, tier),
     };
     if (route.before) await route.before(context);
     const declared = typeof route.role === "function" ? route.role(context) : route.role;
     const role = await roleFor(declared, route, db, source, viewer);
-    requirePermission(route, role, source, viewer, caller, tier);
+    requirePermission(route, role, source, caller, tier);
     if (caller?.sudoer && !route.isReading) {
       const { sudoer, id: userId } = caller;
       const what = `${route.method} ${incoming.path}`;

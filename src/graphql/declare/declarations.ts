@@ -1,11 +1,9 @@
 import type { Caller } from "../../core/access/caller.ts";
 import type { Viewer } from "../../core/access/visibility.ts";
-import type { Field, View } from "../../core/field.ts";
-import type { RequestInfo, Route, Tier } from "../../core/resource.ts";
-import type { Edition } from "../../core/version.ts";
+import type { Field } from "../../core/field.ts";
+import type { Context, Route } from "../../core/resource.ts";
 import type { Condition } from "../../store/conditions.ts";
 import type { Awaitable, Reader, Store, Value } from "../../store/port.ts";
-import type { Budget } from "../../turns/budget.ts";
 
 /** The GraphQL side of a resource: its types, and what it adds to the types of others. */
 export interface Face {
@@ -17,21 +15,15 @@ export interface Face {
 }
 
 /** What fields and mutations know about the request. */
-export interface GraphContext {
+export interface GraphContext
+  extends Pick<
+    Context,
+    "caller" | "viewer" | "view" | "now" | "budget" | "tier" | "edition" | "request" | "mayCall"
+  > {
   /** Sees what earlier mutations of the document have changed. */
   readonly db: Reader;
   /** For objects of repositories, which never change. */
   readonly store: Store;
-  readonly caller: Caller | undefined;
-  readonly viewer: Viewer;
-  readonly view: View;
-  /** Epoch milliseconds. */
-  readonly now: number;
-  /** What the request's work may use. */
-  readonly budget: Budget;
-  readonly tier: Tier;
-  readonly edition: Edition;
-  readonly request: RequestInfo;
   /** The complexity of the request's documents, and the most they may have. */
   readonly complexity: { readonly score: number; readonly limit: number };
 }

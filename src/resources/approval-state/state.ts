@@ -1,4 +1,3 @@
-import type { Caller } from "../../core/access/caller.ts";
 import { TIERS, type Tier } from "../../core/resource.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Reader, Value } from "../../store/port.ts";
@@ -62,26 +61,6 @@ interface Request {
   author_may_approve: number;
   committers_may_approve: number;
   may_override: number;
-}
-
-/**
- * Whether the caller can approve a merge request now: they have not done so, and their approval would count.
- *
- * @param permitted whether their role lets them
- */
-export function canApprove(
-  caller: Caller | undefined,
-  { state }: { readonly state: string },
-  { approvals, excluded }: ApprovalState,
-  permitted: boolean,
-): boolean {
-  return (
-    caller !== undefined &&
-    permitted &&
-    state !== "merged" &&
-    !approvals.some(({ userId }) => userId === caller.id) &&
-    !excluded.includes(caller.id)
-  );
 }
 
 interface Rule {

@@ -7,16 +7,15 @@ import type { Reader, Value } from "../../store/port.ts";
 import {
   type ApprovalState,
   approvalState,
-  canApprove,
   hasRules,
   type RuleState,
 } from "../approval-state/state.ts";
+import { mayApproveNow } from "../issuables/abilities.ts";
 import { mergeStateOf } from "../issuables/merge-checks.ts";
 import type { Issuable } from "../issuables/queries.ts";
 import { userSummary } from "../users/json.ts";
 import { embed, stateRule } from "./json.ts";
 import { rowsOf } from "./queries.ts";
-import { mayApprove } from "./rules.ts";
 
 /** What answers about approvals depend on. */
 interface Answering extends Pick<Context, "view" | "viewer" | "tier"> {
@@ -35,14 +34,13 @@ export async function approvalsOf(answering: Answering, request: Issuable): Prom
     answering,
     state.approvals.map(({ userId }) => userId),
   );
-  const permitted = await mayApprove(answering, request);
   const approved_by = state.approvals.map(({ userId, at }) => ({
     user: people.get(userId),
     approved_at: isoInstant(at),
   }));
   const own = {
     user_has_approved: state.approvals.some(({ userId }) => userId === caller?.id),
-    user_can_approve: canApprove(caller, request, state, permitted),
+    user_can_approve: mayApproveNow({ ...request, approval: state }, answering),
   };
   if (!hasRules(tier)) return { ...own, approved: approved_by.length > 0, approved_by };
   const rules = await rulesOf(answering, state);

@@ -1,4 +1,3 @@
-import { ROLES } from "../../core/access/roles.ts";
 import type { Source } from "../../core/access/source.ts";
 import { ApiError, invalid, missing, notFound, unauthorized } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
@@ -8,12 +7,12 @@ import type { Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import {
   approvalState,
-  canApprove,
   hasRules,
   type REPORT_TYPES,
   type RuleType,
 } from "../approval-state/state.ts";
 import { queueReady } from "../ci/progress.ts";
+import { mayAdmin, mayApproveNow } from "../issuables/abilities.ts";
 import * as lifecycle from "../issuables/lifecycle.ts";
 import { MERGE_REQUEST } from "../issuables/merge-request.ts";
 import type { Issuable } from "../issuables/queries.ts";
@@ -43,7 +42,7 @@ export async function approve(
     });
   }
   const state = await approvalState(db, request.id, tier, viewer.today);
-  if (!canApprove(caller, request, state, true)) throw unauthorized();
+  if (!mayApproveNow({ ...request, approval: state }, writing)) throw unauthorized();
   await approvals.approve(db, request.id, caller.id, now);
   await setReviewState(db, request.id, caller.id, "approved");
   await notes.recordAction(writing, MERGE_REQUEST, request.id, "approved this merge request");
@@ -84,10 +83,11 @@ export async function unapprove(
  * @throws ApiError 401 for others, and once it is merged
  */
 export async function resetApprovals(writing: Writing, request: Issuable): Promise<void> {
-  const { db, source, caller } = writing;
+  const { db, caller } = writing;
   const isBot = (await db.rows("select 1 from resource_bots where user_id = ?", [caller.id]))
     .length;
-  const mayReset = isBot > 0 && source.level >= ROLES.developer && request.state !== "merged";
+  const mayReset =
+    isBot > 0 && mayAdmin(MERGE_REQUEST)(request, writing) && request.state !== "merged";
   if (!mayReset) throw unauthorized();
   await approvals.unapproveAll(db, request.id);
 }

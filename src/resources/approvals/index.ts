@@ -1,20 +1,21 @@
 import * as audit from "../../audit/log.ts";
 import { confirmPassword } from "../../auth/confirm.ts";
-import { codeRole } from "../../core/access/visibility.ts";
+import type { Asking } from "../../core/access/abilities.ts";
+import { codeRole } from "../../core/access/source.ts";
 import { ApiError, forbidden, invalid, notFound, unauthorized } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import { type Context, Json, type Resource, routes } from "../../core/resource.ts";
 import type { Reader, Value } from "../../store/port.ts";
 import { hasRules, REPORT_TYPES } from "../approval-state/state.ts";
+import { mayApprove, mayUpdate, mayUpdateApprovers } from "../issuables/abilities.ts";
 import { MERGE_REQUEST } from "../issuables/merge-request.ts";
-import { findIssuable, requireChanger } from "../issuables/rules.ts";
+import { findIssuable } from "../issuables/rules.ts";
 import { askApprovers } from "../merge-requests/asking.ts";
 import { checkCode } from "../merge-requests/code.ts";
 import { approvalsOf, requiresPassword, stateOf } from "./answers.ts";
 import * as changes from "./changes.ts";
 import { embed, projectRule, requestRule } from "./json.ts";
 import * as rules from "./queries.ts";
-import { mayApprove, requireRuler } from "./rules.ts";
 import { settingRoutes } from "./settings.ts";
 import { migrations } from "./table.ts";
 
@@ -88,9 +89,10 @@ const ofProject = ({ source }: Pick<Context, "source">) => ({
 });
 
 /** Finds a merge request whose rules the caller may change. @throws ApiError 403, 404; 400 if it is merged */
-async function ruledRequest(context: Finding & Parameters<typeof requireRuler>[0]) {
+async function ruledRequest(context: Finding & Asking) {
   const found = await requestOf(context);
-  await requireRuler(context, found);
+  const isAble = (await isOverridable(context)) && mayUpdateApprovers(found, context);
+  if (!isAble) throw forbidden();
   if (found.state === "merged") throw invalid({ merge_request: ["must not be merged"] });
   return { projectId: context.source.id, requestId: found.id, request: found };
 }
@@ -184,10 +186,12 @@ export const approvalResource: Resource = {
       examples: premiumExamples,
       prepare: checkStatus,
       handle: async (context) => {
-        const { db, input } = context;
+        const { input } = context;
         const found = await requestOf(context);
-        await requireChanger(context, MERGE_REQUEST, found, "developer");
-        await requireOverridable(db, found.project_id);
+        if (!mayUpdate(MERGE_REQUEST)(found, context)) throw forbidden();
+        if (!(await isOverridable(context))) {
+          throw new ApiError(422, { error: "Overriding approvals is disabled" });
+        }
         const ruled = await ruledRequest(context);
         await changes.requireOfAnybody(context, ruled.requestId, input.approvals_required);
         return new Json(await approvalsOf(context, found));
@@ -212,7 +216,7 @@ export const approvalResource: Resource = {
       handle: async (context) => {
         const { input, tier, prepared } = context;
         const found = await requestOf(context);
-        if (!(await mayApprove(context, found))) throw forbidden();
+        if (!mayApprove(found, context)) throw forbidden();
         if (hasRules(tier) && !prepared.isConfirmed) throw unauthorized();
         await changes.approve(context, found, input.sha);
         return new Json(await approvalsOf(context, await requestOf(context)));
@@ -225,7 +229,7 @@ export const approvalResource: Resource = {
       prepare: checkStatus,
       handle: async (context) => {
         const found = await requestOf(context);
-        if (!(await mayApprove(context, found))) throw forbidden();
+        if (!mayApprove(found, context)) throw forbidden();
         await changes.unapprove(context, found);
         return new Json(await approvalsOf(context, await requestOf(context)));
       },
@@ -332,7 +336,7 @@ export const approvalResource: Resource = {
     projects.list("/approval_rules", {
       summary: "List the approval rules of a project",
       tier: "premium",
-      role: ({ source, viewer }) => codeRole(viewer, source),
+      role: codeRole,
       presenter: projectRule,
       handle: async (context) => {
         const { db, presenter: shown, page, tier } = context;
@@ -344,7 +348,7 @@ export const approvalResource: Resource = {
     projects.get("/approval_rules/:approval_rule_id", {
       summary: "Get an approval rule of a project",
       tier: "premium",
-      role: ({ source, viewer }) => codeRole(viewer, source),
+      role: codeRole,
       input: ruleId,
       presenter: projectRule,
       handle: async (context) => {
@@ -407,11 +411,11 @@ const targetOf = ({ source }: Pick<Context, "source">, rule: string) => ({
   target: `${rule} of ${source.fullPath}`,
 });
 
-/** @throws ApiError 422 if merge requests of a project can't have rules of their own */
-async function requireOverridable(db: Reader, projectId: number): Promise<void> {
+/** Whether merge requests of a project can have rules of their own. */
+async function isOverridable({ db, source }: Pick<Context, "db" | "source">): Promise<boolean> {
   const [row] = await db.rows(
     "select disable_overriding_approvers_per_merge_request from projects where id = ?",
-    [projectId],
+    [source.id],
   );
-  if (row?.[0] === 1) throw new ApiError(422, { error: "Overriding approvals is disabled" });
+  return row?.[0] === 0;
 }

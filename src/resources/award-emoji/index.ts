@@ -5,7 +5,7 @@ import { type Context, Json, type Resource, type Route, routes } from "../../cor
 import { recordMoment } from "../../hooks/moments.ts";
 import { recordRemoval } from "../../hooks/records.ts";
 import type { Database, Reader } from "../../store/port.ts";
-import { isLockedOut } from "../issuables/rules.ts";
+import { mayCreateNote } from "../issuables/abilities.ts";
 import * as todos from "../issuables/todos.ts";
 import type { NoteableType } from "../issuables/type.ts";
 import { isIssuable } from "../issuables/types.ts";
@@ -33,9 +33,10 @@ async function findAwardable(
   context: In & { input: { note_id?: number } },
   type: NoteableType,
 ): Promise<awards.Awardable & { lockedOut: boolean; targetId: number }> {
-  const { source, input } = context;
+  const { source, viewer, input } = context;
   const target = await findNoteable(context, type, input.noteable_id);
-  const known = { lockedOut: isLockedOut(source, target), targetId: target.id };
+  const lockedOut = !mayCreateNote(target, { source, caller: viewer.caller });
+  const known = { lockedOut, targetId: target.id };
   if (input.note_id === undefined) return { column: type.column, id: target.id, ...known };
   return { column: "note_id", id: (await findNote(context, target, input.note_id)).id, ...known };
 }

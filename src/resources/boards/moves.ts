@@ -1,9 +1,10 @@
 import type { Caller } from "../../core/access/caller.ts";
-import { requireRole, type Source } from "../../core/access/source.ts";
+import type { Source } from "../../core/access/source.ts";
 import type { Viewer } from "../../core/access/visibility.ts";
-import { notFound } from "../../core/errors.ts";
+import { forbidden, notFound } from "../../core/errors.ts";
 import type { Database } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
+import { mayPlan } from "../issuables/abilities.ts";
 import { ISSUE } from "../issuables/issue.ts";
 import { afterStateChange, changeHeard, stateColumns } from "../issuables/lifecycle.ts";
 import { changeLabels } from "../issuables/planning.ts";
@@ -63,7 +64,7 @@ export async function moveIssueOnBoard(
   if (!scope) throw notFound("Board");
   const issue = await findIssuable({ db, source: project, viewer }, ISSUE, iid, "Issue");
   if (!(await isOnBoard(db, moving, issue.id))) throw notFound("Issue");
-  requireRole(project, "reporter");
+  if (!mayPlan(project)) throw forbidden();
   const [from, to] = await Promise.all(
     [fromListId, toListId].map(async (id) => {
       const list = id === undefined ? undefined : await boards.findList(db, scope.id, id);

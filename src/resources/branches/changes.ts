@@ -5,7 +5,7 @@ import type { RefChange } from "../../git/push.ts";
 import { BRANCHES, isShortName, listRefsBelow, type Ref } from "../../git/refs.ts";
 import { findCommit } from "../../git/revisions.ts";
 import { FILE, WorkTree } from "../../git/work-tree.ts";
-import { rightsOf } from "../protected-refs/rights.ts";
+import { rightsOf } from "../protected-refs/abilities.ts";
 import { withRefs } from "../repositories/open.ts";
 import type { Received } from "../repositories/pushes.ts";
 import { impossible } from "../repositories/rules.ts";

@@ -8,8 +8,8 @@ import { AfterCommit, type Context, Json, type Resource, routes } from "../../co
 import { commitNumber, readCommit } from "../../git/commits.ts";
 import { BRANCHES, isRefName, type Ref } from "../../git/refs.ts";
 import type { Reader, Value } from "../../store/port.ts";
+import { type RefRights, rightsOf } from "../protected-refs/abilities.ts";
 import { protectFor, unprotect } from "../protected-refs/changes.ts";
-import { type RefRights, rightsOf } from "../protected-refs/rights.ts";
 import { commitFields, commitValues } from "../repositories/json.ts";
 import { type OpenRepository, openRepository } from "../repositories/open.ts";
 import { fittingOf, pageByName, pageOfChosen, searched } from "../repositories/refs.ts";

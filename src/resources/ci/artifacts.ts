@@ -1,7 +1,5 @@
 import { basename } from "node:path/posix";
 import type { ArtifactAccess } from "../../ci/index.ts";
-import { ROLES } from "../../core/access/roles.ts";
-import type { Source } from "../../core/access/source.ts";
 import { badRequest, forbidden, notFound } from "../../core/errors.ts";
 import { dispositionOf, fileReply, uploadHeaders } from "../../core/http/file-reply.ts";
 import { RawReply, type RequestInfo } from "../../core/resource.ts";
@@ -10,6 +8,7 @@ import { type ZipEntry, zipFolder, zipMember } from "../../files/zip.ts";
 import { among } from "../../store/conditions.ts";
 import { insertRow } from "../../store/insert.ts";
 import type { Database, Reader, Store } from "../../store/port.ts";
+import { type Downloader, mayDownload } from "./abilities.ts";
 import { FINISHED } from "./statuses.ts";
 
 /** A file that a job has uploaded. */
@@ -93,15 +92,6 @@ export async function deleteAllArtifacts(db: Database, projectId: number): Promi
 }
 
 type ArchiveFile = StoredFile & { readonly file_name: string; readonly access: ArtifactAccess };
-
-/** Who downloads artifacts: somebody with a role in the project, or a later job of the same pipeline. */
-export type Downloader = Pick<Source, "level"> | "later job";
-
-/** Whether somebody may download an artifact. */
-export function mayDownload(downloader: Downloader, access: ArtifactAccess): boolean {
-  if (downloader === "later job" || access === "all") return true;
-  return access !== "none" && downloader.level >= ROLES[access];
-}
 
 /** The archive of a job's artifacts. @throws ApiError 404; 403 for those who may not download it */
 async function archiveOf(db: Reader, jobId: number, downloader: Downloader): Promise<ArchiveFile> {

@@ -1,7 +1,7 @@
-import { ROLES } from "../../core/access/roles.ts";
 import type { Source } from "../../core/access/source.ts";
 import { type Viewer, visibleJobs } from "../../core/access/visibility.ts";
 import type { Reader, Value } from "../../store/port.ts";
+import { mayReadJobs } from "./abilities.ts";
 import { listedPipeline, PIPELINES, pipeline } from "./json.ts";
 
 /** SQL for the id of the newest pipeline of the commit that a merge request `mr` would merge. */
@@ -85,15 +85,14 @@ export async function headPipeline(
 /** The newest pipeline of a commit, as a row of `listedPipeline`, if the caller may see it. */
 export async function lastPipeline(
   db: Reader,
-  { id, hasPublicJobs, level, features }: Source,
+  source: Source,
   sha: string,
 ): Promise<Value[] | undefined> {
-  if (!features.includes("jobs")) return undefined;
-  if (!hasPublicJobs && level < ROLES.reporter) return undefined;
+  if (!mayReadJobs(source)) return undefined;
   const [row] = await db.rows(
     `select ${listedPipeline.columns} from pipelines pl join projects p on p.id = pl.project_id
      where pl.project_id = ? and pl.sha = ? and pl.source <> 'parent_pipeline' order by pl.id desc limit 1`,
-    [id, sha],
+    [source.id, sha],
   );
   return row;
 }

@@ -7,7 +7,7 @@ import { BRANCHES, listRefsBelow } from "../../git/refs.ts";
 import { all, when } from "../../store/conditions.ts";
 import type { Reader } from "../../store/port.ts";
 import { commitStatus, STATUSES } from "../ci/json.ts";
-import { rightsOf } from "../protected-refs/rights.ts";
+import { rightsOf } from "../protected-refs/abilities.ts";
 import {
   type OpenRepository,
   openRepository,

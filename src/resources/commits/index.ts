@@ -14,7 +14,7 @@ import { MERGE_REQUEST } from "../issuables/merge-request.ts";
 import * as changes from "../notes/changes.ts";
 import * as notes from "../notes/queries.ts";
 import { commitToNote } from "../notes/rules.ts";
-import { mayPushSomewhere } from "../protected-refs/rights.ts";
+import { mayPushSomewhere } from "../protected-refs/abilities.ts";
 import { perform } from "../repositories/actions.ts";
 import { openToCommit, stageCommit } from "../repositories/commit.ts";
 import { CONTENT_BYTES, hasChanged } from "../repositories/content.ts";

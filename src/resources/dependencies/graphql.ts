@@ -1,5 +1,4 @@
-import { ROLES } from "../../core/access/roles.ts";
-import { sourcesById } from "../../core/access/source.ts";
+import { withSources } from "../../core/access/source.ts";
 import { visibleCode, visibleProjects } from "../../core/access/visibility.ts";
 import * as field from "../../core/field.ts";
 import { PACKAGE_MANAGERS, type PackageManager } from "../../dependencies/types.ts";
@@ -25,6 +24,7 @@ import {
 import { all, among, when } from "../../store/conditions.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Value } from "../../store/port.ts";
+import { mayReadVulnerabilities } from "./abilities.ts";
 
 const upper = (manager: string) => manager.toUpperCase();
 
@@ -56,11 +56,8 @@ async function vulnerabilitiesOf(
     `select id, project_id, vulnerabilities from dependencies where id in (${among.sql})`,
     among.values,
   );
-  const projects = [...new Set(found.map(({ project_id }) => project_id))];
-  const sources = await sourcesById(db, "project", projects, viewer);
-  const seen = found.filter(
-    ({ project_id }) => (sources.get(project_id)?.level ?? 0) >= ROLES.developer,
-  );
+  const all = await withSources(db, found, viewer);
+  const seen = all.filter(({ source }) => mayReadVulnerabilities(source));
   return new Map(seen.map(({ id, vulnerabilities }) => [id, JSON.parse(vulnerabilities)]));
 }
 

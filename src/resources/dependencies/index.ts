@@ -1,10 +1,10 @@
-import { ROLES } from "../../core/access/roles.ts";
-import { codeRole } from "../../core/access/visibility.ts";
+import { codeRole } from "../../core/access/source.ts";
 import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
 import { presenter } from "../../core/presenter.ts";
 import { type Resource, routes } from "../../core/resource.ts";
 import { PACKAGE_MANAGERS } from "../../dependencies/types.ts";
+import { mayReadVulnerabilities } from "./abilities.ts";
 import * as dependencies from "./queries.ts";
 import { migrations } from "./table.ts";
 
@@ -33,7 +33,7 @@ export const dependencyResource: Resource = {
       summary: "List the dependencies of a project",
       tier: "ultimate",
       // Guests of a private project may not read its repository.
-      role: ({ source, viewer }) => codeRole(viewer, source),
+      role: codeRole,
       input: { package_manager: param.optional(managers) },
       presenter: dependency,
       handle: async ({ db, source, presenter, page, input }) => {
@@ -44,8 +44,7 @@ export const dependencyResource: Resource = {
           source.id,
           input.package_manager ?? [],
         );
-        // Vulnerabilities, like the security dashboard, are only for developers and above.
-        if (source.level < ROLES.developer) {
+        if (!mayReadVulnerabilities(source)) {
           const at = presenter.at("vulnerabilities");
           for (const row of listed.rows) row[at] = "[]";
         }

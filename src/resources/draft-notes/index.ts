@@ -1,15 +1,17 @@
-import { badRequest, invalid, notFound } from "../../core/errors.ts";
+import { badRequest, forbidden, invalid, notFound } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import { type Context, type Resource, routes } from "../../core/resource.ts";
 import type { Reader } from "../../store/port.ts";
 import { commitId, position } from "../discussions/input.ts";
 import { placeOnRequest } from "../discussions/requests.ts";
+import { mayCreateNote } from "../issuables/abilities.ts";
 import { MERGE_REQUEST } from "../issuables/merge-request.ts";
 import type { Writing } from "../issuables/type.ts";
+import { mayResolveNote } from "../notes/abilities.ts";
 import * as changes from "../notes/changes.ts";
 import * as discussions from "../notes/discussions.ts";
 import { body } from "../notes/input.ts";
-import { findNoteable, mayResolve, type Noteable, requireUnlocked } from "../notes/rules.ts";
+import { findNoteable, type Noteable } from "../notes/rules.ts";
 import { type Command, MAX_COMMANDS } from "../quick-actions/parse.ts";
 import { afterCommands, commandsIn } from "../quick-actions/perform.ts";
 import * as drafts from "./queries.ts";
@@ -60,7 +62,7 @@ async function publish(
       : await discussions.find(db, request.type, request.id, discussions.idOf(thread_id), viewer);
   if (discussion) {
     if (body !== "") await changes.reply(writing, request, discussion, { body });
-    if (mayResolve(writing, request)) {
+    if (mayResolveNote({ noteable: request, resolved: undefined }, writing)) {
       await changes.setResolved(writing, request, discussion.number, resolve_discussion === 1);
     }
   } else if (body !== "") {
@@ -122,7 +124,7 @@ export const draftNoteResource: Resource = {
       handle: async (context) => {
         const { db, presenter, viewer, source, input, now } = context;
         const { request, of } = await place(context);
-        requireUnlocked(context, request);
+        if (!mayCreateNote(request, context)) throw forbidden();
         if ((await drafts.idsOf(db, of)).length >= MOST) {
           throw badRequest(`A user has at most ${MOST} drafts on a merge request`);
         }

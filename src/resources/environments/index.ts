@@ -15,7 +15,7 @@ import {
 } from "../ci/environments.ts";
 import { stopEnvironment, stopJobOf } from "../ci/stopping.ts";
 import { fillJobs } from "../pipelines/jobs.ts";
-import { requireRunner } from "../pipelines/rules.ts";
+import { mayRunJobsOf } from "../pipelines/rules.ts";
 import { openRepository } from "../repositories/open.ts";
 import { basicEnvironmentFields, environment, listedEnvironment } from "./json.ts";
 import * as environments from "./queries.ts";
@@ -172,10 +172,10 @@ export const environmentResource: Resource = {
       input: { ...id, force: param.optional(param.boolean()) },
       presenter: environment,
       handle: async (context) => {
-        const { db, caller, input, presenter, now } = context;
+        const { db, source, caller, input, presenter, now } = context;
         const found = await findOne(context);
         const job = input.force ? undefined : await stopJobOf(db, found);
-        if (job) await requireRunner(context, job);
+        if (job && !(await mayRunJobsOf(db, source, job))) throw forbidden();
         if (found.state === "available" || (found.state === "stopping" && input.force)) {
           await stopEnvironment(db, found, job, caller.id, now);
         }

@@ -9,7 +9,7 @@ import {
   type Resource,
   routes,
 } from "../../core/resource.ts";
-import { mayPushSomewhere } from "../protected-refs/rights.ts";
+import { mayPushSomewhere } from "../protected-refs/abilities.ts";
 import { type FileAction, perform } from "../repositories/actions.ts";
 import { bodyOf } from "../repositories/blobs.ts";
 import {

@@ -1,5 +1,5 @@
 import { ROLES } from "../../core/access/roles.ts";
-import { sourcesById } from "../../core/access/source.ts";
+import { type Source, sourcesById } from "../../core/access/source.ts";
 import {
   isEnding,
   memberGroups,
@@ -11,6 +11,7 @@ import * as field from "../../core/field.ts";
 import {
   type Args,
   about,
+  always,
   arg,
   boolean,
   connection,
@@ -33,49 +34,45 @@ import {
   sortEnum,
   string,
   time,
+  userPermissions,
   type Values,
-  valueType,
 } from "../../graphql/declare.ts";
 import { all, among, type Condition, when } from "../../store/conditions.ts";
 import { contains } from "../../store/patterns.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Value } from "../../store/port.ts";
+import { mayAdminIssues } from "../issuables/abilities.ts";
 import { ACCESS_LEVEL, accessLevelOf } from "../members/access-level.ts";
 import { VISIBILITY } from "../namespaces/graphql.ts";
 import { CREATION_LEVEL } from "../namespaces/kept.ts";
+import { mayCreateProjects } from "../projects/abilities.ts";
 import { groupResource } from "./index.ts";
 
-const permissions = valueType("GroupPermissions", "What the caller may do with a group.", {
-  readGroup: required(property("Boolean")),
-  createProjects: required(property("Boolean")),
-  adminGroup: required(property("Boolean")),
-  adminIssue: required(property("Boolean")),
-});
-
-/** The values of `GroupPermissions`, as the routes decide. */
-async function permissionsOf(
-  ids: readonly Value[],
-  { db, viewer }: GraphContext,
-): Promise<Map<Value, object>> {
+/** What permissions depend on, by id. */
+async function subjectsOf(ids: readonly Value[], { db, viewer }: GraphContext) {
   const sources = await sourcesById(db, "group", ids, viewer);
   const among = placeholders(ids);
-  const levels = await db.rows(
+  const found = await db.rows(
     `select n.id, ${CREATION_LEVEL} from namespaces n where n.id in (${among.sql})`,
     among.values,
   );
-  const needed = new Map(levels.map(([id, level]) => [id as Value, Number(level)]));
-  const values = ([key, { level }]: [Value, { level: number }]) =>
-    [
-      key,
-      {
-        readGroup: true,
-        createProjects: viewer.caller?.admin === true || level >= (needed.get(key) as number),
-        adminGroup: level >= ROLES.owner,
-        adminIssue: level >= ROLES.reporter,
-      },
-    ] as const;
-  return new Map([...sources].map(values));
+  return found.map(([id = null, level]) => ({
+    id,
+    source: sources.get(id) as Source,
+    creation_level: Number(level),
+  }));
 }
+
+const permissions = userPermissions<Awaited<ReturnType<typeof subjectsOf>>[number]>(
+  "GroupPermissions",
+  "a group",
+  {
+    readGroup: always,
+    createProjects: mayCreateProjects,
+    adminGroup: "PUT /groups/:id",
+    adminIssue: (_, { source }) => mayAdminIssues(source),
+  },
+);
 
 const group = rowType("Group", {
   about: "A group.",
@@ -106,7 +103,7 @@ const group = rowType("Group", {
         return new Map([...sources].map(([key, { level }]) => [key, accessLevelOf(level)]));
       }),
     ),
-    userPermissions: required(loaded(permissions, permissionsOf)),
+    userPermissions: permissions(subjectsOf),
   },
 });
 
@@ -232,7 +229,7 @@ export const face: Face = {
       ),
     },
     GroupMember: {
-      userPermissions: required(loaded(permissions, permissionsOf, { key: "m.namespace_id" })),
+      userPermissions: permissions(subjectsOf, { key: "m.namespace_id" }),
     },
     User: {
       // As in GitLab, only they and administrators see the groups of users.
@@ -248,7 +245,9 @@ export const face: Face = {
           where: all([
             conditionOf(args, context),
             when("(mu.expires_at is null or mu.expires_at > ?)", context.viewer.today),
-            permissionScope ? when(`mu.access_level >= ${permissionScope}`) : undefined,
+            permissionScope
+              ? when(`mu.access_level >= ${permissionScope} and not ${isEnding("n.id")}`)
+              : undefined,
             context.caller?.admin ? undefined : when("mu.user_id = ?", context.caller?.id ?? 0),
           ]),
           order: sort,

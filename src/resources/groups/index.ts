@@ -1,6 +1,5 @@
 import { actorOf } from "../../audit/log.ts";
 import type { Caller } from "../../core/access/caller.ts";
-import { findSource, requireRole } from "../../core/access/source.ts";
 import {
   VISIBILITIES,
   VISIBILITY_WORDS,
@@ -10,7 +9,7 @@ import {
 import { forbidden } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import { storedIn, unsupported } from "../../core/kept.ts";
-import { type Context, Json, type Resource, routes } from "../../core/resource.ts";
+import { Json, type Resource, routes } from "../../core/resource.ts";
 import { recordGroup } from "../../hooks/records.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
@@ -28,7 +27,7 @@ import { projectFilter, projectListInput, projectOrder } from "../projects/filte
 import { basicProject, project } from "../projects/json.ts";
 import * as projects from "../projects/list.ts";
 import { requireBranchName } from "../projects/repository.ts";
-import * as users from "../users/queries.ts";
+import { mayCreateGroup } from "./abilities.ts";
 import { changeGroup, createGroup, groupInput, newGroupInput } from "./changes.ts";
 import { findDeleted, mark, restore } from "./deletion.ts";
 import { group, groupAlone, groupIdentity, groupWithProjects } from "./json.ts";
@@ -120,7 +119,7 @@ export const groupResource: Resource = {
       presenter: groupWithProjects,
       handle: async (context) => {
         const { db, input, caller, now } = context;
-        await requireCreator(context, input.parent_id);
+        if (!(await mayCreateGroup(context, input.parent_id))) throw forbidden();
         const parent =
           input.parent_id === undefined ? undefined : await namespaces.find(db, input.parent_id);
         const visibility = input.visibility ?? (await defaultVisibility(db, parent));
@@ -264,24 +263,4 @@ export const groupResource: Resource = {
 async function defaultVisibility(db: Reader, parent: namespaces.Namespace | undefined) {
   const { default_group_visibility: level } = await settings.find(db);
   return VISIBILITY_WORDS[Math.min(level, parent?.visibility ?? level)] as Visibility;
-}
-
-/**
- * Checks that the caller may create the group: as owner of the parent, or whom its `subgroup_creation_level` allows, or, at the top level, as administrator or with
- * `can_create_group`.
- *
- * @throws ApiError 403; 404 for a parent the caller cannot see
- */
-async function requireCreator(
-  { db, caller, viewer }: Pick<Context, "viewer"> & { db: Reader; caller: Caller },
-  parentId: number | undefined,
-): Promise<void> {
-  if (parentId !== undefined) {
-    const parent = await findSource(db, "group", String(parentId), viewer);
-    const stored = await storedIn(db, "namespaces", parent.id);
-    if (parent.archived) throw forbidden();
-    requireRole(parent, groupSettings.read(stored).subgroup_creation_level ?? "owner");
-  } else if (!caller.admin && !(await users.find(db, caller.id))?.can_create_group) {
-    throw forbidden();
-  }
 }

@@ -13,6 +13,7 @@ import { contains } from "../../store/patterns.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Reader, Value } from "../../store/port.ts";
 import { narrowing } from "../../store/search.ts";
+import { CREATION_LEVEL, SUBGROUP_LEVEL } from "../namespaces/kept.ts";
 import { markedOn } from "../namespaces/marked.ts";
 import { NAMESPACE_SEARCH } from "../namespaces/search.ts";
 
@@ -36,6 +37,8 @@ export interface GroupFilter {
   above?: number | undefined;
   /** Only groups in which the caller has at least this role. */
   role?: Role | undefined;
+  /** Only groups in which the caller may create these: as `abilities.ts` of projects and groups say, for many groups. */
+  accepting?: keyof typeof ACCEPTING | undefined;
   /** Only groups the caller belongs to. */
   member?: boolean | undefined;
   orderBy: "name" | "path" | "id";
@@ -64,12 +67,25 @@ export async function list(
   });
 }
 
+const ACCEPTING = { projects: CREATION_LEVEL, groups: SUBGROUP_LEVEL } as const;
+
+function accepting({ caller, today }: Viewer, what: keyof typeof ACCEPTING): Condition {
+  const living = `not ${isEnding("n.id")}`;
+  if (caller?.admin) return { sql: living, values: [] };
+  const level = `select max(m.access_level) from members m
+    join namespace_ancestors ma on ma.ancestor_id = m.namespace_id
+    where ma.namespace_id = n.id and m.user_id = ? and (m.expires_at is null or m.expires_at > ?)`;
+  const values = [caller?.id ?? 0, today];
+  return { sql: `${living} and (${level}) >= ${ACCEPTING[what]}`, values };
+}
+
 function filtered(viewer: Viewer, filter: GroupFilter): Condition {
   const { parentId, ancestorId, search, skip = [], role, member, active } = filter;
   const skipped = skip.length > 0 ? placeholders(skip) : undefined;
   return all([
     when("n.kind = 'group'"),
     role || member ? memberGroups(viewer, role) : visibleGroups(viewer),
+    filter.accepting && accepting(viewer, filter.accepting),
     active === undefined ? undefined : when(`${active ? "not " : ""}${isEnding("n.id")}`),
     markedOn("n", filter.markedOn),
     when("n.parent_id = ?", parentId),

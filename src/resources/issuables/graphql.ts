@@ -1,8 +1,8 @@
-import { ROLES } from "../../core/access/roles.ts";
-import { type Source, sourcesById } from "../../core/access/source.ts";
+import { withSources } from "../../core/access/source.ts";
 import { LIVING_USER, type Viewer, visibleOwner } from "../../core/access/visibility.ts";
 import {
   type Args,
+  always,
   arg,
   connection,
   costing,
@@ -16,17 +16,23 @@ import {
   loaded,
   type OutputFields,
   one,
-  property,
   required,
   string,
+  userPermissions,
   type Values,
-  valueType,
 } from "../../graphql/declare.ts";
 import { all, type Condition, when } from "../../store/conditions.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Reader, Value } from "../../store/port.ts";
-import { canApprove, statesOf } from "../approval-state/state.ts";
-import { mergeableBy } from "../protected-refs/rights.ts";
+import { type ApprovalState, statesOf } from "../approval-state/state.ts";
+import { mergeableBy } from "../protected-refs/abilities.ts";
+import {
+  type IssuableSubject,
+  mayAdmin,
+  mayApproveNow,
+  mayCreateNote,
+  mayUpdate,
+} from "./abilities.ts";
 import { timeStats } from "./fields.ts";
 import type { Filter } from "./filters.ts";
 import { conditionsOf, hasMilestone } from "./list.ts";
@@ -34,83 +40,54 @@ import { negatedConditions } from "./negated.ts";
 import { participating, subscriptionsOf } from "./queries.ts";
 import type { IssuableType } from "./type.ts";
 
-/**
- * What the caller may do with one of them.
- *
- * @param className what it is called. Default: the type's name
- */
-const permissions = (type: IssuableType, className: string = type.className) =>
-  valueType(`${className}Permissions`, `What the caller may do with ${type.one}.`, {
-    [`read${className}`]: required(property("Boolean")),
-    [`update${className}`]: required(property("Boolean")),
-    [`admin${className}`]: required(property("Boolean")),
-    [`reopen${className}`]: required(property("Boolean")),
-    createNote: required(property("Boolean")),
-    ...(type.prefix === "merge_request" && {
-      canMerge: required(property("Boolean")),
-      canApprove: required(property("Boolean")),
-    }),
-  });
-
-/** The values of a `…Permissions` type, by id, under the names that a class has. */
-async function permissionsOf(
-  { table, prefix, column, className: own }: IssuableType,
+/** What permissions depend on, by id. */
+async function subjectsOf(
+  { table, prefix, column }: IssuableType,
   ids: readonly Value[],
   { db, viewer, caller, tier }: GraphContext,
-  className: string = own,
-): Promise<Map<Value, object>> {
+) {
   const among = placeholders(ids);
-  const found = await db.all<{
-    id: number;
-    project_id: number;
-    author_id: number | null;
-    discussion_locked: number;
-    state: string;
-    assigned: number;
-  }>(
-    `select t.id, t.project_id, t.author_id, t.discussion_locked, t.state, case when exists (
-       select 1 from ${prefix}_assignees where ${column} = t.id and user_id = ?) then 1 else 0 end as assigned
+  const found = await db.all<
+    IssuableSubject & { id: number; project_id: number; discussion_locked: number; state: string }
+  >(
+    `select t.id, t.project_id, t.author_id, t.discussion_locked, t.state,
+       (select count(*) from ${prefix}_assignees where ${column} = t.id and user_id = ?) as assigned
      from ${table} t where t.id in (${among.sql})`,
     [caller?.id ?? 0, ...among.values],
   );
-  const projects = [...new Set(found.map(({ project_id }) => project_id))];
-  const sources = await sourcesById(db, "project", projects, viewer);
-  const sourceOf = ({ project_id }: (typeof found)[number]) => sources.get(project_id) as Source;
-  const isRequest = prefix === "merge_request";
-  const mergeable = isRequest
-    ? await mergeableBy(db, new Map(found.map((row) => [row.id, sourceOf(row)])))
-    : new Set<Value>();
-  const requestIds = isRequest ? found.map(({ id }) => id) : [];
-  const approvals = await statesOf(db, requestIds, tier, viewer.today);
-  return new Map(
-    found.map((row) => {
-      const { level, archived } = sourceOf(row);
-      const role = prefix === "issue" ? ROLES.reporter : ROLES.developer;
-      const isTheirs = caller !== undefined && (row.author_id === caller.id || row.assigned === 1);
-      const mayUpdate = !archived && (isTheirs || level >= role);
-      const approval = approvals.get(row.id);
-      const values = {
-        [`read${className}`]: true,
-        [`update${className}`]: mayUpdate,
-        [`admin${className}`]: !archived && level >= role,
-        [`reopen${className}`]: mayUpdate,
-        createNote: !archived && caller !== undefined && (row.discussion_locked === 0 || level > 0),
-        canMerge: mergeable.has(row.id),
-        canApprove:
-          approval !== undefined && canApprove(caller, row, approval, mayUpdate && level > 0),
-      };
-      return [row.id, values];
-    }),
+  const rows = await withSources(db, found, viewer);
+  const requests = prefix === "merge_request" ? rows : [];
+  const mergeable = await mergeableBy(db, new Map(requests.map(({ id, source }) => [id, source])));
+  const approvals = await statesOf(
+    db,
+    requests.map(({ id }) => id),
+    tier,
+    viewer.today,
   );
+  return rows.map((row) => ({
+    ...row,
+    isMergeable: mergeable.has(row.id),
+    approval: approvals.get(row.id) as ApprovalState,
+  }));
 }
 
 /** What the caller may do, under the names that a class has. Default: the type's. */
-export const userPermissions = (type: IssuableType, className: string = type.className) =>
-  required(
-    loaded(permissions(type, className), (ids, context) =>
-      permissionsOf(type, ids, context, className),
-    ),
-  );
+export const permissions = (type: IssuableType, className: string = type.className) =>
+  userPermissions<Awaited<ReturnType<typeof subjectsOf>>[number]>(
+    `${className}Permissions`,
+    type.one,
+    {
+      [`read${className}`]: always,
+      [`update${className}`]: mayUpdate(type),
+      [`admin${className}`]: mayAdmin(type),
+      [`reopen${className}`]: mayUpdate(type),
+      createNote: mayCreateNote,
+      ...(type.prefix === "merge_request" && {
+        canMerge: ({ isMergeable }) => isMergeable,
+        canApprove: mayApproveNow,
+      }),
+    },
+  )((ids, context) => subjectsOf(type, ids, context));
 
 /** How many of an emoji each was given, by id. */
 async function votesOf(
@@ -195,7 +172,7 @@ export function issuableFields(type: IssuableType): OutputFields {
         ),
       ),
     ),
-    userPermissions: userPermissions(type),
+    userPermissions: permissions(type),
   };
 }
 

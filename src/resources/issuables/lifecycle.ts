@@ -1,10 +1,11 @@
-import { requireRole } from "../../core/access/source.ts";
+import { forbidden } from "../../core/errors.ts";
 import type { Context } from "../../core/resource.ts";
 import { recordMoment } from "../../hooks/moments.ts";
 import type { Value } from "../../store/port.ts";
 import { sendUpdate, updateRow } from "../../store/update.ts";
 import { queueEnd } from "../ci/progress.ts";
 import * as events from "../events/record.ts";
+import { mayDelete } from "./abilities.ts";
 import {
   areHeard,
   type Changes,
@@ -237,7 +238,7 @@ export async function remove(
   type: IssuableType,
   { id, updated_at }: issuables.Issuable,
 ): Promise<void> {
-  requireRole(context.source, "owner");
+  if (!mayDelete(context.source)) throw forbidden();
   context.requireUnmodified(updated_at);
   await events.forget(context.db, { type: type.prefix, id });
   await issuables.remove(context.db, type, id);

@@ -7,7 +7,7 @@ import type { Awaitable, Reader, Value } from "../../store/port.ts";
 import { statement } from "../../store/texts.ts";
 import { headPipeline } from "../ci/heads.ts";
 import { listedPipeline, pipeline } from "../ci/json.ts";
-import { mayMergeRequest } from "../protected-refs/rights.ts";
+import { mayMergeRequest } from "../protected-refs/abilities.ts";
 import { userFields, userSummary } from "../users/json.ts";
 import { issuableFields, references, subscribed, timeStats } from "./fields.ts";
 import { gatherShared, idsOf } from "./gather.ts";

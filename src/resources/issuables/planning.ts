@@ -1,10 +1,10 @@
-import { ROLES } from "../../core/access/roles.ts";
 import type { Source } from "../../core/access/source.ts";
 import * as param from "../../core/input.ts";
 import { queueNotice } from "../../jobs/notices.ts";
 import type { Reader } from "../../store/port.ts";
 import { labelsNamed } from "../labels/rules.ts";
 import * as milestones from "../milestones/queries.ts";
+import { mayPlan } from "./abilities.ts";
 import * as history from "./history.ts";
 import * as issuables from "./queries.ts";
 import * as todos from "./todos.ts";
@@ -23,11 +23,6 @@ export const planningInput = {
 
 /** The values of {@link planningInput}. */
 export type Planning = param.Input<typeof planningInput>;
-
-/** Whether the caller may plan: set labels, milestones, assignees and the like. */
-export function mayPlan({ level }: Pick<Source, "level">): boolean {
-  return level >= ROLES.reporter;
-}
 
 /** See {@link plannedColumns}. */
 export interface PlannedColumns {

@@ -27,6 +27,8 @@ export interface Issuable {
   updated_at: number;
   /** 1 if the caller, who can read the project, may read it. */
   visible: number;
+  /** 1 if the caller is an assignee. */
+  assigned: number;
 }
 
 /** The issuable of a project by number, even if the caller may not read it, or `undefined`. */
@@ -37,15 +39,16 @@ export async function find(
   iid: number,
   viewer: Viewer,
 ): Promise<Issuable | undefined> {
-  const { alias } = type;
+  const { alias, prefix, column } = type;
   const visible = type.visible(viewer);
   return db.one<Issuable>(
     statement`select ${alias}.id, ${alias}.iid, ${alias}.project_id, ${alias}.author_id, ${alias}.title,
        ${alias}.description, ${alias}.state, ${alias}.discussion_locked, ${alias}.milestone_id,
-       ${alias}.created_at, ${alias}.updated_at, case when ${visible.sql} then 1 else 0 end as visible
+       ${alias}.created_at, ${alias}.updated_at, case when ${visible.sql} then 1 else 0 end as visible,
+       (select count(*) from ${prefix}_assignees where ${column} = ${alias}.id and user_id = ?) as assigned
      from ${type.table} ${alias} join projects p on p.id = ${alias}.project_id
      where ${alias}.project_id = ? and ${alias}.iid = ?`,
-    [...visible.values, projectId, iid],
+    [...visible.values, viewer.caller?.id ?? 0, projectId, iid],
   );
 }
 
@@ -138,20 +141,6 @@ export function participants(
     values,
     order: "v.id",
   });
-}
-
-/** Whether a user is an assignee. */
-export async function isAssigned(
-  db: Reader,
-  { column, prefix }: IssuableType,
-  id: number,
-  userId: number,
-): Promise<boolean> {
-  const found = await db.rows(
-    `select 1 from ${prefix}_assignees where ${column} = ? and user_id = ?`,
-    [id, userId],
-  );
-  return found.length > 0;
 }
 
 /** The ids of the assignees. */

@@ -1,7 +1,7 @@
-import { isWritable } from "../../core/access/features.ts";
-import { findSource, requireRole, type Source } from "../../core/access/source.ts";
+import { findSource } from "../../core/access/source.ts";
 import { conflict, forbidden, invalid, notFound } from "../../core/errors.ts";
 import { type Context, TIERS } from "../../core/resource.ts";
+import { mayAdminIssues } from "../issuables/abilities.ts";
 import { ISSUE } from "../issuables/issue.ts";
 import type { Issuable } from "../issuables/queries.ts";
 import { findIssuable } from "../issuables/rules.ts";
@@ -25,7 +25,7 @@ export async function link(
   const { db, viewer, now, tier } = context;
   const source = await findSource(db, "project", other.project, viewer);
   const found = await findIssuable({ db, source, viewer }, ISSUE, other.iid);
-  requireWritable(source);
+  if (!mayAdminIssues(source)) throw forbidden();
   if (type !== "relates_to" && TIERS.indexOf(tier) < TIERS.indexOf("premium")) {
     throw forbidden("Blocked issues not available for current license");
   }
@@ -47,12 +47,8 @@ export async function unlink(
 ): Promise<links.IssueLink> {
   const found = await links.find(db, issue.id, linkId, viewer);
   if (!found) throw notFound();
-  requireWritable(await findSource(db, "project", String(found.other_project_id), viewer));
+  const other = await findSource(db, "project", String(found.other_project_id), viewer);
+  if (!mayAdminIssues(other)) throw forbidden();
   await links.remove(db, found.id);
   return found;
-}
-
-function requireWritable(source: Source): void {
-  requireRole(source, "reporter");
-  if (!isWritable(source, "issues")) throw forbidden();
 }

@@ -1,8 +1,7 @@
-import { isWritable } from "../../core/access/features.ts";
-import { ROLES } from "../../core/access/roles.ts";
 import { findSource } from "../../core/access/source.ts";
 import { ApiError } from "../../core/errors.ts";
 import { updateRow } from "../../store/update.ts";
+import { mayAdminIssues, mayPlan } from "../issuables/abilities.ts";
 import { ISSUE } from "../issuables/issue.ts";
 import * as lifecycle from "../issuables/lifecycle.ts";
 import * as issuables from "../issuables/queries.ts";
@@ -33,7 +32,7 @@ export async function move(
   const { db, source, viewer, now } = context;
   const target = await findSource(db, "project", String(toProjectId), viewer);
   if (target.id === source.id) throw refuseMove("to project it originates from!");
-  if (Math.min(source.level, target.level) < ROLES.reporter || !isWritable(target, "issues")) {
+  if (!mayPlan(source) || !mayAdminIssues(target)) {
     throw refuseMove("due to insufficient permissions!");
   }
   const more = await issues.details(db, found.id);

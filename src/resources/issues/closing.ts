@@ -4,11 +4,11 @@ import { type Source, sourcesById } from "../../core/access/source.ts";
 import type { Viewer } from "../../core/access/visibility.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Database } from "../../store/port.ts";
+import { mayUpdate } from "../issuables/abilities.ts";
 import type { Cause } from "../issuables/history.ts";
 import { ISSUE } from "../issuables/issue.ts";
 import * as lifecycle from "../issuables/lifecycle.ts";
 import * as issuables from "../issuables/queries.ts";
-import { mayChange } from "../issuables/rules.ts";
 
 /** Who closes issues, from where. */
 interface Closing {
@@ -44,7 +44,7 @@ export async function closeIssues(
     if (!source || !isWritable(source, "issues")) continue;
     const issue = await issuables.find(db, ISSUE, projectId, iid, viewer);
     const writing = { db, source, caller, viewer, now };
-    if (!issue || !(await mayChange(writing, ISSUE, issue, "reporter"))) continue;
+    if (!issue || !mayUpdate(ISSUE)(issue, writing)) continue;
     await lifecycle.setState(writing, ISSUE, issue, "close", cause);
   }
 }

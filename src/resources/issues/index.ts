@@ -1,11 +1,11 @@
-import { ROLES } from "../../core/access/roles.ts";
 import { inProject } from "../../core/access/visibility.ts";
-import { notFound } from "../../core/errors.ts";
+import { forbidden, notFound } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import { unsupported } from "../../core/kept.ts";
 import { AfterCommit, type Context, type Resource, routes, TIERS } from "../../core/resource.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { sendUpdate } from "../../store/update.ts";
+import { mayPlan, maySetTimes, mayUpdate } from "../issuables/abilities.ts";
 import { areHeard, snapshotOf } from "../issuables/differences.ts";
 import { parseDuration } from "../issuables/duration.ts";
 import { newRowOf, rowOf } from "../issuables/embed.ts";
@@ -16,7 +16,6 @@ import { negatedIssueInput } from "../issuables/negated.ts";
 import { ISSUE_ORDERS } from "../issuables/orders.ts";
 import {
   isPlanned,
-  mayPlan,
   type PlannedColumns,
   plannedColumns,
   planningInput,
@@ -29,7 +28,7 @@ import {
   singleRoute,
   subscriptionRoutes,
 } from "../issuables/routes.ts";
-import { findIssuable, requireChanger } from "../issuables/rules.ts";
+import { findIssuable } from "../issuables/rules.ts";
 import { afterCommands, commandsIn } from "../quick-actions/perform.ts";
 import * as timeTracking from "../time-tracking/changes.ts";
 import * as changes from "./changes.ts";
@@ -137,7 +136,7 @@ async function change(
     areHeard(context, ISSUE),
   ]);
   if (!found) throw notFound();
-  await requireChanger(context, ISSUE, found, "reporter");
+  if (!mayUpdate(ISSUE)(found, context)) throw forbidden();
   const before = isHeard ? await snapshotOf(db, ISSUE, found.id) : undefined;
   const isEstimated = time_estimate !== undefined && mayPlan(source);
   const columns = await columnsOf(context, input);
@@ -156,7 +155,7 @@ async function change(
       }),
       ...lifecycle.stateColumns(context, found, input.state_event),
     },
-    at !== undefined && source.level >= ROLES.owner ? at : now,
+    at !== undefined && maySetTimes(source) ? at : now,
   );
   await lifecycle.afterChanging(context, ISSUE, found, { ...input, description });
   await lifecycle.recordChanges(context, ISSUE, found.id, before);
@@ -210,7 +209,7 @@ export const issueResource: Resource = {
             ...columns,
             discussion_locked: columns.discussion_locked === 1,
           },
-          at !== undefined && source.level >= ROLES.owner ? at : now,
+          at !== undefined && maySetTimes(source) ? at : now,
         );
         await lifecycle.afterCreating(context, ISSUE, { id, title, description }, input);
         const read = isPlanned(input) || commands.length > 0 ? rowOf : newRowOf;
@@ -264,7 +263,7 @@ export const issueResource: Resource = {
         const { db, source, viewer, input } = context;
         const found = await issuables.find(db, ISSUE, source.id, input.issue_iid, viewer);
         if (!found) throw notFound("Issue");
-        await requireChanger(context, ISSUE, found, "reporter");
+        if (!mayUpdate(ISSUE)(found, context)) throw forbidden();
         await reorder(context, found.id, {
           before: input.move_before_id,
           after: input.move_after_id,

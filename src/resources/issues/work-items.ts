@@ -20,7 +20,7 @@ import {
   word,
 } from "../../graphql/declare.ts";
 import { when } from "../../store/conditions.ts";
-import { issuableFields, userPermissions } from "../issuables/graphql.ts";
+import { issuableFields, permissions } from "../issuables/graphql.ts";
 import { ISSUE } from "../issuables/issue.ts";
 import { workItemState } from "../issue-links/graphql.ts";
 import { commonFields, filters, SORT as ISSUE_SORT, ofProject, ROWS } from "./graphql.ts";
@@ -91,7 +91,7 @@ const workItem = rowType("WorkItem", {
     id: gid("WorkItem", "i.id"),
     state: required(workItemState),
     workItemType: required(computed(type, [], () => ISSUE_TYPE)),
-    userPermissions: userPermissions(ISSUE, "WorkItem"),
+    userPermissions: permissions(ISSUE, "WorkItem"),
     widgets: computed(
       "[WorkItemWidget!]",
       ["i.id"],

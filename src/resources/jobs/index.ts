@@ -1,5 +1,4 @@
 import { basename } from "node:path/posix";
-import { ROLES } from "../../core/access/roles.ts";
 import { badRequest, forbidden, invalid, notFound, unreadable } from "../../core/errors.ts";
 import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
@@ -10,6 +9,7 @@ import type { ZipEntry } from "../../files/zip.ts";
 import { all, when, worded } from "../../store/conditions.ts";
 import type { Reader, Store, Value } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
+import { mayAdminRun, mayForceCancel, readingRole } from "../ci/abilities.ts";
 import {
   archiveReply,
   artifactEntries,
@@ -26,7 +26,7 @@ import { type GivenVariable, insertVariables } from "../ci/records.ts";
 import { FINISHED, type Status } from "../ci/statuses.ts";
 import { traceOf } from "../ci/traces.ts";
 import { jobRow, listJobs, scope } from "../pipelines/jobs.ts";
-import { readingRole, requireRunner } from "../pipelines/rules.ts";
+import { mayRunJobsOf } from "../pipelines/rules.ts";
 import { openRepository } from "../repositories/open.ts";
 
 const { del, get, list, post } = routes({ source: "project", path: "/jobs", features: ["jobs"] });
@@ -216,8 +216,8 @@ export const jobResource: Resource = {
       handle: async (context) => {
         const { db, source, input, now } = context;
         const found = await findJob(db, source.id, input.job_id);
-        await requireRunner(context, found);
-        if (input.force && source.level < ROLES.maintainer) throw forbidden();
+        if (!(await mayRunJobsOf(db, source, found))) throw forbidden();
+        if (input.force && !mayForceCancel(source)) throw forbidden();
         if (found.retried === 0) {
           await cancel(db, found.pipeline_id, { jobId: found.id, isForced: input.force }, now);
         }
@@ -232,7 +232,7 @@ export const jobResource: Resource = {
       handle: async (context) => {
         const { db, source, caller, input, now } = context;
         const found = await findJob(db, source.id, input.job_id);
-        await requireRunner(context, found);
+        if (!(await mayRunJobsOf(db, source, found))) throw forbidden();
         await requireCurrent(db, found);
         if (found.retried === 1 || !FINISHED.includes(found.status)) {
           throw forbidden("Job is not retryable");
@@ -255,7 +255,7 @@ export const jobResource: Resource = {
         const { db, source, caller, input, secrets, now } = context;
         const variables = readAttributes(input.job_variables_attributes);
         const found = await findJob(db, source.id, input.job_id);
-        await requireRunner(context, found);
+        if (!(await mayRunJobsOf(db, source, found))) throw forbidden();
         await requireCurrent(db, found);
         const isWaiting = found.status === "manual" || found.status === "scheduled";
         if (!isWaiting || found.retried === 1) throw badRequest("Unplayable Job");
@@ -271,9 +271,9 @@ export const jobResource: Resource = {
       input: id,
       ...showing,
       handle: async (context) => {
-        const { db, source, caller, input, now } = context;
+        const { db, source, input, now } = context;
         const found = await findJob(db, source.id, input.job_id);
-        if (source.level < ROLES.maintainer && found.user_id !== caller.id) throw forbidden();
+        if (!mayAdminRun(found, context)) throw forbidden();
         const isEmpty = found.trace_bytes === 0 && !(await hasArtifacts(db, found.id));
         if (!FINISHED.includes(found.status) || isEmpty) throw forbidden("Job is not erasable!");
         await deleteArtifacts(db, [found.id]);

@@ -1,10 +1,10 @@
 import { type Heir, inheritedBy, type Owner, ownedBy } from "../../core/access/owner.ts";
-import { ROLES } from "../../core/access/roles.ts";
 import type { Source } from "../../core/access/source.ts";
 import {
   allConfidential,
   idOf,
   inProject,
+  isKnownAs,
   LIVING_LABEL,
   type Viewer,
   visibleMergeRequests,
@@ -184,7 +184,7 @@ async function ownConfidential(
   viewer: Viewer,
 ): Promise<Value[][]> {
   const { caller } = viewer;
-  if (!caller || source.level >= ROLES.reporter) return [];
+  if (!caller || isKnownAs("reporter", inProject(viewer, source))) return [];
   const among = placeholders(labelIds);
   const reporter = allConfidential(viewer);
   const where = all([

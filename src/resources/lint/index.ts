@@ -6,13 +6,13 @@ import {
   type Reading,
   readConfiguration,
 } from "../../ci/index.ts";
-import { ROLES } from "../../core/access/roles.ts";
 import { ApiError, notFound } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import { type CodeSource, Json, type Resource, routes } from "../../core/resource.ts";
 import { commitId } from "../../git/commits.ts";
 import { findCommit } from "../../git/revisions.ts";
 import type { Pace } from "../../turns/pace.ts";
+import { mayCreatePipeline } from "../ci/abilities.ts";
 import { NO_SHA } from "../ci/records.ts";
 import { ciSettingsOf } from "../ci/settings.ts";
 import { circumstancesOf, type Makers, predefinedVariables } from "../pipelines/circumstances.ts";
@@ -225,7 +225,7 @@ async function check(
   text: string,
   { dry_run, ref }: Check,
 ): Promise<Result> {
-  if (dry_run && place.project.level < ROLES.developer) {
+  if (dry_run && !mayCreatePipeline(place.project)) {
     return { errors: [NOT_ALLOWED], warnings: [], reading: undefined, jobs: [] };
   }
   const reading = await readConfiguration(text, surroundings);

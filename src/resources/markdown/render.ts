@@ -283,7 +283,7 @@ async function openedAt(
   if (!store) return undefined;
   const isOwn = path.toLowerCase() === project?.fullPath.toLowerCase();
   const source = isOwn ? project : await findVisible(db, "project", path, viewer);
-  if (!source || !mayReadCode(viewer, source)) return undefined;
+  if (!source || !mayReadCode(source)) return undefined;
   return openRepository({ db, store, source, budget });
 }
 

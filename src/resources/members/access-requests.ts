@@ -15,6 +15,7 @@ import {
 import type { Recording } from "../../hooks/moments.ts";
 import { recordMember } from "../../hooks/records.ts";
 import { userSummaryFields } from "../users/json.ts";
+import { isMember } from "./abilities.ts";
 import { addMember, changeOf } from "./changes.ts";
 import { member } from "./json.ts";
 import * as members from "./queries.ts";
@@ -54,10 +55,10 @@ function routesOf(source: SourceKind): Route[] {
       whenArchived: "allow",
       handle: async (context) => {
         const { db, presenter, source, caller, now } = context;
-        const isMember = caller.admin
+        const hasAccess = caller.admin
           ? (await members.findBest(db, source, caller.id)) !== undefined
-          : source.level > 0;
-        if (isMember || !(await requests.isEnabled(db, source))) throw forbidden();
+          : isMember(source);
+        if (hasAccess || !(await requests.isEnabled(db, source))) throw forbidden();
         if (!(await requests.insert(db, source, caller.id, now))) {
           throw badRequest("Access has already been requested");
         }

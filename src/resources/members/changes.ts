@@ -8,6 +8,7 @@ import { recordMember } from "../../hooks/records.ts";
 import type { Database } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import * as events from "../events/record.ts";
+import { mayGrant } from "./abilities.ts";
 import * as members from "./queries.ts";
 import * as requests from "./requests.ts";
 
@@ -88,7 +89,7 @@ export async function enroll(
  */
 export function requireGrantable(source: Source, accessLevel: number): void {
   requireLevel(source, accessLevel);
-  requireReach(source, accessLevel);
+  if (!mayGrant(source, accessLevel)) throw forbidden();
 }
 
 /**
@@ -103,7 +104,7 @@ export async function changeMember(
 ): Promise<void> {
   const { db, source, now } = change;
   requireLevel(source, access_level);
-  requireReach(source, Math.max(access_level, found.access_level));
+  if (!mayGrant(source, Math.max(access_level, found.access_level))) throw forbidden();
   await requireAboveInherited(change, found.user_id, access_level);
   if (access_level !== ROLES.owner || isOver(expires_at, change.today)) {
     await requireAnotherOwner(change, found);
@@ -124,7 +125,7 @@ export async function changeMember(
  */
 export async function removeMember(change: MemberChange, found: members.Member): Promise<void> {
   const { db, source, by, now, today } = change;
-  if (by.id !== found.user_id) requireReach(source, found.access_level);
+  if (by.id !== found.user_id && !mayGrant(source, found.access_level)) throw forbidden();
   await requireAnotherOwner(change, found);
   await members.remove(db, found);
   const how = isOver(found.expires_at, today) ? "expired" : "left";
@@ -158,11 +159,6 @@ function requireLevel(source: Source, accessLevel: number): void {
   if (!roleOf(accessLevel) || (source.kind === "project" && accessLevel === ROLES.owner)) {
     throw invalid({ access_level: ["is not included in the list"] });
   }
-}
-
-/** Callers cannot grant a level above their own, nor change members who have one. */
-function requireReach(source: Source, accessLevel: number): void {
-  if (source.level < accessLevel) throw forbidden();
 }
 
 async function requireAboveInherited(

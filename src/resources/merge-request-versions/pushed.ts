@@ -1,4 +1,4 @@
-import { sourcesById } from "../../core/access/source.ts";
+import { withSources } from "../../core/access/source.ts";
 import { escaped } from "../../core/markup.ts";
 import type { CheckedChange } from "../../git/push.ts";
 import { BRANCHES } from "../../git/refs.ts";
@@ -99,17 +99,16 @@ async function requestsOf(writing: Writing, ids: readonly number[]): Promise<Map
   const among = placeholders(ids);
   const found = await db.all<Located["request"]>(
     `select id, iid, project_id, source_project_id, author_id, title, description, state, sha, auto_merge,
-       auto_merge_user_id, discussion_locked, milestone_id, created_at, updated_at, 1 as visible
+       auto_merge_user_id, discussion_locked, milestone_id, created_at, updated_at, 1 as visible, 0 as assigned
      from merge_requests where id in (${among.sql}) and state = 'opened'`,
     among.values,
   );
-  const projects = [...new Set(found.map(({ project_id }) => project_id))];
-  const sources = await sourcesById(db, "project", projects, viewer);
+  const rows = await withSources(db, found, viewer);
   return new Map(
-    found.flatMap((request) => {
-      const source = sources.get(request.project_id);
-      return source ? [[request.id, { request, writing: { ...writing, source } }]] : [];
-    }),
+    rows.map(({ source, ...request }) => [
+      request.id,
+      { request, writing: { ...writing, source } },
+    ]),
   );
 }
 

@@ -1,9 +1,8 @@
-import { ROLES } from "../../core/access/roles.ts";
 import { type Source, sourcesById } from "../../core/access/source.ts";
 import { VISIBILITIES } from "../../core/access/visibility.ts";
 import { BRANCHES } from "../../git/refs.ts";
 import type { Writing } from "../issuables/type.ts";
-import { rightsOf } from "../protected-refs/rights.ts";
+import { rightsOf } from "../protected-refs/abilities.ts";
 import * as requests from "./queries.ts";
 
 /** What a request says about whether those who may merge it may push to its source branch. */
@@ -36,9 +35,7 @@ export async function collaborationIn(
   if (!isOpen) return undefined;
   const rights = await rightsOf(db, source, [BRANCHES + source_branch]);
   const isPossible =
-    source.level >= ROLES.developer &&
-    !rights.isProtected(source_branch) &&
-    rights.mayPush(source_branch);
+    rights.mayWrite && !rights.isProtected(source_branch) && rights.mayPush(source_branch);
   return isPossible ? allow_collaboration : undefined;
 }
 

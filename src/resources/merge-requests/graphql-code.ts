@@ -1,5 +1,4 @@
-import { ROLES } from "../../core/access/roles.ts";
-import { sourcesById } from "../../core/access/source.ts";
+import { withSources } from "../../core/access/source.ts";
 import { logOf } from "../../git/log.ts";
 import { Lru } from "../../git/lru.ts";
 import { type PackReader, Packs } from "../../git/packs.ts";
@@ -17,6 +16,7 @@ import {
 import { type LoadedList, loadedConnection } from "../../graphql/loaded-pages.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Value } from "../../store/port.ts";
+import { mayReadMergeMessages } from "../issuables/abilities.ts";
 import { latestOf, type VersionFacts } from "../merge-request-versions/versions.ts";
 import { countEach, type FileCounts, sumOf } from "../repositories/diffs.ts";
 import { commit, readCommits } from "../repositories/graphql-commits.ts";
@@ -146,10 +146,8 @@ const defaultMessage = (kind: "merge" | "squash") =>
       const { db, viewer, view, caller } = context;
       if (!caller) return new Map();
       const found = await mergeFactsOf(db, ids, caller.id);
-      const projectIds = found.map(({ project_id }) => project_id);
-      const projects = await sourcesById(db, "project", projectIds, viewer);
-      const merges = found.filter(
-        ({ project_id }) => (projects.get(project_id)?.level ?? 0) >= ROLES.developer,
+      const merges = (await withSources(db, found, viewer)).filter(({ source }) =>
+        mayReadMergeMessages(source),
       );
       if (merges.length === 0) return new Map();
       const templateOf = (merge: MergeFacts) => merge[`${kind}_commit_template`];

@@ -1,9 +1,11 @@
+import { forbidden } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import { unsupported } from "../../core/kept.ts";
 import { type Resource, routes } from "../../core/resource.ts";
 import { sendUpdate } from "../../store/update.ts";
 import { queueReady, queueTask } from "../ci/progress.ts";
 import { headOf } from "../events/record.ts";
+import { mayUpdate } from "../issuables/abilities.ts";
 import { areHeard, snapshotOf } from "../issuables/differences.ts";
 import { rowOf } from "../issuables/embed.ts";
 import { filterOf, listInput } from "../issuables/filters.ts";
@@ -14,7 +16,7 @@ import { negatedRequestInput } from "../issuables/negated.ts";
 import { REQUEST_ORDERS } from "../issuables/orders.ts";
 import { plannedColumns, planningInput } from "../issuables/planning.ts";
 import { listRoutes, participantsRoute, subscriptionRoutes } from "../issuables/routes.ts";
-import { findIssuable, requireChanger } from "../issuables/rules.ts";
+import { findIssuable } from "../issuables/rules.ts";
 import { storeReferences } from "../merge-request-versions/references.ts";
 import { addVersion, renewVersion } from "../merge-request-versions/versions.ts";
 import { afterCommands, commandsIn } from "../quick-actions/perform.ts";
@@ -190,7 +192,7 @@ export const mergeRequestResource: Resource = {
           findIssuable(context, MERGE_REQUEST, input.merge_request_iid),
           areHeard(context, MERGE_REQUEST),
         ]);
-        await requireChanger(context, MERGE_REQUEST, found, "developer");
+        if (!mayUpdate(MERGE_REQUEST)(found, context)) throw forbidden();
         const before = isHeard ? await snapshotOf(db, MERGE_REQUEST, found.id) : undefined;
         if (opening) {
           await requireOpening(db, opening, found.id);

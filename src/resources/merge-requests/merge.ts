@@ -18,7 +18,7 @@ import { MERGE_REQUEST } from "../issuables/merge-request.ts";
 import type { Writing } from "../issuables/type.ts";
 import { closeReferred } from "../merge-request-versions/references.ts";
 import * as notes from "../notes/queries.ts";
-import { mayMergeRequest } from "../protected-refs/rights.ts";
+import { mayMergeRequest } from "../protected-refs/abilities.ts";
 import type { Received } from "../repositories/pushes.ts";
 import { applyAll, openToChange, stage, stagePush } from "../repositories/write.ts";
 import { openCode, type RequestCode } from "./code.ts";
@@ -69,7 +69,7 @@ export interface StagedMerge {
  * Stages the merge of a merge request.
  *
  * @returns `"later"` if it is not ready, but is to be merged as soon as it is
- * @throws ApiError 404 if there is none; see {@link requireRight} and {@link requireReady}
+ * @throws ApiError 401 if the caller may not merge it; 404 if there is none; see {@link requireReady}
  */
 export async function stageMerge(
   preparing: Preparing,
@@ -78,7 +78,7 @@ export async function stageMerge(
   const { db, store, source, caller, view, now } = preparing;
   const code = await openCode(preparing, input.merge_request_iid);
   const { request, opened, target, version } = code;
-  await requireRight(db, source, request);
+  if (!(await mayMergeRequest(db, source, request.id))) throw unauthorized();
   const draft = new Draft(opened.repository);
   const hasCode = version && target && request.sha !== null;
   // Whether that is possible is noted, and said by what follows.
@@ -114,15 +114,6 @@ export async function stageMerge(
     mergeCommit: made.mergeCommit,
     squashCommit: made.squashCommit,
   };
-}
-
-/** Checks that the caller may merge a merge request. @throws ApiError 401 */
-export async function requireRight(
-  db: Reader,
-  project: Source,
-  { id }: { readonly id: number },
-): Promise<void> {
-  if (!(await mayMergeRequest(db, project, id))) throw unauthorized();
 }
 
 /**

@@ -1,5 +1,5 @@
-import { codeRole } from "../../core/access/visibility.ts";
-import { conflict } from "../../core/errors.ts";
+import { codeRole } from "../../core/access/source.ts";
+import { conflict, unauthorized } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import { Json, type Route, routes } from "../../core/resource.ts";
 import { updateRow } from "../../store/update.ts";
@@ -8,15 +8,9 @@ import { rowOf } from "../issuables/embed.ts";
 import { MERGE_REQUEST } from "../issuables/merge-request.ts";
 import { findIssuable } from "../issuables/rules.ts";
 import * as notes from "../notes/queries.ts";
+import { mayMergeRequest } from "../protected-refs/abilities.ts";
 import { orDiscard } from "../repositories/write.ts";
-import {
-  applyMerge,
-  noteAutoMerge,
-  requireReady,
-  requireRight,
-  stageMerge,
-  waitToMerge,
-} from "./merge.ts";
+import { applyMerge, noteAutoMerge, requireReady, stageMerge, waitToMerge } from "./merge.ts";
 import { storeMergeRef } from "./merge-ref.ts";
 import * as requests from "./queries.ts";
 import { applyRebase, stageRebase } from "./rebase.ts";
@@ -44,7 +38,7 @@ export const mergeLater: Route = put("/merge_later", {
     const found = await findIssuable(context, MERGE_REQUEST, input.merge_request_iid);
     if (found.state !== "opened") throw conflict();
     const request = { ...found, ...(await requests.branchesOf(db, found.id)) };
-    await requireRight(db, source, request);
+    if (!(await mayMergeRequest(db, source, request.id))) throw unauthorized();
     await waitToMerge(context, request, input);
     await queueTask(db, { ready: found.id }, now, request.source_project_id ?? undefined);
     return rowOf(context, MERGE_REQUEST, found.id);
@@ -73,7 +67,7 @@ export const mergeRoutes: readonly Route[] = [
       const found = await findIssuable(context, MERGE_REQUEST, input.merge_request_iid);
       const request = { ...found, ...(await requests.branchesOf(db, found.id)) };
       await orDiscard(staged === "later" ? undefined : staged.received, async () => {
-        await requireRight(db, source, request);
+        if (!(await mayMergeRequest(db, source, request.id))) throw unauthorized();
         if (staged === "later") return noteAutoMerge(context, request, input);
         await requireReady(context, request, input.sha);
         return applyMerge(context, request, staged, input);
@@ -88,7 +82,8 @@ export const mergeRoutes: readonly Route[] = [
     handle: async (context) => {
       const { db, source, caller, input, now } = context;
       const { id, author_id } = await findIssuable(context, MERGE_REQUEST, input.merge_request_iid);
-      if (author_id !== caller.id) await requireRight(db, source, { id });
+      const isOwn = author_id === caller.id;
+      if (!isOwn && !(await mayMergeRequest(db, source, id))) throw unauthorized();
       if (await requests.isWaiting(db, id)) {
         await updateRow(db, "merge_requests", id, { auto_merge: 0 }, now);
         await notes.recordAction(context, MERGE_REQUEST, id, "canceled the automatic merge");
@@ -102,7 +97,7 @@ export const mergeRoutes: readonly Route[] = [
     status: 202,
     examples: [{ rebase_in_progress: true }],
     prepare: ({ merge_request_iid }, preparing) => stageRebase(preparing, merge_request_iid),
-    role: ({ viewer, source }) => codeRole(viewer, source),
+    role: codeRole,
     handle: async ({ db, prepared: staged, now }) => {
       await orDiscard(staged.received, () => applyRebase(db, staged, now));
       return new Json({ rebase_in_progress: true });

@@ -1,14 +1,13 @@
-import { requireFeature } from "../../core/access/features.ts";
 import { areRelated } from "../../core/access/forks.ts";
-import { findSource, requireRole, type Source, sourcesById } from "../../core/access/source.ts";
-import { codeRole } from "../../core/access/visibility.ts";
-import { ApiError, invalid, Unapplied } from "../../core/errors.ts";
+import { findSource, type Source, sourcesById } from "../../core/access/source.ts";
+import { ApiError, forbidden, invalid, Unapplied } from "../../core/errors.ts";
 import type { PrepareContext } from "../../core/resource.ts";
 import { dayOf } from "../../core/time.ts";
 import { findMergeability } from "../../git/mergeability.ts";
 import { BRANCHES, findRef, isRefName } from "../../git/refs.ts";
 import { joined } from "../../git/repository.ts";
 import type { Database, Reader } from "../../store/port.ts";
+import { mayCreateMergeRequestIn } from "../issuables/abilities.ts";
 import { MERGE_REQUEST } from "../issuables/merge-request.ts";
 import { findIssuable } from "../issuables/rules.ts";
 import { type NewVersion, planVersion } from "../merge-request-versions/versions.ts";
@@ -57,9 +56,7 @@ export async function planOpening(
   if (target_project_id !== undefined && target_project_id !== source.id) {
     const viewer = { caller, today: dayOf(now) };
     target = await findSource(db, "project", String(target_project_id), viewer);
-    requireFeature(target, { features: ["merge_requests"], isReading: false });
-    const role = codeRole(viewer, target);
-    if (role) requireRole(target, role);
+    if (!mayCreateMergeRequestIn(target)) throw forbidden();
     if (!(await areRelated(db, source.id, target.id))) {
       throw new ApiError(422, { error: ["Source project is not a fork of the target project"] });
     }

@@ -1,6 +1,5 @@
 import type { Caller } from "../../core/access/caller.ts";
-import { requireRole, type Source, sourcesById } from "../../core/access/source.ts";
-import { codeRole } from "../../core/access/visibility.ts";
+import { mayReadCode, type Source, sourcesById } from "../../core/access/source.ts";
 import { conflict, forbidden } from "../../core/errors.ts";
 import type { PrepareContext } from "../../core/resource.ts";
 import { dayOf } from "../../core/time.ts";
@@ -38,8 +37,7 @@ export async function stageRebase(
 ): Promise<StagedRebase> {
   const { db, source: project, caller, now } = preparing;
   const viewer = { caller, today: dayOf(now) };
-  const role = codeRole(viewer, project);
-  if (role) requireRole(project, role);
+  if (!mayReadCode(project)) throw forbidden();
   const { request, opened, target } = await openCode(preparing, iid);
   const { source_branch, source_project_id: id } = request;
   const source = id === null ? undefined : (await sourcesById(db, "project", [id], viewer)).get(id);

@@ -1,8 +1,9 @@
-import { invalid } from "../../core/errors.ts";
+import { forbidden, invalid } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import { Json, routes } from "../../core/resource.ts";
+import { mayUpdate } from "../issuables/abilities.ts";
 import { MERGE_REQUEST } from "../issuables/merge-request.ts";
-import { findIssuable, requireChanger } from "../issuables/rules.ts";
+import { findIssuable } from "../issuables/rules.ts";
 import { askAgain } from "../reviewers/changes.ts";
 
 const { post } = routes({ source: "project", features: ["merge_requests"] });
@@ -14,7 +15,7 @@ export const rereview = post("/merge_requests/:merge_request_iid/rereview", {
   handle: async (context) => {
     const { input } = context;
     const found = await findIssuable(context, MERGE_REQUEST, input.merge_request_iid);
-    await requireChanger(context, MERGE_REQUEST, found, "developer");
+    if (!mayUpdate(MERGE_REQUEST)(found, context)) throw forbidden();
     if (!(await askAgain(context, found.id, input.user_id))) {
       throw invalid({ base: ["Reviewer not found"] });
     }

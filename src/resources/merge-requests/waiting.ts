@@ -1,6 +1,6 @@
 import type { Caller, Person } from "../../core/access/caller.ts";
 import { findVisible } from "../../core/access/source.ts";
-import { ApiError } from "../../core/errors.ts";
+import { ApiError, unauthorized } from "../../core/errors.ts";
 import { Retries } from "../../core/http/retries.ts";
 import type { Tier } from "../../core/resource.ts";
 import { dayOf } from "../../core/time.ts";
@@ -8,8 +8,9 @@ import { queueNotice } from "../../jobs/notices.ts";
 import type { Awaitable, Reader, Store } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import { hasHeadSucceeded } from "../ci/heads.ts";
+import { mayMergeRequest } from "../protected-refs/abilities.ts";
 import { orDiscard } from "../repositories/write.ts";
-import { applyMerge, type MergeInput, requireReady, requireRight, stageMerge } from "./merge.ts";
+import { applyMerge, type MergeInput, requireReady, stageMerge } from "./merge.ts";
 
 /** What merging without a request needs. */
 export interface MergingLater {
@@ -92,7 +93,7 @@ async function attempt({ store, now: clock, tier, base }: MergingLater, id: numb
       const writing = { ...acting, db };
       const request = await waitingRequest(db, id);
       if (!request) throw new ApiError(405, { message: "405 Method Not Allowed" });
-      await requireRight(db, source, request);
+      if (!(await mayMergeRequest(db, source, request.id))) throw unauthorized();
       await requireReady(writing, request, sha ?? undefined);
       await applyMerge(writing, request, staged, input);
     }),

@@ -79,6 +79,10 @@ const CREATORS = {
   developer: ROLES.developer,
 } as const;
 
+/** SQL of the level that a group `n` asks of those who create groups in it: `subgroup_creation_level`. */
+export const SUBGROUP_LEVEL = `case when instr(n.kept_settings, '"subgroup_creation_level":"maintainer"') > 0
+  then ${ROLES.maintainer} else ${ROLES.owner} end`;
+
 /** SQL of the level that a group `n` asks of those who create projects in it: `project_creation_level`. */
 export const CREATION_LEVEL = `case ${Object.entries(CREATORS)
   .map(

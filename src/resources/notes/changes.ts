@@ -1,23 +1,17 @@
-import { ROLES } from "../../core/access/roles.ts";
 import { badRequest, forbidden } from "../../core/errors.ts";
 import { recordMoment } from "../../hooks/moments.ts";
 import { updateRow } from "../../store/update.ts";
 import { queueReady } from "../ci/progress.ts";
 import * as events from "../events/record.ts";
+import { mayCreateNote, maySetTimes } from "../issuables/abilities.ts";
 import { MERGE_REQUEST } from "../issuables/merge-request.ts";
 import * as todos from "../issuables/todos.ts";
 import type { Writing } from "../issuables/type.ts";
 import { isIssuable } from "../issuables/types.ts";
+import { mayAdminNote, mayResolveNote } from "./abilities.ts";
 import * as discussions from "./discussions.ts";
 import * as notes from "./queries.ts";
-import {
-  type Noteable,
-  requireInternal,
-  requireResolver,
-  requireRoom,
-  requireUnlocked,
-  requireWriter,
-} from "./rules.ts";
+import { type Noteable, requireInternal, requireRoom } from "./rules.ts";
 
 /** A note to write. */
 export interface Written {
@@ -45,7 +39,7 @@ export async function create(
   written: Written,
   kind: "individual" | "thread",
 ): Promise<number> {
-  requireUnlocked(writing, noteable);
+  if (!mayCreateNote(noteable, writing)) throw forbidden();
   if (written.internal) requireInternal(writing, noteable);
   const { internal, commitId } = written;
   const id = await insert(writing, noteable, written, { internal, commit_id: commitId });
@@ -68,7 +62,7 @@ export async function reply(
   discussion: discussions.Discussion,
   written: Omit<Written, "internal" | "place" | "commitId">,
 ): Promise<number> {
-  requireUnlocked(writing, noteable);
+  if (!mayCreateNote(noteable, writing)) throw forbidden();
   if (discussion.system === 1) throw badRequest("Discussion can not be replied to.");
   requireRoom(discussion, { replies: 1, characters: lengthOf(written.body) });
   if (discussion.thread_id === null) await notes.startThread(writing.db, discussion.number);
@@ -96,7 +90,7 @@ export async function edit(
   body: string,
 ): Promise<void> {
   const { db, viewer, now } = writing;
-  requireWriter(writing, noteable, note);
+  if (!mayAdminNote({ noteable, note }, writing)) throw forbidden();
   if (note.reply === 1) {
     const discussionId = discussions.idOf(note.thread_id as number);
     const found = await discussions.find(db, noteable.type, noteable.id, discussionId, viewer);
@@ -119,7 +113,7 @@ export async function resolveNote(
   note: notes.Note,
   resolved: boolean,
 ): Promise<void> {
-  requireResolver(writing, noteable, note);
+  if (!mayResolveNote({ noteable, resolved: note }, writing)) throw forbidden();
   if (note.resolvable === 0) throw badRequest("Note is not resolvable");
   await notes.setResolved(writing.db, { id: note.id }, resolved ? by(writing) : null);
 }
@@ -135,8 +129,8 @@ export async function resolveDiscussion(
   { number, resolvable }: discussions.Discussion,
   resolved: boolean,
 ): Promise<void> {
-  requireResolver(writing, noteable);
-  if (resolvable === 0) throw forbidden();
+  if (!mayResolveNote({ noteable, resolved: undefined }, writing) || resolvable === 0)
+    throw forbidden();
   await setResolved(writing, noteable, number, resolved);
 }
 
@@ -169,7 +163,7 @@ export async function remove(
   noteable: Noteable,
   note: notes.Note,
 ): Promise<void> {
-  requireWriter(writing, noteable, note);
+  if (!mayAdminNote({ noteable, note }, writing)) throw forbidden();
   await events.forget(writing.db, { type: "note", id: note.id });
   await notes.remove(writing.db, note);
 }
@@ -184,7 +178,7 @@ function insert(
     db,
     type,
     { project_id: source.id, id, author_id: caller.id, body, ...more },
-    at !== undefined && source.level >= ROLES.owner ? at : now,
+    at !== undefined && maySetTimes(source) ? at : now,
   );
 }
 

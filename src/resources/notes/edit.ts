@@ -1,10 +1,12 @@
+import { forbidden } from "../../core/errors.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import type { Given } from "../../core/resource.ts";
 import type { Writing } from "../issuables/type.ts";
 import { writeNote } from "../quick-actions/perform.ts";
+import { mayAdminNote } from "./abilities.ts";
 import { edit } from "./changes.ts";
 import * as notes from "./queries.ts";
-import { type Noteable, requireWriter } from "./rules.ts";
+import type { Noteable } from "./rules.ts";
 
 /**
  * Changes the text of a note, and performs the commands in the new one. With a text of nothing but commands the note
@@ -18,7 +20,7 @@ export function editNote(
   note: notes.Note,
   body: string,
 ): Promise<Given> {
-  requireWriter(context, noteable, note);
+  if (!mayAdminNote({ noteable, note }, context)) throw forbidden();
   return writeNote(context, noteable, body, async (text) => {
     await edit(context, noteable, note, text);
     return (reader) => notes.row(reader, context.presenter, note.id);

@@ -1,9 +1,11 @@
-import { type Source, sourcesById } from "../../core/access/source.ts";
+import type { Ability } from "../../core/access/abilities.ts";
+import { withSources } from "../../core/access/source.ts";
 import { visibleNotes, visibleProjects } from "../../core/access/visibility.ts";
 import * as field from "../../core/field.ts";
 import { escaped } from "../../core/markup.ts";
 import {
   about,
+  always,
   arg,
   boolean,
   connection,
@@ -27,39 +29,27 @@ import {
   string,
   time,
   unionType,
+  userPermissions,
   valueType,
 } from "../../graphql/declare.ts";
 import { all, type Condition, when } from "../../store/conditions.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Value } from "../../store/port.ts";
-import { isLockedOut } from "../issuables/rules.ts";
+import { mayCreateNote } from "../issuables/abilities.ts";
 import type { NoteableType } from "../issuables/type.ts";
+import { mayAdminNote, mayResolveNote } from "./abilities.ts";
 import { idOf, NUMBER } from "./discussions.ts";
 import { noteResource } from "./index.ts";
 import { noteable, RESOLVABLE } from "./json.ts";
 import { NOTEABLE_TYPES } from "./noteables.ts";
 import { NOTE_CLASSES, type Place, placeOfNote } from "./places.ts";
-import { mayChange, mayResolve } from "./rules.ts";
 
-const permissions = valueType(
-  "NotePermissions",
-  "What the caller may do with a note, or with a discussion.",
-  {
-    readNote: required(property("Boolean")),
-    createNote: required(property("Boolean")),
-    awardEmoji: required(property("Boolean")),
-    adminNote: required(property("Boolean")),
-    resolveNote: required(property("Boolean")),
-    repositionNote: required(property("Boolean")),
-  },
-);
-
-/** The values of {@link permissions} by the ids of notes, or of the first notes of discussions. */
-async function permissionsOf(
+/** What permissions depend on, by the ids of notes, or of the first notes of discussions. */
+async function subjectsOf(
   what: "note" | "discussion",
   ids: readonly Value[],
-  { db, viewer, caller }: GraphContext,
-): Promise<Map<Value, object>> {
+  { db, viewer }: GraphContext,
+) {
   const among = placeholders(ids);
   const found = await db.all<{
     id: number;
@@ -75,31 +65,26 @@ async function permissionsOf(
      from notes nt ${noteable.joins} where nt.id in (${among.sql})`,
     among.values,
   );
-  const projects = [...new Set(found.map(({ project_id }) => project_id))];
-  const sources = await sourcesById(db, "project", projects, viewer);
-  return new Map(
-    found.map((note) => {
-      const source = sources.get(note.project_id) as Source;
-      const on = {
-        author_id: note.noteable_author_id,
-        discussion_locked: note.discussion_locked,
-      };
-      const writer = caller && !source.archived ? { source, caller } : undefined;
-      const mayWrite = writer !== undefined && !isLockedOut(source, on);
-      const mayAdmin = writer !== undefined && mayChange(writer, on, note);
-      const values = {
-        readNote: true,
-        createNote: mayWrite,
-        awardEmoji: mayWrite,
-        adminNote: mayAdmin,
-        repositionNote: mayAdmin,
-        resolveNote:
-          writer !== undefined && mayResolve(writer, on, what === "note" ? note : undefined),
-      };
-      return [note.id, values];
-    }),
-  );
+  return (await withSources(db, found, viewer)).map(({ id, source, ...note }) => ({
+    id,
+    source,
+    note,
+    noteable: { author_id: note.noteable_author_id, discussion_locked: note.discussion_locked },
+    resolved: what === "note" ? note : undefined,
+  }));
 }
+
+type Subject = Awaited<ReturnType<typeof subjectsOf>>[number];
+
+const mayWrite: Ability<Subject> = ({ noteable }, asking) => mayCreateNote(noteable, asking);
+const permissions = userPermissions<Subject>("NotePermissions", "a note, or with a discussion", {
+  readNote: always,
+  createNote: mayWrite,
+  awardEmoji: mayWrite,
+  adminNote: mayAdminNote,
+  resolveNote: mayResolveNote,
+  repositionNote: mayAdminNote,
+});
 
 const rows = {
   from: `notes nt join projects p on p.id = nt.project_id ${noteable.joins}`,
@@ -226,9 +211,7 @@ const note = rowType("Note", {
     resolvedBy: one("UserCore", `case when ${RESOLVABLE} then nt.resolved_by_id end`),
     discussion: one("Discussion", FIRST),
     position: loaded(position, positionsOf),
-    userPermissions: required(
-      loaded(permissions, (ids, context) => permissionsOf("note", ids, context)),
-    ),
+    userPermissions: permissions((ids, context) => subjectsOf("note", ids, context)),
   },
 });
 
@@ -286,9 +269,7 @@ const discussion = rowType("Discussion", {
         }),
       ),
     ),
-    userPermissions: required(
-      loaded(permissions, (ids, context) => permissionsOf("discussion", ids, context)),
-    ),
+    userPermissions: permissions((ids, context) => subjectsOf("discussion", ids, context)),
   },
 });
 

@@ -1,10 +1,10 @@
-import { ROLES } from "../../core/access/roles.ts";
 import type { Source } from "../../core/access/source.ts";
 import { inProject, type Viewer } from "../../core/access/visibility.ts";
 import { badRequest, forbidden, notFound } from "../../core/errors.ts";
 import { all, when } from "../../store/conditions.ts";
 import type { Reader } from "../../store/port.ts";
-import { findIssuable, isLockedOut } from "../issuables/rules.ts";
+import { mayMarkAsInternal } from "../issuables/abilities.ts";
+import { findIssuable } from "../issuables/rules.ts";
 import type { DiscussedType, NoteableType, Writing } from "../issuables/type.ts";
 import { isIssuable } from "../issuables/types.ts";
 import * as snippets from "../snippets/queries.ts";
@@ -114,70 +114,13 @@ export async function findDiscussion(
 }
 
 /**
- * Checks that the discussion is not locked for the caller.
- *
- * @throws ApiError 403
- */
-export function requireUnlocked({ source }: Pick<Writing, "source">, noteable: Noteable): void {
-  if (isLockedOut(source, noteable)) throw forbidden();
-}
-
-/** Who would write, and where. */
-type Writer = Pick<Writing, "source" | "caller">;
-
-/**
- * Whether the caller may change or delete a note: as its author or a maintainer, unless the discussion is locked for
- * them. Nobody changes notes that record actions.
- */
-export function mayChange(
-  { source, caller }: Writer,
-  noteable: Pick<Noteable, "discussion_locked">,
-  note: Pick<notes.Note, "author_id" | "system">,
-): boolean {
-  if (isLockedOut(source, noteable) || note.system === 1) return false;
-  return note.author_id === caller.id || source.level >= ROLES.maintainer;
-}
-
-/**
- * Checks {@link mayChange}.
- *
- * @throws ApiError 403
- */
-export function requireWriter(writer: Writer, noteable: Noteable, note: notes.Note): void {
-  if (!mayChange(writer, noteable, note)) throw forbidden();
-}
-
-/**
- * Whether the caller may resolve a discussion, or one note of it: as a developer, or as the author of what it is about
- * or of the note, unless the discussion is locked for them.
- */
-export function mayResolve(
-  { source, caller }: Writer,
-  noteable: Pick<Noteable, "author_id" | "discussion_locked">,
-  note?: Pick<notes.Note, "author_id">,
-): boolean {
-  if (isLockedOut(source, noteable)) return false;
-  const authors = [noteable.author_id, note?.author_id];
-  return authors.includes(caller.id) || source.level >= ROLES.developer;
-}
-
-/**
- * Checks {@link mayResolve}.
- *
- * @throws ApiError 403
- */
-export function requireResolver(writer: Writer, noteable: Noteable, note?: notes.Note): void {
-  if (!mayResolve(writer, noteable, note)) throw forbidden();
-}
-
-/**
  * Checks that the caller may write internal notes here. GitLab publishes the note instead, which nobody can take back.
  *
  * @throws ApiError 400 for snippets and commits, which have none; 403 below reporter
  */
 export function requireInternal({ source }: Pick<Writing, "source">, { type }: Noteable): void {
   if (!isIssuable(type)) throw badRequest(`Internal notes can not be written on ${type.one}`);
-  if (source.level < ROLES.reporter) throw forbidden();
+  if (!mayMarkAsInternal(source)) throw forbidden();
 }
 
 /** The most replies to the first note of a discussion, and their characters together (docs/decisions/0022). */

@@ -1,6 +1,6 @@
 import { basename } from "node:path/posix";
-import type { Source } from "../../core/access/source.ts";
-import { codeRole, type Viewer, visibleCode } from "../../core/access/visibility.ts";
+import { codeRole, type Source } from "../../core/access/source.ts";
+import { visibleCode } from "../../core/access/visibility.ts";
 import { notFound, unreadable } from "../../core/errors.ts";
 import { dispositionOf, fileReply } from "../../core/http/file-reply.ts";
 import * as param from "../../core/input.ts";
@@ -22,7 +22,7 @@ const reading = {
   jobTokens: true,
   basicAuth: true,
   deployTokens: "read_package_registry",
-  role: ({ viewer, source }: { viewer: Viewer; source: Source }) => codeRole(viewer, source),
+  role: codeRole,
 } as const;
 const writing = {
   access: "anyone",

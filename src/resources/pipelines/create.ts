@@ -23,7 +23,7 @@ import {
   NO_SHA,
 } from "../ci/records.ts";
 import { type CiSettings, ciSettingsOf } from "../ci/settings.ts";
-import { rightsOf } from "../protected-refs/rights.ts";
+import { rightsOf } from "../protected-refs/abilities.ts";
 import { openRepository } from "../repositories/open.ts";
 import { variablesFor } from "../variables/effective.ts";
 import {

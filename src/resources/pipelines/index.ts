@@ -1,6 +1,5 @@
 import * as v from "valibot";
 import { PIPELINE_SOURCES } from "../../ci/index.ts";
-import { ROLES } from "../../core/access/roles.ts";
 import { visibleJobs } from "../../core/access/visibility.ts";
 import { ApiError, forbidden, invalid, notFound } from "../../core/errors.ts";
 import * as field from "../../core/field.ts";
@@ -14,6 +13,7 @@ import { all, type Condition, when, worded } from "../../store/conditions.ts";
 import { firstRare, idsOf, inspected } from "../../store/narrowing.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
+import { mayAdminRun, mayReadJobs, readingRole } from "../ci/abilities.ts";
 import { countOf } from "../ci/counts.ts";
 import { pipelineInputs } from "../ci/inputs.ts";
 import { bridge, changedPipeline, job, listedPipeline, PIPELINES, pipeline } from "../ci/json.ts";
@@ -28,7 +28,7 @@ import { findIssuable } from "../issuables/rules.ts";
 import { openRepository } from "../repositories/open.ts";
 import { planCreation, storePipeline } from "./create.ts";
 import { listJobs, scope } from "./jobs.ts";
-import { findPipeline, projectFor, readingRole, requireRunner } from "./rules.ts";
+import { findPipeline, mayRunJobsOf, projectFor } from "./rules.ts";
 import { testReportRoutes } from "./test-reports.ts";
 
 const { del, get, list, post, put } = routes({
@@ -286,8 +286,7 @@ export const pipelineResource: Resource = {
       examples: [[{ variable_type: "env_var", key: "DEPLOY", value: "yes", raw: false }]],
       handle: async ({ db, source, caller, input, secrets, view }) => {
         const found = await findPipeline(db, source, input.pipeline_id);
-        const isOwn = found.user_id === caller.id;
-        if (!isOwn && source.level < ROLES.maintainer) throw forbidden();
+        if (!mayAdminRun(found, { source, caller })) throw forbidden();
         const given = await givenVariables(db, secrets, found.id);
         return new Json(
           given.map(({ variable_type, key, value }) =>
@@ -321,7 +320,7 @@ export const pipelineResource: Resource = {
       handle: async (context) => {
         const { db, source, caller, input, now } = context;
         const found = await findPipeline(db, source, input.pipeline_id);
-        await requireRunner(context, found);
+        if (!(await mayRunJobsOf(db, source, found))) throw forbidden();
         await retryPipeline(db, found.id, caller.id, now);
         return rowOf(context, found.id);
       },
@@ -335,7 +334,7 @@ export const pipelineResource: Resource = {
       handle: async (context) => {
         const { db, source, input, now } = context;
         const found = await findPipeline(db, source, input.pipeline_id);
-        await requireRunner(context, found);
+        if (!(await mayRunJobsOf(db, source, found))) throw forbidden();
         await cancel(db, found.id, {}, now);
         return rowOf(context, found.id);
       },
@@ -389,8 +388,7 @@ export const pipelineResource: Resource = {
       handle: async (context) => {
         const { db, source, viewer, input, presenter, page } = context;
         const found = await findIssuable(context, MERGE_REQUEST, input.merge_request_iid);
-        const role = readingRole(context);
-        if (role && source.level < ROLES[role]) throw forbidden();
+        if (!mayReadJobs(source)) throw forbidden();
         // Its pipelines may be of a fork that the caller does not see.
         const where = all([ofMergeRequest(found.id), visibleJobs(viewer)]);
         return paginate(db, presenter, page, {

@@ -1,5 +1,5 @@
-import { ROLES } from "../../core/access/roles.ts";
-import { codeRole, type Viewer } from "../../core/access/visibility.ts";
+import { mayReadCode } from "../../core/access/source.ts";
+import type { Viewer } from "../../core/access/visibility.ts";
 import type { View } from "../../core/field.ts";
 import * as param from "../../core/input.ts";
 import { paginateNarrowed } from "../../core/narrowed.ts";
@@ -35,12 +35,11 @@ export async function fillJobs(reading: JobReading, rows: readonly Value[][]): P
 
 /** Fills in the commits of jobs, unless the caller may not read the code. */
 async function fillCommits(
-  { presenter, view, viewer, prepared: opened }: JobReading,
+  { presenter, view, prepared: opened }: JobReading,
   rows: readonly Value[][],
 ): Promise<void> {
   const { project, repository } = opened;
-  const role = codeRole(viewer, project);
-  if (role && project.level < ROLES[role]) return;
+  if (!mayReadCode(project)) return;
   const at = presenter.find(job.fields["commit"]);
   const sha = presenter.find(listedPipeline.fields["sha"]);
   if (at === undefined || sha === undefined) return;

@@ -1,20 +1,11 @@
-import type { Caller } from "../../core/access/caller.ts";
-import { isWritable } from "../../core/access/features.ts";
-import { ROLES, type Role } from "../../core/access/roles.ts";
 import { type Source, sourcesById } from "../../core/access/source.ts";
 import { REMOVED } from "../../core/access/visibility.ts";
-import { forbidden, notFound } from "../../core/errors.ts";
+import { notFound } from "../../core/errors.ts";
 import { dayOf } from "../../core/time.ts";
 import { BRANCHES, TAGS } from "../../git/refs.ts";
 import type { Reader } from "../../store/port.ts";
-import { rightsOf } from "../protected-refs/rights.ts";
-
-/** The role that callers need to see a project's pipelines and jobs: none where these are public. */
-export const readingRole = ({
-  source,
-}: {
-  readonly source: Pick<Source, "hasPublicJobs">;
-}): Role | undefined => (source.hasPublicJobs ? undefined : "reporter");
+import { mayCreatePipeline } from "../ci/abilities.ts";
+import { mayRun } from "../protected-refs/abilities.ts";
 
 /** A pipeline, as far as rules need it. */
 export interface FoundPipeline {
@@ -41,27 +32,14 @@ export async function findPipeline(
 }
 
 /**
- * Checks that the caller may run jobs of a branch or tag: whoever may not change a protected branch, or create a protected
- * tag, may not.
- *
- * @throws ApiError 403
+ * Whether whoever a project was found for may run jobs of a branch or tag: not who may not change a protected branch, or
+ * create a protected tag.
  */
-export async function requireRunner(
-  { db, source }: { readonly db: Reader; readonly source: Source; readonly caller: Caller },
-  { ref, tag }: { readonly ref: string; readonly tag: number },
-): Promise<void> {
-  if (!(await mayRunJobsOf(db, source, { ref, tag }))) throw forbidden();
-}
-
-/** Whether whoever a project was found for may run jobs of a branch or tag: see {@link requireRunner}. */
-export async function mayRunJobsOf(
+export const mayRunJobsOf = (
   db: Reader,
   project: Source,
   { ref, tag }: { readonly ref: string; readonly tag: number },
-): Promise<boolean> {
-  const name = (tag === 1 ? TAGS : BRANCHES) + ref;
-  return (await rightsOf(db, project, [name])).mayRun(name);
-}
+): Promise<boolean> => mayRun(db, project, (tag === 1 ? TAGS : BRANCHES) + ref);
 
 /**
  * A project as one of its people sees it who is not here, for pipelines that start without them.
@@ -83,9 +61,6 @@ export async function projectFor(
   const viewer = { caller: person, today: dayOf(now) };
   const project = (await sourcesById(db, "project", [projectId], viewer)).get(projectId);
   const mayRun =
-    project !== undefined &&
-    project.visibility > REMOVED &&
-    project.level >= ROLES.developer &&
-    isWritable(project, "jobs");
+    project !== undefined && project.visibility > REMOVED && mayCreatePipeline(project);
   return mayRun ? project : undefined;
 }

@@ -16,8 +16,8 @@ import type { StoredFile } from "../../files/write.ts";
 import { through } from "../../git/streams.ts";
 import type { Reader } from "../../store/port.ts";
 import type { Budget } from "../../turns/budget.ts";
-import { mayDownload } from "../ci/artifacts.ts";
-import { findPipeline, readingRole } from "./rules.ts";
+import { mayDownload, readingRole } from "../ci/abilities.ts";
+import { findPipeline } from "./rules.ts";
 
 const { get } = routes({ source: "project", path: "/pipelines", features: ["jobs"] });
 

@@ -1,9 +1,11 @@
+import { type Source, sourcesById } from "../../core/access/source.ts";
 import { memberProjects, type Viewer, visibleProjects } from "../../core/access/visibility.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import type { Condition } from "../../store/conditions.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Reader, Value } from "../../store/port.ts";
 import { statement } from "../../store/texts.ts";
+import { mayCreateMergeRequestIn } from "../issuables/abilities.ts";
 import { basicProject, PROJECTS } from "./json.ts";
 import { COMMIT_COUNT, SIZES } from "./sizes.ts";
 
@@ -72,36 +74,28 @@ export async function countOpenIssues(
   return new Map(counted.map(([id, count]) => [id as Value, count as number]));
 }
 
-/** Fills in the caller's access levels, with one query for all rows. */
+/** Fills in the caller's access levels and what they may do, with one query for all rows. */
 async function embedPermissions(
   db: Reader,
   rows: Value[][],
   presenter: Presenter,
-  { caller, today }: Viewer,
+  viewer: Viewer,
 ): Promise<void> {
-  if (!("permissions" in presenter.fields) || !caller) return;
-  const permissionsAt = presenter.at("permissions");
-  const [idAt, namespaceAt] = [presenter.at("id"), presenter.at("namespace")];
-  const own = placeholders(rows.map((row) => row[idAt] as Value));
-  const above = placeholders([...new Set(rows.map((row) => row[namespaceAt] as Value))]);
-  const found = await db.rows(
-    statement`select 0 as of_group, m.project_id, m.access_level from members m
-     where m.user_id = ? and (m.expires_at is null or m.expires_at > ?) and m.project_id in (${own.sql})
-     union all
-     select 1, a.namespace_id, max(m.access_level) from members m
-     join namespace_ancestors a on a.ancestor_id = m.namespace_id
-     where m.user_id = ? and (m.expires_at is null or m.expires_at > ?)
-       and a.namespace_id in (${above.sql}) group by a.namespace_id`,
-    [caller.id, today, ...own.values, caller.id, today, ...above.values],
-  );
-  const projectLevels = levels(found.filter(([ofGroup]) => ofGroup === 0));
-  const groupLevels = levels(found.filter(([ofGroup]) => ofGroup === 1));
+  if (!("permissions" in presenter.fields) || !viewer.caller) return;
+  const [at, idAt] = [presenter.at("permissions"), presenter.at("id")];
+  const mayOpenAt = presenter.at("can_create_merge_request_in");
+  const ids = rows.map((row) => row[idAt] as Value);
+  const sources = await sourcesById(db, "project", ids, viewer);
   for (const row of rows) {
-    const project = projectLevels.get(row[idAt] as Value) ?? "null";
-    const group = groupLevels.get(row[namespaceAt] as Value) ?? "null";
-    row[permissionsAt] = `{"project_access":${project},"group_access":${group}}`;
+    const source = sources.get(row[idAt] as Value) as Source;
+    const { own, inherited } = source.memberships;
+    row[at] = `{"project_access":${accessOf(own)},"group_access":${accessOf(inherited)}}`;
+    row[mayOpenAt] = String(mayCreateMergeRequestIn(source));
   }
 }
+
+const accessOf = (level: number | null): string =>
+  level === null ? "null" : `{"access_level":${level},"notification_level":3}`;
 
 /** What a project has and stores. */
 export interface Statistics extends Record<keyof typeof SIZES, number> {
@@ -163,11 +157,4 @@ async function embedStatistics(
       uploads_size: known.uploads_size,
     });
   }
-}
-
-/** The `*_access` object as JSON, by the id of the project or group. */
-function levels(rows: Value[][]): Map<Value, string> {
-  return new Map(
-    rows.map(([, id, level]) => [id as Value, `{"access_level":${level},"notification_level":3}`]),
-  );
 }

@@ -1,5 +1,5 @@
-import { ROLES, roleOf } from "../../core/access/roles.ts";
-import { sourcesById } from "../../core/access/source.ts";
+import { roleOf } from "../../core/access/roles.ts";
+import { type Source, sourcesById, withSources } from "../../core/access/source.ts";
 import {
   isEnding,
   memberProjects,
@@ -11,6 +11,7 @@ import * as field from "../../core/field.ts";
 import {
   type Args,
   about,
+  always,
   arg,
   boolean,
   computed,
@@ -37,6 +38,7 @@ import {
   sortEnum,
   string,
   time,
+  userPermissions,
   type Values,
   valueType,
 } from "../../graphql/declare.ts";
@@ -44,6 +46,7 @@ import { all, among, type Condition, when } from "../../store/conditions.ts";
 import { contains } from "../../store/patterns.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Value } from "../../store/port.ts";
+import { mayAdminIssues, mayCreateMergeRequestIn } from "../issuables/abilities.ts";
 import { ACCESS_LEVEL, accessLevelOf, LEVEL } from "../members/access-level.ts";
 import { VISIBILITY } from "../namespaces/graphql.ts";
 import { hasTopic, namesOf, topicsOf } from "../topics/queries.ts";
@@ -53,49 +56,30 @@ import { projectResource } from "./index.ts";
 import { FORKS } from "./json.ts";
 import { searchedProjects, unlikeness } from "./list.ts";
 
-const permissions = valueType("ProjectPermissions", "What the caller may do with a project.", {
-  readProject: required(property("Boolean")),
-  adminProject: required(property("Boolean")),
-  adminIssue: required(property("Boolean")),
-  createIssue: required(property("Boolean")),
-  createLabel: required(property("Boolean")),
-  createMergeRequestIn: required(property("Boolean")),
-  createMergeRequestFrom: required(property("Boolean")),
-  createSnippet: required(property("Boolean")),
-  createWiki: required(property("Boolean")),
-  pushCode: required(property("Boolean")),
-  readWiki: required(property("Boolean")),
-});
+const permissions = userPermissions<{ id: Value; source: Source }>(
+  "ProjectPermissions",
+  "a project",
+  {
+    readProject: always,
+    adminProject: "PUT /projects/:id",
+    adminIssue: (_, { source }) => mayAdminIssues(source),
+    createIssue: "POST /projects/:id/issues",
+    createLabel: "POST /projects/:id/labels",
+    createMergeRequestIn: (_, { source }) => mayCreateMergeRequestIn(source),
+    createMergeRequestFrom: "POST /projects/:id/merge_requests",
+    createSnippet: "POST /projects/:id/snippets",
+    createWiki: "POST /projects/:id/wikis",
+    pushCode: "POST /projects/:id/repository/branches",
+    readWiki: "GET /projects/:id/wikis",
+  },
+);
 
-/** The values of `ProjectPermissions`, as the routes decide. */
-async function permissionsOf(
-  ids: readonly Value[],
-  { db, viewer, caller }: GraphContext,
-): Promise<Map<Value, object>> {
-  const sources = await sourcesById(db, "project", ids, viewer);
-  return new Map(
-    [...sources].map(([key, { level, archived, features }]) => {
-      const may = (role: keyof typeof ROLES) => !archived && level >= ROLES[role];
-      const canWrite = !archived && caller !== undefined;
-      return [
-        key,
-        {
-          readProject: true,
-          adminProject: level >= ROLES.maintainer,
-          adminIssue: may("reporter") && features.includes("issues"),
-          createIssue: canWrite && features.includes("issues"),
-          createLabel: may("reporter"),
-          createMergeRequestIn: canWrite && features.includes("merge_requests"),
-          createMergeRequestFrom: may("developer") && features.includes("merge_requests"),
-          createSnippet: may("reporter") && features.includes("snippets"),
-          createWiki: may("developer") && features.includes("wiki"),
-          pushCode: may("developer"),
-          readWiki: features.includes("wiki"),
-        },
-      ];
-    }),
+const subjectsOf = (ids: readonly Value[], { db, viewer }: GraphContext) =>
+  withSources(
+    db,
+    ids.map((id) => ({ id, project_id: id as number })),
+    viewer,
   );
-}
 
 /** As in REST, projects with issues disabled have no count. */
 async function openIssuesOf(
@@ -207,7 +191,7 @@ const project = rowType("Project", {
       ...property(`[${language.name}!]`, () => []),
       declares: language,
     }),
-    userPermissions: required(loaded(permissions, permissionsOf)),
+    userPermissions: permissions(subjectsOf),
   },
 });
 
@@ -379,7 +363,7 @@ export const face: Face = {
       ),
     },
     ProjectMember: {
-      userPermissions: required(loaded(permissions, permissionsOf, { key: "m.project_id" })),
+      userPermissions: permissions(subjectsOf, { key: "m.project_id" }),
     },
     User: {
       starredProjects: connection("Project", {

@@ -1,5 +1,5 @@
 import type { Caller } from "../../core/access/caller.ts";
-import { requireRole, type Source } from "../../core/access/source.ts";
+import type { Source } from "../../core/access/source.ts";
 import { VISIBILITIES, VISIBILITY_NAMES } from "../../core/access/visibility.ts";
 import { conflict, forbidden, notFound, notModified } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
@@ -28,6 +28,7 @@ import { protectDefault } from "../protected-refs/changes.ts";
 import { setMain } from "../repositories/facts.ts";
 import { applyAll, orDiscard } from "../repositories/write.ts";
 import { setTopics } from "../topics/queries.ts";
+import { mayRenameProject } from "./abilities.ts";
 import { createProject } from "./changes.ts";
 import { findDeleted, mark, restore } from "./deletion.ts";
 import { projectFilter, projectListInput, projectOrder } from "./filters.ts";
@@ -346,7 +347,8 @@ export const projectResource: Resource = {
       handle: async (context) => {
         const { db, source, input, prepared: chosen, now } = context;
         const { name, path } = input;
-        if ((name ?? path ?? input.visibility) !== undefined) requireRole(source, "owner");
+        const isOwners = (name ?? path ?? input.visibility) !== undefined;
+        if (isOwners && !mayRenameProject(source)) throw forbidden();
         const found = await projectOf(context);
         const namespace = (await namespaces.find(db, found.namespace_id)) as namespaces.Namespace;
         const level = input.visibility && VISIBILITIES[input.visibility];

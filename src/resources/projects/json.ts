@@ -193,10 +193,7 @@ export const project = presenter(fullFields);
 /** A project in responses to signed-in callers, with their permissions. */
 export const projectWithPermissions = presenter({
   ...fullFields,
-  // Whoever sees the project may create one, from a fork.
-  can_create_merge_request_in: field.flag(
-    "case when p.archived = 0 and p.merge_requests_enabled = 1 then 1 else 0 end",
-  ),
+  can_create_merge_request_in: field.embedded("may_open_request", "boolean", "null"),
   permissions: field.embedded("permissions", "object", "null"),
 });
 

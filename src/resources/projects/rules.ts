@@ -8,6 +8,7 @@ import { CREATION_LEVEL } from "../namespaces/kept.ts";
 import * as namespaces from "../namespaces/queries.ts";
 import { refuseTaken } from "../namespaces/rules.ts";
 import * as users from "../users/queries.ts";
+import { mayCreateProjects } from "./abilities.ts";
 import * as projects from "./queries.ts";
 
 /** A path derived from a name: lower case, with dashes in place of characters that paths cannot have. */
@@ -130,23 +131,18 @@ export async function creatableNamespace(
   return namespace && (await canCreateIn(context, namespace)) ? namespace : undefined;
 }
 
-/** The level needed to create projects in a namespace, which owners of groups choose, and whether it is to be deleted. */
-async function creationLevel(db: Reader, { id }: namespaces.Namespace) {
-  const [row] = await db.rows(
-    `select ${CREATION_LEVEL}, case when ${isEnding("n.id")} then 1 else 0 end from namespaces n where n.id = ?`,
-    [id],
-  );
-  return { needed: Number(row?.[0]), ending: row?.[1] === 1 };
-}
-
 /** Whether the caller can create projects in a namespace. @throws ApiError 403 if it is the caller's own and their project limit is reached */
 export async function canCreateIn(
   { db, caller, viewer }: In,
   namespace: namespaces.Namespace,
 ): Promise<boolean> {
   const level = await namespaces.levelIn(db, namespace.id, caller.id, viewer.today);
-  const { needed, ending } = await creationLevel(db, namespace);
-  if (ending || (!caller.admin && level < needed)) return false;
+  const [row] = await db.rows(
+    `select ${CREATION_LEVEL}, case when ${isEnding("n.id")} then 1 else 0 end from namespaces n where n.id = ?`,
+    [namespace.id],
+  );
+  const asking = { source: { level, archived: row?.[1] === 1 }, caller };
+  if (!mayCreateProjects({ creation_level: Number(row?.[0]) }, asking)) return false;
   if (namespace.owner_id === caller.id) {
     const user = await users.find(db, caller.id);
     if (user && (await projects.countPersonal(db, caller.id)) >= user.projects_limit) {

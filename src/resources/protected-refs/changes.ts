@@ -4,6 +4,7 @@ import type { Context } from "../../core/resource.ts";
 import { BRANCHES } from "../../git/refs.ts";
 import type { Database } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
+import { mayUnprotect } from "./abilities.ts";
 import { planOf, type Wanted } from "./allowed.ts";
 import {
   addGrants,
@@ -15,7 +16,6 @@ import {
 } from "./grants.ts";
 import { requireHolders } from "./holders.ts";
 import * as rules from "./queries.ts";
-import { mayUnprotect } from "./rights.ts";
 
 /** Where rules are changed, and by whom. */
 export type Place = Pick<Context, "source" | "tier" | "now"> & { readonly db: Database };
@@ -74,14 +74,9 @@ export async function unprotect(place: Place, branch: string): Promise<boolean> 
   const { db, source } = place;
   const found = await rules.find(db, "protected_branches", source.id, branch);
   if (!found) return false;
-  await requireUnprotecting(place, found.id);
+  if (!(await mayUnprotect(db, source, "protected_branches", found.id))) throw forbidden();
   await rules.remove(db, "protected_branches", found.id);
   return true;
-}
-
-/** Checks that the caller may change or remove a rule about branches. @throws ApiError 403 */
-export async function requireUnprotecting({ db, source }: Place, ruleId: number): Promise<void> {
-  if (!(await mayUnprotect(db, source, ruleId))) throw forbidden();
 }
 
 /**
@@ -104,7 +99,7 @@ export async function addRule(
   await requireHolders(place, plans);
   const id = await rules.insert(db, table, source.id, rule, now);
   await addGrants(db, table, id, plans);
-  if (table === "protected_branches") await requireUnprotecting(place, id);
+  if (!(await mayUnprotect(db, source, table, id))) throw forbidden();
   return id;
 }
 
@@ -119,9 +114,9 @@ export async function changeRule(
   changes: Partial<Record<"allow_force_push" | "code_owner_approval_required", number | undefined>>,
   wanted: readonly Wanted[],
 ): Promise<void> {
-  const { db } = place;
+  const { db, source } = place;
   const table = "protected_branches";
-  await requireUnprotecting(place, id);
+  if (!(await mayUnprotect(db, source, table, id))) throw forbidden();
   const now = await grantsOf(db, id);
   const plans = wanted
     .filter(({ entries, level }) => entries.length > 0 || level !== undefined)

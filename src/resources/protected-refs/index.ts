@@ -1,11 +1,12 @@
 import * as audit from "../../audit/log.ts";
 import type { Source } from "../../core/access/source.ts";
-import { ApiError, conflict, invalid, notFound } from "../../core/errors.ts";
+import { ApiError, conflict, forbidden, invalid, notFound } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import { type Context, type Resource, type Route, routes } from "../../core/resource.ts";
 import type { Reader } from "../../store/port.ts";
+import { mayUnprotect } from "./abilities.ts";
 import { branchAttributes, tagAttributes, wantedIn } from "./allowed.ts";
-import { addRule, changeRule, requireUnprotecting } from "./changes.ts";
+import { addRule, changeRule } from "./changes.ts";
 import type { RulesTable } from "./grants.ts";
 import { protectedBranch, protectedTag } from "./json.ts";
 import * as rules from "./queries.ts";
@@ -84,7 +85,7 @@ const unprotecting = (
     input: name,
     handle: async (context) => {
       const found = await ruleOf(context, table);
-      if (table === "protected_branches") await requireUnprotecting(context, found.id);
+      if (!(await mayUnprotect(context.db, context.source, table, found.id))) throw forbidden();
       context.requireUnmodified(found.updated_at);
       await rules.remove(context.db, table, found.id);
       await audit.log(context, `${what} unprotected`, targetOf(context));

@@ -1,6 +1,5 @@
-import { ROLES, type Role } from "../../core/access/roles.ts";
-import type { Source } from "../../core/access/source.ts";
-import { codeRole, type Viewer } from "../../core/access/visibility.ts";
+import { mayReadCode, type Source } from "../../core/access/source.ts";
+import type { Viewer } from "../../core/access/visibility.ts";
 import { ApiError, forbidden, notFound } from "../../core/errors.ts";
 import type { View } from "../../core/field.ts";
 import * as param from "../../core/input.ts";
@@ -21,11 +20,11 @@ import { updateRow } from "../../store/update.ts";
 import type { Budget } from "../../turns/budget.ts";
 import { renderAll } from "../markdown/render.ts";
 import { findFor } from "../milestones/queries.ts";
-import { rightsOf } from "../protected-refs/rights.ts";
 import { commitValues } from "../repositories/json.ts";
 import { type OpenRepository, openRepository, withRefs } from "../repositories/open.ts";
 import { stageTag } from "../repositories/tag.ts";
 import { applyAll, openToChange, orDiscard } from "../repositories/write.ts";
+import { writableReleases } from "./abilities.ts";
 import { link, milestone, release, releaseRow, SOURCES, storedRelease } from "./json.ts";
 import * as releases from "./queries.ts";
 import { LINK_TYPES, MAX_URL, readLinks, requireLink } from "./rules.ts";
@@ -62,13 +61,9 @@ interface Sight {
   readonly view: View;
 }
 
-const has = (source: Source, role: Role | undefined) => !role || source.level >= ROLES[role];
-
 /** The repository, if the caller may read it. */
 const openReadable = (preparing: PrepareContext & { source: Source }) =>
-  has(preparing.source, codeRole(preparing.viewer, preparing.source))
-    ? openRepository(preparing)
-    : undefined;
+  mayReadCode(preparing.source) ? openRepository(preparing) : undefined;
 
 /** The values of a stored release by column. */
 const valuesOf = (row: readonly Value[]): Record<string, Value> =>
@@ -88,12 +83,7 @@ const rowsOf = (
   opened: OpenRepository | undefined,
   stored: readonly Value[][],
 ): Promise<Value[][]> =>
-  shownRows(
-    db,
-    { source, view, html, code: opened !== undefined, changeable: has(source, "developer") },
-    opened,
-    stored,
-  );
+  shownRows(db, { source, view, html, code: opened !== undefined }, opened, stored);
 
 /** Makes rows of releases. @param opened the repository, if commits are shown */
 async function shownRows(
@@ -102,7 +92,6 @@ async function shownRows(
     readonly source: Source | undefined;
     /** Whether the caller may read the code. */
     readonly code: boolean;
-    readonly changeable: boolean;
   },
   opened: OpenRepository | undefined,
   stored: readonly Value[][],
@@ -110,6 +99,8 @@ async function shownRows(
   const { source, view, html } = shown;
   const found = stored.map(valuesOf);
   const ids = found.map((values) => values["r.id"] as number);
+  const tags = found.map((values) => values["r.tag"] as string);
+  const isWritable = source && (await writableReleases(db, source, tags));
   const links = await releases.linksOf(db, link.columns, ids);
   const milestones = await releases.milestonesOf(db, milestone.columns, ids);
   const refs = found.flatMap((values) =>
@@ -135,7 +126,7 @@ async function shownRows(
     const written = {
       ...values,
       code: Number(shown.code),
-      changeable: Number(shown.changeable),
+      changeable: Number(isWritable?.(tags[index] as string) ?? false),
       asset_count: own.length + (shown.code ? SOURCES : 0),
       description_html: rendered?.[index] ?? null,
       links: `[${own.map((row) => link.write(row, view)).join(",")}]`,
@@ -200,9 +191,7 @@ async function milestonesFor(
 
 /** Checks that the caller may create or change what belongs to a tag. @throws ApiError 403 */
 async function requireTagRight(db: Reader, source: Source, tagName: string): Promise<void> {
-  const rights = await rightsOf(db, source, [TAGS + tagName]);
-  const creation = { name: TAGS + tagName, from: undefined, to: tagName, isForced: false };
-  if (rights.refusalOf(creation, "api") !== undefined) {
+  if (!(await writableReleases(db, source, [tagName]))(tagName)) {
     const message = "You are not allowed to create this tag as it is protected.";
     throw new ApiError(403, { message });
   }
@@ -255,7 +244,7 @@ const releaseRoutes = [
     handle: async ({ db, source, viewer, view, page, input }) => {
       const listed = await releases.listInGroup(db, page, source.id, viewer, input.sort ?? "desc");
       // Their commits would be in as many repositories.
-      const shown = { source: undefined, view, code: true, changeable: false };
+      const shown = { source: undefined, view, code: true };
       return { ...listed, rows: await shownRows(db, shown, undefined, listed.rows) };
     },
   }),

@@ -93,7 +93,7 @@ async function findRelative(
 ): Promise<Source | undefined> {
   const found = await findSource(db, "project", project, viewer);
   if (found.id === source.id) return undefined;
-  if (!mayReadCode(viewer, found) || !(await areRelated(db, source.id, found.id))) {
+  if (!mayReadCode(found) || !(await areRelated(db, source.id, found.id))) {
     throw forbidden(`Project is not included in the fork network for ${found.fullPath}`);
   }
   return found;

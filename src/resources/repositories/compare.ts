@@ -70,7 +70,7 @@ export async function openCompared(
     const reason = `Target project id:${from_project_id} is not a fork of project id:${source.id}`;
     throw badRequest(reason);
   }
-  if (!mayReadCode(viewer, other)) {
+  if (!mayReadCode(other)) {
     throw forbidden("You don't have access to this fork's parent project");
   }
   const opened = await openRepository(preparing, [to]);

@@ -31,8 +31,8 @@ import {
   planRefresh,
   type Refresh,
 } from "../merge-request-versions/refresh.ts";
+import { rightsOf, type Via } from "../protected-refs/abilities.ts";
 import { protectDefault } from "../protected-refs/changes.ts";
-import { rightsOf, type Via } from "../protected-refs/rights.ts";
 import { factsOf, type MainFacts, setMain } from "./facts.ts";
 
 /** What an event says about a change, but for whose it is. */

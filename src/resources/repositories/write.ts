@@ -12,7 +12,7 @@ import { isOutdated, type RefChange } from "../../git/push.ts";
 import type { Ref } from "../../git/refs.ts";
 import type { RepositoryRow } from "../../git/repository.ts";
 import type { Database, Reader, Store } from "../../store/port.ts";
-import { type RefRights, rightsOf, type Via } from "../protected-refs/rights.ts";
+import { type RefRights, rightsOf, type Via } from "../protected-refs/abilities.ts";
 import { type OpenRepository, openRepository } from "./open.ts";
 import { apply, type PreparedPush, type Received, receive } from "./pushes.ts";
 import { impossible } from "./rules.ts";

@@ -1,7 +1,7 @@
 import { queueNotice } from "../../jobs/notices.ts";
 import type { Database, Reader } from "../../store/port.ts";
+import { mayPlan } from "../issuables/abilities.ts";
 import { MERGE_REQUEST } from "../issuables/merge-request.ts";
-import { mayPlan } from "../issuables/planning.ts";
 import { readers } from "../issuables/queries.ts";
 import * as todos from "../issuables/todos.ts";
 import type { Writing } from "../issuables/type.ts";

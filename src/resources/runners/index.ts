@@ -1,6 +1,6 @@
 import * as audit from "../../audit/log.ts";
 import { newSecret } from "../../auth/token-secrets.ts";
-import { findSource, requireRole } from "../../core/access/source.ts";
+import { findSource } from "../../core/access/source.ts";
 import {
   REMOVED,
   visibleGroups,
@@ -225,28 +225,26 @@ const user = routes({ path: "/user/runners" });
 
 /** What a new runner is for, as the caller asks; they must manage that. @throws ApiError 400, 403 or 404 */
 async function placeOf(
-  { db, viewer, caller }: Pick<Context, "viewer"> & { db: Reader; caller: { admin: boolean } },
+  context: Pick<Context, "viewer" | "mayCall"> & { db: Reader; caller: { admin: boolean } },
   input: {
     runner_type: RunnerPlace["kind"];
     group_id?: number | undefined;
     project_id?: number | undefined;
   },
 ): Promise<RunnerPlace> {
-  const { runner_type: kind, group_id, project_id } = input;
+  const { db, viewer, caller, mayCall } = context;
+  const { runner_type: kind } = input;
+  const place = { kind, namespace_id: null, project_id: null };
   if (kind === "instance_type") {
     if (!caller.admin) throw forbidden();
-    return { kind, namespace_id: null, project_id: null };
+    return place;
   }
-  if (kind === "group_type") {
-    if (group_id === undefined) throw missing("group_id");
-    const group = await findSource(db, "group", String(group_id), viewer);
-    requireRole(group, "owner");
-    return { kind, namespace_id: group.id, project_id: null };
-  }
-  if (project_id === undefined) throw missing("project_id");
-  const project = await findSource(db, "project", String(project_id), viewer);
-  requireRole(project, "maintainer");
-  return { kind, namespace_id: null, project_id: project.id };
+  const owner = kind === "group_type" ? "group" : "project";
+  const id = input[`${owner}_id`];
+  if (id === undefined) throw missing(`${owner}_id`);
+  const source = await findSource(db, owner, String(id), viewer);
+  if (!mayCall(`POST /${owner}s/:id/runners/reset_registration_token`, source)) throw forbidden();
+  return { ...place, [source.column]: source.id };
 }
 
 /** The runners that do jobs of a group or project. */

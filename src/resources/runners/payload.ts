@@ -261,6 +261,7 @@ function projectOf(id: number, facts: JobFacts): Source {
     column: "project_id",
     namespaceId: facts.namespace_id,
     level: 0,
+    memberships: { own: null, inherited: null },
     features: [],
     archived: false,
     hasPublicJobs: false,

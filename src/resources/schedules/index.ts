@@ -1,7 +1,5 @@
 import { isCron, isTimeZone } from "../../ci/index.ts";
 import type { Caller } from "../../core/access/caller.ts";
-import { ROLES } from "../../core/access/roles.ts";
-import type { Source } from "../../core/access/source.ts";
 import { ApiError, type AttributeErrors, forbidden, invalid, notFound } from "../../core/errors.ts";
 import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
@@ -11,15 +9,16 @@ import { type Context, Json, RawReply, type Resource, routes } from "../../core/
 import { BRANCHES, isRefName, TAGS } from "../../git/refs.ts";
 import type { Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
+import { readingRole } from "../ci/abilities.ts";
 import { listedPipeline, pipelineFields } from "../ci/json.ts";
 import type { GivenVariable } from "../ci/records.ts";
 import { storePipeline } from "../pipelines/create.ts";
-import { readingRole } from "../pipelines/rules.ts";
-import { rightsOf } from "../protected-refs/rights.ts";
+import { mayRun } from "../protected-refs/abilities.ts";
 import { openRepository } from "../repositories/open.ts";
 import { userSummaryFields } from "../users/json.ts";
 import { VARIABLE_TYPES } from "../variables/queries.ts";
 import { keyErrors } from "../variables/rules.ts";
+import { mayAdminSchedule } from "./abilities.ts";
 import * as schedules from "./queries.ts";
 import { planOf } from "./scheduler.ts";
 import { migrations, SCHEDULE_VARIABLES } from "./table.ts";
@@ -87,10 +86,6 @@ async function findOwn(context: In & { caller: Caller }): Promise<schedules.Sche
   return found;
 }
 
-/** Whether somebody sees the variables of a schedule, and may delete it. */
-const mayManage = (source: Source, found: schedules.Schedule, caller: Caller) =>
-  source.level >= ROLES.maintainer || found.owner_id === caller.id;
-
 const shown = ({ variable_type, key: name, value: text }: GivenVariable) => ({
   variable_type,
   key: name,
@@ -110,7 +105,7 @@ async function rowOf(
 ) {
   const row = await schedules.row(db, presenting, scheduleId);
   const found = (await schedules.find(db, source.id, scheduleId)) as schedules.Schedule;
-  if (mayManage(source, found, caller)) {
+  if (mayAdminSchedule(found, { source, caller })) {
     const variables = await schedules.variablesOf(db, secrets, scheduleId);
     row[presenting.at("variables")] = JSON.stringify(variables.map(shown));
   }
@@ -157,14 +152,9 @@ async function requireRef(
   if (another !== undefined) throw invalid({ ref: ["is ambiguous"] });
   const wanted = ref.startsWith("refs/") ? ref : BRANCHES + ref;
   if (name === undefined && !isRefName(wanted)) throw invalid({ ref: ["is invalid"] });
-  await requireRights(preparing.db, preparing.source, name ?? wanted);
+  const { db, source } = preparing;
+  if (!(await mayRun(db, source, name ?? wanted))) throw forbidden();
   return name ?? ref;
-}
-
-/** @throws ApiError 403 if the caller may not run pipelines of a branch or tag */
-async function requireRights(db: Reader, source: Source, ref: string): Promise<void> {
-  const rights = await rightsOf(db, source, [ref]);
-  if (!rights.mayRun(ref)) throw forbidden();
 }
 
 /** Schedules of pipelines. */
@@ -285,7 +275,7 @@ export const scheduleResource: Resource = {
       handle: async (context) => {
         const { db, source, caller, view, now } = context;
         const found = await findOne(context);
-        if (!mayManage(source, found, caller)) throw forbidden();
+        if (!mayAdminSchedule(found, { source, caller })) throw forbidden();
         if (found.owner_id === caller.id) {
           const text = context.presenter.write(await rowOf(context, found.id), view);
           return new RawReply(200, { "content-type": "application/json" }, text);
@@ -316,7 +306,7 @@ export const scheduleResource: Resource = {
       input: id,
       handle: async (context) => {
         const found = await findOne(context);
-        if (!mayManage(context.source, found, context.caller)) throw forbidden();
+        if (!mayAdminSchedule(found, context)) throw forbidden();
         context.requireUnmodified(found.updated_at);
         await schedules.remove(context.db, found.id);
         return undefined;
@@ -352,7 +342,7 @@ export const scheduleResource: Resource = {
       presenter: variable,
       handle: async (context) => {
         const found = await findOne(context);
-        if (!mayManage(context.source, found, context.caller)) throw forbidden();
+        if (!mayAdminSchedule(found, context)) throw forbidden();
         const { key, value, variable_type } = await requireVariable(
           context,
           found.id,
@@ -386,9 +376,9 @@ export const scheduleResource: Resource = {
       input: { ...id, ...key },
       presenter: variable,
       handle: async (context) => {
-        const { db, source, caller, input } = context;
+        const { db, input } = context;
         const { id: scheduleId, ...found } = await findOne(context);
-        if (!mayManage(source, { id: scheduleId, ...found }, caller)) throw forbidden();
+        if (!mayAdminSchedule(found, context)) throw forbidden();
         const removed = await requireVariable(context, scheduleId, input.key);
         await schedules.removeVariable(db, scheduleId, removed.key);
         return [removed.variable_type, removed.key, removed.value];

@@ -73,6 +73,7 @@ function changeOf({ db, caller, now, viewer, request }: Changing): changes.ScimC
       column: "namespace_id",
       namespaceId: groupId,
       level: ROLES.owner,
+      memberships: { own: null, inherited: null },
       features: FEATURES,
       archived: false,
       hasPublicJobs: false,

@@ -1,6 +1,4 @@
-import { ROLES } from "../../core/access/roles.ts";
-import { type Source, sourcesById } from "../../core/access/source.ts";
-import { codeRole } from "../../core/access/visibility.ts";
+import { mayReadCode, type Source, sourcesById } from "../../core/access/source.ts";
 import * as field from "../../core/field.ts";
 import { offsetOf, PAGE_LIMITS, type Page, type RowPage, readPage } from "../../core/pagination.ts";
 import { presenter, rowMaker } from "../../core/presenter.ts";
@@ -104,9 +102,7 @@ export async function openCode(
   preparing: Preparing,
   ref = "HEAD",
 ): Promise<Searchable | undefined> {
-  const { source, viewer } = preparing;
-  const role = codeRole(viewer, source);
-  if (role && source.level < ROLES[role]) return undefined;
+  if (!mayReadCode(preparing.source)) return undefined;
   const opened = await openRepository(preparing, [ref]);
   const tip = await findCommit(opened, ref);
   if (tip === undefined) return undefined;

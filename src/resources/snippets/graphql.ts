@@ -1,10 +1,11 @@
-import { ROLES } from "../../core/access/roles.ts";
-import { sourcesById } from "../../core/access/source.ts";
+import type { Ability } from "../../core/access/abilities.ts";
+import { type Source, withSources } from "../../core/access/source.ts";
 import { readableSnippets, VISIBILITIES, VISIBILITY_WORDS } from "../../core/access/visibility.ts";
 import * as field from "../../core/field.ts";
 import { escaped } from "../../core/markup.ts";
 import {
   type Args,
+  always,
   arg,
   computed,
   connection,
@@ -14,7 +15,6 @@ import {
   type GraphContext,
   GraphError,
   inputType,
-  loaded,
   mutation,
   notAvailable,
   one,
@@ -24,14 +24,16 @@ import {
   rowType,
   string,
   time,
+  userPermissions,
   type Values,
-  valueType,
   word,
 } from "../../graphql/declare.ts";
 import { all, among, type Condition, when } from "../../store/conditions.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Reader, Value } from "../../store/port.ts";
+import { mayCreateNote } from "../issuables/abilities.ts";
 import { VISIBILITY } from "../namespaces/graphql.ts";
+import { mayUpdateSnippet } from "./abilities.ts";
 import { nextName } from "./files.ts";
 import { snippetResource } from "./index.ts";
 import { rawPath, snippetFields } from "./json.ts";
@@ -76,45 +78,28 @@ const blob = rowType("SnippetBlob", {
   },
 });
 
-const permissions = valueType("SnippetPermissions", "What the caller may do with a snippet.", {
-  readSnippet: required(property("Boolean")),
-  updateSnippet: required(property("Boolean")),
-  adminSnippet: required(property("Boolean")),
-  createNote: required(property("Boolean")),
-  awardEmoji: required(property("Boolean")),
-});
-
-/** The values of `SnippetPermissions`, as the routes decide. */
-async function permissionsOf(
-  ids: readonly Value[],
-  { db, viewer, caller }: GraphContext,
-): Promise<Map<Value, object>> {
+/** What permissions depend on, by id. */
+async function subjectsOf(ids: readonly Value[], { db, viewer }: GraphContext) {
   const among = placeholders(ids);
   const found = await db.all<{ id: number; author_id: number; project_id: number | null }>(
     `select id, author_id, project_id from snippets where id in (${among.sql})`,
     among.values,
   );
-  const projects = found.map(({ project_id }) => project_id).filter((id) => id !== null);
-  const sources = await sourcesById(db, "project", [...new Set(projects)], viewer);
-  return new Map(
-    found.map(({ id, author_id, project_id }) => {
-      const source = sources.get(project_id);
-      const isAuthor = author_id === caller?.id;
-      const mayChange = source
-        ? !source.archived && (isAuthor || source.level >= ROLES.maintainer)
-        : isAuthor || caller?.admin === true;
-      const mayTalk = caller !== undefined && source !== undefined && !source.archived;
-      const values = {
-        readSnippet: true,
-        updateSnippet: mayChange,
-        adminSnippet: mayChange,
-        createNote: mayTalk,
-        awardEmoji: mayTalk,
-      };
-      return [id, values];
-    }),
-  );
+  return (await withSources(db, found, viewer)).map((row) => ({ ...row, discussion_locked: 0 }));
 }
+
+type Subject = Awaited<ReturnType<typeof subjectsOf>>[number];
+
+// Personal ones are not discussed.
+const mayWrite: Ability<Subject, Source | undefined> = (snippet, { source, caller }) =>
+  source !== undefined && mayCreateNote(snippet, { source, caller });
+const permissions = userPermissions<Subject>("SnippetPermissions", "a snippet", {
+  readSnippet: always,
+  updateSnippet: mayUpdateSnippet,
+  adminSnippet: mayUpdateSnippet,
+  createNote: mayWrite,
+  awardEmoji: mayWrite,
+});
 
 const CLASSES = ["Snippet", "PersonalSnippet", "ProjectSnippet"];
 const snippetId = arg.gid("Snippet", CLASSES);
@@ -144,7 +129,7 @@ const snippet = rowType("Snippet", {
     httpUrlToRepo: constant("String", null),
     sshUrlToRepo: constant("String", null),
     hidden: constant("Boolean!", false),
-    userPermissions: required(loaded(permissions, permissionsOf)),
+    userPermissions: permissions(subjectsOf),
     blobs: connection("SnippetBlob", {
       areFew: true,
       args: { paths: arg.list(arg.string) },

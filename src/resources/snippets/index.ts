@@ -1,6 +1,6 @@
 import type { Caller } from "../../core/access/caller.ts";
 import type { Role } from "../../core/access/roles.ts";
-import { requireRole, type Source } from "../../core/access/source.ts";
+import type { Source } from "../../core/access/source.ts";
 import {
   openSnippets,
   PERSONAL_SNIPPET,
@@ -9,7 +9,7 @@ import {
   VISIBILITY_NAMES,
   visibleSnippets,
 } from "../../core/access/visibility.ts";
-import { notFound } from "../../core/errors.ts";
+import { type ApiError, forbidden, notFound } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import {
   type Context,
@@ -23,6 +23,7 @@ import type { Database, Reader } from "../../store/port.ts";
 import * as settings from "../application-settings/queries.ts";
 import { requireUnrestricted } from "../application-settings/rules.ts";
 import * as events from "../events/record.ts";
+import { mayUpdateSnippet, SNIPPET_AUTHOR } from "./abilities.ts";
 import { changedFiles, fileInput, newFiles } from "./files.ts";
 import { BRANCH, snippet } from "./json.ts";
 import * as snippets from "./queries.ts";
@@ -58,8 +59,8 @@ interface SnippetKind {
   /** Who may call the writing routes. */
   writing: { role?: Role };
   readable(context: In): Condition;
-  /** Checks that the caller may change a snippet that they can read. @throws ApiError 403 or 404 */
-  requireChangeable(context: In, found: snippets.Snippet): void;
+  /** The answer to those who may read a snippet, but not change it. */
+  refused: () => ApiError;
 }
 
 const project = routes({ source: "project", path: "/snippets", features: ["snippets"] });
@@ -67,12 +68,10 @@ const project = routes({ source: "project", path: "/snippets", features: ["snipp
 const projectSnippets: SnippetKind = {
   routes: project,
   reading: { access: "anyone" },
-  writing: { role: "guest" },
+  writing: { role: SNIPPET_AUTHOR },
   readable: ({ source, viewer }) =>
     all([when("s.project_id = ?", (source as Source).id), visibleSnippets(viewer)]),
-  requireChangeable: ({ source, caller }, found) => {
-    if (found.author_id !== caller?.id) requireRole(source as Source, "maintainer");
-  },
+  refused: forbidden,
 };
 
 const own = routes({ path: "/snippets" });
@@ -83,9 +82,7 @@ const personalSnippets: SnippetKind = {
   writing: {},
   readable: ({ viewer }) => all([when(PERSONAL_SNIPPET), openSnippets(viewer)]),
   // As in GitLab, others get 404 even if they can read it.
-  requireChangeable: ({ caller }, found) => {
-    if (found.author_id !== caller?.id && !caller?.admin) throw notFound("Snippet");
-  },
+  refused: () => notFound("Snippet"),
 };
 
 async function findSnippet(
@@ -151,7 +148,7 @@ function routesOfOne(kind: SnippetKind) {
       handle: async (context) => {
         const { db, presenter, input, now } = context;
         const found = await findSnippet(kind, context);
-        kind.requireChangeable(context, found);
+        if (!mayUpdateSnippet(found, context)) throw kind.refused();
         const { title, description } = input;
         const files = await changedFiles(input, () => snippets.filesOf(db, found.id));
         const visibility = input.visibility && VISIBILITIES[input.visibility];
@@ -166,7 +163,7 @@ function routesOfOne(kind: SnippetKind) {
       input: one,
       handle: async (context) => {
         const found = await findSnippet(kind, context);
-        kind.requireChangeable(context, found);
+        if (!mayUpdateSnippet(found, context)) throw kind.refused();
         context.requireUnmodified(found.updated_at);
         await events.forget(context.db, { type: "snippet", id: found.id });
         await snippets.remove(context.db, found.id);

@@ -7,7 +7,7 @@ import { commitNumber, readCommit, readTag, tagTime, timeOf } from "../../git/co
 import { Lru } from "../../git/lru.ts";
 import { type Ref, TAGS } from "../../git/refs.ts";
 import type { Reader, Value } from "../../store/port.ts";
-import { type RefRights, rightsOf } from "../protected-refs/rights.ts";
+import { type RefRights, rightsOf } from "../protected-refs/abilities.ts";
 import { notesOf, remove } from "../releases/queries.ts";
 import { commitFields, commitValues } from "../repositories/json.ts";
 import { type OpenRepository, openRepository } from "../repositories/open.ts";

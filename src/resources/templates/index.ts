@@ -1,5 +1,4 @@
-import type { Source } from "../../core/access/source.ts";
-import { codeRole, type Viewer } from "../../core/access/visibility.ts";
+import { codeRole, type Source } from "../../core/access/source.ts";
 import { notFound } from "../../core/errors.ts";
 import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
@@ -124,12 +123,10 @@ const type = { type: param.choice(TYPES) };
 /** Who may read the code may read the templates, and everybody those for issues. */
 const readable = {
   access: "anyone",
-  role: ({ viewer, source, input }: Asked) =>
-    input.type === "issues" ? undefined : codeRole(viewer, source),
+  role: ({ source, input }: Asked) => (input.type === "issues" ? undefined : codeRole({ source })),
 } as const;
 
 interface Asked {
-  readonly viewer: Viewer;
   readonly source: Source;
   readonly input: { readonly type: TypeName };
 }

@@ -1,5 +1,4 @@
-import { requireRole } from "../../core/access/source.ts";
-import { invalid, notFound } from "../../core/errors.ts";
+import { forbidden, invalid, notFound } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import { Json, type Route, routes } from "../../core/resource.ts";
 import { parseDuration } from "../issuables/duration.ts";
@@ -7,6 +6,7 @@ import { numberOf } from "../issuables/routes.ts";
 import { findIssuable } from "../issuables/rules.ts";
 import type { IssuableType } from "../issuables/type.ts";
 import { ISSUABLE_TYPES } from "../issuables/types.ts";
+import { mayRemoveTime } from "./abilities.ts";
 import * as changes from "./changes.ts";
 
 interface TimelogRoutes {
@@ -52,14 +52,14 @@ function routesOf(type: IssuableType): TimelogRoutes {
       summary: `Remove time spent on ${one}`,
       input: { ...number, timelog_id: param.recordId() },
       handle: async (context) => {
-        const { db, source, caller, input } = context;
+        const { db, input } = context;
         const { id } = await findIssuable(context, type, input[parameter]);
         const found = await db.one<{ user_id: number | null }>(
           `select user_id from timelogs where id = ? and ${type.column} = ?`,
           [input.timelog_id, id],
         );
         if (!found) throw notFound();
-        if (found.user_id !== caller.id) requireRole(source, "maintainer");
+        if (!mayRemoveTime(found, context)) throw forbidden();
         await changes.remove(context, type, id, input.timelog_id);
         return undefined;
       },

@@ -1,5 +1,4 @@
-import { ROLES, type Role } from "../../core/access/roles.ts";
-import type { Source } from "../../core/access/source.ts";
+import { ROLES } from "../../core/access/roles.ts";
 import { badRequest, notFound, unauthorized } from "../../core/errors.ts";
 import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
@@ -33,8 +32,8 @@ const createdToken = presenter({ ...fields, token: secretField });
 const id = { token_id: param.recordId() };
 
 /** As in GitLab, those who may not manage tokens get 401 where they read. @throws ApiError 401 */
-function requireManager(source: Source, role: Role): void {
-  if (source.level < ROLES[role]) throw unauthorized();
+function requireManager({ source, mayCall }: Pick<Context, "source" | "mayCall">): void {
+  if (!mayCall(`POST /${source.kind}s/:id/access_tokens`, source)) throw unauthorized();
 }
 
 async function findToken({
@@ -69,8 +68,9 @@ function routesOf(source: SourceKind): Route[] {
         search: param.optional(param.anyText()),
       },
       presenter: token,
-      handle: ({ db, presenter, page, source, input, viewer }) => {
-        requireManager(source, role);
+      handle: (context) => {
+        const { db, presenter, page, source, input, viewer } = context;
+        requireManager(context);
         return bots.list(db, presenter, page, source, { ...input, today: viewer.today });
       },
     }),
@@ -79,7 +79,7 @@ function routesOf(source: SourceKind): Route[] {
       input: id,
       presenter: token,
       handle: async (context) => {
-        requireManager(context.source, role);
+        requireManager(context);
         return bots.row(context.db, context.presenter, (await findToken(context)).id);
       },
     }),

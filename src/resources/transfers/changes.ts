@@ -1,6 +1,5 @@
 import type { Caller } from "../../core/access/caller.ts";
 import { ROLES } from "../../core/access/roles.ts";
-import { findSource } from "../../core/access/source.ts";
 import { VISIBILITIES, type Viewer } from "../../core/access/visibility.ts";
 import { ApiError, invalid } from "../../core/errors.ts";
 import { requireFullPath, requirePath } from "../../core/paths.ts";
@@ -13,7 +12,6 @@ import * as namespaces from "../namespaces/queries.ts";
 import { keepPaths } from "../namespaces/redirects.ts";
 import * as projects from "../projects/queries.ts";
 import { canCreateIn } from "../projects/rules.ts";
-import * as users from "../users/queries.ts";
 import { adopt, placesBelow } from "./adoption.ts";
 import { adoptLater } from "./worker.ts";
 
@@ -107,24 +105,8 @@ export async function transferGroup(
   await adoptBelow(db, group.id, now);
 }
 
-/**
- * Checks that the caller may create a group in the one that another is transferred to, or at the top level.
- *
- * @throws ApiError 404 for a group the caller cannot see, 400 if they may not
- */
-export async function requireParentRole(
-  { db, caller, viewer }: Pick<Transferring, "caller" | "viewer"> & { db: Reader },
-  parentId: number | undefined,
-): Promise<void> {
-  const isAllowed =
-    parentId === undefined
-      ? caller.admin || (await users.find(db, caller.id))?.can_create_group
-      : (await findSource(db, "group", String(parentId), viewer)).level >= ROLES.owner;
-  if (!isAllowed) throw refused("You don't have enough permissions.");
-}
-
 /** 400, as GitLab says why a group is not transferred. */
-function refused(reason: string): ApiError {
+export function refused(reason: string): ApiError {
   return new ApiError(400, { message: `Transfer failed: ${reason}` });
 }
 

@@ -1,6 +1,4 @@
-import type { Role } from "../../core/access/roles.ts";
 import { findSource, findVisible } from "../../core/access/source.ts";
-import type { Viewer } from "../../core/access/visibility.ts";
 import { ownAvatar } from "../../core/avatars.ts";
 import { notFound } from "../../core/errors.ts";
 import * as field from "../../core/field.ts";
@@ -8,6 +6,7 @@ import * as param from "../../core/input.ts";
 import { presenter } from "../../core/presenter.ts";
 import { type Context, type Resource, routes } from "../../core/resource.ts";
 import type { Reader } from "../../store/port.ts";
+import { mayCreateGroup } from "../groups/abilities.ts";
 import { groupWithProjects } from "../groups/json.ts";
 import * as groups from "../groups/queries.ts";
 import { rowWithProjects } from "../groups/single.ts";
@@ -15,7 +14,7 @@ import * as namespaces from "../namespaces/queries.ts";
 import { projectWithPermissions } from "../projects/json.ts";
 import { row } from "../projects/list.ts";
 import * as projects from "../projects/queries.ts";
-import { requireParentRole, transferGroup, transferProject } from "./changes.ts";
+import { refused, transferGroup, transferProject } from "./changes.ts";
 
 /** A group that something can be transferred to. */
 const location = presenter({
@@ -29,9 +28,6 @@ const location = presenter({
 
 const search = param.optional(param.anyText());
 const BY_NAME = { orderBy: "name", sort: "asc" } as const;
-
-/** The role that somebody needs in groups they are offered. Administrators need none. */
-const roleOf = ({ caller }: Viewer, role: Role) => (caller?.admin ? undefined : role);
 
 /** The namespace with an id or full path. @throws ApiError 404 if there is none or it is a group the caller can't see */
 async function namespaceNamed(
@@ -85,7 +81,8 @@ export const transferResource: Resource = {
         groups.list(db, presenter, page, viewer, {
           ...BY_NAME,
           search: input.search,
-          role: roleOf(viewer, "maintainer"),
+          member: !viewer.caller?.admin,
+          accepting: "projects",
           skip: [source.namespaceId],
         }),
     }),
@@ -110,7 +107,9 @@ export const transferResource: Resource = {
       presenter: groupWithProjects,
       handle: async (context) => {
         const { db, source, input } = context;
-        await requireParentRole(context, input.group_id);
+        if (!(await mayCreateGroup(context, input.group_id))) {
+          throw refused("You don't have enough permissions.");
+        }
         const found = await groupOf(db, source.id);
         const parent = input.group_id === undefined ? undefined : await groupOf(db, input.group_id);
         await transferGroup(context, found, parent);
@@ -127,7 +126,8 @@ export const transferResource: Resource = {
         return groups.list(db, presenter, page, viewer, {
           ...BY_NAME,
           search: input.search,
-          role: roleOf(viewer, "owner"),
+          member: !viewer.caller?.admin,
+          accepting: "groups",
           skip: parent_id === null ? [] : [parent_id],
           notBelow: source.id,
         });

@@ -30,6 +30,7 @@ import type { Database, Reader, Value } from "../../store/port.ts";
 import { Queue } from "../../store/queue.ts";
 import { mostAttachmentBytes } from "../application-settings/sizes.ts";
 import { renderAll } from "../markdown/render.ts";
+import { WIKI_WRITER } from "./abilities.ts";
 import { openWiki } from "./open.ts";
 import { type PageFile, PageTree, placePage, textOfPage } from "./pages.ts";
 import { applyCommit, stageWikiCommit, type WikiPush } from "./pushes.ts";
@@ -212,7 +213,7 @@ const wikiRoutes = [
   post("", {
     summary: "Create a wiki page",
     access: "anyone",
-    role: "developer",
+    role: WIKI_WRITER,
     input: { title: param.text(), content, format },
     presenter: wikiPage,
     prepare: async ({ title, content, format = FORMATS[0] }, preparing) => {
@@ -237,7 +238,7 @@ const wikiRoutes = [
   put("/:slug*", {
     summary: "Change or rename a wiki page",
     access: "anyone",
-    role: "developer",
+    role: WIKI_WRITER,
     input: {
       ...slug,
       title: param.optional(param.text()),
@@ -291,7 +292,7 @@ const wikiRoutes = [
   post("/attachments", {
     summary: "Attach a file to the wiki (multipart/form-data)",
     access: "anyone",
-    role: "developer",
+    role: WIKI_WRITER,
     input: { file: file(), branch: param.clearable(param.text()) },
     examples: [
       {

@@ -1,8 +1,9 @@
-import { ROLES } from "../../core/access/roles.ts";
-import { type Source, sourcesById } from "../../core/access/source.ts";
+import { hasRole, ROLES, type Role } from "../../core/access/roles.ts";
+import { type Source, withSources } from "../../core/access/source.ts";
 import { VISIBILITIES } from "../../core/access/visibility.ts";
 import { BRANCHES, TAGS } from "../../git/refs.ts";
 import type { Reader, Value } from "../../store/port.ts";
+import type { RulesTable } from "./grants.ts";
 import { type Rules, rulesOf, rulesOfTargets, unprotectingOf } from "./queries.ts";
 
 /** A change of a reference that somebody asks for. */
@@ -47,11 +48,18 @@ export async function rightsOf(
 }
 
 /**
- * Whether a caller may change or remove a rule about branches: its grants say so or, without any, their role is enough.
+ * Whether a caller may change or remove a rule, for which their role is enough unless it is about branches and has grants
+ * that say who.
  *
  * @param project found for the caller
  */
-export async function mayUnprotect(db: Reader, project: Source, ruleId: number): Promise<boolean> {
+export async function mayUnprotect(
+  db: Reader,
+  project: Source,
+  table: RulesTable,
+  ruleId: number,
+): Promise<boolean> {
+  if (table === "protected_tags") return true;
   const { is_said, unprotect_level, unprotect_named } = await unprotectingOf(
     db,
     ruleId,
@@ -85,7 +93,7 @@ async function sharedBranches(
   const isPossible =
     viewer.caller !== undefined &&
     (names?.some((name) => name.startsWith(BRANCHES)) ?? true) &&
-    project.level < ROLES.developer &&
+    !hasRole(project, "developer") &&
     !project.archived &&
     project.visibility > VISIBILITIES.private;
   if (!isPossible) return NONE;
@@ -99,20 +107,24 @@ async function sharedBranches(
     ? found.filter(({ source_branch }) => names.includes(BRANCHES + source_branch))
     : found;
   if (requests.length === 0) return NONE;
-  const ids = [...new Set(requests.map(({ project_id }) => project_id))];
-  const targets = await sourcesById(db, "project", ids, viewer);
-  const mergeable = await mergeableBy(
-    db,
-    new Map(requests.map(({ id, project_id }) => [id, targets.get(project_id) as Source])),
-  );
+  const targets = await withSources(db, requests, viewer);
+  const mergeable = await mergeableBy(db, new Map(targets.map(({ id, source }) => [id, source])));
   return new Set(
     requests.filter(({ id }) => mergeable.has(id)).map(({ source_branch }) => source_branch),
   );
 }
 
-/** Whether there is a branch of a project that a caller without a role there may push to, if it is not protected. */
+/** Whether a caller may run pipelines of a branch or tag, in full: see {@link RefRights.mayRun}. */
+export const mayRun = async (db: Reader, project: Source, ref: string): Promise<boolean> =>
+  (await rightsOf(db, project, [ref])).mayRun(ref);
+
+/** Whether a caller's role lets them push to a project: protected branches and tags may ask for more. */
+export const mayWriteCode = (project: Pick<Source, "archived" | "level">): boolean =>
+  !project.archived && hasRole(project, "developer");
+
+/** Whether there is a branch of a project that a caller may push to, if it is not protected: by role, or because a merge request allows it. */
 export async function mayPushSomewhere(db: Reader, project: Source): Promise<boolean> {
-  return (await sharedBranches(db, project)).size > 0;
+  return mayWriteCode(project) || (await sharedBranches(db, project)).size > 0;
 }
 
 /**
@@ -138,9 +150,7 @@ export async function mergeableBy(
   requests: ReadonlyMap<Value, Project>,
 ): Promise<Set<Value>> {
   // Without such a role it does not matter what is protected.
-  const possible = [...requests].filter(
-    ([, { archived, level }]) => !archived && level >= ROLES.developer,
-  );
+  const possible = [...requests].filter(([, project]) => mayWriteCode(project));
   const [first] = possible;
   if (!first) return new Set();
   const targets = await rulesOfTargets(
@@ -196,8 +206,8 @@ export class RefRights {
 
   /** Whether the caller may push to a branch, also by changing its files through the API. */
   mayPush(branch: string): boolean {
-    if (!this.#mayWrite) return this.#isShared(branch);
-    if (this.#rules.isEmpty) return this.#reaches(ROLES.maintainer);
+    if (!this.mayWrite) return this.#isShared(branch);
+    if (this.#rules.isEmpty) return this.#has("maintainer");
     const rules = this.#rules.branches(branch);
     return (
       rules.length === 0 || rules.some((rule) => this.#holds(rule.push_level, rule.push_named))
@@ -206,7 +216,7 @@ export class RefRights {
 
   /** Whether the caller may merge into a branch. */
   mayMerge(branch: string): boolean {
-    if (!this.#mayWrite) return false;
+    if (!this.mayWrite) return false;
     const rules = this.#rules.branches(branch);
     return (
       this.mayPush(branch) ||
@@ -217,7 +227,7 @@ export class RefRights {
 
   /** Whether the caller may run pipelines of a branch or tag, given in full: they get its protected variables. */
   mayRun(ref: string): boolean {
-    if (ref.startsWith(TAGS)) return this.#mayWrite && this.#mayCreateTag(ref.slice(TAGS.length));
+    if (ref.startsWith(TAGS)) return this.mayWrite && this.#mayCreateTag(ref.slice(TAGS.length));
     const branch = ref.slice(BRANCHES.length);
     return !this.isProtected(branch) || this.mayMerge(branch);
   }
@@ -227,7 +237,7 @@ export class RefRights {
    * requests are only records then.
    */
   mayMergeInto(branch: string): boolean {
-    return this.#rules.isEmpty ? this.#mayWrite : this.mayMerge(branch);
+    return this.#rules.isEmpty ? this.mayWrite : this.mayMerge(branch);
   }
 
   /** Whether a rule lets developers push to a branch. */
@@ -249,7 +259,7 @@ export class RefRights {
     const { name, to } = change;
     const isBranch = name.startsWith(BRANCHES);
     const branch = name.slice(BRANCHES.length);
-    if (!this.#mayWrite && !(isBranch && to !== undefined && this.#isShared(branch))) {
+    if (!this.mayWrite && !(isBranch && to !== undefined && this.#isShared(branch))) {
       return this.#project.archived
         ? "You can't push code to an archived project."
         : "You are not allowed to push code to this project.";
@@ -286,7 +296,7 @@ export class RefRights {
   }
 
   #deletionRefusal(via: Via): string | undefined {
-    if (!this.#reaches(ROLES.maintainer)) {
+    if (!this.#has("maintainer")) {
       return (
         "You are not allowed to delete protected branches from this project. " +
         "Only a project maintainer or owner can delete a protected branch."
@@ -320,7 +330,7 @@ export class RefRights {
     if (!this.isProtectedTag(tag)) return undefined;
     if (from !== undefined && to !== undefined) return "Protected tags cannot be updated.";
     if (to === undefined) {
-      if (!this.#reaches(ROLES.maintainer)) {
+      if (!this.#has("maintainer")) {
         return (
           "You are not allowed to delete protected tags from this project. " +
           "Only a project maintainer or owner can delete a protected tag."
@@ -344,15 +354,16 @@ export class RefRights {
     return this.#shared.has(branch) && !this.isProtected(branch);
   }
 
-  get #mayWrite(): boolean {
-    return !this.#project.archived && this.#project.level >= ROLES.developer;
+  /** Whether the caller may push here by their role: see {@link mayWriteCode}. */
+  get mayWrite(): boolean {
+    return mayWriteCode(this.#project);
   }
 
   #holds(least: number | null, named: number): boolean {
     return isHeld(this.#project, least, named);
   }
 
-  #reaches(level: number): boolean {
-    return this.#project.level >= level;
+  #has(role: Role): boolean {
+    return hasRole(this.#project, role);
   }
 }
