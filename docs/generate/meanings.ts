@@ -31,8 +31,10 @@ const MEANINGS: Readonly<Record<string, string>> = {
   label_id: "the label, by id or name",
   "Issue boards/label_id": "the label whose issues the list shows, by id",
   milestone_id: "the milestone, by id",
-  "Issues/milestone_id": "the milestone, by id; 0 or empty for none",
-  "Merge requests/milestone_id": "the milestone, by id; 0 or empty for none",
+  "Issues/milestone_id":
+    "the milestone, by id; 0 or empty for none; in lists, those without one, with any, or one that is upcoming or has started",
+  "Merge requests/milestone_id":
+    "the milestone, by id; 0 or empty for none; in lists, those without one, with any, or one that is upcoming or has started",
   award_id: "the award, by id",
   pipeline_id: "the pipeline, by id",
   "Commit statuses/pipeline_id": "the pipeline, by id; by default the newest one of the commit",
@@ -204,6 +206,12 @@ const MEANINGS: Readonly<Record<string, string>> = {
   updated_before: "only those changed at this time or earlier",
   finished_after: "only those that ended after this time",
   finished_before: "only those that ended before this time",
+  non_archived: "whether those of archived projects are left out; true by default",
+  approved: "whether anybody has approved it",
+  approver_ids: "those who may approve it; rules belong to projects here",
+  source_project_id: "only those from the project with this id",
+  with_merge_status_recheck:
+    "whether `merge_status` is found out again; it is always up to date here",
   deployed_after: "only those deployed after this time",
   deployed_before: "only those deployed before this time",
   last_used_after: "only those last used at this time or later",
@@ -331,7 +339,8 @@ const MEANINGS: Readonly<Record<string, string>> = {
   expires_at: "the last day, or the time, at which it is valid",
   "Members/expires_at": "the day on which the membership ends",
   "Invitations/expires_at": "the day on which the membership ends",
-  due_date: "the day by which it is due",
+  due_date:
+    "the day by which it is due; in lists of issues, 0 for none, and what is due in the week or month of today",
   start_date: "the day on which it begins",
   starts_at: "from when on it is shown",
   ends_at: "until when it is shown",
@@ -416,7 +425,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   require_reauthentication_to_approve: "whether approving takes the password",
 
   // Issues, boards and merge requests.
-  weight: "the weight, 0 or more",
+  weight: "the weight, 0 or more; in lists, also `None` or `Any`",
   hide_backlog_list: "whether the list of open issues is hidden",
   hide_closed_list: "whether the list of closed issues is hidden",
   position: "where the list is to be, from 0",

@@ -197,6 +197,7 @@ const steps = [
   `20261130-11-reports-of-approval-rules`,
   `20261130-12-marked-for-deletion`,
   `20261130-20-no-lfs`,
+  `20261201-30-issue-filters`,
 ];
 
 const statements = [
@@ -2120,6 +2121,8 @@ const statements = [
   `CREATE UNIQUE INDEX snippet_files_of_snippet on snippet_files (snippet_id, path)`,
   `CREATE INDEX projects_marked on projects (marked_for_deletion_at, id) where marked_for_deletion_at is not null`,
   `CREATE INDEX namespaces_marked on namespaces (marked_for_deletion_at, id) where marked_for_deletion_at is not null`,
+  `CREATE INDEX issues_by_weight on issues (weight, id) where weight is not null`,
+  `CREATE INDEX issues_by_due_date on issues (due_date, id) where due_date is not null`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,

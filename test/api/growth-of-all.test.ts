@@ -39,7 +39,7 @@ const GROWING: readonly [path: RegExp, query: RegExp, why: string][] = [
   ],
   [
     /\/(issues|merge_requests)$/,
-    /labels=none|milestone=none|iids|state=(merged|locked)/,
+    /labels=none|milestone(_id)?=(none|None|Upcoming|Started)|iids|state=(merged|locked)/,
     "with the rows that are passed over, if the matching ones are rare or old",
   ],
   [
@@ -159,6 +159,7 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
   merge_user_id: ["DEVELOPER", "OWNER"],
   merge_user_username: ["developer", "owner"],
   milestone: ["v1", "Common n50n", "none", "any", "nosuch"],
+  approver_ids: ["none"],
   my_reaction_emoji: ["any", "none", "rocket"],
   name: ["Common n7n", "nosuch"],
   package_name: ["common", "nosuch"],
@@ -181,6 +182,7 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
   since: ["2020-01-01"],
   skip_groups: ["1"],
   source_branch: ["branch7", "nosuch"],
+  source_project_id: ["1", "1000000"],
   target_branch: ["main", "target50", "nosuch"],
   title: ["Common n7n", "nosuch"],
   to: ["main"],
@@ -192,6 +194,7 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
   user_id: ["DEVELOPER"],
   username: ["developer", "nosuch"],
   version: ["0123456789"],
+  weight: ["3", "none", "any"],
 };
 
 /**

@@ -5,14 +5,14 @@ import {
   type Viewer,
   visibleGroups,
 } from "../../core/access/visibility.ts";
-import { paginateNarrowed } from "../../core/narrowed.ts";
+import { paginateFrom } from "../../core/lists/paginate.ts";
+import { searchStart } from "../../core/lists/search-index.ts";
 import type { Page, RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import { all, type Condition, when } from "../../store/conditions.ts";
 import { contains } from "../../store/patterns.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Reader, Value } from "../../store/port.ts";
-import { narrowing } from "../../store/search.ts";
 import { markedOn } from "../namespaces/marked.ts";
 import { NAMESPACE_SEARCH } from "../namespaces/search.ts";
 
@@ -55,7 +55,7 @@ export async function list(
     filter.ancestorId === undefined
       ? "namespaces n"
       : "namespace_ancestors a cross join namespaces n";
-  return paginateNarrowed(db, presenter, page, await narrowing(db, NAMESPACE_SEARCH, "n", search), {
+  return paginateFrom(db, presenter, page, await searchStart(db, NAMESPACE_SEARCH, "n", search), {
     alias: "n",
     tables,
     presented: { sql: tables, values: [] },

@@ -1,13 +1,13 @@
 import { type Heir, inheritedBy, type Owner, ownedBy } from "../../core/access/owner.ts";
 import { LIVING_MILESTONE, type Viewer, visibleOwner } from "../../core/access/visibility.ts";
-import { paginateNarrowed } from "../../core/narrowed.ts";
+import { paginateFrom } from "../../core/lists/paginate.ts";
+import { searchStart } from "../../core/lists/search-index.ts";
 import type { Page, RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import { all, any, belowGroup, projectsBelow, when } from "../../store/conditions.ts";
 import { contains } from "../../store/patterns.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
-import { narrowing } from "../../store/search.ts";
 import { MILESTONE_SEARCH } from "./search.ts";
 
 const MILESTONES = `milestones m left join namespaces mn on mn.id = m.namespace_id
@@ -52,8 +52,8 @@ export async function list(
     search ? contains(["m.title", "m.description"], search) : undefined,
   ]);
   const { column, id } = owner;
-  const narrow = await narrowing(db, MILESTONE_SEARCH, "m", search, { owners: [{ column, id }] });
-  return paginateNarrowed(db, presenter, page, narrow, {
+  const start = await searchStart(db, MILESTONE_SEARCH, "m", search, { owners: [{ column, id }] });
+  return paginateFrom(db, presenter, page, start, {
     alias: "m",
     tables: "milestones m",
     presented: { sql: MILESTONES, values: [] },
@@ -92,8 +92,8 @@ export async function search(
   ]);
   const owners =
     projectId === undefined ? undefined : [{ column: "project_id", id: projectId } as const];
-  const narrow = await narrowing(db, MILESTONE_SEARCH, "m", text, { owners });
-  return paginateNarrowed(db, presenter, page, narrow, {
+  const start = await searchStart(db, MILESTONE_SEARCH, "m", text, { owners });
+  return paginateFrom(db, presenter, page, start, {
     alias: "m",
     tables: "milestones m",
     presented: { sql: MILESTONES, values: [] },

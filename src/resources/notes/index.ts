@@ -2,7 +2,6 @@ import { inProject } from "../../core/access/visibility.ts";
 import * as param from "../../core/input.ts";
 import { type Context, type Resource, routes } from "../../core/resource.ts";
 import type { Reader } from "../../store/port.ts";
-import { instantOf } from "../issuables/filters.ts";
 import type { NoteableType } from "../issuables/type.ts";
 import { isIssuable } from "../issuables/types.ts";
 import { COMMANDS_ONLY, writeNote } from "../quick-actions/perform.ts";
@@ -70,7 +69,7 @@ function routesOf(type: NoteableType) {
       handle: async (context) => {
         const { presenter, input } = context;
         const { body, internal = input.confidential } = input;
-        const at = instantOf("created_at", input.created_at);
+        const at = input.created_at;
         const noteable = await findNoteable(context, type, input.noteable_id);
         return writeNote(context, noteable, body, async (text) => {
           const written = { body: text, internal, at };

@@ -5,7 +5,8 @@ import {
   type Viewer,
   visibleProjects,
 } from "../../core/access/visibility.ts";
-import { paginateNarrowed } from "../../core/narrowed.ts";
+import { paginateFrom } from "../../core/lists/paginate.ts";
+import { searchStart } from "../../core/lists/search-index.ts";
 import {
   type KeysetPage,
   type ListQuery,
@@ -18,7 +19,6 @@ import type { Presenter } from "../../core/presenter.ts";
 import { all, belowGroup, type Condition, when } from "../../store/conditions.ts";
 import { contains } from "../../store/patterns.ts";
 import type { Reader, Value } from "../../store/port.ts";
-import { narrowing } from "../../store/search.ts";
 import { statement } from "../../store/texts.ts";
 import { markedOn } from "../namespaces/marked.ts";
 import { hasTopic } from "../topics/queries.ts";
@@ -112,9 +112,9 @@ export async function list(
   wanted: ProjectOrder,
 ): Promise<RowPage> {
   const order = orderOf(wanted, filter.search);
-  const narrow = await narrowing(db, PROJECT_SEARCH, "p", filter.search);
+  const start = await searchStart(db, PROJECT_SEARCH, "p", filter.search);
   const where = conditionOf(viewer, filter);
-  const listed = await paginateNarrowed(db, presenter, page, narrow, {
+  const listed = await paginateFrom(db, presenter, page, start, {
     alias: "p",
     tables: "projects p",
     presented: { sql: PROJECTS, values: [] },

@@ -71,15 +71,13 @@ const issuables = (type: IssuableType): Scope => ({
   presenter: type.listed,
   find: (searching) => {
     const { input, source } = searching;
-    const { confidential } = input;
     return listIssuables(searching, type, {
       ...placeOf(source),
-      search: input.search,
-      state: input.state === "all" ? undefined : input.state,
-      own:
-        confidential === undefined || type !== ISSUE
-          ? []
-          : [{ condition: { sql: "i.confidential = ?", values: [Number(confidential)] } }],
+      values: {
+        search: input.search,
+        state: input.state === "all" ? undefined : input.state,
+        confidential: type === ISSUE ? input.confidential : undefined,
+      },
       orderBy: "created_at",
       sort: input.sort ?? "desc",
     });

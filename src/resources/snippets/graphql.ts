@@ -146,7 +146,7 @@ const snippet = rowType("Snippet", {
     hidden: constant("Boolean!", false),
     userPermissions: required(loaded(permissions, permissionsOf)),
     blobs: connection("SnippetBlob", {
-      areFew: true,
+      isSmall: true,
       args: { paths: arg.list(arg.string) },
       query: ({ paths }) => ({
         parent: "f.snippet_id",

@@ -1,11 +1,11 @@
-import { paginateNarrowed } from "../../core/narrowed.ts";
+import { paginateFrom } from "../../core/lists/paginate.ts";
+import { searchStart } from "../../core/lists/search-index.ts";
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import { all, type Condition } from "../../store/conditions.ts";
 import { insertMany, insertRow } from "../../store/insert.ts";
 import { contains } from "../../store/patterns.ts";
 import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
-import { narrowing } from "../../store/search.ts";
 import { updateRow } from "../../store/update.ts";
 import type { SnippetFile, SnippetFiles } from "./files.ts";
 import { SNIPPET_SEARCH } from "./search.ts";
@@ -61,7 +61,7 @@ export async function search(
   readable: Condition,
   text: string,
 ): Promise<RowPage> {
-  return paginateNarrowed(db, presenter, page, await narrowing(db, SNIPPET_SEARCH, "s", text), {
+  return paginateFrom(db, presenter, page, await searchStart(db, SNIPPET_SEARCH, "s", text), {
     alias: "s",
     tables: OWNED,
     presented: { sql: SNIPPETS, values: [] },

@@ -1,7 +1,8 @@
 import * as sessions from "../../auth/sessions.ts";
 import type { UserState } from "../../core/access/caller.ts";
 import { LIVING_USER } from "../../core/access/visibility.ts";
-import { paginateNarrowed } from "../../core/narrowed.ts";
+import { paginateFrom } from "../../core/lists/paginate.ts";
+import { searchStart } from "../../core/lists/search-index.ts";
 import type { Page, RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import { all, type Condition, when } from "../../store/conditions.ts";
@@ -9,7 +10,6 @@ import { insertRow } from "../../store/insert.ts";
 import { contains } from "../../store/patterns.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
-import { narrowing } from "../../store/search.ts";
 import { updateRow } from "../../store/update.ts";
 import * as namespaces from "../namespaces/queries.ts";
 import { USER_SEARCH } from "./search.ts";
@@ -91,8 +91,10 @@ export async function list(
     filter.among,
   ]);
   const { orderBy, sort } = filter;
-  const narrow = await narrowing(db, USER_SEARCH, "u", search, { also: withAddress(search ?? "") });
-  return paginateNarrowed(db, presenter, page, narrow, {
+  const start = await searchStart(db, USER_SEARCH, "u", search, {
+    also: withAddress(search ?? ""),
+  });
+  return paginateFrom(db, presenter, page, start, {
     alias: "u",
     tables: "users u",
     presented: { sql: "users u", values: [] },
