@@ -198,6 +198,7 @@ const steps = [
   `20261130-12-marked-for-deletion`,
   `20261130-20-no-lfs`,
   `20261201-30-issue-filters`,
+  `20261201-31-snippets-by-age`,
 ];
 
 const statements = [
@@ -2123,6 +2124,7 @@ const statements = [
   `CREATE INDEX namespaces_marked on namespaces (marked_for_deletion_at, id) where marked_for_deletion_at is not null`,
   `CREATE INDEX issues_by_weight on issues (weight, id) where weight is not null`,
   `CREATE INDEX issues_by_due_date on issues (due_date, id) where due_date is not null`,
+  `CREATE INDEX snippets_by_age on snippets (created_at, id)`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,

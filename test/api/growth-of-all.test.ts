@@ -76,10 +76,9 @@ const GROWING: readonly [path: RegExp, query: RegExp, why: string][] = [
   [/^\/groups$/, /order_by=/, "with all groups, which are sorted"],
   [
     /\/(projects|forks)$/,
-    /archived=true|active=|marked_for_deletion_on=|visibility=|membership=|min_access_level=|owned=|include_subgroups=true/,
+    /archived=true|visibility=|membership=|min_access_level=|owned=|include_subgroups=true/,
     "with those that match, which are sorted, or with those that are passed over",
   ],
-  [/\/(groups|subgroups)$/, /active=|marked_for_deletion_on=/, "with those that are passed over"],
   [/^\/groups\/:id$/, /(?:)/, "with the projects of the group, which are sorted by name"],
   [/^\/namespaces$/, /(?:)/, "with the groups that the caller belongs to"],
   [/^\/todos$/, /author_id=|group_id=|type=/, "with the caller's own todos"],

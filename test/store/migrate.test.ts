@@ -259,6 +259,7 @@ const FROZEN: Record<string, string> = {
   "20261129-75-job-token-scope": "8bfa0e50aca2d528d29103f692077af1607fdc096c953fcc4b73bfd20875a3e6",
   "20261129-72-protection-grants":
     "349f8cd6e1f7ac1c7f63816b2c09f52619538d4ecf146d5ae10a82eff72fe2f8",
+  "20261201-31-snippets-by-age": "b9b974b047cec21deb17bd729d8985cfc04b1ef6989aea13951e90b2db17ba94",
   "20261201-30-issue-filters": "fc74989c8fb348399755f947b09745fc2c0636933987189d27faafeb3a64eb9c",
   "20261130-20-no-lfs": "da1e83c72ced44ae83eee1bc636832a18928892b4e0be967180df68f52326e1b",
   "20261129-90-memberships-of-users":

@@ -115,6 +115,24 @@ export async function firstSelective(
   return NO_START;
 }
 
+/**
+ * Where a list starts whose search has an index, too.
+ *
+ * @param starts further filters that have one, each as a query for ids
+ * @param searched where it starts by its search
+ */
+export async function startOf(
+  db: Reader,
+  alias: string,
+  starts: readonly Condition[],
+  searched: () => Promise<IndexStart>,
+): Promise<IndexStart> {
+  const start = await searched();
+  if (start.isSelective || starts.length === 0) return start;
+  const first = await firstSelective(db, alias, starts);
+  return first.isSelective ? first : start;
+}
+
 /** A query for the ids of a table's rows. @param table with its alias */
 export function idsOf(table: string, { sql, values }: Condition): Condition {
   return {

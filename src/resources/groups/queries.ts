@@ -5,6 +5,7 @@ import {
   type Viewer,
   visibleGroups,
 } from "../../core/access/visibility.ts";
+import { idsOf, startOf } from "../../core/lists/index-start.ts";
 import { paginateFrom } from "../../core/lists/paginate.ts";
 import { searchStart } from "../../core/lists/search-index.ts";
 import type { Page, RowPage } from "../../core/pagination.ts";
@@ -13,7 +14,7 @@ import { all, type Condition, when } from "../../store/conditions.ts";
 import { contains } from "../../store/patterns.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Reader, Value } from "../../store/port.ts";
-import { markedOn } from "../namespaces/marked.ts";
+import { ENDING, markedOn } from "../namespaces/marked.ts";
 import { NAMESPACE_SEARCH } from "../namespaces/search.ts";
 
 /** Filters and order of a list of groups. */
@@ -55,13 +56,25 @@ export async function list(
     filter.ancestorId === undefined
       ? "namespaces n"
       : "namespace_ancestors a cross join namespaces n";
-  return paginateFrom(db, presenter, page, await searchStart(db, NAMESPACE_SEARCH, "n", search), {
+  const start = await startOf(db, "n", startsOf(filter), () =>
+    searchStart(db, NAMESPACE_SEARCH, "n", search),
+  );
+  return paginateFrom(db, presenter, page, start, {
     alias: "n",
     tables,
     presented: { sql: tables, values: [] },
     where: filtered(viewer, filter),
     order: orderBy === "id" ? `n.id ${sort}` : `n.${orderBy} ${sort}, n.id ${sort}`,
   });
+}
+
+/** Where a list of what is marked for deletion may start. */
+function startsOf({ active, markedOn: day }: GroupFilter): Condition[] {
+  const marked = markedOn("n", day);
+  return [
+    ...(marked ? [idsOf("namespaces n", marked)] : []),
+    ...(active === false ? [{ sql: ENDING, values: [] }] : []),
+  ];
 }
 
 function filtered(viewer: Viewer, filter: GroupFilter): Condition {

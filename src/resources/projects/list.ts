@@ -5,6 +5,7 @@ import {
   type Viewer,
   visibleProjects,
 } from "../../core/access/visibility.ts";
+import { idsOf, startOf } from "../../core/lists/index-start.ts";
 import { paginateFrom } from "../../core/lists/paginate.ts";
 import { searchStart } from "../../core/lists/search-index.ts";
 import {
@@ -20,7 +21,7 @@ import { all, belowGroup, type Condition, when } from "../../store/conditions.ts
 import { contains } from "../../store/patterns.ts";
 import type { Reader, Value } from "../../store/port.ts";
 import { statement } from "../../store/texts.ts";
-import { markedOn } from "../namespaces/marked.ts";
+import { ENDING, markedOn } from "../namespaces/marked.ts";
 import { hasTopic } from "../topics/queries.ts";
 import { embed } from "./embed.ts";
 import { PROJECTS } from "./json.ts";
@@ -52,7 +53,7 @@ export interface ProjectFilter {
   topicId?: number | undefined;
   /** Only forks of this project. */
   forkedFrom?: number | undefined;
-  /** Only projects on the list of those whose CI jobs may access this project. */
+  /** Only this project, and those on the list of projects whose CI jobs may access it. */
   allowedIn?: number | undefined;
   idAfter?: number | undefined;
   idBefore?: number | undefined;
@@ -112,7 +113,9 @@ export async function list(
   wanted: ProjectOrder,
 ): Promise<RowPage> {
   const order = orderOf(wanted, filter.search);
-  const start = await searchStart(db, PROJECT_SEARCH, "p", filter.search);
+  const start = await startOf(db, "p", startsOf(filter), () =>
+    searchStart(db, PROJECT_SEARCH, "p", filter.search),
+  );
   const where = conditionOf(viewer, filter);
   const listed = await paginateFrom(db, presenter, page, start, {
     alias: "p",
@@ -181,6 +184,24 @@ function membership(viewer: Viewer, { owned, role, membership }: ProjectFilter):
   return visibleProjects(viewer);
 }
 
+/** Where a list of what is marked for deletion, or archived, may start. */
+function startsOf({ active, markedOn: day }: ProjectFilter): Condition[] {
+  const marked = markedOn("p", day);
+  return [
+    ...(marked ? [idsOf("projects p", marked)] : []),
+    ...(active === false
+      ? [
+          {
+            sql: `select id from projects where archived = 1
+              union select id from projects where marked_for_deletion_at is not null
+              union select id from projects where namespace_id in (${ENDING})`,
+            values: [],
+          },
+        ]
+      : []),
+  ];
+}
+
 const ACTIVE = `(p.archived + 0 = 0 and p.marked_for_deletion_at is null and not ${isEnding("p.namespace_id")})`;
 
 /** The conditions on the project itself. */
@@ -202,7 +223,9 @@ function columnConditions(filter: ProjectFilter): (Condition | undefined)[] {
     when("p.id in (select project_id from project_topics where topic_id = ?)", filter.topicId),
     when("p.forked_from_project_id = ?", filter.forkedFrom),
     when(
-      "p.id in (select target_project_id from job_token_projects where project_id = ?)",
+      `p.id in (select id from projects where id = ?
+        union all select target_project_id from job_token_projects where project_id = ?)`,
+      filter.allowedIn,
       filter.allowedIn,
     ),
     when("p.id > ?", filter.idAfter),

@@ -38,4 +38,9 @@ create table snippet_files (
 create unique index snippet_files_of_snippet on snippet_files (snippet_id, path);
 `,
   },
+  {
+    // Where lists start that are filtered by when snippets were created.
+    id: "20261201-31-snippets-by-age",
+    sql: "create index snippets_by_age on snippets (created_at, id);",
+  },
 ];
