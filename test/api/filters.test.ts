@@ -704,6 +704,9 @@ function found(kind: Kind, place: Place, asked: readonly Asked[], archived: bool
     .sort();
 }
 
+/** Whether what archived projects have is listed unless the client says something else. */
+const isShown = (kind: Kind, place: Place) => kind === "merge_requests" && place === "all";
+
 type Place = "all" | "group" | "project";
 const PLACES: readonly Place[] = ["all", "group", "project"];
 const PATHS = { all: "", group: "/groups/acme", project: "/projects/acme%2Fsite" } as const;
@@ -728,7 +731,9 @@ async function byRest(
   const query = new URLSearchParams([
     ...asked.flatMap((one) => pairsOf(kind, one)),
     ...(place === "all" && !hasScope ? [["scope", "all"]] : []),
-    ...(place !== "project" && archived ? [["non_archived", "false"]] : []),
+    ...(place !== "project" && archived !== isShown(kind, place)
+      ? [["non_archived", String(!archived)]]
+      : []),
     ["order_by", order],
     ["per_page", "100"],
   ] as [string, string][]);

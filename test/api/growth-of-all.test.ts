@@ -59,8 +59,18 @@ const GROWING: readonly [path: RegExp, query: RegExp, why: string][] = [
   ],
   [/\/members(\/all)?$/, /query=/, "with the members, whose names are compared"],
   [/\/members\/all$/, /(?:)/, "with the members: each is listed once, with their best membership"],
-  [/^\/users$/, /blocked=|external=|created_/, "with all users, who are looked through"],
-  [/\/milestones$/, /state=/, "with those of the owner, which are looked through"],
+  [
+    /^\/users$/,
+    /blocked=|external=|created_|exclude_active=|admins=|without_projects=/,
+    "with all users, who are looked through",
+  ],
+  [
+    /\/milestones$/,
+    /state=|updated_|include_/,
+    "with those of the owner, and of groups above and what is below, which are looked through",
+  ],
+  [/\/notes$/, /activity_filter=/, "with the notes of one record, which are looked through"],
+  [/\/(groups|subgroups)$/, /visibility=|top_level_only=/, "with those that are passed over"],
   [
     /\/(projects|forks|subgroups)$/,
     /order_by=(id|path|name|updated_at|last_activity_at|star_count)/,
@@ -152,13 +162,16 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
   image_url: [],
   in: ["title", "description"],
   labels: ["UX", "Common n7n", "UX,Common n7n", "none", "any", "nosuch"],
+  last_activity_after: ["2020-01-01", "2030-01-01"],
+  last_activity_before: ["2015-01-01", "2030-01-01"],
+  skip_users: ["1"],
+  user_ids: ["1"],
   last_used_after: ["2020-01-01"],
   last_used_before: ["2020-01-01"],
   link_url: [],
   merge_user_id: ["DEVELOPER", "OWNER"],
   merge_user_username: ["developer", "owner"],
   milestone: ["v1", "Common n50n", "none", "any", "nosuch"],
-  approver_ids: ["none"],
   my_reaction_emoji: ["any", "none", "rocket"],
   name: ["Common n7n", "nosuch"],
   package_name: ["common", "nosuch"],
@@ -202,7 +215,10 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
  */
 function queriesOf(route: Route): string[] {
   const inPath = new Set([...route.path.matchAll(/:(\w+)/g)].map(([, name]) => name));
-  const attributes = Object.entries(route.input ?? {}).filter(([name]) => !inPath.has(name));
+  // What is refused whatever it asks for reads nothing.
+  const attributes = Object.entries(route.input ?? {}).filter(
+    ([name, { notes }]) => !inPath.has(name) && notes.without !== "support",
+  );
   const base = new Map<string, string>();
   for (const [name, schema] of attributes) {
     const { optional, values = [] } = schema.notes;

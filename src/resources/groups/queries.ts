@@ -29,6 +29,9 @@ export interface GroupFilter {
   active?: boolean | undefined;
   /** Only groups that were marked for deletion on this day. */
   markedOn?: string | undefined;
+  visibility?: number | undefined;
+  /** Only groups that are in no other one. */
+  top?: boolean | undefined;
   /** No group that is this one or below it. */
   notBelow?: number | undefined;
   /** Only groups on the list of those whose CI jobs may access this project. */
@@ -85,6 +88,8 @@ function filtered(viewer: Viewer, filter: GroupFilter): Condition {
     role || member ? memberGroups(viewer, role) : visibleGroups(viewer),
     active === undefined ? undefined : when(`${active ? "not " : ""}${isEnding("n.id")}`),
     markedOn("n", filter.markedOn),
+    when("n.visibility + 0 = ?", filter.visibility),
+    filter.top ? when("n.parent_id is null") : undefined,
     when("n.parent_id = ?", parentId),
     // There are few subgroups among all groups: reading these in their order would pass over all of them.
     when("a.ancestor_id = ? and a.depth > 0 and n.id = a.namespace_id", ancestorId),

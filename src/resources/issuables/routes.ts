@@ -7,6 +7,7 @@ import type { Reader } from "../../store/port.ts";
 import * as milestones from "../milestones/queries.ts";
 import { userFields } from "../users/json.ts";
 import { rowOf } from "./embed.ts";
+import { detailedLabels } from "./fields.ts";
 import { inputOf, valuesIn } from "./filter.ts";
 import { FILTERS, type ListQuery, list } from "./list.ts";
 import { participants, subscribe } from "./queries.ts";
@@ -30,19 +31,27 @@ type Listing = Pick<Context, "caller" | "page" | "presenter" | "viewer" | "view"
 };
 
 /** What of a list comes from elsewhere than its attributes. */
-type Place = Pick<ListQuery, "projectId" | "groupId"> & { readonly of_milestone?: unknown };
+type Place = Pick<ListQuery, "projectId" | "groupId" | "isWithoutArchived"> & {
+  readonly of_milestone?: unknown;
+};
 
 /** The lists of a type: all that callers can see, and those of a group or project, or of a milestone of these. */
 export function listRoutes(
   type: IssuableType,
-  { orders, showing = {}, presenter: shown = () => type.listed }: Lists,
+  { orders, showing = {}, presenter: of = () => type.listed }: Lists,
 ): Route[] {
+  const detailed = presenter({ ...type.listed.fields, labels: detailedLabels });
+  const shown = (context: { input: Readonly<Record<string, unknown>> }) => {
+    const chosen = of(context);
+    return chosen === type.listed && context.input["with_labels_details"] ? detailed : chosen;
+  };
   const { path, many, whenDisabled, jobTokens } = type;
   const filters = FILTERS[type.prefix];
   const input = {
     ...inputOf(filters),
     order_by: param.optional(param.choice(orders)),
     sort: param.optional(param.choice(["asc", "desc"])),
+    with_labels_details: param.optional(param.boolean()),
     ...showing,
   };
   const ofMany = { ...input, non_archived: param.optional(param.boolean()) };
@@ -51,12 +60,12 @@ export function listRoutes(
   /** @param scope whose rows it has, if the caller does not say so */
   const listed = (context: Listing, { of_milestone, ...place }: Place, scope = "all") => {
     const { input: sent, caller } = context;
-    const { order_by, sort, not, non_archived = true } = sent as param.Input<typeof ofMany>;
+    const { order_by, sort, not, non_archived } = sent as param.Input<typeof ofMany>;
     const values: ListQuery["values"] = { ...valuesIn(filters, { scope, ...sent }), of_milestone };
     if (values.scope !== "all" && !caller) throw unauthorized();
     return list(context, type, {
       ...place,
-      isWithoutArchived: place.projectId === undefined && !of_milestone && non_archived,
+      isWithoutArchived: non_archived ?? place.isWithoutArchived ?? false,
       values,
       not,
       orderBy: order_by ?? "created_at",
@@ -64,19 +73,21 @@ export function listRoutes(
     });
   };
   return [
+    // Of all merge requests, GitLab lists those of archived projects, too.
     routes().list(`/${path}`, {
       summary: `List the caller's ${many} or, with \`scope=all\`, all ${many} the caller can see`,
       access: "anyone",
       input: ofMany,
       presenter: shown,
-      handle: (context) => listed(context, {}, "created_by_me"),
+      handle: (context) =>
+        listed(context, { isWithoutArchived: type.prefix === "issue" }, "created_by_me"),
     }),
     group.list(`/${path}`, {
       summary: `List the ${many} of all projects in a group and its subgroups`,
       access: "anyone",
       input: ofMany,
       presenter: shown,
-      handle: (context) => listed(context, { groupId: context.source.id }),
+      handle: (context) => listed(context, { groupId: context.source.id, isWithoutArchived: true }),
     }),
     project.list(`/${path}`, {
       ...(jobTokens && { jobTokens }),

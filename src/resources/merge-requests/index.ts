@@ -1,5 +1,5 @@
 import * as param from "../../core/input.ts";
-import { unsupported } from "../../core/kept.ts";
+import { unsupported, unsupportedFlag } from "../../core/kept.ts";
 import { type Resource, routes } from "../../core/resource.ts";
 import { sendUpdate } from "../../store/update.ts";
 import { queueReady, queueTask } from "../ci/progress.ts";
@@ -140,6 +140,7 @@ export const mergeRequestResource: Resource = {
         ...number,
         include_diverged_commits_count: param.optional(param.boolean()),
         include_rebase_in_progress: param.optional(param.boolean()),
+        render_html: unsupportedFlag(),
       },
       presenter: MERGE_REQUEST.single,
       prepare: async (input, preparing) => {

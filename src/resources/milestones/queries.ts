@@ -30,6 +30,12 @@ export interface MilestoneFilter {
   iids?: readonly number[] | undefined;
   title?: string | undefined;
   search?: string | undefined;
+  updatedAfter?: number | undefined;
+  updatedBefore?: number | undefined;
+  /** Whether those of the groups above it are listed, too. */
+  ancestors?: boolean | undefined;
+  /** Whether those of groups and projects below a group are listed, too. */
+  descendants?: boolean | undefined;
 }
 
 /** The milestones of a group or project, newest first. */
@@ -37,22 +43,32 @@ export async function list(
   db: Reader,
   presenter: Presenter,
   page: Page,
-  owner: Owner,
+  viewer: Viewer,
+  owner: Heir & Owner,
   filter: MilestoneFilter,
 ): Promise<RowPage> {
   const { state, iids, title, search } = filter;
   // No milestone has the number 0.
   const numbers = iids && placeholders(iids.length > 0 ? iids : [0]);
+  const { column, id } = owner;
+  const isWider = filter.ancestors || filter.descendants;
+  const below = [belowGroup("m.namespace_id", id), projectsBelow("m.project_id", id)];
   const where = all([
-    ownedBy("m", owner),
+    any([
+      filter.ancestors ? inheritedBy("m", owner) : ownedBy("m", owner),
+      ...(filter.descendants ? below : []),
+    ]),
+    isWider ? visibleOwner(viewer, "m", ["issues", "merge_requests"]) : undefined,
     when(LIVING_MILESTONE),
+    when("m.updated_at >= ?", filter.updatedAfter),
+    when("m.updated_at <= ?", filter.updatedBefore),
     when("m.state = ?", state),
     when("m.title = ?", title),
     numbers && when(`m.iid in (${numbers.sql})`, ...numbers.values),
     search ? contains(["m.title", "m.description"], search) : undefined,
   ]);
-  const { column, id } = owner;
-  const start = await searchStart(db, MILESTONE_SEARCH, "m", search, { owners: [{ column, id }] });
+  const owners = isWider ? undefined : [{ column, id }];
+  const start = await searchStart(db, MILESTONE_SEARCH, "m", search, { owners });
   return paginateFrom(db, presenter, page, start, {
     alias: "m",
     tables: "milestones m",

@@ -40,6 +40,11 @@ function routesOf(type: NoteableType) {
         ...target,
         order_by: param.optional(param.choice(["created_at", "updated_at"])),
         sort: param.optional(param.choice(["asc", "desc"])),
+        ...(isIssuable(type) && {
+          activity_filter: param.optional(
+            param.choice(["all_notes", "only_comments", "only_activity"]),
+          ),
+        }),
       },
       presenter: note,
       handle: async (context) => {
@@ -47,7 +52,11 @@ function routesOf(type: NoteableType) {
         const viewer = inProject(context.viewer, context.source);
         const { id } = await findNoteable(context, type, input.noteable_id);
         const { order_by: orderBy = "created_at", sort = "desc" } = input;
-        return notes.list(db, type, presenter, page, id, viewer, { orderBy, sort });
+        return notes.list(db, type, presenter, page, id, viewer, {
+          orderBy,
+          sort,
+          activity: input["activity_filter"],
+        });
       },
     }),
     get("/:note_id", {

@@ -5,7 +5,7 @@ import {
   type Viewer,
   visibleProjects,
 } from "../../core/access/visibility.ts";
-import { idsOf, startOf } from "../../core/lists/index-start.ts";
+import { idsOf, NO_START, startOf, withoutIndex } from "../../core/lists/index-start.ts";
 import { paginateFrom } from "../../core/lists/paginate.ts";
 import { searchStart } from "../../core/lists/search-index.ts";
 import {
@@ -48,6 +48,14 @@ export interface ProjectFilter {
   starredBy?: number | undefined;
   role?: Role | undefined;
   withIssuesEnabled?: boolean | undefined;
+  withMergeRequestsEnabled?: boolean | undefined;
+  /** When it was last active, or changed, at the earliest and at the latest. */
+  activeSince?: number | undefined;
+  activeUntil?: number | undefined;
+  updatedSince?: number | undefined;
+  updatedUntil?: number | undefined;
+  /** Whether a search looks into the paths of its groups, too. */
+  searchesNamespaces?: boolean | undefined;
   /** Only projects that have all topics of these names. */
   topics?: readonly string[] | undefined;
   topicId?: number | undefined;
@@ -114,7 +122,10 @@ export async function list(
 ): Promise<RowPage> {
   const order = orderOf(wanted, filter.search);
   const start = await startOf(db, "p", startsOf(filter), () =>
-    searchStart(db, PROJECT_SEARCH, "p", filter.search),
+    // The index has no paths of groups.
+    filter.searchesNamespaces
+      ? Promise.resolve(NO_START)
+      : searchStart(db, PROJECT_SEARCH, "p", filter.search),
   );
   const where = conditionOf(viewer, filter);
   const listed = await paginateFrom(db, presenter, page, start, {
@@ -184,10 +195,24 @@ function membership(viewer: Viewer, { owned, role, membership }: ProjectFilter):
   return visibleProjects(viewer);
 }
 
-/** Where a list of what is marked for deletion, or archived, may start. */
-function startsOf({ active, markedOn: day }: ProjectFilter): Condition[] {
-  const marked = markedOn("p", day);
+/** The spans of time of a filter. @param sqlOf SQL of a column */
+function spansOf(filter: ProjectFilter, sqlOf: (column: string) => string): Condition[] {
+  const [activity, update] = ["last_activity_at", "updated_at"].map(sqlOf);
   return [
+    when(`${activity} >= ?`, filter.activeSince),
+    when(`${activity} <= ?`, filter.activeUntil),
+    when(`${update} >= ?`, filter.updatedSince),
+    when(`${update} <= ?`, filter.updatedUntil),
+  ].filter((end) => end !== undefined);
+}
+
+/** Where a list may start that is filtered by time, or of what is archived or marked for deletion. */
+function startsOf(filter: ProjectFilter): Condition[] {
+  const { active, markedOn: day } = filter;
+  const marked = markedOn("p", day);
+  const spans = spansOf(filter, (column) => `p.${column}`);
+  return [
+    ...(spans.length > 0 ? [idsOf("projects p", all(spans))] : []),
     ...(marked ? [idsOf("projects p", marked)] : []),
     ...(active === false
       ? [
@@ -216,9 +241,11 @@ function columnConditions(filter: ProjectFilter): (Condition | undefined)[] {
     below && namespaceId !== undefined
       ? belowGroup("p.namespace_id", namespaceId)
       : when("p.namespace_id = ?", namespaceId),
-    search ? searchedProjects(search) : undefined,
+    search ? searchedProjects(search, filter.searchesNamespaces) : undefined,
     when("p.id in (select project_id from project_stars where user_id = ?)", filter.starredBy),
     filter.withIssuesEnabled ? when("p.issues_enabled = 1") : undefined,
+    filter.withMergeRequestsEnabled ? when("p.merge_requests_enabled = 1") : undefined,
+    ...spansOf(filter, (column) => withoutIndex(`p.${column}`)),
     ...(filter.topics ?? []).map(hasTopic),
     when("p.id in (select project_id from project_topics where topic_id = ?)", filter.topicId),
     when("p.forked_from_project_id = ?", filter.forkedFrom),
@@ -234,8 +261,8 @@ function columnConditions(filter: ProjectFilter): (Condition | undefined)[] {
 }
 
 /** The condition under which a text finds a project. */
-export const searchedProjects = (text: string): Condition =>
-  contains(["p.name", "p.path", "p.description"], text);
+export const searchedProjects = (text: string, inNamespaces = false): Condition =>
+  contains(["p.name", "p.path", "p.description", ...(inNamespaces ? ["p.full_path"] : [])], text);
 
 /** One project as a row of its presenter. */
 export async function row(

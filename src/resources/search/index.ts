@@ -3,6 +3,7 @@ import { inheritedBy } from "../../core/access/owner.ts";
 import type { Source } from "../../core/access/source.ts";
 import { readableSnippets, type Viewer } from "../../core/access/visibility.ts";
 import * as param from "../../core/input.ts";
+import { unsupported, unsupportedFlag } from "../../core/kept.ts";
 import type { Page, RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import { type PrepareContext, type Resource, type Route, routes } from "../../core/resource.ts";
@@ -188,6 +189,11 @@ const inputOf = <const Name extends ScopeName | "notes">(names: readonly Name[])
   confidential: param.optional(param.boolean()),
   order_by: param.optional(param.choice(["created_at"])),
   sort: param.optional(param.choice(["asc", "desc"])),
+  // Archived projects are searched, too.
+  include_archived: unsupported(param.boolean(), true),
+  exclude_forks: unsupportedFlag(),
+  regex: unsupportedFlag(),
+  num_context_lines: unsupported(param.integer()),
 });
 
 /** Opens what is searched, if that is in repositories. */

@@ -58,6 +58,14 @@ export interface UserFilter {
   withoutBots?: boolean | undefined;
   /** Only users with an external identity, which nobody has. */
   identified?: boolean | undefined;
+  /** Only users of access tokens. */
+  onlyBots?: boolean | undefined;
+  /** No active users. */
+  inactive?: boolean | undefined;
+  /** Only administrators. */
+  admins?: boolean | undefined;
+  /** Only users who work on no project. */
+  withoutProjects?: boolean | undefined;
   createdAfter?: number | undefined;
   createdBefore?: number | undefined;
   /** A further condition on a row `u`. */
@@ -65,6 +73,12 @@ export interface UserFilter {
   orderBy: "id" | "name" | "username" | "created_at" | "updated_at";
   sort: "asc" | "desc";
 }
+
+/** The condition that a user `u` has no project, is a member of none, and of no group that has one below it. */
+const WITHOUT_PROJECTS = `not exists (select 1 from members m where m.user_id = u.id
+    and (m.project_id is not null or exists (select 1 from namespace_ancestors a
+      join projects p on p.namespace_id = a.namespace_id where a.ancestor_id = m.namespace_id)))
+  and not exists (select 1 from namespaces n join projects p on p.namespace_id = n.id where n.owner_id = u.id)`;
 
 /** The users that match a filter. */
 export async function list(
@@ -85,6 +99,10 @@ export async function list(
     twoFactor === undefined ? undefined : when(hasTwoFactor),
     when("u.external = ?", external === undefined ? undefined : Number(external)),
     filter.withoutBots ? when("u.id not in (select user_id from resource_bots)") : undefined,
+    filter.onlyBots ? when("u.id in (select user_id from resource_bots)") : undefined,
+    filter.inactive ? when("u.state <> 'active'") : undefined,
+    filter.admins ? when("u.admin = 1") : undefined,
+    filter.withoutProjects ? when(WITHOUT_PROJECTS) : undefined,
     filter.identified ? when("1 = 0") : undefined,
     when("u.created_at >= ?", filter.createdAfter),
     when("u.created_at < ?", filter.createdBefore),
