@@ -223,7 +223,7 @@ function queriesOf(route: Route): string[] {
   for (const [name, schema] of attributes) {
     const { optional, values = [] } = schema.notes;
     if (!optional) base.set(name, String(values[0] ?? "https://a.test"));
-    if (name === "scope" && optional) base.set(name, "all");
+    if (name === "scope" && optional && values.includes("all")) base.set(name, "all");
   }
   const with_ = (...added: [string, string][]) =>
     new URLSearchParams([...new Map([...base, ...added])]).toString();
