@@ -67,7 +67,9 @@ const hasSomebody = (people: People) =>
   `exists (select 1 from ${people} x where x.merge_request_id = mr.id and x.user_id not in (${REMOVED_ROWS.users}))`;
 
 /** Whether somebody is in a table of users. */
-const bySomebody = (people: People): IssuableFilter<Somebody> => ({
+const bySomebody = (
+  people: People,
+): Required<Pick<IssuableFilter<Somebody>, "condition" | "index">> => ({
   condition: (user) =>
     typeof user === "number"
       ? isAmong(ofUser(people, { sql: "= ?", values: [user] }))
@@ -191,10 +193,12 @@ export const MERGE_REQUEST_FILTERS = {
     matchesEach: true,
     condition: (users, list) =>
       all(listOf<Somebody>(users).map((user) => bySomebody("approvals").condition(user, list))),
-    index: (users, list, db) =>
-      listOf<Somebody>(users).flatMap(
-        (user) => bySomebody("approvals").index?.(user, list, db) as never,
-      ),
+    index: async (users, list, db) => {
+      const all = listOf<Somebody>(users).map((user) =>
+        bySomebody("approvals").index(user, list, db),
+      );
+      return (await Promise.all(all)).flat();
+    },
   }),
   approved_by_usernames: filter<readonly string[]>({
     ...byNames("approvals"),
