@@ -911,7 +911,12 @@ const FIXTURES: Record<string, Fixture> = {
       }
     },
     params: {
-      target_project_id: listed("/projects/:project/job_token_scope/allowlist"),
+      // The project itself is listed, too, and cannot be removed.
+      target_project_id: async (app, fill) => {
+        const path = fill("/projects/:project/job_token_scope/allowlist");
+        const { json } = await app.call(`GET ${path}`, { as: "admin" });
+        return json.find((one: { path: string }) => one.path !== "site")?.id ?? 0;
+      },
       target_group_id: listed("/projects/:project/job_token_scope/groups_allowlist"),
     },
   },

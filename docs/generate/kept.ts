@@ -10,12 +10,12 @@ interface Found {
   readonly of: Set<string>;
 }
 
-function attributes(): Found[] {
+function attributes(isRead: boolean): Found[] {
   const found = new Map<string, Found>();
   for (const { name: resource, routes } of described) {
     for (const { input = {}, method } of routes) {
       for (const [name, { notes }] of Object.entries(input)) {
-        if (notes.without === undefined || method === "GET") continue;
+        if (notes.without === undefined || (method === "GET") !== isRead) continue;
         const key = `${name} ${notes.without}`;
         const known = found.get(key) ?? { name, kind: notes.without, of: new Set() };
         known.of.add(resource);
@@ -34,7 +34,8 @@ const table = (rows: readonly Found[]) => [
 
 /** The document of attributes without an effect. */
 export function keptAttributes(): string {
-  const all = attributes();
+  const all = attributes(false);
+  const filters = attributes(true);
   return [
     "<!-- Generated from the routes by `npm run docs`: do not edit. -->",
     "",
@@ -55,6 +56,17 @@ export function keptAttributes(): string {
     "anyway: whoever sends them would rely on something that does not happen.",
     "",
     ...table(all.filter(({ kind }) => kind === "support")),
+    "",
+    "## Filters of lists",
+    "",
+    "These leave nothing out, since what they ask for is the case of all that there is, and add nothing to answers:",
+    "",
+    ...table(filters.filter(({ kind }) => kind === "effect")),
+    "",
+    "These are refused with 400, “is not supported on this server”, unless they are blank or leave nothing out. Others that",
+    "ask for what nothing here has, such as an epic or an iteration, are answered with an empty list.",
+    "",
+    ...table(filters.filter(({ kind }) => kind === "support")),
     "",
   ].join("\n");
 }

@@ -78,17 +78,7 @@ export function attribute<T>(
   read: (value: unknown) => T | typeof REFUSED,
   refusal: string = INVALID,
 ): Attribute<T> {
-  return declared(notes, () =>
-    v.pipe(
-      v.unknown(),
-      v.rawTransform<unknown, T>(({ dataset, addIssue, NEVER }) => {
-        const value = read(dataset.value);
-        if (value !== REFUSED) return value;
-        addIssue({ message: refusal });
-        return NEVER;
-      }),
-    ),
-  );
+  return readAs({ notes, schema: v.unknown }, read, refusal);
 }
 
 /** An attribute whose values have to fit a condition, too. */
@@ -98,6 +88,25 @@ export function checked<T>(
   refusal: string = INVALID,
 ): Attribute<T> {
   return declared(notes, () => v.pipe(schema(), v.check(fits, refusal)));
+}
+
+/** An attribute whose value is read further. @param read returns the value as it is used, or `REFUSED` */
+export function readAs<T, U>(
+  { notes, schema }: Attribute<T>,
+  read: (value: T) => U | typeof REFUSED,
+  refusal: string = INVALID,
+): Attribute<U> {
+  return declared(notes, () =>
+    v.pipe(
+      schema(),
+      v.rawTransform<T, U>(({ dataset, addIssue, NEVER }) => {
+        const value = read(dataset.value);
+        if (value !== REFUSED) return value;
+        addIssue({ message: refusal });
+        return NEVER;
+      }),
+    ),
+  );
 }
 
 /** An attribute of which the handler checks more itself: what the reference says about that. */
@@ -318,9 +327,15 @@ export function instant(): Attribute<number> {
   });
 }
 
-/** An instant or a day as text, for handlers that read it themselves. */
-export function writtenInstant(): Attribute<string> {
-  return { notes: { type: "timestamp" }, schema: anyText().schema };
+/** Like {@link instant}, in any of the forms that GitLab accepts of lists and of what is backdated. */
+export function looseInstant(): Attribute<number> {
+  return attribute({ type: "timestamp" }, (value) => {
+    const text = typeof value === "string" && value.length <= SHORT_TEXT ? value.trim() : "";
+    const written = text.replace(/^(\d{4}-\d{2}-\d{2}) (\d)/, "$1T$2");
+    const zoned = /^\d{4}-\d{2}-\d{2}T[\d:.]+$/.test(written) ? `${written}Z` : written;
+    const at = /^\d{4}-\d{2}-\d{2}(T|$)/.test(written) ? Date.parse(zoned) : Number.NaN;
+    return Number.isNaN(at) ? REFUSED : at;
+  });
 }
 
 /** One of the given numbers. */

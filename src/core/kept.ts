@@ -4,6 +4,7 @@ import { derived, type Field } from "./field.ts";
 import {
   type Attribute,
   type AttributeNotes,
+  boolean,
   checked,
   clearable,
   noted,
@@ -76,6 +77,13 @@ export const unsupported = <T>(
   attribute: Attribute<T>,
   nothing?: NoInfer<T>,
 ): Attribute<T | undefined> => unlessBlank(only(attribute, (sent) => sent === nothing));
+
+/** A flag that asks for what there is not: only false is taken. */
+export const unsupportedFlag = (): Attribute<boolean | undefined> => unsupported(boolean(), false);
+
+/** A flag that changes nothing: what it asks for, or leaves out, is the case anyway. */
+export const flagWithoutEffect = (): Attribute<boolean | undefined> =>
+  withoutEffect(optional(boolean()));
 
 /** Settings kept together in one column, as JSON: null while all have what they begin with. */
 export interface Kept<S extends KeptSettings> {

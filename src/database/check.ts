@@ -1,4 +1,5 @@
 import { REMOVED, REMOVED_ROWS } from "../core/access/visibility.ts";
+import { searchProblems } from "../core/lists/search-index.ts";
 import { NESTED_WORDS, TOP_WORDS } from "../core/paths.ts";
 import { verifyFiles } from "../files/read.ts";
 import { verifyRepositories } from "../git/verify.ts";
@@ -13,7 +14,6 @@ import { USER_SEARCH } from "../resources/users/search.ts";
 import { verifyWikis } from "../resources/wikis/verify.ts";
 import { pendingMigrations } from "../store/migrate.ts";
 import { type Reader, type Store, StoreError } from "../store/port.ts";
-import { searchProblems } from "../store/search.ts";
 import { migrations, type Table, tablesOf } from "./schema.ts";
 
 /** The result of one check. */

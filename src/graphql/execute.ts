@@ -504,7 +504,8 @@ export class Execution {
     const asked = await this.#asked(declared, parents, args);
     const totals = connection && this.#totalsAmong(of, connection);
     const wantsRows = !connection || connection.some(({ name }) => !totals?.has(name));
-    const isFew = declared.areFew === true && asked.shared !== undefined && type.rows !== undefined;
+    const isFew =
+      declared.isSmall === true && asked.shared !== undefined && type.rows !== undefined;
     if (!isFew) this.#take(asked.arms.length * COST_OF_LIST);
     const pages = await this.#pages(declared, of, columns, args, asked, { wantsRows, isFew });
     const paths = new Map<number, Path | undefined>();

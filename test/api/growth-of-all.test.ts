@@ -39,7 +39,7 @@ const GROWING: readonly [path: RegExp, query: RegExp, why: string][] = [
   ],
   [
     /\/(issues|merge_requests)$/,
-    /labels=none|milestone=none|iids|state=(merged|locked)/,
+    /labels=none|milestone(_id)?=(none|None|Upcoming|Started)|iids|state=(merged|locked)/,
     "with the rows that are passed over, if the matching ones are rare or old",
   ],
   [
@@ -59,8 +59,18 @@ const GROWING: readonly [path: RegExp, query: RegExp, why: string][] = [
   ],
   [/\/members(\/all)?$/, /query=/, "with the members, whose names are compared"],
   [/\/members\/all$/, /(?:)/, "with the members: each is listed once, with their best membership"],
-  [/^\/users$/, /blocked=|external=|created_/, "with all users, who are looked through"],
-  [/\/milestones$/, /state=/, "with those of the owner, which are looked through"],
+  [
+    /^\/users$/,
+    /blocked=|external=|created_|exclude_active=|admins=|without_projects=/,
+    "with all users, who are looked through",
+  ],
+  [
+    /\/milestones$/,
+    /state=|updated_|include_/,
+    "with those of the owner, and of groups above and what is below, which are looked through",
+  ],
+  [/\/notes$/, /activity_filter=/, "with the notes of one record, which are looked through"],
+  [/\/(groups|subgroups)$/, /visibility=|top_level_only=/, "with those that are passed over"],
   [
     /\/(projects|forks|subgroups)$/,
     /order_by=(id|path|name|updated_at|last_activity_at|star_count)/,
@@ -76,10 +86,9 @@ const GROWING: readonly [path: RegExp, query: RegExp, why: string][] = [
   [/^\/groups$/, /order_by=/, "with all groups, which are sorted"],
   [
     /\/(projects|forks)$/,
-    /archived=true|active=|marked_for_deletion_on=|visibility=|membership=|min_access_level=|owned=|include_subgroups=true/,
+    /archived=true|visibility=|membership=|min_access_level=|owned=|include_subgroups=true/,
     "with those that match, which are sorted, or with those that are passed over",
   ],
-  [/\/(groups|subgroups)$/, /active=|marked_for_deletion_on=/, "with those that are passed over"],
   [/^\/groups\/:id$/, /(?:)/, "with the projects of the group, which are sorted by name"],
   [/^\/namespaces$/, /(?:)/, "with the groups that the caller belongs to"],
   [/^\/todos$/, /author_id=|group_id=|type=/, "with the caller's own todos"],
@@ -153,6 +162,10 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
   image_url: [],
   in: ["title", "description"],
   labels: ["UX", "Common n7n", "UX,Common n7n", "none", "any", "nosuch"],
+  last_activity_after: ["2020-01-01", "2030-01-01"],
+  last_activity_before: ["2015-01-01", "2030-01-01"],
+  skip_users: ["1"],
+  user_ids: ["1"],
   last_used_after: ["2020-01-01"],
   last_used_before: ["2020-01-01"],
   link_url: [],
@@ -181,6 +194,7 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
   since: ["2020-01-01"],
   skip_groups: ["1"],
   source_branch: ["branch7", "nosuch"],
+  source_project_id: ["1", "1000000"],
   target_branch: ["main", "target50", "nosuch"],
   title: ["Common n7n", "nosuch"],
   to: ["main"],
@@ -192,6 +206,7 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
   user_id: ["DEVELOPER"],
   username: ["developer", "nosuch"],
   version: ["0123456789"],
+  weight: ["3", "none", "any"],
 };
 
 /**
@@ -200,12 +215,15 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
  */
 function queriesOf(route: Route): string[] {
   const inPath = new Set([...route.path.matchAll(/:(\w+)/g)].map(([, name]) => name));
-  const attributes = Object.entries(route.input ?? {}).filter(([name]) => !inPath.has(name));
+  // What is refused whatever it asks for reads nothing.
+  const attributes = Object.entries(route.input ?? {}).filter(
+    ([name, { notes }]) => !inPath.has(name) && notes.without !== "support",
+  );
   const base = new Map<string, string>();
   for (const [name, schema] of attributes) {
     const { optional, values = [] } = schema.notes;
     if (!optional) base.set(name, String(values[0] ?? "https://a.test"));
-    if (name === "scope" && optional) base.set(name, "all");
+    if (name === "scope" && optional && values.includes("all")) base.set(name, "all");
   }
   const with_ = (...added: [string, string][]) =>
     new URLSearchParams([...new Map([...base, ...added])]).toString();

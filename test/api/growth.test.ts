@@ -42,6 +42,7 @@ const FILTERS = [
   "milestone=none",
   "milestone=any",
   "milestone=v1",
+  "non_archived=true",
   "assignee_id=any",
   "assignee_id=none",
   "assignee_username[]=guest",
@@ -75,12 +76,18 @@ const RARE = [
 ];
 const OWN: Record<string, { common: string[]; rare: string[] }> = {
   issues: {
-    common: ["confidential=false", "confidential=true", "not[weight]=3"],
-    rare: ["confidential=true"],
+    common: [
+      "confidential=false",
+      "confidential=true",
+      "not[weight]=3",
+      "due_date=0",
+      "weight=none",
+    ],
+    rare: ["confidential=true", "weight=3", "due_date=overdue"],
   },
   merge_requests: {
     common: ["target_branch=main", "wip=no", "not[reviewer_username]=owner", "not[reviewer_id]=1"],
-    rare: ["source_branch=nosuch", "wip=yes"],
+    rare: ["source_branch=nosuch", "wip=yes", "approved=yes"],
   },
 };
 const SIGNED_IN = ["admin", "guest", "stranger"] as const;

@@ -751,7 +751,7 @@ it("a list takes as many queries for many issues as for one", async () => {
     const caller = { id: 1, username: "ada", admin: true, external: false };
     const viewer = { caller, today: "2026-11-21" };
     const page = { number: 1, size, skip: 0, maxRows: size, limits: PAGE_LIMITS };
-    const order = { orderBy: "created_at", sort: "desc" } as const;
+    const order = { values: {}, orderBy: "created_at", sort: "desc" } as const;
     const view = { base: "", host: "", now: 0, open: (text: string) => text };
     const presenting = { presenter: ISSUE.listed, view, tier: "ultimate" } as const;
     const listed = await list({ db: counting, ...presenting, page, viewer }, ISSUE, order);

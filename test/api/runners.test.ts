@@ -544,6 +544,18 @@ describe("managing", () => {
       as: "admin",
     });
     expect(json).toHaveLength(1);
+    const kinds = async (scope: string) => {
+      const listed = await app.call(`GET /runners/all?per_page=100&scope=${scope}`, {
+        as: "admin",
+      });
+      expect(listed.status).toBe(200);
+      return new Set(listed.json.map((one: { runner_type: string }) => one.runner_type));
+    };
+    expect(await kinds("shared")).toEqual(new Set(["instance_type"]));
+    expect(await kinds("specific")).not.toContain("instance_type");
+    expect(await kinds("specific")).toContain("group_type");
+    expect(await kinds("paused")).not.toContain("instance_type");
+    expect(await kinds("active")).toContain("instance_type");
   });
 
   it("changes runners, and lends them to other projects", async () => {

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { searchStart } from "../../src/core/lists/search-index.ts";
 import { checkDatabase } from "../../src/database/index.ts";
 import { ISSUE } from "../../src/resources/issuables/issue.ts";
 import { all, type Condition } from "../../src/store/conditions.ts";
 import { contains } from "../../src/store/patterns.ts";
-import { narrowing } from "../../src/store/search.ts";
 import { type TestApp, testApp } from "../helpers.ts";
 
 let app: TestApp;
@@ -368,7 +368,7 @@ it("an index folds every letter that it looks up", async () => {
   for (const [index, text] of titles.entries()) {
     const first = 100_000 + index - (index % 2);
     const match = contains(["i.title", "i.description"], text);
-    const { prefix, condition } = await narrowing(app.store, ISSUE.search, "i", text);
+    const { prefix, condition } = await searchStart(app.store, ISSUE.search, "i", text);
     const narrowed = await found(prefix, all([condition, match]), [first, first + 1]);
     expect([text, narrowed]).toEqual([text, await found(undefined, match, [first, first + 1])]);
   }

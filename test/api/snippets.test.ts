@@ -354,3 +354,31 @@ it("are hidden from everybody while the project has them switched off", async ()
   await app.call("PUT /projects/acme%2Fsite", { as: "owner", json: { snippets_enabled: true } });
   expect(await status(`GET ${site}/${id}`, "anonymous")).toBe(200);
 });
+
+it("are listed by when they were created, on the day of both ends, too", async () => {
+  const at = (day: string) => `2019-03-${day}T10:00:00.000Z`;
+  const days = ["01", "02", "03"];
+  const made: number[] = [];
+  for (const day of days) {
+    const { id } = await newSnippet("guest", "/snippets", { visibility: "public" });
+    made.push(id);
+    await app.store.transaction((db) =>
+      db.run("update snippets set created_at = ? where id = ?", [Date.parse(at(day)), id]),
+    );
+  }
+  for (const path of ["/snippets", "/snippets/public", "/snippets/all"]) {
+    const listed = async (query: string) => {
+      const { json } = await app.call(`GET ${path}?${query}&per_page=100`, { as: "guest" });
+      return json.map(({ id }: { id: number }) => made.indexOf(id)).filter((n: number) => n >= 0);
+    };
+    expect(await listed("")).toEqual([2, 1, 0]);
+    expect(await listed(`created_after=${at("02")}`)).toEqual([2, 1]);
+    expect(await listed(`created_before=${at("02")}`)).toEqual([1, 0]);
+    expect(await listed("created_after=2019-03-02&created_before=2019-03-03")).toEqual([1]);
+    expect(await listed("created_after=2100-01-01")).toEqual([]);
+    const { status: refused, json } = await app.call(`GET ${path}?created_after=soon`, {
+      as: "guest",
+    });
+    expect([refused, json]).toEqual([400, { message: { created_after: ["is invalid"] } }]);
+  }
+});

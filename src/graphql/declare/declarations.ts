@@ -245,7 +245,7 @@ export interface ChildrenField extends FieldCommon {
   /** Further columns of the parent, which `query` gets. Of a parent that is a value, it gets the value. */
   readonly needs?: readonly string[];
   /** Whether few rows belong to each parent, so that all are read to find the first ones of each. */
-  readonly areFew?: boolean;
+  readonly isSmall?: boolean;
   /** Maximum rows of a page. Default 100. */
   readonly maxPage?: number;
   query(args: never, context: GraphContext, needed: readonly Value[]): Awaitable<ChildQuery>;

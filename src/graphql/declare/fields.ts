@@ -219,7 +219,7 @@ export function loaded<const A extends Args = Record<never, never>>(
 
 type ChildrenOptions<A extends Args> = Pick<
   ChildrenField,
-  "key" | "needs" | "areFew" | "maxPage"
+  "key" | "needs" | "isSmall" | "maxPage"
 > & {
   args?: A;
   query: (

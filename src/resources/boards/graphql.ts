@@ -2,6 +2,7 @@ import { type Viewer, visibleOwner } from "../../core/access/visibility.ts";
 import * as field from "../../core/field.ts";
 import type { SourceKind } from "../../core/resource.ts";
 import {
+  type Arg,
   type Args,
   absent,
   arg,
@@ -36,14 +37,9 @@ import {
 import { all, type Condition, when } from "../../store/conditions.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Reader, Value } from "../../store/port.ts";
-import {
-  commonFilters,
-  issueOnlyFilters,
-  labelNames,
-  requireOnlyOne,
-  UNIONED,
-} from "../issuables/graphql.ts";
-import { issueCondition, TYPE } from "../issues/graphql.ts";
+import { labelNames, requireOnlyOne } from "../issuables/graphql.ts";
+import { TYPE } from "../issuables/issue-filters.ts";
+import { filters, issueCondition } from "../issues/graphql.ts";
 import { LABEL_ID } from "../labels/graphql.ts";
 import { ACTIONS, MOVE_ISSUE } from "./actions.ts";
 import { boardResource } from "./index.ts";
@@ -78,53 +74,39 @@ const NEGATED = inputType("NegatedBoardIssueInput", "What a list leaves out.", {
   myReactionEmoji: arg.string,
 });
 
+/** Arguments of lists of issues that are the same here. */
+const SHARED: ReadonlySet<string> = new Set([
+  "iids",
+  "labelName",
+  "authorUsername",
+  "milestoneWildcardId",
+  "assigneeWildcardId",
+  "weight",
+  "weightWildcardId",
+  "confidential",
+  "search",
+  "types",
+  "myReactionEmoji",
+  "or",
+]);
+
 const FILTER = inputType("BoardIssueInput", "Which issues a list shows.", {
-  iids: commonFilters.iids,
-  labelName: commonFilters.labelName,
-  authorUsername: commonFilters.authorUsername,
+  ...Object.fromEntries(Object.entries<Arg<unknown>>(filters).filter(([name]) => SHARED.has(name))),
   milestoneTitle: arg.string,
-  milestoneWildcardId: commonFilters.milestoneWildcardId,
   assigneeUsername: arg.about("All of these assignees.", arg.listWithNulls(arg.string)),
-  assigneeWildcardId: issueOnlyFilters.assigneeWildcardId,
-  weight: issueOnlyFilters.weight,
-  weightWildcardId: issueOnlyFilters.weightWildcardId,
-  confidential: arg.boolean,
-  search: commonFilters.search,
-  types: arg.list(arg.choice(TYPE)),
-  myReactionEmoji: commonFilters.myReactionEmoji,
   not: arg.input(NEGATED),
-  or: arg.input(UNIONED),
 });
 
-type Filter = Partial<Values<(typeof FILTER)["fields"]>>;
+type Filter = Readonly<Record<string, unknown>>;
 
 /** Arguments that hold what is asked of the issues of lists. */
 const issueFilters = { issueFilters: arg.input(FILTER) } satisfies Args;
 
-const listOf = (value: string | undefined) => (value === undefined ? undefined : [value]);
-
-/** The condition of a filter, without arguments that were not sent: those exclude others. */
+/** The condition of a filter. */
 function conditionOf(filter: Filter | undefined, context: GraphContext): Condition | undefined {
   if (!filter) return undefined;
-  const { milestoneTitle, assigneeUsername, not, ...others } = filter;
   requireOnlyOne(filter, "assigneeUsername", "assigneeWildcardId");
-  return all([
-    issueCondition(
-      {
-        ...others,
-        milestoneTitle: listOf(milestoneTitle),
-        assigneeUsernames: assigneeUsername,
-        not: not && {
-          ...not,
-          milestoneTitle: listOf(not.milestoneTitle),
-          authorUsername: listOf(not.authorUsername),
-          assigneeUsernames: undefined,
-        },
-      },
-      context,
-    ),
-    not?.types?.includes("ISSUE") ? when("1 = 0") : undefined,
-  ]);
+  return issueCondition(filter, context);
 }
 
 /** The issues of a list, given its row of {@link LIST_COLUMNS}. */
@@ -329,7 +311,7 @@ const board = rowType("Board", {
     iteration: absent(iteration),
     iterationCadence: absent(iterationCadence),
     labels: connection("Label", {
-      areFew: true,
+      isSmall: true,
       query: () => ({
         join: "join board_labels x on x.label_id = l.id",
         parent: "x.board_id",
@@ -337,7 +319,7 @@ const board = rowType("Board", {
       }),
     }),
     lists: connection("BoardList", {
-      areFew: true,
+      isSmall: true,
       args: { id: arg.gid("List"), ...issueFilters },
       query: ({ id }) => ({
         parent: "bl.board_id",

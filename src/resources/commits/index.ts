@@ -1,6 +1,7 @@
 import { badRequest, missing, notFound } from "../../core/errors.ts";
 import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
+import { unsupportedFlag } from "../../core/kept.ts";
 import { MAX_READ_CHARACTERS, pageOf } from "../../core/pagination.ts";
 import { presenter, rowMaker } from "../../core/presenter.ts";
 import { AfterCommit, Json, RawReply, type Resource, routes } from "../../core/resource.ts";
@@ -204,6 +205,7 @@ export const commitResource: Resource = {
         order: param.optional(param.choice(["default", "topo"])),
         trailers: param.optional(param.boolean()),
         with_stats: param.optional(param.boolean()),
+        follow: unsupportedFlag(),
       },
       presenter: listed,
       prepare: ({ ref_name }, preparing) => {

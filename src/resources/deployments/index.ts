@@ -6,7 +6,6 @@ import { type Context, type Resource, routes } from "../../core/resource.ts";
 import { commitId } from "../../git/commits.ts";
 import { BRANCHES, TAGS } from "../../git/refs.ts";
 import { findCommit } from "../../git/revisions.ts";
-import { among } from "../../store/conditions.ts";
 import type { Reader } from "../../store/port.ts";
 import { nameErrors } from "../ci/environment-names.ts";
 import {
@@ -156,7 +155,7 @@ export const deploymentResource: Resource = {
         const ids = await requestsMergedBy(db, source.id, commits);
         return listIssuables(context, MERGE_REQUEST, {
           projectId: source.id,
-          own: [{ condition: among("mr.id", ids) }],
+          values: { ids },
           orderBy: input.order_by ?? "created_at",
           sort: input.sort ?? "desc",
         });

@@ -1,8 +1,8 @@
-import { paginateNarrowed } from "../../core/narrowed.ts";
+import { firstSelective, idsOf, withoutIndex } from "../../core/lists/index-start.ts";
+import { paginateFrom } from "../../core/lists/paginate.ts";
 import type { Page, RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
-import { all, type Condition, when, worded } from "../../store/conditions.ts";
-import { firstRare, idsOf, inspected } from "../../store/narrowing.ts";
+import { all, when, worded } from "../../store/conditions.ts";
 import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
 import { type DeploymentStatus, findEnvironment } from "../ci/environments.ts";
 import { OF_JOB } from "../ci/json.ts";
@@ -46,7 +46,8 @@ export async function list(
   [orderBy, sort]: readonly [order: (typeof ORDERS)[number], sort: "asc" | "desc"],
 ): Promise<RowPage> {
   const ofProject = { sql: "dp.project_id = ?", values: [projectId] };
-  const inEnvironment = await ofEnvironment(db, projectId, filter.environment);
+  const environment = await environmentNamed(db, projectId, filter.environment);
+  const inEnvironment = when("dp.environment_id = ?", environment);
   const withStatus = worded("dp.status", filter.status && [filter.status]);
   const spans = all([
     when("dp.updated_at > ?", filter.updatedAfter),
@@ -56,35 +57,34 @@ export async function list(
   ]);
   const hasOrder = orderBy === "id";
   const starts = [inEnvironment, withStatus && all([ofProject, withStatus])];
-  const narrowing = await firstRare(
+  const start = await firstSelective(
     db,
     "dp",
     (hasOrder ? [] : starts)
-      .filter((start) => start !== undefined)
-      .map((start) => idsOf("deployments dp", start)),
+      .filter((filter) => filter !== undefined)
+      .map((filter) => idsOf("deployments dp", filter)),
   );
   const filters = [withStatus, spans];
-  return paginateNarrowed(db, presenter, page, narrowing, {
+  return paginateFrom(db, presenter, page, start, {
     alias: "dp",
     tables: "deployments dp",
     presented: { sql: TABLES, values: [] },
     where: all([inEnvironment ?? ofProject, ...filters]),
     picked: hasOrder
       ? undefined
-      : all([ofProject, inEnvironment && inspected(inEnvironment), ...filters]),
+      : all([ofProject, when(`${withoutIndex("dp.environment_id")} = ?`, environment), ...filters]),
     order: hasOrder ? `dp.id ${sort}` : `dp.${orderBy} ${sort}, dp.id ${sort}`,
   });
 }
 
-/** The condition that deployments are in an environment of a project, if they have to be. */
-async function ofEnvironment(
+/** The id of the environment of a project that deployments must be in, if any is asked for; 0 if there is none. */
+async function environmentNamed(
   db: Reader,
   projectId: number,
   name: string | undefined,
-): Promise<Condition | undefined> {
+): Promise<number | undefined> {
   if (name === undefined) return undefined;
-  const found = await findEnvironment(db, projectId, { name });
-  return { sql: "dp.environment_id = ?", values: [found?.id ?? 0] };
+  return (await findEnvironment(db, projectId, { name }))?.id ?? 0;
 }
 
 /** One deployment as a row for its presenter. */

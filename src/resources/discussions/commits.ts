@@ -1,7 +1,6 @@
 import * as param from "../../core/input.ts";
 import { type CodeSource, type PrepareContext, type Route, routes } from "../../core/resource.ts";
 import { commitId } from "../../git/commits.ts";
-import { instantOf } from "../issuables/filters.ts";
 import * as changes from "../notes/changes.ts";
 import * as discussions from "../notes/discussions.ts";
 import { body, reply } from "../notes/input.ts";
@@ -65,7 +64,7 @@ export const commitRoutes: Route[] = [
     },
     handle: async (context) => {
       const { input, prepared } = context;
-      const at = instantOf("created_at", input.created_at);
+      const at = input.created_at;
       const commit = await commitToNote(context, prepared.id);
       const written = { body: input.body, place: prepared.place, at };
       const number = await changes.create(context, commit, written, "thread");
@@ -79,7 +78,7 @@ export const commitRoutes: Route[] = [
     prepare,
     handle: async (context) => {
       const { db, presenter, input, prepared } = context;
-      const at = instantOf("created_at", input.created_at);
+      const at = input.created_at;
       const commit = await commitWithNotes(context, prepared);
       const found = await findDiscussion(context, commit, input.discussion_id);
       const id = await changes.reply(context, commit, found, { body: input.body, at });

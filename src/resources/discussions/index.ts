@@ -2,7 +2,6 @@ import { ApiError } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import { type Context, type Resource, type Route, routes } from "../../core/resource.ts";
 import type { Reader } from "../../store/port.ts";
-import { instantOf } from "../issuables/filters.ts";
 import { MERGE_REQUEST } from "../issuables/merge-request.ts";
 import type { NoteableType } from "../issuables/type.ts";
 import { isIssuable } from "../issuables/types.ts";
@@ -80,7 +79,7 @@ function routesOf(type: NoteableType): Route[] {
       handle: async (context) => {
         const { input } = context;
         const { body, internal = input.confidential } = input;
-        const at = instantOf("created_at", input.created_at);
+        const at = input.created_at;
         const noteable = await findNoteable(context, type, input.noteable_id);
         const begun = { internal, place: context.prepared, commitId: input.commit_id, at };
         return writeNote(context, noteable, body, async (text) => {
@@ -124,7 +123,7 @@ function routesOf(type: NoteableType): Route[] {
       presenter: note,
       handle: async (context) => {
         const { presenter, input } = context;
-        const at = instantOf("created_at", input.created_at);
+        const at = input.created_at;
         const { noteable, found } = await find(context, type);
         return writeNote(context, noteable, input.body, async (body) => {
           const id = await changes.reply(context, noteable, found, { body, at });

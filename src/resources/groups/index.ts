@@ -2,13 +2,20 @@ import { actorOf } from "../../audit/log.ts";
 import type { Caller } from "../../core/access/caller.ts";
 import {
   VISIBILITIES,
+  VISIBILITY_NAMES,
   VISIBILITY_WORDS,
   type Viewer,
   type Visibility,
 } from "../../core/access/visibility.ts";
 import { forbidden } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
-import { storedIn, unsupported } from "../../core/kept.ts";
+import {
+  flagWithoutEffect,
+  storedIn,
+  unsupported,
+  unsupportedFlag,
+  withoutEffect,
+} from "../../core/kept.ts";
 import { Json, type Resource, routes } from "../../core/resource.ts";
 import { recordGroup } from "../../hooks/records.ts";
 import type { Database, Reader } from "../../store/port.ts";
@@ -44,6 +51,12 @@ const listInput = {
   active: param.optional(param.boolean()),
   marked_for_deletion_on: param.optional(param.date()),
   min_access_level: param.optional(param.accessLevel()),
+  visibility: param.optional(param.choice(VISIBILITY_NAMES)),
+  top_level_only: param.optional(param.boolean()),
+  with_custom_attributes: unsupportedFlag(),
+  repository_storage: unsupported(param.anyText()),
+  // Groups have no statistics.
+  statistics: flagWithoutEffect(),
   order_by: param.optional(param.choice(["name", "path", "id"])),
   sort: param.optional(param.choice(["asc", "desc"])),
 };
@@ -55,6 +68,8 @@ function listFilter(input: param.Input<typeof listInput>, viewer: Viewer): group
     active: input.active,
     markedOn: input.marked_for_deletion_on,
     role: input.owned ? "owner" : input.min_access_level,
+    visibility: input.visibility && VISIBILITIES[input.visibility],
+    top: input.top_level_only,
     member: viewer.caller !== undefined && !viewer.caller.admin && !input.all_available,
     orderBy: input.order_by ?? "name",
     sort: input.sort ?? "asc",
@@ -133,7 +148,14 @@ export const groupResource: Resource = {
     ofProject.list("/groups", {
       summary: "List the groups that a project is in, at whatever depth",
       access: "anyone",
-      input: { search: listInput.search, skip_groups: listInput.skip_groups },
+      input: {
+        search: listInput.search,
+        skip_groups: listInput.skip_groups,
+        // Projects can't be shared with groups.
+        with_shared: flagWithoutEffect(),
+        shared_visible_only: flagWithoutEffect(),
+        shared_min_access_level: withoutEffect(param.optional(param.accessLevel())),
+      },
       presenter: groupIdentity,
       handle: ({ db, presenter, page, viewer, input, source }) => {
         const { search, skip_groups: skip } = input;

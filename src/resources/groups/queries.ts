@@ -5,16 +5,17 @@ import {
   type Viewer,
   visibleGroups,
 } from "../../core/access/visibility.ts";
-import { paginateNarrowed } from "../../core/narrowed.ts";
+import { idsOf, startOf } from "../../core/lists/index-start.ts";
+import { paginateFrom } from "../../core/lists/paginate.ts";
+import { searchStart } from "../../core/lists/search-index.ts";
 import type { Page, RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import { all, type Condition, when } from "../../store/conditions.ts";
 import { contains } from "../../store/patterns.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Reader, Value } from "../../store/port.ts";
-import { narrowing } from "../../store/search.ts";
 import { CREATION_LEVEL, SUBGROUP_LEVEL } from "../namespaces/kept.ts";
-import { markedOn } from "../namespaces/marked.ts";
+import { ENDING, markedOn } from "../namespaces/marked.ts";
 import { NAMESPACE_SEARCH } from "../namespaces/search.ts";
 
 /** Filters and order of a list of groups. */
@@ -29,6 +30,9 @@ export interface GroupFilter {
   active?: boolean | undefined;
   /** Only groups that were marked for deletion on this day. */
   markedOn?: string | undefined;
+  visibility?: number | undefined;
+  /** Only groups that are in no other one. */
+  top?: boolean | undefined;
   /** No group that is this one or below it. */
   notBelow?: number | undefined;
   /** Only groups on the list of those whose CI jobs may access this project. */
@@ -58,7 +62,10 @@ export async function list(
     filter.ancestorId === undefined
       ? "namespaces n"
       : "namespace_ancestors a cross join namespaces n";
-  return paginateNarrowed(db, presenter, page, await narrowing(db, NAMESPACE_SEARCH, "n", search), {
+  const start = await startOf(db, "n", startsOf(filter), () =>
+    searchStart(db, NAMESPACE_SEARCH, "n", search),
+  );
+  return paginateFrom(db, presenter, page, start, {
     alias: "n",
     tables,
     presented: { sql: tables, values: [] },
@@ -79,6 +86,15 @@ function accepting({ caller, today }: Viewer, what: keyof typeof ACCEPTING): Con
   return { sql: `${living} and (${level}) >= ${ACCEPTING[what]}`, values };
 }
 
+/** Where a list of what is marked for deletion may start. */
+function startsOf({ active, markedOn: day }: GroupFilter): Condition[] {
+  const marked = markedOn("n", day);
+  return [
+    ...(marked ? [idsOf("namespaces n", marked)] : []),
+    ...(active === false ? [{ sql: ENDING, values: [] }] : []),
+  ];
+}
+
 function filtered(viewer: Viewer, filter: GroupFilter): Condition {
   const { parentId, ancestorId, search, skip = [], role, member, active } = filter;
   const skipped = skip.length > 0 ? placeholders(skip) : undefined;
@@ -88,6 +104,8 @@ function filtered(viewer: Viewer, filter: GroupFilter): Condition {
     filter.accepting && accepting(viewer, filter.accepting),
     active === undefined ? undefined : when(`${active ? "not " : ""}${isEnding("n.id")}`),
     markedOn("n", filter.markedOn),
+    when("n.visibility + 0 = ?", filter.visibility),
+    filter.top ? when("n.parent_id is null") : undefined,
     when("n.parent_id = ?", parentId),
     // There are few subgroups among all groups: reading these in their order would pass over all of them.
     when("a.ancestor_id = ? and a.depth > 0 and n.id = a.namespace_id", ancestorId),

@@ -1,5 +1,5 @@
+import { searchMigration } from "../../core/lists/search-index.ts";
 import type { Migration } from "../../store/migrate.ts";
-import { searchMigration } from "../../store/search.ts";
 import { NAMESPACE_SEARCH } from "../namespaces/search.ts";
 
 /**

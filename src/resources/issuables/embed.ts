@@ -9,7 +9,9 @@ import { notFound } from "../../core/errors.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Value } from "../../store/port.ts";
 import { statement } from "../../store/texts.ts";
+import { labelDetails } from "../labels/json.ts";
 import { userSummary } from "../users/json.ts";
+import { detailedLabels } from "./fields.ts";
 import { gather, gatherShared, idsOf } from "./gather.ts";
 import { isSubscribed } from "./queries.ts";
 import type { IssuableType, Presenting } from "./type.ts";
@@ -109,8 +111,8 @@ async function embedded(
   // Sent together, so that PostgreSQL answers in one round trip.
   const [labelled, assigned, counted, fillInOwn] = await Promise.all([
     db.rows(
-      statement`select l.name, ${idsOf(`x.${column}`)} from ${prefix}_labels x join labels l on l.id = x.label_id
-       where x.${column} in (${among.sql}) and ${LIVING_LABEL} group by l.name, l.id order by l.name, l.id`,
+      statement`select ${hasDetails(context) ? labelDetails.columns : "l.name"}, ${idsOf(`x.${column}`)} from ${prefix}_labels x join labels l on l.id = x.label_id
+       where x.${column} in (${among.sql}) and ${LIVING_LABEL} group by l.id order by l.name, l.id`,
       among.values,
     ),
     db.rows(
@@ -136,6 +138,9 @@ async function embedded(
   };
 }
 
+/** Whether labels are shown with their details. */
+const hasDetails = ({ presenter }: Presenting) => presenter.fields["labels"] === detailedLabels;
+
 /** What {@link embedded} has read: rows that end with the ids of issuables. */
 interface Read {
   labelled: Value[][];
@@ -145,7 +150,9 @@ interface Read {
 
 function fillIn(rows: Value[][], context: Presenting, { labelled, assigned, counted }: Read): void {
   const { presenter, view } = context;
-  const labels = gatherShared(labelled, ([name]) => JSON.stringify(name));
+  const labels = gatherShared(labelled, (found) =>
+    hasDetails(context) ? labelDetails.write(found, view) : JSON.stringify(found[0]),
+  );
   const assignees = gatherShared(assigned, (found) => userSummary.write(found, view));
   const counts = gather(counted, ([what, count]) => ({
     what: COUNTED[what as keyof typeof COUNTED],

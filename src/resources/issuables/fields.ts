@@ -1,4 +1,5 @@
 import * as field from "../../core/field.ts";
+import { labelDetails } from "../labels/json.ts";
 import { anyMilestoneFields } from "../milestones/json.ts";
 import { userFields } from "../users/json.ts";
 import { humanDuration } from "./duration.ts";
@@ -15,6 +16,11 @@ export const issuableFields = {
   closed_by: field.nested(userFields("cb")),
   milestone: field.nested(anyMilestoneFields),
 };
+
+/** Labels with what lists show of them if they are asked for details. */
+export const detailedLabels = field.embedded("labels", "array of Label", "[]", {
+  items: labelDetails.fields,
+});
 
 /** In words; `null` for no time. */
 const human = (column: string) =>

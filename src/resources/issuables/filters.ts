@@ -1,182 +1,440 @@
-import type { Caller } from "../../core/access/caller.ts";
-import type { Source } from "../../core/access/source.ts";
-import { invalid, unauthorized } from "../../core/errors.ts";
+import { REMOVED_ROWS } from "../../core/access/visibility.ts";
 import * as param from "../../core/input.ts";
-import type { Condition } from "../../store/conditions.ts";
-import { type Negated, negatedOf } from "./negated.ts";
-import type { ComputedOrder } from "./orders.ts";
+import { withoutIndex } from "../../core/lists/index-start.ts";
+import { arg, enumeration } from "../../graphql/declare/args.ts";
+import type { EnumType } from "../../graphql/declare/declarations.ts";
+import { GraphError } from "../../graphql/errors.ts";
+import { among, type Condition, rowByRow, when } from "../../store/conditions.ts";
+import { contains } from "../../store/patterns.ts";
+import type { Value } from "../../store/port.ts";
+import { type Filtering, type Filters, filter, listOf, takes } from "./filter.ts";
+import { withAll } from "./labelled.ts";
 
-/** The attributes of every list of issuables. The states to filter by differ. */
-export const listInput = {
-  iids: param.optional(param.arrayOf(param.integer(), { max: 500 })),
-  labels: param.optional(param.commaSeparated()),
-  milestone: param.optional(param.anyText()),
-  search: param.optional(param.anyText()),
-  in: param.optional(param.commaSeparated({ max: 10 })),
-  author_id: param.optional(param.integer()),
-  author_username: param.optional(param.anyText()),
-  assignee_id: param.optional(param.anyText()),
-  assignee_username: param.optional(param.arrayOf(param.anyText(), { max: 20 })),
-  my_reaction_emoji: param.optional(param.anyText()),
-  created_after: param.optional(param.writtenInstant()),
-  created_before: param.optional(param.writtenInstant()),
-  updated_after: param.optional(param.writtenInstant()),
-  updated_before: param.optional(param.writtenInstant()),
-  scope: param.optional(
-    param.choice(["created_by_me", "assigned_to_me", "all", "created-by-me", "assigned-to-me"]),
-  ),
-  sort: param.optional(param.choice(["asc", "desc"])),
-};
+// Filters of lists of every type. Where a list starts follows from their order: those that few rows match come first.
+// Sums, joined texts and `rowByRow` keep the engines from starting with a condition: see core/lists/README.md.
 
-/** A filter that only one of the types has. */
-interface OwnFilter {
-  condition: Condition;
-  /** A query for the ids of all rows that match it, if there is an index for that. */
-  ids?: Condition;
-  /** Whether most rows may match it. */
-  isBroad?: true;
-}
+const NONE_OR_ANY = enumeration("NoneOrAny", "Whether something is set at all.", ["NONE", "ANY"]);
 
-/** Where and when merge requests were deployed. */
-export interface Deployed {
-  environment?: string | undefined;
-  after?: number | undefined;
-  before?: number | undefined;
-}
+/** An enumeration of `NONE` and `ANY` by another name. */
+export const noneOrAnyNamed = (name: string): EnumType<string> => ({ ...NONE_OR_ANY, name });
 
-/** An order that has an index: the name of a column. Only issues have a `relative_position`. */
-type IndexedOrder = "created_at" | "updated_at" | "relative_position";
-
-/** Whether an index has an order. */
-export const isIndexed = (order: Filter["orderBy"]): order is IndexedOrder =>
-  order === "created_at" || order === "updated_at" || order === "relative_position";
-
-/** Filters and order of lists of issuables. */
-export interface Filter {
-  projectId?: number | undefined;
-  /** Only those in projects of this group and its subgroups. */
-  groupId?: number | undefined;
-  iids?: readonly number[] | undefined;
-  state?: string | undefined;
-  /** Only those that have all of these labels, no label, or any label. */
-  labels?: readonly string[] | "none" | "any" | undefined;
-  /** Only those with a milestone of this title, no milestone, or any milestone. */
-  milestone?: { title: string } | "none" | "any" | undefined;
-  search?: string | undefined;
-  /** Where to search. Default: in titles and descriptions. */
-  searchIn?: readonly ("title" | "description")[] | undefined;
-  authorId?: number | undefined;
-  authorUsername?: string | undefined;
-  assigneeId?: number | "none" | "any" | undefined;
-  assigneeUsernames?: readonly string[] | undefined;
-  /** Only those the caller gave this emoji, none, or any; ignored for anonymous callers. */
-  reaction?: { name: string } | "none" | "any" | undefined;
-  createdAfter?: number | undefined;
-  createdBefore?: number | undefined;
-  updatedAfter?: number | undefined;
-  updatedBefore?: number | undefined;
-  /** Only those of this milestone, if it belongs to this group or project. */
-  ofMilestone?: { id: number; owner: Pick<Source, "column" | "id"> } | undefined;
-  negated?: Negated | undefined;
-  /** Only merge requests that came to an environment, of a project whose deployments the caller may read. */
-  deployed?: Deployed | undefined;
-  /** Filters that only one of the types has. */
-  own?: readonly OwnFilter[];
-  orderBy: IndexedOrder | ComputedOrder;
-  sort: "asc" | "desc";
-}
-
-/** Which issuables a list shows if the caller sends no `scope`. */
-export type DefaultScope = "created_by_me" | "all";
+const WORDS: Readonly<Record<string, "none" | "any">> = { none: "none", any: "any" };
 
 /** `None` and `Any` are keywords, ignoring case. */
-function reactionOf(sent: string | undefined): Filter["reaction"] {
-  const word = sent?.toLowerCase();
-  if (word === "none" || word === "any") return word;
-  return sent ? { name: sent } : undefined;
+export const noneOrAny = (text: string): "none" | "any" | undefined => WORDS[text.toLowerCase()];
+
+/** A number in a project, as a text. @throws GraphError for anything else */
+function numberIn(iid: string): number {
+  if (!/^\d{1,15}$/.test(iid)) throw new GraphError(`"${iid.slice(0, 100)}" is not a valid iid`);
+  return Number(iid);
+}
+
+/** A text that is left out if it is blank. */
+export const word = <T>(read: (text: string) => T | undefined | typeof param.REFUSED) =>
+  param.unlessBlank(param.readAs(param.anyText(), read));
+
+/** Some user by their id, nobody, or anybody. */
+export type Somebody = number | "none" | "any";
+
+/** Reads {@link Somebody}. */
+export function somebodyOf(text: string): Somebody | typeof param.REFUSED {
+  const special = text === "0" ? "none" : noneOrAny(text);
+  if (special) return special;
+  return /^\d{1,15}$/.test(text) ? Number(text) : param.REFUSED;
+}
+
+/** A user by their id, nobody, or anybody. */
+export const somebody = () => word(somebodyOf);
+
+/** One user name. */
+export const username = () => param.optional(param.readAs(param.anyText(), listOf<string>));
+
+/** Behind a column with the id of a user: that it is that of one of these names. */
+export function isNamed(names: readonly string[]): Condition {
+  if (names.length === 1) {
+    return {
+      sql: "= (select id from users where lower(username) = lower(?))",
+      values: [names[0] as string],
+    };
+  }
+  const { sql, values } = among(
+    "lower(username)",
+    names.map((name) => name.toLowerCase()),
+  );
+  return { sql: `in (select id from users where ${sql})`, values };
+}
+
+/** A query for a row of a type's table of people, or of labels, that belongs to a row of the list. */
+const having = ({ type: { alias, prefix, column } }: Filtering, what: string, condition: string) =>
+  `select 1 from ${prefix}_${what} x where x.${column} = ${alias}.id and ${condition}`;
+
+/** The index of authors has the order of a list across projects. */
+const authorIn = ({ type: { alias }, isWithin }: Filtering) =>
+  isWithin ? withoutIndex(`${alias}.author_id`) : `${alias}.author_id`;
+
+const authoredBy = (list: Filtering, { sql, values }: Condition): Condition => ({
+  sql: `${authorIn(list)} ${sql}`,
+  values,
+});
+
+const startAtAuthor = ({ type: { table } }: Filtering, { sql, values }: Condition) => [
+  { ids: { sql: `select id from ${table} where author_id ${sql}`, values } },
+];
+
+const toSomebody = (list: Filtering) =>
+  rowByRow(having(list, "assignees", `x.user_id not in (${REMOVED_ROWS.users})`));
+
+const assignedTo = (list: Filtering, { sql, values }: Condition): Condition => ({
+  sql: rowByRow(having(list, "assignees", `x.user_id ${sql}`)),
+  values,
+});
+
+const startAtAssignee = ({ type: { prefix, column } }: Filtering, user: Condition) => [
+  {
+    ids: {
+      sql: `select distinct ${column} as id from ${prefix}_assignees where user_id ${user.sql}`,
+      values: user.values,
+    },
+  },
+];
+
+const isUser = (id: number): Condition => ({ sql: "= ?", values: [id] });
+
+/** A milestone by its title, or what it is to be like. */
+export type MilestoneValue = readonly string[] | "none" | "any" | "started" | "upcoming";
+
+const MILESTONE_WORDS: Readonly<Record<string, MilestoneValue>> = {
+  ...WORDS,
+  "no milestone": "none",
+  "no+milestone": "none",
+  "#started": "started",
+  "#upcoming": "upcoming",
+};
+
+/** The condition under which a row has a milestone, or has none. @param column with the milestone's id */
+function hasMilestone(column: string, has: boolean): Condition {
+  const removed = `in (${REMOVED_ROWS.milestones})`;
+  return {
+    sql: has
+      ? `(${column} is not null and ${column} not ${removed})`
+      : `(${column} is null or ${column} ${removed})`,
+    values: [],
+  };
+}
+
+const MILESTONE_STATES = {
+  started: `t.state = 'active' and (t.start_date is not null or t.due_date is not null)
+    and coalesce(t.start_date, ?) <= ? and coalesce(t.due_date, ?) >= ?`,
+  upcoming: "t.state = 'active' and t.start_date > ?",
+} as const;
+
+const milestone = filter<MilestoneValue>({
+  condition: (value, { type: { alias }, viewer: { today } }) => {
+    if (value === "none" || value === "any") {
+      return hasMilestone(withoutIndex(`${alias}.milestone_id`), value === "any");
+    }
+    const { sql, values } =
+      value === "started" || value === "upcoming"
+        ? {
+            sql: MILESTONE_STATES[value],
+            values: value === "started" ? [today, today, today, today] : [today],
+          }
+        : among("t.title", value);
+    return {
+      sql: rowByRow(
+        `select 1 from milestones t where t.id = ${alias}.milestone_id and t.removed = 0 and ${sql}`,
+      ),
+      values,
+    };
+  },
+  index: (value, { type: { table } }) => {
+    const start = `select id from ${table} where milestone_id`;
+    if (value === "any")
+      return [{ ids: { sql: `${start} is not null`, values: [] }, isBroad: true }];
+    if (typeof value === "string") return [];
+    const { sql, values } = among("title", value);
+    return [{ ids: { sql: `${start} in (select id from milestones where ${sql})`, values } }];
+  },
+});
+
+const MILESTONE_WILDCARD = enumeration<MilestoneValue>(
+  "MilestoneWildcardId",
+  "Milestones by what they have in common.",
+  { NONE: "none", ANY: "any", STARTED: "started", UPCOMING: "upcoming" },
+);
+
+/** GitLab's names for them in REST. */
+const MILESTONE_IDS = ["None", "Any", "Upcoming", "Started"] as const;
+
+const milestoneId = () =>
+  param.optional(
+    param.readAs(param.choice(MILESTONE_IDS), (name) => name.toLowerCase() as MilestoneValue),
+  );
+
+/** Labels by their names, none, or any. */
+export type LabelValue = readonly string[] | "none" | "any";
+
+const LABEL_WORDS: Readonly<Record<string, LabelValue>> = {
+  ...WORDS,
+  "no label": "none",
+  "no+label": "none",
+};
+
+/** Names of labels, of which a single one may be a keyword. */
+export function labelsOf(names: readonly string[]): LabelValue | undefined {
+  const [first = ""] = names;
+  const special = names.length === 1 ? LABEL_WORDS[first.toLowerCase()] : undefined;
+  return special ?? (names.length > 0 ? names : undefined);
+}
+
+const emojiOf = (text: string) => noneOrAny(text) ?? { name: text };
+
+/** A span of time, as two filters. */
+function span(order: "created" | "updated") {
+  const column = `${order}_at`;
+  const [after, before] = [`${order}_after`, `${order}_before`] as const;
+  const end = (name: string, comparison: ">=" | "<=") =>
+    filter<number>({
+      input: param.optional(param.looseInstant()),
+      arguments: { [name.replace(/_(\w)/, (_, letter) => letter.toUpperCase())]: takes(arg.time) },
+      condition: (at, { type: { alias }, column: ordered }) => {
+        const bare = `${alias}.${column}`;
+        return when(`${ordered === column ? bare : withoutIndex(bare)} ${comparison} ?`, at);
+      },
+      // Both ends together are one start.
+      index: (_, { type: { table }, values }) => {
+        if (name === before && values[after] !== undefined) return [];
+        const { [after]: least, [before]: most } = values;
+        const ids = {
+          sql: `select id from ${table} where ${column} >= ? and ${column} <= ?`,
+          values: [
+            (least ?? Number.MIN_SAFE_INTEGER) as Value,
+            (most ?? Number.MAX_SAFE_INTEGER) as Value,
+          ],
+        };
+        return [{ ids, isBroad: true }];
+      },
+    });
+  return { [after]: end(after, ">="), [before]: end(before, "<=") };
 }
 
 const SEARCHED = ["title", "description"] as const;
+type Searched = readonly (typeof SEARCHED)[number][];
 
-/** Where a list searches: in what `in` names, else everywhere. */
-function searchedIn(sent: readonly string[] = []): Filter["searchIn"] {
-  const named = SEARCHED.filter((column) => sent.includes(column));
-  return named.length > 0 ? named : undefined;
-}
+const SUBSCRIPTION = enumeration("SubscriptionStatus", "Whether the caller chose to subscribe.", [
+  "EXPLICITLY_SUBSCRIBED",
+  "EXPLICITLY_UNSUBSCRIBED",
+]);
 
-const NONE = ["none", "no label", "no milestone", "no+label", "no+milestone"];
+/** The attribute of the state that a list shows, if it is not all of them. */
+export const states = <const S extends string>(...names: readonly S[]) =>
+  param.optional(
+    param.readAs(param.choice([...names, "all"]), (name) =>
+      name === "all" ? undefined : (name as string),
+    ),
+  );
 
-function noneOrAny(word: string | undefined): "none" | "any" | undefined {
-  const lower = word?.toLowerCase() ?? "";
-  return NONE.includes(lower) ? "none" : lower === "any" ? "any" : undefined;
-}
-
-/**
- * The user that a filter asks for by their id.
- *
- * @param name of the filter
- * @throws ApiError 400
- */
-export function userOf(
-  name: string,
-  value: string | undefined,
-): number | "none" | "any" | undefined {
-  const special = value === "0" ? "none" : noneOrAny(value);
-  if (special || !value) return special;
-  if (!/^\d{1,15}$/.test(value)) throw invalid({ [name]: ["is invalid"] });
-  return Number(value);
-}
-
-/**
- * Parses a date, or an ISO 8601 date and time, which is in UTC if it has no offset.
- *
- * @throws ApiError 400
- */
-export function instantOf(name: string, value: string | undefined): number | undefined {
-  if (!value) return undefined;
-  const text = value.trim().replace(/^(\d{4}-\d{2}-\d{2}) (\d)/, "$1T$2");
-  const zoned = /^\d{4}-\d{2}-\d{2}T[\d:.]+$/.test(text) ? `${text}Z` : text;
-  const at = /^\d{4}-\d{2}-\d{2}(T|$)/.test(text) ? Date.parse(zoned) : Number.NaN;
-  if (Number.isNaN(at)) throw invalid({ [name]: ["is invalid"] });
-  return at;
-}
-
-/**
- * The filter that a list's input describes.
- *
- * @throws ApiError 400, or 401 if an anonymous caller asks for their own
- */
-export function filterOf(
-  input: param.Input<typeof listInput> & {
-    order_by?: Filter["orderBy"] | undefined;
-    state?: string | undefined;
-    not?: Parameters<typeof negatedOf>[0];
-  },
-  caller: Caller | undefined,
-  defaultScope: DefaultScope,
-): Filter {
-  const scope = (input.scope ?? defaultScope).replaceAll("-", "_");
-  if (scope !== "all" && !caller) throw unauthorized();
-  const special = noneOrAny(input.labels?.length === 1 ? input.labels[0] : undefined);
-  const { milestone } = input;
-  return {
-    iids: input.iids?.length ? input.iids : undefined,
-    state: input.state === "all" ? undefined : input.state,
-    labels: special ?? input.labels,
-    milestone: noneOrAny(milestone) ?? (milestone ? { title: milestone } : undefined),
-    search: input.search,
-    searchIn: searchedIn(input.in),
-    authorId: scope === "created_by_me" ? caller?.id : input.author_id,
-    authorUsername: input.author_username,
-    assigneeId: scope === "assigned_to_me" ? caller?.id : userOf("assignee_id", input.assignee_id),
-    assigneeUsernames: input.assignee_username,
-    reaction: reactionOf(input.my_reaction_emoji),
-    createdAfter: instantOf("created_after", input.created_after),
-    createdBefore: instantOf("created_before", input.created_before),
-    updatedAfter: instantOf("updated_after", input.updated_after),
-    updatedBefore: instantOf("updated_before", input.updated_before),
-    negated: negatedOf(input.not),
-    orderBy: input.order_by ?? "created_at",
-    sort: input.sort ?? "desc",
-  };
-}
+/** Filters of lists of every type. */
+export const COMMON_FILTERS = {
+  iids: filter<readonly number[]>({
+    input: param.optional(
+      param.readAs(param.arrayOf(param.integer(), { max: 500 }), (iids) =>
+        iids.length > 0 ? iids : undefined,
+      ),
+    ),
+    negated: param.optional(param.arrayOf(param.integer(), { max: 500 })),
+    arguments: {
+      iids: takes(arg.about("Only those with these numbers.", arg.list(arg.string)), (iids) =>
+        iids.map(numberIn),
+      ),
+    },
+    negatedArguments: { iids: takes(arg.list(arg.string), (iids) => iids.map(numberIn)) },
+    condition: (iids, { type: { alias } }) => among(`${alias}.iid`, iids),
+  }),
+  /** What lists of other resources pick. */
+  ids: filter<readonly number[]>({
+    condition: (ids, { type: { alias } }) => among(`${alias}.id`, ids),
+  }),
+  state: filter<string>({
+    condition: (state, { type: { alias } }) => when(`${alias}.state = ?`, state),
+  }),
+  search: filter<string>({
+    input: param.unlessBlank(param.anyText()),
+    arguments: {
+      search: takes(
+        arg.about("A text in the title or description.", arg.string),
+        (text) => text || undefined,
+      ),
+    },
+    // Where a search starts is known by its index: see list.ts.
+    condition: (text, { type: { alias }, values }) => {
+      const columns = (values["in"] ?? SEARCHED) as Searched;
+      return contains(
+        columns.map((column) => `${alias}.${column}`),
+        text,
+      );
+    },
+  }),
+  in: filter<Searched>({
+    input: param.optional(
+      param.readAs(param.commaSeparated({ max: 10 }), (sent) => {
+        const named = SEARCHED.filter((column) => sent.includes(column));
+        return named.length > 0 ? named : undefined;
+      }),
+    ),
+    condition: () => undefined,
+  }),
+  author_id: filter<number>({
+    input: param.optional(param.integer()),
+    negated: param.optional(param.integer()),
+    condition: (id, list) => authoredBy(list, isUser(id)),
+    index: (id, list) => startAtAuthor(list, isUser(id)),
+  }),
+  author_username: filter<readonly string[]>({
+    input: username(),
+    negated: username(),
+    arguments: { authorUsername: takes(arg.string, listOf<string>) },
+    negatedArguments: { authorUsername: takes(arg.list(arg.string), listOf<string>) },
+    unionedArguments: { authorUsernames: takes(arg.list(arg.string)) },
+    condition: (names, list) => authoredBy(list, isNamed(names)),
+    index: (names, list) => startAtAuthor(list, isNamed(names)),
+  }),
+  scope: filter<string>({
+    input: param.optional(
+      param.readAs(
+        param.choice(["created_by_me", "assigned_to_me", "all", "created-by-me", "assigned-to-me"]),
+        (scope) => scope.replaceAll("-", "_"),
+      ),
+    ),
+    condition: (scope, list) => {
+      const me = isUser(list.viewer.caller?.id ?? 0);
+      if (scope === "created_by_me") return authoredBy(list, me);
+      return scope === "assigned_to_me" ? assignedTo(list, me) : undefined;
+    },
+    index: (scope, list) => {
+      const me = isUser(list.viewer.caller?.id ?? 0);
+      if (scope === "created_by_me") return startAtAuthor(list, me);
+      return scope === "assigned_to_me" ? startAtAssignee(list, me) : [];
+    },
+  }),
+  assignee_id: filter<Somebody>({
+    input: somebody(),
+    negated: param.optional(param.integer()),
+    condition: (user, list) => {
+      if (typeof user === "number") return assignedTo(list, isUser(user));
+      return when(user === "any" ? toSomebody(list) : `not ${toSomebody(list)}`);
+    },
+    index: (user, list) => {
+      if (typeof user === "number") return startAtAssignee(list, isUser(user));
+      const { prefix, column } = list.type;
+      const ids = { sql: `select distinct ${column} as id from ${prefix}_assignees`, values: [] };
+      return user === "any" ? [{ ids, isBroad: true }] : [];
+    },
+  }),
+  assignee_username: filter<readonly string[]>({
+    input: param.optional(param.arrayOf(param.anyText(), { max: 20 })),
+    negated: param.optional(param.arrayOf(param.anyText(), { max: 20 })),
+    arguments: { assigneeUsername: takes(arg.string, listOf<string>) },
+    negatedArguments: { assigneeUsernames: takes(arg.list(arg.string)) },
+    unionedArguments: { assigneeUsernames: takes(arg.list(arg.string)) },
+    matchesEach: true,
+    condition: (names, list) => assignedTo(list, isNamed(names)),
+    index: (names, list) => (names.length > 0 ? startAtAssignee(list, isNamed(names)) : []),
+  }),
+  /** For the lists of a milestone: that it belongs to the group or project of the path. */
+  of_milestone: filter<{ readonly id: number; readonly owner: { column: string; id: number } }>({
+    condition: ({ id, owner }, { type: { alias } }) =>
+      when(
+        `${alias}.milestone_id = ? and exists (select 1 from milestones where id = ? and ${owner.column} = ? and removed = 0)`,
+        id,
+        id,
+        owner.id,
+      ),
+    index: ({ id }, { type: { table } }) => [
+      { ids: { sql: `select id from ${table} where milestone_id = ?`, values: [id] } },
+    ],
+  }),
+  milestone: filter<MilestoneValue>({
+    ...milestone,
+    input: word((text) => MILESTONE_WORDS[text.toLowerCase()] ?? [text]),
+    negated: word((text) => MILESTONE_WORDS[text.toLowerCase()] ?? [text]),
+    arguments: { milestoneTitle: takes(arg.string, listOf<string>) },
+    negatedArguments: { milestoneTitle: takes(arg.string, listOf<string>) },
+  }),
+  milestone_id: filter<MilestoneValue>({
+    ...milestone,
+    input: milestoneId(),
+    negated: milestoneId(),
+    arguments: { milestoneWildcardId: takes(arg.choice(MILESTONE_WILDCARD)) },
+  }),
+  labels: filter<LabelValue>({
+    input: param.optional(param.readAs(param.commaSeparated(), labelsOf)),
+    negated: param.optional(param.commaSeparated()),
+    arguments: {
+      labelName: takes(
+        arg.about("Only those with all of these labels.", arg.listWithNulls(arg.string)),
+        labelsOf,
+      ),
+    },
+    negatedArguments: { labelName: takes(arg.list(arg.string)) },
+    unionedArguments: { labelNames: takes(arg.list(arg.string)) },
+    matchesEach: true,
+    condition: (labels, list) => {
+      if (typeof labels === "string") {
+        const some = rowByRow(having(list, "labels", `x.label_id not in (${REMOVED_ROWS.labels})`));
+        return when(labels === "any" ? some : `not ${some}`);
+      }
+      const { sql, values } = among("name", labels);
+      const named = `x.label_id in (select id from labels where ${sql})`;
+      return { sql: rowByRow(having(list, "labels", named)), values };
+    },
+    index: async (labels, { type }, db) => {
+      const start = `select distinct ${type.column} as id from ${type.prefix}_labels x`;
+      if (labels === "any") return [{ ids: { sql: start, values: [] }, isBroad: true }];
+      if (labels === "none") return [];
+      const names = [...new Set(labels)];
+      const each = names.map((name) => ({
+        ids: {
+          sql: `${start} where x.label_id in (select id from labels where name = ?)`,
+          values: [name],
+        },
+      }));
+      return names.length > 1 ? [...each, { ids: await withAll(db, type, names) }] : each;
+    },
+  }),
+  my_reaction_emoji: filter<"none" | "any" | { readonly name: string }>({
+    input: word(emojiOf),
+    negated: word(emojiOf),
+    arguments: {
+      myReactionEmoji: takes(
+        arg.about("An emoji that the caller gave, `None` or `Any`.", arg.string),
+        emojiOf,
+      ),
+    },
+    negatedArguments: { myReactionEmoji: takes(arg.string, emojiOf) },
+    condition: (emoji, { type: { alias, column }, viewer: { caller } }) => {
+      if (!caller) return undefined;
+      const names = typeof emoji === "object" ? [emoji.name] : [];
+      const given = rowByRow(
+        `select 1 from award_emoji e where e.${column} = ${alias}.id and e.user_id = ?${names.length > 0 ? " and e.name = ?" : ""}`,
+      );
+      return when(emoji === "none" ? `not ${given}` : given, caller.id, ...names);
+    },
+    index: (emoji, { type: { column }, viewer: { caller } }) => {
+      if (emoji === "none" || !caller) return [];
+      const sql = `select distinct ${column} as id from award_emoji where user_id = ? and ${column} is not null`;
+      return [{ ids: { sql, values: [caller.id] } }];
+    },
+  }),
+  ...span("created"),
+  ...span("updated"),
+  subscribed: filter<string>({
+    arguments: { subscribed: takes(arg.choice(SUBSCRIPTION)) },
+    condition: (status, { type: { alias, prefix, column }, viewer: { caller } }) =>
+      when(
+        `${alias}.id in (select ${column} from ${prefix}_subscriptions where user_id = ? and subscribed = ?)`,
+        caller?.id ?? 0,
+        status === "EXPLICITLY_SUBSCRIBED" ? 1 : 0,
+      ),
+  }),
+} satisfies Filters;

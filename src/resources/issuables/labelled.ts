@@ -10,7 +10,7 @@ interface Label {
 }
 
 /** The condition that a row `alias` of `issue_labels` or `merge_request_labels` is of a label with a name. */
-export function named(alias: string): string {
+function named(alias: string): string {
   return `${alias}.label_id in (select id from labels where name = ?)`;
 }
 

@@ -1,63 +1,143 @@
+import { inProject, type Viewer, visibleProjects } from "../../core/access/visibility.ts";
+import { readFirst } from "../../core/lists/first-rows.ts";
 import {
-  inProject,
-  REMOVED_ROWS,
-  type Viewer,
-  visibleDeployments,
-  visibleProjects,
-} from "../../core/access/visibility.ts";
-import { paginateNarrowed } from "../../core/narrowed.ts";
+  type IndexStart,
+  NO_START,
+  startFrom,
+  withoutIndex,
+} from "../../core/lists/index-start.ts";
+import { paginateFrom } from "../../core/lists/paginate.ts";
+import { searchStart } from "../../core/lists/search-index.ts";
 import { offsetOf, type Page, type RowPage } from "../../core/pagination.ts";
-import { all, belowGroup, type Condition, rowByRow } from "../../store/conditions.ts";
-import { contains } from "../../store/patterns.ts";
-import { placeholders } from "../../store/placeholders.ts";
-import type { Value } from "../../store/port.ts";
+import { all, belowGroup, type Condition, when } from "../../store/conditions.ts";
+import type { Reader } from "../../store/port.ts";
 import { embed } from "./embed.ts";
-import { type Filter, isIndexed } from "./filters.ts";
-import { deployedWith, narrowedBy } from "./narrow.ts";
-import { negatedConditions } from "./negated.ts";
-import { orderOf } from "./orders.ts";
-import { readPicked } from "./picks.ts";
+import {
+  type Besides,
+  conditionOf,
+  type Filtering,
+  type FilterValues,
+  startsOf,
+} from "./filter.ts";
+import { ISSUE_FILTERS } from "./issue-filters.ts";
+import { MERGE_REQUEST_FILTERS } from "./merge-request-filters.ts";
+import { type ComputedOrder, orderOf } from "./orders.ts";
 import { labelledTotal } from "./totals.ts";
 import type { IssuableType, Presenting } from "./type.ts";
+
+/** The filters of each type. */
+export const FILTERS = { issue: ISSUE_FILTERS, merge_request: MERGE_REQUEST_FILTERS } as const;
+
+/** An order that has an index: the name of a column. Only issues have a `relative_position`. */
+type IndexedOrder = "created_at" | "updated_at" | "relative_position";
+
+const isIndexed = (order: ListQuery["orderBy"]): order is IndexedOrder =>
+  order === "created_at" || order === "updated_at" || order === "relative_position";
+
+type FilterName = keyof typeof ISSUE_FILTERS | keyof typeof MERGE_REQUEST_FILTERS;
+
+/** What a list has, and in which order. */
+export interface ListQuery {
+  readonly projectId?: number | undefined;
+  /** Only those in projects of this group and its subgroups. */
+  readonly groupId?: number | undefined;
+  /** Whether archived projects are left out. */
+  readonly isWithoutArchived?: boolean;
+  readonly values: { readonly [Name in FilterName]?: unknown };
+  /** What rows must not match. */
+  readonly not?: FilterValues | undefined;
+  readonly orderBy: IndexedOrder | ComputedOrder;
+  readonly sort: "asc" | "desc";
+}
 
 /** A page of the issuables the caller may read. */
 export async function list(
   given: Presenting & { page: Page; viewer: Viewer },
   type: IssuableType,
-  filter: Filter,
+  query: ListQuery,
 ): Promise<RowPage> {
   const { source } = given;
-  const isOfProject = filter.projectId !== undefined && source !== undefined;
+  const { projectId, groupId, values, orderBy, sort } = query;
+  const isOfProject = projectId !== undefined && source !== undefined;
   const context = isOfProject ? { ...given, viewer: inProject(given.viewer, source) } : given;
   const { db, presenter, page, viewer } = context;
   const { alias, table } = type;
-  const projects = all(projectConditions(alias, viewer, filter));
-  const conditions = all(conditionsOf(type, viewer, filter));
+  const isWithin = projectId !== undefined || groupId !== undefined;
+  const column = isIndexed(orderBy) ? orderBy : undefined;
+  const filtering: Filtering = { type, viewer, values, isWithin, column };
+  const projects = projectsOf(alias, viewer, query);
+  const conditions = conditionsOf(filtering, query);
   const wanted = all([projects, conditions]);
-  const narrow = await narrowedBy(db, type, viewer, filter);
-  const { order, sorted } = orderSql(type, filter);
+  const start = await startOf(db, filtering, projectId);
+  const { order, sorted } = orderSql(type, query);
   const tables = `${table} ${alias} join projects p on p.id = ${alias}.project_id`;
-  const most = offsetOf(page) + page.size + 1;
-  const of = { type, filter, narrow, projects, conditions, wanted, tables, order, sorted, most };
-  const listed = await readPicked(db, of, (picked, total) =>
-    paginateNarrowed(db, presenter, page, narrow, {
+  const listed = await readFirst(
+    db,
+    {
+      table,
       alias,
+      projectId,
+      groupId,
+      start,
+      column,
+      isIndexedAcross: orderBy !== "relative_position",
+      sort,
+      projects,
+      conditions,
+      wanted,
       tables,
-      presented: { sql: type.from, values: [] },
-      where: wanted,
-      picked,
-      total,
       order,
       sorted,
-      stored: labelledTotal(db, type, viewer, filter, all(projectConditions("c", viewer, filter))),
-    }),
+      most: offsetOf(page) + page.size + 1,
+    },
+    (picked, total) =>
+      paginateFrom(db, presenter, page, start, {
+        alias,
+        tables,
+        presented: { sql: type.from, values: [] },
+        where: wanted,
+        picked,
+        total,
+        order,
+        sorted,
+        stored: labelledTotal(db, filtering, query, projectsOf("c", viewer, query)),
+      }),
   );
   await embed(context, type, listed.rows);
   return listed;
 }
 
+/** The conditions on a row: those of filters, and that the caller may read it in a project that they can read. */
+export function conditionsOf(list: Filtering, besides: Besides): Condition {
+  const { type, viewer } = list;
+  return all([type.visible(viewer), conditionOf(FILTERS[type.prefix], list, besides)]);
+}
+
+/**
+ * Where a list starts: at a filter that few rows match, if there is one. Otherwise a page is soon full in the order of the
+ * list, and only counting starts from a filter.
+ */
+async function startOf(
+  db: Reader,
+  list: Filtering,
+  projectId: number | undefined,
+): Promise<IndexStart> {
+  const { type, values } = list;
+  const owners =
+    projectId === undefined ? undefined : [{ column: "project_id", id: projectId } as const];
+  const search = values["search"] as string | undefined;
+  let counting = await searchStart(db, type.search, type.alias, search, { owners });
+  if (counting.isSelective) return counting;
+  for (const { ids, isBroad } of await startsOf(FILTERS[type.prefix], list, db)) {
+    const found = await startFrom(db, type.alias, ids);
+    if (found.isSelective) return found;
+    if (!isBroad && counting === NO_START) counting = found;
+  }
+  return counting;
+}
+
 /** The order of a list, and the same, written so that no index has it. */
-function orderSql(type: IssuableType, { orderBy, sort }: Filter) {
+function orderSql(type: IssuableType, { orderBy, sort }: ListQuery) {
   const { alias } = type;
   if (!isIndexed(orderBy)) {
     const terms = orderOf(type, orderBy, sort);
@@ -72,126 +152,14 @@ function orderSql(type: IssuableType, { orderBy, sort }: Filter) {
 }
 
 /** Which projects' rows a list contains. @param alias of what has a `project_id`, beside its project `p` */
-function projectConditions(
+function projectsOf(
   alias: string,
   viewer: Viewer,
-  { projectId, groupId }: Filter,
-): (Condition | undefined)[] {
-  return [
-    projectId === undefined
-      ? visibleProjects(viewer)
-      : { sql: `${alias}.project_id = ?`, values: [projectId] },
+  { projectId, groupId, isWithoutArchived }: ListQuery,
+): Condition {
+  return all([
+    projectId === undefined ? visibleProjects(viewer) : when(`${alias}.project_id = ?`, projectId),
     groupId === undefined ? undefined : belowGroup("p.namespace_id", groupId),
-  ];
-}
-
-/** The conditions of a filter on a row and, in it, on what the caller may read. */
-export function conditionsOf(type: IssuableType, viewer: Viewer, filter: Filter): Condition[] {
-  const { alias, column, prefix } = type;
-  const conditions: Condition[] = [];
-  const isWithin = filter.projectId !== undefined || filter.groupId !== undefined;
-  const add = (sql: string, ...values: Value[]) => conditions.push({ sql, values });
-
-  conditions.push(type.visible(viewer));
-  if (filter.iids) {
-    const among = placeholders(filter.iids.length > 0 ? filter.iids : [0]);
-    conditions.push({ sql: `${alias}.iid in (${among.sql})`, values: among.values });
-  }
-  if (filter.state) add(`${alias}.state = ?`, filter.state);
-  conditions.push(...labelled(type, filter.labels));
-  const { milestone } = filter;
-  // Sums and `rowByRow` keep the engines from starting with a filter: see `narrowedBy`.
-  if (milestone === "none") add(hasMilestone(`${alias}.milestone_id + 0`, false));
-  else if (milestone === "any") add(hasMilestone(`${alias}.milestone_id + 0`, true));
-  else if (milestone) {
-    add(
-      rowByRow(`select 1 from milestones t where t.id = ${alias}.milestone_id and t.title = ?`),
-      milestone.title,
-    );
-  }
-  if (filter.search) {
-    const { searchIn = ["title", "description"] } = filter;
-    const columns = searchIn.map((column) => `${alias}.${column}`);
-    conditions.push(contains(columns, filter.search));
-  }
-  // The index of authors has the order of a list across projects.
-  const author = isWithin ? `${alias}.author_id + 0` : `${alias}.author_id`;
-  if (filter.authorId !== undefined) add(`${author} = ?`, filter.authorId);
-  if (filter.authorUsername !== undefined) {
-    add(
-      `${author} = (select id from users where lower(username) = lower(?))`,
-      filter.authorUsername,
-    );
-  }
-  const assigned = `select 1 from ${prefix}_assignees a where a.${column} = ${alias}.id`;
-  const toSomebody = rowByRow(`${assigned} and a.user_id not in (${REMOVED_ROWS.users})`);
-  const { assigneeId } = filter;
-  if (assigneeId === "none") add(`not ${toSomebody}`);
-  else if (assigneeId === "any") add(toSomebody);
-  else if (assigneeId !== undefined) {
-    add(rowByRow(`${assigned} and a.user_id = ?`), assigneeId);
-  }
-  const usernames = [...new Set(filter.assigneeUsernames?.map((name) => name.toLowerCase()))];
-  if (usernames.length > 0) {
-    const among = placeholders(usernames);
-    add(
-      `(select count(*) from ${prefix}_assignees a where a.${column} = ${alias}.id
-        and a.user_id in (select id from users where lower(username) in (${among.sql}))) = ?`,
-      ...among.values,
-      usernames.length,
-    );
-  }
-  if (filter.reaction !== undefined && viewer.caller) {
-    const named = typeof filter.reaction === "object" ? [filter.reaction.name] : [];
-    const given = rowByRow(
-      `select 1 from award_emoji e
-         where e.${column} = ${alias}.id and e.user_id = ?${named.length > 0 ? " and e.name = ?" : ""}`,
-    );
-    add(filter.reaction === "none" ? `not ${given}` : given, viewer.caller.id, ...named);
-  }
-  for (const order of ["created", "updated"] as const) {
-    const column = `${alias}.${order}_at${filter.orderBy === `${order}_at` ? "" : " + 0"}`;
-    const [after, before] = [filter[`${order}After`], filter[`${order}Before`]];
-    if (after !== undefined) add(`${column} >= ?`, after);
-    if (before !== undefined) add(`${column} <= ?`, before);
-  }
-  const { ofMilestone } = filter;
-  if (ofMilestone) {
-    const { id, owner } = ofMilestone;
-    add(
-      `${alias}.milestone_id = ? and exists (select 1 from milestones where id = ? and ${owner.column} = ? and removed = 0)`,
-      id,
-      id,
-      owner.id,
-    );
-  }
-  if (filter.negated) conditions.push(...negatedConditions(type, viewer, filter.negated));
-  if (filter.deployed) {
-    const { sql, values } = deployedWith("x", filter.deployed);
-    const query = `select 1 from deployed_merge_requests x where x.merge_request_id = ${alias}.id and ${sql}`;
-    conditions.push(visibleDeployments(viewer), { sql: rowByRow(query), values });
-  }
-  conditions.push(...(filter.own ?? []).map(({ condition }) => condition));
-  return conditions;
-}
-
-/** The condition under which a row has a milestone, or has none. @param column with the milestone's id */
-export function hasMilestone(column: string, has: boolean): string {
-  const removed = `in (${REMOVED_ROWS.milestones})`;
-  return has
-    ? `(${column} is not null and ${column} not ${removed})`
-    : `(${column} is null or ${column} ${removed})`;
-}
-
-/** A row must have all of the labels. */
-function labelled({ alias, column, prefix }: IssuableType, wanted: Filter["labels"]): Condition[] {
-  if (wanted === undefined) return [];
-  const having = `select 1 from ${prefix}_labels x where x.${column} = ${alias}.id`;
-  const some = rowByRow(`${having} and x.label_id not in (${REMOVED_ROWS.labels})`);
-  if (wanted === "none") return [{ sql: `not ${some}`, values: [] }];
-  if (wanted === "any") return [{ sql: some, values: [] }];
-  return [...new Set(wanted)].map((name) => ({
-    sql: rowByRow(`${having} and x.label_id in (select id from labels where name = ?)`),
-    values: [name],
-  }));
+    isWithoutArchived ? when(`${withoutIndex("p.archived")} = 0`) : undefined,
+  ]);
 }

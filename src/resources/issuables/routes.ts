@@ -1,53 +1,93 @@
-import type { Caller } from "../../core/access/caller.ts";
-import { notFound, notModified } from "../../core/errors.ts";
+import type { Source } from "../../core/access/source.ts";
+import { notFound, notModified, unauthorized } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import { type Presenter, presenter } from "../../core/presenter.ts";
-import { type Route, routes } from "../../core/resource.ts";
+import { type Context, type Route, routes } from "../../core/resource.ts";
+import type { Reader } from "../../store/port.ts";
 import * as milestones from "../milestones/queries.ts";
 import { userFields } from "../users/json.ts";
 import { rowOf } from "./embed.ts";
-import type { DefaultScope, Filter } from "./filters.ts";
-import { list } from "./list.ts";
+import { detailedLabels } from "./fields.ts";
+import { inputOf, valuesIn } from "./filter.ts";
+import { FILTERS, type ListQuery, list } from "./list.ts";
 import { participants, subscribe } from "./queries.ts";
 import { findIssuable } from "./rules.ts";
 import type { IssuableType } from "./type.ts";
 
 /** How the lists of one type differ from those of the others. */
-interface Lists<A extends param.Attributes> {
-  input: A;
-  /** The filter that the input describes. */
-  filter: (input: param.Input<A>, caller: Caller | undefined, scope: DefaultScope) => Filter;
+interface Lists {
+  /** The orders that it has, by their names in REST. */
+  orders: readonly ListQuery["orderBy"][];
+  /** Attributes that change what is shown. */
+  showing?: param.Attributes;
   /** Default: the type's presenter for lists. */
-  presenter?: (context: { input: param.Input<A> }) => Presenter;
+  presenter?: (context: { input: Readonly<Record<string, unknown>> }) => Presenter;
 }
 
+type Listing = Pick<Context, "caller" | "page" | "presenter" | "viewer" | "view" | "tier"> & {
+  readonly db: Reader;
+  readonly source: Source | undefined;
+  readonly input: Readonly<Record<string, unknown>>;
+};
+
+/** What of a list comes from elsewhere than its attributes. */
+type Place = Pick<ListQuery, "projectId" | "groupId" | "isWithoutArchived"> & {
+  readonly of_milestone?: unknown;
+};
+
 /** The lists of a type: all that callers can see, and those of a group or project, or of a milestone of these. */
-export function listRoutes<A extends param.Attributes>(
+export function listRoutes(
   type: IssuableType,
-  { input, filter, presenter: shown = () => type.listed }: Lists<A>,
+  { orders, showing = {}, presenter: of = () => type.listed }: Lists,
 ): Route[] {
+  const detailed = presenter({ ...type.listed.fields, labels: detailedLabels });
+  const shown = (context: { input: Readonly<Record<string, unknown>> }) => {
+    const chosen = of(context);
+    return chosen === type.listed && context.input["with_labels_details"] ? detailed : chosen;
+  };
   const { path, many, whenDisabled, jobTokens } = type;
+  const filters = FILTERS[type.prefix];
+  const input = {
+    ...inputOf(filters),
+    order_by: param.optional(param.choice(orders)),
+    sort: param.optional(param.choice(["asc", "desc"])),
+    with_labels_details: param.optional(param.boolean()),
+    ...showing,
+  };
+  const ofMany = { ...input, non_archived: param.optional(param.boolean()) };
   const group = routes({ source: "group" });
   const project = routes({ source: "project", features: [path], whenDisabled });
+  /** @param scope whose rows it has, if the caller does not say so */
+  const listed = (context: Listing, { of_milestone, ...place }: Place, scope = "all") => {
+    const { input: sent, caller } = context;
+    const { order_by, sort, not, non_archived } = sent as param.Input<typeof ofMany>;
+    const values: ListQuery["values"] = { ...valuesIn(filters, { scope, ...sent }), of_milestone };
+    if (values.scope !== "all" && !caller) throw unauthorized();
+    return list(context, type, {
+      ...place,
+      isWithoutArchived: non_archived ?? place.isWithoutArchived ?? false,
+      values,
+      not,
+      orderBy: order_by ?? "created_at",
+      sort: sort ?? "desc",
+    });
+  };
   return [
+    // Of all merge requests, GitLab lists those of archived projects, too.
     routes().list(`/${path}`, {
       summary: `List the caller's ${many} or, with \`scope=all\`, all ${many} the caller can see`,
       access: "anyone",
-      input,
+      input: ofMany,
       presenter: shown,
       handle: (context) =>
-        list(context, type, filter(context.input, context.caller, "created_by_me")),
+        listed(context, { isWithoutArchived: type.prefix === "issue" }, "created_by_me"),
     }),
     group.list(`/${path}`, {
       summary: `List the ${many} of all projects in a group and its subgroups`,
       access: "anyone",
-      input,
+      input: ofMany,
       presenter: shown,
-      handle: (context) =>
-        list(context, type, {
-          ...filter(context.input, context.caller, "all"),
-          groupId: context.source.id,
-        }),
+      handle: (context) => listed(context, { groupId: context.source.id, isWithoutArchived: true }),
     }),
     project.list(`/${path}`, {
       ...(jobTokens && { jobTokens }),
@@ -55,11 +95,7 @@ export function listRoutes<A extends param.Attributes>(
       access: "anyone",
       input,
       presenter: shown,
-      handle: (context) =>
-        list(context, type, {
-          ...filter(context.input, context.caller, "all"),
-          projectId: context.source.id,
-        }),
+      handle: (context) => listed(context, { projectId: context.source.id }),
     }),
     ...(["group", "project"] as const).map((source) =>
       routes({ source, features: ["issues", "merge_requests"] }).list(
@@ -69,16 +105,17 @@ export function listRoutes<A extends param.Attributes>(
           input: { ...input, milestone_id: param.recordId() },
           presenter: shown,
           handle: async (context) => {
-            const { db, source: owner, caller } = context;
-            // The compiler sees an input that depends on a type parameter as a record of anything.
-            const id = context.input["milestone_id"] as number;
-            const listed = await list(context, type, {
-              ...filter(context.input, caller, "all"),
-              ofMilestone: { id, owner },
-            });
-            const isEmpty = listed.rows.length === 0;
+            const { db, source: owner } = context;
+            const { milestone_id: id, ...sent } = context.input as typeof context.input & {
+              milestone_id: number;
+            };
+            const found = await listed(
+              { ...context, input: sent },
+              { of_milestone: { id, owner } },
+            );
+            const isEmpty = found.rows.length === 0;
             if (isEmpty && !(await milestones.find(db, owner, id))) throw notFound();
-            return listed;
+            return found;
           },
         },
       ),

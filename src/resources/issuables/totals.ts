@@ -8,7 +8,7 @@ import { PAGE_LIMITS } from "../../core/pagination.ts";
 import { all, type Condition } from "../../store/conditions.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Reader } from "../../store/port.ts";
-import type { Filter } from "./filters.ts";
+import type { Filtering, FilterValues } from "./filter.ts";
 import type { IssuableType } from "./type.ts";
 
 /** Of more labels of one name, in all projects, the counts of the others are not looked up. */
@@ -32,20 +32,21 @@ const STATES = {
  */
 export function labelledTotal(
   { dialect }: Pick<Reader, "dialect">,
-  type: IssuableType,
-  viewer: Viewer,
-  filter: Filter,
+  { type, viewer, values, isWithin }: Filtering,
+  { not }: { readonly not?: FilterValues | undefined },
   projects: Condition,
 ): Condition | undefined {
-  const { projectId, groupId, state, labels, orderBy, sort, own, ...others } = filter;
+  const { state, labels, scope, ...others } = values;
   const name = Array.isArray(labels) && new Set(labels).size === 1 ? labels[0] : undefined;
-  const isFiltered = own?.length || Object.values(others).some((value) => value !== undefined);
-  const isWithin = projectId !== undefined || groupId !== undefined;
+  const isFiltered =
+    not !== undefined ||
+    (scope !== undefined && scope !== "all") ||
+    Object.values(others).some((value) => value !== undefined);
   // PostgreSQL has increments: the first ones alone tell nothing.
   const isReadable = isWithin || dialect === "sqlite";
   if (!isReadable || name === undefined || isFiltered) return undefined;
   const words = type.prefix.replace("_", " ");
-  const kinds = (state === undefined ? STATES[type.prefix] : [state]).flatMap((one) => [
+  const kinds = (state === undefined ? STATES[type.prefix] : [state as string]).flatMap((one) => [
     `${one} ${words}`,
     `confidential ${one} ${words}`,
   ]);

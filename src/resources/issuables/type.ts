@@ -1,12 +1,12 @@
 import type { Caller } from "../../core/access/caller.ts";
 import type { Source } from "../../core/access/source.ts";
 import { type EachUser, LIVING_MILESTONE, type Viewer } from "../../core/access/visibility.ts";
+import type { SearchIndex } from "../../core/lists/search-index.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import type { Context } from "../../core/resource.ts";
 import type { Recording } from "../../hooks/moments.ts";
 import type { Condition } from "../../store/conditions.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
-import type { SearchIndex } from "../../store/search.ts";
 
 /** A type of record that can be discussed: how its table and its words differ from those of the others. */
 export interface DiscussedType {

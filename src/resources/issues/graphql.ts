@@ -5,6 +5,7 @@ import {
   visibleProjects,
 } from "../../core/access/visibility.ts";
 import * as field from "../../core/field.ts";
+import { withoutIndex } from "../../core/lists/index-start.ts";
 import {
   type Args,
   arg,
@@ -42,23 +43,16 @@ import { all, type Condition, when } from "../../store/conditions.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Reader, Value } from "../../store/port.ts";
 import {
-  combinedConditions,
-  commonFilter,
-  commonFilters,
-  filtered,
+  filterArguments,
+  filterCondition,
   indexedOrders,
   issuableFields,
-  issueOnlyFilters,
   labelNames,
-  NEGATED,
   requireOnlyOne,
-  searchIn,
-  titled,
-  UNIONED,
-  weightOf,
 } from "../issuables/graphql.ts";
 import { closingCounts, ISSUE } from "../issuables/issue.ts";
-import { issuableMutations, numberOf } from "../issuables/mutations.ts";
+import { dayOf, TYPE } from "../issuables/issue-filters.ts";
+import { issuableMutations } from "../issuables/mutations.ts";
 import { ISSUE_ORDERS, orderValues } from "../issuables/orders.ts";
 import { tasksOf } from "../issuables/tasks.ts";
 import { LABEL_CLASSES, LABEL_ID } from "../labels/graphql.ts";
@@ -69,24 +63,6 @@ const STATE = enumeration("IssueState", "Whether an issue is open.", [
   "closed",
   "locked",
   "all",
-]);
-const LISTED_STATE = enumeration("IssuableState", "Which states a list shows.", [
-  "opened",
-  "closed",
-  "locked",
-  "all",
-]);
-/** The kinds of issues that GitLab knows. */
-export const TYPE = enumeration("IssueType", "What kind of issue it is.", [
-  "ISSUE",
-  "INCIDENT",
-  "TEST_CASE",
-  "REQUIREMENT",
-  "TASK",
-  "TICKET",
-  "OBJECTIVE",
-  "KEY_RESULT",
-  "EPIC",
 ]);
 const SEVERITY = enumeration("IssuableSeverity", "How bad an incident is.", ["UNKNOWN"]);
 
@@ -190,57 +166,13 @@ const issue = rowType("Issue", {
   },
 });
 
-const ITERATION_WILDCARD = enumeration(
-  "IterationWildcardId",
-  "Iterations by what they have in common.",
-  ["NONE", "ANY", "CURRENT"],
-);
-
 /** The arguments of lists of issues. */
 export const filters = {
-  ...commonFilters,
-  ...issueOnlyFilters,
-  iid: arg.string,
-  state: arg.choice(LISTED_STATE),
+  ...filterArguments(ISSUE, "NegatedIssueFilterInput", "UnionedIssueFilterInput"),
   sort: arg.withDefault(arg.choice(SORT), SORT.values["CREATED_DESC"]),
-  milestoneTitle: arg.about("One of these titles.", arg.listWithNulls(arg.string)),
-  assigneeUsernames: arg.about("All of these assignees.", arg.list(arg.string)),
-  assigneeId: arg.about("The id of an assignee, `None` or `Any`.", arg.string),
-  closedAfter: arg.time,
-  closedBefore: arg.time,
-  dueAfter: arg.time,
-  dueBefore: arg.time,
-  confidential: arg.boolean,
-  iterationId: arg.about("No issue is in an iteration.", arg.listWithNulls(arg.id)),
-  iterationWildcardId: arg.choice(ITERATION_WILDCARD),
-  in: searchIn,
-  types: arg.list(arg.choice(TYPE)),
-  not: arg.input(NEGATED),
-  or: arg.input(UNIONED),
 } satisfies Args;
 
-type Filters = Partial<Values<typeof filters>>;
-
-const dayOf = (instant: number) => new Date(instant).toISOString().slice(0, 10);
-
-function noneOrAny(word: string | undefined): "none" | "any" | undefined {
-  const lower = word?.toLowerCase();
-  return lower === "none" || lower === "any" ? lower : undefined;
-}
-
-function weightCondition(args: Filters): Condition | undefined {
-  const wildcard = noneOrAny(args.weightWildcardId ?? args.weight);
-  if (wildcard) return when(`i.weight is ${wildcard === "any" ? "not " : ""}null`);
-  return args.weight === undefined ? undefined : when("i.weight = ?", weightOf(args.weight));
-}
-
-/** Whether only issues of iterations are listed, of which there are none. */
-const isInIteration = ({ iterationId, iterationWildcardId: wildcard }: Filters) =>
-  iterationId !== undefined || (wildcard !== undefined && wildcard !== "NONE");
-
-function assigneeOf(sent: string | undefined) {
-  return noneOrAny(sent) ?? (sent === undefined ? undefined : recordId(sent, "User"));
-}
+type Filters = Readonly<Record<string, unknown>>;
 
 /**
  * The condition under which an issue belongs in a list.
@@ -250,43 +182,12 @@ function assigneeOf(sent: string | undefined) {
 export function issueCondition(args: Filters, context: GraphContext): Condition {
   requireOnlyOne(args, "assigneeUsernames", "assigneeUsername", "assigneeWildcardId");
   requireOnlyOne(args, "milestoneTitle", "milestoneWildcardId");
-  if (args.state === "locked") throw new GraphError("Issues are never locked");
-  const common = commonFilter(ISSUE, args, context);
-  const { assigneeUsernames, assigneeUsername, milestoneTitle, types } = args;
-  const own: (Condition | undefined)[] = [
-    ...common.own,
-    args.iid === undefined ? undefined : when("i.iid = ?", numberOf(args.iid)),
-    milestoneTitle && titled(milestoneTitle),
-    weightCondition(args),
-    when("i.closed_at >= ?", args.closedAfter),
-    when("i.closed_at <= ?", args.closedBefore),
-    when("i.due_date >= ?", args.dueAfter === undefined ? undefined : dayOf(args.dueAfter)),
-    when("i.due_date <= ?", args.dueBefore === undefined ? undefined : dayOf(args.dueBefore)),
-    args.confidential === undefined
-      ? undefined
-      : when("i.confidential = ?", Number(args.confidential)),
-    isInIteration(args) ? when("1 = 0") : undefined,
-    types && !types.includes("ISSUE") ? when("1 = 0") : undefined,
-    ...combinedConditions(ISSUE, args.not, args.or, context),
-  ];
-  return filtered(
-    ISSUE,
-    {
-      ...common,
-      state: args.state === "all" ? undefined : args.state,
-      assigneeUsernames:
-        assigneeUsernames ?? (assigneeUsername === undefined ? undefined : [assigneeUsername]),
-      assigneeId: noneOrAny(args.assigneeWildcardId) ?? assigneeOf(args.assigneeId),
-      searchIn: args.in && args.in.length > 0 ? args.in : undefined,
-      own: own.filter((condition) => condition !== undefined),
-    },
-    context,
-  );
+  return filterCondition(ISSUE, args, context);
 }
 
-const queryOf = (args: Values<typeof filters>, context: GraphContext): ChildQuery => ({
+const queryOf = ({ sort, ...args }: Values<typeof filters>, context: GraphContext): ChildQuery => ({
   where: issueCondition(args, context),
-  order: args.sort,
+  order: sort,
 });
 
 /** The issues of a project. */
@@ -294,6 +195,9 @@ export const ofProject = (args: Values<typeof filters>, context: GraphContext): 
   parent: "i.project_id",
   ...queryOf(args, context),
 });
+
+/** The condition that a project is not archived. Of its index, SQLite would sort all issues. */
+const NOT_ARCHIVED = when(`${withoutIndex("p.archived")} = 0`);
 
 const groupFilters = {
   ...filters,
@@ -367,7 +271,7 @@ export const face: Face = {
                   parent: "a.ancestor_id",
                 }
               : { parent: "p.namespace_id" }),
-            where: all([where, includeArchived ? undefined : when("p.archived = 0")]),
+            where: all([where, includeArchived ? undefined : NOT_ARCHIVED]),
             ...(order && { order }),
           };
         },
@@ -387,7 +291,7 @@ export const face: Face = {
           }
           const { where, order } = queryOf(args, context);
           return {
-            where: all([where, includeArchived ? undefined : when("p.archived = 0")]),
+            where: all([where, includeArchived ? undefined : NOT_ARCHIVED]),
             ...(order && { order }),
           };
         },

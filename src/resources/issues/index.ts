@@ -9,10 +9,9 @@ import { mayPlan, maySetTimes, mayUpdate } from "../issuables/abilities.ts";
 import { areHeard, snapshotOf } from "../issuables/differences.ts";
 import { parseDuration } from "../issuables/duration.ts";
 import { newRowOf, rowOf } from "../issuables/embed.ts";
-import { filterOf, instantOf, listInput } from "../issuables/filters.ts";
 import { ISSUE } from "../issuables/issue.ts";
+import { TYPES } from "../issuables/issue-filters.ts";
 import * as lifecycle from "../issuables/lifecycle.ts";
-import { negatedIssueInput } from "../issuables/negated.ts";
 import { ISSUE_ORDERS } from "../issuables/orders.ts";
 import {
   isPlanned,
@@ -35,46 +34,8 @@ import * as changes from "./changes.ts";
 import * as issues from "./queries.ts";
 import { migrations } from "./table.ts";
 
-/** The kinds of issues that GitLab knows, of which only the first is here. */
-const TYPES = ["issue", "incident", "test_case", "task"] as const;
-
-/** What issues belong to in GitLab, by their filters: here they belong to none. */
-const NOWHERE = ["epic_id", "iteration_id", "iteration_title", "health_status"] as const;
-
-/** Whether a list asks for what no issue is, or has. */
-function isNowhere(
-  input: {
-    readonly [name in (typeof NOWHERE)[number] | "issue_type"]?: string | undefined;
-  },
-): boolean {
-  const { issue_type: type = "issue" } = input;
-  return (
-    type !== "issue" || NOWHERE.some((name) => (input[name] ?? "none").toLowerCase() !== "none")
-  );
-}
-
 const lists = listRoutes(ISSUE, {
-  input: {
-    ...listInput,
-    state: param.optional(param.choice(["opened", "closed", "all"])),
-    confidential: param.optional(param.boolean()),
-    issue_type: param.optional(param.choice(TYPES)),
-    ...Object.fromEntries(NOWHERE.map((name) => [name, param.unlessBlank(param.anyText())])),
-    not: param.optional(param.object(negatedIssueInput)),
-    order_by: param.optional(
-      param.choice(["created_at", "updated_at", "relative_position", ...ISSUE_ORDERS]),
-    ),
-  },
-  filter: ({ confidential, ...input }, caller, scope) => ({
-    ...filterOf(input, caller, scope),
-    own: [
-      ...(confidential === undefined
-        ? []
-        : // No placeholder: the indexes of confidential issues are for this condition.
-          [{ condition: { sql: `i.confidential = ${Number(confidential)}`, values: [] } }]),
-      ...(isNowhere(input) ? [{ condition: { sql: "1 = 0", values: [] } }] : []),
-    ],
-  }),
+  orders: ["created_at", "updated_at", "relative_position", ...ISSUE_ORDERS],
 });
 
 const attributes = {
@@ -118,7 +79,7 @@ const changed = {
   ...number,
   title: param.optional(param.title()),
   state_event: param.optional(param.choice(["close", "reopen"])),
-  updated_at: param.optional(param.writtenInstant()),
+  updated_at: param.optional(param.looseInstant()),
   ...attributes,
 };
 
@@ -140,7 +101,7 @@ async function change(
   const before = isHeard ? await snapshotOf(db, ISSUE, found.id) : undefined;
   const isEstimated = time_estimate !== undefined && mayPlan(source);
   const columns = await columnsOf(context, input);
-  const at = instantOf("updated_at", input.updated_at);
+  const at = input.updated_at;
   sendUpdate(
     db,
     "issues",
@@ -185,7 +146,7 @@ export const issueResource: Resource = {
       beside: "anybody",
       input: {
         title: param.title(),
-        created_at: param.optional(param.writtenInstant()),
+        created_at: param.optional(param.looseInstant()),
         iid: unsupported(param.integer()),
         merge_request_to_resolve_discussions_of: unsupported(param.integer()),
         discussion_to_resolve: unsupported(param.anyText()),
@@ -196,7 +157,7 @@ export const issueResource: Resource = {
         const { db, source, caller, input, now } = context;
         const { title, confidential } = input;
         const { text: description, commands } = commandsIn(ISSUE, input.description);
-        const at = instantOf("created_at", input.created_at);
+        const at = input.created_at;
         const columns = await columnsOf(context, input);
         const id = await issues.insertUnnumbered(
           db,

@@ -1,5 +1,5 @@
+import { searchMigration } from "../../core/lists/search-index.ts";
 import type { Migration } from "../../store/migrate.ts";
-import { searchMigration } from "../../store/search.ts";
 import { ISSUE } from "../issuables/issue.ts";
 
 /** How many issues of a project are open and not confidential: its `count`, summed up. Triggers keep it right. */
@@ -190,5 +190,13 @@ create index issues_due on issues (due_date, id) where state = 'opened' and due_
     // Open issues are counted by triggers, and `issues_by_state` has what else depended on this index.
     id: "20261127-05-issues-open",
     sql: "drop index issues_open;",
+  },
+  {
+    // Where lists start that are filtered by weight or due date.
+    id: "20261201-30-issue-filters",
+    sql: `
+create index issues_by_weight on issues (weight, id) where weight is not null;
+create index issues_by_due_date on issues (due_date, id) where due_date is not null;
+`,
   },
 ];

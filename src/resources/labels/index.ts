@@ -3,6 +3,7 @@ import { colorOf } from "../../core/colors.ts";
 import { conflict, invalid, missing, notFound, notModified } from "../../core/errors.ts";
 import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
+import { flagWithoutEffect, unsupported, unsupportedFlag } from "../../core/kept.ts";
 import { presenter } from "../../core/presenter.ts";
 import { type Context, type Resource, routes, type SourceKind } from "../../core/resource.ts";
 import type { Database, Reader } from "../../store/port.ts";
@@ -114,6 +115,12 @@ function routesOf(source: SourceKind) {
       input: {
         search: param.optional(param.anyText()),
         include_ancestor_groups: param.optional(param.boolean()),
+        // The numbers of issues and merge requests are always shown.
+        with_counts: flagWithoutEffect(),
+        ...(source === "group" && {
+          include_descendant_groups: unsupportedFlag(),
+          only_group_labels: unsupported(param.boolean(), true),
+        }),
       },
       presenter,
       handle: ({ db, presenter, page, source, viewer, input }) =>

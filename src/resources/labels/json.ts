@@ -1,4 +1,6 @@
 import * as field from "../../core/field.ts";
+import { escaped } from "../../core/markup.ts";
+import { presenter } from "../../core/presenter.ts";
 
 /** A label in a board's list, where it has no id. */
 export const listedLabelFields = {
@@ -12,6 +14,15 @@ export const scopeLabelFields = { id: field.integer("l.id"), ...listedLabelField
 
 /** A colour that can be read on the label's. */
 export const textColor = field.derived(["l.color"], "string", ([color]) => contrast(String(color)));
+
+/** A label in lists of issues and merge requests that are asked for its details. */
+export const labelDetails = presenter({
+  ...listedLabelFields,
+  description_html: field.derived(["l.description"], "string", ([text]) =>
+    text === null ? null : escaped(String(text)),
+  ),
+  text_color: textColor,
+});
 
 /** The colour of texts on dark ones. */
 export const LIGHT = "#FFFFFF";

@@ -10,7 +10,8 @@ import {
   visibleMergeRequests,
   visibleProjects,
 } from "../../core/access/visibility.ts";
-import { paginateNarrowed } from "../../core/narrowed.ts";
+import { paginateFrom } from "../../core/lists/paginate.ts";
+import { searchStart } from "../../core/lists/search-index.ts";
 import { offsetOf, type Page, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import { all, belowGroup, type Condition, when } from "../../store/conditions.ts";
@@ -18,7 +19,6 @@ import { insertRow } from "../../store/insert.ts";
 import { contains } from "../../store/patterns.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
-import { narrowing } from "../../store/search.ts";
 import { statement } from "../../store/texts.ts";
 import { LABEL_SEARCH } from "./search.ts";
 
@@ -68,8 +68,8 @@ export async function list(
   const searched = search ? contains(["l.name", "l.description"], search) : undefined;
   const owners = await ownersOf(db, source, inherited);
   const most = offsetOf(page) + page.size + 1;
-  const narrow = await narrowing(db, LABEL_SEARCH, "l", search, { owners });
-  const listed = await paginateNarrowed(db, presenter, page, narrow, {
+  const start = await searchStart(db, LABEL_SEARCH, "l", search, { owners });
+  const listed = await paginateFrom(db, presenter, page, start, {
     alias: "l",
     tables: "labels l",
     presented: { sql: LABELS, values: idOf(viewer).values },

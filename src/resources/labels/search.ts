@@ -1,4 +1,4 @@
-import type { SearchIndex } from "../../store/search.ts";
+import type { SearchIndex } from "../../core/lists/search-index.ts";
 
 /** The index of names and descriptions of labels. */
 export const LABEL_SEARCH: SearchIndex = {

@@ -1,5 +1,5 @@
+import { searchMigration } from "../../core/lists/search-index.ts";
 import type { Migration } from "../../store/migrate.ts";
-import { searchMigration } from "../../store/search.ts";
 import { LABEL_SEARCH } from "./search.ts";
 
 /** What is counted of a label: the SQL of the kind of a row `t` of issues or merge requests. */

@@ -1,5 +1,6 @@
 import { notFound } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
+import { unsupported } from "../../core/kept.ts";
 import { type Context, type Resource, routes, type SourceKind } from "../../core/resource.ts";
 import type { Reader } from "../../store/port.ts";
 import * as users from "../users/queries.ts";
@@ -13,7 +14,8 @@ import { ofUsers } from "./of-users.ts";
 import * as members from "./queries.ts";
 import { migrations } from "./table.ts";
 
-const query = { query: param.optional(param.anyText()) };
+const userIds = param.optional(param.arrayOf(param.integer(), { max: 500 }));
+const filters = { query: param.optional(param.anyText()), user_ids: userIds, skip_users: userIds };
 const id = { user_id: param.recordId() };
 const level = param.integer();
 
@@ -31,17 +33,22 @@ function routesOf(source: SourceKind) {
   return [
     list("", {
       summary: `List the direct members of a ${source}`,
-      input: query,
+      input: filters,
       presenter: member,
       handle: ({ db, presenter, page, source, input, viewer }) =>
-        members.list(db, presenter, page, source, input.query, viewer),
+        members.list(db, presenter, page, source, input, viewer),
     }),
     list("/all", {
       summary: `List the members of a ${source}, including those of its ancestor groups`,
-      input: { ...query, show_seat_info: param.optional(param.boolean()) },
+      input: {
+        ...filters,
+        show_seat_info: param.optional(param.boolean()),
+        // Nobody waits to become a member.
+        state: unsupported(param.choice(["awaiting", "active"]), "active"),
+      },
       presenter: ({ input }) => (input.show_seat_info ? memberWithSeat : member),
       handle: ({ db, presenter, page, source, input, viewer }) =>
-        members.listAll(db, presenter, page, source, input.query, viewer),
+        members.listAll(db, presenter, page, source, input, viewer),
     }),
     get("/all/:user_id", {
       summary: "Get a member, direct or inherited from an ancestor group",

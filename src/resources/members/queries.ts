@@ -3,7 +3,7 @@ import type { Source } from "../../core/access/source.ts";
 import { LIVING_USER, type Viewer } from "../../core/access/visibility.ts";
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
-import { all, belowGroup, type Condition, when } from "../../store/conditions.ts";
+import { all, among, belowGroup, type Condition, when } from "../../store/conditions.ts";
 import { insertRow } from "../../store/insert.ts";
 import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
 import { removeGrantsOfStrangers } from "../protected-refs/grants.ts";
@@ -28,10 +28,10 @@ export function list(
   presenter: Presenter,
   page: Page,
   owner: Owner,
-  query: string | undefined,
+  filter: MemberFilter,
   viewer: Viewer,
 ): Promise<RowPage> {
-  const where = all([ownedBy("m", owner), searched(query, viewer)]);
+  const where = all([ownedBy("m", owner), filtered(filter, viewer)]);
   return paginate(db, presenter, page, {
     from: `${MEMBERS} where ${where.sql}`,
     values: where.values,
@@ -48,7 +48,7 @@ export function listAll(
   presenter: Presenter,
   page: Page,
   source: Heir,
-  query: string | undefined,
+  filter: MemberFilter,
   viewer: Viewer,
 ): Promise<RowPage> {
   const scope = inheritedBy("x", source);
@@ -61,7 +61,7 @@ export function listAll(
       ) as ranked where place = 1)`,
     values: [viewer.today, ...scope.values],
   };
-  const where = all([best, searched(query, viewer)]);
+  const where = all([best, filtered(filter, viewer)]);
   return paginate(db, presenter, page, {
     from: `${MEMBERS} where ${where.sql}`,
     values: where.values,
@@ -69,8 +69,25 @@ export function listAll(
   });
 }
 
-function searched(query: string | undefined, { caller }: Viewer): Condition | undefined {
-  return query ? users.searched(query, caller) : undefined;
+/** Which members a list has. */
+interface MemberFilter {
+  /** A part of their names. */
+  readonly query?: string | undefined;
+  readonly user_ids?: readonly number[] | undefined;
+  /** Whom it does not have. */
+  readonly skip_users?: readonly number[] | undefined;
+}
+
+function filtered(
+  { query, user_ids, skip_users = [] }: MemberFilter,
+  { caller }: Viewer,
+): Condition {
+  const skipped = skip_users.length > 0 ? among("m.user_id", skip_users) : undefined;
+  return all([
+    query ? users.searched(query, caller) : undefined,
+    user_ids && user_ids.length > 0 ? among("m.user_id", user_ids) : undefined,
+    skipped && { sql: `not (${skipped.sql})`, values: skipped.values },
+  ]);
 }
 
 /** One membership as a row of its presenter. */

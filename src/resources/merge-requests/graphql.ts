@@ -21,7 +21,6 @@ import {
   type Face,
   first,
   type GraphContext,
-  inputType,
   int,
   loaded,
   mutation,
@@ -38,43 +37,29 @@ import {
   valueType,
   word,
 } from "../../graphql/declare.ts";
-import { all, among, type Condition, when } from "../../store/conditions.ts";
+import { all, when } from "../../store/conditions.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Value } from "../../store/port.ts";
 import { type ApprovalState, hasRules, statesOf } from "../approval-state/state.ts";
 import { HEAD } from "../ci/heads.ts";
 import {
-  combinedConditions,
-  commonFilter,
-  commonFilters,
-  filtered,
+  filterArguments,
+  filterCondition,
   indexedOrders,
   issuableFields,
   labelNames,
 } from "../issuables/graphql.ts";
-import {
-  detailedStatus,
-  IS_DRAFT,
-  type MergeState,
-  mergeStatesOf,
-} from "../issuables/merge-checks.ts";
+import { detailedStatus, type MergeState, mergeStatesOf } from "../issuables/merge-checks.ts";
 import { isDraft, MERGE_REQUEST, withoutDraft } from "../issuables/merge-request.ts";
+import { STATE } from "../issuables/merge-request-filters.ts";
 import { issuableMutations, numberOf, OPERATION } from "../issuables/mutations.ts";
 import { orderValues, REQUEST_ORDERS } from "../issuables/orders.ts";
 import { LABEL_ID } from "../labels/graphql.ts";
 import { latestOf } from "../merge-request-versions/versions.ts";
-import { deployedIn } from "./filters.ts";
 import { codeFields, codeTypes } from "./graphql-code.ts";
 import { mergeRequestResource } from "./index.ts";
 import { rereview } from "./rereview.ts";
 
-const STATE = enumeration("MergeRequestState", "Whether a merge request is open.", [
-  "opened",
-  "closed",
-  "locked",
-  "merged",
-  "all",
-]);
 const MERGE_STATUS = enumeration("MergeStatus", "Whether it can be merged.", [
   "CAN_BE_MERGED",
   "CANNOT_BE_MERGED",
@@ -274,110 +259,18 @@ const mergeRequest = rowType("MergeRequest", {
   },
 });
 
-const negated = inputType("MergeRequestsResolverNegatedParams", "What a list leaves out.", {
-  labelName: arg.list(arg.string),
-  milestoneTitle: arg.string,
-  authorUsername: arg.string,
-  assigneeUsernames: arg.list(arg.string),
-  reviewerUsername: arg.string,
-  myReactionEmoji: arg.string,
-  sourceBranches: arg.list(arg.string),
-  targetBranches: arg.list(arg.string),
-});
-
-const unioned = inputType("UnionedMergeRequestFilterInput", "What a list takes if one holds.", {
-  assigneeUsernames: arg.list(arg.string),
-  authorUsernames: arg.list(arg.string),
-  labelNames: arg.list(arg.string),
-});
-
 const filters = {
-  ...commonFilters,
-  state: arg.choice(STATE),
+  ...filterArguments(
+    MERGE_REQUEST,
+    "MergeRequestsResolverNegatedParams",
+    "UnionedMergeRequestFilterInput",
+  ),
   sort: arg.withDefault(arg.choice(SORT), SORT.values["CREATED_DESC"]),
-  labels: arg.about("Only those with all of these labels.", arg.list(arg.string)),
-  milestoneTitle: arg.string,
-  assigneeUsername: arg.string,
-  reviewerUsername: arg.string,
-  sourceBranches: arg.list(arg.string),
-  targetBranches: arg.list(arg.string),
-  draft: arg.boolean,
-  mergedAfter: arg.time,
-  mergedBefore: arg.time,
-  deployedAfter: arg.time,
-  deployedBefore: arg.time,
-  environmentName: arg.about("The environment that they came to.", arg.string),
-  not: arg.input(negated),
-  or: arg.input(unioned),
 } satisfies Args;
 
-type Filters = Partial<Values<typeof filters>>;
-
-const outside = (column: string, values: readonly string[]): Condition => {
-  const { sql, values: given } = among(column, values);
-  return { sql: `not (${sql})`, values: given };
-};
-
-/** The condition under which a merge request belongs in a list. */
-function mergeRequestCondition(args: Filters, context: GraphContext): Condition {
-  const common = commonFilter(MERGE_REQUEST, args, context);
-  const { not, or } = args;
-  const {
-    milestoneTitle,
-    authorUsername,
-    reviewerUsername,
-    sourceBranches,
-    targetBranches,
-    ...others
-  } = not ?? {};
-  const own: (Condition | undefined)[] = [
-    ...common.own,
-    among("mr.source_branch", args.sourceBranches),
-    among("mr.target_branch", args.targetBranches),
-    args.draft === undefined ? undefined : when(`${args.draft ? "" : "not "}${IS_DRAFT}`),
-    when("mr.merged_at >= ?", args.mergedAfter),
-    when("mr.merged_at <= ?", args.mergedBefore),
-    when(
-      `exists (select 1 from merge_request_reviewers x join users xu on xu.id = x.user_id
-       where x.merge_request_id = mr.id and lower(xu.username) = lower(?))`,
-      args.reviewerUsername,
-    ),
-    sourceBranches && outside("mr.source_branch", sourceBranches),
-    targetBranches && outside("mr.target_branch", targetBranches),
-    ...combinedConditions(
-      MERGE_REQUEST,
-      not && {
-        ...others,
-        ...(milestoneTitle !== undefined && { milestoneTitle: [milestoneTitle] }),
-        ...(authorUsername !== undefined && { authorUsername: [authorUsername] }),
-        ...(reviewerUsername !== undefined && { reviewerUsernames: [reviewerUsername] }),
-      },
-      or,
-      context,
-    ),
-  ];
-  return filtered(
-    MERGE_REQUEST,
-    {
-      ...common,
-      labels: args.labels ?? common.labels,
-      state: args.state === "all" ? undefined : args.state,
-      milestone: args.milestoneTitle === undefined ? undefined : { title: args.milestoneTitle },
-      deployed: deployedIn({
-        environment: args.environmentName,
-        after: args.deployedAfter,
-        before: args.deployedBefore,
-      }),
-      assigneeUsernames: args.assigneeUsername === undefined ? undefined : [args.assigneeUsername],
-      own: own.filter((condition) => condition !== undefined),
-    },
-    context,
-  );
-}
-
-const queryOf = (args: Values<typeof filters>, context: GraphContext) => ({
-  where: mergeRequestCondition(args, context),
-  order: args.sort,
+const queryOf = ({ sort, ...args }: Values<typeof filters>, context: GraphContext) => ({
+  where: filterCondition(MERGE_REQUEST, args, context),
+  order: sort,
 });
 
 const ofUser = (relation: "author" | "assignees" | "reviewers") =>

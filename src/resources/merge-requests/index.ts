@@ -1,6 +1,6 @@
 import { forbidden } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
-import { unsupported } from "../../core/kept.ts";
+import { unsupported, unsupportedFlag } from "../../core/kept.ts";
 import { type Resource, routes } from "../../core/resource.ts";
 import { sendUpdate } from "../../store/update.ts";
 import { queueReady, queueTask } from "../ci/progress.ts";
@@ -8,11 +8,9 @@ import { headOf } from "../events/record.ts";
 import { mayUpdate } from "../issuables/abilities.ts";
 import { areHeard, snapshotOf } from "../issuables/differences.ts";
 import { rowOf } from "../issuables/embed.ts";
-import { filterOf, listInput } from "../issuables/filters.ts";
 import { ISSUE } from "../issuables/issue.ts";
 import * as lifecycle from "../issuables/lifecycle.ts";
 import { isDraft, MERGE_REQUEST, simpleMergeRequest } from "../issuables/merge-request.ts";
-import { negatedRequestInput } from "../issuables/negated.ts";
 import { REQUEST_ORDERS } from "../issuables/orders.ts";
 import { plannedColumns, planningInput } from "../issuables/planning.ts";
 import { listRoutes, participantsRoute, subscriptionRoutes } from "../issuables/routes.ts";
@@ -24,7 +22,6 @@ import { assignReviewers } from "../reviewers/changes.ts";
 import { askApprovers } from "./asking.ts";
 import { checkCode, divergedCommits } from "./code.ts";
 import { collaborationIn, collaborationOf } from "./collaboration.ts";
-import { deployedFilter, ownFilters, ownInput } from "./filters.ts";
 import { mergeRoutes } from "./merging.ts";
 import { planChange, planOpening, requireOpening } from "./opening.ts";
 import * as requests from "./queries.ts";
@@ -34,21 +31,12 @@ import { migrations } from "./table.ts";
 import { versionRoutes } from "./versions.ts";
 
 const lists = listRoutes(MERGE_REQUEST, {
-  input: {
-    ...listInput,
-    state: param.optional(param.choice(["opened", "closed", "locked", "merged", "all"])),
-    order_by: param.optional(param.choice(["created_at", "updated_at", ...REQUEST_ORDERS])),
-    ...ownInput,
-    not: param.optional(param.object(negatedRequestInput)),
-    view: param.optional(param.choice(["simple"])),
-  },
-  filter: (input, caller, scope) => ({
-    ...filterOf(input, caller, scope),
-    deployed: deployedFilter(input),
-    own: ownFilters(input),
-  }),
-  presenter: ({ input }) => (input.view === "simple" ? simpleMergeRequest : MERGE_REQUEST.listed),
+  orders: ["created_at", "updated_at", ...REQUEST_ORDERS],
+  showing: { view: param.optional(param.choice(["simple"])) },
+  presenter: ({ input }) =>
+    input["view"] === "simple" ? simpleMergeRequest : MERGE_REQUEST.listed,
 });
+
 const attributes = {
   description: param.clearable(param.anyText({ max: param.LONG_TEXT })),
   squash: param.optional(param.boolean()),
@@ -58,7 +46,7 @@ const attributes = {
   reviewer_ids: param.clearable(param.arrayOf(param.integer(), { max: 200 })),
   // Rules say how many approvals are needed.
   approvals_before_merge: unsupported(param.integer(), 0),
-  merge_after: unsupported(param.writtenInstant()),
+  merge_after: unsupported(param.looseInstant()),
   ...planningInput,
 };
 
@@ -154,6 +142,7 @@ export const mergeRequestResource: Resource = {
         ...number,
         include_diverged_commits_count: param.optional(param.boolean()),
         include_rebase_in_progress: param.optional(param.boolean()),
+        render_html: unsupportedFlag(),
       },
       presenter: MERGE_REQUEST.single,
       prepare: async (input, preparing) => {

@@ -8,7 +8,7 @@ import { recordRemoval } from "../../hooks/records.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import * as events from "../events/record.ts";
-import { groupMilestone, projectMilestone, toldMilestone } from "./json.ts";
+import { anyMilestone, groupMilestone, projectMilestone, toldMilestone } from "./json.ts";
 import * as milestones from "./queries.ts";
 import { remove } from "./removal.ts";
 import { migrations } from "./table.ts";
@@ -68,6 +68,16 @@ async function recordEvent(
   events.record(db, { ...event, target: { type: "milestone", id, iid, title } }, now);
 }
 
+/** Which milestones a list has besides those of its owner. */
+const wider = (input: {
+  readonly include_ancestors?: boolean | undefined;
+  readonly include_parent_milestones?: boolean | undefined;
+  readonly include_descendants?: unknown;
+}) => ({
+  ancestors: input.include_ancestors ?? input.include_parent_milestones ?? false,
+  descendants: input.include_descendants === true,
+});
+
 function routesOf(source: SourceKind) {
   const { del, get, list, post, put } = routes({
     source,
@@ -83,10 +93,20 @@ function routesOf(source: SourceKind) {
         state: param.optional(param.choice(["active", "closed"])),
         title: param.optional(param.anyText()),
         search: param.optional(param.anyText()),
+        updated_after: param.optional(param.looseInstant()),
+        updated_before: param.optional(param.looseInstant()),
+        include_ancestors: param.optional(param.boolean()),
+        // Their old name, and what only groups have below them.
+        include_parent_milestones: param.optional(param.boolean()),
+        ...(source === "group" && { include_descendants: param.optional(param.boolean()) }),
       },
-      presenter,
-      handle: ({ db, presenter, page, source, input }) =>
-        milestones.list(db, presenter, page, source, {
+      presenter: ({ input }) =>
+        Object.values(wider(input)).includes(true) ? anyMilestone : presenter,
+      handle: ({ db, presenter, page, source, input, viewer }) =>
+        milestones.list(db, presenter, page, viewer, source, {
+          updatedAfter: input.updated_after,
+          updatedBefore: input.updated_before,
+          ...wider(input),
           iids: input.iids?.length ? input.iids : undefined,
           state: input.state,
           title: input.title,

@@ -1,13 +1,13 @@
 import { type Heir, inheritedBy, type Owner, ownedBy } from "../../core/access/owner.ts";
 import { LIVING_MILESTONE, type Viewer, visibleOwner } from "../../core/access/visibility.ts";
-import { paginateNarrowed } from "../../core/narrowed.ts";
+import { paginateFrom } from "../../core/lists/paginate.ts";
+import { searchStart } from "../../core/lists/search-index.ts";
 import type { Page, RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import { all, any, belowGroup, projectsBelow, when } from "../../store/conditions.ts";
 import { contains } from "../../store/patterns.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
-import { narrowing } from "../../store/search.ts";
 import { MILESTONE_SEARCH } from "./search.ts";
 
 const MILESTONES = `milestones m left join namespaces mn on mn.id = m.namespace_id
@@ -30,6 +30,12 @@ export interface MilestoneFilter {
   iids?: readonly number[] | undefined;
   title?: string | undefined;
   search?: string | undefined;
+  updatedAfter?: number | undefined;
+  updatedBefore?: number | undefined;
+  /** Whether those of the groups above it are listed, too. */
+  ancestors?: boolean | undefined;
+  /** Whether those of groups and projects below a group are listed, too. */
+  descendants?: boolean | undefined;
 }
 
 /** The milestones of a group or project, newest first. */
@@ -37,23 +43,33 @@ export async function list(
   db: Reader,
   presenter: Presenter,
   page: Page,
-  owner: Owner,
+  viewer: Viewer,
+  owner: Heir & Owner,
   filter: MilestoneFilter,
 ): Promise<RowPage> {
   const { state, iids, title, search } = filter;
   // No milestone has the number 0.
   const numbers = iids && placeholders(iids.length > 0 ? iids : [0]);
+  const { column, id } = owner;
+  const isWider = filter.ancestors || filter.descendants;
+  const below = [belowGroup("m.namespace_id", id), projectsBelow("m.project_id", id)];
   const where = all([
-    ownedBy("m", owner),
+    any([
+      filter.ancestors ? inheritedBy("m", owner) : ownedBy("m", owner),
+      ...(filter.descendants ? below : []),
+    ]),
+    isWider ? visibleOwner(viewer, "m", ["issues", "merge_requests"]) : undefined,
     when(LIVING_MILESTONE),
+    when("m.updated_at >= ?", filter.updatedAfter),
+    when("m.updated_at <= ?", filter.updatedBefore),
     when("m.state = ?", state),
     when("m.title = ?", title),
     numbers && when(`m.iid in (${numbers.sql})`, ...numbers.values),
     search ? contains(["m.title", "m.description"], search) : undefined,
   ]);
-  const { column, id } = owner;
-  const narrow = await narrowing(db, MILESTONE_SEARCH, "m", search, { owners: [{ column, id }] });
-  return paginateNarrowed(db, presenter, page, narrow, {
+  const owners = isWider ? undefined : [{ column, id }];
+  const start = await searchStart(db, MILESTONE_SEARCH, "m", search, { owners });
+  return paginateFrom(db, presenter, page, start, {
     alias: "m",
     tables: "milestones m",
     presented: { sql: MILESTONES, values: [] },
@@ -92,8 +108,8 @@ export async function search(
   ]);
   const owners =
     projectId === undefined ? undefined : [{ column: "project_id", id: projectId } as const];
-  const narrow = await narrowing(db, MILESTONE_SEARCH, "m", text, { owners });
-  return paginateNarrowed(db, presenter, page, narrow, {
+  const start = await searchStart(db, MILESTONE_SEARCH, "m", text, { owners });
+  return paginateFrom(db, presenter, page, start, {
     alias: "m",
     tables: "milestones m",
     presented: { sql: MILESTONES, values: [] },

@@ -1,5 +1,5 @@
+import { searchMigration } from "../../core/lists/search-index.ts";
 import type { Migration } from "../../store/migrate.ts";
-import { searchMigration } from "../../store/search.ts";
 import { MILESTONE_SEARCH } from "./search.ts";
 
 /** Milestones of groups (`namespace_id`) and of projects (`project_id`); `iid` is numbered within each. */

@@ -3,6 +3,7 @@ import { avatarOf } from "../../core/avatars.ts";
 import { notFound } from "../../core/errors.ts";
 import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
+import { unsupported, unsupportedFlag } from "../../core/kept.ts";
 import { presenter } from "../../core/presenter.ts";
 import { Json, type Resource, routes } from "../../core/resource.ts";
 import * as namespaces from "./list.ts";
@@ -41,6 +42,8 @@ export const namespaceResource: Resource = {
         search: param.optional(param.anyText()),
         owned_only: param.optional(param.boolean()),
         top_level_only: param.optional(param.boolean()),
+        full_path_search: unsupportedFlag(),
+        requested_hosted_plan: unsupported(param.anyText()),
       },
       presenter: namespace,
       handle: ({ db, presenter, page, viewer, input }) =>

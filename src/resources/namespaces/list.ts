@@ -1,12 +1,12 @@
 import { memberGroups, REMOVED, type Viewer } from "../../core/access/visibility.ts";
-import { paginateNarrowed } from "../../core/narrowed.ts";
+import { paginateFrom } from "../../core/lists/paginate.ts";
+import { searchStart } from "../../core/lists/search-index.ts";
 import type { Page, RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import { all, type Condition, when } from "../../store/conditions.ts";
 import { contains } from "../../store/patterns.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Reader, Value } from "../../store/port.ts";
-import { narrowing } from "../../store/search.ts";
 import { findNamed, levelIn } from "./queries.ts";
 import { NAMESPACE_SEARCH } from "./search.ts";
 
@@ -44,8 +44,8 @@ export async function list(
   viewer: Viewer,
   { search, owned = false, top }: NamespaceFilter,
 ): Promise<RowPage> {
-  const narrow = await narrowing(db, NAMESPACE_SEARCH, "n", search);
-  return paginateNarrowed(db, presenter, page, narrow, {
+  const start = await searchStart(db, NAMESPACE_SEARCH, "n", search);
+  return paginateFrom(db, presenter, page, start, {
     alias: "n",
     tables: "namespaces n",
     presented: { sql: NAMESPACES, values: [] },

@@ -2,7 +2,6 @@ import { inProject } from "../../core/access/visibility.ts";
 import * as param from "../../core/input.ts";
 import { type Context, type Resource, routes } from "../../core/resource.ts";
 import type { Reader } from "../../store/port.ts";
-import { instantOf } from "../issuables/filters.ts";
 import type { NoteableType } from "../issuables/type.ts";
 import { isIssuable } from "../issuables/types.ts";
 import { COMMANDS_ONLY, writeNote } from "../quick-actions/perform.ts";
@@ -41,6 +40,11 @@ function routesOf(type: NoteableType) {
         ...target,
         order_by: param.optional(param.choice(["created_at", "updated_at"])),
         sort: param.optional(param.choice(["asc", "desc"])),
+        ...(isIssuable(type) && {
+          activity_filter: param.optional(
+            param.choice(["all_notes", "only_comments", "only_activity"]),
+          ),
+        }),
       },
       presenter: note,
       handle: async (context) => {
@@ -48,7 +52,11 @@ function routesOf(type: NoteableType) {
         const viewer = inProject(context.viewer, context.source);
         const { id } = await findNoteable(context, type, input.noteable_id);
         const { order_by: orderBy = "created_at", sort = "desc" } = input;
-        return notes.list(db, type, presenter, page, id, viewer, { orderBy, sort });
+        return notes.list(db, type, presenter, page, id, viewer, {
+          orderBy,
+          sort,
+          activity: input["activity_filter"],
+        });
       },
     }),
     get("/:note_id", {
@@ -70,7 +78,7 @@ function routesOf(type: NoteableType) {
       handle: async (context) => {
         const { presenter, input } = context;
         const { body, internal = input.confidential } = input;
-        const at = instantOf("created_at", input.created_at);
+        const at = input.created_at;
         const noteable = await findNoteable(context, type, input.noteable_id);
         return writeNote(context, noteable, body, async (text) => {
           const written = { body: text, internal, at };

@@ -7,7 +7,7 @@ export const target = { noteable_id: param.recordId() };
 export const body = param.text({ max: 1_000_000 });
 
 /** The attributes of a new note. */
-export const reply = { body, created_at: param.optional(param.writtenInstant()) };
+export const reply = { body, created_at: param.optional(param.looseInstant()) };
 
 /** The attributes of a note that is not a reply. `confidential` is the old name of `internal`. */
 export const written = {

@@ -1,7 +1,7 @@
 import { type Viewer, visibleCode, visibleNotes } from "../../core/access/visibility.ts";
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
-import { all, any } from "../../store/conditions.ts";
+import { all, any, when } from "../../store/conditions.ts";
 import { insertRow } from "../../store/insert.ts";
 import { contains } from "../../store/patterns.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
@@ -37,9 +37,14 @@ export function list(
   page: Page,
   id: number,
   viewer: Viewer,
-  { orderBy, sort }: { orderBy: "created_at" | "updated_at"; sort: "asc" | "desc" },
+  {
+    orderBy,
+    sort,
+    activity,
+  }: { orderBy: "created_at" | "updated_at"; sort: "asc" | "desc"; activity?: unknown },
 ): Promise<RowPage> {
-  const visible = visibleNotes(viewer);
+  const isOnly = { only_comments: 0, only_activity: 1 }[String(activity)];
+  const visible = all([visibleNotes(viewer), when("nt.system = ?", isOnly)]);
   const where = statement`where nt.${column} = ? and ${visible.sql}`;
   return paginate(db, presenter, page, {
     from: statement`${NOTES} ${where}`,

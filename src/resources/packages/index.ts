@@ -4,6 +4,7 @@ import { visibleCode } from "../../core/access/visibility.ts";
 import { notFound, unreadable } from "../../core/errors.ts";
 import { dispositionOf, fileReply } from "../../core/http/file-reply.ts";
 import * as param from "../../core/input.ts";
+import { flagWithoutEffect } from "../../core/kept.ts";
 import { Json, type Resource, routes } from "../../core/resource.ts";
 import { all, belowGroup, when } from "../../store/conditions.ts";
 import type { Reader } from "../../store/port.ts";
@@ -40,6 +41,8 @@ const filter = {
   package_name: param.unlessBlank(param.text()),
   package_version: param.unlessBlank(param.text()),
   status: param.optional(param.choice(packages.STATUSES)),
+  // Each package has a version.
+  include_versionless: flagWithoutEffect(),
 };
 const one = { package_id: param.recordId() };
 const version = { package_name: param.anyText(), package_version: param.anyText() };

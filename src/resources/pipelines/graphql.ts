@@ -192,7 +192,7 @@ const pipeline = rowType("Pipeline", {
     yamlErrors: required(boolean("case when pl.yaml_errors is null then 0 else 1 end")),
     yamlErrorMessages: string("pl.yaml_errors"),
     stages: connection("CiStage", {
-      areFew: true,
+      isSmall: true,
       query: () => ({
         parent: "st.pipeline_id",
         where: when(

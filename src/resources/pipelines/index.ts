@@ -4,13 +4,13 @@ import { visibleJobs } from "../../core/access/visibility.ts";
 import { ApiError, forbidden, invalid, notFound } from "../../core/errors.ts";
 import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
-import { paginateNarrowed } from "../../core/narrowed.ts";
+import { firstSelective, idsOf, withoutIndex } from "../../core/lists/index-start.ts";
+import { paginateFrom } from "../../core/lists/paginate.ts";
 import { paginate } from "../../core/pagination.ts";
 import { presenter } from "../../core/presenter.ts";
 import { type Context, Json, type Resource, routes } from "../../core/resource.ts";
 import { BRANCHES, TAGS } from "../../git/refs.ts";
 import { all, type Condition, when, worded } from "../../store/conditions.ts";
-import { firstRare, idsOf, inspected } from "../../store/narrowing.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import { mayAdminRun, mayReadJobs, readingRole } from "../ci/abilities.ts";
@@ -104,15 +104,22 @@ function filtersOf(input: param.Input<typeof filters>): Condition[] {
 
 const SCOPED = { running: ["running"], pending: ["pending"], finished: FINISHED } as const;
 
-/** Spans of time that a list of pipelines is filtered by. */
-function spansOf(input: param.Input<typeof filters>): (Condition & { column: string })[] {
+/**
+ * Spans of time that a list of pipelines is filtered by.
+ *
+ * @param sqlOf SQL of a column
+ */
+function spansOf(
+  input: param.Input<typeof filters>,
+  sqlOf = (column: string) => `pl.${column}`,
+): Condition[] {
   return (["updated", "created"] as const).flatMap((what) => {
-    const column = `${what}_at`;
+    const column = sqlOf(`${what}_at`);
     const span = [
-      when(`pl.${column} < ?`, input[`${what}_before`]),
-      when(`pl.${column} > ?`, input[`${what}_after`]),
+      when(`${column} < ?`, input[`${what}_before`]),
+      when(`${column} > ?`, input[`${what}_after`]),
     ];
-    return span.some((end) => end !== undefined) ? [{ ...all(span), column }] : [];
+    return span.some((end) => end !== undefined) ? [all(span)] : [];
   });
 }
 
@@ -196,7 +203,7 @@ export const pipelineResource: Resource = {
           order_by === "id" &&
           spans.length + filters.length <= 1 &&
           !(spans.length > 0 || input.scope === "finished" || input.username !== undefined);
-        const narrowing = await firstRare(
+        const start = await firstSelective(
           db,
           "pl",
           (hasOrder ? [] : [...filters, ...spans]).map((filter) =>
@@ -210,8 +217,10 @@ export const pipelineResource: Resource = {
           ...filters,
         ]);
         const isWhole = filters.length + spans.length === 0 && input.scope === undefined;
-        const picked = spans.map((span) => (span.column === order_by ? span : inspected(span)));
-        return paginateNarrowed(db, presenter, page, narrowing, {
+        const picked = spansOf(input, (column) =>
+          column === order_by ? `pl.${column}` : withoutIndex(`pl.${column}`),
+        );
+        return paginateFrom(db, presenter, page, start, {
           alias: "pl",
           tables: "pipelines pl",
           presented: { sql: "pipelines pl join projects p on p.id = pl.project_id", values: [] },

@@ -2,12 +2,12 @@ import { mayReadCode } from "../../core/access/source.ts";
 import type { Viewer } from "../../core/access/visibility.ts";
 import type { View } from "../../core/field.ts";
 import * as param from "../../core/input.ts";
-import { paginateNarrowed } from "../../core/narrowed.ts";
+import { firstSelective, idsOf } from "../../core/lists/index-start.ts";
+import { paginateFrom } from "../../core/lists/paginate.ts";
 import type { Page, RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import { commitNumber, readCommit } from "../../git/commits.ts";
 import { among, type Condition } from "../../store/conditions.ts";
-import { firstRare, idsOf } from "../../store/narrowing.ts";
 import type { Reader, Value } from "../../store/port.ts";
 import { downstream, JOBS, job, listedPipeline } from "../ci/json.ts";
 import { STATUS_NAMES } from "../ci/statuses.ts";
@@ -108,13 +108,13 @@ export async function listJobs(
   { starts = [], stored }: { starts?: readonly Condition[]; stored?: Condition | undefined } = {},
 ): Promise<RowPage> {
   const { db, presenter, viewer } = reading;
-  const narrowing = await firstRare(
+  const start = await firstSelective(
     db,
     "cj",
     starts.map((start) => idsOf("ci_jobs cj", start)),
   );
   const more = "downstream_pipeline" in presenter.fields ? downstream(viewer) : NOTHING;
-  const listed = await paginateNarrowed(db, presenter, page, narrowing, {
+  const listed = await paginateFrom(db, presenter, page, start, {
     alias: "cj",
     tables: "ci_jobs cj",
     presented: { sql: `${JOBS} ${more.sql}`, values: more.values },

@@ -1,5 +1,6 @@
 import { VISIBILITIES, VISIBILITY_NAMES, type Viewer } from "../../core/access/visibility.ts";
 import * as param from "../../core/input.ts";
+import { flagWithoutEffect, unsupported, unsupportedFlag } from "../../core/kept.ts";
 import { COLUMN_ORDERS, type ProjectFilter, type ProjectOrder } from "./list.ts";
 import { SIZE_ORDERS, type SizeOrder } from "./sizes.ts";
 
@@ -18,6 +19,25 @@ export const projectListInput = {
   starred: param.optional(param.boolean()),
   min_access_level: param.optional(param.accessLevel()),
   with_issues_enabled: param.optional(param.boolean()),
+  with_merge_requests_enabled: param.optional(param.boolean()),
+  last_activity_after: param.optional(param.looseInstant()),
+  last_activity_before: param.optional(param.looseInstant()),
+  updated_after: param.optional(param.looseInstant()),
+  updated_before: param.optional(param.looseInstant()),
+  id_after: param.optional(param.integer()),
+  id_before: param.optional(param.integer()),
+  search_namespaces: param.optional(param.boolean()),
+  imported: unsupportedFlag(),
+  repository_checksum_failed: unsupportedFlag(),
+  wiki_checksum_failed: unsupportedFlag(),
+  with_custom_attributes: unsupportedFlag(),
+  with_security_reports: unsupportedFlag(),
+  repository_storage: unsupported(param.anyText()),
+  with_programming_language: unsupported(param.anyText()),
+  // Nothing is hidden, projects that are marked for deletion are listed, and projects can't be shared.
+  include_hidden: flagWithoutEffect(),
+  include_pending_delete: flagWithoutEffect(),
+  with_shared: flagWithoutEffect(),
   topic: param.optional(param.commaSeparated({ max: MAX_TOPICS })),
   topic_id: param.optional(param.integer()),
   order_by: param.optional(
@@ -53,6 +73,14 @@ export function projectFilter(
     starredBy: input.starred ? (caller?.id ?? 0) : undefined,
     role: input.min_access_level,
     withIssuesEnabled: input.with_issues_enabled,
+    withMergeRequestsEnabled: input.with_merge_requests_enabled,
+    activeSince: input.last_activity_after,
+    activeUntil: input.last_activity_before,
+    updatedSince: input.updated_after,
+    updatedUntil: input.updated_before,
+    idAfter: input.id_after,
+    idBefore: input.id_before,
+    searchesNamespaces: input.search_namespaces,
     topics: input.topic,
     topicId: input.topic_id,
   };

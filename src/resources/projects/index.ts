@@ -246,8 +246,6 @@ export const projectResource: Resource = {
         ...projectListInput,
         membership: param.optional(param.boolean()),
         statistics: param.optional(param.boolean()),
-        id_after: param.optional(param.integer()),
-        id_before: param.optional(param.integer()),
         pagination: param.optional(param.choice(["offset", "keyset"])),
       },
       presenter: listed,
@@ -255,8 +253,6 @@ export const projectResource: Resource = {
         const filter = {
           ...projectFilter(input, viewer),
           membership: input.membership,
-          idAfter: input.id_after,
-          idBefore: input.id_before,
         };
         const order = projectOrder(input, viewer);
         if (input.pagination !== "keyset") {

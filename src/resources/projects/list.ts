@@ -5,7 +5,9 @@ import {
   type Viewer,
   visibleProjects,
 } from "../../core/access/visibility.ts";
-import { paginateNarrowed } from "../../core/narrowed.ts";
+import { idsOf, NO_START, startOf, withoutIndex } from "../../core/lists/index-start.ts";
+import { paginateFrom } from "../../core/lists/paginate.ts";
+import { searchStart } from "../../core/lists/search-index.ts";
 import {
   type KeysetPage,
   type ListQuery,
@@ -18,9 +20,8 @@ import type { Presenter } from "../../core/presenter.ts";
 import { all, belowGroup, type Condition, when } from "../../store/conditions.ts";
 import { contains } from "../../store/patterns.ts";
 import type { Reader, Value } from "../../store/port.ts";
-import { narrowing } from "../../store/search.ts";
 import { statement } from "../../store/texts.ts";
-import { markedOn } from "../namespaces/marked.ts";
+import { ENDING, markedOn } from "../namespaces/marked.ts";
 import { hasTopic } from "../topics/queries.ts";
 import { embed } from "./embed.ts";
 import { PROJECTS } from "./json.ts";
@@ -47,12 +48,20 @@ export interface ProjectFilter {
   starredBy?: number | undefined;
   role?: Role | undefined;
   withIssuesEnabled?: boolean | undefined;
+  withMergeRequestsEnabled?: boolean | undefined;
+  /** When it was last active, or changed, at the earliest and at the latest. */
+  activeSince?: number | undefined;
+  activeUntil?: number | undefined;
+  updatedSince?: number | undefined;
+  updatedUntil?: number | undefined;
+  /** Whether a search looks into the paths of its groups, too. */
+  searchesNamespaces?: boolean | undefined;
   /** Only projects that have all topics of these names. */
   topics?: readonly string[] | undefined;
   topicId?: number | undefined;
   /** Only forks of this project. */
   forkedFrom?: number | undefined;
-  /** Only projects on the list of those whose CI jobs may access this project. */
+  /** Only this project, and those on the list of projects whose CI jobs may access it. */
   allowedIn?: number | undefined;
   idAfter?: number | undefined;
   idBefore?: number | undefined;
@@ -112,9 +121,14 @@ export async function list(
   wanted: ProjectOrder,
 ): Promise<RowPage> {
   const order = orderOf(wanted, filter.search);
-  const narrow = await narrowing(db, PROJECT_SEARCH, "p", filter.search);
+  const start = await startOf(db, "p", startsOf(filter), () =>
+    // The index has no paths of groups.
+    filter.searchesNamespaces
+      ? Promise.resolve(NO_START)
+      : searchStart(db, PROJECT_SEARCH, "p", filter.search),
+  );
   const where = conditionOf(viewer, filter);
-  const listed = await paginateNarrowed(db, presenter, page, narrow, {
+  const listed = await paginateFrom(db, presenter, page, start, {
     alias: "p",
     tables: "projects p",
     presented: { sql: PROJECTS, values: [] },
@@ -181,6 +195,38 @@ function membership(viewer: Viewer, { owned, role, membership }: ProjectFilter):
   return visibleProjects(viewer);
 }
 
+/** The spans of time of a filter. @param sqlOf SQL of a column */
+function spansOf(filter: ProjectFilter, sqlOf: (column: string) => string): Condition[] {
+  const [activity, update] = ["last_activity_at", "updated_at"].map(sqlOf);
+  return [
+    when(`${activity} >= ?`, filter.activeSince),
+    when(`${activity} <= ?`, filter.activeUntil),
+    when(`${update} >= ?`, filter.updatedSince),
+    when(`${update} <= ?`, filter.updatedUntil),
+  ].filter((end) => end !== undefined);
+}
+
+/** Where a list may start that is filtered by time, or of what is archived or marked for deletion. */
+function startsOf(filter: ProjectFilter): Condition[] {
+  const { active, markedOn: day } = filter;
+  const marked = markedOn("p", day);
+  const spans = spansOf(filter, (column) => `p.${column}`);
+  return [
+    ...(spans.length > 0 ? [idsOf("projects p", all(spans))] : []),
+    ...(marked ? [idsOf("projects p", marked)] : []),
+    ...(active === false
+      ? [
+          {
+            sql: `select id from projects where archived = 1
+              union select id from projects where marked_for_deletion_at is not null
+              union select id from projects where namespace_id in (${ENDING})`,
+            values: [],
+          },
+        ]
+      : []),
+  ];
+}
+
 const ACTIVE = `(p.archived + 0 = 0 and p.marked_for_deletion_at is null and not ${isEnding("p.namespace_id")})`;
 
 /** The conditions on the project itself. */
@@ -195,14 +241,18 @@ function columnConditions(filter: ProjectFilter): (Condition | undefined)[] {
     below && namespaceId !== undefined
       ? belowGroup("p.namespace_id", namespaceId)
       : when("p.namespace_id = ?", namespaceId),
-    search ? searchedProjects(search) : undefined,
+    search ? searchedProjects(search, filter.searchesNamespaces) : undefined,
     when("p.id in (select project_id from project_stars where user_id = ?)", filter.starredBy),
     filter.withIssuesEnabled ? when("p.issues_enabled = 1") : undefined,
+    filter.withMergeRequestsEnabled ? when("p.merge_requests_enabled = 1") : undefined,
+    ...spansOf(filter, (column) => withoutIndex(`p.${column}`)),
     ...(filter.topics ?? []).map(hasTopic),
     when("p.id in (select project_id from project_topics where topic_id = ?)", filter.topicId),
     when("p.forked_from_project_id = ?", filter.forkedFrom),
     when(
-      "p.id in (select target_project_id from job_token_projects where project_id = ?)",
+      `p.id in (select id from projects where id = ?
+        union all select target_project_id from job_token_projects where project_id = ?)`,
+      filter.allowedIn,
       filter.allowedIn,
     ),
     when("p.id > ?", filter.idAfter),
@@ -211,8 +261,8 @@ function columnConditions(filter: ProjectFilter): (Condition | undefined)[] {
 }
 
 /** The condition under which a text finds a project. */
-export const searchedProjects = (text: string): Condition =>
-  contains(["p.name", "p.path", "p.description"], text);
+export const searchedProjects = (text: string, inNamespaces = false): Condition =>
+  contains(["p.name", "p.path", "p.description", ...(inNamespaces ? ["p.full_path"] : [])], text);
 
 /** One project as a row of its presenter. */
 export async function row(

@@ -1,5 +1,5 @@
+import { searchMigration } from "../../core/lists/search-index.ts";
 import type { Migration } from "../../store/migrate.ts";
-import { searchMigration } from "../../store/search.ts";
 import { PROJECT_SEARCH } from "./search.ts";
 
 /** Projects and their stars. `full_path` includes the namespace's, for look-ups by path. */

@@ -100,7 +100,7 @@ const assets = rowType("ReleaseAssets", {
       );
     }),
     links: connection("ReleaseAssetLink", {
-      areFew: true,
+      isSmall: true,
       query: () => ({ parent: "rk.release_id", order: [{ sql: "rk.id", descending: true }] }),
     }),
     sources: loadedConnection(source, async (ids, context) => {
@@ -183,7 +183,7 @@ const release = rowType("Release", {
     links: required(one("ReleaseLinks", "r.id")),
     commit: costing(5, loaded("Commit", commitsOf)),
     milestones: connection("Milestone", {
-      areFew: true,
+      isSmall: true,
       query: () => ({
         join: "join release_milestones rm on rm.milestone_id = m.id",
         parent: "rm.release_id",

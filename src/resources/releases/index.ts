@@ -3,6 +3,7 @@ import type { Viewer } from "../../core/access/visibility.ts";
 import { ApiError, forbidden, notFound } from "../../core/errors.ts";
 import type { View } from "../../core/field.ts";
 import * as param from "../../core/input.ts";
+import { unsupportedFlag } from "../../core/kept.ts";
 import { withoutCredentials } from "../../core/pagination.ts";
 import {
   AfterCommit,
@@ -224,6 +225,8 @@ const releaseRoutes = [
     input: {
       order_by: param.optional(param.choice(releases.ORDERS)),
       sort: param.optional(param.choice(["desc", "asc"])),
+      updated_after: param.optional(param.looseInstant()),
+      updated_before: param.optional(param.looseInstant()),
       ...html,
     },
     presenter: release,
@@ -232,14 +235,14 @@ const releaseRoutes = [
       const { db, source, view, page, input, prepared: opened } = context;
       const html = input.include_html_description ? context : undefined;
       const { order_by = "released_at", sort = "desc" } = input;
-      const listed = await releases.list(db, page, source.id, order_by, sort);
+      const listed = await releases.list(db, page, source.id, { ...input, order_by, sort });
       return { ...listed, rows: await rowsOf(db, { source, view, html }, opened, listed.rows) };
     },
   }),
   group.list("", {
     summary: "List the releases of the projects in a group and below it, the latest first",
     access: "anyone",
-    input: { sort: param.optional(param.choice(["desc", "asc"])) },
+    input: { sort: param.optional(param.choice(["desc", "asc"])), simple: unsupportedFlag() },
     presenter: release,
     handle: async ({ db, source, viewer, view, page, input }) => {
       const listed = await releases.listInGroup(db, page, source.id, viewer, input.sort ?? "desc");

@@ -1,7 +1,7 @@
 import { type Viewer, visibleCode } from "../../core/access/visibility.ts";
 import { offsetOf, type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
-import { all, belowGroup, firstOfProjects } from "../../store/conditions.ts";
+import { all, belowGroup, firstOfProjects, when } from "../../store/conditions.ts";
 import { insertRow } from "../../store/insert.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
@@ -24,14 +24,28 @@ export function list(
   db: Reader,
   page: Page,
   projectId: number,
-  order: (typeof ORDERS)[number],
-  sort: "asc" | "desc",
+  {
+    order_by,
+    sort,
+    updated_after,
+    updated_before,
+  }: {
+    readonly order_by: (typeof ORDERS)[number];
+    readonly sort: "asc" | "desc";
+    readonly updated_after?: number | undefined;
+    readonly updated_before?: number | undefined;
+  },
 ): Promise<RowPage> {
+  const { sql, values } = all([
+    when("r.project_id = ?", projectId),
+    when("r.updated_at >= ?", updated_after),
+    when("r.updated_at <= ?", updated_before),
+  ]);
   return paginate(db, storedRelease, page, {
-    from: `${RELEASES} where r.project_id = ?`,
-    values: [projectId],
-    order: `r.${order} ${sort}, r.id ${sort}`,
-    countFrom: "releases r where r.project_id = ?",
+    from: `${RELEASES} where ${sql}`,
+    values,
+    order: `r.${order_by} ${sort}, r.id ${sort}`,
+    countFrom: `releases r where ${sql}`,
   });
 }
 

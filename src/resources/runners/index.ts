@@ -10,6 +10,7 @@ import {
 import { badRequest, conflict, forbidden, missing, notFound } from "../../core/errors.ts";
 import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
+import { unsupported } from "../../core/kept.ts";
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import { presenter } from "../../core/presenter.ts";
 import { type Context, Json, type Resource, routes, type SourceKind } from "../../core/resource.ts";
@@ -75,10 +76,15 @@ const filters = {
   ),
   paused: param.optional(param.boolean()),
   tag_list: param.optional(param.commaSeparated({ max: 20 })),
+  version_prefix: unsupported(param.anyText()),
+  // The old names of kinds and states.
+  scope: param.optional(
+    param.choice(["shared", "specific", "active", "paused", "online", "offline"]),
+  ),
 };
 
 function filtered(input: param.Input<typeof filters>, now: number): (Condition | undefined)[] {
-  const { status, paused, tag_list = [] } = input;
+  const { scope, status, paused, tag_list = [] } = input;
   const heard = "coalesce(rn.contacted_at, 0)";
   const ofStatus: Record<NonNullable<typeof status>, Condition> = {
     active: { sql: "rn.paused = 0", values: [] },
@@ -88,7 +94,13 @@ function filtered(input: param.Input<typeof filters>, now: number): (Condition |
     offline: { sql: "rn.contacted_at <= ?", values: [now - ONLINE] },
     stale: { sql: "coalesce(rn.contacted_at, rn.created_at) <= ?", values: [now - STALE] },
   };
+  const ofScope = {
+    shared: when("rn.kind = 'instance_type'"),
+    specific: when("rn.kind <> 'instance_type'"),
+    ...ofStatus,
+  };
   return [
+    scope && ofScope[scope],
     when("rn.kind = ?", input.type),
     status && ofStatus[status],
     when("rn.paused = ?", paused === undefined ? undefined : Number(paused)),
@@ -428,6 +440,8 @@ export const runnerResource: Resource = {
       input: {
         ...id,
         status: param.optional(param.choice(STATUS_NAMES)),
+        system_id: unsupported(param.anyText()),
+        order_by: param.optional(param.choice(["id"])),
         sort: param.optional(param.choice(["asc", "desc"])),
       },
       presenter: job,

@@ -3,6 +3,7 @@ import { inheritedBy } from "../../core/access/owner.ts";
 import type { Source } from "../../core/access/source.ts";
 import { readableSnippets, type Viewer } from "../../core/access/visibility.ts";
 import * as param from "../../core/input.ts";
+import { unsupported, unsupportedFlag } from "../../core/kept.ts";
 import type { Page, RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import { type PrepareContext, type Resource, type Route, routes } from "../../core/resource.ts";
@@ -71,15 +72,13 @@ const issuables = (type: IssuableType): Scope => ({
   presenter: type.listed,
   find: (searching) => {
     const { input, source } = searching;
-    const { confidential } = input;
     return listIssuables(searching, type, {
       ...placeOf(source),
-      search: input.search,
-      state: input.state === "all" ? undefined : input.state,
-      own:
-        confidential === undefined || type !== ISSUE
-          ? []
-          : [{ condition: { sql: "i.confidential = ?", values: [Number(confidential)] } }],
+      values: {
+        search: input.search,
+        state: input.state === "all" ? undefined : input.state,
+        confidential: type === ISSUE ? input.confidential : undefined,
+      },
       orderBy: "created_at",
       sort: input.sort ?? "desc",
     });
@@ -190,6 +189,11 @@ const inputOf = <const Name extends ScopeName | "notes">(names: readonly Name[])
   confidential: param.optional(param.boolean()),
   order_by: param.optional(param.choice(["created_at"])),
   sort: param.optional(param.choice(["asc", "desc"])),
+  // Archived projects are searched, too.
+  include_archived: unsupported(param.boolean(), true),
+  exclude_forks: unsupportedFlag(),
+  regex: unsupportedFlag(),
+  num_context_lines: unsupported(param.integer()),
 });
 
 /** Opens what is searched, if that is in repositories. */

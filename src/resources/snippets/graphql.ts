@@ -131,7 +131,7 @@ const snippet = rowType("Snippet", {
     hidden: constant("Boolean!", false),
     userPermissions: permissions(subjectsOf),
     blobs: connection("SnippetBlob", {
-      areFew: true,
+      isSmall: true,
       args: { paths: arg.list(arg.string) },
       query: ({ paths }) => ({
         parent: "f.snippet_id",

@@ -200,6 +200,12 @@ async function create(
   return snippets.row(db, presenter, await snippets.insert(db, snippet, now));
 }
 
+/** When snippets of a list were created. */
+const span = {
+  created_after: param.optional(param.looseInstant()),
+  created_before: param.optional(param.looseInstant()),
+};
+
 /** Personal and project snippets. */
 export const snippetResource: Resource = {
   name: "Snippets",
@@ -207,25 +213,28 @@ export const snippetResource: Resource = {
   routes: [
     own.list("", {
       summary: "List the caller's personal snippets",
+      input: span,
       presenter: snippet,
-      handle: ({ db, presenter, page, caller }) => {
+      handle: ({ db, presenter, page, caller, input }) => {
         const own = all([when(PERSONAL_SNIPPET), when("s.author_id = ?", caller.id)]);
-        return snippets.list(db, presenter, page, own);
+        return snippets.list(db, presenter, page, own, input);
       },
     }),
     own.list("/public", {
       summary: "List all public personal snippets",
+      input: span,
       presenter: snippet,
-      handle: ({ db, presenter, page }) => {
+      handle: ({ db, presenter, page, input }) => {
         const visible = when("s.visibility = ?", VISIBILITIES.public);
-        return snippets.list(db, presenter, page, all([when(PERSONAL_SNIPPET), visible]));
+        return snippets.list(db, presenter, page, all([when(PERSONAL_SNIPPET), visible]), input);
       },
     }),
     own.list("/all", {
       summary: "List all snippets that the caller may read, of people and of projects",
+      input: span,
       presenter: snippet,
-      handle: ({ db, presenter, page, viewer }) =>
-        snippets.list(db, presenter, page, readableSnippets(viewer)),
+      handle: ({ db, presenter, page, viewer, input }) =>
+        snippets.list(db, presenter, page, readableSnippets(viewer), input),
     }),
     own.post("", {
       summary: "Create a personal snippet",

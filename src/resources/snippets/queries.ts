@@ -1,11 +1,12 @@
-import { paginateNarrowed } from "../../core/narrowed.ts";
-import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
+import { firstSelective, idsOf, withoutIndex } from "../../core/lists/index-start.ts";
+import { paginateFrom } from "../../core/lists/paginate.ts";
+import { searchStart } from "../../core/lists/search-index.ts";
+import type { Page, RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
-import { all, type Condition } from "../../store/conditions.ts";
+import { all, type Condition, when } from "../../store/conditions.ts";
 import { insertMany, insertRow } from "../../store/insert.ts";
 import { contains } from "../../store/patterns.ts";
 import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
-import { narrowing } from "../../store/search.ts";
 import { updateRow } from "../../store/update.ts";
 import type { SnippetFile, SnippetFiles } from "./files.ts";
 import { SNIPPET_SEARCH } from "./search.ts";
@@ -38,17 +39,36 @@ interface SnippetChanges {
   files?: SnippetFiles | undefined;
 }
 
+/** When snippets were created that a list has. */
+export interface SnippetSpan {
+  readonly created_after?: number | undefined;
+  readonly created_before?: number | undefined;
+}
+
 /** The snippets that match a condition on `s` and their project `p`, newest first. */
-export function list(
+export async function list(
   db: Reader,
   presenter: Presenter,
   page: Page,
-  where: Condition,
+  condition: Condition,
+  { created_after, created_before }: SnippetSpan = {},
 ): Promise<RowPage> {
-  return paginate(db, presenter, page, {
-    from: `${SNIPPETS} where ${where.sql}`,
-    countFrom: `${OWNED} where ${where.sql}`,
-    values: where.values,
+  const span = [
+    when("s.created_at >= ?", created_after),
+    when("s.created_at <= ?", created_before),
+  ].filter((end) => end !== undefined);
+  const starts = span.length > 0 ? [idsOf("snippets s", all(span))] : [];
+  const where = all([condition, ...span]);
+  return paginateFrom(db, presenter, page, await firstSelective(db, "s", starts), {
+    alias: "s",
+    tables: OWNED,
+    presented: { sql: SNIPPETS, values: [] },
+    where,
+    picked: all([
+      condition,
+      when(`${withoutIndex("s.created_at")} >= ?`, created_after),
+      when(`${withoutIndex("s.created_at")} <= ?`, created_before),
+    ]),
     order: "s.id desc",
   });
 }
@@ -61,7 +81,7 @@ export async function search(
   readable: Condition,
   text: string,
 ): Promise<RowPage> {
-  return paginateNarrowed(db, presenter, page, await narrowing(db, SNIPPET_SEARCH, "s", text), {
+  return paginateFrom(db, presenter, page, await searchStart(db, SNIPPET_SEARCH, "s", text), {
     alias: "s",
     tables: OWNED,
     presented: { sql: SNIPPETS, values: [] },

@@ -1,5 +1,5 @@
+import { searchMigration } from "../../core/lists/search-index.ts";
 import type { Migration } from "../../store/migrate.ts";
-import { searchMigration } from "../../store/search.ts";
 import { SNIPPET_SEARCH } from "./search.ts";
 
 /** Snippets of projects, and personal ones (`project_id` null). */
@@ -37,5 +37,10 @@ create table snippet_files (
 );
 create unique index snippet_files_of_snippet on snippet_files (snippet_id, path);
 `,
+  },
+  {
+    // Where lists start that are filtered by when snippets were created.
+    id: "20261201-31-snippets-by-age",
+    sql: "create index snippets_by_age on snippets (created_at, id);",
   },
 ];

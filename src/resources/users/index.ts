@@ -3,6 +3,7 @@ import type { Caller, UserState } from "../../core/access/caller.ts";
 import { LIVING_USER } from "../../core/access/visibility.ts";
 import { forbidden, missing, notFound, unknownRoute } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
+import { flagWithoutEffect, unsupported, unsupportedFlag } from "../../core/kept.ts";
 import { paginate } from "../../core/pagination.ts";
 import { type Context, Json, type Resource, routes } from "../../core/resource.ts";
 import { USER_SCOPES } from "../../core/scopes.ts";
@@ -84,6 +85,18 @@ export const userResource: Resource = {
         without_project_bots: param.optional(param.boolean()),
         extern_uid: param.unlessBlank(param.anyText()),
         provider: param.unlessBlank(param.anyText()),
+        humans: param.optional(param.boolean()),
+        exclude_humans: param.optional(param.boolean()),
+        exclude_active: param.optional(param.boolean()),
+        exclude_external: param.optional(param.boolean()),
+        admins: param.optional(param.boolean()),
+        without_projects: param.optional(param.boolean()),
+        auditors: unsupportedFlag(),
+        with_custom_attributes: unsupportedFlag(),
+        saml_provider_id: unsupported(param.integer()),
+        // There are no users of GitLab's own, and none of LDAP.
+        exclude_internal: flagWithoutEffect(),
+        skip_ldap: flagWithoutEffect(),
         two_factor: param.optional(param.choice(["enabled", "disabled"])),
         created_after: param.optional(param.date()),
         created_before: param.optional(param.date()),
@@ -103,6 +116,7 @@ export const userResource: Resource = {
         const isForAdmins = input.external !== undefined || extern_uid !== undefined;
         if (!caller?.admin && isForAdmins) throw forbidden();
         const admin = caller?.admin === true;
+        const { humans, exclude_humans, without_project_bots } = input;
         return users.list(db, presenter, page, {
           username: input.username,
           search: input.search,
@@ -110,8 +124,12 @@ export const userResource: Resource = {
           active: input.active,
           blocked: input.blocked,
           twoFactor: admin && input.two_factor ? input.two_factor === "enabled" : undefined,
-          external: input.external,
-          withoutBots: input.without_project_bots,
+          external: input.external ?? (input.exclude_external ? false : undefined),
+          withoutBots: humans || without_project_bots,
+          onlyBots: exclude_humans,
+          inactive: input.exclude_active,
+          admins: admin && input.admins,
+          withoutProjects: admin && input.without_projects,
           identified: extern_uid !== undefined,
           createdAfter: admin ? startOf(input.created_after) : undefined,
           createdBefore: admin ? startOf(input.created_before) : undefined,

@@ -1,7 +1,8 @@
 import * as sessions from "../../auth/sessions.ts";
 import type { UserState } from "../../core/access/caller.ts";
 import { LIVING_USER } from "../../core/access/visibility.ts";
-import { paginateNarrowed } from "../../core/narrowed.ts";
+import { paginateFrom } from "../../core/lists/paginate.ts";
+import { searchStart } from "../../core/lists/search-index.ts";
 import type { Page, RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import { all, type Condition, when } from "../../store/conditions.ts";
@@ -9,7 +10,6 @@ import { insertRow } from "../../store/insert.ts";
 import { contains } from "../../store/patterns.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
-import { narrowing } from "../../store/search.ts";
 import { updateRow } from "../../store/update.ts";
 import * as namespaces from "../namespaces/queries.ts";
 import { USER_SEARCH } from "./search.ts";
@@ -58,6 +58,14 @@ export interface UserFilter {
   withoutBots?: boolean | undefined;
   /** Only users with an external identity, which nobody has. */
   identified?: boolean | undefined;
+  /** Only users of access tokens. */
+  onlyBots?: boolean | undefined;
+  /** No active users. */
+  inactive?: boolean | undefined;
+  /** Only administrators. */
+  admins?: boolean | undefined;
+  /** Only users who work on no project. */
+  withoutProjects?: boolean | undefined;
   createdAfter?: number | undefined;
   createdBefore?: number | undefined;
   /** A further condition on a row `u`. */
@@ -65,6 +73,12 @@ export interface UserFilter {
   orderBy: "id" | "name" | "username" | "created_at" | "updated_at";
   sort: "asc" | "desc";
 }
+
+/** The condition that a user `u` has no project, is a member of none, and of no group that has one below it. */
+const WITHOUT_PROJECTS = `not exists (select 1 from members m where m.user_id = u.id
+    and (m.project_id is not null or exists (select 1 from namespace_ancestors a
+      join projects p on p.namespace_id = a.namespace_id where a.ancestor_id = m.namespace_id)))
+  and not exists (select 1 from namespaces n join projects p on p.namespace_id = n.id where n.owner_id = u.id)`;
 
 /** The users that match a filter. */
 export async function list(
@@ -85,14 +99,20 @@ export async function list(
     twoFactor === undefined ? undefined : when(hasTwoFactor),
     when("u.external = ?", external === undefined ? undefined : Number(external)),
     filter.withoutBots ? when("u.id not in (select user_id from resource_bots)") : undefined,
+    filter.onlyBots ? when("u.id in (select user_id from resource_bots)") : undefined,
+    filter.inactive ? when("u.state <> 'active'") : undefined,
+    filter.admins ? when("u.admin = 1") : undefined,
+    filter.withoutProjects ? when(WITHOUT_PROJECTS) : undefined,
     filter.identified ? when("1 = 0") : undefined,
     when("u.created_at >= ?", filter.createdAfter),
     when("u.created_at < ?", filter.createdBefore),
     filter.among,
   ]);
   const { orderBy, sort } = filter;
-  const narrow = await narrowing(db, USER_SEARCH, "u", search, { also: withAddress(search ?? "") });
-  return paginateNarrowed(db, presenter, page, narrow, {
+  const start = await searchStart(db, USER_SEARCH, "u", search, {
+    also: withAddress(search ?? ""),
+  });
+  return paginateFrom(db, presenter, page, start, {
     alias: "u",
     tables: "users u",
     presented: { sql: "users u", values: [] },

@@ -1,13 +1,13 @@
-import { all, type Condition } from "../store/conditions.ts";
-import type { Narrowing } from "../store/narrowing.ts";
-import { placeholders } from "../store/placeholders.ts";
-import type { Reader, Value } from "../store/port.ts";
-import { statement } from "../store/texts.ts";
-import { offsetOf, type Page, paginate, type RowPage } from "./pagination.ts";
-import type { Presenter } from "./presenter.ts";
+import { all, type Condition } from "../../store/conditions.ts";
+import { placeholders } from "../../store/placeholders.ts";
+import type { Reader, Value } from "../../store/port.ts";
+import { statement } from "../../store/texts.ts";
+import { offsetOf, type Page, paginate, type RowPage } from "../pagination.ts";
+import type { Presenter } from "../presenter.ts";
+import type { IndexStart } from "./index-start.ts";
 
 /** A list of the rows of a table, of which an index may know where to look. */
-export interface NarrowedQuery {
+export interface IndexedQuery {
   /** The alias of the listed table. */
   alias: string;
   /** The listed table with its alias, and what conditions and order need beside it. */
@@ -32,29 +32,29 @@ export interface NarrowedQuery {
 
 /**
  * Runs a list query for one page. Few rows are found by the index, and sorted, which also counts them; only the page is
- * presented. Many are come across soon in the order of the list, and only counting starts from the index.
+ * presented. Among many, a page is soon full in the order of the list, and only counting starts from the index.
  */
-export async function paginateNarrowed(
+export async function paginateFrom(
   db: Reader,
   presenter: Presenter,
   page: Page,
-  { prefix, condition, rare }: Narrowing,
-  query: NarrowedQuery,
+  { prefix, condition, isSelective }: IndexStart,
+  query: IndexedQuery,
 ): Promise<RowPage> {
   const { alias, tables, presented, where, picked = where, order, sorted = order } = query;
   const { orderValues = [] } = query;
   const among = all([condition, where]);
-  const narrow: Condition = {
+  const found: Condition = {
     sql: statement`${prefix.sql} ${tables} where ${among.sql}`,
     values: [...prefix.values, ...among.values],
   };
-  if (!rare) {
+  if (!isSelective) {
     const { total, stored, kept } = query;
     const listed = await paginate(db, presenter, page, {
       from: statement`${presented.sql} where ${picked.sql}`,
       values: [...presented.values, ...picked.values],
-      countFrom: narrow.sql,
-      countValues: narrow.values,
+      countFrom: found.sql,
+      countValues: found.values,
       order,
       orderValues,
       total,
@@ -63,8 +63,8 @@ export async function paginateNarrowed(
     });
     return { ...listed, total: counted(page, listed.total) };
   }
-  const ids = await db.rows(statement`select ${alias}.id from ${narrow.sql} order by ${sorted}`, [
-    ...narrow.values,
+  const ids = await db.rows(statement`select ${alias}.id from ${found.sql} order by ${sorted}`, [
+    ...found.values,
     ...orderValues,
   ]);
   const start = offsetOf(page);

@@ -1,4 +1,3 @@
-import type { RowPage } from "../../core/pagination.ts";
 import {
   all,
   among,
@@ -8,16 +7,24 @@ import {
   startingWith,
   when,
 } from "../../store/conditions.ts";
-import { countOf, firstOf, type Narrowing } from "../../store/narrowing.ts";
 import type { Reader, Value } from "../../store/port.ts";
-import { type Filter, isIndexed } from "./filters.ts";
-import type { IssuableType } from "./type.ts";
+import type { RowPage } from "../pagination.ts";
+import { countOf, firstIdsOf, type IndexStart } from "./index-start.ts";
 
-/** A list as {@link readPicked} needs it. */
-export interface PickedList {
-  readonly type: IssuableType;
-  readonly filter: Filter;
-  readonly narrow: Narrowing;
+/** A list of rows of projects, as {@link readFirst} needs it. */
+export interface ProjectRows {
+  /** The listed table, and its alias. */
+  readonly table: string;
+  readonly alias: string;
+  /** The project or group that it is limited to. */
+  readonly projectId: number | undefined;
+  readonly groupId: number | undefined;
+  readonly start: IndexStart;
+  /** The column of its order, if an index of each project has it. */
+  readonly column: string | undefined;
+  /** Whether an index of all rows has it, too. */
+  readonly isIndexedAcross: boolean;
+  readonly sort: "asc" | "desc";
   /** The conditions on projects, those on their rows, and both. */
   readonly projects: Condition;
   readonly conditions: Condition;
@@ -31,7 +38,7 @@ export interface PickedList {
   readonly most: number;
 }
 
-/** The first rows of a list, up to this one, are looked for in other ways than by passing over all rows in its order. */
+/** Up to this row, the first ones of a list are looked for in other ways than by reading all rows in its order. */
 const LOOK_AHEAD = 250;
 /** Of a group with more projects, the first rows of all groups are looked at before those of each project. */
 const FEW_PROJECTS = 200;
@@ -49,15 +56,15 @@ const MOST_SORTED = 100_000;
  * @param read reads the page, in the order of the list, of the rows that a condition holds for; `total` is how many rows
  *   the list has, if that is known
  */
-export async function readPicked(
+export async function readFirst(
   db: Reader,
-  list: PickedList,
+  list: ProjectRows,
   read: (picked: Condition, total?: number) => Promise<RowPage>,
 ): Promise<RowPage> {
-  const { type, filter, narrow, wanted, order, most } = list;
-  if (narrow.rare) return read(wanted);
-  if (!isIndexed(filter.orderBy)) return read(firstSorted(list));
-  if (filter.groupId === undefined) {
+  const { groupId, start, wanted, order, most } = list;
+  if (start.isSelective) return read(wanted);
+  if (list.column === undefined) return read(firstSorted(list));
+  if (groupId === undefined) {
     const bound = most <= LOOK_AHEAD ? await boundOf(db, list) : undefined;
     if (!bound) return read(wanted);
     const listed = await read(all([wanted, bound]));
@@ -65,18 +72,18 @@ export async function readPicked(
     const first = await firstFound(db, list);
     return first ? read(first.picked, first.total) : read(wanted);
   }
-  if (!(await hasFewProjects(db, filter.groupId))) {
+  if (!(await hasFewProjects(db, groupId))) {
     const among = await amongFirst(db, list);
     if (among) return read(among);
     const first = await firstFound(db, list);
     if (first) return read(first.picked, first.total);
   }
   if (most > LOOK_AHEAD) return read(wanted);
-  return read(firstOfProjects(db, type, list.projects, list.conditions, order, most));
+  return read(firstOfProjects(db, list, list.projects, list.conditions, order, most));
 }
 
 /** The first rows of a list, found by sorting all of them: without the columns of the answer, which take much longer. */
-function firstSorted({ type: { alias }, wanted, tables, order, most }: PickedList): Condition {
+function firstSorted({ alias, wanted, tables, order, most }: ProjectRows): Condition {
   return {
     sql: `${alias}.id in (select id from
       (select ${alias}.id from ${tables} where ${wanted.sql} order by ${order} limit ?) as first)`,
@@ -90,16 +97,16 @@ function firstSorted({ type: { alias }, wanted, tables, order, most }: PickedLis
  */
 async function boundOf(
   db: Reader,
-  { type: { alias, table }, filter: { projectId, orderBy, sort }, narrow }: PickedList,
+  { alias, table, projectId, column, sort, start }: ProjectRows,
 ): Promise<Condition | undefined> {
-  if (!narrow.ids) return undefined;
+  if (!start.ids) return undefined;
   const within = all([when("project_id = ?", projectId)]);
   const last = await db.one<{ place: number }>(
-    `select ${orderBy} as place from ${table} where ${within.sql} order by ${orderBy} ${sort}, id ${sort}
+    `select ${column} as place from ${table} where ${within.sql} order by ${column} ${sort}, id ${sort}
      limit 1 offset ${MOST_LOOKED_AT}`,
     within.values,
   );
-  return last && when(`${alias}.${orderBy} ${sort === "desc" ? ">=" : "<="} ?`, last.place);
+  return last && when(`${alias}.${column} ${sort === "desc" ? ">=" : "<="} ?`, last.place);
 }
 
 async function hasFewProjects(db: Reader, groupId: number): Promise<boolean> {
@@ -114,11 +121,11 @@ async function hasFewProjects(db: Reader, groupId: number): Promise<boolean> {
  */
 async function amongFirst(
   db: Reader,
-  { type: { alias, table }, filter: { orderBy, sort }, wanted, tables, order, most }: PickedList,
+  { alias, table, column, isIndexedAcross, sort, wanted, tables, order, most }: ProjectRows,
 ): Promise<Condition | undefined> {
-  if (orderBy === "relative_position") return undefined;
+  if (!isIndexedAcross) return undefined;
   const last = Math.min(most, LOOK_AHEAD);
-  const first = `select id from ${table} order by ${orderBy} ${sort}, id ${sort} limit ?`;
+  const first = `select id from ${table} order by ${column} ${sort}, id ${sort} limit ?`;
   const findAmong = (looked: number) =>
     db.rows(
       `select ${alias}.id from ${startingWith(db.dialect, alias, tables, first)} and ${wanted.sql}
@@ -148,9 +155,9 @@ async function amongFirst(
  */
 async function firstFound(
   db: Reader,
-  { type: { alias }, narrow, wanted, tables, sorted, most }: PickedList,
+  { alias, start, wanted, tables, sorted, most }: ProjectRows,
 ): Promise<{ picked: Condition; total: number } | undefined> {
-  const { ids, prefix, condition } = narrow;
+  const { ids, prefix, condition } = start;
   if (!ids) return undefined;
   const found = `(select 1 from (${ids.sql}) as matching limit ${MOST_SORTED + 1}) as found`;
   if ((await countOf(db, found, ids.values)) > MOST_SORTED) return undefined;
@@ -159,7 +166,7 @@ async function firstFound(
     sql: `${prefix.sql} ${tables} where ${matching.sql}`,
     values: [...prefix.values, ...matching.values],
   };
-  const first = await firstOf(db, `${alias}.id`, from, sorted, most);
+  const first = await firstIdsOf(db, `${alias}.id`, from, sorted, most);
   return {
     picked: { sql: `${alias}.id in (${first.ids.sql})`, values: first.ids.values },
     total: first.total,

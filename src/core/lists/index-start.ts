@@ -1,47 +1,47 @@
-import type { Condition } from "./conditions.ts";
-import type { Reader, Value } from "./port.ts";
+import type { Condition } from "../../store/conditions.ts";
+import type { Reader, Value } from "../../store/port.ts";
 
-/** How a list is narrowed down to the rows that an index finds for one of its filters. */
-export interface Narrowing {
+/** Where a list starts: the rows that an index finds for one of its filters. See README.md beside this file. */
+export interface IndexStart {
   /** Precedes the table of the list in a `from` clause. */
   prefix: Condition;
   /** A further condition. */
   condition: Condition | undefined;
   /** A query for the ids of the rows that the index finds; `undefined` if nothing is known. */
   ids: Condition | undefined;
-  /** Whether they are so few that they are better sorted than come across in the order of the list. */
-  rare: boolean;
+  /** Whether they are so few that sorting them is faster than reading rows in the order of the list. */
+  isSelective: boolean;
 }
 
 /** Nothing is known about a list's filters. */
-export const NOT_NARROWED: Narrowing = {
+export const NO_START: IndexStart = {
   prefix: { sql: "", values: [] },
   condition: undefined,
   ids: undefined,
-  rare: false,
+  isSelective: false,
 };
 
-/** Maximum rows that are sorted: counting comes across as many. */
-const MAX_RARE = 10_000;
+/** Maximum rows that are sorted: totals count as many. */
+const MAX_SELECTIVE = 10_000;
 
 /**
- * Narrows a list down to the rows with some ids.
+ * Starts a list at the rows with some ids.
  *
  * @param alias of the list's table
  * @param ids a query for different numbers, as `id`
  */
-export async function startingFrom(db: Reader, alias: string, ids: Condition): Promise<Narrowing> {
-  const few = await fewOf(db, ids);
-  return joining(alias, few ?? ids, few !== undefined);
+export async function startFrom(db: Reader, alias: string, ids: Condition): Promise<IndexStart> {
+  const few = await idsIfFew(db, ids);
+  return startAt(alias, few ?? ids, few !== undefined);
 }
 
-/** Narrows a list down to the rows that a query for different ids finds. */
-export function joining(alias: string, ids: Condition, rare: boolean): Narrowing {
+/** Starts a list at the rows that a query for different ids finds. */
+export function startAt(alias: string, ids: Condition, isSelective: boolean): IndexStart {
   return {
     prefix: { sql: `(${ids.sql}) as found cross join`, values: ids.values },
     condition: { sql: `${alias}.id = found.id`, values: [] },
     ids,
-    rare,
+    isSelective,
   };
 }
 
@@ -55,19 +55,19 @@ const LISTED = {
 } as const;
 
 /**
- * A query for the same ids as another one, which is not run again, if it finds at most {@link MAX_RARE}.
+ * A query for the same ids as another one, which is not run again, if it finds at most {@link MAX_SELECTIVE}.
  *
  * @param ids a query for different numbers, as `id`
  */
-export async function fewOf(
+export async function idsIfFew(
   db: Reader,
   { sql, values }: Condition,
 ): Promise<Condition | undefined> {
   const { collected, each } = LISTED[db.dialect];
   // Without the ids of many, which nobody needs, the row is small enough to be cached.
   const found = await db.one<{ ids: string | null }>(
-    `select count(*) as found, case when count(*) <= ${MAX_RARE} then ${collected} end as ids from (
-      ${sql} limit ${MAX_RARE + 1}) as found`,
+    `select count(*) as found, case when count(*) <= ${MAX_SELECTIVE} then ${collected} end as ids from (
+      ${sql} limit ${MAX_SELECTIVE + 1}) as found`,
     values,
   );
   const { ids } = found as { ids: string | null };
@@ -80,7 +80,7 @@ export async function fewOf(
  * @param id of its rows
  * @param from everything after `from`
  */
-export async function firstOf(
+export async function firstIdsOf(
   db: Reader,
   id: string,
   { sql, values }: Condition,
@@ -98,21 +98,39 @@ export async function firstOf(
 }
 
 /**
- * Narrows a list down by the first of its filters that few rows match. If there is none, rows are come across soon in the
- * order of the list.
+ * Starts a list at the first of its filters that few rows match. If there is none, a page is soon full in the order of the
+ * list.
  *
  * @param starts the filters that have an index, each as a query for ids
  */
-export async function firstRare(
+export async function firstSelective(
   db: Reader,
   alias: string,
   starts: readonly Condition[],
-): Promise<Narrowing> {
+): Promise<IndexStart> {
   for (const ids of starts) {
-    const found = await startingFrom(db, alias, ids);
-    if (found.rare) return found;
+    const found = await startFrom(db, alias, ids);
+    if (found.isSelective) return found;
   }
-  return NOT_NARROWED;
+  return NO_START;
+}
+
+/**
+ * Where a list starts whose search has an index, too.
+ *
+ * @param starts further filters that have one, each as a query for ids
+ * @param searched where it starts by its search
+ */
+export async function startOf(
+  db: Reader,
+  alias: string,
+  starts: readonly Condition[],
+  searched: () => Promise<IndexStart>,
+): Promise<IndexStart> {
+  const start = await searched();
+  if (start.isSelective || starts.length === 0) return start;
+  const first = await firstSelective(db, alias, starts);
+  return first.isSelective ? first : start;
 }
 
 /** A query for the ids of a table's rows. @param table with its alias */
@@ -123,12 +141,8 @@ export function idsOf(table: string, { sql, values }: Condition): Condition {
   };
 }
 
-/**
- * A condition on numbers that rows are looked at for, instead of its index: SQLite would sort all that it finds there.
- */
-export function inspected({ sql, values }: Condition): Condition {
-  return { sql: sql.replace(/\b\w+\.\w+ [=<>]/g, "+$&"), values };
-}
+/** A column of numbers, written so that no index of it is used: SQLite would sort all that it finds there. */
+export const withoutIndex = (column: string): string => `${column} + 0`;
 
 /** Counts rows. @param from everything after `from` */
 export async function countOf(db: Reader, from: string, values: readonly Value[]): Promise<number> {

@@ -1,12 +1,12 @@
-import { any, type Condition } from "./conditions.ts";
-import type { Migration } from "./migrate.ts";
-import { countOf, fewOf, joining, type Narrowing, NOT_NARROWED } from "./narrowing.ts";
-import { casesOf } from "./patterns.ts";
-import type { Reader } from "./port.ts";
+import { any, type Condition } from "../../store/conditions.ts";
+import type { Migration } from "../../store/migrate.ts";
+import { casesOf } from "../../store/patterns.ts";
+import type { Reader } from "../../store/port.ts";
+import { countOf, type IndexStart, idsIfFew, NO_START, startAt } from "./index-start.ts";
 
 /**
- * An index of the texts in some columns of a table, by their trigrams (docs/decisions/0025). It only narrows a search
- * down: each row it finds must still be compared with `contains`.
+ * An index of the texts in some columns of a table, by their trigrams (docs/decisions/0025). It only says
+ * where to look: each row it finds must still be compared with `contains`.
  *
  * On SQLite it is a full-text table; changed rows wait in a table beside it until there are enough of them. Triggers do
  * both, so it is right after every kind of write. On PostgreSQL it is an index of pg_trgm.
@@ -77,7 +77,7 @@ create trigger ${name}_filled after insert on ${name}_waiting when (select count
 
 /**
  * PostgreSQL folds by its rules for all languages if it was built with them. Otherwise letters beyond ASCII are left out
- * of the index, and a search is narrowed down by the others. Without pg_trgm there is no index.
+ * of the index, and a search looks the others up. Without pg_trgm there is no index.
  */
 function postgresSchema({ name, table, columns }: SearchIndex): string {
   const body = (sql: string) =>
@@ -155,18 +155,18 @@ interface SearchScope {
 /**
  * Looks a text up.
  *
- * @param alias of the searched table in the query to narrow down
+ * @param alias of the searched table in the query
  * @param text what the rows contain, by `contains`, if there is a search
  */
-export async function narrowing(
+export async function searchStart(
   db: Reader,
   index: SearchIndex,
   alias: string,
   text: string | undefined,
   scope: SearchScope = {},
-): Promise<Narrowing> {
+): Promise<IndexStart> {
   const pieces = piecesOf(text ?? "");
-  if (pieces.length === 0 || (await haveFewRows(db, index, scope.owners))) return NOT_NARROWED;
+  if (pieces.length === 0 || (await haveFewRows(db, index, scope.owners))) return NO_START;
   return db.dialect === "sqlite"
     ? ofSqlite(db, index, alias, pieces, scope)
     : ofPostgres(db, index, alias, pieces, scope);
@@ -196,7 +196,7 @@ async function ofSqlite(
   alias: string,
   pieces: readonly Piece[],
   { owners, also }: SearchScope,
-): Promise<Narrowing> {
+): Promise<IndexStart> {
   const trigrams = spread(pieces.flatMap(trigramsOf));
   const within = owners
     ? [`(${owners.map((owner) => quoted(ownerTerm(owner))).join(" OR ")})`]
@@ -221,10 +221,10 @@ async function ofSqlite(
     },
     also,
   );
-  const few = await fewOf(db, ids);
-  // Such a search knows no owner: it would come across all the rows of others.
-  if (!few && trigrams.length === 0 && owners) return NOT_NARROWED;
-  return joining(alias, few ?? ids, few !== undefined);
+  const few = await idsIfFew(db, ids);
+  // Such a search knows no owner: it would read all the rows of others.
+  if (!few && trigrams.length === 0 && owners) return NO_START;
+  return startAt(alias, few ?? ids, few !== undefined);
 }
 
 async function ofPostgres(
@@ -233,9 +233,9 @@ async function ofPostgres(
   alias: string,
   pieces: readonly Piece[],
   { owners, also }: SearchScope,
-): Promise<Narrowing> {
+): Promise<IndexStart> {
   const piece = longest(pieces).slice(0, MAX_PIECE);
-  if (piece.length < 3) return NOT_NARROWED;
+  if (piece.length < 3) return NO_START;
   const pattern = piece.join("").replace(/[\\%_]/g, "\\$&");
   const like = (of: string): Condition => ({
     sql: `${postgresText(of, columns)} like '%' || search_fold(cast(? as text)) || '%'`,
@@ -254,9 +254,9 @@ async function ofPostgres(
       ...own.values,
       ...condition.values,
     ])) >= COMMON;
-  const few = isCommon ? undefined : await fewOf(db, withFurther(found, also));
-  if (few) return joining(alias, few, true);
-  return also ? NOT_NARROWED : { ...NOT_NARROWED, condition: like(`${alias}.`), ids: found };
+  const few = isCommon ? undefined : await idsIfFew(db, withFurther(found, also));
+  if (few) return startAt(alias, few, true);
+  return also ? NO_START : { ...NO_START, condition: like(`${alias}.`), ids: found };
 }
 
 /** A query for ids and, with others, for those of a further query, too. */

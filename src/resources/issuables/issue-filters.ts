@@ -1,0 +1,269 @@
+import * as param from "../../core/input.ts";
+import { withoutIndex } from "../../core/lists/index-start.ts";
+import { arg, enumeration, recordId } from "../../graphql/declare/args.ts";
+import { GraphError } from "../../graphql/errors.ts";
+import { all, type Condition, when } from "../../store/conditions.ts";
+import type { Value } from "../../store/port.ts";
+import { type Filters, filter, listOf, takes } from "./filter.ts";
+import {
+  COMMON_FILTERS,
+  type MilestoneValue,
+  noneOrAny,
+  noneOrAnyNamed,
+  type Somebody,
+  states,
+  word,
+} from "./filters.ts";
+
+/** The kinds of issues that GitLab knows in REST, of which only the first is here. */
+export const TYPES = ["issue", "incident", "test_case", "task"] as const;
+
+/** The kinds of issues that GitLab knows. */
+export const TYPE = enumeration("IssueType", "What kind of issue it is.", [
+  "ISSUE",
+  "INCIDENT",
+  "TEST_CASE",
+  "REQUIREMENT",
+  "TASK",
+  "TICKET",
+  "OBJECTIVE",
+  "KEY_RESULT",
+  "EPIC",
+]);
+
+const STATE = enumeration("IssuableState", "Which states a list shows.", [
+  "opened",
+  "closed",
+  "locked",
+  "all",
+]);
+const ITERATION_WILDCARD = enumeration(
+  "IterationWildcardId",
+  "Iterations by what they have in common.",
+  ["NONE", "ANY", "CURRENT"],
+);
+const SEARCHABLE = enumeration<"title" | "description">(
+  "IssuableSearchableField",
+  "What a search looks into.",
+  { TITLE: "title", DESCRIPTION: "description" },
+);
+
+const EVERY: Condition = { sql: "1 = 1", values: [] };
+const NO: Condition = { sql: "1 = 0", values: [] };
+
+/** A filter of what issues belong to in GitLab: here they belong to none. */
+const nowhere = () =>
+  filter<string>({
+    input: param.unlessBlank(param.anyText()),
+    condition: (text) => (text.toLowerCase() === "none" ? EVERY : NO),
+  });
+
+/** A weight, as a text. @throws GraphError for anything else */
+function weightOf(text: string): Weight {
+  const special = noneOrAny(text);
+  if (special) return special;
+  if (!/^\d{1,9}$/.test(text)) throw new GraphError(`"${text.slice(0, 100)}" is not a weight`);
+  return Number(text);
+}
+
+type Weight = number | "none" | "any";
+
+const weightInput = () =>
+  word((text) => noneOrAny(text) ?? (/^\d{1,9}$/.test(text) ? Number(text) : param.REFUSED));
+
+/** Days from one to another, or no day, or any. */
+type Days = { readonly from?: string; readonly to?: string } | "none" | "any";
+
+const DUE_DATES = [
+  "0",
+  "any",
+  "today",
+  "tomorrow",
+  "overdue",
+  "week",
+  "month",
+  "next_month_and_previous_two_weeks",
+] as const;
+
+const DAY = 86_400_000;
+
+/** A day, in UTC. */
+export const dayOf = (instant: number) => new Date(instant).toISOString().slice(0, 10);
+
+/** The days that a word means, today. Weeks begin on Mondays. */
+function daysOf(word: (typeof DUE_DATES)[number], today: string): Days {
+  const now = Date.parse(today);
+  const date = new Date(now);
+  const [year, month, weekday] = [date.getUTCFullYear(), date.getUTCMonth(), date.getUTCDay()];
+  const monday = now - ((weekday + 6) % 7) * DAY;
+  switch (word) {
+    case "0":
+      return "none";
+    case "any":
+      return "any";
+    case "today":
+      return { from: today, to: today };
+    case "tomorrow":
+      return { from: dayOf(now + DAY), to: dayOf(now + DAY) };
+    case "overdue":
+      return { to: dayOf(now - DAY) };
+    case "week":
+      return { from: dayOf(monday), to: dayOf(monday + 6 * DAY) };
+    case "month":
+      return { from: dayOf(Date.UTC(year, month, 1)), to: dayOf(Date.UTC(year, month + 1, 0)) };
+    default:
+      return { from: dayOf(now - 14 * DAY), to: dayOf(Date.UTC(year, month + 2, 0)) };
+  }
+}
+
+/** The condition that a day is among some. */
+const isAmong = (column: string, { from, to }: { from?: string; to?: string }): Condition =>
+  all([when(`${column} >= ?`, from), when(`${column} <= ?`, to)]);
+
+const { assignee_username, assignee_id, milestone } = COMMON_FILTERS;
+
+/** Filters of lists of issues. */
+export const ISSUE_FILTERS = {
+  ...COMMON_FILTERS,
+  iids: filter<readonly number[]>({
+    ...COMMON_FILTERS.iids,
+    arguments: {
+      ...COMMON_FILTERS.iids.arguments,
+      iid: takes(arg.string, (iid) => [/^\d{1,15}$/.test(iid) ? Number(iid) : 0]),
+    },
+  }),
+  state: filter<string>({
+    ...COMMON_FILTERS.state,
+    input: states("opened", "closed"),
+    arguments: {
+      state: takes(arg.choice(STATE), (state) => {
+        if (state === "locked") throw new GraphError("Issues are never locked");
+        return state === "all" ? undefined : state;
+      }),
+    },
+  }),
+  in: filter<readonly ("title" | "description")[]>({
+    ...COMMON_FILTERS.in,
+    arguments: {
+      in: takes(
+        arg.about("Where to search; by default everywhere.", arg.list(arg.choice(SEARCHABLE))),
+        (columns) => (columns.length > 0 ? columns : undefined),
+      ),
+    },
+  }),
+  assignee_username: filter<readonly string[]>({
+    ...assignee_username,
+    arguments: {
+      ...assignee_username.arguments,
+      assigneeUsernames: takes(arg.about("All of these assignees.", arg.list(arg.string))),
+    },
+    negatedArguments: {
+      ...assignee_username.negatedArguments,
+      assigneeUsername: takes(arg.list(arg.string), listOf<string>),
+    },
+  }),
+  assignee_id: filter<Somebody>({
+    ...assignee_id,
+    arguments: {
+      assigneeWildcardId: takes(arg.choice(noneOrAnyNamed("AssigneeWildcardId")), noneOrAny),
+      assigneeId: takes(
+        arg.about("The id of an assignee, `None` or `Any`.", arg.string),
+        (sent) => noneOrAny(sent) ?? recordId(sent, "User"),
+      ),
+    },
+  }),
+  milestone: filter<MilestoneValue>({
+    ...milestone,
+    arguments: {
+      milestoneTitle: takes(
+        arg.about("One of these titles.", arg.listWithNulls(arg.string)),
+        listOf<string>,
+      ),
+    },
+    negatedArguments: { milestoneTitle: takes(arg.list(arg.string), listOf<string>) },
+  }),
+  weight: filter<Weight>({
+    input: weightInput(),
+    negated: weightInput(),
+    arguments: {
+      weight: takes(arg.string, weightOf),
+      weightWildcardId: takes(arg.choice(noneOrAnyNamed("WeightWildcardId")), weightOf),
+    },
+    negatedArguments: { weight: takes(arg.string, weightOf) },
+    condition: (weight) =>
+      typeof weight === "number"
+        ? when(`${withoutIndex("i.weight")} = ?`, weight)
+        : when(`i.weight is ${weight === "any" ? "not " : ""}null`),
+    index: (weight) => {
+      if (weight === "none") return [];
+      const isAny = weight === "any";
+      const start = "select id from issues where weight is not null";
+      const ids = isAny
+        ? { sql: start, values: [] }
+        : { sql: `${start} and weight = ?`, values: [weight as Value] };
+      return [{ ids, isBroad: isAny }];
+    },
+  }),
+  due_date: filter<(typeof DUE_DATES)[number]>({
+    input: param.optional(param.choice(DUE_DATES)),
+    condition: (word, { viewer }) => {
+      const days = daysOf(word, viewer.today);
+      if (days === "none" || days === "any") {
+        return when(`i.due_date is ${days === "any" ? "not " : ""}null`);
+      }
+      return isAmong("i.due_date || ''", days);
+    },
+    index: (word, { viewer }) => {
+      const days = daysOf(word, viewer.today);
+      if (days === "none") return [];
+      const { sql, values } = days === "any" ? EVERY : isAmong("due_date", days);
+      const ids = { sql: `select id from issues where due_date is not null and ${sql}`, values };
+      return [{ ids, isBroad: true }];
+    },
+  }),
+  due_after: filter<string>({
+    arguments: { dueAfter: takes(arg.time, dayOf) },
+    condition: (day) => when("i.due_date >= ?", day),
+  }),
+  due_before: filter<string>({
+    arguments: { dueBefore: takes(arg.time, dayOf) },
+    condition: (day) => when("i.due_date <= ?", day),
+  }),
+  closed_after: filter<number>({
+    arguments: { closedAfter: takes(arg.time) },
+    condition: (at) => when("i.closed_at >= ?", at),
+  }),
+  closed_before: filter<number>({
+    arguments: { closedBefore: takes(arg.time) },
+    condition: (at) => when("i.closed_at <= ?", at),
+  }),
+  confidential: filter<boolean>({
+    input: param.optional(param.boolean()),
+    arguments: { confidential: takes(arg.boolean) },
+    // No placeholder: the indexes of confidential issues are for this condition.
+    condition: (is) => when(`i.confidential = ${Number(is)}`),
+  }),
+  issue_type: filter<readonly string[]>({
+    input: param.optional(param.readAs(param.choice(TYPES), (type) => [type.toUpperCase()])),
+    arguments: { types: takes(arg.list(arg.choice(TYPE))) },
+    negatedArguments: { types: takes(arg.list(arg.choice(TYPE))) },
+    condition: (types) => (types.includes("ISSUE") ? EVERY : NO),
+  }),
+  epic_id: nowhere(),
+  health_status: nowhere(),
+  iteration_id: filter<string>({
+    ...nowhere(),
+    negated: param.unlessBlank(param.anyText()),
+    arguments: {
+      iterationId: takes(
+        arg.about("No issue is in an iteration.", arg.listWithNulls(arg.id)),
+        () => "any",
+      ),
+      iterationWildcardId: takes(arg.choice(ITERATION_WILDCARD)),
+    },
+  }),
+  iteration_title: filter<string>({
+    ...nowhere(),
+    negated: param.unlessBlank(param.anyText()),
+  }),
+} satisfies Filters;
