@@ -31,56 +31,119 @@ beforeAll(async () => {
 });
 afterAll(() => app.dispose());
 
-/** Columns that hooks are told nothing of, as in GitLab. */
-const LEFT_OUT = [
-  // What follows from others.
-  ...["updated_at", "closed_by_id", "merged_at", "merged_by_id", "due_told", "moved_to_id"],
-  // The order on boards: a move changes those of others, too.
-  "relative_position",
-  // How it is going to be merged.
-  ...["squash", "remove_source_branch", "should_remove_source_branch", "merge_params"],
-  ...["auto_merge", "auto_merge_user_id", "merge_error"],
-];
+/** The columns whose changes hooks are told, as in GitLab, by kind. */
+const COLUMNS = {
+  issue: ["confidential", "due_date", "weight"],
+  merge_request: ["target_branch"],
+  both: [
+    ...["title", "description", "state", "milestone_id", "discussion_locked", "closed_at"],
+    ...["time_estimate", "total_time_spent"],
+  ],
+};
+const STATES = ["", "opened", "closed", "merged", "locked"];
+
+type Shown = Record<string, unknown>;
 
 /** What hooks tell of all issues and merge requests, by kind and id. */
-async function toldNow(): Promise<Map<string, string>> {
-  const told = new Map<string, string>();
+async function toldNow(): Promise<Map<string, Shown>> {
+  const told = new Map<string, Shown>();
   for (const { prefix, table, column } of ISSUABLE_TYPES) {
-    const rows = await app.store.all<{ id: number }>(`select * from ${table} order by id`, []);
-    for (const row of rows) {
-      const kept = Object.entries(row).filter(([name]) => !LEFT_OUT.includes(name));
-      told.set(`${prefix} ${row.id}`, JSON.stringify(kept));
+    for (const row of await app.store.all<Shown>(`select * from ${table} order by id`, [])) {
+      const columns = [...COLUMNS.both, ...COLUMNS[prefix]].map((name) => [name, row[name]]);
+      const { state, discussion_locked, confidential, closed_at, ...others } =
+        Object.fromEntries(columns);
+      told.set(`${prefix} ${row["id"]}`, {
+        ...others,
+        state_id: STATES.indexOf(state),
+        discussion_locked: discussion_locked === 1,
+        closed_at: closed_at === null ? null : new Date(closed_at).toISOString(),
+        ...(prefix === "issue" && { confidential: confidential === 1 }),
+        // The head of a merge request is told apart from changes.
+        ...(prefix === "merge_request" && { oldrev: row["sha"] }),
+      });
     }
-    const lists = ["labels", "assignees", ...(prefix === "issue" ? [] : ["reviewers"])];
-    for (const list of lists) {
+    for (const list of ["labels", "assignees", ...(prefix === "issue" ? [] : ["reviewers"])]) {
       const key = list === "labels" ? "label_id" : "user_id";
       const linked = await app.store.rows(
         `select ${column}, ${key} from ${prefix}_${list} order by 1, 2`,
       );
+      for (const shown of told.values()) shown[list] ??= [];
       for (const [id, one] of linked) {
-        const name = `${prefix} ${id}`;
-        told.set(name, `${told.get(name)} ${list} ${one}`);
+        const shown = told.get(`${prefix} ${id}`) as Shown;
+        (shown[list] as unknown[]).push(one);
       }
     }
   }
   return told;
 }
 
-/** The issues and merge requests that something changes, and those that hooks are told of meanwhile. */
+interface Differing {
+  readonly previous: unknown;
+  readonly current: unknown;
+}
+type Changes = Record<string, Differing>;
+
+const differs = ({ previous, current }: Differing) =>
+  JSON.stringify(previous) !== JSON.stringify(current);
+const onlyDiffering = (changes: Changes): Changes =>
+  Object.fromEntries(Object.entries(changes).filter(([, change]) => differs(change)));
+
+/** The changes of issues and merge requests that something makes, and those that hooks are told; of a new one, that it is. */
 async function observe(change: () => Promise<unknown>) {
   const before = await toldNow();
   const [last] = await app.store.rows("select coalesce(max(id), 0) from hook_deliveries");
   await change();
   const after = await toldNow();
   const moments = await app.store.rows(
-    "select kind, data from hook_deliveries where id > ? and kind in ('issue', 'merge_request')",
+    `select kind, data from hook_deliveries
+     where id > ? and kind in ('issue', 'merge_request') order by id`,
     [last?.[0] as number],
   );
+  const changed: Record<string, Changes | "new"> = {};
+  for (const [name, now] of after) {
+    const was = before.get(name);
+    const changes = Object.keys(now).map((key) => [
+      key,
+      { previous: was?.[key], current: now[key] },
+    ]);
+    const differing = was ? onlyDiffering(Object.fromEntries(changes)) : "new";
+    if (differing === "new" || Object.keys(differing).length > 0) changed[name] = differing;
+  }
+  const told: Record<string, Changes | "new"> = {};
+  for (const [kind, data] of moments) {
+    const { id, action, changes, oldrev } = JSON.parse(data as string);
+    const name = `${kind} ${id}`;
+    if (action === "open" || told[name] === "new") {
+      told[name] = "new";
+      continue;
+    }
+    const known: Changes = told[name] ?? {};
+    told[name] = known;
+    const all = {
+      ...changes,
+      ...(oldrev !== undefined && { oldrev: headOf(name, oldrev, after) }),
+    };
+    for (const [key, { previous, current }] of Object.entries<Differing>(all)) {
+      known[key] = { previous: known[key] ? known[key].previous : previous, current };
+    }
+  }
+  for (const [name, changes] of Object.entries(told)) {
+    if (changes !== "new") told[name] = onlyDiffering(changes);
+  }
+  const isAnything = ([, changes]: [string, Changes | "new"]) =>
+    changes === "new" || Object.keys(changes).length > 0;
   return {
-    changed: [...after.keys()].filter((name) => before.get(name) !== after.get(name)),
-    told: new Set(moments.map(([kind, data]) => `${kind} ${JSON.parse(data as string).id}`)),
+    changed,
+    told: Object.fromEntries(Object.entries(told).filter(isAnything)),
+    /** Also of what has changed nothing that is told, such as an approval. */
+    names: Object.keys(told),
   };
 }
+
+const headOf = (name: string, previous: unknown, after: Map<string, Shown>) => ({
+  previous,
+  current: after.get(name)?.["oldrev"],
+});
 
 const created = async (path: string, json: object): Promise<number> => {
   const {
@@ -186,9 +249,8 @@ describe("hooks are told of what is changed by", () => {
           const { status, text } = await app.call(`${route.method} ${path}`, { as: "admin", json });
           answer = `${status} ${text}`;
         });
-        const untold = changed.filter((name) => !told.has(name));
-        expect([json, answer, untold]).toEqual([json, answer, []]);
-        if (changed.length > 0) at = undefined;
+        expect([json, answer, told]).toEqual([json, answer, changed]);
+        if (Object.keys(changed).length > 0) at = undefined;
       }
     },
   );
@@ -215,14 +277,15 @@ describe("hooks are told of what is changed by", () => {
     ];
     for (const mutation of mutations) {
       const { changed, told } = await observe(() => ask(app, `mutation { ${mutation} }`));
-      expect([mutation, changed]).toEqual([mutation, [`issue ${id}`]]);
-      expect([mutation, [...told]]).toEqual([mutation, [`issue ${id}`]]);
+      expect([mutation, Object.keys(changed)]).toEqual([mutation, [`issue ${id}`]]);
+      expect([mutation, told]).toEqual([mutation, changed]);
     }
     const [timelog] = await app.store.rows("select max(id) from timelogs");
     const input = `{ id: "${gid("Timelog", timelog?.[0] as number)}" }`;
-    const { told } = await observe(() =>
+    const { changed, told } = await observe(() =>
       ask(app, `mutation { timelogDelete(input: ${input}) { errors } }`),
     );
-    expect([...told]).toEqual([`issue ${id}`]);
+    expect(Object.keys(changed)).toEqual([`issue ${id}`]);
+    expect(told).toEqual(changed);
   });
 });

@@ -6,9 +6,9 @@ import * as param from "../../core/input.ts";
 import { type Context, Json, type Resource, routes } from "../../core/resource.ts";
 import type { Reader, Value } from "../../store/port.ts";
 import { hasRules, REPORT_TYPES } from "../approval-state/state.ts";
+import { happened } from "../issuables/change.ts";
 import { MERGE_REQUEST } from "../issuables/merge-request.ts";
 import { findIssuable, requireChanger } from "../issuables/rules.ts";
-import { askApprovers } from "../merge-requests/asking.ts";
 import { checkCode } from "../merge-requests/code.ts";
 import { approvalsOf, requiresPassword, stateOf } from "./answers.ts";
 import * as changes from "./changes.ts";
@@ -297,7 +297,7 @@ export const approvalResource: Resource = {
         const copied =
           from === undefined ? undefined : await rules.find(db, ofProject(context), from, tier);
         const added = await changes.addRule(context, requestId, input, copied);
-        await askApprovers(context, request);
+        await happened(context, MERGE_REQUEST, request, { rules: true });
         return ruleRow(context, added);
       },
     }),
@@ -311,7 +311,7 @@ export const approvalResource: Resource = {
         const ruled = await ruledRequest(context);
         const rule = await ruleToChange(context, ruled, input.approval_rule_id);
         await changes.changeRule(context, ruled.requestId, rule, input);
-        await askApprovers(context, ruled.request);
+        await happened(context, MERGE_REQUEST, ruled.request, { rules: true });
         return ruleRow(context, rule.id);
       },
     }),

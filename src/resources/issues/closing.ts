@@ -4,9 +4,9 @@ import { type Source, sourcesById } from "../../core/access/source.ts";
 import type { Viewer } from "../../core/access/visibility.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Database } from "../../store/port.ts";
-import type { Cause } from "../issuables/history.ts";
+import { change, stateColumns } from "../issuables/change.ts";
+import type { Cause } from "../issuables/changed.ts";
 import { ISSUE } from "../issuables/issue.ts";
-import * as lifecycle from "../issuables/lifecycle.ts";
 import * as issuables from "../issuables/queries.ts";
 import { mayChange } from "../issuables/rules.ts";
 
@@ -21,7 +21,7 @@ interface Closing {
 }
 
 /** An issue that is to be closed, and by what. */
-export interface ClosedIssue extends Cause {
+export interface ClosedIssue extends Pick<Cause, "commit" | "mergeRequestId"> {
   readonly iid: number;
   readonly projectId: number;
 }
@@ -44,8 +44,10 @@ export async function closeIssues(
     if (!source || !isWritable(source, "issues")) continue;
     const issue = await issuables.find(db, ISSUE, projectId, iid, viewer);
     const writing = { db, source, caller, viewer, now };
-    if (!issue || !(await mayChange(writing, ISSUE, issue, "reporter"))) continue;
-    await lifecycle.setState(writing, ISSUE, issue, "close", cause);
+    if (issue?.state !== "opened") continue;
+    if (!(await mayChange(writing, ISSUE, issue, "reporter"))) continue;
+    const columns = stateColumns(writing, issue, "close");
+    await change(writing, ISSUE, issue, { columns }, cause);
   }
 }
 

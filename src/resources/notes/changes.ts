@@ -5,6 +5,7 @@ import { updateRow } from "../../store/update.ts";
 import { queueReady } from "../ci/progress.ts";
 import * as events from "../events/record.ts";
 import { MERGE_REQUEST } from "../issuables/merge-request.ts";
+import { type Acting, addNote, type NewNote, recordAction } from "../issuables/notes.ts";
 import * as todos from "../issuables/todos.ts";
 import type { Writing } from "../issuables/type.ts";
 import { isIssuable } from "../issuables/types.ts";
@@ -142,7 +143,7 @@ export async function resolveDiscussion(
 
 /** Resolves the notes of a thread, or takes that back. Who resolves the last one of a merge request is recorded there. */
 export async function setResolved(
-  writing: notes.Acting,
+  writing: Acting,
   noteable: Pick<Noteable, "type" | "id">,
   thread: number,
   resolved: boolean,
@@ -153,11 +154,11 @@ export async function setResolved(
   const wasOpen = resolved && (await isOpen());
   await notes.setResolved(db, { thread_id: thread }, resolved ? by(writing) : null);
   if (!wasOpen || (await isOpen())) return;
-  await notes.recordAction(writing, type, id, "resolved all threads");
+  await recordAction(writing, type, id, "resolved all threads");
   await queueReady(db, id, writing.now);
 }
 
-const by = ({ caller, now }: notes.Acting) => ({ userId: caller.id, now });
+const by = ({ caller, now }: Acting) => ({ userId: caller.id, now });
 
 /**
  * Deletes a note with its events. Its replies stay.
@@ -178,9 +179,9 @@ function insert(
   { db, source, caller, now }: Writing,
   { type, id }: Noteable,
   { body, at }: Written,
-  more: Omit<notes.NewNote, "project_id" | "id" | "author_id" | "body">,
+  more: Omit<NewNote, "project_id" | "id" | "author_id" | "body">,
 ): Promise<number> {
-  return notes.insert(
+  return addNote(
     db,
     type,
     { project_id: source.id, id, author_id: caller.id, body, ...more },
