@@ -1,4 +1,5 @@
 import { requireRole } from "../../core/access/source.ts";
+import { follow } from "../../core/followers.ts";
 import type { Context } from "../../core/resource.ts";
 import type { Awaitable, Value } from "../../store/port.ts";
 import { sendUpdate } from "../../store/update.ts";
@@ -36,13 +37,10 @@ export async function change(
   const { updated_at: at, ...columns } = wanted.columns ?? {};
   sendUpdate(writing.db, type.table, before.id, columns, (at ?? writing.now) as number);
   const given = Object.entries(columns).filter(([, value]) => value !== undefined);
-  const differing = given.flatMap(([name, current]) => {
-    const previous = before[name as keyof issuables.Issuable];
-    return previous === undefined || previous === current ? [] : [[name, { previous, current }]];
-  });
+  const issuable: issuables.Issuable = { ...before, ...Object.fromEntries(given) };
   const links = await link(writing, type, before.id, wanted, false);
-  const of = { ...Object.fromEntries(differing), ...links };
-  await follow({ writing, type, issuable: { ...before, ...Object.fromEntries(given) }, of, cause });
+  const of = { ...differences(before, issuable), ...links };
+  await followed({ writing, type, issuable, of, cause });
 }
 
 /** Does what follows from the creation of an issuable, which was inserted, and gives it its labels and people. */
@@ -56,13 +54,14 @@ export async function created(
   cause: Cause = {},
 ): Promise<void> {
   const made = { ...issuable, state: "opened" };
-  const given = ["title", "description", "milestone_id", "state"].flatMap((name) => {
-    const current = made[name as keyof typeof made] ?? null;
-    return current === null ? [] : [[name, { previous: null, current }]];
-  });
   const links = await link(writing, type, made.id, wanted, true);
-  const of = { ...Object.fromEntries(given), ...links };
-  await follow({ writing, type, issuable: made, of, cause });
+  await followed({
+    writing,
+    type,
+    issuable: made,
+    of: { ...differences({}, made), ...links },
+    cause,
+  });
 }
 
 /** Does what follows from something that happens to an issuable without a change of what is stored of itself. */
@@ -72,15 +71,23 @@ export function happened(
   issuable: Change["issuable"],
   cause: Cause,
 ): Promise<void> {
-  return follow({ writing, type, issuable, of: {}, cause });
+  return followed({ writing, type, issuable, of: {}, cause });
 }
 
-async function follow(change: Change): Promise<void> {
+function followed(change: Change): Promise<void> {
   const { type, of, cause } = change;
   const happens = (name: string) => (of[name] ?? cause[name as keyof Cause]) !== undefined;
-  for (const { after, only = type, run } of FOLLOWERS) {
-    if (only === type && after.some(happens)) await run(change);
-  }
+  return follow(FOLLOWERS[type.prefix], change, happens);
+}
+
+/** What is different between two rows: in the columns that the second one has. */
+function differences(before: object, after: object): Record<string, Difference> {
+  const previous = new Map<string, Value>(Object.entries(before));
+  const differing = Object.entries(after).flatMap(([name, current = null]) => {
+    const was = previous.get(name) ?? null;
+    return was === current ? [] : [[name, { previous: was, current }] as const];
+  });
+  return Object.fromEntries(differing);
 }
 
 const ascending = (ids: readonly number[]) => [...new Set(ids)].sort((one, other) => one - other);

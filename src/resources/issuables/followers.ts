@@ -1,3 +1,4 @@
+import type { Follower } from "../../core/followers.ts";
 import { recordMoment } from "../../hooks/moments.ts";
 import { queueNotice } from "../../jobs/notices.ts";
 import { queueEnd, queueReady, queueTask } from "../ci/progress.ts";
@@ -5,7 +6,7 @@ import * as events from "../events/record.ts";
 import { askApprovers } from "./asking.ts";
 import type { Cause, Change } from "./changed.ts";
 import * as history from "./history.ts";
-import { isDraft, MERGE_REQUEST } from "./merge-request.ts";
+import { isDraft } from "./merge-request.ts";
 import { recordAction } from "./notes.ts";
 import { readers } from "./queries.ts";
 import { storeReferences } from "./references.ts";
@@ -13,27 +14,17 @@ import * as todos from "./todos.ts";
 import { LINKS, TOLD_COLUMNS, toldChanges } from "./told.ts";
 import type { Difference, IssuableType } from "./type.ts";
 
-/** Something that follows from changes of issuables. */
-interface Follower {
-  /** What it does, for docs/jobs.md. */
-  readonly does: string;
-  /** After what it does that: columns and links that differ, or causes. See {@link Change}. */
-  readonly after: readonly (
-    | (typeof TOLD_COLUMNS)[IssuableType["prefix"]][number]
-    | (typeof LINKS)[number]
-    | keyof Cause
-  )[];
-  /** The only type that it is about. Default: all types. */
-  readonly only?: IssuableType;
-  readonly run: (change: Change) => void | Promise<void>;
-}
+/** What followers follow: columns and links that differ, or causes. See {@link Change}. */
+type Followed =
+  | (typeof TOLD_COLUMNS)[IssuableType["prefix"]][number]
+  | (typeof LINKS)[number]
+  | keyof Cause;
 
-/** What follows from changes of issuables, in this order. All that a new one has is different: it was nothing before. */
-export const FOLLOWERS: readonly Follower[] = [
+const SHARED: readonly Follower<Change, Followed>[] = [
   {
     does: "Boards show it in the right place",
     after: ["state"],
-    run: ({ writing, type, issuable }) => type.place?.(writing.db, [issuable.id]),
+    run: placeOnBoards,
   },
   {
     does: "The feed has an event, of which mails tell",
@@ -79,7 +70,6 @@ export const FOLLOWERS: readonly Follower[] = [
   {
     does: "New reviewers get a to-do item, and they and former ones a mail",
     after: ["reviewers", "asked"],
-    only: MERGE_REQUEST,
     run: tellReviewers,
   },
   {
@@ -87,55 +77,61 @@ export const FOLLOWERS: readonly Follower[] = [
     after: ["state", "approval", "oldrev"],
     run: endTodos,
   },
+];
+
+const OF_REQUESTS: readonly Follower<Change, Followed>[] = [
   {
     does: "Mails tell that an approval was taken back",
     after: ["approval"],
-    only: MERGE_REQUEST,
     run: tellUnapproved,
   },
   {
     does: "Those who wait for it to be merged get a to-do item or a mail about why it is not",
     after: ["stuck", "aborted"],
-    only: MERGE_REQUEST,
     run: tellWaiting,
   },
   {
     does: "It is stored which issues it refers to, and closes",
     after: ["title", "description", "target_branch", "version"],
-    only: MERGE_REQUEST,
     run: ({ writing: { db, viewer, view }, issuable }) =>
       storeReferences(db, issuable.id, viewer, view?.base),
   },
   {
     does: "Those whose approval is needed get a to-do item",
     after: ["title", "rules"],
-    only: MERGE_REQUEST,
     run: askForApproval,
   },
   {
     does: "Its first pipelines are started",
     after: ["state"],
-    only: MERGE_REQUEST,
     run: startPipelines,
   },
   {
     does: "Its environments are stopped, as it has ended",
     after: ["state"],
-    only: MERGE_REQUEST,
     run: stopEnvironments,
   },
   {
     does: "It is merged, if it waits for that and is ready",
     after: ["title", "approval"],
-    only: MERGE_REQUEST,
     run: mergeIfReady,
   },
-  {
-    does: "Webhooks are told",
-    after: [...TOLD_COLUMNS.issue, ...TOLD_COLUMNS.merge_request, ...LINKS, "approval", "oldrev"],
-    run: tellHooks,
-  },
 ];
+
+const WEBHOOKS: Follower<Change, Followed> = {
+  does: "Webhooks are told",
+  after: [...TOLD_COLUMNS.issue, ...TOLD_COLUMNS.merge_request, ...LINKS, "approval", "oldrev"],
+  run: tellHooks,
+};
+
+/**
+ * What follows from changes of issuables, in this order, by their type. All that a new one has is different: it was nothing
+ * before.
+ */
+export const FOLLOWERS = {
+  issue: [...SHARED, WEBHOOKS],
+  merge_request: [...SHARED, ...OF_REQUESTS, WEBHOOKS],
+} as const;
 
 /** What has become of an issuable, in the words of feeds; `undefined` if it is in the state that it was in. */
 function endOf({ of }: Change): "created" | "closed" | "reopened" | "merged" | undefined {
@@ -158,6 +154,12 @@ function moves({ of }: Change, link: (typeof LINKS)[number]): history.Moves {
   };
 }
 const NOBODY = { previous: [], current: [] };
+
+function placeOnBoards(change: Change): void {
+  const { writing, type, issuable } = change;
+  // A new one is where its labels put it.
+  if (endOf(change) !== "created") type.place?.(writing.db, [issuable.id]);
+}
 
 function recordEvent(change: Change): void {
   const action = isApproved(change) ? "approved" : endOf(change);
