@@ -1,10 +1,22 @@
+import { readFileSync } from "node:fs";
+import { isDeepStrictEqual } from "node:util";
+import {
+  buildSchema,
+  type GraphQLInputField,
+  type GraphQLInputObjectType,
+  getNamedType,
+  getNullableType,
+  isEnumType,
+  isListType,
+  isRequiredInputField,
+} from "graphql";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Route } from "../../src/core/resource.ts";
 import { HOOK_EVENTS } from "../../src/hooks/moments.ts";
 import { ISSUABLE_TYPES } from "../../src/resources/issuables/types.ts";
 import { createFixtures, fixtureSeed, type Places, pathOf, placesIn } from "../fixtures.ts";
 import { hasTurn, isLong } from "../forms.ts";
-import { ask } from "../graphql/ask.ts";
+import { ask, post } from "../graphql/ask.ts";
 import { type TestApp, testApp } from "../helpers.ts";
 import { toys } from "../toy/index.ts";
 import { routes } from "./routes.ts";
@@ -330,9 +342,8 @@ const RECORDS: Record<string, string> = {
   release: "id, name, description, released_at from releases",
   emoji: "id, name from award_emoji",
   member: "user_id, access_level, expires_at from members",
-  project: `id, name, path, full_path, visibility, archived, namespace_id from projects
-    where visibility >= 0`,
-  subgroup: "id, path, full_path from namespaces where kind = 'group' and visibility >= 0",
+  project: "id, name, path, visibility, archived, namespace_id from projects where visibility >= 0",
+  subgroup: "id, path from namespaces where kind = 'group' and visibility >= 0",
   user: "id, username from users where state <> 'removed' and username <> 'ghost'",
   key: "id, key from ssh_keys",
   pipeline: "id, status from pipelines",
@@ -354,12 +365,12 @@ async function recordsNow(): Promise<Map<string, string>> {
 /** What a request does that hooks are not told, as in GitLab: docs/webhooks.md says so. */
 const SILENT: readonly [request: RegExp, kinds: RegExp][] = [
   // Notes and pipelines are gone without a word, and with them what they have.
-  [/^DELETE .*\/(notes|pipelines)\/\d+ /, /^(note|emoji|pipeline|build|deployment) /],
+  [/^DELETE .*\/(notes|pipelines)\/\d+ |^destroyNote /, /^(note|emoji|pipeline|build|deployment) /],
   // What is deleted with something is not told by itself.
-  [/^DELETE .*\/(issues|merge_requests|snippets)\/\d+ /, /^(note|emoji) /],
+  [/^DELETE .*\/(issues|merge_requests|snippets)\/\d+ |^destroySnippet /, /^(note|emoji) /],
   [/^DELETE \/(projects|groups|users)\/[^/]+ /, /./],
   // A copy has the notes of the issue that was moved.
-  [/^POST .*\/move\b/, /^note /],
+  [/^POST .*\/move\b|^issueMove /, /^note /],
   // A label is taken from what had it.
   [/^DELETE .*\/labels/, /^(issue|merge_request) /],
   // Labels and milestones of groups are replaced by equal ones.
@@ -380,45 +391,144 @@ describe("hooks are told of what", () => {
     .filter((route) => hasTurn(route))
     .sort((one, other) => rank(one) - rank(other));
 
+  /** What a request changes, and what of that hooks are not told. @param asked the request, for {@link SILENT} */
+  async function compare(asked: string, send: () => Promise<unknown>) {
+    const before = await recordsNow();
+    const [last] = await app.store.rows("select coalesce(max(id), 0) from hook_deliveries");
+    const { changed, told } = await observe(send);
+    const after = await recordsNow();
+    const moments = await app.store.rows("select kind, data from hook_deliveries where id > ?", [
+      last?.[0] as number,
+    ]);
+    const named = new Set(
+      moments.map(([kind, data]) => `${kind} ${JSON.parse(data as string).id}`),
+    );
+    const isSilent = (name: string) =>
+      SILENT.some(([requests, kinds]) => requests.test(asked) && kinds.test(name));
+    const differing = [...new Set([...before.keys(), ...after.keys()])].filter(
+      (name) => before.get(name) !== after.get(name),
+    );
+    const untold = [
+      ...differing.filter((name) => !named.has(name)),
+      ...Object.keys(changed).filter((name) => !isDeepStrictEqual(told[name], changed[name])),
+    ];
+    const kinds = [...differing, ...Object.keys(changed)].map((name) => name.split(" ")[0]);
+    return { untold: untold.filter((name) => !isSilent(name)), kinds };
+  }
+
   it("any writing route changes", async () => {
     const untold: unknown[] = [];
-    const changing = new Set<string>();
+    const changing = new Set<string | undefined>();
     for (const route of all) {
       for (const json of requestsTo(route)) {
         await repair();
         const request = `${route.method} ${pathOf(route, places)}`;
-        const before = await recordsNow();
-        const [last] = await app.store.rows("select coalesce(max(id), 0) from hook_deliveries");
-        const { changed, told } = await observe(() => app.call(request, { as: "admin", json }));
-        const after = await recordsNow();
-        const moments = await app.store.rows(
-          "select kind, data from hook_deliveries where id > ?",
-          [last?.[0] as number],
-        );
-        const named = new Set(
-          moments.map(([kind, data]) => `${kind} ${JSON.parse(data as string).id}`),
-        );
         const asked = `${request} ${JSON.stringify(json)}`;
-        const isSilent = (name: string) =>
-          SILENT.some(([requests, kinds]) => requests.test(asked) && kinds.test(name));
-        const differing = [...new Set([...before.keys(), ...after.keys()])].filter(
-          (name) => before.get(name) !== after.get(name),
-        );
-        const silent = differing.filter((name) => !named.has(name) && !isSilent(name));
-        const wrong = Object.entries(changed).filter(
-          ([name, changes]) =>
-            JSON.stringify(told[name]) !== JSON.stringify(changes) && !isSilent(name),
-        );
-        for (const name of [...differing, ...Object.keys(changed)]) {
-          changing.add(name.split(" ")[0] as string);
-        }
-        if (silent.length + wrong.length > 0) untold.push([request, json, silent, wrong]);
+        const found = await compare(asked, () => app.call(request, { as: "admin", json }));
+        for (const kind of found.kinds) changing.add(kind);
+        if (found.untold.length > 0) untold.push([asked, found.untold]);
       }
     }
     expect(untold).toEqual([]);
-    if (isLong)
-      expect([...changing].sort()).toEqual(
-        [...Object.keys(RECORDS), "issue", "merge_request"].sort(),
+    const kinds = [...Object.keys(RECORDS), "issue", "merge_request"];
+    if (isLong) expect([...changing].sort()).toEqual(kinds.sort());
+  });
+
+  it("any mutation of GraphQL changes", async () => {
+    // The owner may be gone.
+    await app.dispose();
+    await start();
+    const text = readFileSync(new URL("../../docs/schema.graphql", import.meta.url), "utf8");
+    const mutations = Object.values(buildSchema(text).getMutationType()?.getFields() ?? {});
+    const untold: unknown[] = [];
+    const changing = new Set<string | undefined>();
+    for (const { name, args } of mutations) {
+      if (!hasTurn({ method: "POST", path: `/graphql/${name}` })) continue;
+      const fields = Object.values(
+        (getNamedType(args[0]?.type) as GraphQLInputObjectType).getFields(),
       );
+      await repair();
+      const { params } = await newPlaces(/mergeRequest/i.test(name) ? "merge_requests" : "issues");
+      const values = await valuesFor(params);
+      const given = (field: GraphQLInputField) =>
+        values(field).map((value) => ({ [field.name]: value }));
+      const required = Object.assign(
+        {},
+        ...fields.filter(isRequiredInputField).map((one) => given(one)[0]),
+      );
+      const isPlace = /^(project|group)Path$/;
+      const single = fields.flatMap(given).map((one) => ({ ...required, ...one }));
+      const inProject = fields.some(
+        (one) => one.name === "projectPath" && !isRequiredInputField(one),
+      );
+      for (const input of single) {
+        const placed = Object.keys(input).some((one) => isPlace.test(one));
+        const sent = inProject && !placed ? { ...input, projectPath: "acme/site" } : input;
+        await repair();
+        const query = `mutation($input: ${getNamedType(args[0]?.type)}!) { ${name}(input: $input) { errors } }`;
+        const asked = `${name} ${JSON.stringify(sent)}`;
+        const found = await compare(asked, () =>
+          post(app, query, { as: "admin", body: { variables: { input: sent } } }),
+        );
+        for (const kind of found.kinds) changing.add(kind);
+        if (found.untold.length > 0) untold.push([asked, found.untold]);
+      }
+    }
+    expect(untold).toEqual([]);
+    const kinds = ["emoji", "issue", "member", "merge_request", "note", "subgroup"];
+    if (isLong) expect([...changing].sort()).toEqual(kinds);
   });
 });
+
+/** Values of arguments of mutations, by their name or type: about this issue or merge request, where they can be. */
+async function valuesFor(params: Places["params"]) {
+  const isRequest = params["merge_request_iid"] !== places.params["merge_request_iid"];
+  const table = isRequest ? "merge_requests" : "issues";
+  const iid = (isRequest ? params["merge_request_iid"] : params["issue_iid"]) as number;
+  const idIn = async (from: string, ...more: (string | number)[]) =>
+    ((await app.store.rows(`select max(id) from ${from}`, more))[0]?.[0] ?? 0) as number;
+  const gid = (name: string, id: number) => `gid://gitlab/${name}/${id}`;
+  const className = isRequest ? "MergeRequest" : "Issue";
+  const own = gid(className, await idIn(`${table} where iid = ? and project_id = 1`, iid));
+  const [lists, board] = [
+    await idIn("board_lists"),
+    await idIn("boards where namespace_id is not null"),
+  ];
+  const label = gid("Label", await idIn("labels where name = 'UX'"));
+  const milestone = gid("Milestone", await idIn("milestones where namespace_id is not null"));
+  const byName: Record<string, readonly unknown[]> = {
+    ...{ projectPath: ["acme/site"], groupPath: ["acme"], fullPath: ["acme"], iid: [String(iid)] },
+    ...{ targetProjectPath: ["acme/team/core"], name: ["thumbsup"], timeSpent: ["1h"] },
+    ...{
+      timeEstimate: ["3h"],
+      assigneeUsernames: [["developer"]],
+      reviewerUsernames: [["developer"]],
+    },
+    ...{ labelIds: [[label]], addLabelIds: [[label]], removeLabelIds: [[label]], labels: [["UX"]] },
+    ...{ milestoneId: [milestone, null], targetBranch: ["feature-1"], sourceBranch: ["feature"] },
+    ...{ fromListId: [lists - 1], toListId: [lists], accessLevel: ["DEVELOPER"] },
+    ...{ groupId: [gid("Group", await idIn("namespaces where full_path = 'acme'"))] },
+    userIds: [[gid("User", await idIn("users where username = 'developer'"))]],
+    blobActions: [],
+    path: ["renamed"],
+    position: [],
+  };
+  const byType: Record<string, readonly unknown[]> = {
+    ...{ String: ["Some words"], Int: [3], Boolean: [true, false], ISO8601Date: ["2027-01-02"] },
+    ...{ Time: ["2027-01-02T00:00:00Z"], NoteableID: [own], AwardableID: [own], IssuableID: [own] },
+    ...{ TodoableID: [own], NoteID: [gid("Note", await idIn("notes where system = 0"))] },
+    ...{
+      BoardID: [gid("Board", board)],
+      ListID: [gid("List", lists)],
+      ProjectID: [gid("Project", 1)],
+    },
+    TimelogID: [gid("Timelog", await idIn("timelogs"))],
+    SnippetID: [gid("ProjectSnippet", await idIn("snippets where project_id is not null"))],
+    UserID: [gid("User", await idIn("users where username = 'developer'"))],
+  };
+  return ({ name, type }: GraphQLInputField): readonly unknown[] => {
+    const of = getNamedType(type);
+    const values = isEnumType(of) ? of.getValues().map((value) => value.name) : byType[of.name];
+    return byName[name] ?? (isListType(getNullableType(type)) ? [] : values) ?? [];
+  };
+}

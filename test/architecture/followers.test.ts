@@ -12,7 +12,6 @@ const CALLED: Record<string, Record<string, string>> = {
   "events.record(": {},
   "recordMoment(": {
     "award-emoji/index.ts": "nothing else follows from emoji on notes and snippets",
-    "releases/index.ts": "nothing else follows from releases",
     "wikis/pushes.ts": "nothing else follows from pages of wikis",
     "tokens/expiry.ts": "nothing else follows from a token that will expire",
     "repositories/pushes.ts": "a push is followed where it is received",

@@ -1,5 +1,5 @@
 import type { Follower } from "../../core/followers.ts";
-import { recordMoment } from "../../hooks/moments.ts";
+import { isHeard, recordMoment } from "../../hooks/moments.ts";
 import { queueNotice } from "../../jobs/notices.ts";
 import { queueEnd, queueReady, queueTask } from "../ci/progress.ts";
 import * as events from "../events/record.ts";
@@ -314,12 +314,14 @@ async function mergeIfReady(change: Change): Promise<void> {
 /** How webhooks call what happens. */
 const HOOK_ACTIONS = { created: "open", closed: "close", reopened: "reopen", merged: "merge" };
 
-function tellHooks(change: Change): void {
+async function tellHooks(change: Change): Promise<void> {
   const { writing, type, issuable, of, cause } = change;
   const end = endOf(change);
+  const moment = { kind: type.prefix, of: { project: writing.source.id } } as const;
+  // Asking first is one look-up in place of two. For a new issue, which others wait for, it would be a round trip more.
+  if (end !== "created" && !(await isHeard(writing.db, moment))) return;
   recordMoment(writing, {
-    kind: type.prefix,
-    of: { project: writing.source.id },
+    ...moment,
     userId: writing.caller.id,
     id: issuable.id,
     action: cause.approval ?? (end ? HOOK_ACTIONS[end] : "update"),
