@@ -1,9 +1,7 @@
 import type { Follower } from "../../src/core/followers.ts";
 import { FOLLOWERS as ISSUABLES } from "../../src/resources/issuables/followers.ts";
 import { FOLLOWERS as MEMBERS } from "../../src/resources/members/followers.ts";
-import { FOLLOWERS as MILESTONES } from "../../src/resources/milestones/followers.ts";
 import { FOLLOWERS as NOTES } from "../../src/resources/notes/followers.ts";
-import { FOLLOWERS as PROJECTS } from "../../src/resources/projects/followers.ts";
 
 const TABLES: Readonly<Record<string, readonly Pick<Follower<never, string>, "does" | "after">[]>> =
   {
@@ -13,8 +11,6 @@ const TABLES: Readonly<Record<string, readonly Pick<Follower<never, string>, "do
     ),
     "a note": NOTES,
     "a membership": MEMBERS,
-    "a milestone of a project": MILESTONES,
-    "a project": PROJECTS,
   };
 
 /** The rows of the table in jobs.md that says what follows from changes, in their order. */
