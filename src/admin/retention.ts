@@ -1,10 +1,10 @@
-import { log, OPERATOR } from "../audit/log.ts";
+import { OPERATOR } from "../audit/log.ts";
 import * as audit from "../audit/queries.ts";
-import { roleOf } from "../core/access/roles.ts";
 import type { Progress } from "../core/progress.ts";
 import { dayOf } from "../core/time.ts";
 import { inBatches } from "../jobs/batches.ts";
 import * as events from "../resources/events/record.ts";
+import { changed } from "../resources/members/followers.ts";
 import * as members from "../resources/members/queries.ts";
 import type { Store } from "../store/port.ts";
 
@@ -88,17 +88,14 @@ export async function purgeEvents(
 }
 
 /**
- * Removes expired memberships in small transactions, between which others can write, and records them in the audit log
- * and, for projects, in the activity. Returns how many.
+ * Removes expired memberships in small transactions, between which others can write, with what follows from that. Returns
+ * how many.
  */
 export function removeExpiredMembers(store: Store, now: number): Promise<number> {
   return inBatches(store, async (db, batch) => {
     const expired = await members.removeExpired(db, dayOf(now), batch);
-    for (const { project_id, user_id, access_level, full_path } of expired) {
-      const target = `${full_path} (${roleOf(access_level) ?? access_level})`;
-      await log({ db, by: OPERATOR, now }, "member expired", { userId: user_id, target });
-      if (project_id === null) continue;
-      events.record(db, { project_id, author_id: user_id, action: "expired" }, now);
+    for (const member of expired) {
+      await changed({ db, by: OPERATOR, now, source: members.placeOf(member) }, "expired", member);
     }
     return expired.length;
   });

@@ -197,6 +197,8 @@ const steps = [
   `20261130-11-reports-of-approval-rules`,
   `20261130-12-marked-for-deletion`,
   `20261130-20-no-lfs`,
+  `20261201-30-issue-filters`,
+  `20261201-31-snippets-by-age`,
   `20261201-40-listeners`,
   `20261201-41-overwriting-imports`,
 ];
@@ -2122,6 +2124,9 @@ const statements = [
   `CREATE UNIQUE INDEX snippet_files_of_snippet on snippet_files (snippet_id, path)`,
   `CREATE INDEX projects_marked on projects (marked_for_deletion_at, id) where marked_for_deletion_at is not null`,
   `CREATE INDEX namespaces_marked on namespaces (marked_for_deletion_at, id) where marked_for_deletion_at is not null`,
+  `CREATE INDEX issues_by_weight on issues (weight, id) where weight is not null`,
+  `CREATE INDEX issues_by_due_date on issues (due_date, id) where due_date is not null`,
+  `CREATE INDEX snippets_by_age on snippets (created_at, id)`,
   `CREATE TABLE listeners (
   queue text not null,
   process integer not null references processes (id) on delete cascade,

@@ -1,9 +1,10 @@
 import { REMOVED } from "../core/access/visibility.ts";
-import { recordGroup, recordProject } from "../hooks/records.ts";
+import { recordGroup } from "../hooks/records.ts";
 import type { Store } from "../store/port.ts";
 import { delayedDeletion } from "./application-settings/deletion.ts";
 import * as groups from "./groups/deletion.ts";
 import { remove as removeGroup } from "./groups/removal.ts";
+import { changed } from "./projects/followers.ts";
 import { remove as removeProject } from "./projects/removal.ts";
 
 const DAY = 86_400_000;
@@ -32,7 +33,7 @@ async function deleteOne(
   now: number,
 ): Promise<void> {
   if (kind === "project") {
-    await recordProject({ db, now }, "destroy", { id, userId: null });
+    await changed({ db, now }, "destroy", { id, userId: null });
     await removeProject(db, id, now);
     return;
   }

@@ -3,6 +3,7 @@ import { ask } from "../graphql/ask.ts";
 import { waitFor } from "../helpers.ts";
 import { entry, Objects, push } from "../packs.ts";
 import { type Hooked, startHooked } from "./_hooks.ts";
+import { providerOf } from "./_scim.ts";
 
 const PROJECT = "/projects/acme%2Fsite";
 
@@ -277,13 +278,41 @@ describe("members, groups, projects and users", () => {
     await call("POST /groups/acme/members", { user_id: stranger.id, access_level: 30 }, "owner");
     await app.call(`DELETE /projects/${project.id}`, { as: "owner" });
     await app.call(`DELETE /groups/${group.id}`, { as: "owner" });
-    const told = (await next(5)).map(({ event, event_name }) => [event, event_name]);
+    const told = (await next(6)).map(({ event, event_name }) => [event, event_name]);
     expect(told).toEqual([
       ["Subgroup Hook", "subgroup_create"],
+      // Its owner.
+      ["Member Hook", "user_add_to_group"],
       ["Project Hook", "project_create"],
       ["Member Hook", "user_add_to_group"],
       ["Project Hook", "project_destroy"],
       ["Subgroup Hook", "subgroup_destroy"],
+    ]);
+  });
+
+  it("are told to the hooks of groups when memberships end by themselves, or with others", async () => {
+    await listen("/groups/acme", "member");
+    const user = {
+      email: "leaver@example.com",
+      name: "L",
+      username: "leaver",
+      password: "12345678x",
+    };
+    const { id: user_id } = await call("POST /users", user, "admin");
+    await call("POST /groups/acme/members", { user_id, access_level: 30 }, "owner");
+    await app.store.transaction((db) =>
+      db.run("update members set expires_at = '2020-01-01' where user_id = ?", [user_id]),
+    );
+    await app.admin.removeExpiredMembers();
+    const { add, ask: provider } = await providerOf(app);
+    const { id } = await add({ userName: "new-one@example.com" });
+    await provider(`DELETE /Users/${id}`);
+    const told = (await next(4)).map((payload) => [payload.event_name, payload.user_username]);
+    expect(told).toEqual([
+      ["user_add_to_group", "leaver"],
+      ["user_remove_from_group", "leaver"],
+      ["user_add_to_group", expect.any(String)],
+      ["user_remove_from_group", told[2]?.[1]],
     ]);
   });
 

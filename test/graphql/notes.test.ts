@@ -352,3 +352,19 @@ it("descriptions and titles are shown as HTML without markup of their own", asyn
     descriptionHtml: "<p>a &lt;b&gt;</p>\n<p>c</p>\n",
   });
 });
+
+it("comments on commits are not there", async () => {
+  const file = { branch: "main", content: "text", commit_message: "Begin" };
+  await app.call(`POST ${SITE}/repository/files/a.txt`, { as: "owner", json: file });
+  const [commit] = (await app.call(`GET ${SITE}/repository/commits`, { as: "owner" })).json;
+  const path = `POST ${SITE}/repository/commits/${commit.id}/discussions`;
+  const { json: discussion } = await app.call(path, { as: "owner", json: { body: "Why?" } });
+  const id = `gid://gitlab/Note/${discussion.notes[0].id}`;
+  for (const mutation of [
+    `updateNote(input: { id: "${id}", body: "x" })`,
+    `destroyNote(input: { id: "${id}" })`,
+  ]) {
+    const { errors } = await send(app, "owner", `mutation { ${mutation} { errors } }`);
+    expect([mutation, errors?.[0]?.message]).toEqual([mutation, NOT_AVAILABLE]);
+  }
+});

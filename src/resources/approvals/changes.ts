@@ -2,7 +2,6 @@ import type { Source } from "../../core/access/source.ts";
 import { ApiError, invalid, missing, notFound, unauthorized } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import type { Tier } from "../../core/resource.ts";
-import { queueNotice } from "../../jobs/notices.ts";
 import type { Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import {
@@ -11,15 +10,12 @@ import {
   type REPORT_TYPES,
   type RuleType,
 } from "../approval-state/state.ts";
-import { queueReady } from "../ci/progress.ts";
 import { mayAdmin, mayApproveNow } from "../issuables/abilities.ts";
-import * as lifecycle from "../issuables/lifecycle.ts";
+import { happened } from "../issuables/change.ts";
 import { MERGE_REQUEST } from "../issuables/merge-request.ts";
 import type { Issuable } from "../issuables/queries.ts";
-import * as todos from "../issuables/todos.ts";
 import type { Writing } from "../issuables/type.ts";
-import * as notes from "../notes/queries.ts";
-import { setReviewState } from "../reviewers/changes.ts";
+import { setReviewState } from "../reviewers/queries.ts";
 import * as approvals from "./queries.ts";
 
 /**
@@ -45,12 +41,10 @@ export async function approve(
   if (!mayApproveNow({ ...request, approval: state }, writing)) throw unauthorized();
   await approvals.approve(db, request.id, caller.id, now);
   await setReviewState(db, request.id, caller.id, "approved");
-  await notes.recordAction(writing, MERGE_REQUEST, request.id, "approved this merge request");
-  lifecycle.recordEvent(writing, MERGE_REQUEST, "approved", request);
   const { isApproved } = await approvalState(db, request.id, tier, viewer.today);
-  lifecycle.recordChange(writing, MERGE_REQUEST, request.id, isApproved ? "approved" : "approval");
-  todos.resolve(db, MERGE_REQUEST, request.id, caller.id, now);
-  await queueReady(db, request.id, now);
+  const approval = isApproved ? "approved" : "approval";
+  const note = "approved this merge request";
+  await happened(writing, MERGE_REQUEST, request, { approval, note });
 }
 
 /**
@@ -62,18 +56,17 @@ export async function unapprove(
   writing: Writing & { tier: Tier },
   request: Issuable,
 ): Promise<void> {
-  const { db, caller, viewer, tier, now } = writing;
+  const { db, caller, viewer, tier } = writing;
   const before = await approvalState(db, request.id, tier, viewer.today);
   if (request.state === "merged" || !(await approvals.unapprove(db, request.id, caller.id))) {
     throw notFound();
   }
   await setReviewState(db, request.id, caller.id, "unapproved");
-  await notes.recordAction(writing, MERGE_REQUEST, request.id, "unapproved this merge request");
   const after = await approvalState(db, request.id, tier, viewer.today);
-  const notice = { notice: "unapproved", request: request.id, by: caller.id, at: now } as const;
-  await queueNotice(db, notice, now);
   const isLost = !hasRules(tier) || (before.isApproved && !after.isApproved);
-  lifecycle.recordChange(writing, MERGE_REQUEST, request.id, isLost ? "unapproved" : "unapproval");
+  const approval = isLost ? "unapproved" : "unapproval";
+  const note = "unapproved this merge request";
+  await happened(writing, MERGE_REQUEST, request, { approval, note });
 }
 
 /**

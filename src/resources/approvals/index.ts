@@ -8,9 +8,9 @@ import { type Context, Json, type Resource, routes } from "../../core/resource.t
 import type { Reader, Value } from "../../store/port.ts";
 import { hasRules, REPORT_TYPES } from "../approval-state/state.ts";
 import { mayApprove, mayUpdate, mayUpdateApprovers } from "../issuables/abilities.ts";
+import { happened } from "../issuables/change.ts";
 import { MERGE_REQUEST } from "../issuables/merge-request.ts";
 import { findIssuable } from "../issuables/rules.ts";
-import { askApprovers } from "../merge-requests/asking.ts";
 import { checkCode } from "../merge-requests/code.ts";
 import { approvalsOf, requiresPassword, stateOf } from "./answers.ts";
 import * as changes from "./changes.ts";
@@ -301,7 +301,7 @@ export const approvalResource: Resource = {
         const copied =
           from === undefined ? undefined : await rules.find(db, ofProject(context), from, tier);
         const added = await changes.addRule(context, requestId, input, copied);
-        await askApprovers(context, request);
+        await happened(context, MERGE_REQUEST, request, { rules: true });
         return ruleRow(context, added);
       },
     }),
@@ -315,7 +315,7 @@ export const approvalResource: Resource = {
         const ruled = await ruledRequest(context);
         const rule = await ruleToChange(context, ruled, input.approval_rule_id);
         await changes.changeRule(context, ruled.requestId, rule, input);
-        await askApprovers(context, ruled.request);
+        await happened(context, MERGE_REQUEST, ruled.request, { rules: true });
         return ruleRow(context, rule.id);
       },
     }),

@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { seedPart } from "../../core/seeding.ts";
 import { recordEvent } from "../events/seed.ts";
 import type { SeededIssuable } from "../issuables/seed.ts";
-import { setReviewState } from "../reviewers/changes.ts";
+import { setReviewState } from "../reviewers/queries.ts";
 import * as approvals from "./queries.ts";
 
 /** User names of people who have approved a merge request, before it was merged or closed. */

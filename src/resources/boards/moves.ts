@@ -3,13 +3,10 @@ import type { Source } from "../../core/access/source.ts";
 import type { Viewer } from "../../core/access/visibility.ts";
 import { forbidden, notFound } from "../../core/errors.ts";
 import type { Database } from "../../store/port.ts";
-import { updateRow } from "../../store/update.ts";
 import { mayPlan } from "../issuables/abilities.ts";
+import { change, stateColumns } from "../issuables/change.ts";
 import { ISSUE } from "../issuables/issue.ts";
-import { afterStateChange, changeHeard, stateColumns } from "../issuables/lifecycle.ts";
-import { changeLabels } from "../issuables/planning.ts";
 import { type Neighbours, reorder } from "../issuables/positions.ts";
-import { labelsOf } from "../issuables/queries.ts";
 import { findIssuable } from "../issuables/rules.ts";
 import type { Writing } from "../issuables/type.ts";
 import { type BoardScope, findScope, isOnBoard, listIssues } from "./issues.ts";
@@ -80,30 +77,17 @@ export async function moveIssueOnBoard(
     const event =
       from.list_type === "closed" ? "reopen" : to.list_type === "closed" ? "close" : undefined;
     const context = { db, source: project, caller, viewer, now, request };
-    await changeHeard(context, ISSUE, issue.id, async () => {
-      await relabel(context, scope, issue.id, from, to);
-      const columns = stateColumns(context, issue, event);
-      await updateRow(db, "issues", issue.id, columns, now);
-      await afterStateChange(context, ISSUE, issue, event);
+    const left = to.list_type === "label" ? [from.label_id] : scope.listed_label_ids;
+    await change(context, ISSUE, issue, {
+      columns: stateColumns(context, issue, event),
+      labels: (before) => {
+        const kept = before.map((label) => label.id).filter((id) => !left.includes(id));
+        return to.label_id === null ? kept : [...kept, to.label_id];
+      },
     });
   }
   if (neighbours) await reorder({ db, viewer }, issue.id, neighbours);
   return issue.id;
-}
-
-/** Gives an issue the label of the list it comes to, and takes those of the lists it leaves. */
-async function relabel(
-  context: Pick<Writing, "db" | "caller" | "now">,
-  scope: BoardScope,
-  issueId: number,
-  from: boards.BoardList,
-  to: boards.BoardList,
-): Promise<void> {
-  const left = to.list_type === "label" ? [from.label_id] : scope.listed_label_ids;
-  const labelIds = (await labelsOf(context.db, ISSUE, issueId)).map(({ id }) => id);
-  const kept = labelIds.filter((id) => !left.includes(id));
-  const added = to.label_id === null ? [] : [to.label_id];
-  await changeLabels(context, ISSUE, issueId, labelIds, [...new Set([...kept, ...added])]);
 }
 
 /** The issue that one moved to a position of a list comes next to; none if the list has no other. */

@@ -2,6 +2,7 @@ import { startWorker, type Worker, type WorkerSettings, type Working } from "../
 import type { Database, Reader, Store } from "../../store/port.ts";
 import { Pace } from "../../turns/pace.ts";
 import { MERGE_REQUEST } from "../issuables/merge-request.ts";
+import { recordAction } from "../issuables/notes.ts";
 import { latest, TRACER, type Version } from "../merge-request-versions/versions.ts";
 import { setResolved } from "../notes/changes.ts";
 import * as notes from "../notes/queries.ts";
@@ -171,7 +172,7 @@ async function noteOutdated(db: Database, outdated: Outdated, now: number): Prom
     const page = `/${facts.full_path}/-/merge_requests/${request.iid}/diffs?${query}`;
     const body = `changed this ${position_type === "text" ? "line" : "file"} in [version ${facts.number} of the diff](${page})`;
     const reply = { thread_id, internal: internal === 1 };
-    const noteId = await notes.recordAction(acting, MERGE_REQUEST, request.id, body, reply);
+    const noteId = await recordAction(acting, MERGE_REQUEST, request.id, body, reply);
     await notes.placeReply(db, noteId, thread_id);
   }
   if (facts.resolves) {

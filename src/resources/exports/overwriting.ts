@@ -1,6 +1,5 @@
 import { randomBytes } from "node:crypto";
 import type { Person } from "../../core/access/caller.ts";
-import { ROLES } from "../../core/access/roles.ts";
 import { findVisible } from "../../core/access/source.ts";
 import { forbidden } from "../../core/errors.ts";
 import { dayOf } from "../../core/time.ts";
@@ -9,6 +8,7 @@ import type { Database, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import { suffixOf } from "../namespaces/marked.ts";
 import type { Namespace } from "../namespaces/queries.ts";
+import { mayDeleteProject } from "../projects/abilities.ts";
 import { type DeletedProject, findDeleted } from "../projects/deletion.ts";
 import { remove } from "../projects/removal.ts";
 import { requireFree } from "../projects/rules.ts";
@@ -41,7 +41,7 @@ export async function findOverwritten(
   const viewer = { caller, today: dayOf(now) };
   const found = await findVisible(db, "project", `${namespace.full_path}/${path}`, viewer);
   if (!found || found.fullPath !== `${namespace.full_path}/${path}`) return undefined;
-  if (found.level < ROLES.owner) throw forbidden();
+  if (!mayDeleteProject(found)) throw forbidden();
   return { projectId: found.id, name, path };
 }
 
@@ -66,7 +66,7 @@ export async function overwrite(
   const viewer = { caller: by, today: dayOf(now) };
   const old = await findVisible(db, "project", String(oldId), viewer);
   if (old) {
-    if (old.level < ROLES.owner) {
+    if (!mayDeleteProject(old)) {
       throw new ArchiveError(
         "The project that it was to replace may not be deleted by its importer",
       );

@@ -1,4 +1,4 @@
-import * as audit from "../../audit/log.ts";
+import type * as audit from "../../audit/log.ts";
 import { ROLES } from "../../core/access/roles.ts";
 import { VISIBILITIES, VISIBILITY_NAMES, VISIBILITY_WORDS } from "../../core/access/visibility.ts";
 import { invalid } from "../../core/errors.ts";
@@ -7,6 +7,7 @@ import { requireFullPath, requirePath } from "../../core/paths.ts";
 import { recordGroup } from "../../hooks/records.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
+import { changed } from "../members/followers.ts";
 import * as members from "../members/queries.ts";
 import * as namespaces from "../namespaces/queries.ts";
 import { refuseTaken } from "../namespaces/rules.ts";
@@ -52,6 +53,7 @@ export async function createGroup(
   await requireFree(db, parent, group);
   const row = { ...group, kind: "group", visibility: VISIBILITIES[visibility] } as const;
   const id = await namespaces.insert(db, row, now);
+  await recordGroup({ db, now }, "create", { id, parentId: parent?.id ?? null, userId: by.id });
   if (ownerId !== undefined) {
     const owner = {
       user_id: ownerId,
@@ -59,10 +61,10 @@ export async function createGroup(
       created_by_id: by.id ?? undefined,
     };
     await members.insert(db, { column: "namespace_id", id }, owner, now);
-    const target = `${parent ? `${parent.full_path}/${path}` : path} (owner)`;
-    await audit.log({ db, by, now }, "member added", { userId: ownerId, target });
+    const fullPath = parent ? `${parent.full_path}/${path}` : path;
+    const source = { kind: "group", column: "namespace_id", id, fullPath } as const;
+    await changed({ db, by, now, source }, "joined", owner);
   }
-  await recordGroup({ db, now }, "create", { id, parentId: parent?.id ?? null, userId: by.id });
   return id;
 }
 

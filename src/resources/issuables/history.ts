@@ -1,20 +1,24 @@
 import type { Caller } from "../../core/access/caller.ts";
 import { insertRow } from "../../store/insert.ts";
-import type { Issuable } from "./queries.ts";
-import type { IssuableType, Writing } from "./type.ts";
+import type { Reader } from "../../store/port.ts";
+import type { Cause } from "./changed.ts";
+import type { Difference, IssuableType, Writing } from "./type.ts";
 
 type Recording = Pick<Writing, "db" | "now"> & { readonly caller: Pick<Caller, "id"> };
+
+/** The ids of what was added, and of what was removed. */
+export interface Moves {
+  readonly added: readonly number[];
+  readonly removed: readonly number[];
+}
 
 /** Records which labels the caller added to an issuable, and which they removed. */
 export async function recordLabels(
   { db, caller, now }: Recording,
   { column }: IssuableType,
   id: number,
-  before: readonly number[],
-  after: readonly number[],
+  { added, removed }: Moves,
 ): Promise<void> {
-  const added = after.filter((labelId) => !before.includes(labelId));
-  const removed = before.filter((labelId) => !after.includes(labelId));
   const rows = [
     ...added.map((labelId) => [id, caller.id, labelId, "add", now]),
     ...removed.map((labelId) => [id, caller.id, labelId, "remove", now]),
@@ -33,34 +37,24 @@ export async function recordLabels(
 const ROWS = 1000;
 
 /**
- * Records that the caller set the milestone of an issuable, or removed it; nothing if it is still the same.
+ * Records that the caller set the milestone of an issuable, or removed it.
  *
- * @param before the issuable before the change
+ * @param issuable with the state before the change
  */
 export async function recordMilestone(
   { db, caller, now }: Recording,
-  { table, column }: IssuableType,
-  { id, milestone_id: before, state }: Pick<Issuable, "id" | "milestone_id" | "state">,
+  { column }: IssuableType,
+  { id, state }: { readonly id: number; readonly state: string },
+  { previous, current }: Difference<number | null>,
 ): Promise<void> {
-  const [found] = await db.rows(`select milestone_id from ${table} where id = ?`, [id]);
-  const [after] = found as [number | null];
-  if (after === before) return;
   await insertRow(db, "resource_milestone_events", {
     [column]: id,
     user_id: caller.id,
-    milestone_id: after ?? before,
-    action: after === null ? "remove" : "add",
+    milestone_id: current ?? previous,
+    action: current === null ? "remove" : "add",
     state,
     created_at: now,
   });
-}
-
-/** What the state of an issuable was changed by, if it was not changed itself. */
-export interface Cause {
-  /** The name of a commit whose message says so, in hex. */
-  readonly commit?: string;
-  /** The id of a merge request that was merged. */
-  readonly mergeRequestId?: number;
 }
 
 /** Records that the caller changed the state of an issuable. */
@@ -77,4 +71,16 @@ export function recordState(
      values (?, ?, ?, ?, ?, ?)`,
     [id, caller.id, state, commit ?? null, mergeRequestId ?? null, now],
   );
+}
+
+/** Users as a sentence names them: `@ada, @bob, and @eve`. */
+export async function namesOf(db: Reader, ids: readonly number[]): Promise<string> {
+  const names: string[] = [];
+  for (const id of ids) {
+    const [row] = await db.rows("select username from users where id = ?", [id]);
+    names.push(`@${row?.[0]}`);
+  }
+  const last = names.pop() as string;
+  if (names.length === 0) return last;
+  return names.length === 1 ? `${names[0]} and ${last}` : `${names.join(", ")}, and ${last}`;
 }

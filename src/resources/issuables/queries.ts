@@ -10,26 +10,42 @@ import { all, type Condition, when } from "../../store/conditions.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 import { joined, statement } from "../../store/texts.ts";
-import type { IssuableType, NoteableType } from "./type.ts";
+import { TOLD_COLUMNS } from "./told.ts";
+import type { Difference, IssuableType, NoteableType } from "./type.ts";
 
-/** The columns of an issuable that handlers use. */
+/** The columns of an issuable that handlers use, and those whose changes are told. */
 export interface Issuable {
-  id: number;
-  iid: number;
-  project_id: number;
-  author_id: number | null;
-  title: string;
-  description: string | null;
-  state: string;
-  discussion_locked: number;
-  milestone_id: number | null;
-  created_at: number;
-  updated_at: number;
+  readonly id: number;
+  readonly iid: number;
+  readonly project_id: number;
+  readonly author_id: number | null;
+  readonly title: string;
+  readonly description: string | null;
+  readonly state: string;
+  readonly discussion_locked: number;
+  readonly milestone_id: number | null;
+  readonly closed_at: number | null;
+  readonly time_estimate: number;
+  readonly total_time_spent: number;
+  /** Only of issues. */
+  readonly confidential?: number;
+  readonly due_date?: string | null;
+  readonly weight?: number | null;
+  /** Only of merge requests. */
+  readonly target_branch?: string;
+  readonly created_at: number;
+  readonly updated_at: number;
   /** 1 if the caller, who can read the project, may read it. */
-  visible: number;
+  readonly visible: number;
   /** 1 if the caller is an assignee. */
-  assigned: number;
+  readonly assigned: number;
 }
+
+/** SQL of the columns of {@link Issuable}, without `visible`. */
+export const issuableColumns = ({ alias, prefix }: IssuableType): string =>
+  [...["id", "iid", "project_id", "author_id", "created_at", "updated_at"], ...TOLD_COLUMNS[prefix]]
+    .map((name) => `${alias}.${name}`)
+    .join(", ");
 
 /** The issuable of a project by number, even if the caller may not read it, or `undefined`. */
 export async function find(
@@ -42,14 +58,22 @@ export async function find(
   const { alias, prefix, column } = type;
   const visible = type.visible(viewer);
   return db.one<Issuable>(
-    statement`select ${alias}.id, ${alias}.iid, ${alias}.project_id, ${alias}.author_id, ${alias}.title,
-       ${alias}.description, ${alias}.state, ${alias}.discussion_locked, ${alias}.milestone_id,
-       ${alias}.created_at, ${alias}.updated_at, case when ${visible.sql} then 1 else 0 end as visible,
+    statement`select ${issuableColumns(type)}, case when ${visible.sql} then 1 else 0 end as visible,
        (select count(*) from ${prefix}_assignees where ${column} = ${alias}.id and user_id = ?) as assigned
      from ${type.table} ${alias} join projects p on p.id = ${alias}.project_id
      where ${alias}.project_id = ? and ${alias}.iid = ?`,
     [...visible.values, viewer.caller?.id ?? 0, projectId, iid],
   );
+}
+
+/** An issuable that there is, for changes that are nobody's request: whoever may read it. */
+export async function findById(db: Reader, type: IssuableType, id: number): Promise<Issuable> {
+  const { table, alias } = type;
+  const found = await db.one<Issuable>(
+    `select ${issuableColumns(type)}, 1 as visible, 0 as assigned from ${table} ${alias} where ${alias}.id = ?`,
+    [id],
+  );
+  return found as Issuable;
 }
 
 /** Maximum users per statement. */
@@ -143,29 +167,42 @@ export function participants(
   });
 }
 
-/** The ids of the assignees. */
-export async function assigneesOf(
+/** The ids of the assignees or reviewers, in ascending order. */
+export async function peopleOf(
   db: Reader,
   { column, prefix }: IssuableType,
+  role: Role,
   id: number,
 ): Promise<number[]> {
-  const found = await db.rows(`select user_id from ${prefix}_assignees where ${column} = ?`, [id]);
+  const found = await db.rows(
+    `select user_id from ${prefix}_${role} where ${column} = ? order by user_id`,
+    [id],
+  );
   return found.map(([userId]) => userId as number);
 }
 
-/** Replaces the assignees. */
-export async function replaceAssignees(
+type Role = "assignees" | "reviewers";
+
+/** Replaces the assignees or reviewers by others; who is among both stays as they are. */
+export async function replacePeople(
   db: Database,
   { column, prefix }: IssuableType,
+  role: Role,
   id: number,
-  userIds: readonly number[],
+  { previous, current }: Difference<readonly number[]>,
+  now: number,
 ): Promise<void> {
-  await db.run(`delete from ${prefix}_assignees where ${column} = ?`, [id]);
-  for (const userId of userIds) {
-    await db.run(`insert into ${prefix}_assignees (${column}, user_id) values (?, ?)`, [
-      id,
-      userId,
-    ]);
+  const people = `${prefix}_${role}`;
+  for (const userId of previous.filter((each) => !current.includes(each))) {
+    await db.run(`delete from ${people} where ${column} = ? and user_id = ?`, [id, userId]);
+  }
+  for (const user_id of current.filter((each) => !previous.includes(each))) {
+    const row = { [column]: id, user_id, ...(role === "reviewers" && { created_at: now }) };
+    const names = Object.keys(row);
+    await db.run(
+      `insert into ${people} (${names.join(", ")}) values (${names.map(() => "?").join(", ")})`,
+      Object.values(row),
+    );
   }
 }
 

@@ -106,7 +106,8 @@ export async function complete(
   await issuables.replaceLabels(db, kind, id, await labelIdsOf(seeding, project, given.labels));
   if (time_estimate !== 0) await updateRow(db, kind.table, id, { time_estimate }, createdAt);
   const assignees = given.assignees.map((username) => seeding.userId(username));
-  await issuables.replaceAssignees(db, kind, id, assignees);
+  const people = { previous: [], current: assignees };
+  await issuables.replacePeople(db, kind, "assignees", id, people, createdAt);
   await insertNested({
     kind,
     column: kind.column,

@@ -105,6 +105,17 @@ export const issuableJoins = (alias: string) => `left join users u on u.id = ${a
 export interface Writing extends Pick<Context, "source" | "viewer" | "now"> {
   readonly db: Database;
   readonly caller: Caller;
-  /** The request that does it, if one does. */
+  /** What is known of the request that does it, if one does. */
   readonly request?: Recording["request"];
+  readonly tier?: Context["tier"];
+  readonly view?: Pick<Context["view"], "base">;
 }
+
+/** What an attribute was, and what it is now. Labels and people are ids in ascending order. */
+export interface Difference<T = Value | readonly number[]> {
+  readonly previous: T;
+  readonly current: T;
+}
+
+/** What is different, by attribute or column. */
+export type Differences = Readonly<Record<string, Difference | undefined>>;

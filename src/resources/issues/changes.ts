@@ -1,9 +1,8 @@
 import { findSource } from "../../core/access/source.ts";
 import { ApiError } from "../../core/errors.ts";
-import { updateRow } from "../../store/update.ts";
 import { mayAdminIssues, mayPlan } from "../issuables/abilities.ts";
+import { change, created, stateColumns } from "../issuables/change.ts";
 import { ISSUE } from "../issuables/issue.ts";
-import * as lifecycle from "../issuables/lifecycle.ts";
 import * as issuables from "../issuables/queries.ts";
 import type { Writing } from "../issuables/type.ts";
 import * as links from "../issue-links/queries.ts";
@@ -54,23 +53,21 @@ export async function move(
     },
     now,
   );
-  const names = (await issuables.labelsOf(db, ISSUE, found.id)).map(({ name }) => name);
-  const labelIds = (await labels.findNamed(db, target, names)).values();
-  await issuables.replaceLabels(db, ISSUE, copy.id, [...labelIds]);
-  const assignees = await issuables.assigneesOf(db, ISSUE, found.id);
-  await issuables.replaceAssignees(
-    db,
-    ISSUE,
-    copy.id,
-    await issuables.readers(db, ISSUE, copy, { ids: assignees }, viewer.today),
-  );
   await notes.copy(db, ISSUE, found.id, { project_id: target.id, id: copy.id });
   await links.hand(db, found.id, copy.id);
   await timeTracking.copy(db, ISSUE, found.id, { project_id: target.id, id: copy.id });
-  await updateRow(db, "issues", found.id, { moved_to_id: copy.id }, now);
-  await lifecycle.setState(context, ISSUE, found, "close");
-  const inTarget = { ...context, source: target };
-  lifecycle.recordEvent(inTarget, ISSUE, "created", { id: copy.id, title: found.title });
-  lifecycle.recordChange(inTarget, ISSUE, copy.id, "open");
+  const closed = stateColumns(context, found, "close");
+  await change(context, ISSUE, found, { columns: { moved_to_id: copy.id, ...closed } });
+  const names = (await issuables.labelsOf(db, ISSUE, found.id)).map(({ name }) => name);
+  const labelIds = [...(await labels.findNamed(db, target, names)).values()];
+  await created(
+    { ...context, source: target },
+    ISSUE,
+    { ...copy, title: found.title, description: found.description, milestone_id: milestone?.id },
+    {
+      labels: () => labelIds,
+      assignees: await issuables.peopleOf(db, ISSUE, "assignees", found.id),
+    },
+  );
   return copy.id;
 }

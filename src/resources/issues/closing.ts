@@ -5,9 +5,9 @@ import type { Viewer } from "../../core/access/visibility.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Database } from "../../store/port.ts";
 import { mayUpdate } from "../issuables/abilities.ts";
-import type { Cause } from "../issuables/history.ts";
+import { change, stateColumns } from "../issuables/change.ts";
+import type { Cause } from "../issuables/changed.ts";
 import { ISSUE } from "../issuables/issue.ts";
-import * as lifecycle from "../issuables/lifecycle.ts";
 import * as issuables from "../issuables/queries.ts";
 
 /** Who closes issues, from where. */
@@ -21,7 +21,7 @@ interface Closing {
 }
 
 /** An issue that is to be closed, and by what. */
-export interface ClosedIssue extends Cause {
+export interface ClosedIssue extends Pick<Cause, "commit" | "mergeRequestId"> {
   readonly iid: number;
   readonly projectId: number;
 }
@@ -44,8 +44,9 @@ export async function closeIssues(
     if (!source || !isWritable(source, "issues")) continue;
     const issue = await issuables.find(db, ISSUE, projectId, iid, viewer);
     const writing = { db, source, caller, viewer, now };
-    if (!issue || !mayUpdate(ISSUE)(issue, writing)) continue;
-    await lifecycle.setState(writing, ISSUE, issue, "close", cause);
+    if (issue?.state !== "opened" || !mayUpdate(ISSUE)(issue, writing)) continue;
+    const columns = stateColumns(writing, issue, "close");
+    await change(writing, ISSUE, issue, { columns }, cause);
   }
 }
 

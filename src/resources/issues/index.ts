@@ -4,19 +4,18 @@ import * as param from "../../core/input.ts";
 import { unsupported } from "../../core/kept.ts";
 import { AfterCommit, type Context, type Resource, routes, TIERS } from "../../core/resource.ts";
 import type { Database, Reader } from "../../store/port.ts";
-import { sendUpdate } from "../../store/update.ts";
 import { mayPlan, maySetTimes, mayUpdate } from "../issuables/abilities.ts";
-import { areHeard, snapshotOf } from "../issuables/differences.ts";
+import { change, created, remove, stateColumns } from "../issuables/change.ts";
 import { parseDuration } from "../issuables/duration.ts";
 import { newRowOf, rowOf } from "../issuables/embed.ts";
 import { ISSUE } from "../issuables/issue.ts";
 import { TYPES } from "../issuables/issue-filters.ts";
-import * as lifecycle from "../issuables/lifecycle.ts";
 import { ISSUE_ORDERS } from "../issuables/orders.ts";
 import {
   isPlanned,
   type PlannedColumns,
   plannedColumns,
+  plannedLinks,
   planningInput,
 } from "../issuables/planning.ts";
 import { reorder } from "../issuables/positions.ts";
@@ -30,7 +29,7 @@ import {
 import { findIssuable } from "../issuables/rules.ts";
 import { afterCommands, commandsIn } from "../quick-actions/perform.ts";
 import * as timeTracking from "../time-tracking/changes.ts";
-import * as changes from "./changes.ts";
+import { move } from "./changes.ts";
 import * as issues from "./queries.ts";
 import { migrations } from "./table.ts";
 
@@ -75,7 +74,7 @@ const CHANGES = [
 
 const project = routes({ source: "project", features: ["issues"], whenDisabled: "leave out" });
 
-const changed = {
+const changes = {
   ...number,
   title: param.optional(param.title()),
   state_event: param.optional(param.choice(["close", "reopen"])),
@@ -83,30 +82,22 @@ const changed = {
   ...attributes,
 };
 
-async function change(
-  context: Context<typeof changed, Database, unknown, "user"> & {
+async function changeIssue(
+  context: Context<typeof changes, Database, unknown, "user"> & {
     input: { time_estimate?: string | undefined };
   },
 ) {
-  const { db, source, viewer, input, now } = context;
+  const { db, source, viewer, input } = context;
   const { title, confidential, time_estimate } = input;
   const { text: description, commands } = commandsIn(ISSUE, input.description);
   const seen = inProject(viewer, source);
-  const [found, isHeard] = await Promise.all([
-    issuables.find(db, ISSUE, source.id, input.issue_iid, seen),
-    areHeard(context, ISSUE),
-  ]);
+  const found = await issuables.find(db, ISSUE, source.id, input.issue_iid, seen);
   if (!found) throw notFound();
   if (!mayUpdate(ISSUE)(found, context)) throw forbidden();
-  const before = isHeard ? await snapshotOf(db, ISSUE, found.id) : undefined;
   const isEstimated = time_estimate !== undefined && mayPlan(source);
   const columns = await columnsOf(context, input);
-  const at = input.updated_at;
-  sendUpdate(
-    db,
-    "issues",
-    found.id,
-    {
+  await change(context, ISSUE, found, {
+    columns: {
       title,
       description,
       confidential: confidential === undefined ? undefined : Number(confidential),
@@ -114,12 +105,11 @@ async function change(
       ...(isEstimated && {
         time_estimate: timeTracking.requireEstimate(parseDuration(time_estimate)),
       }),
-      ...lifecycle.stateColumns(context, found, input.state_event),
+      ...stateColumns(context, found, input.state_event),
+      updated_at: maySetTimes(source) ? input.updated_at : undefined,
     },
-    at !== undefined && maySetTimes(source) ? at : now,
-  );
-  await lifecycle.afterChanging(context, ISSUE, found, { ...input, description });
-  await lifecycle.recordChanges(context, ISSUE, found.id, before);
+    ...plannedLinks(context, input),
+  });
   if (commands.length === 0) return rowOf(context, ISSUE, found.id);
   return afterCommands(context, ISSUE, found.id, commands, (reader) =>
     rowOf({ ...context, db: reader }, ISSUE, found.id),
@@ -129,10 +119,10 @@ async function change(
 /** Changes an issue together with its estimate, for GraphQL. */
 export const changeWithEstimate = project.put("/issues/:issue_iid", {
   summary: "Change an issue and its estimate",
-  input: { ...changed, time_estimate: param.optional(param.anyText()) },
+  input: { ...changes, time_estimate: param.optional(param.anyText()) },
   atLeastOne: [...CHANGES, "time_estimate"],
   presenter: ISSUE.single,
-  handle: change,
+  handle: changeIssue,
 });
 
 /** Issues of projects. */
@@ -172,7 +162,9 @@ export const issueResource: Resource = {
           },
           at !== undefined && maySetTimes(source) ? at : now,
         );
-        await lifecycle.afterCreating(context, ISSUE, { id, title, description }, input);
+        const { milestone_id } = columns;
+        const issue = { id, title, description: description ?? null, milestone_id };
+        await created(context, ISSUE, issue, plannedLinks(context, input));
         const read = isPlanned(input) || commands.length > 0 ? rowOf : newRowOf;
         const answer = (reader: Reader) => read({ ...context, db: reader }, ISSUE, id);
         return commands.length === 0
@@ -183,17 +175,17 @@ export const issueResource: Resource = {
     singleRoute(ISSUE),
     project.put("/issues/:issue_iid", {
       summary: "Change, close or reopen an issue",
-      input: changed,
+      input: changes,
       atLeastOne: CHANGES,
       presenter: ISSUE.single,
-      handle: change,
+      handle: changeIssue,
     }),
     project.del("/issues/:issue_iid", {
       summary: "Delete an issue with its notes",
       input: number,
       handle: async (context) => {
         const found = await findIssuable(context, ISSUE, context.input.issue_iid, "Issue");
-        await lifecycle.remove(context, ISSUE, found);
+        await remove(context, ISSUE, found);
         return undefined;
       },
     }),
@@ -205,7 +197,7 @@ export const issueResource: Resource = {
       handle: async (context) => {
         const { input } = context;
         const found = await findIssuable(context, ISSUE, input.issue_iid, "Issue");
-        const moved = await changes.move(context, found, input.to_project_id);
+        const moved = await move(context, found, input.to_project_id);
         return rowOf({ ...context, source: undefined }, ISSUE, moved);
       },
     }),

@@ -1,22 +1,14 @@
 import * as audit from "../../audit/log.ts";
-import type { Caller } from "../../core/access/caller.ts";
 import { ROLES } from "../../core/access/roles.ts";
 import { badRequest, forbidden, notFound } from "../../core/errors.ts";
 import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
 import { presenter } from "../../core/presenter.ts";
-import {
-  type Context,
-  type Resource,
-  type Route,
-  routes,
-  type SourceKind,
-} from "../../core/resource.ts";
-import type { Recording } from "../../hooks/moments.ts";
-import { recordMember } from "../../hooks/records.ts";
+import { type Resource, type Route, routes, type SourceKind } from "../../core/resource.ts";
 import { userSummaryFields } from "../users/json.ts";
 import { isMember } from "./abilities.ts";
 import { addMember, changeOf } from "./changes.ts";
+import { tell } from "./followers.ts";
 import { member } from "./json.ts";
 import * as members from "./queries.ts";
 import * as requests from "./requests.ts";
@@ -28,16 +20,8 @@ const request = presenter({
 
 const id = { user_id: param.recordId() };
 
-/** Tells webhooks that somebody asks for access, or was refused it. */
-function tell(
-  context: Recording & Pick<Context, "source"> & { caller: Caller },
-  action: "request" | "deny",
-  memberId: number,
-): Promise<void> {
-  const { column, id } = context.source;
-  const membership = { column, id, memberId, userId: context.caller.id };
-  return recordMember(context, action, { ...membership, access_level: 0, expires_at: null });
-}
+/** Who asks for access, as webhooks are told of it. */
+const wishOf = (user_id: number) => ({ user_id, access_level: 0 });
 
 function routesOf(source: SourceKind): Route[] {
   const { del, list, post, put } = routes({ source, path: "/access_requests" });
@@ -64,7 +48,7 @@ function routesOf(source: SourceKind): Route[] {
         }
         const target = source.fullPath;
         await audit.log(changeOf(context), "access requested", { userId: caller.id, target });
-        await tell(context, "request", caller.id);
+        await tell(context, source, "request", wishOf(caller.id), caller.id);
         return requests.row(db, presenter, source, caller.id);
       },
     }),
@@ -88,11 +72,11 @@ function routesOf(source: SourceKind): Route[] {
       input: id,
       whenArchived: "allow",
       handle: async (context) => {
-        const { db, source, input } = context;
+        const { db, source, caller, input } = context;
         if (!(await requests.remove(db, source, input.user_id))) throw notFound();
         const target = source.fullPath;
         await audit.log(changeOf(context), "access refused", { userId: input.user_id, target });
-        await tell(context, "deny", input.user_id);
+        await tell(context, source, "deny", wishOf(input.user_id), caller.id);
         return undefined;
       },
     }),

@@ -4,11 +4,11 @@ import { ROLES, roleOf } from "../../core/access/roles.ts";
 import type { Source } from "../../core/access/source.ts";
 import { conflict, forbidden, invalid } from "../../core/errors.ts";
 import type { Context } from "../../core/resource.ts";
-import { recordMember } from "../../hooks/records.ts";
+import type { Recording } from "../../hooks/moments.ts";
 import type { Database } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
-import * as events from "../events/record.ts";
 import { mayGrant } from "./abilities.ts";
+import { changed, type PlaceChange } from "./followers.ts";
 import * as members from "./queries.ts";
 import * as requests from "./requests.ts";
 
@@ -19,13 +19,10 @@ export interface Membership {
 }
 
 /** The context of a change to the members of a group or project. */
-export interface MemberChange {
-  db: Database;
+export interface MemberChange extends Recording {
   /** The group or project, with the caller's access level. */
   source: Source;
   by: audit.Actor;
-  /** Epoch milliseconds. */
-  now: number;
   /** `YYYY-MM-DD`. */
   today: string;
 }
@@ -37,8 +34,8 @@ export function changeOf(
     caller: Caller;
   },
 ): MemberChange {
-  const { db, source, now, viewer } = context;
-  return { db, source, by: audit.actorOf(context), now, today: viewer.today };
+  const { db, source, now, viewer, request } = context;
+  return { db, source, by: audit.actorOf(context), now, today: viewer.today, request };
 }
 
 /**
@@ -59,12 +56,6 @@ export async function addMember(
   return enroll(change, userId, membership);
 }
 
-/** A change to the members of a place, whoever may make it. */
-export type PlaceChange = Pick<MemberChange, "db" | "by" | "now"> & { source: Place };
-
-/** A group or project that has members. */
-export type Place = Pick<Source, "kind" | "id" | "column" | "fullPath">;
-
 /** Adds a member whose right to be one has been checked, and returns the id of the membership. */
 export async function enroll(
   change: PlaceChange,
@@ -76,9 +67,7 @@ export async function enroll(
   const row = { ...membership, user_id: userId, created_by_id };
   const added = await members.insert(db, source, row, now);
   await requests.remove(db, source, userId);
-  recordEvent(db, source, "joined", userId, now);
-  await tellHooks(change, "add", userId, membership);
-  await logChange(change, "member added", userId, membership.access_level);
+  await changed(change, "joined", row);
   return added;
 }
 
@@ -110,12 +99,13 @@ export async function changeMember(
     await requireAnotherOwner(change, found);
   }
   await updateRow(db, "members", found.id, { access_level, expires_at }, now);
+  const { user_id, expires_at: before } = found;
   const after = {
+    user_id,
     access_level,
-    expires_at: expires_at === undefined ? found.expires_at : expires_at,
+    expires_at: expires_at === undefined ? before : expires_at,
   };
-  await tellHooks(change, "update", found.user_id, after);
-  await logChange(change, "member changed", found.user_id, access_level);
+  await changed(change, "changed", after);
 }
 
 /**
@@ -124,14 +114,11 @@ export async function changeMember(
  * @throws ApiError 403 for the last owner, and for members with a higher level than the caller
  */
 export async function removeMember(change: MemberChange, found: members.Member): Promise<void> {
-  const { db, source, by, now, today } = change;
+  const { db, source, by, today } = change;
   if (by.id !== found.user_id && !mayGrant(source, found.access_level)) throw forbidden();
   await requireAnotherOwner(change, found);
   await members.remove(db, found);
-  const how = isOver(found.expires_at, today) ? "expired" : "left";
-  recordEvent(db, source, how, found.user_id, now);
-  await tellHooks(change, "remove", found.user_id, found);
-  await logChange(change, "member removed", found.user_id, found.access_level);
+  await changed(change, isOver(found.expires_at, today) ? "expired" : "left", found);
 }
 
 /**
@@ -140,17 +127,12 @@ export async function removeMember(change: MemberChange, found: members.Member):
  * @throws ApiError 409 if a group would be left without an owner, own or inherited
  */
 export async function removeFromGroup(change: MemberChange, userId: number): Promise<void> {
-  const { db, source, now, today } = change;
+  const { db, source, today } = change;
   if (await members.isLastOwnerBelow(db, source.id, userId, today)) {
     throw conflict("The last owner of a group cannot be removed.");
   }
   for (const removed of await members.removeBelow(db, source.id, userId)) {
-    const { access_level, project_id, full_path } = removed;
-    if (project_id !== null) {
-      events.record(db, { project_id, author_id: userId, action: "left" }, now);
-    }
-    const target = `${full_path} (${roleOf(access_level) ?? access_level})`;
-    await audit.log(change, "member removed", { userId, target });
+    await changed({ ...change, source: members.placeOf(removed) }, "left", removed);
   }
 }
 
@@ -191,37 +173,4 @@ async function requireAnotherOwner(
   if (!(await members.hasOtherOwner(db, source.id, found.id, today))) {
     throw forbidden("The last owner of a group cannot be removed.");
   }
-}
-
-async function tellHooks(
-  { db, source, by, now }: PlaceChange,
-  action: "add" | "update" | "remove",
-  memberId: number,
-  { access_level, expires_at = null }: Membership,
-): Promise<void> {
-  const { column, id } = source;
-  const membership = { column, id, memberId, userId: by.id, access_level, expires_at };
-  await recordMember({ db, now }, action, membership);
-}
-
-/** The member who joins or leaves a project is the author of the event; groups have no events. */
-function recordEvent(
-  db: Database,
-  source: Place,
-  action: "joined" | "left" | "expired",
-  userId: number,
-  now: number,
-): void {
-  if (source.kind !== "project") return;
-  events.record(db, { project_id: source.id, author_id: userId, action }, now);
-}
-
-function logChange(
-  change: PlaceChange,
-  action: audit.AuditAction,
-  userId: number,
-  level: number,
-): Promise<void> {
-  const target = `${change.source.fullPath} (${roleOf(level) ?? level})`;
-  return audit.log(change, action, { userId, target });
 }

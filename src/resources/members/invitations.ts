@@ -23,9 +23,9 @@ import {
   enroll,
   type MemberChange,
   type Membership,
-  type Place,
   requireGrantable,
 } from "./changes.ts";
+import type { Place } from "./followers.ts";
 import * as invitations from "./invited.ts";
 import * as members from "./queries.ts";
 

@@ -8,6 +8,7 @@ import { insertRow } from "../../store/insert.ts";
 import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
 import { removeGrantsOfStrangers } from "../protected-refs/grants.ts";
 import * as users from "../users/queries.ts";
+import type { Place } from "./followers.ts";
 
 const MEMBERS = `members m join users u on u.id = m.user_id and ${LIVING_USER}
   left join users mc on mc.id = m.created_by_id`;
@@ -182,16 +183,24 @@ export async function remove(
 }
 
 /** A membership that was deleted. */
-export interface RemovedMember {
+interface RemovedMember {
   user_id: number;
   access_level: number;
+  expires_at: string | null;
   /** The project; `null` for a membership of a group. */
   project_id: number | null;
+  namespace_id: number | null;
   /** The full path of the project or group. */
   full_path: string;
 }
 
-const REMOVED = `user_id, access_level, project_id, coalesce(
+/** The group or project that a membership was of. */
+export const placeOf = ({ project_id, namespace_id, full_path: fullPath }: RemovedMember): Place =>
+  project_id === null
+    ? { kind: "group", column: "namespace_id", id: namespace_id as number, fullPath }
+    : { kind: "project", column: "project_id", id: project_id, fullPath };
+
+const REMOVED = `user_id, access_level, expires_at, project_id, namespace_id, coalesce(
   (select p.full_path from projects p where p.id = members.project_id),
   (select n.full_path from namespaces n where n.id = members.namespace_id)) as full_path`;
 

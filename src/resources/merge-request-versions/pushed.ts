@@ -2,16 +2,12 @@ import { withSources } from "../../core/access/source.ts";
 import { escaped } from "../../core/markup.ts";
 import type { CheckedChange } from "../../git/push.ts";
 import { BRANCHES } from "../../git/refs.ts";
-import { queueNotice } from "../../jobs/notices.ts";
 import { placeholders } from "../../store/placeholders.ts";
-import { updateRow } from "../../store/update.ts";
-import * as lifecycle from "../issuables/lifecycle.ts";
+import { change, happened, mergeColumns, stateColumns } from "../issuables/change.ts";
 import { isDraft, MERGE_REQUEST } from "../issuables/merge-request.ts";
-import { type Issuable, readers } from "../issuables/queries.ts";
-import * as todos from "../issuables/todos.ts";
+import { type Issuable, issuableColumns } from "../issuables/queries.ts";
 import type { Writing } from "../issuables/type.ts";
-import * as notes from "../notes/queries.ts";
-import { closeReferred, storeReferences } from "./references.ts";
+import { closeReferred } from "./references.ts";
 import { openFrom, type PlannedVersion, planWithin, type Refresh } from "./refresh.ts";
 import { renewVersion, type VersionOwner } from "./versions.ts";
 
@@ -43,16 +39,19 @@ export async function refresh(
   const branch = name.slice(BRANCHES.length);
   const from = await openFrom(db, source.id, branch);
   const into = [...versions.keys(), ...[...merged, ...stuck].map(({ id }) => id)];
-  const known = await requestsOf(writing, [...from.map(({ id }) => id), ...into]);
+  const known = await requestsOf({ ...writing, ...(base && { view: { base } }) }, [
+    ...from.map(({ id }) => id),
+    ...into,
+  ]);
   for (const request of from) {
     const at = known.get(request.id);
     if (!at) continue;
-    if (to === undefined) await lifecycle.setState(at.writing, MERGE_REQUEST, at.request, "close");
-    else {
+    if (to === undefined) {
+      const columns = stateColumns(at.writing, at.request, "close");
+      await change(at.writing, MERGE_REQUEST, at.request, { columns });
+    } else {
       const planned = versions.get(request.id) ?? (await planWithin(db, request, to, base));
-      if (!planned) continue;
-      await addPushed(at, planned, base);
-      lifecycle.recordChange(at.writing, MERGE_REQUEST, request.id, "update", {}, at.request.sha);
+      if (planned) await addPushed(at, planned);
     }
   }
   const own = new Set(from.map(({ id }) => id));
@@ -60,18 +59,20 @@ export async function refresh(
     const at = known.get(id);
     // One from the branch itself, or one that was changed meanwhile.
     if (own.has(id) || at?.request.sha !== facts.head_sha) continue;
-    await renewVersion(writing, at.request, facts);
-    await storeReferences(db, id, writing.viewer, base);
+    const version = await renewVersion(writing, at.request, facts);
+    await happened(at.writing, MERGE_REQUEST, at.request, { version });
   }
   for (const { id, sha, mergeCommit } of merged) {
     const at = known.get(id);
     if (at?.request.sha !== sha) continue;
-    await lifecycle.merge(at.writing, at.request, { merge_commit_sha: mergeCommit });
+    const columns = { ...mergeColumns(writing), merge_commit_sha: mergeCommit };
+    await change(at.writing, MERGE_REQUEST, at.request, { columns });
     await closeReferred(at.writing, id);
   }
   for (const { id, sha } of stuck) {
     const at = known.get(id);
-    if (at?.request.sha === sha) await tellStuck(at);
+    if (at?.request.sha !== sha) continue;
+    await happened(at.writing, MERGE_REQUEST, at.request, { stuck: concerned(at.request) });
   }
 }
 
@@ -81,26 +82,15 @@ function concerned({ author_id, auto_merge, auto_merge_user_id }: Located["reque
   return [...new Set([author_id, ...waiting])].filter((userId) => userId !== null);
 }
 
-/** Tells those who wait for a merge request that it has conflicts: by a todo and by mail. */
-async function tellStuck({ writing, request }: Located): Promise<void> {
-  const { db, viewer, now } = writing;
-  const { id, project_id: projectId } = request;
-  const about = concerned(request);
-  for (const userId of await readers(db, MERGE_REQUEST, { id }, { ids: about }, viewer.today)) {
-    await todos.add(db, MERGE_REQUEST, { projectId, id }, [userId], "unmergeable", userId, now);
-  }
-  await queueNotice(db, { notice: "unmergeable", request: id, by: null, at: now, about }, now);
-}
-
 /** The open ones among some merge requests, by their ids. */
 async function requestsOf(writing: Writing, ids: readonly number[]): Promise<Map<number, Located>> {
   if (ids.length === 0) return new Map();
   const { db, viewer } = writing;
   const among = placeholders(ids);
   const found = await db.all<Located["request"]>(
-    `select id, iid, project_id, source_project_id, author_id, title, description, state, sha, auto_merge,
-       auto_merge_user_id, discussion_locked, milestone_id, created_at, updated_at, 1 as visible, 0 as assigned
-     from merge_requests where id in (${among.sql}) and state = 'opened'`,
+    `select ${issuableColumns(MERGE_REQUEST)}, 1 as visible, 0 as assigned, mr.source_project_id, mr.sha,
+       mr.auto_merge, mr.auto_merge_user_id
+     from merge_requests mr where mr.id in (${among.sql}) and mr.state = 'opened'`,
     among.values,
   );
   const rows = await withSources(db, found, viewer);
@@ -116,41 +106,30 @@ async function requestsOf(writing: Writing, ids: readonly number[]): Promise<Map
 async function addPushed(
   { writing, request }: Located,
   { facts, added: { count, listed } }: PlannedVersion,
-  base: string | undefined,
 ): Promise<void> {
-  const { db, source, caller, now } = writing;
-  const versionId = await renewVersion(writing, request, facts);
-  if (versionId === undefined) return;
-  await storeReferences(db, request.id, writing.viewer, base);
-  todos.resolve(db, MERGE_REQUEST, request.id, caller.id, now);
+  const { source } = writing;
+  const version = await renewVersion(writing, request, facts);
+  if (version === undefined) return;
   if (request.auto_merge === 1) {
-    const body = "aborted the automatic merge because the source branch was updated";
-    await notes.recordAction(writing, MERGE_REQUEST, request.id, body);
-    const about = concerned(request);
-    const notice = { request: request.id, by: caller.id, at: now, about };
-    await queueNotice(db, { ...notice, notice: "auto_merge_aborted" }, now);
+    const note = "aborted the automatic merge because the source branch was updated";
+    await happened(writing, MERGE_REQUEST, request, { note, aborted: concerned(request) });
   }
-  if (count === 0) return;
   const items = listed.map(({ id, title }) => `<li>${id.slice(0, 8)} - ${escaped(title)}</li>`);
-  const query = `diff_id=${versionId}${request.sha === null ? "" : `&start_sha=${request.sha}`}`;
+  const query = `diff_id=${version}${request.sha === null ? "" : `&start_sha=${request.sha}`}`;
   const link = `/${source.fullPath}/-/merge_requests/${request.iid}/diffs?${query}`;
   const heading = `added ${count} ${count === 1 ? "commit" : "commits"}`;
-  await notes.recordAction(
-    writing,
-    MERGE_REQUEST,
-    request.id,
-    `${heading}\n\n<ul>${items.join("")}</ul>\n\n[Compare with previous version](${link})`,
-  );
-  const draft = listed.find(({ title }) => UNFINISHED.test(title));
+  await happened(writing, MERGE_REQUEST, request, {
+    oldrev: request.sha,
+    version,
+    ...(count > 0 && {
+      note: `${heading}\n\n<ul>${items.join("")}</ul>\n\n[Compare with previous version](${link})`,
+    }),
+  });
+  const draft = listed.find((commit) => UNFINISHED.test(commit.title));
   if (!draft || isDraft(request.title)) return;
   const title = [...`Draft: ${request.title}`].slice(0, TITLE).join("");
-  await updateRow(db, "merge_requests", request.id, { title }, now);
-  await notes.recordAction(
-    writing,
-    MERGE_REQUEST,
-    request.id,
-    `marked this merge request as **draft** from ${draft.id.slice(0, 8)}`,
-  );
+  const note = `marked this merge request as **draft** from ${draft.id.slice(0, 8)}`;
+  await change(writing, MERGE_REQUEST, request, { columns: { title } }, { note });
 }
 
 /** Titles of commits that are to be changed before they are merged. */

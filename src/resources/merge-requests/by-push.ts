@@ -228,7 +228,7 @@ async function attributesOf(
   };
   if (!found || assigned.length + unassigned.length > 0) {
     const before = found
-      ? await issuables.assigneesOf(db, MERGE_REQUEST, found.id)
+      ? await issuables.peopleOf(db, MERGE_REQUEST, "assignees", found.id)
       : [viewer.caller.id];
     const after = new Set([...before, ...assigned]);
     for (const id of unassigned) after.delete(id);

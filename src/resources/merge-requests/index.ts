@@ -2,31 +2,24 @@ import { forbidden } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import { unsupported, unsupportedFlag } from "../../core/kept.ts";
 import { type Resource, routes } from "../../core/resource.ts";
-import { sendUpdate } from "../../store/update.ts";
-import { queueReady, queueTask } from "../ci/progress.ts";
 import { headOf } from "../events/record.ts";
 import { mayUpdate } from "../issuables/abilities.ts";
-import { areHeard, snapshotOf } from "../issuables/differences.ts";
+import { change, created, remove, stateColumns } from "../issuables/change.ts";
 import { rowOf } from "../issuables/embed.ts";
 import { ISSUE } from "../issuables/issue.ts";
-import * as lifecycle from "../issuables/lifecycle.ts";
-import { isDraft, MERGE_REQUEST, simpleMergeRequest } from "../issuables/merge-request.ts";
+import { MERGE_REQUEST, simpleMergeRequest } from "../issuables/merge-request.ts";
 import { REQUEST_ORDERS } from "../issuables/orders.ts";
-import { plannedColumns, planningInput } from "../issuables/planning.ts";
+import { plannedColumns, plannedLinks, planningInput } from "../issuables/planning.ts";
 import { listRoutes, participantsRoute, subscriptionRoutes } from "../issuables/routes.ts";
 import { findIssuable } from "../issuables/rules.ts";
-import { storeReferences } from "../merge-request-versions/references.ts";
 import { addVersion, renewVersion } from "../merge-request-versions/versions.ts";
 import { afterCommands, commandsIn } from "../quick-actions/perform.ts";
-import { assignReviewers } from "../reviewers/changes.ts";
-import { askApprovers } from "./asking.ts";
 import { checkCode, divergedCommits } from "./code.ts";
 import { collaborationIn, collaborationOf } from "./collaboration.ts";
 import { mergeRoutes } from "./merging.ts";
 import { planChange, planOpening, requireOpening } from "./opening.ts";
 import * as requests from "./queries.ts";
 import { closedIssues, referringRequests } from "./references.ts";
-import { recordTarget } from "./retarget.ts";
 import { migrations } from "./table.ts";
 import { versionRoutes } from "./versions.ts";
 
@@ -88,7 +81,7 @@ export const mergeRequestResource: Resource = {
       presenter: MERGE_REQUEST.single,
       prepare: (input, preparing) => planOpening(preparing, input),
       handle: async (context) => {
-        const { db, caller, input, view, now, prepared: opening } = context;
+        const { db, caller, input, now, prepared: opening } = context;
         const { source, target, version } = opening;
         const isFork = source.id !== target.id;
         if (isFork) db.lock(target.id);
@@ -98,7 +91,8 @@ export const mergeRequestResource: Resource = {
         const owner = { project_id: target.id, source_project_id: source.id };
         const inTarget = { ...context, source: target };
         const defaults = await requests.defaultsOf(db, source.id, target.id);
-        const created = await requests.insert(
+        const columns = await plannedColumns(inTarget, input);
+        const made = await requests.insert(
           db,
           {
             ...owner,
@@ -111,26 +105,22 @@ export const mergeRequestResource: Resource = {
             squash: input.squash ?? defaults.squash,
             remove_source_branch: input.remove_source_branch ?? defaults.removesSource,
             allow_collaboration: await collaborationIn(context, opening, input),
-            ...(await plannedColumns(inTarget, input)),
+            ...columns,
           },
           now,
         );
-        if (version) await addVersion(context, { ...created, ...owner }, version);
-        await lifecycle.afterCreating(
+        const added = version && (await addVersion(context, { ...made, ...owner }, version));
+        const { milestone_id } = columns;
+        await created(
           inTarget,
           MERGE_REQUEST,
-          { ...created, title, description },
-          input,
+          { ...made, ...owner, title, description: description ?? null, milestone_id },
+          plannedLinks(inTarget, input),
+          { version: added },
         );
-        if (input.reviewer_ids) {
-          await assignReviewers(inTarget, created.id, input.reviewer_ids, true);
-        }
-        await askApprovers(inTarget, { id: created.id, title });
-        if (version) await queueTask(db, { opened: created.id, user: caller.id }, now, source.id);
-        await storeReferences(db, created.id, context.viewer, view.base);
-        if (commands.length === 0) return rowOf(inTarget, MERGE_REQUEST, created.id);
-        return afterCommands(inTarget, MERGE_REQUEST, created.id, commands, (reader) =>
-          rowOf({ ...inTarget, db: reader }, MERGE_REQUEST, created.id),
+        if (commands.length === 0) return rowOf(inTarget, MERGE_REQUEST, made.id);
+        return afterCommands(inTarget, MERGE_REQUEST, made.id, commands, (reader) =>
+          rowOf({ ...inTarget, db: reader }, MERGE_REQUEST, made.id),
         );
       },
     }),
@@ -174,50 +164,29 @@ export const mergeRequestResource: Resource = {
       presenter: MERGE_REQUEST.single,
       prepare: (input, preparing) => planChange(preparing, input),
       handle: async (context) => {
-        const { db, viewer, input, view, now, prepared: opening } = context;
+        const { db, input, prepared: opening } = context;
         const { title, target_branch, state_event } = input;
         const { text: description, commands } = commandsIn(MERGE_REQUEST, input.description);
-        const [found, isHeard] = await Promise.all([
-          findIssuable(context, MERGE_REQUEST, input.merge_request_iid),
-          areHeard(context, MERGE_REQUEST),
-        ]);
+        const found = await findIssuable(context, MERGE_REQUEST, input.merge_request_iid);
         if (!mayUpdate(MERGE_REQUEST)(found, context)) throw forbidden();
-        const before = isHeard ? await snapshotOf(db, MERGE_REQUEST, found.id) : undefined;
+        let version: number | undefined;
         if (opening) {
           await requireOpening(db, opening, found.id);
           const request = { ...found, source_project_id: opening.source.id };
-          await renewVersion(context, request, opening.version);
-          await recordTarget(context, found.id, opening.target_branch);
+          version = await renewVersion(context, request, opening.version);
         }
-        const columns = await plannedColumns(context, input);
-        sendUpdate(
-          db,
-          "merge_requests",
-          found.id,
-          {
-            title,
-            description,
-            target_branch,
-            squash: flag(input.squash),
-            remove_source_branch: flag(input.remove_source_branch),
-            allow_collaboration: flag(await collaborationOf(context, found.id, input)),
-            ...columns,
-            ...lifecycle.stateColumns(context, found, state_event),
-          },
-          now,
-        );
-        await lifecycle.afterChanging(context, MERGE_REQUEST, found, { ...input, description });
-        if (input.reviewer_ids !== undefined) {
-          await assignReviewers(context, found.id, input.reviewer_ids);
-        }
-        await lifecycle.recordChanges(context, MERGE_REQUEST, found.id, before);
-        if (opening || title !== undefined || description !== undefined) {
-          await storeReferences(db, found.id, viewer, view.base);
-        }
-        if (title !== undefined) {
-          if (isDraft(found.title)) await askApprovers(context, { id: found.id, title });
-          await queueReady(db, found.id, now);
-        }
+        const columns = {
+          title,
+          description,
+          target_branch,
+          squash: flag(input.squash),
+          remove_source_branch: flag(input.remove_source_branch),
+          allow_collaboration: flag(await collaborationOf(context, found.id, input)),
+          ...(await plannedColumns(context, input)),
+          ...stateColumns(context, found, state_event),
+        };
+        const wanted = { columns, ...plannedLinks(context, input) };
+        await change(context, MERGE_REQUEST, found, wanted, { version });
         if (commands.length === 0) return rowOf(context, MERGE_REQUEST, found.id);
         return afterCommands(context, MERGE_REQUEST, found.id, commands, (reader) =>
           rowOf({ ...context, db: reader }, MERGE_REQUEST, found.id),
@@ -231,7 +200,7 @@ export const mergeRequestResource: Resource = {
       handle: async (context) => {
         const { merge_request_iid } = context.input;
         const found = await findIssuable(context, MERGE_REQUEST, merge_request_iid);
-        await lifecycle.remove(context, MERGE_REQUEST, found);
+        await remove(context, MERGE_REQUEST, found);
         return undefined;
       },
     }),

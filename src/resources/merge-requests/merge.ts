@@ -12,12 +12,12 @@ import { BRANCHES, type Ref } from "../../git/refs.ts";
 import type { Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import { isHeadActive } from "../ci/heads.ts";
-import * as lifecycle from "../issuables/lifecycle.ts";
+import { change, mergeColumns } from "../issuables/change.ts";
 import { type Approving, type MergeCheck, mergeStateOf } from "../issuables/merge-checks.ts";
 import { MERGE_REQUEST } from "../issuables/merge-request.ts";
+import type { Issuable } from "../issuables/queries.ts";
 import type { Writing } from "../issuables/type.ts";
 import { closeReferred } from "../merge-request-versions/references.ts";
-import * as notes from "../notes/queries.ts";
 import { mayMergeRequest } from "../protected-refs/abilities.ts";
 import type { Received } from "../repositories/pushes.ts";
 import { applyAll, openToChange, stage, stagePush } from "../repositories/write.ts";
@@ -161,6 +161,9 @@ async function canWait(
   return failed ? failed.mayPass === true : isHeadActive(context.db, id);
 }
 
+/** A merge request, with the newest commit of its source branch. */
+type Headed = Issuable & { readonly sha: string | null };
+
 /**
  * Notes that a merge request is to be merged as soon as it is ready, by the caller.
  *
@@ -169,7 +172,7 @@ async function canWait(
  */
 export async function noteAutoMerge(
   context: Writing & Approving,
-  request: { readonly id: number; readonly sha: string | null },
+  request: Headed,
   input: MergeInput,
 ): Promise<void> {
   if (!(await canWait(context, request, input))) {
@@ -185,10 +188,10 @@ export async function noteAutoMerge(
  */
 export async function waitToMerge(
   context: Writing,
-  request: { readonly id: number; readonly sha: string | null },
+  request: Headed,
   input: Partial<MergeInput>,
 ): Promise<void> {
-  const { db, caller, now } = context;
+  const { caller } = context;
   requireHead(request, input.sha);
   const { should_remove_source_branch, merge_commit_message, squash_commit_message } = input;
   const wanted = { should_remove_source_branch, merge_commit_message, squash_commit_message };
@@ -198,10 +201,9 @@ export async function waitToMerge(
     auto_merge_user_id: caller.id,
     merge_params: JSON.stringify(wanted),
   };
-  await updateRow(db, "merge_requests", request.id, columns, now);
   const what = request.sha === null ? "it is ready" : `all checks for ${request.sha} pass`;
-  const body = `enabled an automatic merge when ${what}`;
-  await notes.recordAction(context, MERGE_REQUEST, request.id, body);
+  const note = `enabled an automatic merge when ${what}`;
+  await change(context, MERGE_REQUEST, request, { columns }, { note });
 }
 
 /** The columns that a request to merge sets. */
@@ -314,14 +316,6 @@ async function planRemoval(preparing: Preparing, { request }: RequestCode) {
   return isKept ? undefined : { place, change };
 }
 
-/** A merge request that is merged, as it is in the transaction. */
-interface Merged {
-  readonly id: number;
-  readonly iid: number;
-  readonly title: string;
-  readonly sha: string | null;
-}
-
 /**
  * Merges a merge request as it was staged: in a transaction in which the caller's right to do so and its state were
  * checked.
@@ -330,7 +324,7 @@ interface Merged {
  */
 export async function applyMerge(
   context: Writing,
-  found: Merged,
+  found: Headed,
   staged: StagedMerge,
   input: MergeInput,
 ): Promise<void> {
@@ -346,10 +340,12 @@ export async function applyMerge(
   if (received) await applyAll(db, received, now, "merge");
   if (removal) await applyAll(db, removal, now);
   if (ended) await retarget(context, ended, received?.base);
-  await lifecycle.merge(context, found, {
+  const columns = {
+    ...mergeColumns(context),
     ...flagsOf(input),
     merge_commit_sha: mergeCommit,
     squash_commit_sha: squashCommit,
     auto_merge: 0,
-  });
+  };
+  await change(context, MERGE_REQUEST, found, { columns });
 }

@@ -2,12 +2,11 @@ import { codeRole } from "../../core/access/source.ts";
 import { conflict, unauthorized } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import { Json, type Route, routes } from "../../core/resource.ts";
-import { updateRow } from "../../store/update.ts";
 import { queueTask } from "../ci/progress.ts";
+import { change } from "../issuables/change.ts";
 import { rowOf } from "../issuables/embed.ts";
 import { MERGE_REQUEST } from "../issuables/merge-request.ts";
 import { findIssuable } from "../issuables/rules.ts";
-import * as notes from "../notes/queries.ts";
 import { mayMergeRequest } from "../protected-refs/abilities.ts";
 import { orDiscard } from "../repositories/write.ts";
 import { applyMerge, noteAutoMerge, requireReady, stageMerge, waitToMerge } from "./merge.ts";
@@ -80,13 +79,13 @@ export const mergeRoutes: readonly Route[] = [
     input: number,
     examples: [{ status: "success" }],
     handle: async (context) => {
-      const { db, source, caller, input, now } = context;
-      const { id, author_id } = await findIssuable(context, MERGE_REQUEST, input.merge_request_iid);
-      const isOwn = author_id === caller.id;
-      if (!isOwn && !(await mayMergeRequest(db, source, id))) throw unauthorized();
-      if (await requests.isWaiting(db, id)) {
-        await updateRow(db, "merge_requests", id, { auto_merge: 0 }, now);
-        await notes.recordAction(context, MERGE_REQUEST, id, "canceled the automatic merge");
+      const { db, source, caller, input } = context;
+      const found = await findIssuable(context, MERGE_REQUEST, input.merge_request_iid);
+      const isOwn = found.author_id === caller.id;
+      if (!isOwn && !(await mayMergeRequest(db, source, found.id))) throw unauthorized();
+      if (await requests.isWaiting(db, found.id)) {
+        const note = "canceled the automatic merge";
+        await change(context, MERGE_REQUEST, found, { columns: { auto_merge: 0 } }, { note });
       }
       return new Json({ status: "success" });
     },

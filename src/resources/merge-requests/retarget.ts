@@ -1,11 +1,9 @@
-import { updateRow } from "../../store/update.ts";
-import * as lifecycle from "../issuables/lifecycle.ts";
+import { change } from "../issuables/change.ts";
 import { MERGE_REQUEST } from "../issuables/merge-request.ts";
+import { findById } from "../issuables/queries.ts";
 import type { Writing } from "../issuables/type.ts";
-import { storeReferences } from "../merge-request-versions/references.ts";
 import { openInto, planWithin } from "../merge-request-versions/refresh.ts";
 import { renewVersion } from "../merge-request-versions/versions.ts";
-import * as notes from "../notes/queries.ts";
 import * as requests from "./queries.ts";
 
 /** Merge requests that get another target branch at once, at most, as in GitLab: the oldest ones. */
@@ -29,7 +27,7 @@ export async function retarget(
   { branch, into }: Ended,
   base: string | undefined,
 ): Promise<void> {
-  const { db, source, viewer, now } = context;
+  const { db, source } = context;
   const waiting = await openInto(db, source.id, branch);
   for (const request of waiting.slice(0, MOST)) {
     const { id, sha, source_project_id } = request;
@@ -39,20 +37,9 @@ export async function retarget(
     if (source_branch === into || (await requests.findOpen(db, source.id, branches))) continue;
     const planned = await planWithin(db, { ...request, target_branch: into }, sha, base);
     if (!planned) continue;
-    await recordTarget(context, id, into);
-    await updateRow(db, "merge_requests", id, { target_branch: into }, now);
-    await renewVersion(context, request, planned.facts);
-    await storeReferences(db, id, viewer, base);
-    lifecycle.recordChange(context, MERGE_REQUEST, id, "update", {
-      target_branch: { previous: branch, current: into },
-    });
+    const before = await findById(db, MERGE_REQUEST, id);
+    const version = await renewVersion(context, request, planned.facts);
+    const columns = { target_branch: into };
+    await change(context, MERGE_REQUEST, before, { columns }, { version });
   }
-}
-
-/** Notes that a merge request gets another target branch; to be called while it still has the old one. */
-export async function recordTarget(context: Writing, id: number, target: string): Promise<void> {
-  const { target_branch: before } = await requests.branchesOf(context.db, id);
-  if (target === before) return;
-  const body = `changed target branch from \`${before}\` to \`${target}\``;
-  await notes.recordAction(context, MERGE_REQUEST, id, body);
 }

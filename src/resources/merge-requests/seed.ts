@@ -9,6 +9,7 @@ import {
 } from "../../core/seeding.ts";
 import * as events from "../events/record.ts";
 import { MERGE_REQUEST } from "../issuables/merge-request.ts";
+import { storeReferences } from "../issuables/references.ts";
 import {
   complete,
   type IssuableSeed,
@@ -16,7 +17,6 @@ import {
   lookUpLabels,
   type SeededIssuable,
 } from "../issuables/seed.ts";
-import { storeReferences } from "../merge-request-versions/references.ts";
 import { SeededVersions } from "../merge-request-versions/seeded.ts";
 import { milestoneIdOf } from "../milestones/seed.ts";
 import * as mergeRequests from "./queries.ts";

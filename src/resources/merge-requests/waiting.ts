@@ -8,6 +8,8 @@ import { queueNotice } from "../../jobs/notices.ts";
 import type { Awaitable, Reader, Store } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import { hasHeadSucceeded } from "../ci/heads.ts";
+import { MERGE_REQUEST } from "../issuables/merge-request.ts";
+import { type Issuable, issuableColumns } from "../issuables/queries.ts";
 import { mayMergeRequest } from "../protected-refs/abilities.ts";
 import { orDiscard } from "../repositories/write.ts";
 import { applyMerge, type MergeInput, requireReady, stageMerge } from "./merge.ts";
@@ -22,11 +24,7 @@ export interface MergingLater {
 }
 
 /** A merge request that waits to be merged. */
-interface Waiting {
-  readonly id: number;
-  readonly iid: number;
-  readonly title: string;
-  readonly project_id: number;
+interface Waiting extends Issuable {
   readonly sha: string | null;
   /** What was asked for, as JSON text. */
   readonly merge_params: string | null;
@@ -62,8 +60,8 @@ export async function mergeWaiting(settings: MergingLater, id: number): Promise<
 
 function waitingRequest(db: Reader, id: number): Awaitable<Waiting | undefined> {
   return db.one<Waiting>(
-    `select id, iid, title, project_id, sha, merge_params from merge_requests
-     where id = ? and state = 'opened' and auto_merge = 1`,
+    `select ${issuableColumns(MERGE_REQUEST)}, 1 as visible, 0 as assigned, mr.sha, mr.merge_params
+     from merge_requests mr where mr.id = ? and state = 'opened' and auto_merge = 1`,
     [id],
   );
 }
@@ -84,8 +82,8 @@ async function attempt({ store, now: clock, tier, base }: MergingLater, id: numb
     merge_request_iid: iid,
     sha: sha ?? undefined,
   };
-  const acting = { store, source, caller, viewer, tier, now };
-  const staged = await stageMerge({ ...acting, db, view: { base } }, input);
+  const acting = { store, source, caller, viewer, tier, now, view: { base } };
+  const staged = await stageMerge({ ...acting, db }, input);
   if (staged === "later") return;
   await store.transaction((db) =>
     orDiscard(staged.received, async () => {

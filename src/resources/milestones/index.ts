@@ -1,14 +1,12 @@
-import type { Caller } from "../../core/access/caller.ts";
 import type { Source } from "../../core/access/source.ts";
 import { invalid, notFound } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import { type Context, type Resource, routes, type SourceKind } from "../../core/resource.ts";
-import { type Recording, recordMoment } from "../../hooks/moments.ts";
-import { recordRemoval } from "../../hooks/records.ts";
-import type { Database, Reader } from "../../store/port.ts";
+import type { Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
-import * as events from "../events/record.ts";
-import { anyMilestone, groupMilestone, projectMilestone, toldMilestone } from "./json.ts";
+import { takeMilestone } from "../ended-milestones.ts";
+import { changed } from "./followers.ts";
+import { anyMilestone, groupMilestone, projectMilestone } from "./json.ts";
 import * as milestones from "./queries.ts";
 import { remove } from "./removal.ts";
 import { migrations } from "./table.ts";
@@ -38,34 +36,6 @@ function requireOrder(start: string | null | undefined, due: string | null | und
   if (start && due && due < start) {
     throw invalid({ due_date: ["must be greater than start date"] });
   }
-}
-
-/** What happens to milestones, and how webhooks call it. */
-const TOLD = {
-  created: "create",
-  closed: "close",
-  reopened: "reopen",
-  destroyed: "delete",
-} as const;
-
-/** Records an event for a project's milestone, and tells webhooks; groups have no events. */
-async function recordEvent(
-  context: Pick<Context, "source" | "now"> & Recording & { db: Database; caller: Caller },
-  action: keyof typeof TOLD,
-  id: number,
-): Promise<void> {
-  const { db, source, caller, now } = context;
-  if (source.kind !== "project") return;
-  const of = { project: source.id };
-  const moment = { kind: "milestone", of, userId: caller.id, id, action: TOLD[action] } as const;
-  if (action === "destroyed") {
-    const from = "milestones m where m.id = ?";
-    await recordRemoval(context, moment, { columns: toldMilestone.columns, from });
-  } else recordMoment(context, moment);
-  const found = (await milestones.find(db, source, id)) as milestones.Milestone;
-  const { iid, title } = found;
-  const event = { project_id: source.id, author_id: caller.id, action };
-  events.record(db, { ...event, target: { type: "milestone", id, iid, title } }, now);
 }
 
 /** Which milestones a list has besides those of its owner. */
@@ -130,7 +100,7 @@ function routesOf(source: SourceKind) {
         requireOrder(input.start_date, input.due_date);
         await requireFreeTitle(db, source, input.title);
         const id = await milestones.insert(db, source, input, now);
-        await recordEvent(context, "created", id);
+        await changed(context, "created", id);
         return milestones.row(db, presenter, id);
       },
     }),
@@ -163,7 +133,7 @@ function routesOf(source: SourceKind) {
           now,
         );
         if (state && state !== found.state) {
-          await recordEvent(context, state === "closed" ? "closed" : "reopened", found.id);
+          await changed(context, state === "closed" ? "closed" : "reopened", found.id);
         }
         return milestones.row(db, presenter, found.id);
       },
@@ -175,8 +145,8 @@ function routesOf(source: SourceKind) {
       handle: async (context) => {
         const found = await findMilestone(context);
         context.requireUnmodified(found.updated_at);
-        await recordEvent(context, "destroyed", found.id);
-        await remove(context.db, found.id, context.now);
+        await changed(context, "destroyed", found.id);
+        await remove(context.db, found.id, context.now, () => takeMilestone(context, found.id));
         return undefined;
       },
     }),

@@ -18,10 +18,18 @@ export const MILESTONE_PARTS: readonly Part[] = [
 /**
  * Deletes a milestone, also from the boards limited to it: at once if few issues and merge requests have it. Otherwise
  * nobody sees it any more, its title is free, and a worker takes it from them.
+ *
+ * @param take takes it from those few
  */
-export async function remove(db: Database, milestoneId: number, now: number): Promise<void> {
+export async function remove(
+  db: Database,
+  milestoneId: number,
+  now: number,
+  take: () => Promise<void>,
+): Promise<void> {
   const milestone = placeholders([milestoneId]);
   if (await areFew(db, [...MILESTONE_REFERENCES, ...MILESTONE_PARTS], milestone, SMALL)) {
+    await take();
     await db.run("delete from milestones where id = ?", [milestoneId]);
     return;
   }

@@ -1,15 +1,13 @@
 import { badRequest, forbidden } from "../../core/errors.ts";
-import { recordMoment } from "../../hooks/moments.ts";
 import { updateRow } from "../../store/update.ts";
-import { queueReady } from "../ci/progress.ts";
 import * as events from "../events/record.ts";
 import { mayCreateNote, maySetTimes } from "../issuables/abilities.ts";
 import { MERGE_REQUEST } from "../issuables/merge-request.ts";
-import * as todos from "../issuables/todos.ts";
+import { type Acting, addNote, type NewNote } from "../issuables/notes.ts";
 import type { Writing } from "../issuables/type.ts";
-import { isIssuable } from "../issuables/types.ts";
 import { mayAdminNote, mayResolveNote } from "./abilities.ts";
 import * as discussions from "./discussions.ts";
+import { changed, threadsResolved } from "./followers.ts";
 import * as notes from "./queries.ts";
 import { type Noteable, requireInternal, requireRoom } from "./rules.ts";
 
@@ -45,7 +43,7 @@ export async function create(
   const id = await insert(writing, noteable, written, { internal, commit_id: commitId });
   if (kind === "thread") await notes.startThread(writing.db, id);
   if (written.place) await notes.place(writing.db, id, written.place);
-  await afterWriting(writing, noteable, id, written.body);
+  await changed({ writing, noteable, note: { id, body: written.body } });
   return id;
 }
 
@@ -74,7 +72,7 @@ export async function reply(
     ...(isResolved && { resolved_at: writing.now, resolved_by_id: writing.caller.id }),
   });
   await notes.placeReply(writing.db, id, discussion.number);
-  await afterWriting(writing, noteable, id, written.body);
+  await changed({ writing, noteable, note: { id, body: written.body } });
   return id;
 }
 
@@ -98,8 +96,7 @@ export async function edit(
     requireRoom(found as discussions.Discussion, { replies: 0, characters });
   }
   await updateRow(db, "notes", note.id, { body }, now);
-  recordNote(writing, note.id, "update");
-  await mention(writing, noteable, note.id, { after: [body], before: [note.body] });
+  await changed({ writing, noteable, note: { id: note.id, body }, before: note.body });
 }
 
 /**
@@ -136,7 +133,7 @@ export async function resolveDiscussion(
 
 /** Resolves the notes of a thread, or takes that back. Who resolves the last one of a merge request is recorded there. */
 export async function setResolved(
-  writing: notes.Acting,
+  writing: Acting,
   noteable: Pick<Noteable, "type" | "id">,
   thread: number,
   resolved: boolean,
@@ -147,11 +144,10 @@ export async function setResolved(
   const wasOpen = resolved && (await isOpen());
   await notes.setResolved(db, { thread_id: thread }, resolved ? by(writing) : null);
   if (!wasOpen || (await isOpen())) return;
-  await notes.recordAction(writing, type, id, "resolved all threads");
-  await queueReady(db, id, writing.now);
+  await threadsResolved(writing, id);
 }
 
-const by = ({ caller, now }: notes.Acting) => ({ userId: caller.id, now });
+const by = ({ caller, now }: Acting) => ({ userId: caller.id, now });
 
 /**
  * Deletes a note with its events. Its replies stay.
@@ -172,57 +168,14 @@ function insert(
   { db, source, caller, now }: Writing,
   { type, id }: Noteable,
   { body, at }: Written,
-  more: Omit<notes.NewNote, "project_id" | "id" | "author_id" | "body">,
+  more: Omit<NewNote, "project_id" | "id" | "author_id" | "body">,
 ): Promise<number> {
-  return notes.insert(
+  return addNote(
     db,
     type,
     { project_id: source.id, id, author_id: caller.id, body, ...more },
     at !== undefined && maySetTimes(source) ? at : now,
   );
-}
-
-async function afterWriting(
-  writing: Writing,
-  noteable: Noteable,
-  noteId: number,
-  body: string,
-): Promise<void> {
-  const { db, source, caller, now } = writing;
-  const target = { type: "note", id: noteId } as const;
-  const event = {
-    project_id: source.id,
-    author_id: caller.id,
-    action: "commented",
-    target,
-  } as const;
-  events.record(db, event, now);
-  recordNote(writing, noteId, "create");
-  const { type, id } = noteable;
-  if (isIssuable(type)) todos.resolve(db, type, id, caller.id, now);
-  await mention(writing, noteable, noteId, { after: [body] });
-}
-
-/** Records for webhooks that a note was written or changed. */
-function recordNote(writing: Writing, id: number, action: "create" | "update"): void {
-  const { source, caller } = writing;
-  recordMoment(writing, {
-    kind: "note",
-    of: { project: source.id },
-    userId: caller.id,
-    id,
-    action,
-  });
-}
-
-/** Adds todos for mentioned users, except on snippets, which have none in GitLab, and on commits. */
-async function mention(
-  writing: Writing,
-  { type, id }: Noteable,
-  noteId: number,
-  text: Parameters<typeof todos.mention>[3],
-): Promise<void> {
-  if (isIssuable(type)) await todos.mention(writing, type, { id, noteId }, text);
 }
 
 /** The characters of a text, as the database counts them. */

@@ -45,12 +45,13 @@ export async function placeOfNoteable(db: Reader, { type: name, id }: GlobalId):
  * @throws GraphError if there is none
  */
 export async function placeOfNote(db: Reader, noteId: number): Promise<Place> {
-  const found = await db.one<{ project_id: number; name: string; number: number }>(
+  const found = await db.one<{ project_id: number; name: string | null; number: number }>(
     `select nt.project_id, ${noteable.className} as name, ${noteable.number} as number
      from notes nt ${noteable.joins} where nt.id = ?`,
     [noteId],
   );
-  if (!found) throw notAvailable();
+  // Comments on commits have no types in GraphQL.
+  if (!found?.name) throw notAvailable();
   return {
     type: typeOf(found.name),
     at: { id: found.project_id, noteable_id: found.number },

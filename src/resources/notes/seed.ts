@@ -11,6 +11,7 @@ import {
   seedList,
 } from "../../core/seeding.ts";
 import { recordEvent } from "../events/seed.ts";
+import { addNote, type NewNote } from "../issuables/notes.ts";
 import type { NoteableType } from "../issuables/type.ts";
 import * as notes from "./queries.ts";
 
@@ -62,7 +63,7 @@ export async function insertNote(
   seeding: Seeding,
   noteable: SeededNoteable,
   note: CheckedRecord<typeof threadEntries>,
-  { place, ...more }: Pick<notes.NewNote, "internal" | "system"> & { place?: notes.Place },
+  { place, ...more }: Pick<NewNote, "internal" | "system"> & { place?: notes.Place },
 ): Promise<number> {
   const { db } = seeding;
   const { created_at: at = noteable.createdAt, replies, resolved_by } = note;
@@ -103,11 +104,11 @@ async function insert(
   seeding: Seeding,
   { kind, id, project }: SeededNoteable,
   { author, body }: { author: string; body: string },
-  more: Pick<notes.NewNote, "internal" | "system" | "thread_id">,
+  more: Pick<NewNote, "internal" | "system" | "thread_id">,
   at: number,
 ): Promise<number> {
   const written = { project_id: project.id, id, author_id: seeding.userId(author), body, ...more };
-  const noteId = await notes.insert(seeding.db, kind, written, at);
+  const noteId = await addNote(seeding.db, kind, written, at);
   if (more.system) return noteId;
   const target = { type: "note", id: noteId } as const;
   await recordEvent(seeding, project, author, { action: "commented", target }, at);

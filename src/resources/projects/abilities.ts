@@ -5,6 +5,9 @@ import type { Source } from "../../core/access/source.ts";
 /** Whether the caller may give a project another name, path or visibility. */
 export const mayRenameProject = (project: Source): boolean => hasRole(project, "owner");
 
+/** Whether the caller may delete a project, or have an import replace it. */
+export const mayDeleteProject = (project: Source): boolean => hasRole(project, "owner");
+
 /**
  * Whether the caller may create projects in a namespace: with the level that its owners chose, unless it is to be
  * deleted.

@@ -1,10 +1,9 @@
 import { ROLES } from "../../core/access/roles.ts";
-import { recordProject } from "../../hooks/records.ts";
 import type { Database } from "../../store/port.ts";
-import * as events from "../events/record.ts";
-
+import { tell } from "../members/followers.ts";
 import * as members from "../members/queries.ts";
 import type { Namespace } from "../namespaces/queries.ts";
+import { changed } from "./followers.ts";
 import * as projects from "./queries.ts";
 import { requireFree, requireVisibility } from "./rules.ts";
 
@@ -24,19 +23,16 @@ export async function createProject(
   requireVisibility(namespace, project.visibility);
   await requireFree(db, namespace, project);
   const id = await projects.insert(db, project, now);
-  if (creator_id !== null) {
-    const target = { type: "project", id, title: name } as const;
-    const created = { project_id: id, author_id: creator_id, action: "created", target } as const;
-    events.record(db, created, now);
-  }
+  await changed({ db, now }, "create", { id, name, userId: creator_id });
   if (namespace.owner_id !== null) {
     const membership = {
       user_id: namespace.owner_id,
       access_level: ROLES.owner,
       created_by_id: creator_id ?? undefined,
     };
-    await members.insert(db, { column: "project_id", id }, membership, now);
+    const place = { column: "project_id", id } as const;
+    await members.insert(db, place, membership, now);
+    await tell({ db, now }, place, "add", membership, creator_id);
   }
-  await recordProject({ db, now }, "create", { id, userId: creator_id });
   return id;
 }

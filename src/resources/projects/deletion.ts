@@ -1,12 +1,12 @@
 import * as audit from "../../audit/log.ts";
 import type { Caller } from "../../core/access/caller.ts";
 import type { Context } from "../../core/resource.ts";
-import { recordProject } from "../../hooks/records.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import { impossible, madeFree, suffixOf, withoutSuffix } from "../namespaces/marked.ts";
 import * as namespaces from "../namespaces/queries.ts";
 import { keepPaths } from "../namespaces/redirects.ts";
+import { changed } from "./followers.ts";
 import { isNameTaken } from "./queries.ts";
 
 /** A project as its deletion needs it. */
@@ -75,5 +75,5 @@ async function changeMark(
   const full_path = `${before.slice(0, -oldPath.length)}${changes.path}`;
   await updateRow(db, "projects", id, { ...changes, full_path }, now);
   const old = { old_path_with_namespace: before };
-  await recordProject(context, "rename", { id, userId: caller.id }, old);
+  await changed(context, "rename", { id, userId: caller.id }, old);
 }

@@ -7,7 +7,6 @@ import { storedIn, unsupported, withoutEffect } from "../../core/kept.ts";
 import { keysetUnavailable } from "../../core/pagination.ts";
 import { type Context, Json, type Resource, routes } from "../../core/resource.ts";
 import { fork } from "../../git/repository.ts";
-import { recordProject } from "../../hooks/records.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import { delayedDeletion } from "../application-settings/deletion.ts";
@@ -32,6 +31,7 @@ import { mayRenameProject } from "./abilities.ts";
 import { createProject } from "./changes.ts";
 import { findDeleted, mark, restore } from "./deletion.ts";
 import { projectFilter, projectListInput, projectOrder } from "./filters.ts";
+import { changed } from "./followers.ts";
 import { listedProject as listed, projectWithPermissions } from "./json.ts";
 import { projectSettings } from "./kept.ts";
 import { listByKey, list as listProjects, row } from "./list.ts";
@@ -200,10 +200,15 @@ async function setStar(
 }
 
 async function setArchived(
-  context: Pick<Context, "source" | "presenter" | "viewer" | "now"> & { db: Database },
+  context: Pick<Context, "source" | "presenter" | "viewer" | "now" | "request"> & {
+    db: Database;
+    caller: Caller;
+  },
   archived: number,
 ) {
-  await updateRow(context.db, "projects", context.source.id, { archived }, context.now);
+  const { db, source, caller, now } = context;
+  await updateRow(db, "projects", source.id, { archived }, now);
+  await changed(context, "update", { id: source.id, userId: caller.id });
   return rowOf(context, context.source.id);
 }
 
@@ -367,7 +372,7 @@ export const projectResource: Resource = {
         if (chosen) await setMain(db, chosen.repositoryId, chosen.facts);
         const old = isRenamed ? { old_path_with_namespace: source.fullPath } : undefined;
         const about = { id: source.id, userId: context.caller.id };
-        await recordProject(context, isRenamed ? "rename" : "update", about, old);
+        await changed(context, isRenamed ? "rename" : "update", about, old);
         return rowOf(context, source.id);
       },
     }),
@@ -385,7 +390,7 @@ export const projectResource: Resource = {
           await mark(context, found);
           return new Json({ message: "202 Accepted" });
         }
-        await recordProject(context, "destroy", { id: found.id, userId: context.caller.id });
+        await changed(context, "destroy", { id: found.id, userId: context.caller.id });
         await remove(context.db, found.id, context.now);
         return new Json({ message: "202 Accepted" });
       },

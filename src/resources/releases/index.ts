@@ -15,7 +15,6 @@ import {
 } from "../../core/resource.ts";
 import { commitNumber, readCommit } from "../../git/commits.ts";
 import { TAGS } from "../../git/refs.ts";
-import { isHeard, recordMoment } from "../../hooks/moments.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import type { Budget } from "../../turns/budget.ts";
@@ -26,6 +25,7 @@ import { type OpenRepository, openRepository, withRefs } from "../repositories/o
 import { stageTag } from "../repositories/tag.ts";
 import { applyAll, openToChange, orDiscard } from "../repositories/write.ts";
 import { writableReleases } from "./abilities.ts";
+import { changed, removeOf } from "./followers.ts";
 import { link, milestone, release, releaseRow, SOURCES, storedRelease } from "./json.ts";
 import * as releases from "./queries.ts";
 import { LINK_TYPES, MAX_URL, readLinks, requireLink } from "./rules.ts";
@@ -204,20 +204,6 @@ async function addLink(db: Database, releaseId: number, given: releases.Link, no
   return releases.insertLink(db, releaseId, given, now);
 }
 
-/** What webhooks are told of a release. */
-const momentOf = (
-  { source, caller }: { source: Source; caller: { id: number } | null | undefined },
-  id: number,
-  action: "create" | "update" | "delete",
-) =>
-  ({
-    kind: "release",
-    of: { project: source.id },
-    userId: caller?.id ?? null,
-    id,
-    action,
-  }) as const;
-
 const releaseRoutes = [
   list("", {
     summary: "List the releases of a project, the latest first",
@@ -342,7 +328,7 @@ const releaseRoutes = [
         );
         await releases.setMilestones(db, id, chosen ?? []);
         for (const given of links) await addLink(db, id, given, now);
-        recordMoment(context, momentOf(context, id, "create"));
+        await changed(context, id, "create");
         const sight = { source, view };
         return new AfterCommit((read) => rowOf(read, sight, prepared.place, id), "repository");
       }),
@@ -365,7 +351,7 @@ const releaseRoutes = [
       const chosen = await milestonesFor(db, source, milestones, milestone_ids);
       await updateRow(db, "releases", id, { name, description, released_at }, now);
       if (chosen) await releases.setMilestones(db, id, chosen);
-      recordMoment(context, momentOf(context, id, "update"));
+      await changed(context, id, "update");
       const sight = { source, view };
       return new AfterCommit((read) => rowOf(read, sight, opened, id), "repository");
     },
@@ -382,11 +368,7 @@ const releaseRoutes = [
       const { id } = await findToChange(db, source, input.tag_name);
       await requireTagRight(db, source, input.tag_name);
       const row = await rowOf(db, { source, view }, opened, id);
-      const moment = momentOf(context, id, "delete");
-      if (await isHeard(db, moment)) {
-        recordMoment(context, { ...moment, data: await releases.told(db, id) });
-      }
-      await releases.remove(db, source.id, input.tag_name);
+      await removeOf(context, input.tag_name);
       return row;
     },
   }),

@@ -22,8 +22,8 @@ import { keepCommits } from "../ci/kept-commits.ts";
 import { type PipelineTask, queueDeleted, queueTasks } from "../ci/progress.ts";
 import { ciSettingsOf } from "../ci/settings.ts";
 import { type Push as PushEvent, recordPushes } from "../events/record.ts";
+import { findReferred } from "../issuables/referred.ts";
 import { closeIssues } from "../issues/closing.ts";
-import { findReferred } from "../issues/referred.ts";
 import { refresh } from "../merge-request-versions/pushed.ts";
 import {
   branchesInUse,

@@ -1,6 +1,6 @@
 import type { Migration } from "../../store/migrate.ts";
 
-/** Who was asked to review merge requests, and what they have said: `state` is one of `ReviewState` (changes.ts). */
+/** Who was asked to review merge requests, and what they have said: `state` is one of `ReviewState` (queries.ts). */
 export const migrations: Migration[] = [
   {
     id: "20261122-98-reviewers",

@@ -8,7 +8,8 @@ import { Lru } from "../../git/lru.ts";
 import { type Ref, TAGS } from "../../git/refs.ts";
 import type { Reader, Value } from "../../store/port.ts";
 import { type RefRights, rightsOf } from "../protected-refs/abilities.ts";
-import { notesOf, remove } from "../releases/queries.ts";
+import { removeOf } from "../releases/followers.ts";
+import { notesOf } from "../releases/queries.ts";
 import { commitFields, commitValues } from "../repositories/json.ts";
 import { type OpenRepository, openRepository } from "../repositories/open.ts";
 import { pageByName, pageOfChosen, searched } from "../repositories/refs.ts";
@@ -197,7 +198,7 @@ export const tagResource: Resource = {
       },
       handle: async (context) => {
         await applyDeletion(context);
-        await remove(context.db, context.source.id, context.input.tag_name);
+        await removeOf(context, context.input.tag_name);
         return undefined;
       },
     }),

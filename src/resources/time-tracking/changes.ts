@@ -1,8 +1,8 @@
 import { ApiError, invalid } from "../../core/errors.ts";
 import { insertRow } from "../../store/insert.ts";
 import type { Database } from "../../store/port.ts";
-import { updateRow } from "../../store/update.ts";
-import { changeHeard } from "../issuables/lifecycle.ts";
+import { change } from "../issuables/change.ts";
+import type { Issuable } from "../issuables/queries.ts";
 import type { IssuableType, Writing } from "../issuables/type.ts";
 
 /** The longest estimate in seconds. */
@@ -34,13 +34,10 @@ export function requireEstimate(seconds: number | undefined): number {
 export function estimate(
   context: Writing,
   type: IssuableType,
-  id: number,
+  issuable: Issuable,
   seconds: number | undefined,
 ): Promise<void> {
-  const columns = { time_estimate: requireEstimate(seconds) };
-  return changeHeard(context, type, id, () =>
-    updateRow(context.db, type.table, id, columns, context.now),
-  );
+  return change(context, type, issuable, { columns: { time_estimate: requireEstimate(seconds) } });
 }
 
 /** Time spent on an issuable. */
@@ -61,46 +58,38 @@ export interface Spent {
 export async function spend(
   context: Writing,
   type: IssuableType,
-  issuable: { id: number; project_id: number },
+  issuable: Issuable,
   { seconds, summary, spentAt = context.now }: Spent,
 ): Promise<number> {
   const { db, caller, now } = context;
-  const total = (await totalOf(db, type, issuable.id)) + seconds;
+  const total = issuable.total_time_spent + seconds;
   if (seconds < 0 && total < 0) {
     throw invalid({ base: ["Time to subtract exceeds the total time spent"] });
   }
   if (total > MAX_SPENT) throw invalid({ base: ["Total time spent cannot exceed a year."] });
   const entry = { user_id: caller.id, seconds, summary, spentAt };
-  return changeHeard(context, type, issuable.id, () => insert(db, type, issuable, entry, now));
+  await change(context, type, issuable, { columns: { total_time_spent: total } });
+  return insert(db, type, issuable, entry, now);
 }
 
 /** Takes back all time spent on an issuable, with an entry that makes the sum zero. */
 export async function reset(
   context: Writing,
   type: IssuableType,
-  issuable: { id: number; project_id: number },
+  issuable: Issuable,
 ): Promise<void> {
-  const total = await totalOf(context.db, type, issuable.id);
-  if (total !== 0) await spend(context, type, issuable, { seconds: -total });
+  const seconds = -issuable.total_time_spent;
+  if (seconds !== 0) await spend(context, type, issuable, { seconds });
 }
 
-async function totalOf(db: Database, { table }: IssuableType, id: number): Promise<number> {
-  const [found] = await db.rows(`select total_time_spent from ${table} where id = ?`, [id]);
-  return (found as [number])[0];
-}
-
-/** Adds an entry, whoever spent the time, and returns its id. */
-export async function insert(
+/** Adds an entry, whoever spent the time, and returns its id. The total is stored apart from it. */
+export function insert(
   db: Database,
-  { table, column }: IssuableType,
-  { id, project_id }: { id: number; project_id: number },
+  { column }: IssuableType,
+  { id, project_id }: Pick<Issuable, "id" | "project_id">,
   entry: Spent & { user_id: number; spentAt: number },
   now: number,
 ): Promise<number> {
-  await db.run(
-    `update ${table} set total_time_spent = total_time_spent + ?, updated_at = ? where id = ?`,
-    [entry.seconds, now, id],
-  );
   return insertRow(db, "timelogs", {
     project_id,
     [column]: id,
@@ -113,23 +102,18 @@ export async function insert(
 }
 
 /** Removes an entry of an issuable; the time spent is less by it. */
-export function remove(
+export async function remove(
   context: Writing,
   type: IssuableType,
-  issuableId: number,
+  issuable: Issuable,
   timelogId: number,
 ): Promise<void> {
-  const { db, now } = context;
-  return changeHeard(context, type, issuableId, async () => {
-    const [removed] = await db.all<{ time_spent: number }>(
-      "delete from timelogs where id = ? returning time_spent",
-      [timelogId],
-    );
-    await db.run(
-      `update ${type.table} set total_time_spent = total_time_spent - ?, updated_at = ? where id = ?`,
-      [removed?.time_spent ?? 0, now, issuableId],
-    );
-  });
+  const [removed] = await context.db.all<{ time_spent: number }>(
+    "delete from timelogs where id = ? returning time_spent",
+    [timelogId],
+  );
+  const total = issuable.total_time_spent - (removed?.time_spent ?? 0);
+  await change(context, type, issuable, { columns: { total_time_spent: total } });
 }
 
 /** Copies the estimate and the time spent of one issuable to another one. */

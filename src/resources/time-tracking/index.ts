@@ -42,9 +42,9 @@ function routesOf(type: IssuableType): Route[] {
       status: 200,
       handle: async (context) => {
         const { db, input } = context;
-        const { id } = await findIssuable(context, type, input[parameter]);
-        await changes.estimate(context, type, id, parseDuration(input.duration));
-        return row(db, id);
+        const found = await findIssuable(context, type, input[parameter]);
+        await changes.estimate(context, type, found, parseDuration(input.duration));
+        return row(db, found.id);
       },
     }),
     post(`${at}/reset_time_estimate`, {
@@ -54,9 +54,9 @@ function routesOf(type: IssuableType): Route[] {
       presenter: stats,
       status: 200,
       handle: async (context) => {
-        const { id } = await findIssuable(context, type, context.input[parameter]);
-        await changes.estimate(context, type, id, 0);
-        return row(context.db, id);
+        const found = await findIssuable(context, type, context.input[parameter]);
+        await changes.estimate(context, type, found, 0);
+        return row(context.db, found.id);
       },
     }),
     post(`${at}/add_spent_time`, {

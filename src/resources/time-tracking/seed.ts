@@ -25,6 +25,10 @@ export const timelogsPart = seedList({
   counted: "timelogs",
   async insert(seeding, timelog, { kind, id, project, createdAt }: SeededIssuable) {
     const { user, time_spent: seconds, summary, spent_at: spentAt = createdAt } = timelog;
+    await seeding.db.run(
+      `update ${kind.table} set total_time_spent = total_time_spent + ?, updated_at = ? where id = ?`,
+      [seconds, spentAt, id],
+    );
     await timeTracking.insert(
       seeding.db,
       kind,

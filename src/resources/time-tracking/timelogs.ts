@@ -53,14 +53,14 @@ function routesOf(type: IssuableType): TimelogRoutes {
       input: { ...number, timelog_id: param.recordId() },
       handle: async (context) => {
         const { db, input } = context;
-        const { id } = await findIssuable(context, type, input[parameter]);
+        const issuable = await findIssuable(context, type, input[parameter]);
         const found = await db.one<{ user_id: number | null }>(
           `select user_id from timelogs where id = ? and ${type.column} = ?`,
-          [input.timelog_id, id],
+          [input.timelog_id, issuable.id],
         );
         if (!found) throw notFound();
         if (!mayRemoveTime(found, context)) throw forbidden();
-        await changes.remove(context, type, id, input.timelog_id);
+        await changes.remove(context, type, issuable, input.timelog_id);
         return undefined;
       },
     }),

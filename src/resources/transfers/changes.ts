@@ -3,13 +3,14 @@ import { ROLES } from "../../core/access/roles.ts";
 import { VISIBILITIES, type Viewer } from "../../core/access/visibility.ts";
 import { ApiError, invalid } from "../../core/errors.ts";
 import { requireFullPath, requirePath } from "../../core/paths.ts";
-import { recordProject } from "../../hooks/records.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import * as groups from "../groups/queries.ts";
+import { tell } from "../members/followers.ts";
 import * as members from "../members/queries.ts";
 import * as namespaces from "../namespaces/queries.ts";
 import { keepPaths } from "../namespaces/redirects.ts";
+import { changed } from "../projects/followers.ts";
 import * as projects from "../projects/queries.ts";
 import { canCreateIn } from "../projects/rules.ts";
 import { adopt, placesBelow } from "./adoption.ts";
@@ -52,10 +53,11 @@ export async function transferProject(
       created_by_id: caller.id,
     };
     await members.insert(db, place, owner, now);
+    await tell(transferring, place, "add", owner, caller.id);
   }
   if (!(await adopt(db, place, now))) await adoptLater(db, { project: project.id }, now);
   const old = { old_path_with_namespace: project.full_path };
-  await recordProject(transferring, "transfer", { id: project.id, userId: caller.id }, old);
+  await changed(transferring, "transfer", { id: project.id, userId: caller.id }, old);
 }
 
 async function requireRoom(

@@ -1,6 +1,6 @@
-import { STATE_IDS } from "../../issuables/differences.ts";
 import { ISSUE } from "../../issuables/issue.ts";
 import { MERGE_REQUEST } from "../../issuables/merge-request.ts";
+import { STATE_IDS } from "../../issuables/told.ts";
 import { type Block, labelsOf, projectOf, repositoryOf, userOf, usersOf } from "./blocks.ts";
 import { issuableOf } from "./issuables.ts";
 import type { HookPayload, Making, ToldMoment } from "./making.ts";

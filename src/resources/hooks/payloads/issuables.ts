@@ -1,11 +1,11 @@
 import * as field from "../../../core/field.ts";
 import { type Presenter, presenter } from "../../../core/presenter.ts";
 import { HEAD } from "../../ci/heads.ts";
-import { STATE_IDS } from "../../issuables/differences.ts";
 import { timeStats } from "../../issuables/fields.ts";
 import { ISSUE } from "../../issuables/issue.ts";
 import { detailedStatus, mergeStateOf } from "../../issuables/merge-checks.ts";
 import { isDraft, MERGE_REQUEST } from "../../issuables/merge-request.ts";
+import { STATE_IDS } from "../../issuables/told.ts";
 import type { IssuableType } from "../../issuables/type.ts";
 import { type Block, blockOf, labelsOf, projectOf, usersOf } from "./blocks.ts";
 import { commitBlock, openCode } from "./commits.ts";

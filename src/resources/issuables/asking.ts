@@ -1,10 +1,9 @@
-import type { Tier } from "../../core/resource.ts";
 import { approvers } from "../approval-state/approvers.ts";
 import { approvalState, HAS_RULES } from "../approval-state/state.ts";
-import { isDraft, MERGE_REQUEST } from "../issuables/merge-request.ts";
-import { readers } from "../issuables/queries.ts";
-import * as todos from "../issuables/todos.ts";
-import type { Writing } from "../issuables/type.ts";
+import { isDraft, MERGE_REQUEST } from "./merge-request.ts";
+import { readers } from "./queries.ts";
+import * as todos from "./todos.ts";
+import type { Writing } from "./type.ts";
 
 /** Approvers who get a todo at most: they are added one by one. */
 const MOST_ASKED = 100;
@@ -14,10 +13,10 @@ const MOST_ASKED = 100;
  * owners, the caller, or anybody whose approval would not count. Who has a todo about it already gets no other.
  */
 export async function askApprovers(
-  { db, source, caller, viewer, tier, now }: Writing & { tier: Tier },
+  { db, source, caller, viewer, tier, now }: Writing,
   { id, title }: { id: number; title: string },
 ): Promise<void> {
-  if (isDraft(title)) return;
+  if (isDraft(title) || !tier) return;
   const ruled = await db.rows(
     `select 1 from merge_requests mr where mr.id = ? and mr.state = 'opened' and ${HAS_RULES}`,
     [id],
