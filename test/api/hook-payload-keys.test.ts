@@ -470,8 +470,8 @@ it("has all keys of members', subgroups' and projects' of a group", async () => 
   }
   const group = await hooked.call("POST /groups", { name: "T", path: "t", parent_id: id }, "owner");
   await hooked.call("POST /projects", { name: "T", path: "t", namespace_id: group.id }, "owner");
-  const [{ event: first, ...subgroup }, { event: second, ...inside }] = await hooked.next(2);
-  expect([first, second]).toEqual(["Subgroup Hook", "Project Hook"]);
+  const [{ event: first, ...subgroup }, owner, { event: second, ...inside }] = await hooked.next(3);
+  expect([first, owner.event, second]).toEqual(["Subgroup Hook", "Member Hook", "Project Hook"]);
   expect(keysOf(subgroup)).toEqual(
     keys(`created_at, updated_at, event_name, name, path, full_path, group_id, parent_group_id, parent_name, parent_path,
       parent_full_path`),
@@ -495,7 +495,7 @@ it("has all keys of users', members', groups' and projects' of the instance", as
   const group = await hooked.call("POST /groups", { name: "G", path: "g2" }, "owner");
   await hooked.call(`PUT /groups/${group.id}`, { path: "g3" }, "owner");
   await hooked.call(`DELETE /groups/${group.id}`, undefined, "owner");
-  const all = await hooked.next(7);
+  const all = await hooked.next(8);
   const user = "created_at, updated_at, event_name, name, email, user_id, username";
   const place = "created_at, updated_at, event_name, name, path, full_path, group_id";
   const expected: [string, string][] = [
@@ -512,6 +512,11 @@ it("has all keys of users', members', groups' and projects' of the instance", as
        project_visibility, old_path_with_namespace`,
     ],
     ["group_create", place],
+    [
+      "user_add_to_group",
+      `created_at, updated_at, event_name, group_name, group_path, group_id, group_access, expires_at, user_username,
+       user_name, user_email, user_id`,
+    ],
     ["group_rename", `${place}, old_path, old_full_path`],
     ["group_destroy", place],
   ];

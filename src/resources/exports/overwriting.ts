@@ -3,13 +3,13 @@ import type { Person } from "../../core/access/caller.ts";
 import { findVisible } from "../../core/access/source.ts";
 import { forbidden } from "../../core/errors.ts";
 import { dayOf } from "../../core/time.ts";
-import { recordProject } from "../../hooks/records.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import { suffixOf } from "../namespaces/marked.ts";
 import type { Namespace } from "../namespaces/queries.ts";
 import { mayDeleteProject } from "../projects/abilities.ts";
 import { type DeletedProject, findDeleted } from "../projects/deletion.ts";
+import { changed } from "../projects/followers.ts";
 import { remove } from "../projects/removal.ts";
 import { requireFree } from "../projects/rules.ts";
 import { ArchiveError } from "./format.ts";
@@ -71,7 +71,7 @@ export async function overwrite(
         "The project that it was to replace may not be deleted by its importer",
       );
     }
-    await recordProject(recording, "destroy", { id: oldId, userId: by.id });
+    await changed(recording, "destroy", { id: oldId, userId: by.id });
     const suffix = suffixOf(oldId);
     const found = await findDeleted(db, oldId);
     await rename(
@@ -88,7 +88,7 @@ export async function overwrite(
   });
   await rename(db, made, { name, path }, now);
   const before = { old_path_with_namespace: made.full_path };
-  await recordProject(recording, "rename", { id: projectId, userId: by.id }, before);
+  await changed(recording, "rename", { id: projectId, userId: by.id }, before);
 }
 
 async function rename(
