@@ -58,7 +58,7 @@ const METRICS: Omit<Mount, "resources"> = {
 
 /** The GraphQL sides of all resources are only loaded if GraphQL is used. */
 const GRAPHQL_RESOURCE = graphqlResource(
-  async () => (await import("./resources/graphql.ts")).faces,
+  async () => (await import("./resources/graphql.ts")).modules,
 );
 
 /** The tables of sign-in, which all mounts share. */

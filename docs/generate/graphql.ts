@@ -1,8 +1,8 @@
 import { lexicographicSortSchema, printSchema } from "graphql";
 import { buildSchema } from "../../src/graphql/schema.ts";
-import { faces } from "../../src/resources/graphql.ts";
+import { modules } from "../../src/resources/graphql.ts";
 
 /** The GraphQL schema in GraphQL's schema language, sorted by name. */
 export function graphqlSchema(): string {
-  return `${printSchema(lexicographicSortSchema(buildSchema(faces).graphql))}\n`;
+  return `${printSchema(lexicographicSortSchema(buildSchema(modules).graphql))}\n`;
 }

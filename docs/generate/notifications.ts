@@ -1,10 +1,10 @@
-import { EVENTS, NOTICES, PIPELINES } from "../../src/notifications/occasions.ts";
+import { EVENTS, NOTIFICATIONS, PIPELINES } from "../../src/notifications/mail-reasons.ts";
 
 /** The rows of the table in notifications.md that says what people get mail about. */
 export function occasions(): string {
   const flags = (names: readonly string[]) => names.map((name) => `\`${name}\``).join(" or ");
   const rows = [
-    ...[...Object.values(EVENTS), ...Object.values(NOTICES)].map(
+    ...[...Object.values(EVENTS), ...Object.values(NOTIFICATIONS)].map(
       ({ when, flag }) => `| ${when} | ${flag ? flags([flag]) : ""} |`,
     ),
     ...Object.values(PIPELINES).map(({ when, flags: names }) => `| ${when} | ${flags(names)} |`),

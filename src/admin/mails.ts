@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { notFound } from "../core/errors.ts";
 import * as param from "../core/input.ts";
 import { optionsOf, readArgument, readOptions } from "../core/options.ts";
-import { MAIL } from "../jobs/letters.ts";
+import { MAIL } from "../jobs/mails.ts";
 import { retry } from "../jobs/outbox.ts";
 import { type QueuedMail, queuedMails } from "../notifications/queue.ts";
 import type { AdminContext } from "./context.ts";

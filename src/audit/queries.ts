@@ -1,4 +1,4 @@
-import { LIVING_USER } from "../core/access/visibility.ts";
+import { NOT_DELETED_USER } from "../core/access/visibility.ts";
 import { type Page, paginate, type RowPage } from "../core/pagination.ts";
 import type { Presenter } from "../core/presenter.ts";
 import { all, type Condition, when } from "../store/conditions.ts";
@@ -26,7 +26,7 @@ function conditionOf(filter: AuditFilter): Condition {
   ]);
 }
 
-const EVENTS = `audit_events a left join users u on u.id = a.user_id and ${LIVING_USER}`;
+const EVENTS = `audit_events a left join users u on u.id = a.user_id and ${NOT_DELETED_USER}`;
 
 /** Audit events, newest first. */
 export function list(

@@ -56,13 +56,13 @@ export class RawReply {
 export class AfterCommit {
   /** @param read returns what the handler would have returned */
   constructor(
-    readonly read: (db: Reader) => Awaitable<Result>,
+    readonly read: (db: Reader) => Awaitable<Answer>,
     readonly needs: "rows" | "repository" = "rows",
   ) {}
 }
 
 /** What an answer that follows others is made with. */
-export interface Following {
+export interface RouteRunner {
   /**
    * Performs a route for the same caller, with its own authorization and transaction.
    *
@@ -79,19 +79,19 @@ export interface Following {
  * An answer that is made after the commit, by performing other routes: for text that contains commands. What the handler
  * has written stays, whatever becomes of them (docs/decisions/0055).
  */
-export class Followed {
+export class AfterRoutes {
   /** @param caller for whom the routes are performed, if not for the caller that the pipeline has found */
   constructor(
-    readonly follow: (following: Following) => Promise<Result>,
+    readonly follow: (runner: RouteRunner) => Promise<Answer>,
     readonly caller?: Caller,
   ) {}
 }
 
-/** What a handler may return; an `AfterCommit` or `Followed` only if it writes. */
-export type Given = Result | AfterCommit | Followed;
+/** What a handler may return; an `AfterCommit` or `AfterRoutes` only if it writes. */
+export type HandlerResult = Answer | AfterCommit | AfterRoutes;
 
 /** What a handler returns: a row for its presenter, a page of rows, plain JSON, a complete answer, or nothing. */
-export type Result = Value[] | RowPage | KeysetPage | Json | RawReply | undefined;
+export type Answer = Value[] | RowPage | KeysetPage | Json | RawReply | undefined;
 
 /** The request, for the few handlers that need more than its attributes. */
 export type RequestInfo = Pick<Incoming, "method" | "path" | "query" | "header" | "base" | "ip">;
@@ -297,14 +297,14 @@ interface RouteSpec<
   prepare?: (input: Input<A>, preparing: PrepareContext<CallerOf<Who>, B, S>) => Awaitable<P>;
   /** For lookups that fail with 400 or 404 before the role is checked, in GitLab's order. */
   before?: (context: Context<A, Db, P, Who, S, B>) => Awaitable<void>;
-  handle: (context: Context<A, Db, P, Who, S, B>) => Awaitable<Given>;
+  handle: (context: Context<A, Db, P, Who, S, B>) => Awaitable<HandlerResult>;
   /**
-   * Who else may write at the same time (docs/decisions/0003): `"nobody"`; `"others"`, which write to other projects;
-   * or `"anybody"`, also other such routes in the same project, for work that single statements and constraints keep
-   * consistent. Default: `"others"` for a project's feature, such as its issues, or its repository, and `"nobody"`
-   * elsewhere.
+   * Whether others may write at the same time (docs/decisions/0003): the route runs `"alone"`; `"per project"`, beside
+   * writers to other projects; or `"free"`, also beside other such routes in the same project, for work that single
+   * statements and constraints keep consistent. Default: `"per project"` for a project's feature, such as its issues, or
+   * its repository, and `"alone"` elsewhere.
    */
-  beside?: "nobody" | "others" | "anybody";
+  concurrency?: "alone" | "per project" | "free";
   /** Accepts one file part of a multipart body, which becomes an attribute: see `file()`. */
   upload?: UploadSpec;
   /** How a row becomes JSON; a function if that depends on the caller. */

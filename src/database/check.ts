@@ -1,4 +1,4 @@
-import { REMOVED, REMOVED_ROWS } from "../core/access/visibility.ts";
+import { BEING_DELETED_ROWS, REMOVED } from "../core/access/visibility.ts";
 import { searchProblems } from "../core/lists/search-index.ts";
 import { NESTED_WORDS, TOP_WORDS } from "../core/paths.ts";
 import { verifyFiles } from "../files/read.ts";
@@ -145,8 +145,8 @@ const INVARIANTS: readonly { name: string; sql: string }[] = [
       full join (select label_id, project_id, kind, sum(count) as counted from label_counts group by 1, 2, 3) as c
         on c.label_id = t.label_id and c.project_id = t.project_id and c.kind = t.kind
       where coalesce(t.found, 0) <> coalesce(c.counted, 0)
-        and coalesce(t.label_id, c.label_id) not in (${REMOVED_ROWS.labels})
-        and coalesce(t.project_id, c.project_id) not in (${REMOVED_ROWS.projects})`,
+        and coalesce(t.label_id, c.label_id) not in (${BEING_DELETED_ROWS.labels})
+        and coalesce(t.project_id, c.project_id) not in (${BEING_DELETED_ROWS.projects})`,
   },
   {
     name: "counts of open issues",
@@ -157,7 +157,7 @@ const INVARIANTS: readonly { name: string; sql: string }[] = [
       full join (select project_id, sum(count) as counted from open_issue_counts group by project_id) as c
         on c.project_id = t.project_id
       where coalesce(t.found, 0) <> coalesce(c.counted, 0)
-        and coalesce(t.project_id, c.project_id) not in (${REMOVED_ROWS.projects})`,
+        and coalesce(t.project_id, c.project_id) not in (${BEING_DELETED_ROWS.projects})`,
   },
   {
     name: "counts of pipelines and jobs",
@@ -167,7 +167,7 @@ const INVARIANTS: readonly { name: string; sql: string }[] = [
           where source <> 'parent_pipeline' group by project_id
         union all select 'job', project_id, count(*), 0 from ci_jobs where kind = 'build' group by project_id
         union all select kind, project_id, 0, sum(count) from ci_counts group by kind, project_id) as t
-      where t.project_id not in (${REMOVED_ROWS.projects})
+      where t.project_id not in (${BEING_DELETED_ROWS.projects})
       group by t.kind, t.project_id having sum(t.found) <> sum(t.counted)`,
   },
   {

@@ -7,7 +7,7 @@ import type { Bytes } from "../core/http/incoming.ts";
 import type { Mount } from "../core/http/mount.ts";
 import { cancellable } from "../core/http/streamed.ts";
 import * as param from "../core/input.ts";
-import { Followed, type PrepareContext, RawReply, routes } from "../core/resource.ts";
+import { AfterRoutes, type PrepareContext, RawReply, routes } from "../core/resource.ts";
 import { dayOf } from "../core/time.ts";
 import { RefusedError } from "../git/errors.ts";
 import { LIMITS } from "../git/limits.ts";
@@ -193,7 +193,7 @@ const gitRoutes = [
     input: repository,
     body: "stream",
     maxBodyBytes: LIMITS.packBytes + NEGOTIATION_BYTES,
-    beside: "anybody",
+    concurrency: "free",
     prepare: async ({ repository: path }, preparing): Promise<ReceivedByGit | undefined> => {
       requireType(preparing, path, "git-receive-pack");
       const admitted = await admit(preparing, projectPath(path), "git-receive-pack");
@@ -258,11 +258,11 @@ const gitRoutes = [
       if (options.length === 0 || applied.refusal !== undefined) return answer(db);
       // What options ask for is done for whoever may push, whatever else their token is for.
       const caller = { ...prepared.caller, scopes: SESSION_SCOPES };
-      return new Followed(async (following) => {
+      return new AfterRoutes(async (runner) => {
         const branches = new Map(pushedBranches(applied.outcomes));
         const pushed = { ...prepared, viewer: { caller, today: dayOf(now) }, branches };
-        const errors = await requestsByPush(following, pushed, options);
-        return answer(following.reader(), warningsOf(options, errors));
+        const errors = await requestsByPush(runner, pushed, options);
+        return answer(runner.reader(), warningsOf(options, errors));
       }, caller);
     },
   }),

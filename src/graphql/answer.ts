@@ -3,7 +3,7 @@ import { ApiError, messagesOf, unverified } from "../core/errors.ts";
 import { isVerified, sessionOf } from "../core/http/session-cookie.ts";
 import type { Context, Route } from "../core/resource.ts";
 import { withDefaults } from "./arguments.ts";
-import { type Face, type GraphContext, type Mutation, notAvailable } from "./declare.ts";
+import { type GraphContext, type GraphqlModule, type Mutation, notAvailable } from "./declare.ts";
 import { Documents } from "./documents.ts";
 import { isCorrectable } from "./errors.ts";
 import { type Executable, Execution, TooMuch } from "./execute.ts";
@@ -31,8 +31,8 @@ export class Answers {
   readonly schema: Schema;
   readonly #documents: Documents;
 
-  constructor(faces: readonly Face[]) {
-    this.schema = buildSchema(faces);
+  constructor(modules: readonly GraphqlModule[]) {
+    this.schema = buildSchema(modules);
     this.#documents = new Documents(this.schema);
   }
 

@@ -9,7 +9,7 @@ import * as param from "../core/input.ts";
 import { type PrepareContext, RawReply, type Resource, routes } from "../core/resource.ts";
 import type { Store } from "../store/port.ts";
 import type { Operation, RequestContext } from "./answer.ts";
-import type { Face } from "./declare.ts";
+import type { GraphqlModule } from "./declare.ts";
 
 /** Where GraphQL is. */
 const ENDPOINT = "/api/graphql";
@@ -65,13 +65,13 @@ const input = {
  * The endpoint: one operation, or a list of them, by GET or POST. `graphql` and the types of all resources are loaded
  * with the first request.
  *
- * @param loadFaces loads the GraphQL sides of all resources
+ * @param loadModules loads the GraphQL sides of all resources
  */
-export function graphqlResource(loadFaces: () => Promise<readonly Face[]>): Resource {
+export function graphqlResource(loadModules: () => Promise<readonly GraphqlModule[]>): Resource {
   let loading: Promise<Answer> | undefined;
   const load = async (): Promise<Answer> => {
-    const [{ Answers }, faces] = await Promise.all([import("./answer.ts"), loadFaces()]);
-    const answers = new Answers(faces);
+    const [{ Answers }, modules] = await Promise.all([import("./answer.ts"), loadModules()]);
+    const answers = new Answers(modules);
     return (operations, context) => answers.answer(operations, context);
   };
   const prepare = async (_: unknown, { store }: Pick<PrepareContext, "store">) => {

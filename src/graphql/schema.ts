@@ -25,8 +25,8 @@ import {
 import {
   type Args,
   arg,
-  type Face,
   type GidScalar,
+  type GraphqlModule,
   type InterfaceType,
   type Mutation,
   type NamedType,
@@ -97,12 +97,12 @@ const PAGE_INFO = valueType("PageInfo", "Where a page is in its connection.", {
 const upperFirst = (name: string) => `${name[0]?.toUpperCase()}${name.slice(1)}`;
 
 /**
- * Builds the schema from the faces of all resources.
+ * Builds the schema from the modules of all resources.
  *
  * @throws TypeError if they contradict each other: an unknown type, two of the same name, a field declared twice
  */
-export function buildSchema(faces: readonly Face[]): Schema {
-  return new Builder(faces).build();
+export function buildSchema(modules: readonly GraphqlModule[]): Schema {
+  return new Builder(modules).build();
 }
 
 class Builder {
@@ -112,16 +112,16 @@ class Builder {
   readonly #connections = new Set<string>();
   readonly #built = new Map<string, GraphQLNamedType>();
 
-  constructor(faces: readonly Face[]) {
+  constructor(modules: readonly GraphqlModule[]) {
     this.#add(PAGE_INFO);
     for (const name of ["Query", "Mutation"]) {
       this.#add(valueType(name, `The root of ${name === "Query" ? "queries" : "changes"}.`, {}));
     }
-    for (const { types = [] } of faces) for (const type of types) this.#add(type);
-    for (const { extend = {} } of faces) {
+    for (const { types = [] } of modules) for (const type of types) this.#add(type);
+    for (const { extend = {} } of modules) {
       for (const [name, fields] of Object.entries(extend)) this.#extend(name, fields);
     }
-    for (const { mutations = {} } of faces) {
+    for (const { mutations = {} } of modules) {
       for (const [name, mutation] of Object.entries(mutations)) this.#addMutation(name, mutation);
     }
     for (const type of [...this.#named.values()]) this.#inherit(type);

@@ -1,16 +1,16 @@
-import { isHeard, type Moment, type Recording, recordMoment } from "./moments.ts";
+import { type HookEvent, isListenedFor, type Recording, recordHookEvent } from "./events.ts";
 
 /** What a moment says of a record that may be gone when hooks are told: everything, so it is read only if a hook is told. */
 async function record(
   recording: Recording,
-  moment: Moment,
+  moment: HookEvent,
   read: { sql: string; values: (string | number)[] },
   more: object = {},
 ): Promise<void> {
   const { db } = recording;
-  if (!(await isHeard(db, moment))) return;
+  if (!(await isListenedFor(db, moment))) return;
   const [facts] = await db.all<Record<string, unknown>>(read.sql, read.values);
-  if (facts) recordMoment(recording, { ...moment, data: { ...facts, ...more } });
+  if (facts) recordHookEvent(recording, { ...moment, data: { ...facts, ...more } });
 }
 
 /**
@@ -21,13 +21,13 @@ async function record(
  */
 export async function recordRemoval(
   recording: Recording,
-  moment: Moment,
+  moment: HookEvent,
   { columns, from }: { readonly columns: string; readonly from: string },
 ): Promise<void> {
   const { db } = recording;
-  if (!(await isHeard(db, moment))) return;
+  if (!(await isListenedFor(db, moment))) return;
   const [row] = await db.rows(`select ${columns} from ${from}`, [moment.id]);
-  recordMoment(recording, { ...moment, data: { row } });
+  recordHookEvent(recording, { ...moment, data: { row } });
 }
 
 const NAMESPACE = `select n.name, n.path, n.full_path, n.parent_id as parent_group_id, n.created_at, n.updated_at,
@@ -109,8 +109,8 @@ export async function recordJobs(
   status: string,
 ): Promise<void> {
   const moment = { kind: "build", of: { project: projectId }, userId: null } as const;
-  if (ids.length === 0 || (ids.length > 1 && !(await isHeard(recording.db, moment)))) return;
-  for (const id of ids) recordMoment(recording, { ...moment, id, data: { status } });
+  if (ids.length === 0 || (ids.length > 1 && !(await isListenedFor(recording.db, moment)))) return;
+  for (const id of ids) recordHookEvent(recording, { ...moment, id, data: { status } });
 }
 
 /** A membership, as hooks are told of it. */

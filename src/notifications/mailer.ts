@@ -1,9 +1,9 @@
 import type { Transporter } from "nodemailer";
-import { MAIL } from "../jobs/letters.ts";
+import { MAIL } from "../jobs/mails.ts";
 import { setFailing, type Task, tokenOf } from "../jobs/outbox.ts";
 import type { Service } from "../jobs/services.ts";
 import { type Outcome, startWorker, type Working } from "../jobs/worker.ts";
-import { composeLetter } from "./letters.ts";
+import { composeLetter } from "./mails.ts";
 import { compose, composePipeline, type Message, type Sender } from "./message.ts";
 import { type Step, stepOf } from "./queue.ts";
 

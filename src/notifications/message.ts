@@ -1,4 +1,4 @@
-import { PIPELINES } from "./occasions.ts";
+import { PIPELINES } from "./mail-reasons.ts";
 import type { PipelineMail } from "./pipelines.ts";
 import type { Notification } from "./recipients.ts";
 

@@ -1,9 +1,9 @@
 import { visibleJobs } from "../core/access/visibility.ts";
-import type { PipelineNotice } from "../jobs/notices.ts";
+import type { PipelineNotification } from "../jobs/notifications.ts";
 import { sendsMails } from "../resources/namespaces/mails.ts";
 import type { Flags, Level } from "../resources/notification-settings/queries.ts";
 import type { Reader } from "../store/port.ts";
-import { type Outcome, PIPELINES } from "./occasions.ts";
+import { type Outcome, PIPELINES } from "./mail-reasons.ts";
 import { type Reason, type Recipient, settingsOf } from "./recipients.ts";
 
 /** The content of a mail about the end of a pipeline. */
@@ -52,7 +52,7 @@ async function find(db: Reader, id: number): Promise<Row | undefined> {
  */
 export async function pipelineRecipient(
   db: Reader,
-  { pipeline, status }: PipelineNotice,
+  { pipeline, status }: PipelineNotification,
   today: string,
 ): Promise<(Recipient & { outcome: Outcome }) | undefined> {
   const found = await find(db, pipeline);
@@ -118,7 +118,7 @@ async function maySee(
  */
 export async function findPipelineMail(
   db: Reader,
-  { pipeline }: Pick<PipelineNotice, "pipeline">,
+  { pipeline }: Pick<PipelineNotification, "pipeline">,
   { key, user, reason, outcome }: { key: string; user: number; reason: Reason; outcome: Outcome },
   today: string,
 ): Promise<PipelineMail | undefined> {

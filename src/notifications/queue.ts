@@ -1,10 +1,10 @@
 import { dayOf } from "../core/time.ts";
-import { isLetter, type Letter, MAIL } from "../jobs/letters.ts";
-import { isNotice, type Notice } from "../jobs/notices.ts";
+import { isLetter, type Letter, MAIL } from "../jobs/mails.ts";
+import { isNotification, type QueuedNotification } from "../jobs/notifications.ts";
 import { add, queued, type Task, type TaskState } from "../jobs/outbox.ts";
 import { placeholders } from "../store/placeholders.ts";
 import type { Awaitable, Database, Reader } from "../store/port.ts";
-import type { Outcome } from "./occasions.ts";
+import type { Outcome } from "./mail-reasons.ts";
 import { findPipelineMail, type PipelineMail, pipelineRecipient } from "./pipelines.ts";
 import {
   findEvent,
@@ -44,14 +44,14 @@ interface EventPayload {
 }
 
 /** An unprocessed notice or, with a user, a mail. */
-type NoticePayload = Notice & {
+type NotificationPayload = QueuedNotification & {
   user?: number;
   reason?: Recipient["reason"];
   /** Of a mail about a pipeline. */
   outcome?: Outcome;
 };
 
-type Payload = EventPayload | NoticePayload;
+type Payload = EventPayload | NotificationPayload;
 
 /** The next step of a task: queue the mails of an event or notice, send a mail, or nothing. */
 export type Step =
@@ -70,7 +70,7 @@ export type Step =
 export async function stepOf(db: Reader, task: Task, now: number): Promise<Step> {
   const payload: Payload | Letter = JSON.parse(task.payload);
   if (isLetter(payload)) return { letter: payload };
-  const mails = isNotice(payload)
+  const mails = isNotification(payload)
     ? await stepOfNotice(db, task.id, payload, dayOf(now))
     : await stepOfEvent(db, payload, dayOf(now));
   if (!Array.isArray(mails)) return mails;
@@ -101,9 +101,9 @@ async function stepOfEvent(
 async function stepOfNotice(
   db: Reader,
   taskId: number,
-  notice: NoticePayload,
+  notice: NotificationPayload,
   today: string,
-): Promise<Step | NoticePayload[]> {
+): Promise<Step | NotificationPayload[]> {
   const { user, reason, outcome } = notice;
   // Every attempt to send a mail has the same task.
   const key = `notice-${taskId}`;

@@ -1,5 +1,5 @@
 import { mentionsIn } from "../core/mentions.ts";
-import type { IssuableNotice } from "../jobs/notices.ts";
+import type { IssuableNotification } from "../jobs/notifications.ts";
 import { ISSUE } from "../resources/issuables/issue.ts";
 import { mentionedUsers } from "../resources/issuables/mentioned.ts";
 import { MERGE_REQUEST } from "../resources/issuables/merge-request.ts";
@@ -12,7 +12,7 @@ import { NOTEABLE_TYPES } from "../resources/notes/noteables.ts";
 import type { Flags, Level } from "../resources/notification-settings/queries.ts";
 import { placeholders } from "../store/placeholders.ts";
 import type { Reader, Value } from "../store/port.ts";
-import { EVENTS, NOTICES, type Occasion } from "./occasions.ts";
+import { EVENTS, type MailReason, NOTIFICATIONS } from "./mail-reasons.ts";
 
 /** A user who is notified of an event, a notice or the end of a pipeline. */
 export interface Recipient {
@@ -95,8 +95,8 @@ export async function findEvent(db: Reader, id: number): Promise<NotifiableEvent
 }
 
 /** Something that happened to a subject, as far as it decides who is told. */
-interface Happening {
-  readonly occasion: Occasion;
+interface NotificationEvent {
+  readonly mailReason: MailReason;
   readonly subject: Subject;
   /** Who did it, and is not told. */
   readonly by: number | null;
@@ -111,19 +111,25 @@ interface Happening {
 }
 
 /** An event as what happened to each of its subjects. */
-async function happeningsOf(db: Reader, event: NotifiableEvent): Promise<Happening[]> {
-  const occasion = EVENTS[`${event.action} ${event.target_type}`];
-  if (!occasion) return [];
+async function notificationEventsOf(
+  db: Reader,
+  event: NotifiableEvent,
+): Promise<NotificationEvent[]> {
+  const mailReason = EVENTS[`${event.action} ${event.target_type}`];
+  if (!mailReason) return [];
   const begins = event.action === "created";
   const { author_id: by, created_at: at } = event;
   const subjects = await subjectsOf(db, event);
   return subjects.map((subject) => ({
-    ...{ occasion, subject, by, at, begins, about: [], except: [] },
+    ...{ mailReason, subject, by, at, begins, about: [], except: [] },
   }));
 }
 
 /** A notice as what happened to its issue or merge request; `undefined` if that is deleted. */
-async function happeningOf(db: Reader, notice: IssuableNotice): Promise<Happening | undefined> {
+async function notificationEventOf(
+  db: Reader,
+  notice: IssuableNotification,
+): Promise<NotificationEvent | undefined> {
   const { by, at, about = [], except = [] } = notice;
   const [type, id] =
     "issue" in notice
@@ -132,7 +138,15 @@ async function happeningOf(db: Reader, notice: IssuableNotice): Promise<Happenin
   const found = await db.one<Row>(`${ROW} from ${type.table} x where x.id = ?`, [id]);
   if (!found) return undefined;
   const subject = subjectOfRow(type, found);
-  return { occasion: NOTICES[notice.notice], subject, by, at, begins: false, about, except };
+  return {
+    mailReason: NOTIFICATIONS[notice.notice],
+    subject,
+    by,
+    at,
+    begins: false,
+    about,
+    except,
+  };
 }
 
 /**
@@ -149,9 +163,9 @@ export async function recipients(
   today: string,
 ): Promise<Recipient[]> {
   const notified: Recipient[] = [];
-  for (const happening of await happeningsOf(db, event)) {
-    const told = await recipientsAbout(db, happening, today);
-    const request = event.action === "pushed" ? { request: happening.subject.id } : {};
+  for (const notificationEvent of await notificationEventsOf(db, event)) {
+    const told = await recipientsAbout(db, notificationEvent, today);
+    const request = event.action === "pushed" ? { request: notificationEvent.subject.id } : {};
     notified.push(...told.map((recipient) => ({ ...recipient, ...request })));
   }
   return notified;
@@ -160,20 +174,20 @@ export async function recipients(
 /** The users who are notified of a notice, and why: see {@link recipients}. */
 export async function recipientsOfNotice(
   db: Reader,
-  notice: IssuableNotice,
+  notice: IssuableNotification,
   today: string,
 ): Promise<Recipient[]> {
-  const happening = await happeningOf(db, notice);
-  return happening ? recipientsAbout(db, happening, today) : [];
+  const notificationEvent = await notificationEventOf(db, notice);
+  return notificationEvent ? recipientsAbout(db, notificationEvent, today) : [];
 }
 
 async function recipientsAbout(
   db: Reader,
-  happening: Happening,
+  notificationEvent: NotificationEvent,
   today: string,
 ): Promise<Recipient[]> {
-  const { subject, by, except, occasion } = happening;
-  const ties = await tiesOf(db, happening, today);
+  const { subject, by, except, mailReason } = notificationEvent;
+  const ties = await tiesOf(db, notificationEvent, today);
   for (const id of [by ?? 0, ...except]) ties.delete(id);
   const ids = [...ties.keys()].sort((one, other) => one - other);
   const notified: Recipient[] = [];
@@ -182,9 +196,9 @@ async function recipientsAbout(
     const some = ids.slice(start, start + USERS);
     const chosen: Recipient[] = [];
     for (const { flags, ...person } of await settingsOf(db, subject.projectId, some)) {
-      const asked = occasion.flag !== undefined && flags[occasion.flag] === true;
+      const asked = mailReason.flag !== undefined && flags[mailReason.flag] === true;
       const reason = reasonFor(person.level, asked, ties.get(person.id) as Set<Tie>);
-      if (reason === "watching" && occasion.isForParticipants) continue;
+      if (reason === "watching" && mailReason.isForParticipants) continue;
       if (reason) chosen.push({ ...person, reason });
     }
     const candidates = { ids: chosen.map(({ id }) => id) };
@@ -204,26 +218,28 @@ export async function findNotification(
   today: string,
 ): Promise<Notification | undefined> {
   const event = await findEvent(db, eventId);
-  const happenings = event ? await happeningsOf(db, event) : [];
-  const happening = happenings.find(({ subject: { id } }) => id === (request ?? id));
+  const notificationEvents = event ? await notificationEventsOf(db, event) : [];
+  const notificationEvent = notificationEvents.find(
+    ({ subject: { id } }) => id === (request ?? id),
+  );
   const key = `event-${eventId}${request === undefined ? "" : `-${request}`}`;
-  return happening && contentOf(db, happening, { key, user, reason }, today);
+  return notificationEvent && contentOf(db, notificationEvent, { key, user, reason }, today);
 }
 
 /** The current content of a mail about a notice: see {@link findNotification}. */
 export async function findNoticed(
   db: Reader,
-  notice: IssuableNotice,
+  notice: IssuableNotification,
   mail: { key: string; user: number; reason: Reason },
   today: string,
 ): Promise<Notification | undefined> {
-  const happening = await happeningOf(db, notice);
-  return happening && contentOf(db, happening, mail, today);
+  const notificationEvent = await notificationEventOf(db, notice);
+  return notificationEvent && contentOf(db, notificationEvent, mail, today);
 }
 
 async function contentOf(
   db: Reader,
-  { occasion, subject, by, begins }: Happening,
+  { mailReason, subject, by, begins }: NotificationEvent,
   { key, user, reason }: { key: string; user: number; reason: Reason },
   today: string,
 ): Promise<Notification | undefined> {
@@ -234,15 +250,15 @@ async function contentOf(
     "select u.name as author, p.full_path as project from projects p left join users u on u.id = ? where p.id = ?",
     [by ?? 0, subject.projectId],
   );
-  if (!found || (found.author === null && !occasion.isPassive)) return undefined;
+  if (!found || (found.author === null && !mailReason.isPassive)) return undefined;
   return {
     key,
     user_id: user,
     email: person.email,
     reason,
-    verb: occasion.verb,
+    verb: mailReason.verb,
     begins,
-    author: occasion.isPassive ? null : found.author,
+    author: mailReason.isPassive ? null : found.author,
     project: found.project,
     subject_type: subject.type,
     subject_id: subject.id,
@@ -361,7 +377,7 @@ type Tie =
 /** All users it may concern, by id. */
 async function tiesOf(
   db: Reader,
-  { occasion, subject, at, begins, about }: Happening,
+  { mailReason, subject, at, begins, about }: NotificationEvent,
   today: string,
 ): Promise<Map<number, Set<Tie>>> {
   const { type, projectId: project, id, title, body } = subject;
@@ -374,8 +390,8 @@ async function tiesOf(
       else ties.set(userId as number, new Set([why as Tie]));
     }
   };
-  if (occasion.about) tie(about.map((user) => [user, occasion.about as Tie]));
-  if (occasion.isPersonal) {
+  if (mailReason.about) tie(about.map((user) => [user, mailReason.about as Tie]));
+  if (mailReason.isPersonal) {
     if (!isIssuable(type)) return ties;
     const among = placeholders(about.length > 0 ? about : [0]);
     tie(

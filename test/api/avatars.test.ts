@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.dispose());
 
-const form = (content: readonly number[] | string, name = "face.png") => {
+const form = (content: readonly number[] | string, name = "graphqlModule.png") => {
   const body = new FormData();
   const bytes = typeof content === "string" ? content : Uint8Array.from(content);
   body.append("avatar", new Blob([bytes]), name);
@@ -42,7 +42,7 @@ describe("pictures of users", () => {
   it("are uploaded by them, shown wherever they are, and served to anyone", async () => {
     const { status, json } = await send("PUT /user/avatar", "guest");
     const { json: self } = await app.call("GET /user", { as: "guest" });
-    const url = `http://pm.test/uploads/-/system/user/avatar/${self.id}/face.png`;
+    const url = `http://pm.test/uploads/-/system/user/avatar/${self.id}/graphqlModule.png`;
     expect([status, json]).toEqual([200, { avatar_url: url }]);
     expect(self.avatar_url).toBe(url);
     const { json: members } = await app.call(`GET ${VAULT}/members/all`, { as: "guest" });

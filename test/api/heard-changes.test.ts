@@ -12,7 +12,7 @@ import {
 } from "graphql";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Route } from "../../src/core/resource.ts";
-import { HOOK_EVENTS } from "../../src/hooks/moments.ts";
+import { HOOK_TRIGGERS } from "../../src/hooks/events.ts";
 import { ISSUABLE_TYPES } from "../../src/resources/issuables/types.ts";
 import { createFixtures, fixtureSeed, type Places, pathOf, placesIn } from "../fixtures.ts";
 import { hasTurn, isLong } from "../forms.ts";
@@ -38,7 +38,7 @@ async function start(): Promise<void> {
   places = await placesIn(app, "acme", "acme/site");
   otherProject = (await app.call("GET /projects/acme%2Fteam%2Fcore", { as: "admin" })).json.id;
   const hook = { url: HOOK, push_events: false };
-  const events = Object.fromEntries(HOOK_EVENTS.map((event) => [`${event}_events`, true]));
+  const events = Object.fromEntries(HOOK_TRIGGERS.map((event) => [`${event}_events`, true]));
   await app.call("POST /groups/acme/hooks", { as: "admin", json: { ...hook, ...events } });
   await app.call("POST /hooks", { as: "admin", json: hook });
 }

@@ -10,7 +10,7 @@ const resources = fileURLToPath(new URL("../../src/resources/", import.meta.url)
 /** What followers call: a call's beginning, and the files that call it besides, each with its reason. */
 const CALLED: Record<string, Record<string, string>> = {
   "events.record(": {},
-  "recordMoment(": {
+  "recordHookEvent(": {
     "award-emoji/index.ts": "nothing else follows from emoji on notes and snippets",
     "wikis/pushes.ts": "nothing else follows from pages of wikis",
     "tokens/expiry.ts": "nothing else follows from a token that will expire",
@@ -31,7 +31,7 @@ const CALLED: Record<string, Record<string, string>> = {
     "issuables/notes.ts": "where it is",
     "discussions/worker.ts": "a new version is followed by a worker",
   },
-  "queueNotice(": {
+  "queueNotification(": {
     "issues/due.ts": "a day begins",
     "merge-requests/waiting.ts": "nobody does it",
     "ci/progress.ts": "pipelines and jobs are followed where their status is set",

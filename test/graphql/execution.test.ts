@@ -3,9 +3,9 @@ import {
   arg,
   costing,
   deprecated,
-  type Face,
   first,
   GraphError,
+  type GraphqlModule,
   inputType,
   int,
   interfaceType,
@@ -61,7 +61,7 @@ const grid = [
 ];
 
 /** What the API's own types don't show. */
-const face: Face = {
+const graphqlModule: GraphqlModule = {
   types: [animal, ...kinds, stone, unionType("Either", "One or the other.", ["Cat", "Stone"])],
   extend: {
     Query: {
@@ -124,7 +124,7 @@ const TOY = "/api/toygraph";
 let app: TestApp;
 
 beforeAll(async () => {
-  const resource = graphqlResource(async () => [face]);
+  const resource = graphqlResource(async () => [graphqlModule]);
   const routes = resource.routes.map((route) => ({ ...route, path: TOY }));
   const owns = (path: string) => path === TOY;
   const mount = { ...GRAPHQL, name: "Toy", owns, resources: [{ ...resource, routes }] };

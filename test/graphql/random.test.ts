@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { parse, validate } from "graphql";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { buildSchema } from "../../src/graphql/schema.ts";
-import { faces } from "../../src/resources/graphql.ts";
+import { modules } from "../../src/resources/graphql.ts";
 import { createFixtures, fixtureSeed } from "../fixtures.ts";
 import { runs, tryRandomly } from "../forms.ts";
 import { everyone, type TestApp, testApp } from "../helpers.ts";
@@ -13,7 +13,7 @@ import { recompleted } from "./recompletion.ts";
 
 const RUNS = runs(50, 300);
 
-const schema = buildSchema(faces).graphql;
+const schema = buildSchema(modules).graphql;
 let app: TestApp;
 const failures: unknown[] = [];
 /** Cursors that were answered. */

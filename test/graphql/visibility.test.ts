@@ -12,7 +12,7 @@ import {
 } from "graphql";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { buildSchema } from "../../src/graphql/schema.ts";
-import { faces } from "../../src/resources/graphql.ts";
+import { modules } from "../../src/resources/graphql.ts";
 import { idOf } from "../../src/resources/notes/discussions.ts";
 import type { Seed } from "../../src/seed/input.ts";
 import { createFixtures, fixtureSeed } from "../fixtures.ts";
@@ -249,7 +249,7 @@ function world(): Seed {
   };
 }
 
-const built = buildSchema(faces);
+const built = buildSchema(modules);
 const isRow = (type: GraphQLNamedType) =>
   isObjectType(type) && built.types.get(type.name)?.rows !== undefined && !isPart(type.name);
 

@@ -1,4 +1,4 @@
-import { LIVING_USER } from "../../core/access/visibility.ts";
+import { NOT_DELETED_USER } from "../../core/access/visibility.ts";
 import { unauthorized } from "../../core/errors.ts";
 import type { Authenticator } from "../../core/http/authenticator.ts";
 import { bearerOf, textOf } from "../request-tokens.ts";
@@ -13,7 +13,7 @@ interface JobTokenRow extends UserRow {
 }
 
 const BY_DIGEST = `select ${USER_COLUMNS}, j.id as token_id, j.expires_at, j.project_id, p.full_path as project_path
-  from job_tokens j join users u on u.id = j.user_id and ${LIVING_USER} join projects p on p.id = j.project_id
+  from job_tokens j join users u on u.id = j.user_id and ${NOT_DELETED_USER} join projects p on p.id = j.project_id
   where j.digest = ?`;
 
 /** Tokens of CI jobs: `job_token`, then `JOB-TOKEN`, then `Authorization: Bearer`, on routes that accept them. */

@@ -1,4 +1,4 @@
-import { LIVING_USER } from "../../core/access/visibility.ts";
+import { NOT_DELETED_USER } from "../../core/access/visibility.ts";
 import { unauthorized } from "../../core/errors.ts";
 import type { Authenticator } from "../../core/http/authenticator.ts";
 import { tokenOf } from "../request-tokens.ts";
@@ -14,7 +14,7 @@ interface AccessTokenRow extends UserRow {
 }
 
 const BY_DIGEST = `select ${USER_COLUMNS}, t.id as token_id, t.scopes, t.replaced, t.expires_at, g.application_id
-  from oauth_tokens t join oauth_grants g on g.id = t.grant_id join users u on u.id = g.user_id and ${LIVING_USER}
+  from oauth_tokens t join oauth_grants g on g.id = t.grant_id join users u on u.id = g.user_id and ${NOT_DELETED_USER}
   where t.digest = ?`;
 
 /** OAuth2 access tokens, which are sent like personal ones. */

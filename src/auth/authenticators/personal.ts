@@ -1,4 +1,4 @@
-import { LIVING_USER } from "../../core/access/visibility.ts";
+import { NOT_DELETED_USER } from "../../core/access/visibility.ts";
 import { unauthorized } from "../../core/errors.ts";
 import { type Authenticator, RevokedToken } from "../../core/http/authenticator.ts";
 import { dayOf } from "../../core/time.ts";
@@ -17,7 +17,7 @@ interface TokenRow extends UserRow {
 
 const BY_DIGEST = `select ${USER_COLUMNS}, t.id as token_id, t.scopes, t.impersonation, t.revoked, t.expires_at,
     t.last_used_at
-  from tokens t join users u on u.id = t.user_id and ${LIVING_USER} where t.digest = ?`;
+  from tokens t join users u on u.id = t.user_id and ${NOT_DELETED_USER} where t.digest = ?`;
 
 /** Personal access tokens and impersonation tokens. */
 export const personalToken: Authenticator = {

@@ -1,4 +1,4 @@
-import { LIVING_USER } from "../../core/access/visibility.ts";
+import { NOT_DELETED_USER } from "../../core/access/visibility.ts";
 import type { Authenticator } from "../../core/http/authenticator.ts";
 import { isSafe } from "../../core/http/incoming.ts";
 import { hasCsrfToken, isCrossSite, sessionOf } from "../../core/http/session-cookie.ts";
@@ -12,7 +12,7 @@ interface SessionRow extends UserRow {
 }
 
 const BY_DIGEST = `select ${USER_COLUMNS}, s.id as session_id, s.last_seen_at, s.expires_at
-  from sessions s join users u on u.id = s.user_id and ${LIVING_USER} where s.digest = ?`;
+  from sessions s join users u on u.id = s.user_id and ${NOT_DELETED_USER} where s.digest = ?`;
 
 /**
  * Users who are signed in here. The cookie alone is enough for reading; changes also need its CSRF token. It does not

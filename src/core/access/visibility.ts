@@ -15,7 +15,7 @@ export const VISIBILITY_NAMES = Object.keys(VISIBILITIES) as Visibility[];
 export const REMOVED = -1;
 
 /** Queries for the ids of what is being deleted, which nobody sees any more: mostly nothing. */
-export const REMOVED_ROWS = {
+export const BEING_DELETED_ROWS = {
   labels: "select id from labels where removed = 1",
   milestones: "select id from milestones where removed = 1",
   users: "select id from users where state = 'removed'",
@@ -28,14 +28,14 @@ export const isEnding = (namespace: string): string =>
     and e.id in (select ancestor_id from namespace_ancestors where namespace_id = ${namespace}))`;
 
 /** The condition under which a row `s` of snippets belongs to a user, not to a project. */
-export const PERSONAL_SNIPPET = `s.project_id is null and s.author_id not in (${REMOVED_ROWS.users})`;
+export const PERSONAL_SNIPPET = `s.project_id is null and s.author_id not in (${BEING_DELETED_ROWS.users})`;
 
 /** The condition under which a row `l` of labels is not being deleted. */
-export const LIVING_LABEL = "l.removed = 0";
+export const NOT_DELETED_LABEL = "l.removed = 0";
 /** The condition under which a row `m` of milestones is not being deleted. */
-export const LIVING_MILESTONE = "m.removed = 0";
+export const NOT_DELETED_MILESTONE = "m.removed = 0";
 /** The condition under which a row `u` of users is not being deleted. */
-export const LIVING_USER = "u.state <> 'removed'";
+export const NOT_DELETED_USER = "u.state <> 'removed'";
 
 /** Visibility words by their number, for presenters. */
 export const VISIBILITY_WORDS: Readonly<Record<number, Visibility>> = {
@@ -99,19 +99,19 @@ export function visibleProjects(viewer: Viewer | EachUser): Condition {
 }
 
 // The sums keep the engines from starting with the level: most rows have it, in another order than a list's.
-const LIVING_PROJECT: Condition = { sql: `p.visibility + 0 > ${REMOVED}`, values: [] };
-const LIVING_GROUP: Condition = { sql: `n.visibility + 0 > ${REMOVED}`, values: [] };
+const NOT_DELETED_PROJECT: Condition = { sql: `p.visibility + 0 > ${REMOVED}`, values: [] };
+const NOT_DELETED_GROUP: Condition = { sql: `n.visibility + 0 > ${REMOVED}`, values: [] };
 
 /** The condition for projects that need no membership or in which the viewer has at least `role`. */
 function openOrMember(viewer: Viewer | EachUser, role: Role): Condition {
   if ("each" in viewer) {
     const { sql, values } = memberProjects(viewer, role);
     return {
-      sql: `(v.admin = 1 and ${LIVING_PROJECT.sql} or p.visibility > ${EACH_FLOOR} or ${sql})`,
+      sql: `(v.admin = 1 and ${NOT_DELETED_PROJECT.sql} or p.visibility > ${EACH_FLOOR} or ${sql})`,
       values,
     };
   }
-  if (viewer.caller?.admin) return LIVING_PROJECT;
+  if (viewer.caller?.admin) return NOT_DELETED_PROJECT;
   if (!viewer.caller) return { sql: "p.visibility + 0 > ?", values: [floorOf(viewer)] };
   const { sql, values } = memberProjects(viewer, role);
   return { sql: statement`(p.visibility > ? or ${sql})`, values: [floorOf(viewer), ...values] };
@@ -129,7 +129,7 @@ export function memberProjects(viewer: Viewer | EachUser, role: Role = "guest"):
   const id = idOf(viewer);
   const membership = [...id.values, viewer.today, ROLES[role]];
   return {
-    sql: statement`(${LIVING_PROJECT.sql} and (p.namespace_id in (
+    sql: statement`(${NOT_DELETED_PROJECT.sql} and (p.namespace_id in (
         select a.namespace_id from members m
         join namespace_ancestors a on a.ancestor_id = m.namespace_id
         where m.user_id = ${id.sql} and (m.expires_at is null or m.expires_at > ?) and m.access_level >= ?
@@ -260,7 +260,7 @@ export function visibleNotes(viewer: Viewer | EachUser): Condition {
 
 /** The condition under which the caller may read a row `n` of namespaces that is a group. */
 export function visibleGroups(viewer: Viewer): Condition {
-  if (viewer.caller?.admin) return LIVING_GROUP;
+  if (viewer.caller?.admin) return NOT_DELETED_GROUP;
   if (!viewer.caller) return { sql: "n.visibility + 0 > ?", values: [floorOf(viewer)] };
   const member = memberGroups(viewer);
   return {
@@ -280,12 +280,12 @@ export function memberGroups(viewer: Viewer, role?: Role): Condition {
       where m.user_id = ? and (m.expires_at is null or m.expires_at > ?) and m.access_level >= ?`;
   if (role) {
     return {
-      sql: `(${LIVING_GROUP.sql} and n.id in (${inherited}))`,
+      sql: `(${NOT_DELETED_GROUP.sql} and n.id in (${inherited}))`,
       values: [...membership, ROLES[role]],
     };
   }
   return {
-    sql: `(${LIVING_GROUP.sql} and n.id in (${inherited}
+    sql: `(${NOT_DELETED_GROUP.sql} and n.id in (${inherited}
       union all
       select a.ancestor_id from members m
       join namespace_ancestors a on a.namespace_id = m.namespace_id

@@ -15,7 +15,7 @@ export interface Endpoint {
   readonly read: InputReader<Attributes>;
   /** Token scopes, one of which is needed. */
   readonly scopes: readonly Scope[];
-  readonly beside: NonNullable<Route["beside"]>;
+  readonly concurrency: NonNullable<Route["concurrency"]>;
   /** The route's. Of a route that answers no rows, one that throws a TypeError which names the route. */
   readonly presenter: NonNullable<Route["presenter"]>;
 }
@@ -35,7 +35,7 @@ export function endpointOf(route: Route, mount: Mount): Endpoint {
     mount,
     read: inputReader(route.input ?? {}, route.atLeastOne),
     scopes: route.scopes ?? (route.isReading ? READ_SCOPES : WRITE_SCOPES),
-    beside: route.beside ?? (isOfFeature ? "others" : "nobody"),
+    concurrency: route.concurrency ?? (isOfFeature ? "per project" : "alone"),
     presenter: route.presenter ?? refusing(name),
   };
 }

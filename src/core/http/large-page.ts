@@ -1,7 +1,7 @@
 import type { View } from "../field.ts";
 import { nextPart, type Page, type RowPage } from "../pagination.ts";
 import type { Presenter } from "../presenter.ts";
-import type { Result } from "../resource.ts";
+import type { Answer } from "../resource.ts";
 import type { Bytes } from "./incoming.ts";
 import { partByPart } from "./large-replies.ts";
 
@@ -9,7 +9,7 @@ import { partByPart } from "./large-replies.ts";
 type PartOfPage = RowPage & { read: number };
 
 /** Whether a handler returned only the first rows of a page. */
-export function isPartOfPage(result: Result): result is PartOfPage {
+export function isPartOfPage(result: Answer): result is PartOfPage {
   return typeof result === "object" && "read" in result && result.read !== undefined;
 }
 
@@ -22,7 +22,7 @@ export function isPartOfPage(result: Result): result is PartOfPage {
 export function writeParts(
   first: PartOfPage,
   page: Page,
-  rest: (left: Page) => Promise<Result>,
+  rest: (left: Page) => Promise<Answer>,
   presenter: Presenter,
   view: View,
 ): Bytes {

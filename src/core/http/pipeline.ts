@@ -12,14 +12,14 @@ import type { Presenter } from "../presenter.ts";
 import type { SignInLimits } from "../rate-limits.ts";
 import {
   AfterCommit,
+  AfterRoutes,
+  type Answer,
   type Called,
   type Context,
-  Followed,
-  type Following,
-  type Given,
+  type HandlerResult,
   Json,
-  type Result,
   type Route,
+  type RouteRunner,
 } from "../resource.ts";
 import { dayOf } from "../time.ts";
 import type { Edition } from "../version.ts";
@@ -266,12 +266,12 @@ async function answerWith(
       upload,
     });
     const { presenter, view, page, run } = performance;
-    const rest = async (left: Page): Promise<Result> => {
+    const rest = async (left: Page): Promise<Answer> => {
       const turn = turns.begin(incoming.ip);
       try {
         await turn?.ready;
         // Only writing routes return anything else.
-        return (await run(store.reader() as Database, left)) as Result;
+        return (await run(store.reader() as Database, left)) as Answer;
       } finally {
         turn?.end();
       }
@@ -280,7 +280,7 @@ async function answerWith(
     try {
       if (turn?.ready) await turn.ready;
       const result = await perform(settings, endpoint, performance, db);
-      const reply = (made: Result) =>
+      const reply = (made: Answer) =>
         replyOf(endpoint, made, rest, presenter, view, page, incoming);
       return { result, reply };
     } finally {
@@ -288,7 +288,7 @@ async function answerWith(
     }
   });
   // Outside of the retries: what is written is not written again, and the routes that follow have their own.
-  if (!(result instanceof Followed)) return reply(result);
+  if (!(result instanceof AfterRoutes)) return reply(result);
   return reply(await followed(settings, exchange, caller, now, result));
 }
 
@@ -298,16 +298,16 @@ function followed(
   exchange: Exchange,
   known: Caller | undefined,
   now: number,
-  { follow, caller = known }: Followed,
-): Promise<Result> {
-  const following: Following = {
+  { follow, caller = known }: AfterRoutes,
+): Promise<Answer> {
+  const runner: RouteRunner = {
     perform: (route, sent) => {
       const found = typeof route === "string" ? routeNamed(settings.mounts, route) : route;
       return call(settings, found, exchange, caller, sent, now);
     },
     reader: () => settings.store.reader(),
   };
-  return follow(following);
+  return follow(runner);
 }
 
 /** The routes of mounts, by method and path. The first of a name counts. */
@@ -332,7 +332,7 @@ interface Performance {
   readonly presenter: Presenter;
   readonly view: View;
   /** Makes the checks that need the database, and handles the request. */
-  run(db: Database, page: Page): Promise<Given>;
+  run(db: Database, page: Page): Promise<HandlerResult>;
 }
 
 /** The body of a request, unless it was parsed into attributes. */
@@ -354,7 +354,7 @@ async function prepare(
   now: number,
   { raw, object, upload }: Sent = {},
 ): Promise<Performance> {
-  const { route, beside } = endpoint;
+  const { route, concurrency } = endpoint;
   const { incoming, budget } = exchange;
   const { store, signIns, tier } = settings;
   const id = parameters["id"] as string;
@@ -395,11 +395,11 @@ async function prepare(
       ? endpoint.presenter({ caller: caller as Caller, input })
       : endpoint.presenter;
 
-  const run = async (db: Database, page: Page): Promise<Given> => {
+  const run = async (db: Database, page: Page): Promise<HandlerResult> => {
     const source =
       (route.isReading && target) || (await findRouteSource(db, route, id, viewer, caller));
-    if (source && !route.isReading && beside !== "nobody") {
-      db.lock(source.id, { shared: beside === "anybody" });
+    if (source && !route.isReading && concurrency !== "alone") {
+      db.lock(source.id, { shared: concurrency === "free" });
     }
     const context: Context<Attributes, Database> = {
       db,
@@ -441,11 +441,11 @@ async function prepare(
 /** Runs a request: reading ones with `reader`, others in a transaction. */
 async function perform(
   { store }: PipelineSettings,
-  { route, beside }: Endpoint,
+  { route, concurrency }: Endpoint,
   { page, run }: Performance,
   reader: Reader,
-): Promise<Result | Followed> {
-  if (route.isReading) return (await run(reader as Database, page)) as Result;
+): Promise<Answer | AfterRoutes> {
+  if (route.isReading) return (await run(reader as Database, page)) as Answer;
   const given = await store.transaction(
     async (db) => {
       const given = await run(db, page);
@@ -453,7 +453,7 @@ async function perform(
       const isReadAtOnce = given instanceof AfterCommit && given.needs === "rows";
       return isReadAtOnce && db.dialect === "sqlite" ? given.read(db) : given;
     },
-    { shared: beside !== "nobody" },
+    { shared: concurrency !== "alone" },
   );
   return given instanceof AfterCommit ? given.read(store.reader()) : given;
 }
@@ -484,7 +484,7 @@ async function call(
     return { given, presenter: prepared.presenter, view: prepared.view };
   });
   const result =
-    given instanceof Followed ? await followed(settings, exchange, caller, now, given) : given;
+    given instanceof AfterRoutes ? await followed(settings, exchange, caller, now, given) : given;
   const value = Array.isArray(result)
     ? presenter.value(result, view)
     : result instanceof Json

@@ -19,7 +19,7 @@ import {
 } from "../pagination.ts";
 import type { Presenter } from "../presenter.ts";
 import { usageHeaders } from "../rate-limits.ts";
-import { Json, RawReply, type Result, type Site } from "../resource.ts";
+import { type Answer, Json, RawReply, type Site } from "../resource.ts";
 import { SecretKeyError, type Secrets } from "../secrets.ts";
 import { VERSION } from "../version.ts";
 import type { Endpoint } from "./endpoint.ts";
@@ -59,8 +59,8 @@ export interface ReplySettings {
  */
 export function replyOf(
   { route, mount }: Endpoint,
-  result: Result,
-  rest: (left: Page) => Promise<Result>,
+  result: Answer,
+  rest: (left: Page) => Promise<Answer>,
   presenter: Presenter,
   view: View,
   page: Page,

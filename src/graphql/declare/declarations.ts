@@ -6,7 +6,7 @@ import type { Condition } from "../../store/conditions.ts";
 import type { Awaitable, Reader, Store, Value } from "../../store/port.ts";
 
 /** The GraphQL side of a resource: its types, and what it adds to the types of others. */
-export interface Face {
+export interface GraphqlModule {
   readonly types?: readonly NamedType[];
   /** Fields that it adds to types of others, or to `Query`, by the type's name. */
   readonly extend?: Readonly<Record<string, OutputFields>>;

@@ -7,7 +7,7 @@ import * as param from "../../core/input.ts";
 import { presenter } from "../../core/presenter.ts";
 import { type Context, type Resource, routes } from "../../core/resource.ts";
 import { USER_SCOPES } from "../../core/scopes.ts";
-import { queueLetter } from "../../jobs/letters.ts";
+import { queueLetter } from "../../jobs/mails.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import * as users from "../users/queries.ts";
 import { isAddress, requireChangeable, requireUser } from "../users/rules.ts";

@@ -1,6 +1,6 @@
 import {
   connection,
-  type Face,
+  type GraphqlModule,
   gid,
   required,
   rowType,
@@ -25,7 +25,7 @@ const email = rowType("Email", {
 const own = (userId: number) => ({ sql: "ue.user_id = ?", values: [userId] });
 
 /** Further addresses of users: each sees their own. */
-export const face: Face = {
+export const graphqlModule: GraphqlModule = {
   types: [email],
   extend: { User: { emails: connection("Email", { query: () => ({ parent: "ue.user_id" }) }) } },
 };

@@ -2,7 +2,7 @@ import {
   connection,
   costing,
   enumeration,
-  type Face,
+  type GraphqlModule,
   loaded,
   property,
   required,
@@ -70,7 +70,7 @@ const state = valueType("MergeRequestApprovalState", "The rules that count for a
 });
 
 /** What merge requests say of the rules about their approvals. */
-export const face: Face = {
+export const graphqlModule: GraphqlModule = {
   extend: {
     MergeRequest: {
       approvalState: required(

@@ -1,4 +1,4 @@
-import { LIVING_USER } from "../../core/access/visibility.ts";
+import { NOT_DELETED_USER } from "../../core/access/visibility.ts";
 import { avatarUrl } from "../../core/avatars.ts";
 import * as param from "../../core/input.ts";
 import { presenter, rowMaker } from "../../core/presenter.ts";
@@ -33,7 +33,7 @@ export const avatarResource: Resource = {
       presenter: ofUser,
       handle: async ({ db, presenter, input: { email } }) => {
         const [found] = await db.rows(
-          `select ${presenter.columns} from users u where u.public_email is not null and lower(u.public_email) = lower(?) and ${LIVING_USER}`,
+          `select ${presenter.columns} from users u where u.public_email is not null and lower(u.public_email) = lower(?) and ${NOT_DELETED_USER}`,
           [email],
         );
         if (found) return found;

@@ -5,8 +5,8 @@ import {
   connection,
   constant,
   costing,
-  type Face,
   type GlobalId,
+  type GraphqlModule,
   type MutationContext,
   mutation,
   one,
@@ -89,7 +89,7 @@ async function perform(
 const payload = { awardEmoji: property("AwardEmoji") };
 
 /** Award emoji. */
-export const face: Face = {
+export const graphqlModule: GraphqlModule = {
   types: [award],
   extend: {
     ...Object.fromEntries(

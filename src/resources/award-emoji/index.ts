@@ -2,7 +2,7 @@ import type { Caller } from "../../core/access/caller.ts";
 import { ApiError, notFound, unauthorized } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import { type Context, Json, type Resource, type Route, routes } from "../../core/resource.ts";
-import { recordMoment } from "../../hooks/moments.ts";
+import { recordHookEvent } from "../../hooks/events.ts";
 import { recordRemoval } from "../../hooks/records.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { mayCreateNote } from "../issuables/abilities.ts";
@@ -84,7 +84,7 @@ async function give(
   const id = await awards.insert(db, to, { name, user_id: caller.id }, now);
   if (id === undefined) throw refuse("has already been taken");
   const of = { project: source.id };
-  recordMoment(context, { kind: "emoji", of, userId: caller.id, id, action: "award" });
+  recordHookEvent(context, { kind: "emoji", of, userId: caller.id, id, action: "award" });
   if (isIssuable(type)) todos.resolve(db, type, to.targetId, caller.id, now);
   return id;
 }

@@ -4,9 +4,9 @@ import {
   arg,
   connection,
   enumeration,
-  type Face,
   type GraphContext,
   GraphError,
+  type GraphqlModule,
   gid,
   loaded,
   mutation,
@@ -109,7 +109,7 @@ async function placeOf(db: Reader, id: number) {
 }
 
 /** Badges. */
-export const face: Face = {
+export const graphqlModule: GraphqlModule = {
   types: [badge],
   extend: {
     Group: {

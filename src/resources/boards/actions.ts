@@ -97,7 +97,7 @@ export const MOVE_ISSUE = routes({ source: "project", path: "/issues", features:
   "/:issue_iid/place",
   {
     summary: "Move an issue on a board",
-    beside: "nobody",
+    concurrency: "alone",
     input: {
       issue_iid: param.recordId(),
       ...board,

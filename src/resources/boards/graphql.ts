@@ -12,10 +12,10 @@ import {
   constant,
   emptyConnection,
   enumeration,
-  type Face,
   first,
   type GraphContext,
   GraphError,
+  type GraphqlModule,
   gid,
   inputType,
   int,
@@ -492,7 +492,7 @@ const STATUS_CLASSES = [
 const isSubject = (name: string): name is keyof typeof SUBJECTS => name in SUBJECTS;
 
 /** Boards, their lists, and moves of issues on them. */
-export const face: Face = {
+export const graphqlModule: GraphqlModule = {
   types: [board, boardList],
   extend: {
     Issue: {

@@ -1,6 +1,6 @@
 import type { Source } from "../../core/access/source.ts";
 import {
-  LIVING_MILESTONE,
+  NOT_DELETED_MILESTONE,
   type Viewer,
   visibleIssues,
   visibleProjects,
@@ -244,7 +244,7 @@ export async function isOnBoard(db: Reader, viewing: Viewing, issueId: number): 
 }
 
 /** For filters. Both engines leave it out of a statement that doesn't use it. */
-const MILESTONE = `left join milestones m on m.id = i.milestone_id and ${LIVING_MILESTONE}`;
+const MILESTONE = `left join milestones m on m.id = i.milestone_id and ${NOT_DELETED_MILESTONE}`;
 
 /** From which tables a list is read, and in which order. */
 function readingOf({ list_type }: List) {

@@ -59,7 +59,7 @@ const ofRepository = { source: "project", repository: true } as const;
 const { del, get, list, post, put } = routes({ ...ofRepository, path: "/repository/branches" });
 const { del: deleteAll } = routes({ ...ofRepository, path: "/repository/merged_branches" });
 
-const writing = { access: "anyone", role: "developer", beside: "others" } as const;
+const writing = { access: "anyone", role: "developer", concurrency: "per project" } as const;
 /** Makes the rows of branches. */
 async function rowsOf(
   db: Reader,

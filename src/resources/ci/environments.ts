@@ -1,4 +1,4 @@
-import { type Recording, recordMoment } from "../../hooks/moments.ts";
+import { type Recording, recordHookEvent } from "../../hooks/events.ts";
 import { insertRow } from "../../store/insert.ts";
 import type { Awaitable, Database, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
@@ -149,5 +149,5 @@ export function tellOfDeployment(
   status: DeploymentStatus,
 ): void {
   const of = { project: projectId };
-  recordMoment(recording, { kind: "deployment", of, userId, id, data: { status } });
+  recordHookEvent(recording, { kind: "deployment", of, userId, id, data: { status } });
 }

@@ -1,4 +1,4 @@
-import { REMOVED_ROWS, type Viewer, visibleJobs } from "../../core/access/visibility.ts";
+import { BEING_DELETED_ROWS, type Viewer, visibleJobs } from "../../core/access/visibility.ts";
 import * as field from "../../core/field.ts";
 import { presenter } from "../../core/presenter.ts";
 import type { Condition } from "../../store/conditions.ts";
@@ -145,7 +145,7 @@ export const runnerFields = {
   job_execution_status: field.derived(
     [
       `case when exists (select 1 from ci_jobs rj where rj.runner_id = rn.id and rj.status = 'running'
-        and rj.project_id not in (${REMOVED_ROWS.projects})) then 1 else 0 end`,
+        and rj.project_id not in (${BEING_DELETED_ROWS.projects})) then 1 else 0 end`,
     ],
     "active, idle",
     ([runs]) => (runs === 1 ? "active" : "idle"),

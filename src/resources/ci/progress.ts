@@ -5,9 +5,9 @@ import {
   type PlannedJob,
   startable,
 } from "../../ci/index.ts";
-import { recordMoment } from "../../hooks/moments.ts";
+import { recordHookEvent } from "../../hooks/events.ts";
 import { recordJobs } from "../../hooks/records.ts";
-import { queueNotice } from "../../jobs/notices.ts";
+import { queueNotification } from "../../jobs/notifications.ts";
 import * as outbox from "../../jobs/outbox.ts";
 import { among } from "../../store/conditions.ts";
 import { placeholders } from "../../store/placeholders.ts";
@@ -313,13 +313,13 @@ async function setPipelineStatus(
   );
   if (status === row[0]) return;
   const of = { project: row[3] as number };
-  recordMoment(
+  recordHookEvent(
     { db, now },
     { kind: "pipeline", of, userId: null, id: pipelineId, data: { status } },
   );
   if (isEnd) await queueTask(db, { finished: pipelineId }, now);
   if (status === "success" || status === "failed") {
-    await queueNotice(db, { notice: "pipeline", pipeline: pipelineId, status }, now);
+    await queueNotification(db, { notice: "pipeline", pipeline: pipelineId, status }, now);
   }
 }
 

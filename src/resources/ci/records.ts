@@ -1,7 +1,7 @@
 import type { PipelineSource, PlannedJob } from "../../ci/index.ts";
 import { type SealedColumn, sealerFor } from "../../core/sealed.ts";
 import type { Secrets } from "../../core/secrets.ts";
-import { recordMoment } from "../../hooks/moments.ts";
+import { recordHookEvent } from "../../hooks/events.ts";
 import { recordJobs } from "../../hooks/records.ts";
 import { insertMany, insertRow } from "../../store/insert.ts";
 import type { Database, Reader } from "../../store/port.ts";
@@ -59,7 +59,7 @@ export async function insertPipeline(
   });
   if (status !== "created") {
     const of = { project: project_id };
-    recordMoment({ db, now }, { kind: "pipeline", of, userId: null, id, data: { status } });
+    recordHookEvent({ db, now }, { kind: "pipeline", of, userId: null, id, data: { status } });
   }
   return id;
 }

@@ -55,7 +55,7 @@ export const commitStatusResource: Resource = {
     reporting.post("", {
       summary: "Report the status of a commit, which makes it part of a pipeline",
       role: "developer",
-      beside: "others",
+      concurrency: "per project",
       input: {
         ...sha,
         state: param.choice(REPORTED),

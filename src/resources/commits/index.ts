@@ -160,7 +160,7 @@ const picking = {
   orWho: mayPushSomewhere,
   // Nobody may push to an archived project.
   whenArchived: "allow",
-  beside: "others",
+  concurrency: "per project",
   presenter: commit,
 } as const;
 const pickInput = {
@@ -237,7 +237,7 @@ export const commitResource: Resource = {
       orWho: mayPushSomewhere,
       // Nobody may push to an archived project.
       whenArchived: "allow",
-      beside: "others",
+      concurrency: "per project",
       input: {
         branch: param.text({ max: 1024 }),
         commit_message: param.text({ max: param.LONG_TEXT }),
@@ -375,7 +375,7 @@ export const commitResource: Resource = {
         line_type: param.optional(param.choice(["new", "old"])),
       },
       presenter: comments.comment,
-      beside: "anybody",
+      concurrency: "free",
       prepare: async ({ sha, path, line, line_type = "new" }, preparing) => {
         const opened = await openRepository(preparing, [sha]);
         const { repository } = opened;

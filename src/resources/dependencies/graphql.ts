@@ -9,8 +9,8 @@ import {
   computed,
   connection,
   enumeration,
-  type Face,
   type GraphContext,
+  type GraphqlModule,
   loaded,
   one,
   property,
@@ -132,7 +132,7 @@ const dependenciesOf = (scope: Pick<ChildQuery, "join" | "parent">) =>
   });
 
 /** Dependencies. */
-export const face: Face = {
+export const graphqlModule: GraphqlModule = {
   types: [dependency],
   extend: {
     Project: { dependencies: dependenciesOf({ parent: "d.project_id" }) },

@@ -165,7 +165,7 @@ export const deploymentResource: Resource = {
       jobTokens: true,
       summary: "Record a deployment; a new name of an environment adds it",
       role: "developer",
-      beside: "others",
+      concurrency: "per project",
       input: {
         environment: param.text(),
         sha: param.text(),
@@ -211,7 +211,7 @@ export const deploymentResource: Resource = {
       jobTokens: true,
       summary: "Change the status of a deployment",
       role: "developer",
-      beside: "others",
+      concurrency: "per project",
       input: { ...id, status },
       presenter: deployment,
       handle: async (context) => {
@@ -236,7 +236,7 @@ export const deploymentResource: Resource = {
       jobTokens: true,
       summary: "Remove a deployment that neither runs nor is the current one",
       role: "maintainer",
-      beside: "others",
+      concurrency: "per project",
       input: id,
       handle: async (context) => {
         const found = await findOne(context);

@@ -1,6 +1,6 @@
 import {
   arg,
-  type Face,
+  type GraphqlModule,
   inputType,
   mutation,
   notAvailable,
@@ -42,7 +42,7 @@ function firstOf(discussion: Readonly<Record<string, unknown>>): number | undefi
 }
 
 /** Writing in discussions. */
-export const face: Face = {
+export const graphqlModule: GraphqlModule = {
   mutations: {
     createNote: mutation({
       about: "Write a note, or reply in a discussion.",

@@ -112,7 +112,7 @@ export const environmentResource: Resource = {
       jobTokens: true,
       summary: "Add an environment",
       role: "developer",
-      beside: "others",
+      concurrency: "per project",
       input: { name: param.anyText(), ...attributes },
       presenter: environment,
       handle: async ({ db, source, input, presenter, now }) => {
@@ -133,7 +133,7 @@ export const environmentResource: Resource = {
       jobTokens: true,
       summary: "Change an environment",
       role: "developer",
-      beside: "others",
+      concurrency: "per project",
       input: { ...id, ...attributes },
       presenter: environment,
       handle: async (context) => {
@@ -151,7 +151,7 @@ export const environmentResource: Resource = {
       jobTokens: true,
       summary: "Stop the environments that nothing has changed in, and been deployed to, for long",
       role: "maintainer",
-      beside: "others",
+      concurrency: "per project",
       status: 200,
       input: { before: param.instant() },
       examples: [{ message: "Successfully requested stop for all stale environments" }],
@@ -167,7 +167,7 @@ export const environmentResource: Resource = {
       jobTokens: true,
       summary: "Stop an environment",
       role: "developer",
-      beside: "others",
+      concurrency: "per project",
       status: 200,
       input: { ...id, force: param.optional(param.boolean()) },
       presenter: environment,
@@ -186,7 +186,7 @@ export const environmentResource: Resource = {
       jobTokens: true,
       summary: "Remove stopped environments whose name begins with `review/`",
       role: "maintainer",
-      beside: "others",
+      concurrency: "per project",
       status: 200,
       input: {
         before: param.optional(param.instant()),
@@ -227,7 +227,7 @@ export const environmentResource: Resource = {
       jobTokens: true,
       summary: "Remove a stopped environment, with its deployments",
       role: "developer",
-      beside: "others",
+      concurrency: "per project",
       input: id,
       handle: async (context) => {
         const found = await findOne(context);

@@ -8,7 +8,7 @@ import {
   connection,
   digits,
   enumeration,
-  type Face,
+  type GraphqlModule,
   gid,
   one,
   property,
@@ -125,7 +125,7 @@ function ofUser(args: Filters, viewer: Viewer, authorId: number): ChildQuery {
 }
 
 /** Activity of users and projects. */
-export const face: Face = {
+export const graphqlModule: GraphqlModule = {
   types: [event],
   extend: {
     Project: {

@@ -1,6 +1,6 @@
 import {
-  LIVING_USER,
   memberProjects,
+  NOT_DELETED_USER,
   type Viewer,
   visibleCode,
   visibleIssues,
@@ -43,7 +43,7 @@ const DAY = 86_400_000;
 
 /** Events with what they are about. */
 export const EVENTS = `events e join projects p on p.id = e.project_id
-  join users u on u.id = e.author_id and ${LIVING_USER}
+  join users u on u.id = e.author_id and ${NOT_DELETED_USER}
   left join notes nt on e.target_type = 'Note' and nt.id = e.target_id
   left join issues i on i.id = case when e.target_type = 'Issue' then e.target_id else nt.issue_id end
   left join merge_requests mr

@@ -2,7 +2,7 @@ import type { SeededSource, Seeding } from "../../core/seeding.ts";
 import * as events from "./record.ts";
 
 /** What an event says besides where it happened and who caused it. */
-type Happening<E extends events.NewEvent | events.Push> = Omit<E, "project_id" | "author_id">;
+type SeededEvent<E extends events.NewEvent | events.Push> = Omit<E, "project_id" | "author_id">;
 
 /**
  * Queues an event of a project. Events are written in batches, since a history has far more of them than of anything
@@ -14,11 +14,11 @@ export function recordEvent(
   seeding: Seeding,
   project: SeededSource,
   author: string,
-  happening: Happening<events.NewEvent> | Happening<events.Push>,
+  seeded: SeededEvent<events.NewEvent> | SeededEvent<events.Push>,
   at: number,
 ): Promise<void> {
   project.lastEventAt = Math.max(project.lastEventAt, at);
   seeding.count("events", 1);
-  const event = { ...happening, project_id: project.id, author_id: seeding.userId(author), at };
+  const event = { ...seeded, project_id: project.id, author_id: seeding.userId(author), at };
   return seeding.queue(events.insertMany, event);
 }

@@ -84,7 +84,7 @@ const writing = {
   orWho: mayPushSomewhere,
   // Nobody may push to an archived project.
   whenArchived: "allow",
-  beside: "others",
+  concurrency: "per project",
 } as const;
 const examples = [{ file_path: "docs/index.md", branch: "main" }];
 

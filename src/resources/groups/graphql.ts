@@ -16,10 +16,10 @@ import {
   boolean,
   connection,
   enumeration,
-  type Face,
   first,
   type GraphContext,
   GraphError,
+  type GraphqlModule,
   id,
   loaded,
   mutation,
@@ -157,7 +157,7 @@ const PERMISSION = enumeration<string>("GroupPermission", "Groups by what a user
 const CHANGE = routeOf(groupResource, "PUT /groups/:id");
 
 /** Groups. */
-export const face: Face = {
+export const graphqlModule: GraphqlModule = {
   types: [group],
   extend: {
     Query: {

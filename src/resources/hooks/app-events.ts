@@ -1,4 +1,4 @@
-import type { MomentKind } from "../../hooks/moments.ts";
+import type { HookEventKind } from "../../hooks/events.ts";
 
 /** What an application's listeners are told of, as webhooks name it, and the kinds of moments it is recorded as. */
 export const APP_EVENTS = {
@@ -21,7 +21,7 @@ export const APP_EVENTS = {
   project: "project",
   user: "user",
   key: "key",
-} as const satisfies Record<string, MomentKind>;
+} as const satisfies Record<string, HookEventKind>;
 
 /** The name of what listeners are told of. */
 export type AppEventName = keyof typeof APP_EVENTS;

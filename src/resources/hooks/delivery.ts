@@ -5,11 +5,11 @@ import type { Edition } from "../../core/version.ts";
 import { type CallAnswer, callHook } from "../../hooks/call.ts";
 import {
   HOOKS,
-  type HookEvent,
+  type HookEventKind,
+  type HookTrigger,
   MOST_FAILURES,
-  type MomentKind,
   maskOf,
-} from "../../hooks/moments.ts";
+} from "../../hooks/events.ts";
 import { hasten } from "../../jobs/outbox.ts";
 import { insertRow } from "../../store/insert.ts";
 import type { Database, Reader, Store } from "../../store/port.ts";
@@ -37,7 +37,7 @@ export interface Delivery {
   readonly id: number;
   readonly hook_id: number;
   readonly event_uuid: string;
-  readonly kind: MomentKind;
+  readonly kind: HookEventKind;
   readonly user_id: number | null;
   readonly data: string;
   readonly created_at: number;
@@ -115,7 +115,7 @@ function makePayload(
 async function isFor(hook: hooks.Hook, { event, branch }: HookPayload): Promise<boolean> {
   if ((hook.events & maskOf([event])) === 0) return false;
   const filter = hook.push_events_branch_filter;
-  const filtered: readonly HookEvent[] = ["push"];
+  const filtered: readonly HookTrigger[] = ["push"];
   if (branch === undefined || filter === null || !filtered.includes(event)) return true;
   if (hook.branch_filter_strategy === "all_branches") return true;
   if (hook.branch_filter_strategy !== "regex") return fits(filter, branch);
@@ -182,7 +182,7 @@ export const problemOf = ({ answer, problem }: Attempt): string =>
 /**
  * Sends a payload to a hook.
  *
- * @param event_uuid of its chain, see `recordMoment`
+ * @param event_uuid of its chain, see `recordHookEvent`
  * @throws what the signal was aborted with; SecretKeyError if the hook's secrets can't be read
  */
 export async function attempt(

@@ -12,7 +12,7 @@ import {
   routes,
   type SourceKind,
 } from "../../core/resource.ts";
-import { maskOf } from "../../hooks/moments.ts";
+import { maskOf } from "../../hooks/events.ts";
 import { updateRow } from "../../store/update.ts";
 import { type GivenSecrets, storeSecrets } from "./changes.ts";
 import {

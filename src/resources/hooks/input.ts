@@ -3,7 +3,7 @@ import * as param from "../../core/input.ts";
 import { unsupported, withoutEffect } from "../../core/kept.ts";
 import { BRANCHES, isRefName } from "../../git/refs.ts";
 import { addressesOf, ForbiddenAddress, UnknownHost } from "../../hooks/addresses.ts";
-import { HOOK_EVENTS, type HookEvent } from "../../hooks/moments.ts";
+import { HOOK_TRIGGERS, type HookTrigger } from "../../hooks/events.ts";
 import { EVENTS_OF } from "./json.ts";
 
 /** Characters of a URL, of a header's value, and of the template of a payload. */
@@ -31,10 +31,10 @@ export const hookInput = {
 /** The URL of a hook. */
 export const urlInput = param.anyText({ max: LONG });
 
-type EventInput = Record<`${HookEvent}_events`, ReturnType<typeof param.optional<boolean>>>;
+type EventInput = Record<`${HookTrigger}_events`, ReturnType<typeof param.optional<boolean>>>;
 
 /** Events that never happen. */
-const NEVER: readonly HookEvent[] = ["feature_flag", "vulnerability"];
+const NEVER: readonly HookTrigger[] = ["feature_flag", "vulnerability"];
 
 /** The attributes of the events that hooks of a kind of owner can listen for. */
 export function eventInput(kind: keyof typeof EVENTS_OF): Partial<EventInput> {
@@ -52,7 +52,7 @@ export function eventInput(kind: keyof typeof EVENTS_OF): Partial<EventInput> {
  * @param before the number before it
  */
 export function eventsAfter(before: number, input: Readonly<Record<string, unknown>>): number {
-  return HOOK_EVENTS.reduce((events, name, bit) => {
+  return HOOK_TRIGGERS.reduce((events, name, bit) => {
     const wanted = input[`${name}_events`];
     if (wanted === undefined) return events;
     return wanted ? events | (1 << bit) : events & ~(1 << bit);

@@ -1,13 +1,13 @@
 import * as field from "../../core/field.ts";
 import { presenter } from "../../core/presenter.ts";
-import { HOOK_EVENTS, type HookEvent, MOST_FAILURES } from "../../hooks/moments.ts";
+import { HOOK_TRIGGERS, type HookTrigger, MOST_FAILURES } from "../../hooks/events.ts";
 
 /** The events that hooks of each kind of owner can listen for, as their attributes name them. */
 export const EVENTS_OF = {
   system: ["push", "tag_push", "merge_requests", "repository_update"],
-  project: HOOK_EVENTS.slice(0, HOOK_EVENTS.indexOf("subgroup")),
-  group: HOOK_EVENTS.slice(0, HOOK_EVENTS.indexOf("system")),
-} as const satisfies Record<string, readonly HookEvent[]>;
+  project: HOOK_TRIGGERS.slice(0, HOOK_TRIGGERS.indexOf("subgroup")),
+  group: HOOK_TRIGGERS.slice(0, HOOK_TRIGGERS.indexOf("system")),
+} as const satisfies Record<string, readonly HookTrigger[]>;
 
 /** Whether a hook works: GitLab's words. */
 function alertStatus(failures: number, disabledUntil: number | null, now: number): string {
@@ -29,7 +29,7 @@ const hookOf = (kind: keyof typeof EVENTS_OF) =>
     ...Object.fromEntries(
       EVENTS_OF[kind].map((event) => [
         `${event}_events`,
-        field.flag(`(h.events >> ${HOOK_EVENTS.indexOf(event)}) & 1`),
+        field.flag(`(h.events >> ${HOOK_TRIGGERS.indexOf(event)}) & 1`),
       ]),
     ),
     enable_ssl_verification: field.flag("h.enable_ssl_verification"),

@@ -1,7 +1,7 @@
 import { viewOf } from "../../core/http/request.ts";
 import { OptionError, readOptions, wordOption } from "../../core/options.ts";
 import type { Secrets } from "../../core/secrets.ts";
-import { listenersOf, type MomentTask } from "../../hooks/moments.ts";
+import { type HookEventTask, listenersOf } from "../../hooks/events.ts";
 import type { Task } from "../../jobs/outbox.ts";
 import type { Service } from "../../jobs/services.ts";
 import { type Outcome, startWorker, type Worker, type Working } from "../../jobs/worker.ts";
@@ -150,7 +150,7 @@ export class Listeners implements Service {
 
   /** Tells an event to all who listen: one that fails is reported, and the others are told nevertheless. */
   async #tell(name: AppEventName, task: Task, signal: AbortSignal): Promise<Outcome> {
-    const event = await this.#eventOf(name, JSON.parse(task.payload) as MomentTask);
+    const event = await this.#eventOf(name, JSON.parse(task.payload) as HookEventTask);
     if (!event) return { done: true };
     const telling = [...(this.#told.get(name) ?? [])].map(async (listener) => {
       try {
@@ -166,7 +166,7 @@ export class Listeners implements Service {
   /** `undefined` if what it is about is gone. */
   async #eventOf(
     name: AppEventName,
-    { kind, userId, at, facts }: MomentTask,
+    { kind, userId, at, facts }: HookEventTask,
   ): Promise<AppEventOf<AppEventName> | undefined> {
     const { store, base, now, secrets } = this.#settings;
     const making = { store, view: viewOf(base, now(), secrets) };

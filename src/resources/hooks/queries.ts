@@ -2,7 +2,7 @@ import type { Owner } from "../../core/access/owner.ts";
 import type { View } from "../../core/field.ts";
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
-import { MOST_FAILURES } from "../../hooks/moments.ts";
+import { MOST_FAILURES } from "../../hooks/events.ts";
 import { all, type Condition, when } from "../../store/conditions.ts";
 import { insertRow } from "../../store/insert.ts";
 import { placeholders } from "../../store/placeholders.ts";

@@ -1,13 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { REMOVED } from "../../core/access/visibility.ts";
 import { ApiError } from "../../core/errors.ts";
-import type { MomentKind } from "../../hooks/moments.ts";
+import type { HookEventKind } from "../../hooks/events.ts";
 import type { Reader } from "../../store/port.ts";
 import type { Delivery } from "./delivery.ts";
 
 /** How a trigger is tried out: with the newest of a project's records, found by its id. */
 interface Sample {
-  readonly kind: MomentKind;
+  readonly kind: HookEventKind;
   readonly action?: string;
   /** A query of one column or more for a project, the newest first. Without one, there are no such records. */
   readonly sql?: string;

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { oneOf, SeedError, type SeededSource, seedList, type Word } from "../../core/seeding.ts";
-import { HOOK_EVENTS, type HookEvent, maskOf } from "../../hooks/moments.ts";
+import { HOOK_TRIGGERS, type HookTrigger, maskOf } from "../../hooks/events.ts";
 import { insertRow } from "../../store/insert.ts";
 import { EVENTS_OF } from "./json.ts";
 import { isSecretUrl, plainUrlOf, setSecret } from "./secrets.ts";
@@ -9,7 +9,7 @@ import { isSecretUrl, plainUrlOf, setSecret } from "./secrets.ts";
 export interface HookSeed {
   url: string;
   /** What it listens for, without `_events`. */
-  events?: Word<HookEvent>[] | undefined;
+  events?: Word<HookTrigger>[] | undefined;
   name?: string | undefined;
   description?: string | undefined;
   token?: string | undefined;
@@ -20,7 +20,7 @@ export interface HookSeed {
 export const hooksPart = seedList({
   entries: {
     url: v.pipe(v.string(), v.url(), v.regex(/^https?:\/\//)),
-    events: v.optional(v.array(oneOf(HOOK_EVENTS)), ["push"]),
+    events: v.optional(v.array(oneOf(HOOK_TRIGGERS)), ["push"]),
     name: v.optional(v.string()),
     description: v.optional(v.string()),
     token: v.optional(v.string()),
@@ -30,7 +30,7 @@ export const hooksPart = seedList({
   async insert({ db, secrets }, hook, { column, id, createdAt }: SeededSource) {
     const { url, events, name, description, token, push_events_branch_filter } = hook;
     const kind = column === "project_id" ? "project" : "group";
-    const own: readonly HookEvent[] = EVENTS_OF[kind];
+    const own: readonly HookTrigger[] = EVENTS_OF[kind];
     const wrong = events.find((event) => !own.includes(event));
     if (wrong) throw new SeedError(`hooks of a ${kind} can't listen for ${wrong}`);
     const hookId = await insertRow(db, "hooks", {

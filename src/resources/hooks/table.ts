@@ -19,7 +19,7 @@ update hooks set url = '' where ${isSecret};
 
 /**
  * Webhooks of projects, of groups, and (without either) of the instance. `events` is a number with a bit per event, see
- * `HOOK_EVENTS` (src/hooks/moments.ts). `base` is the address at which the hook was created: links in payloads begin with it
+ * `HOOK_TRIGGERS` (src/hooks/events.ts). `base` is the address at which the hook was created: links in payloads begin with it
  * if the application has no address of its own. `failures` are those in a row.
  *
  * `hook_secrets` has what is encrypted: a hook's token, the values of its headers and of the variables of its URL, and the

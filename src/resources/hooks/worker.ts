@@ -1,4 +1,4 @@
-import { HOOKS } from "../../hooks/moments.ts";
+import { HOOKS } from "../../hooks/events.ts";
 import type { Task } from "../../jobs/outbox.ts";
 import { type Outcome, startWorker, type Worker, type Working } from "../../jobs/worker.ts";
 import {

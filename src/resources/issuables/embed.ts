@@ -1,8 +1,8 @@
 import type { Caller } from "../../core/access/caller.ts";
 import {
   inProject,
-  LIVING_LABEL,
-  LIVING_USER,
+  NOT_DELETED_LABEL,
+  NOT_DELETED_USER,
   visibleNotes,
 } from "../../core/access/visibility.ts";
 import { notFound } from "../../core/errors.ts";
@@ -112,13 +112,13 @@ async function embedded(
   const [labelled, assigned, counted, fillInOwn] = await Promise.all([
     db.rows(
       statement`select ${hasDetails(context) ? labelDetails.columns : "l.name"}, ${idsOf(`x.${column}`)} from ${prefix}_labels x join labels l on l.id = x.label_id
-       where x.${column} in (${among.sql}) and ${LIVING_LABEL} group by l.id order by l.name, l.id`,
+       where x.${column} in (${among.sql}) and ${NOT_DELETED_LABEL} group by l.id order by l.name, l.id`,
       among.values,
     ),
     db.rows(
       statement`select ${userSummary.columns}, ${idsOf(`x.${column}`)} from ${prefix}_assignees x
        join users u on u.id = x.user_id
-       where x.${column} in (${among.sql}) and ${LIVING_USER} group by u.id order by u.id`,
+       where x.${column} in (${among.sql}) and ${NOT_DELETED_USER} group by u.id order by u.id`,
       among.values,
     ),
     db.rows(

@@ -1,4 +1,4 @@
-import { REMOVED_ROWS } from "../../core/access/visibility.ts";
+import { BEING_DELETED_ROWS } from "../../core/access/visibility.ts";
 import * as param from "../../core/input.ts";
 import { withoutIndex } from "../../core/lists/index-start.ts";
 import { arg, enumeration } from "../../graphql/declare/args.ts";
@@ -82,7 +82,7 @@ const startAtAuthor = ({ type: { table } }: Filtering, { sql, values }: Conditio
 ];
 
 const toSomebody = (list: Filtering) =>
-  rowByRow(having(list, "assignees", `x.user_id not in (${REMOVED_ROWS.users})`));
+  rowByRow(having(list, "assignees", `x.user_id not in (${BEING_DELETED_ROWS.users})`));
 
 const assignedTo = (list: Filtering, { sql, values }: Condition): Condition => ({
   sql: rowByRow(having(list, "assignees", `x.user_id ${sql}`)),
@@ -113,7 +113,7 @@ const MILESTONE_WORDS: Readonly<Record<string, MilestoneValue>> = {
 
 /** The condition under which a row has a milestone, or has none. @param column with the milestone's id */
 function hasMilestone(column: string, has: boolean): Condition {
-  const removed = `in (${REMOVED_ROWS.milestones})`;
+  const removed = `in (${BEING_DELETED_ROWS.milestones})`;
   return {
     sql: has
       ? `(${column} is not null and ${column} not ${removed})`
@@ -381,7 +381,9 @@ export const COMMON_FILTERS = {
     matchesEach: true,
     condition: (labels, list) => {
       if (typeof labels === "string") {
-        const some = rowByRow(having(list, "labels", `x.label_id not in (${REMOVED_ROWS.labels})`));
+        const some = rowByRow(
+          having(list, "labels", `x.label_id not in (${BEING_DELETED_ROWS.labels})`),
+        );
         return when(labels === "any" ? some : `not ${some}`);
       }
       const { sql, values } = among("name", labels);

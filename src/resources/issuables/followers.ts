@@ -1,6 +1,6 @@
 import type { Follower } from "../../core/followers.ts";
-import { isHeard, recordMoment } from "../../hooks/moments.ts";
-import { queueNotice } from "../../jobs/notices.ts";
+import { isListenedFor, recordHookEvent } from "../../hooks/events.ts";
+import { queueNotification } from "../../jobs/notifications.ts";
 import { queueEnd, queueReady, queueTask } from "../ci/progress.ts";
 import * as events from "../events/record.ts";
 import { askApprovers } from "./asking.ts";
@@ -222,7 +222,11 @@ async function tellAssignees(change: Change): Promise<void> {
     type.prefix === "issue"
       ? ({ notice: "issue_reassigned", issue: id } as const)
       : ({ notice: "request_reassigned", request: id } as const);
-  await queueNotice(db, { ...of, by: caller.id, at: now, about: [...added, ...removed] }, now);
+  await queueNotification(
+    db,
+    { ...of, by: caller.id, at: now, about: [...added, ...removed] },
+    now,
+  );
 }
 
 async function tellReviewers(change: Change): Promise<void> {
@@ -243,11 +247,11 @@ async function tellReviewers(change: Change): Promise<void> {
   if (endOf(change) === "created") return;
   const notice = { request: id, by: caller.id, at: now };
   if (asked.length > 0) {
-    await queueNotice(db, { ...notice, notice: "review_requested", about: asked }, now);
+    await queueNotification(db, { ...notice, notice: "review_requested", about: asked }, now);
   }
   if (!of["reviewers"]) return;
   const changed = { notice: "reviewers_changed", about: removed, except: added } as const;
-  await queueNotice(db, { ...notice, ...changed }, now);
+  await queueNotification(db, { ...notice, ...changed }, now);
 }
 
 function endTodos(change: Change): void {
@@ -262,7 +266,7 @@ async function tellUnapproved(change: Change): Promise<void> {
   if (isApproved(change)) return;
   const { db, caller, now } = change.writing;
   const about = { request: change.issuable.id, by: caller.id, at: now };
-  await queueNotice(db, { ...about, notice: "unapproved" }, now);
+  await queueNotification(db, { ...about, notice: "unapproved" }, now);
 }
 
 async function tellWaiting({ writing, type, issuable, cause }: Change): Promise<void> {
@@ -271,14 +275,14 @@ async function tellWaiting({ writing, type, issuable, cause }: Change): Promise<
   const { stuck, aborted: about = [] } = cause;
   if (!stuck) {
     const notice = { notice: "auto_merge_aborted", request: id, by: caller.id, at: now } as const;
-    await queueNotice(db, { ...notice, about }, now);
+    await queueNotification(db, { ...notice, about }, now);
     return;
   }
   const target = { projectId: source.id, id };
   for (const userId of await readers(db, type, { id }, { ids: stuck }, viewer.today)) {
     await todos.add(db, type, target, [userId], "unmergeable", userId, now);
   }
-  await queueNotice(
+  await queueNotification(
     db,
     { notice: "unmergeable", request: id, by: null, at: now, about: stuck },
     now,
@@ -319,8 +323,8 @@ async function tellHooks(change: Change): Promise<void> {
   const end = endOf(change);
   const moment = { kind: type.prefix, of: { project: writing.source.id } } as const;
   // Asking first is one look-up in place of two. For a new issue, which others wait for, it would be a round trip more.
-  if (end !== "created" && !(await isHeard(writing.db, moment))) return;
-  recordMoment(writing, {
+  if (end !== "created" && !(await isListenedFor(writing.db, moment))) return;
+  recordHookEvent(writing, {
     ...moment,
     userId: writing.caller.id,
     id: issuable.id,

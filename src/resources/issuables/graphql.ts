@@ -1,5 +1,5 @@
 import { withSources } from "../../core/access/source.ts";
-import { LIVING_USER, visibleOwner } from "../../core/access/visibility.ts";
+import { NOT_DELETED_USER, visibleOwner } from "../../core/access/visibility.ts";
 import {
   type Args,
   always,
@@ -135,7 +135,7 @@ export function issuableFields(type: IssuableType): OutputFields {
         isSmall: true,
         query: () => ({
           join: `join ${prefix}_assignees x on x.user_id = u.id`,
-          where: when(LIVING_USER),
+          where: when(NOT_DELETED_USER),
           parent: `x.${column}`,
         }),
       }),

@@ -1,4 +1,4 @@
-import { REMOVED_ROWS, visibleDeployments } from "../../core/access/visibility.ts";
+import { BEING_DELETED_ROWS, visibleDeployments } from "../../core/access/visibility.ts";
 import * as param from "../../core/input.ts";
 import { unsupported, withoutEffect } from "../../core/kept.ts";
 import { arg, enumeration } from "../../graphql/declare/args.ts";
@@ -64,7 +64,7 @@ const ofUser = (people: People, { sql, values }: Condition): Condition => ({
 const isAmong = ({ sql, values }: Condition): Condition => ({ sql: `mr.id in (${sql})`, values });
 
 const hasSomebody = (people: People) =>
-  `exists (select 1 from ${people} x where x.merge_request_id = mr.id and x.user_id not in (${REMOVED_ROWS.users}))`;
+  `exists (select 1 from ${people} x where x.merge_request_id = mr.id and x.user_id not in (${BEING_DELETED_ROWS.users}))`;
 
 /** Whether somebody is in a table of users. */
 const bySomebody = (

@@ -1,5 +1,5 @@
 import { ROLES } from "../../core/access/roles.ts";
-import { LIVING_USER, visibleMergeRequests } from "../../core/access/visibility.ts";
+import { NOT_DELETED_USER, visibleMergeRequests } from "../../core/access/visibility.ts";
 import * as field from "../../core/field.ts";
 import { presenter } from "../../core/presenter.ts";
 import { placeholders } from "../../store/placeholders.ts";
@@ -217,7 +217,7 @@ function reviewersOf(db: Reader, ids: readonly Value[]): Awaitable<Value[][]> {
   const among = placeholders(ids);
   return db.rows(
     statement`select ${userSummary.columns}, ${idsOf("x.merge_request_id")} from merge_request_reviewers x
-     join users u on u.id = x.user_id where x.merge_request_id in (${among.sql}) and ${LIVING_USER}
+     join users u on u.id = x.user_id where x.merge_request_id in (${among.sql}) and ${NOT_DELETED_USER}
      group by u.id order by u.id`,
     among.values,
   );

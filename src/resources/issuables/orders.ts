@@ -1,4 +1,4 @@
-import { LIVING_LABEL, LIVING_MILESTONE } from "../../core/access/visibility.ts";
+import { NOT_DELETED_LABEL, NOT_DELETED_MILESTONE } from "../../core/access/visibility.ts";
 import type { IssuableType } from "./type.ts";
 
 /** A term of an order. It is never null. */
@@ -46,10 +46,10 @@ function termsOf(
 ): readonly OrderTerm[] {
   const labels = nullsLast(
     `(select min(l.priority) from ${prefix}_labels x join labels l on l.id = x.label_id
-      where x.${column} = ${alias}.id and ${LIVING_LABEL})`,
+      where x.${column} = ${alias}.id and ${NOT_DELETED_LABEL})`,
     descending,
   );
-  const ofMilestone = `from milestones m where m.id = ${alias}.milestone_id and ${LIVING_MILESTONE}`;
+  const ofMilestone = `from milestones m where m.id = ${alias}.milestone_id and ${NOT_DELETED_MILESTONE}`;
   switch (order) {
     case "title":
       return [{ sql: `lower(${alias}.title)`, isText: true, descending }];

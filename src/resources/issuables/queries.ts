@@ -1,5 +1,5 @@
 import {
-  LIVING_LABEL,
+  NOT_DELETED_LABEL,
   type Viewer,
   visibleNotes,
   visibleProjects,
@@ -214,7 +214,7 @@ export async function labelsOf(
 ): Promise<{ id: number; name: string }[]> {
   return db.all<{ id: number; name: string }>(
     `select l.id, l.name from ${prefix}_labels x join labels l on l.id = x.label_id
-     where x.${column} = ? and ${LIVING_LABEL}`,
+     where x.${column} = ? and ${NOT_DELETED_LABEL}`,
     [id],
   );
 }

@@ -1,10 +1,10 @@
 import type { Caller } from "../../core/access/caller.ts";
 import type { Source } from "../../core/access/source.ts";
-import { type EachUser, LIVING_MILESTONE, type Viewer } from "../../core/access/visibility.ts";
+import { type EachUser, NOT_DELETED_MILESTONE, type Viewer } from "../../core/access/visibility.ts";
 import type { SearchIndex } from "../../core/lists/search-index.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import type { Context } from "../../core/resource.ts";
-import type { Recording } from "../../hooks/moments.ts";
+import type { Recording } from "../../hooks/events.ts";
 import type { Condition } from "../../store/conditions.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 
@@ -98,7 +98,7 @@ export interface Presenting extends Pick<Context, "presenter" | "view" | "viewer
 /** Joins the author, the user who closed it and the milestone of an issuable. */
 export const issuableJoins = (alias: string) => `left join users u on u.id = ${alias}.author_id
   left join users cb on cb.id = ${alias}.closed_by_id
-  left join milestones m on m.id = ${alias}.milestone_id and ${LIVING_MILESTONE}
+  left join milestones m on m.id = ${alias}.milestone_id and ${NOT_DELETED_MILESTONE}
   left join namespaces mn on mn.id = m.namespace_id left join projects mp on mp.id = m.project_id`;
 
 /** What changing an issuable depends on: its project, who changes it and when. */

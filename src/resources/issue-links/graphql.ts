@@ -6,8 +6,8 @@ import {
   connection,
   costing,
   enumeration,
-  type Face,
   type GraphContext,
+  type GraphqlModule,
   loaded,
   one,
   required,
@@ -57,7 +57,7 @@ const blocksOf =
     countOpenBlocks(db, ids, type, viewer);
 
 /** Links between issues. Open issues that the caller may not see are not counted. */
-export const face: Face = {
+export const graphqlModule: GraphqlModule = {
   types: [linked],
   extend: {
     Issue: {

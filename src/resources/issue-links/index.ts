@@ -85,7 +85,7 @@ export const issueLinkResource: Resource = {
     post("", {
       summary: "Link two issues; `blocks` and `is_blocked_by` need the premium tier",
       role: "reporter",
-      beside: "nobody",
+      concurrency: "alone",
       input: {
         ...number,
         target_project_id: param.orNull(param.text()),
@@ -107,7 +107,7 @@ export const issueLinkResource: Resource = {
     del("/:issue_link_id", {
       summary: "Remove a link, which is shown a last time",
       role: "reporter",
-      beside: "nobody",
+      concurrency: "alone",
       input: one,
       presenter: link,
       handle: async (context) => {

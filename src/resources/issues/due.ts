@@ -1,5 +1,5 @@
 import { dayOf } from "../../core/time.ts";
-import { queueNotice } from "../../jobs/notices.ts";
+import { queueNotification } from "../../jobs/notifications.ts";
 import { among } from "../../store/conditions.ts";
 import type { Store } from "../../store/port.ts";
 
@@ -24,7 +24,7 @@ export async function tellDue(store: Store, now: number): Promise<void> {
       );
       const ids = rows.map(([id]) => id as number);
       for (const issue of ids) {
-        await queueNotice(db, { notice: "issue_due", issue, by: null, at: now }, now);
+        await queueNotification(db, { notice: "issue_due", issue, by: null, at: now }, now);
       }
       const these = among("id", ids);
       await db.run(`update issues set due_told = due_date where ${these.sql}`, these.values);

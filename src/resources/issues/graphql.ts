@@ -1,5 +1,5 @@
 import {
-  LIVING_MILESTONE,
+  NOT_DELETED_MILESTONE,
   type Viewer,
   visibleIssues,
   visibleProjects,
@@ -17,10 +17,10 @@ import {
   date,
   digits,
   enumeration,
-  type Face,
   first,
   type GraphContext,
   GraphError,
+  type GraphqlModule,
   int,
   loaded,
   mutation,
@@ -102,7 +102,7 @@ const taskCompletion = valueType("TaskCompletionStatus", "The tasks in a descrip
 /** Issues, under whichever name. */
 export const ROWS = {
   from: `issues i join projects p on p.id = i.project_id
-    left join milestones m on m.id = i.milestone_id and ${LIVING_MILESTONE}`,
+    left join milestones m on m.id = i.milestone_id and ${NOT_DELETED_MILESTONE}`,
   key: "i.id",
   visible: (viewer: Viewer) => all([visibleProjects(viewer), visibleIssues(viewer)]),
 };
@@ -249,7 +249,7 @@ const namesOf = async (
 ) => ids && (await labelNames(context, ids));
 
 /** Issues. */
-export const face: Face = {
+export const graphqlModule: GraphqlModule = {
   types: [issue],
   extend: {
     Project: {

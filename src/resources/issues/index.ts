@@ -133,7 +133,7 @@ export const issueResource: Resource = {
     ...lists,
     project.post("/issues", {
       summary: "Create an issue",
-      beside: "anybody",
+      concurrency: "free",
       input: {
         title: param.title(),
         created_at: param.optional(param.looseInstant()),
@@ -191,7 +191,7 @@ export const issueResource: Resource = {
     }),
     project.post("/issues/:issue_iid/move", {
       summary: "Move an issue to another project, by copying it there and closing it here",
-      beside: "nobody",
+      concurrency: "alone",
       input: { ...number, to_project_id: param.integer() },
       presenter: ISSUE.single,
       handle: async (context) => {
@@ -204,7 +204,7 @@ export const issueResource: Resource = {
     participantsRoute(ISSUE),
     project.put("/issues/:issue_iid/reorder", {
       summary: "Move an issue between others, in the order of `relative_position`",
-      beside: "nobody",
+      concurrency: "alone",
       input: {
         ...number,
         move_before_id: param.optional(param.integer()),

@@ -1,5 +1,5 @@
 import { randomInt } from "node:crypto";
-import { LIVING_MILESTONE } from "../../core/access/visibility.ts";
+import { NOT_DELETED_MILESTONE } from "../../core/access/visibility.ts";
 import { insertRow } from "../../store/insert.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { ISSUE } from "../issuables/issue.ts";
@@ -93,7 +93,7 @@ export interface Details {
 export async function details(db: Reader, id: number): Promise<Details> {
   const found = await db.one<Details>(
     `select i.confidential, i.weight, i.due_date, m.title as milestone_title
-     from issues i left join milestones m on m.id = i.milestone_id and ${LIVING_MILESTONE} where i.id = ?`,
+     from issues i left join milestones m on m.id = i.milestone_id and ${NOT_DELETED_MILESTONE} where i.id = ?`,
     [id],
   );
   return found as Details;

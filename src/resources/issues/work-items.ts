@@ -6,8 +6,8 @@ import {
   constant,
   date,
   enumeration,
-  type Face,
   first,
+  type GraphqlModule,
   gid,
   interfaceType,
   type OutputField,
@@ -105,7 +105,7 @@ const workItem = rowType("WorkItem", {
 });
 
 /** Issues as work items. */
-export const face: Face = {
+export const graphqlModule: GraphqlModule = {
   types: [
     workItem,
     interfaceType("WorkItemWidget", "A part of a work item.", {

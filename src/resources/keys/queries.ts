@@ -1,6 +1,6 @@
 import {
-  LIVING_USER,
   memberProjects,
+  NOT_DELETED_USER,
   type Viewer,
   visibleProjects,
 } from "../../core/access/visibility.ts";
@@ -68,7 +68,7 @@ export async function remove(db: Database, id: number): Promise<void> {
 }
 
 /** Users' keys, with their users. */
-const OF_USERS = `ssh_keys k join users u on u.id = k.user_id and ${LIVING_USER}`;
+const OF_USERS = `ssh_keys k join users u on u.id = k.user_id and ${NOT_DELETED_USER}`;
 
 /** The keys of a user, the oldest first. */
 export function listOfUser(

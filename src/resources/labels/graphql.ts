@@ -1,5 +1,5 @@
 import { inheritedBy, ownedBy } from "../../core/access/owner.ts";
-import { LIVING_LABEL, visibleOwner } from "../../core/access/visibility.ts";
+import { NOT_DELETED_LABEL, visibleOwner } from "../../core/access/visibility.ts";
 import * as field from "../../core/field.ts";
 import {
   type Args,
@@ -9,10 +9,10 @@ import {
   connection,
   constant,
   enumeration,
-  type Face,
   first,
   type GraphContext,
   GraphError,
+  type GraphqlModule,
   html,
   leaf,
   mutation,
@@ -44,7 +44,7 @@ const label = rowType("Label", {
   from: "labels l",
   key: "l.id",
   visible: (viewer) =>
-    all([visibleOwner(viewer, "l", ["issues", "merge_requests"]), when(LIVING_LABEL)]),
+    all([visibleOwner(viewer, "l", ["issues", "merge_requests"]), when(NOT_DELETED_LABEL)]),
   fields: {
     id: required(
       leaf(
@@ -153,7 +153,7 @@ const CREATE = {
 };
 
 /** Labels. */
-export const face: Face = {
+export const graphqlModule: GraphqlModule = {
   types: [label],
   extend: {
     Group: {

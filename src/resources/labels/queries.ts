@@ -5,7 +5,7 @@ import {
   idOf,
   inProject,
   isKnownAs,
-  LIVING_LABEL,
+  NOT_DELETED_LABEL,
   type Viewer,
   visibleMergeRequests,
   visibleProjects,
@@ -52,7 +52,10 @@ const LABELS = `labels l left join label_subscriptions ls on ls.label_id = l.id 
 
 /** The labels of a group or project: its own and, if `inherited`, those of the groups above it. */
 function within(source: Heir, inherited: boolean): Condition {
-  return all([inherited ? inheritedBy("l", source) : ownedBy("l", source), when(LIVING_LABEL)]);
+  return all([
+    inherited ? inheritedBy("l", source) : ownedBy("l", source),
+    when(NOT_DELETED_LABEL),
+  ]);
 }
 
 /** The labels of a group or project, ordered by name. */
@@ -227,7 +230,7 @@ function picking(
   most: number,
 ): Condition {
   const picks = owners.map((owner, index) => {
-    const { sql, values } = all([ownedBy("l", owner), when(LIVING_LABEL), searched]);
+    const { sql, values } = all([ownedBy("l", owner), when(NOT_DELETED_LABEL), searched]);
     return {
       sql: `select id from (select l.id from labels l where ${sql} order by ${ORDER} limit ?) as owner_${index}`,
       values: [...values, most],

@@ -1,5 +1,10 @@
 import { sourcesById } from "../../core/access/source.ts";
-import { type Face, type GraphContext, type LoadedField, loaded } from "../../graphql/declare.ts";
+import {
+  type GraphContext,
+  type GraphqlModule,
+  type LoadedField,
+  loaded,
+} from "../../graphql/declare.ts";
 import type { Value } from "../../store/port.ts";
 import { renderAll } from "./render.ts";
 
@@ -23,7 +28,7 @@ const html = (alias: string, column: string, isComment = false): LoadedField =>
 const ofIssue = { descriptionHtml: html("i", "description") };
 
 /** Texts as HTML, beside the texts. */
-export const face: Face = {
+export const graphqlModule: GraphqlModule = {
   extend: {
     Issue: ofIssue,
     WorkItem: ofIssue,

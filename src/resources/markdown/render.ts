@@ -1,8 +1,8 @@
 import { inheritedBy } from "../../core/access/owner.ts";
 import { findVisible, mayReadCode, type Source } from "../../core/access/source.ts";
 import {
-  LIVING_LABEL,
-  LIVING_MILESTONE,
+  NOT_DELETED_LABEL,
+  NOT_DELETED_MILESTONE,
   type Viewer,
   visibleGroups,
   visibleProjects,
@@ -370,7 +370,7 @@ async function addPlanning(
     });
   };
   const labels = "select x.name, x.id, x.description, x.color from labels x";
-  for (const { reference, row } of await find("~", labels, onX(LIVING_LABEL), false)) {
+  for (const { reference, row } of await find("~", labels, onX(NOT_DELETED_LABEL), false)) {
     const [name, id, about, color] = row;
     links.set(keyOf(reference), {
       href: `${base}/issues?label_name=${encodeURIComponent(String(name)).replaceAll("%20", "+")}`,
@@ -384,7 +384,7 @@ async function addPlanning(
   }
   const milestones = `select x.title, x.iid, x.id, n.full_path from milestones x left join namespaces n on n.id = x.namespace_id`;
   for (const byNumber of [false, true]) {
-    for (const found of await find("%", milestones, onX(LIVING_MILESTONE), byNumber)) {
+    for (const found of await find("%", milestones, onX(NOT_DELETED_MILESTONE), byNumber)) {
       const [title, iid, id, group] = found.row;
       const at =
         group === null ? `${base}/milestones` : `${view.base}/groups/${group}/-/milestones`;

@@ -4,7 +4,7 @@ import { ROLES, roleOf } from "../../core/access/roles.ts";
 import type { Source } from "../../core/access/source.ts";
 import { conflict, forbidden, invalid } from "../../core/errors.ts";
 import type { Context } from "../../core/resource.ts";
-import type { Recording } from "../../hooks/moments.ts";
+import type { Recording } from "../../hooks/events.ts";
 import type { Database } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import { mayGrant } from "./abilities.ts";

@@ -2,7 +2,7 @@ import * as audit from "../../audit/log.ts";
 import { roleOf } from "../../core/access/roles.ts";
 import type { Source } from "../../core/access/source.ts";
 import { type Follower, follow } from "../../core/followers.ts";
-import type { Recording } from "../../hooks/moments.ts";
+import type { Recording } from "../../hooks/events.ts";
 import { recordMember } from "../../hooks/records.ts";
 import * as events from "../events/record.ts";
 

@@ -1,5 +1,5 @@
 import { inheritedBy, ownedBy } from "../../core/access/owner.ts";
-import { LIVING_USER, visibleOwner } from "../../core/access/visibility.ts";
+import { NOT_DELETED_USER, visibleOwner } from "../../core/access/visibility.ts";
 import * as field from "../../core/field.ts";
 import {
   type Args,
@@ -10,8 +10,8 @@ import {
   costing,
   date,
   enumeration,
-  type Face,
   type GraphContext,
+  type GraphqlModule,
   interfaceType,
   leaf,
   loaded,
@@ -34,7 +34,7 @@ import { ACCESS_LEVEL, accessLevelOf, LEVEL, MEMBER_LEVEL } from "./access-level
 import { memberResource } from "./index.ts";
 
 const rows = {
-  from: `members m join users u on u.id = m.user_id and ${LIVING_USER}`,
+  from: `members m join users u on u.id = m.user_id and ${NOT_DELETED_USER}`,
   key: "m.id",
   // As in REST, only users see who the members are.
   visible: (viewer: GraphContext["viewer"]): Condition =>
@@ -182,7 +182,7 @@ const bulkUpdate = (kind: "group" | "project", type: string) =>
   });
 
 /** Members of groups and projects. */
-export const face: Face = {
+export const graphqlModule: GraphqlModule = {
   types: [member, groupMember, projectMember],
   extend: {
     Group: {

@@ -12,7 +12,7 @@ import {
   type SourceKind,
 } from "../../core/resource.ts";
 import { dayOf } from "../../core/time.ts";
-import { queueLetter } from "../../jobs/letters.ts";
+import { queueLetter } from "../../jobs/mails.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import * as users from "../users/queries.ts";

@@ -1,6 +1,6 @@
 import { type Heir, inheritedBy, type Owner, ownedBy } from "../../core/access/owner.ts";
 import type { Source } from "../../core/access/source.ts";
-import { LIVING_USER, type Viewer } from "../../core/access/visibility.ts";
+import { NOT_DELETED_USER, type Viewer } from "../../core/access/visibility.ts";
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import { all, among, belowGroup, type Condition, when } from "../../store/conditions.ts";
@@ -10,7 +10,7 @@ import { removeGrantsOfStrangers } from "../protected-refs/grants.ts";
 import * as users from "../users/queries.ts";
 import type { Place } from "./followers.ts";
 
-const MEMBERS = `members m join users u on u.id = m.user_id and ${LIVING_USER}
+const MEMBERS = `members m join users u on u.id = m.user_id and ${NOT_DELETED_USER}
   left join users mc on mc.id = m.created_by_id`;
 
 /** A membership as stored. */

@@ -1,10 +1,10 @@
 import type { Owner } from "../../core/access/owner.ts";
-import { LIVING_USER } from "../../core/access/visibility.ts";
+import { NOT_DELETED_USER } from "../../core/access/visibility.ts";
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 
-const REQUESTS = `access_requests ar join users u on u.id = ar.user_id and ${LIVING_USER}`;
+const REQUESTS = `access_requests ar join users u on u.id = ar.user_id and ${NOT_DELETED_USER}`;
 
 /** The requests for access to a group or project, oldest first. */
 export function list(

@@ -1,7 +1,7 @@
 import { findVisible, type Source, sourcesById } from "../../core/access/source.ts";
 import { inProject, type Viewer } from "../../core/access/visibility.ts";
 import { ApiError, messagesOf } from "../../core/errors.ts";
-import type { Following } from "../../core/resource.ts";
+import type { RouteRunner } from "../../core/resource.ts";
 import { commitNumber, readCommit, titleOf } from "../../git/commits.ts";
 import { logOf } from "../../git/log.ts";
 import { readPushOption } from "../../git/push-options.ts";
@@ -74,13 +74,13 @@ export function isAboutRequests(options: readonly string[]): boolean {
  * @returns what could not be done, in GitLab's words
  */
 export async function requestsByPush(
-  following: Following,
+  runner: RouteRunner,
   pushed: Pushed,
   options: readonly string[],
 ): Promise<string[]> {
   const asked = new Asked(options);
   if (asked.isEmpty) return [];
-  const db = following.reader();
+  const db = runner.reader();
   const target = await targetOf(db, pushed, asked);
   if (!target) return [`Project ${asked.text("target_project")} could not be found`];
   const { row, defaultBranch } = await findRecord(db, target.id);
@@ -101,7 +101,7 @@ export async function requestsByPush(
   for (const [branch, sha] of branches) {
     try {
       const place = { ...pushed, target, branch, sha, into: into ?? defaultBranch };
-      errors.push(...(await followBranch(following, place, asked)));
+      errors.push(...(await followBranch(runner, place, asked)));
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       const isRefused = [401, 403, 404].includes(error.status);
@@ -140,7 +140,7 @@ interface PushedBranch extends Pushed {
 }
 
 async function followBranch(
-  { perform, reader }: Following,
+  { perform, reader }: RouteRunner,
   place: PushedBranch,
   asked: Asked,
 ): Promise<string[]> {

@@ -1,5 +1,5 @@
 import {
-  LIVING_MILESTONE,
+  NOT_DELETED_MILESTONE,
   visibleMergeRequests,
   visibleProjects,
 } from "../../core/access/visibility.ts";
@@ -18,9 +18,9 @@ import {
   costing,
   digits,
   enumeration,
-  type Face,
   first,
   type GraphContext,
+  type GraphqlModule,
   int,
   loaded,
   mutation,
@@ -154,7 +154,7 @@ const threads = (read: (counts: readonly [number, number]) => number) =>
 const mergeRequest = rowType("MergeRequest", {
   about: "A merge request.",
   from: `merge_requests mr join projects p on p.id = mr.project_id
-    left join milestones m on m.id = mr.milestone_id and ${LIVING_MILESTONE}`,
+    left join milestones m on m.id = mr.milestone_id and ${NOT_DELETED_MILESTONE}`,
   key: "mr.id",
   implements: ["Todoable"],
   visible: (viewer) => all([visibleProjects(viewer), visibleMergeRequests(viewer)]),
@@ -313,7 +313,7 @@ const STATE_EVENT = enumeration("MergeRequestNewState", "A change of state.", {
 });
 
 /** Merge requests. */
-export const face: Face = {
+export const graphqlModule: GraphqlModule = {
   types: [mergeRequest, reviewer, ...codeTypes],
   extend: {
     Project: {

@@ -4,7 +4,7 @@ import { ApiError, unauthorized } from "../../core/errors.ts";
 import { Retries } from "../../core/http/retries.ts";
 import type { Tier } from "../../core/resource.ts";
 import { dayOf } from "../../core/time.ts";
-import { queueNotice } from "../../jobs/notices.ts";
+import { queueNotification } from "../../jobs/notifications.ts";
 import type { Awaitable, Reader, Store } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import { hasHeadSucceeded } from "../ci/heads.ts";
@@ -53,7 +53,7 @@ export async function mergeWaiting(settings: MergingLater, id: number): Promise<
       const about = [...new Set(people as (number | null)[])].filter((user) => user !== null);
       await updateRow(db, "merge_requests", id, { auto_merge: 0 }, at);
       const notice = { notice: "auto_merge_aborted", request: id, by: null, at, about } as const;
-      await queueNotice(db, notice, at);
+      await queueNotification(db, notice, at);
     });
   }
 }

@@ -2,8 +2,8 @@ import { REVISION } from "../../core/version.ts";
 import {
   about,
   arg,
-  type Face,
   type GraphContext,
+  type GraphqlModule,
   mutation,
   property,
   required,
@@ -56,7 +56,7 @@ const queryComplexity = valueType("QueryComplexity", "What a request's documents
 });
 
 /** What there is of the server itself. */
-export const face: Face = {
+export const graphqlModule: GraphqlModule = {
   extend: {
     Query: {
       echo: required(

@@ -1,6 +1,6 @@
 import type { Caller } from "../../core/access/caller.ts";
 import type { Source } from "../../core/access/source.ts";
-import { type Recording, recordMoment } from "../../hooks/moments.ts";
+import { type Recording, recordHookEvent } from "../../hooks/events.ts";
 import { recordRemoval } from "../../hooks/records.ts";
 import * as events from "../events/record.ts";
 import { toldMilestone } from "./json.ts";
@@ -30,7 +30,7 @@ export async function changed(
   if (action === "destroyed") {
     const from = "milestones m where m.id = ?";
     await recordRemoval(acting, moment, { columns: toldMilestone.columns, from });
-  } else recordMoment(acting, moment);
+  } else recordHookEvent(acting, moment);
   const { iid, title } = (await milestones.find(db, source, id)) as milestones.Milestone;
   const event = { project_id: source.id, author_id: caller.id, action };
   events.record(db, { ...event, target: { type: "milestone", id, iid, title } }, now);

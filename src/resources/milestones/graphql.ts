@@ -1,6 +1,6 @@
 import { inheritedBy, ownedBy } from "../../core/access/owner.ts";
 import {
-  LIVING_MILESTONE,
+  NOT_DELETED_MILESTONE,
   type Viewer,
   visibleIssues,
   visibleOwner,
@@ -17,9 +17,9 @@ import {
   connection,
   date,
   enumeration,
-  type Face,
   first,
   type GraphContext,
+  type GraphqlModule,
   gid,
   inputType,
   leaf,
@@ -86,7 +86,7 @@ const milestone = rowType("Milestone", {
     left join projects mp on mp.id = m.project_id`,
   key: "m.id",
   visible: (viewer) =>
-    all([visibleOwner(viewer, "m", ["issues", "merge_requests"]), when(LIVING_MILESTONE)]),
+    all([visibleOwner(viewer, "m", ["issues", "merge_requests"]), when(NOT_DELETED_MILESTONE)]),
   fields: {
     id: gid("Milestone", "m.id"),
     iid: required(
@@ -231,7 +231,7 @@ function ofProject(
 }
 
 /** Milestones. */
-export const face: Face = {
+export const graphqlModule: GraphqlModule = {
   types: [milestone],
   extend: {
     Group: {

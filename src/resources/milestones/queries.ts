@@ -1,5 +1,5 @@
 import { type Heir, inheritedBy, type Owner, ownedBy } from "../../core/access/owner.ts";
-import { LIVING_MILESTONE, type Viewer, visibleOwner } from "../../core/access/visibility.ts";
+import { NOT_DELETED_MILESTONE, type Viewer, visibleOwner } from "../../core/access/visibility.ts";
 import { paginateFrom } from "../../core/lists/paginate.ts";
 import { searchStart } from "../../core/lists/search-index.ts";
 import type { Page, RowPage } from "../../core/pagination.ts";
@@ -59,7 +59,7 @@ export async function list(
       ...(filter.descendants ? below : []),
     ]),
     isWider ? visibleOwner(viewer, "m", ["issues", "merge_requests"]) : undefined,
-    when(LIVING_MILESTONE),
+    when(NOT_DELETED_MILESTONE),
     when("m.updated_at >= ?", filter.updatedAfter),
     when("m.updated_at <= ?", filter.updatedBefore),
     when("m.state = ?", state),
@@ -98,7 +98,7 @@ export async function search(
   },
 ): Promise<RowPage> {
   const where = all([
-    when(LIVING_MILESTONE),
+    when(NOT_DELETED_MILESTONE),
     groupId === undefined
       ? undefined
       : any([belowGroup("m.namespace_id", groupId), projectsBelow("m.project_id", groupId)]),
@@ -199,7 +199,7 @@ export function findFor(
   const [column, value] = "id" in by ? ["id", by.id] : ["title", by.title];
   const scope = inheritedBy("m", source);
   return db.one<{ id: number; title: string }>(
-    `select m.id, m.title from milestones m where m.${column} = ? and ${scope.sql} and ${LIVING_MILESTONE}
+    `select m.id, m.title from milestones m where m.${column} = ? and ${scope.sql} and ${NOT_DELETED_MILESTONE}
      order by case when m.project_id is null then 1 else 0 end, m.id desc limit 1`,
     [value as Value, ...scope.values],
   );

@@ -3,8 +3,8 @@ import * as field from "../../core/field.ts";
 import {
   arg,
   enumeration,
-  type Face,
   first,
+  type GraphqlModule,
   id,
   leaf,
   one,
@@ -50,7 +50,7 @@ const namespace = rowType("Namespace", {
 });
 
 /** Groups and users' own namespaces. */
-export const face: Face = {
+export const graphqlModule: GraphqlModule = {
   types: [namespace],
   extend: {
     Query: {

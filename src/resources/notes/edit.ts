@@ -1,6 +1,6 @@
 import { forbidden } from "../../core/errors.ts";
 import type { Presenter } from "../../core/presenter.ts";
-import type { Given } from "../../core/resource.ts";
+import type { HandlerResult } from "../../core/resource.ts";
 import type { Writing } from "../issuables/type.ts";
 import { writeNote } from "../quick-actions/perform.ts";
 import { mayAdminNote } from "./abilities.ts";
@@ -19,7 +19,7 @@ export function editNote(
   noteable: Noteable,
   note: notes.Note,
   body: string,
-): Promise<Given> {
+): Promise<HandlerResult> {
   if (!mayAdminNote({ noteable, note }, context)) throw forbidden();
   return writeNote(context, noteable, body, async (text) => {
     await edit(context, noteable, note, text);

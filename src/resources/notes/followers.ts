@@ -1,5 +1,5 @@
 import { type Follower, follow } from "../../core/followers.ts";
-import { recordMoment } from "../../hooks/moments.ts";
+import { recordHookEvent } from "../../hooks/events.ts";
 import { queueReady } from "../ci/progress.ts";
 import * as events from "../events/record.ts";
 import { MERGE_REQUEST } from "../issuables/merge-request.ts";
@@ -32,7 +32,7 @@ export const FOLLOWERS: readonly Follower<Change, "written" | "edited">[] = [
     does: "Webhooks are told",
     after: ["written", "edited"],
     run: ({ writing, note: { id }, before }) =>
-      recordMoment(writing, {
+      recordHookEvent(writing, {
         kind: "note",
         of: { project: writing.source.id },
         userId: writing.caller.id,

@@ -12,9 +12,9 @@ import {
   costing,
   deprecated,
   enumeration,
-  type Face,
   first,
   type GraphContext,
+  type GraphqlModule,
   int,
   leaf,
   loaded,
@@ -332,7 +332,7 @@ const routeAt = (method: string, { type }: Place) =>
 const payload = { note: property("Note") };
 
 /** Notes and the discussions they are in. */
-export const face: Face = {
+export const graphqlModule: GraphqlModule = {
   types: [
     note,
     discussion,

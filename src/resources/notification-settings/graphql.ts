@@ -4,8 +4,8 @@ import {
   arg,
   computed,
   enumeration,
-  type Face,
   GraphError,
+  type GraphqlModule,
   inputType,
   loaded,
   mutation,
@@ -70,7 +70,7 @@ const CHANGE = {
 };
 
 /** The caller's notification settings. */
-export const face: Face = {
+export const graphqlModule: GraphqlModule = {
   types: [settings],
   extend: {
     CurrentUser: {

@@ -29,7 +29,7 @@ const writing = {
   access: "anyone",
   jobTokens: true,
   basicAuth: true,
-  beside: "others",
+  concurrency: "per project",
   whenArchived: "refuse",
 } as const;
 

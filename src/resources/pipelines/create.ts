@@ -12,7 +12,7 @@ import type { Edition } from "../../core/version.ts";
 import { commitId, readCommit } from "../../git/commits.ts";
 import { BRANCHES, TAGS } from "../../git/refs.ts";
 import { findCommit } from "../../git/revisions.ts";
-import { queueNotice } from "../../jobs/notices.ts";
+import { queueNotification } from "../../jobs/notifications.ts";
 import type { Database, Reader, Store } from "../../store/port.ts";
 import { settle } from "../ci/progress.ts";
 import {
@@ -192,7 +192,7 @@ export async function storeFailed(
   const row = rowOf(project, userId, target);
   const failed = { ...row, status: "failed", yaml_errors: reasons.join("\n") } as const;
   const id = await insertPipeline(db, failed, now);
-  await queueNotice(db, { notice: "pipeline", pipeline: id, status: "failed" }, now);
+  await queueNotification(db, { notice: "pipeline", pipeline: id, status: "failed" }, now);
   return id;
 }
 

@@ -8,9 +8,9 @@ import {
   connection,
   digits,
   enumeration,
-  type Face,
   first,
   type GraphContext,
+  type GraphqlModule,
   id,
   leaf,
   loaded,
@@ -258,7 +258,7 @@ const job = rowType("CiJob", {
 });
 
 /** Pipelines and their jobs. */
-export const face: Face = {
+export const graphqlModule: GraphqlModule = {
   types: [pipeline, stage, job],
   extend: {
     Project: {

@@ -264,7 +264,7 @@ export const pipelineResource: Resource = {
     create("", {
       summary: "Run a pipeline of a branch or tag",
       role: "developer",
-      beside: "others",
+      concurrency: "per project",
       input: {
         inputs: pipelineInputs,
         ref: param.text({ max: 1024 }),

@@ -1,4 +1,8 @@
-import { LIVING_LABEL, LIVING_MILESTONE, LIVING_USER } from "../../core/access/visibility.ts";
+import {
+  NOT_DELETED_LABEL,
+  NOT_DELETED_MILESTONE,
+  NOT_DELETED_USER,
+} from "../../core/access/visibility.ts";
 import { BRANCHES } from "../../git/refs.ts";
 import type { Reader } from "../../store/port.ts";
 import { IS_DRAFT } from "../issuables/merge-checks.ts";
@@ -26,15 +30,15 @@ const FACTS = `select mr.iid, mr.title, mr.description, mr.source_branch, mr.tar
     mr.source_project_id, s.full_path as source_path, m.title as milestone, v.id as version, v.base_sha as base
   from merge_requests mr join projects p on p.id = mr.project_id
   left join projects s on s.id = mr.source_project_id
-  left join milestones m on m.id = mr.milestone_id and ${LIVING_MILESTONE}
+  left join milestones m on m.id = mr.milestone_id and ${NOT_DELETED_MILESTONE}
   left join merge_request_versions v on v.id = (
     select max(o.id) from merge_request_versions o where o.merge_request_id = mr.id)
   where mr.id = ?`;
 
 const LABELS = `select l.name from merge_request_labels x join labels l on l.id = x.label_id
-  where x.merge_request_id = ? and ${LIVING_LABEL} order by l.name`;
+  where x.merge_request_id = ? and ${NOT_DELETED_LABEL} order by l.name`;
 const ASSIGNEES = `select u.username from merge_request_assignees a join users u on u.id = a.user_id
-  where a.merge_request_id = ? and ${LIVING_USER} order by u.id`;
+  where a.merge_request_id = ? and ${NOT_DELETED_USER} order by u.id`;
 
 /** Characters of a description that jobs are told, as in GitLab. */
 const MOST_DESCRIPTION = 2700;

@@ -1,4 +1,4 @@
-import type { Recording } from "../../hooks/moments.ts";
+import type { Recording } from "../../hooks/events.ts";
 import { recordProject } from "../../hooks/records.ts";
 import * as events from "../events/record.ts";
 

@@ -18,10 +18,10 @@ import {
   connection,
   constant,
   enumeration,
-  type Face,
   first,
   type GraphContext,
   GraphError,
+  type GraphqlModule,
   id,
   int,
   loaded,
@@ -310,7 +310,7 @@ const STAR = {
 };
 
 /** Projects. */
-export const face: Face = {
+export const graphqlModule: GraphqlModule = {
   types: [project],
   extend: {
     Query: {

@@ -1,4 +1,4 @@
-import { LIVING_USER, type Viewer } from "../../core/access/visibility.ts";
+import { NOT_DELETED_USER, type Viewer } from "../../core/access/visibility.ts";
 import type { Condition } from "../../store/conditions.ts";
 import { insertMany } from "../../store/insert.ts";
 import { placeholders } from "../../store/placeholders.ts";
@@ -167,7 +167,7 @@ export function rowsOfGrants(
   const rule = `g.${RULE_COLUMN[table]}`;
   return db.rows(
     `select ${columns}, ${rule}, g.action from ${NAMED_GRANTS} where ${rule} in (${among.sql})
-       and (g.user_id is null or ${LIVING_USER}) order by g.id`,
+       and (g.user_id is null or ${NOT_DELETED_USER}) order by g.id`,
     among.values,
   );
 }

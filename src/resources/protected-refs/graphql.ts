@@ -5,8 +5,8 @@ import {
   computed,
   connection,
   emptyConnection,
-  type Face,
   type GraphContext,
+  type GraphqlModule,
   loaded,
   type OutputFields,
   property,
@@ -171,7 +171,7 @@ const rule = rowType("BranchRule", {
 });
 
 /** Rules about branches. */
-export const face: Face = {
+export const graphqlModule: GraphqlModule = {
   types: [rule],
   extend: {
     Project: {

@@ -1,6 +1,6 @@
 import { inheritedBy } from "../../core/access/owner.ts";
 import type { Source } from "../../core/access/source.ts";
-import { LIVING_USER } from "../../core/access/visibility.ts";
+import { NOT_DELETED_USER } from "../../core/access/visibility.ts";
 import { ApiError } from "../../core/errors.ts";
 import type { Tier } from "../../core/resource.ts";
 import type { Condition } from "../../store/conditions.ts";
@@ -32,7 +32,7 @@ const HOLDERS: Readonly<Record<Named, (source: Source) => Condition>> = {
   user_id: (source) => {
     const member = inheritedBy("m", source);
     return {
-      sql: `select u.id from members m join users u on u.id = m.user_id and ${LIVING_USER}
+      sql: `select u.id from members m join users u on u.id = m.user_id and ${NOT_DELETED_USER}
         where ${member.sql} and (m.expires_at is null or m.expires_at > ?) and u.id`,
       values: [...member.values, source.viewer.today],
     };

@@ -1,6 +1,12 @@
 import { inProject } from "../../core/access/visibility.ts";
 import { ApiError, badRequest } from "../../core/errors.ts";
-import { Followed, type Following, type Given, Json, type Result } from "../../core/resource.ts";
+import {
+  AfterRoutes,
+  type Answer,
+  type HandlerResult,
+  Json,
+  type RouteRunner,
+} from "../../core/resource.ts";
 import type { Awaitable, Reader } from "../../store/port.ts";
 import * as issuables from "../issuables/queries.ts";
 import type { DiscussedType, IssuableType, Writing } from "../issuables/type.ts";
@@ -40,14 +46,14 @@ export function commandsIn<Text extends string | null | undefined>(
  * @param id of the issue or merge request they are about
  */
 export async function performCommands(
-  following: Following,
+  runner: RouteRunner,
   context: Pick<Writing, "source" | "caller" | "viewer" | "now">,
   type: IssuableType,
   id: number,
   commands: readonly Command[],
 ): Promise<Outcome> {
   const { source, viewer } = context;
-  const db = following.reader();
+  const db = runner.reader();
   const [row] = await db.rows(`select iid from ${type.table} where id = ?`, [id]);
   const iid = (row?.[0] ?? 0) as number;
   const found = await issuables.find(db, type, source.id, iid, inProject(viewer, source));
@@ -60,12 +66,12 @@ export async function performCommands(
   }
   const change = together(steps);
   const isChanged =
-    change !== undefined && (await isDone(following, routeAt(about, "PUT", "", change)));
+    change !== undefined && (await isDone(runner, routeAt(about, "PUT", "", change)));
   const performed: Step[] = [];
   for (const step of steps) {
     let isPerformed = step.change === undefined || isChanged;
     for (const route of step.routes ?? []) {
-      isPerformed &&= await isDone(following, route);
+      isPerformed &&= await isDone(runner, route);
     }
     if (isPerformed) performed.push(step);
   }
@@ -76,7 +82,7 @@ export async function performCommands(
 }
 
 /** Reads an answer once all is done. */
-type Read = (db: Reader) => Awaitable<Result>;
+type Read = (db: Reader) => Awaitable<Answer>;
 
 /** What is answered if a text was nothing but commands, for the reference. */
 export const COMMANDS_ONLY = {
@@ -95,14 +101,14 @@ export async function writeNote(
   { type, id }: { readonly type: DiscussedType; readonly id: number },
   body: string,
   write: (text: string) => Promise<Read>,
-): Promise<Given> {
+): Promise<HandlerResult> {
   if (!isIssuable(type)) return (await write(body))(context.db);
   const { text, commands } = commandsIn(type, body);
   if (commands.length === 0) return (await write(body))(context.db);
   const read = text === "" ? undefined : await write(text);
-  return new Followed(async (following) => {
-    const { changes, summary } = await performCommands(following, context, type, id, commands);
-    if (read) return read(following.reader());
+  return new AfterRoutes(async (runner) => {
+    const { changes, summary } = await performCommands(runner, context, type, id, commands);
+    if (read) return read(runner.reader());
     if (summary.length === 0) throw badRequest("Failed to apply commands.");
     return new Json({ commands_changes: changes, summary }, 202);
   });
@@ -119,15 +125,18 @@ export function afterCommands(
   id: number,
   commands: readonly Command[],
   read: Read,
-): Followed {
-  return new Followed(async (following) => {
-    await performCommands(following, context, type, id, commands);
-    return read(following.reader());
+): AfterRoutes {
+  return new AfterRoutes(async (runner) => {
+    await performCommands(runner, context, type, id, commands);
+    return read(runner.reader());
   });
 }
 
 /** Performs a route, and says whether it did what it is for. */
-async function isDone({ perform }: Following, { route, parameters }: RouteCall): Promise<boolean> {
+async function isDone(
+  { perform }: RouteRunner,
+  { route, parameters }: RouteCall,
+): Promise<boolean> {
   try {
     await perform(route, parameters);
     return true;

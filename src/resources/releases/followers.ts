@@ -1,5 +1,5 @@
 import type { Source } from "../../core/access/source.ts";
-import { isHeard, type Recording, recordMoment } from "../../hooks/moments.ts";
+import { isListenedFor, type Recording, recordHookEvent } from "../../hooks/events.ts";
 import * as releases from "./queries.ts";
 
 /** Who changes a release, in which project. */
@@ -17,9 +17,9 @@ export async function changed(
   const { db, source, caller } = acting;
   const of = { project: source.id };
   const moment = { kind: "release", of, userId: caller?.id ?? null, id, action } as const;
-  if (action !== "delete") recordMoment(acting, moment);
-  else if (await isHeard(db, moment)) {
-    recordMoment(acting, { ...moment, data: await releases.told(db, id) });
+  if (action !== "delete") recordHookEvent(acting, moment);
+  else if (await isListenedFor(db, moment)) {
+    recordHookEvent(acting, { ...moment, data: await releases.told(db, id) });
   }
 }
 

@@ -8,9 +8,9 @@ import {
   connection,
   costing,
   enumeration,
-  type Face,
   first,
   type GraphContext,
+  type GraphqlModule,
   gid,
   loaded,
   one,
@@ -198,7 +198,7 @@ const SORT = sortEnum("ReleaseSort", "The order of a list of releases.", "r.id",
 });
 
 /** Releases. */
-export const face: Face = {
+export const graphqlModule: GraphqlModule = {
   types: [release, assets, link, links],
   extend: {
     Project: {

@@ -41,7 +41,7 @@ const writing = {
   access: "anyone",
   role: "developer",
   jobTokens: true,
-  beside: "others",
+  concurrency: "per project",
   whenArchived: "refuse",
 } as const;
 

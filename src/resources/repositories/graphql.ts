@@ -13,9 +13,9 @@ import {
   boolean,
   costing,
   enumeration,
-  type Face,
   type GraphContext,
   GraphError,
+  type GraphqlModule,
   loaded,
   NO_ROWS,
   one,
@@ -401,7 +401,7 @@ const repository = rowType("Repository", {
 });
 
 /** The code of projects. */
-export const face: Face = {
+export const graphqlModule: GraphqlModule = {
   types: [repository],
   extend: { Project: { repository: one("Repository", "p.id") } },
 };

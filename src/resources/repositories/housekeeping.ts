@@ -34,7 +34,7 @@ export const housekeepingRoutes = [
     role: "maintainer",
     input: { task: param.optional(param.choice(["prune", "eager"])) },
     examples: [null],
-    beside: "others",
+    concurrency: "per project",
     prepare: async (_, { store, source, now }) => {
       const isFree = await store.transaction(
         async (db) => {

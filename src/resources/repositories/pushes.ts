@@ -14,7 +14,7 @@ import {
 import { BRANCHES, bounds, findRef, TAGS } from "../../git/refs.ts";
 import { create, type Repository, type RepositoryRow } from "../../git/repository.ts";
 import { entryAt, treeOf } from "../../git/trees.ts";
-import { recordMoment } from "../../hooks/moments.ts";
+import { recordHookEvent } from "../../hooks/events.ts";
 import type { Database, Reader, Store } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import { Budget } from "../../turns/budget.ts";
@@ -394,7 +394,7 @@ function tellHooks(
       const { commit_count: count = 0 } = events.get(change) ?? {};
       const [before, after] = [change.from ?? null, change.to ?? null];
       const data = { ref: change.name, before, after, known: before ?? tip, count, options };
-      recordMoment({ db, now }, { kind, of, userId, id, data });
+      recordHookEvent({ db, now }, { kind, of, userId, id, data });
     }
   }
   if (made.length === 0) return;
@@ -404,7 +404,7 @@ function tellHooks(
     ref: name,
   }));
   const moment = { kind: "repository_update", of, userId, id, data: { changes } } as const;
-  recordMoment({ db, now }, moment);
+  recordHookEvent({ db, now }, moment);
 }
 
 /** Changes of one push that `repository_update` lists. */

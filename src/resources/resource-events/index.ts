@@ -1,4 +1,4 @@
-import { LIVING_LABEL, LIVING_MILESTONE } from "../../core/access/visibility.ts";
+import { NOT_DELETED_LABEL, NOT_DELETED_MILESTONE } from "../../core/access/visibility.ts";
 import { notFound } from "../../core/errors.ts";
 import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
@@ -42,7 +42,7 @@ const KINDS: readonly Kind[] = [
       label: field.nested(scopeLabelFields),
       action: field.text("re.action"),
     }),
-    joins: `left join labels l on l.id = re.label_id and ${LIVING_LABEL}`,
+    joins: `left join labels l on l.id = re.label_id and ${NOT_DELETED_LABEL}`,
   },
   {
     name: "milestone",
@@ -53,7 +53,7 @@ const KINDS: readonly Kind[] = [
       action: field.text("re.action"),
       state: field.text("re.state"),
     }),
-    joins: `left join milestones m on m.id = re.milestone_id and ${LIVING_MILESTONE}
+    joins: `left join milestones m on m.id = re.milestone_id and ${NOT_DELETED_MILESTONE}
       left join namespaces mn on mn.id = m.namespace_id left join projects mp on mp.id = m.project_id`,
   },
   {

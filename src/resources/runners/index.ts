@@ -114,7 +114,7 @@ function filtered(input: param.Input<typeof filters>, now: number): (Condition |
 type Listing = Pick<Context, "presenter"> & { db: Reader; page: Page };
 
 /** Runners of groups that are being deleted are not listed. */
-const LIVING = when(
+const NOT_DELETED = when(
   `not exists (select 1 from namespaces n where n.id = rn.namespace_id and n.visibility = ${REMOVED})`,
 );
 
@@ -122,7 +122,7 @@ function listRunners(
   { db, presenter, page }: Listing,
   conditions: readonly (Condition | undefined)[],
 ): Promise<RowPage> {
-  const where = all([LIVING, ...conditions]);
+  const where = all([NOT_DELETED, ...conditions]);
   return paginate(db, presenter, page, {
     from: `${RUNNERS} where ${where.sql}`,
     values: where.values,

@@ -29,7 +29,7 @@ import { findRegistration, insertRunner, renewToken, runnerInput } from "./queri
 const { del, get, patch, post, put } = routes();
 
 /** Runners of GitLab 16.10 to 17.10 send their own token as a user's, too. */
-const open = { access: "anyone", ownCredentials: true, beside: "anybody" } as const;
+const open = { access: "anyone", ownCredentials: true, concurrency: "free" } as const;
 const token = { token: param.optional(param.anyText()) };
 const job = { job_id: param.recordId(), ...token };
 

@@ -11,9 +11,9 @@ import {
   connection,
   constant,
   enumeration,
-  type Face,
   type GraphContext,
   GraphError,
+  type GraphqlModule,
   inputType,
   mutation,
   notAvailable,
@@ -231,7 +231,7 @@ const wordOf = (level: number | undefined) =>
   level === undefined ? undefined : VISIBILITY_WORDS[level];
 
 /** Snippets. */
-export const face: Face = {
+export const graphqlModule: GraphqlModule = {
   types: [snippet, blob],
   extend: {
     Project: {

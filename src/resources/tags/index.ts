@@ -120,7 +120,7 @@ const { del, get, list, post } = routes({
   repository: true,
 });
 
-const writing = { access: "anyone", role: "developer", beside: "others" } as const;
+const writing = { access: "anyone", role: "developer", concurrency: "per project" } as const;
 
 /** A tag by its name. @throws ApiError 404 */
 function requireTag({ refs }: OpenRepository, name: string): Ref {

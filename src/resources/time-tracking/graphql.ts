@@ -5,9 +5,9 @@ import {
   type ChildQuery,
   connection,
   costing,
-  type Face,
   type GraphContext,
   GraphError,
+  type GraphqlModule,
   gid,
   int,
   mutation,
@@ -136,7 +136,7 @@ async function placeOf(db: Reader, className: string, id: number) {
 }
 
 /** Time spent on issues and merge requests. */
-export const face: Face = {
+export const graphqlModule: GraphqlModule = {
   types: [timelog],
   extend: {
     Issue: { timelogs: costing(1, required(timelogsOf({ parent: "tl.issue_id" }))) },

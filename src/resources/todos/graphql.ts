@@ -4,8 +4,8 @@ import {
   connection,
   deprecated,
   enumeration,
-  type Face,
   first,
+  type GraphqlModule,
   gid,
   interfaceType,
   mutation,
@@ -118,7 +118,7 @@ const payloadOfMany = {
 };
 
 /** Todos. */
-export const face: Face = {
+export const graphqlModule: GraphqlModule = {
   types: [
     todo,
     interfaceType("Todoable", "What a todo can be about.", {

@@ -1,7 +1,7 @@
 import {
   allConfidential,
+  BEING_DELETED_ROWS,
   idOf,
-  REMOVED_ROWS,
   type Viewer,
   visibleMergeRequests,
   visibleNotes,
@@ -72,7 +72,7 @@ function own(viewer: Viewer): Condition {
   const caller = idOf(viewer);
   return all([
     { sql: statement`td.user_id = ${caller.sql}`, values: caller.values },
-    when(`td.author_id not in (${REMOVED_ROWS.users})`),
+    when(`td.author_id not in (${BEING_DELETED_ROWS.users})`),
     visibleProjects(viewer),
   ]);
 }

@@ -1,5 +1,5 @@
 import { dayOf } from "../../core/time.ts";
-import { recordMoment } from "../../hooks/moments.ts";
+import { recordHookEvent } from "../../hooks/events.ts";
 import { among } from "../../store/conditions.ts";
 import type { Store } from "../../store/port.ts";
 
@@ -26,7 +26,7 @@ export async function tellExpiring(store: Store, now: number): Promise<void> {
       );
       for (const [id, userId, project, group] of rows as [number, number, number, number][]) {
         const of = project === null ? { group } : { project };
-        recordMoment({ db, now }, { kind: "access_token", of, userId, id });
+        recordHookEvent({ db, now }, { kind: "access_token", of, userId, id });
       }
       const these = among(
         "id",

@@ -5,7 +5,7 @@ import {
   connection,
   date,
   enumeration,
-  type Face,
+  type GraphqlModule,
   gid,
   mutation,
   notAvailable,
@@ -63,7 +63,7 @@ const ROTATE = routeOf(personalTokenResource, "POST /personal_access_tokens/:tok
 const tokenId = arg.gid("PersonalAccessToken");
 
 /** Personal access tokens. */
-export const face: Face = {
+export const graphqlModule: GraphqlModule = {
   types: [token],
   extend: {
     CurrentUser: {

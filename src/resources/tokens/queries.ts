@@ -1,5 +1,5 @@
 import type { Secret } from "../../auth/token-secrets.ts";
-import { REMOVED_ROWS } from "../../core/access/visibility.ts";
+import { BEING_DELETED_ROWS } from "../../core/access/visibility.ts";
 import { type OffsetWindow, type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import { all, type Condition, when } from "../../store/conditions.ts";
@@ -65,7 +65,7 @@ const ACTIVE = "(t.revoked = 0 and (t.expires_at is null or t.expires_at > ?))";
 export function matching(filter: Omit<TokenFilter, "sort">): Condition {
   const { impersonation, revoked, state, search, today } = filter;
   return all([
-    when(`t.user_id not in (${REMOVED_ROWS.users})`),
+    when(`t.user_id not in (${BEING_DELETED_ROWS.users})`),
     when("t.user_id = ?", filter.userId),
     when("t.impersonation = ?", impersonation === undefined ? undefined : Number(impersonation)),
     when("t.revoked = ?", revoked === undefined ? undefined : Number(revoked)),

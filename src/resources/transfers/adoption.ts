@@ -1,5 +1,5 @@
 import type { Heir } from "../../core/access/owner.ts";
-import { LIVING_LABEL, LIVING_MILESTONE, REMOVED } from "../../core/access/visibility.ts";
+import { NOT_DELETED_LABEL, NOT_DELETED_MILESTONE, REMOVED } from "../../core/access/visibility.ts";
 import { inBatches } from "../../jobs/batches.ts";
 import { roomLeft, SMALL } from "../../jobs/removal.ts";
 import { aboveNamespace, belowGroup, type Condition } from "../../store/conditions.ts";
@@ -192,7 +192,7 @@ async function strangeLabels(
   return db.all(
     `select l.id, l.name, l.color, l.description, l.priority from labels l
      where l.id in (select label_id from ${first.table} where ${first.of} in (${some.sql}))
-       and l.namespace_id is not null and not ${above.sql} and ${LIVING_LABEL} order by l.id`,
+       and l.namespace_id is not null and not ${above.sql} and ${NOT_DELETED_LABEL} order by l.id`,
     [...some.values, ...above.values],
   );
 }
@@ -218,7 +218,7 @@ async function strangeMilestones(
   return db.all<StrangeMilestone>(
     `select m.id, m.title, m.description, m.state, m.due_date, m.start_date from milestones m
      where m.id in (select milestone_id from ${first.table} where ${first.of} in (${some.sql}))
-       and m.namespace_id is not null and not ${above.sql} and ${LIVING_MILESTONE} order by m.id`,
+       and m.namespace_id is not null and not ${above.sql} and ${NOT_DELETED_MILESTONE} order by m.id`,
     [...some.values, ...above.values],
   );
 }

@@ -28,12 +28,12 @@ const upload = presenter({
 const id = { upload_id: param.recordId() };
 const address = { secret: param.anyText(), file_name: param.anyText() };
 const managing = { role: "maintainer" } as const;
-const deleting = { ...managing, beside: "others", whenArchived: "refuse" } as const;
+const deleting = { ...managing, concurrency: "per project", whenArchived: "refuse" } as const;
 
 const uploadRoutes = [
   post("", {
     summary: "Upload a file that texts can refer to (multipart/form-data)",
-    beside: "others",
+    concurrency: "per project",
     whenArchived: "refuse",
     input: { file: file() },
     upload: { part: "file", admit: mostAttachmentBytes },

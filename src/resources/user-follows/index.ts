@@ -1,4 +1,4 @@
-import { LIVING_USER } from "../../core/access/visibility.ts";
+import { NOT_DELETED_USER } from "../../core/access/visibility.ts";
 import { badRequest, notFound, notModified } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import { paginate } from "../../core/pagination.ts";
@@ -37,7 +37,7 @@ const lists = (["followers", "following"] as const).map((name): Route => {
       const found = await requireUser(db, input.user_id);
       if (isHidden(found, viewer)) throw notFound("User");
       return paginate(db, presenter, page, {
-        from: `user_follows uf join users u on u.id = uf.${listed} where uf.${of} = ? and ${LIVING_USER}`,
+        from: `user_follows uf join users u on u.id = uf.${listed} where uf.${of} = ? and ${NOT_DELETED_USER}`,
         values: [found.id],
         order: "uf.id desc",
       });

@@ -1,4 +1,4 @@
-import { LIVING_USER, type Viewer, visibleGroups } from "../../core/access/visibility.ts";
+import { NOT_DELETED_USER, type Viewer, visibleGroups } from "../../core/access/visibility.ts";
 import { isoInstant } from "../../core/time.ts";
 import {
   about,
@@ -9,10 +9,10 @@ import {
   constant,
   deprecated,
   enumeration,
-  type Face,
   first,
   type GraphContext,
   GraphError,
+  type GraphqlModule,
   gid,
   interfaceType,
   notAvailable,
@@ -145,7 +145,7 @@ async function requireGroup(db: Reader, id: number, viewer: Viewer): Promise<voi
 }
 
 /** Users. */
-export const face: Face = {
+export const graphqlModule: GraphqlModule = {
   types: [user, userCore, currentUser],
   extend: {
     Query: {
@@ -171,7 +171,7 @@ export const face: Face = {
           return {
             where: all([
               when("u.state <> 'ghost'"),
-              when(LIVING_USER),
+              when(NOT_DELETED_USER),
               among(
                 "u.id",
                 ids?.map((id) => recordId(id, "User")),
@@ -200,7 +200,7 @@ export const face: Face = {
           }
           return {
             where: all([
-              when(LIVING_USER),
+              when(NOT_DELETED_USER),
               when("lower(u.username) = lower(?)", username),
               when("u.id = ?", id),
             ]),

@@ -1,6 +1,6 @@
 import { actorOf } from "../../audit/log.ts";
 import type { Caller, UserState } from "../../core/access/caller.ts";
-import { LIVING_USER } from "../../core/access/visibility.ts";
+import { NOT_DELETED_USER } from "../../core/access/visibility.ts";
 import { forbidden, missing, notFound, unknownRoute } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import { flagWithoutEffect, unsupported, unsupportedFlag } from "../../core/kept.ts";
@@ -60,7 +60,7 @@ export const userResource: Resource = {
       presenter: activity,
       handle: ({ db, presenter, page, input, now }) =>
         paginate(db, presenter, page, {
-          from: `users u where u.last_activity_on >= ? and ${LIVING_USER}`,
+          from: `users u where u.last_activity_on >= ? and ${NOT_DELETED_USER}`,
           values: [input.from ?? dayOf(sixMonthsBefore(now))],
           order: "u.last_activity_on, u.id",
         }),

@@ -1,6 +1,6 @@
 import * as sessions from "../../auth/sessions.ts";
 import type { UserState } from "../../core/access/caller.ts";
-import { LIVING_USER } from "../../core/access/visibility.ts";
+import { NOT_DELETED_USER } from "../../core/access/visibility.ts";
 import { paginateFrom } from "../../core/lists/paginate.ts";
 import { searchStart } from "../../core/lists/search-index.ts";
 import type { Page, RowPage } from "../../core/pagination.ts";
@@ -91,7 +91,7 @@ export async function list(
   const hasTwoFactor = `u.id ${twoFactor ? "in" : "not in"}
     (select user_id from two_factor where enabled_at is not null)`;
   const where = all([
-    when(LIVING_USER),
+    when(NOT_DELETED_USER),
     when("lower(u.username) = lower(?)", filter.username),
     search ? searched(search, searcher) : undefined,
     filter.active ? when("u.state = 'active'") : undefined,
@@ -159,7 +159,9 @@ export async function row(
   caller?: { readonly id: number },
 ): Promise<Value[] | undefined> {
   const [[found], followed] = await Promise.all([
-    db.rows(`select ${presenter.columns} from users u where u.id = ? and ${LIVING_USER}`, [userId]),
+    db.rows(`select ${presenter.columns} from users u where u.id = ? and ${NOT_DELETED_USER}`, [
+      userId,
+    ]),
     caller && caller.id !== userId
       ? db.rows("select 1 from user_follows where follower_id = ? and followed_id = ?", [
           caller.id,
@@ -178,17 +180,19 @@ const USER =
 
 /** A user by id, or `undefined`. */
 export async function find(db: Reader, userId: number): Promise<User | undefined> {
-  return db.one<User>(`${USER} where id = ? and ${LIVING_USER}`, [userId]);
+  return db.one<User>(`${USER} where id = ? and ${NOT_DELETED_USER}`, [userId]);
 }
 
 /** A user by user name, ignoring case, or `undefined`. */
 export async function findByUsername(db: Reader, username: string): Promise<User | undefined> {
-  return db.one<User>(`${USER} where lower(username) = lower(?) and ${LIVING_USER}`, [username]);
+  return db.one<User>(`${USER} where lower(username) = lower(?) and ${NOT_DELETED_USER}`, [
+    username,
+  ]);
 }
 
 /** A user by e-mail address, ignoring case, or `undefined`. */
 export async function findByEmail(db: Reader, email: string): Promise<User | undefined> {
-  return db.one<User>(`${USER} where lower(email) = lower(?) and ${LIVING_USER}`, [email]);
+  return db.one<User>(`${USER} where lower(email) = lower(?) and ${NOT_DELETED_USER}`, [email]);
 }
 
 /** Whether another user than `exceptId` has this e-mail address, also as a confirmed further one, ignoring case. */
@@ -234,7 +238,7 @@ export async function idsByAddresses(
 /** The id of the user whose confirmed address this is, ignoring case, or `undefined`. */
 export async function idByAddress(db: Reader, email: string): Promise<number | undefined> {
   const [found] = await db.rows(
-    `select u.id from (${CONFIRMED_ADDRESSES}) a join users u on u.id = a.user_id and ${LIVING_USER}
+    `select u.id from (${CONFIRMED_ADDRESSES}) a join users u on u.id = a.user_id and ${NOT_DELETED_USER}
      where a.email = lower(?) and u.state <> 'ghost'`,
     [email],
   );
@@ -291,5 +295,5 @@ export async function exist(db: Reader): Promise<boolean> {
 
 /** All users except the ghost, in the order they were created. */
 export function listAll(db: Reader): Awaitable<User[]> {
-  return db.all<User>(`${USER} where state <> 'ghost' and ${LIVING_USER} order by id`);
+  return db.all<User>(`${USER} where state <> 'ghost' and ${NOT_DELETED_USER} order by id`);
 }

@@ -5,8 +5,8 @@ import {
   computed,
   connection,
   enumeration,
-  type Face,
   first,
+  type GraphqlModule,
   loaded,
   mutation,
   notAvailable,
@@ -111,7 +111,7 @@ async function placeOf(db: Reader, pageId: number) {
 }
 
 /** Wiki pages. */
-export const face: Face = {
+export const graphqlModule: GraphqlModule = {
   types: [page],
   extend: {
     Project: {

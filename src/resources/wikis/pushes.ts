@@ -7,7 +7,7 @@ import { applyPush, isOutdated, type Outcome, type Push } from "../../git/push.t
 import { BRANCHES, type Refs } from "../../git/refs.ts";
 import { create, Repository } from "../../git/repository.ts";
 import { WorkTree } from "../../git/work-tree.ts";
-import { isHeard, type Recording, recordMoment } from "../../hooks/moments.ts";
+import { isListenedFor, type Recording, recordHookEvent } from "../../hooks/events.ts";
 import type { Database } from "../../store/port.ts";
 import { hasBranches } from "../repositories/pushes.ts";
 import { impossible } from "../repositories/rules.ts";
@@ -149,11 +149,11 @@ async function tellHooks(
   pages: readonly PageChange[],
 ): Promise<void> {
   const moment = { kind: "wiki_page", of: { project: id }, userId, id } as const;
-  if (pages.length === 0 || !(await isHeard(recording.db, moment))) return;
+  if (pages.length === 0 || !(await isListenedFor(recording.db, moment))) return;
   for (const { before, after } of pages.slice(0, MOST_TOLD)) {
     const { slug, format } = (after ?? before) as PageFile;
     const action = !after ? "delete" : before ? "update" : "create";
-    recordMoment(recording, {
+    recordHookEvent(recording, {
       ...moment,
       action,
       data: { slug, title: titleOf(slug), format, version },

@@ -3,7 +3,7 @@ import * as field from "../../../core/field.ts";
 import { type Presenter, presenter } from "../../../core/presenter.ts";
 import type { Value } from "../../../store/port.ts";
 import { userFields } from "../../users/json.ts";
-import type { Making, ToldMoment } from "./making.ts";
+import type { Making, ToldHookEvent } from "./making.ts";
 
 /** A part of a payload, as `JSON.parse` would return it. */
 export type Block = Readonly<Record<string, unknown>>;
@@ -54,7 +54,7 @@ export async function usersOf(making: Making, ids: readonly unknown[]): Promise<
 export function fromRow(
   { view }: Making,
   shown: Presenter,
-  data: ToldMoment["data"],
+  data: ToldHookEvent["data"],
 ): Block | undefined {
   const row = data["row"] as Value[] | undefined;
   return row && (shown.value(row, view) as Block);

@@ -3,7 +3,7 @@ import { MERGE_REQUEST } from "../../issuables/merge-request.ts";
 import { STATE_IDS } from "../../issuables/told.ts";
 import { type Block, labelsOf, projectOf, repositoryOf, userOf, usersOf } from "./blocks.ts";
 import { issuableOf } from "./issuables.ts";
-import type { HookPayload, Making, ToldMoment } from "./making.ts";
+import type { HookPayload, Making, ToldHookEvent } from "./making.ts";
 
 /** The states that follow from actions, whatever the state is when the payload is made. */
 const STATE_AFTER: Readonly<Record<string, string>> = {
@@ -16,7 +16,7 @@ const STATE_AFTER: Readonly<Record<string, string>> = {
 /** The payload about a change of an issue: its own kind of hooks if the issue is confidential. */
 export async function issueEvent(
   making: Making,
-  moment: ToldMoment,
+  moment: ToldHookEvent,
 ): Promise<HookPayload | undefined> {
   const found = await issuableOf(making, ISSUE, moment.data.id);
   if (!found) return undefined;
@@ -44,7 +44,7 @@ export async function issueEvent(
 /** The payload about a change of a merge request. */
 export async function mergeRequestEvent(
   making: Making,
-  moment: ToldMoment,
+  moment: ToldHookEvent,
 ): Promise<HookPayload | undefined> {
   const found = await issuableOf(making, MERGE_REQUEST, moment.data.id);
   if (!found) return undefined;
@@ -76,13 +76,13 @@ export async function mergeRequestEvent(
 }
 
 /** What the moment itself says of the issuable. */
-function after({ data: { action = "" } }: ToldMoment): Block {
+function after({ data: { action = "" } }: ToldHookEvent): Block {
   const state = STATE_AFTER[action];
   return { ...(state !== undefined && { state, state_id: STATE_IDS[state] }), action };
 }
 
 /** The changes of a moment, with labels and people instead of their ids. */
-async function changesOf(making: Making, { data }: ToldMoment): Promise<Block> {
+async function changesOf(making: Making, { data }: ToldHookEvent): Promise<Block> {
   const changes = (data["changes"] ?? {}) as Record<
     string,
     { previous: unknown; current: unknown }

@@ -3,7 +3,7 @@ import { presenter } from "../../../core/presenter.ts";
 import { isoInstant } from "../../../core/time.ts";
 import { blockOf, projectOf, userOf } from "./blocks.ts";
 import { commitBlock, openCode } from "./commits.ts";
-import type { HookPayload, Making, ToldMoment } from "./making.ts";
+import type { HookPayload, Making, ToldHookEvent } from "./making.ts";
 
 const deployment = presenter({
   id: field.integer("dp.id"),
@@ -25,7 +25,7 @@ const FROM = `deployments dp join environments en on en.id = dp.environment_id
 /** The payload about a status of a deployment. */
 export async function deploymentEvent(
   making: Making,
-  { data, at }: ToldMoment,
+  { data, at }: ToldHookEvent,
 ): Promise<HookPayload | undefined> {
   const found = await blockOf(making, deployment, FROM, [data.id]);
   if (!found) return undefined;

@@ -1,6 +1,6 @@
 import { toldAward } from "../../award-emoji/json.ts";
 import { type Block, blockOf, fromRow, projectOf, userOf } from "./blocks.ts";
-import type { HookPayload, Making, ToldMoment } from "./making.ts";
+import type { HookPayload, Making, ToldHookEvent } from "./making.ts";
 import { noteOf, subjectOf } from "./notes.ts";
 
 /**
@@ -9,7 +9,7 @@ import { noteOf, subjectOf } from "./notes.ts";
  */
 export async function emojiEvent(
   making: Making,
-  { data, userId }: ToldMoment,
+  { data, userId }: ToldHookEvent,
 ): Promise<HookPayload | undefined> {
   const found =
     fromRow(making, toldAward, data) ??

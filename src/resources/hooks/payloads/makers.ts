@@ -1,4 +1,4 @@
-import type { MomentKind } from "../../../hooks/moments.ts";
+import type { HookEventKind } from "../../../hooks/events.ts";
 import { issueEvent, mergeRequestEvent } from "./changes.ts";
 import { deploymentEvent } from "./deployments.ts";
 import { emojiEvent } from "./emoji.ts";
@@ -13,7 +13,7 @@ import { accessTokenEvent } from "./tokens.ts";
 import { wikiEvent } from "./wikis.ts";
 
 /** How payloads are made, by the kind of moment. */
-const MAKERS: Readonly<Record<MomentKind, MakePayload>> = {
+const MAKERS: Readonly<Record<HookEventKind, MakePayload>> = {
   push: pushEvent,
   tag_push: pushEvent,
   repository_update: repositoryUpdate,

@@ -1,5 +1,5 @@
 import type { View } from "../../../core/field.ts";
-import type { HookEvent, MomentKind } from "../../../hooks/moments.ts";
+import type { HookEventKind, HookTrigger } from "../../../hooks/events.ts";
 import type { Store } from "../../../store/port.ts";
 
 /** What payloads are made with. */
@@ -10,8 +10,8 @@ export interface Making {
 }
 
 /** A moment as it was recorded, for one hook. */
-export interface ToldMoment {
-  readonly kind: MomentKind;
+export interface ToldHookEvent {
+  readonly kind: HookEventKind;
   readonly userId: number | null;
   /** When it was, in epoch milliseconds. */
   readonly at: number;
@@ -27,7 +27,7 @@ export interface ToldMoment {
 /** What a hook is sent. */
 export interface HookPayload {
   /** The event of which the hook must listen for this. */
-  readonly event: HookEvent;
+  readonly event: HookTrigger;
   /** What the header `X-Gitlab-Event` says, unless it is a system hook. */
   readonly title: string;
   readonly body: Readonly<Record<string, unknown>>;
@@ -36,4 +36,7 @@ export interface HookPayload {
 }
 
 /** Makes the payload of a moment; `undefined` if it is not for the hook, or what it is about is gone. */
-export type MakePayload = (making: Making, moment: ToldMoment) => Promise<HookPayload | undefined>;
+export type MakePayload = (
+  making: Making,
+  moment: ToldHookEvent,
+) => Promise<HookPayload | undefined>;

@@ -1,11 +1,11 @@
 import { toldMilestone } from "../../milestones/json.ts";
 import { blockOf, fromRow, projectOf } from "./blocks.ts";
-import type { HookPayload, Making, ToldMoment } from "./making.ts";
+import type { HookPayload, Making, ToldHookEvent } from "./making.ts";
 
 /** The payload about a milestone of a project. As in GitLab, nothing is told of those of groups. */
 export async function milestoneEvent(
   making: Making,
-  { data }: ToldMoment,
+  { data }: ToldHookEvent,
 ): Promise<HookPayload | undefined> {
   const found =
     fromRow(making, toldMilestone, data) ??

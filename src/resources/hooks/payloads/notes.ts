@@ -7,7 +7,7 @@ import { NOTE_TYPE, noteable } from "../../notes/json.ts";
 import { type Block, blockOf, projectOf, repositoryOf, userOf } from "./blocks.ts";
 import { commitBlock, openCode } from "./commits.ts";
 import { issuableOf } from "./issuables.ts";
-import type { HookPayload, Making, ToldMoment } from "./making.ts";
+import type { HookPayload, Making, ToldHookEvent } from "./making.ts";
 
 const none = field.constant(null);
 
@@ -65,7 +65,7 @@ export async function noteOf(making: Making, id: number): Promise<ToldNote | und
 /** The payload about a comment: for hooks of confidential notes if it is internal, or on a confidential issue. */
 export async function noteEvent(
   making: Making,
-  { data, userId }: ToldMoment,
+  { data, userId }: ToldHookEvent,
 ): Promise<HookPayload | undefined> {
   const found = await noteOf(making, data.id);
   if (!found) return undefined;

@@ -10,7 +10,7 @@ import { maskedValues } from "../../variables/effective.ts";
 import { type Block, blockOf, blocksOf, projectOf, repositoryOf, usersById } from "./blocks.ts";
 import { commitBlock, openCode } from "./commits.ts";
 import { issuableOf } from "./issuables.ts";
-import type { HookPayload, Making, ToldMoment } from "./making.ts";
+import type { HookPayload, Making, ToldHookEvent } from "./making.ts";
 
 const toldPipeline = presenter({
   ...pipeline.fields,
@@ -81,7 +81,7 @@ function asOf(status: Status, found: Block): Block {
   };
 }
 
-const statusOf = ({ data }: ToldMoment, { status }: Block): Status =>
+const statusOf = ({ data }: ToldHookEvent, { status }: Block): Status =>
   (data["status"] ?? status) as Status;
 
 const seconds = (from: unknown, to: unknown): number | null =>
@@ -99,7 +99,7 @@ function plain({ homepage, url, ssh_url, http_url, ...project }: Block): Block {
 /** The payload about a status of a pipeline. */
 export async function pipelineEvent(
   making: Making,
-  moment: ToldMoment,
+  moment: ToldHookEvent,
 ): Promise<HookPayload | undefined> {
   const stored = await blockOf(making, toldPipeline, `${PIPELINES} where pl.id = ?`, [
     moment.data.id,
@@ -175,7 +175,7 @@ export async function pipelineEvent(
 /** The payload about a status of a job. */
 export async function jobEvent(
   making: Making,
-  moment: ToldMoment,
+  moment: ToldHookEvent,
 ): Promise<HookPayload | undefined> {
   const stored = await blockOf(making, job, `${JOBS} where cj.id = ?`, [moment.data.id]);
   if (!stored) return undefined;

@@ -3,7 +3,7 @@ import { BRANCHES, TAGS } from "../../../git/refs.ts";
 import { rulesOf } from "../../protected-refs/queries.ts";
 import { projectOf, repositoryOf, userOf } from "./blocks.ts";
 import { openCode, pushedBlocks, taggedOf } from "./commits.ts";
-import type { HookPayload, Making, ToldMoment } from "./making.ts";
+import type { HookPayload, Making, ToldHookEvent } from "./making.ts";
 
 /** The name of no object. */
 const NOTHING = "0".repeat(40);
@@ -23,7 +23,7 @@ interface PushData {
 /** The payload about a push to a branch or tag. */
 export async function pushEvent(
   making: Making,
-  { kind, userId, data }: ToldMoment,
+  { kind, userId, data }: ToldHookEvent,
 ): Promise<HookPayload | undefined> {
   const { id, ref, before, after, known, count, options = [] } = data as unknown as PushData;
   const project = await projectOf(making, id);
@@ -68,7 +68,7 @@ export async function pushEvent(
 /** The payload about a push as a whole, for system hooks. */
 export async function repositoryUpdate(
   making: Making,
-  { userId, data }: ToldMoment,
+  { userId, data }: ToldHookEvent,
 ): Promise<HookPayload | undefined> {
   const project = await projectOf(making, data.id);
   if (!project) return undefined;

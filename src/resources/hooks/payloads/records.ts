@@ -2,7 +2,7 @@ import { roleOf } from "../../../core/access/roles.ts";
 import { VISIBILITY_WORDS } from "../../../core/access/visibility.ts";
 import { isoInstant } from "../../../core/time.ts";
 import type { Block } from "./blocks.ts";
-import type { HookPayload, Making, ToldMoment } from "./making.ts";
+import type { HookPayload, Making, ToldHookEvent } from "./making.ts";
 
 const capital = (word: string) => word.charAt(0).toUpperCase() + word.slice(1);
 
@@ -14,7 +14,7 @@ const times = ({ created_at, updated_at }: Block): Block => ({
 
 /** The events of a kind of hook: system hooks are told everything as one, groups what they listen for. */
 function eventFor(
-  { hookOf }: ToldMoment,
+  { hookOf }: ToldHookEvent,
   own: "subgroup" | "member" | "project",
 ): Pick<HookPayload, "event" | "title"> | undefined {
   if (hookOf === "system") return { event: "system", title: "System Hook" };
@@ -48,7 +48,10 @@ interface MemberData {
 }
 
 /** The payload about a member of a group or, for system hooks, of a project. */
-export async function memberEvent(_: Making, moment: ToldMoment): Promise<HookPayload | undefined> {
+export async function memberEvent(
+  _: Making,
+  moment: ToldHookEvent,
+): Promise<HookPayload | undefined> {
   const event = eventFor(moment, "member");
   const data = moment.data as unknown as MemberData;
   const isGroup = data.group !== undefined;
@@ -88,7 +91,10 @@ export async function memberEvent(_: Making, moment: ToldMoment): Promise<HookPa
 }
 
 /** The payload about a group; groups are only told of those below them. */
-export async function groupEvent(_: Making, moment: ToldMoment): Promise<HookPayload | undefined> {
+export async function groupEvent(
+  _: Making,
+  moment: ToldHookEvent,
+): Promise<HookPayload | undefined> {
   const event = eventFor(moment, "subgroup");
   const { data, hookOf } = moment;
   const isSystem = hookOf === "system";
@@ -120,7 +126,7 @@ export async function groupEvent(_: Making, moment: ToldMoment): Promise<HookPay
 /** The payload about a project; groups are told when one below them is created or deleted. */
 export async function projectEvent(
   { store }: Making,
-  moment: ToldMoment,
+  moment: ToldHookEvent,
 ): Promise<HookPayload | undefined> {
   const event = eventFor(moment, "project");
   const { data, hookOf } = moment;
@@ -152,7 +158,10 @@ export async function projectEvent(
 }
 
 /** The payload about an SSH key of a user, for system hooks. */
-export async function keyEvent(_: Making, { data }: ToldMoment): Promise<HookPayload | undefined> {
+export async function keyEvent(
+  _: Making,
+  { data }: ToldHookEvent,
+): Promise<HookPayload | undefined> {
   return {
     event: "system",
     title: "System Hook",
@@ -169,7 +178,7 @@ export async function keyEvent(_: Making, { data }: ToldMoment): Promise<HookPay
 /** The payload about a user, for system hooks. */
 export async function userEvent(
   _: Making,
-  { data, hookOf }: ToldMoment,
+  { data, hookOf }: ToldHookEvent,
 ): Promise<HookPayload | undefined> {
   if (hookOf !== "system") return undefined;
   const old = data["old_username"];

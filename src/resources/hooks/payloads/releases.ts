@@ -3,12 +3,12 @@ import { link, SOURCES, sourcesOf, storedRelease } from "../../releases/json.ts"
 import { type ToldRelease, told } from "../../releases/queries.ts";
 import { type Block, projectOf } from "./blocks.ts";
 import { commitBlock, openCode } from "./commits.ts";
-import type { HookPayload, Making, ToldMoment } from "./making.ts";
+import type { HookPayload, Making, ToldHookEvent } from "./making.ts";
 
 /** The payload about a release. */
 export async function releaseEvent(
   making: Making,
-  { data }: ToldMoment,
+  { data }: ToldHookEvent,
 ): Promise<HookPayload | undefined> {
   const { store, view } = making;
   const known = "row" in data ? (data as unknown as ToldRelease) : await told(store, data.id);

@@ -1,7 +1,7 @@
 import * as field from "../../../core/field.ts";
 import { presenter } from "../../../core/presenter.ts";
 import { blockOf, projectOf } from "./blocks.ts";
-import type { HookPayload, Making, ToldMoment } from "./making.ts";
+import type { HookPayload, Making, ToldHookEvent } from "./making.ts";
 
 const token = presenter({
   user_id: field.integer("t.user_id"),
@@ -23,7 +23,7 @@ const FROM = `tokens t join resource_bots rb on rb.user_id = t.user_id
 /** The payload about an access token of a group or project that is about to expire. */
 export async function accessTokenEvent(
   making: Making,
-  { data }: ToldMoment,
+  { data }: ToldHookEvent,
 ): Promise<HookPayload | undefined> {
   const found = await blockOf(making, token, FROM, [data.id]);
   if (!found) return undefined;

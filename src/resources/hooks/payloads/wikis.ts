@@ -3,12 +3,12 @@ import { openRecord } from "../../repositories/open.ts";
 import { findWikiRecord } from "../../wikis/record.ts";
 import { projectOf, userOf } from "./blocks.ts";
 import { commitBlock } from "./commits.ts";
-import type { HookPayload, Making, ToldMoment } from "./making.ts";
+import type { HookPayload, Making, ToldHookEvent } from "./making.ts";
 
 /** The payload about a page of a wiki. */
 export async function wikiEvent(
   making: Making,
-  { data, userId }: ToldMoment,
+  { data, userId }: ToldHookEvent,
 ): Promise<HookPayload | undefined> {
   const project = await projectOf(making, data.id);
   if (!project) return undefined;

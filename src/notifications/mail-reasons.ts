@@ -1,8 +1,8 @@
-import type { IssuableNotice } from "../jobs/notices.ts";
+import type { IssuableNotification } from "../jobs/notifications.ts";
 import type { Flag } from "../resources/notification-settings/queries.ts";
 
 /** Something that people get mail about. */
-export interface Occasion {
+export interface MailReason {
   /** What it is called in docs/notifications.md. */
   readonly when: string;
   /** What its author did, as a mail says it before what it is about. */
@@ -20,7 +20,7 @@ export interface Occasion {
 }
 
 /** Events that people get mail about, by their action and the type of their target. */
-export const EVENTS: Readonly<Record<string, Occasion>> = {
+export const EVENTS: Readonly<Record<string, MailReason>> = {
   "created Issue": { when: "an issue is opened", verb: "opened", flag: "new_issue" },
   "closed Issue": { when: "an issue is closed", verb: "closed", flag: "close_issue" },
   "reopened Issue": { when: "an issue is reopened", verb: "reopened", flag: "reopen_issue" },
@@ -58,7 +58,7 @@ export const EVENTS: Readonly<Record<string, Occasion>> = {
 };
 
 /** Notices about issues and merge requests. */
-export const NOTICES: Readonly<Record<IssuableNotice["notice"], Occasion>> = {
+export const NOTIFICATIONS: Readonly<Record<IssuableNotification["notice"], MailReason>> = {
   issue_reassigned: {
     when: "an issue gets other assignees",
     verb: "changed the assignees of",

@@ -6,7 +6,7 @@ import type { Database, Reader, Value } from "../store/port.ts";
  * What a webhook can listen for: each is an attribute of hooks with the suffix `_events`. A hook's row has a number whose
  * bit `n` stands for the entry `n`, so new ones are added at the end.
  */
-export const HOOK_EVENTS = [
+export const HOOK_TRIGGERS = [
   "push",
   "tag_push",
   "merge_requests",
@@ -31,11 +31,11 @@ export const HOOK_EVENTS = [
   // What only system hooks are told, always.
   "system",
 ] as const;
-export type HookEvent = (typeof HOOK_EVENTS)[number];
+export type HookTrigger = (typeof HOOK_TRIGGERS)[number];
 
 /** The events as the number that a hook's row has. */
-export function maskOf(events: readonly HookEvent[]): number {
-  return events.reduce((mask, event) => mask | (1 << HOOK_EVENTS.indexOf(event)), 0);
+export function maskOf(events: readonly HookTrigger[]): number {
+  return events.reduce((mask, event) => mask | (1 << HOOK_TRIGGERS.indexOf(event)), 0);
 }
 
 /**
@@ -62,12 +62,12 @@ const KINDS = {
   user: ["system"],
   key: ["system"],
   access_token: ["resource_access_token"],
-} as const satisfies Record<string, readonly HookEvent[]>;
-export type MomentKind = keyof typeof KINDS;
+} as const satisfies Record<string, readonly HookTrigger[]>;
+export type HookEventKind = keyof typeof KINDS;
 
 /** Something that hooks are told. */
-export interface Moment {
-  readonly kind: MomentKind;
+export interface HookEvent {
+  readonly kind: HookEventKind;
   /** Where it happens: hooks of the project, of the groups above it and of the instance are told. */
   readonly of: { readonly project: number } | { readonly group: number } | "instance";
   /** The id of the user who does it; null for nobody. */
@@ -98,10 +98,10 @@ const MOST_CHAINED = 100;
 export const HOOKS = "hooks";
 
 /** The worker that calls the listeners of this program for a kind of moments. */
-export const listenersOf = (kind: MomentKind): string => `${outbox.LISTENERS}${kind}`;
+export const listenersOf = (kind: HookEventKind): string => `${outbox.LISTENERS}${kind}`;
 
 /** A moment, as the workers that call listeners get it. */
-export interface MomentTask extends Pick<Moment, "kind" | "userId"> {
+export interface HookEventTask extends Pick<HookEvent, "kind" | "userId"> {
   readonly at: number;
   /** The id of the record, the action, and what can't be read later. */
   readonly facts: object;
@@ -116,7 +116,7 @@ const OF_PROJECT = `select id from hooks where project_id = ?
     join hooks o on o.namespace_id = a.ancestor_id where p.id = ?`;
 
 /** The hooks `h` that are told of a moment. */
-function listening({ kind, of }: Pick<Moment, "kind" | "of">): { sql: string; values: Value[] } {
+function listening({ kind, of }: Pick<HookEvent, "kind" | "of">): { sql: string; values: Value[] } {
   const mask = maskOf(KINDS[kind]);
   if (of === "instance") return { sql: `${WHERE} (${OF_INSTANCE})`, values: [mask] };
   if ("group" in of) {
@@ -127,10 +127,13 @@ function listening({ kind, of }: Pick<Moment, "kind" | "of">): { sql: string; va
 }
 
 /**
- * Whether any hook or listener is told of such a moment. Only for moments whose data take reading: {@link recordMoment}
+ * Whether any hook or listener is told of such a moment. Only for moments whose data take reading: {@link recordHookEvent}
  * looks by itself.
  */
-export async function isHeard(db: Reader, moment: Pick<Moment, "kind" | "of">): Promise<boolean> {
+export async function isListenedFor(
+  db: Reader,
+  moment: Pick<HookEvent, "kind" | "of">,
+): Promise<boolean> {
   const { sql, values } = listening(moment);
   const heard = `select 1 from hooks h ${sql} union all ${outbox.IS_LISTENED_TO} limit 1`;
   return (await db.rows(heard, [...values, listenersOf(moment.kind)])).length > 0;
@@ -150,12 +153,12 @@ const ID_HEADER = "x-gitlab-event-uuid";
  *
  * @param recording the transaction and its instant; a route's context will do
  * @example
- * recordMoment(context, { kind: "pipeline", of: { project }, userId, id: pipelineId, data: { status } });
- * recordMoment(context, { kind: "build", of: { project }, userId, id: jobId, data: { status } });
- * recordMoment(context, { kind: "release", of: { project }, userId, id: releaseId, action: "create" });
- * recordMoment(context, { kind: "deployment", of: { project }, userId, id, data: { status } });
+ * recordHookEvent(context, { kind: "pipeline", of: { project }, userId, id: pipelineId, data: { status } });
+ * recordHookEvent(context, { kind: "build", of: { project }, userId, id: jobId, data: { status } });
+ * recordHookEvent(context, { kind: "release", of: { project }, userId, id: releaseId, action: "create" });
+ * recordHookEvent(context, { kind: "deployment", of: { project }, userId, id, data: { status } });
  */
-export function recordMoment({ db, now, request }: Recording, moment: Moment): void {
+export function recordHookEvent({ db, now, request }: Recording, moment: HookEvent): void {
   const { kind, of, userId, id, action, data } = moment;
   const { sql, values } = listening(moment);
   const given = request?.header(ID_HEADER) ?? "";
@@ -180,7 +183,7 @@ export function recordMoment({ db, now, request }: Recording, moment: Moment): v
       ...(isChained ? [event, event] : []),
     ],
   );
-  const task: MomentTask = { kind, userId, at: now, facts };
+  const task: HookEventTask = { kind, userId, at: now, facts };
   const order = typeof of === "object" && "project" in of ? of.project : 0;
   const heard = outbox.taskIfListenedTo(listenersOf(kind), task, order);
   outbox.addLast(

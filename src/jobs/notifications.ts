@@ -1,9 +1,9 @@
 import type { Database } from "../store/port.ts";
-import { MAIL } from "./letters.ts";
+import { MAIL } from "./mails.ts";
 import { addIfRun } from "./outbox.ts";
 
 /** What happened to an issue or merge request that people get mail about, although no feed has an event of it. */
-export type IssuableNotice = (
+export type IssuableNotification = (
   | {
       readonly notice: "issue_reassigned" | "issue_due";
       /** The id of the issue. */
@@ -32,7 +32,7 @@ export type IssuableNotice = (
 };
 
 /** The end of a pipeline. */
-export interface PipelineNotice {
+export interface PipelineNotification {
   readonly notice: "pipeline";
   /** The id of the pipeline. */
   readonly pipeline: number;
@@ -40,14 +40,18 @@ export interface PipelineNotice {
 }
 
 /** What people get mail about although it is no event. */
-export type Notice = IssuableNotice | PipelineNotice;
+export type QueuedNotification = IssuableNotification | PipelineNotification;
 
 /** Queues a notice, if there is a process that sends mail. */
-export function queueNotice(db: Database, notice: Notice, now: number): Promise<void> {
+export function queueNotification(
+  db: Database,
+  notice: QueuedNotification,
+  now: number,
+): Promise<void> {
   return addIfRun(db, MAIL, notice, now);
 }
 
 /** Whether what a task of the worker that sends mail says is a notice. */
-export function isNotice(payload: object): payload is Notice {
+export function isNotification(payload: object): payload is QueuedNotification {
   return "notice" in payload;
 }

@@ -1,6 +1,6 @@
 import { newOpaque } from "../auth/token-secrets.ts";
 import { roleOf } from "../core/access/roles.ts";
-import type { Letter } from "../jobs/letters.ts";
+import type { Letter } from "../jobs/mails.ts";
 import type { Reader, Store } from "../store/port.ts";
 import type { Message, Sender } from "./message.ts";
 
