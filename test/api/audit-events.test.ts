@@ -94,7 +94,7 @@ describe("GET /audit_events", () => {
 
 describe("admin.auditEvents.list", () => {
   it("finds what a user did, and what was done to them", async () => {
-    const of = async (filter: Parameters<TestApp["admin"]["listAuditEvents"]>[0]) =>
+    const of = async (filter: Parameters<TestApp["admin"]["auditEvents"]["list"]>[0]) =>
       (await app.admin.auditEvents.list(filter)).map(({ action }) => action);
     expect(await of({})).toEqual(ALL);
     expect(await of({ user: "ADMIN" })).toEqual([ALL[0], ALL[1], ALL[3]]);
@@ -104,7 +104,7 @@ describe("admin.auditEvents.list", () => {
     expect(await of({ limit: 1 })).toEqual(["user unblocked"]);
     await expect(of({ user: "nobody" })).rejects.toThrow("404 User Not Found");
     await expect(of({ since: "soon" })).rejects.toThrow(
-      "listAuditEvents: since is invalid: give an instant",
+      "auditEvents.list: since is invalid: give an instant",
     );
   });
 

@@ -25,7 +25,7 @@ beforeEach(async () => {
 });
 
 type Made = TokenRecord & { token: string };
-const newToken = (more: Partial<Parameters<TestApp["admin"]["createToken"]>[0]> = {}) =>
+const newToken = (more: Partial<Parameters<TestApp["admin"]["tokens"]["create"]>[0]> = {}) =>
   app.admin.tokens.create({ user: username, name: "laptop", scopes: ["api"], ...more });
 const refused = { message: "401 Unauthorized" };
 

@@ -119,7 +119,7 @@ const OF_REQUESTS: readonly Follower<Change, Followed>[] = [
 ];
 
 const WEBHOOKS: Follower<Change, Followed> = {
-  does: "Webhooks are told",
+  does: "Webhooks and listeners are told",
   after: [...TOLD_COLUMNS.issue, ...TOLD_COLUMNS.merge_request, ...LINKS, "approval", "oldrev"],
   run: tellHooks,
 };

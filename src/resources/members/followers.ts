@@ -51,7 +51,7 @@ export const FOLLOWERS: readonly Follower<Change, How>[] = [
     },
   },
   {
-    does: "Webhooks are told",
+    does: "Webhooks and listeners are told",
     after: ["joined", "changed", "left", "expired"],
     run: ({ change, how, membership }) =>
       tell(change, change.source, TOLD[how].action, membership, change.by.id),

@@ -29,7 +29,7 @@ export const FOLLOWERS: readonly Follower<Change, "written" | "edited">[] = [
     },
   },
   {
-    does: "Webhooks are told",
+    does: "Webhooks and listeners are told",
     after: ["written", "edited"],
     run: ({ writing, note: { id }, before }) =>
       recordHookEvent(writing, {
