@@ -369,7 +369,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   access_raw_diffs: "as they are in the repository, without limits of size",
   with_content: "with the pages' text",
   include_html_description: "also with the description as HTML",
-  render_html: "with the content as HTML, as `POST /markdown` renders it",
+  render_html: "with the texts as HTML, as `POST /markdown` renders it",
   "Wikis/version":
     "the page as this commit of the wiki has it: its name in hex, or the beginning of it",
   include_diverged_commits_count: "with how many commits the target branch is ahead",

@@ -199,6 +199,8 @@ describe("app.events", () => {
     const second = await app.another();
     const events = second.events("milestone");
     const first = events.next();
+    // Its requests wait until it is registered; those of other processes don't.
+    await second.call("GET /version", { as: "guest" });
     const json = { title: "Soon" };
     const add = (title: string) =>
       app.call(`POST ${PROJECT}/milestones`, { as: "maintainer", json: { ...json, title } });

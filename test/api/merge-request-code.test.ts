@@ -269,6 +269,17 @@ index ${"0".repeat(40)}..43dd47ea691c90a5fa7827892c70241913351963
     expect(Object.keys(plain)).not.toContain("rebase_in_progress");
   });
 
+  it("has its texts as HTML if asked", async () => {
+    const [branch] = await newBranch();
+    const texts = { title: "A & B", description: "**Bold** words" };
+    const { iid } = await project.open(branch, texts);
+    const asked = (await project.get(`/merge_requests/${iid}?render_html=true`)).json;
+    expect(asked.title_html).toBe("A &amp; B");
+    expect(asked.description_html).toContain("<strong>Bold</strong> words");
+    const plain = (await project.get(`/merge_requests/${iid}`)).json;
+    expect(Object.keys(plain).filter((name) => name.endsWith("_html"))).toEqual([]);
+  });
+
   it("stays what it is when the target moves on", async () => {
     const [target, start] = await newBranch();
     const [branch, head] = await newBranch({}, target);

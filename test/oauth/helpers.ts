@@ -12,7 +12,9 @@ export type Client = ApplicationRecord & { client_secret: string | null };
 /** An application under test in which `developer` and `reporter` have a password. */
 export interface OAuthApp extends TestApp {
   /** Registers an application of `owner`, by default confidential and with all scopes. */
-  register(data?: Partial<Parameters<TestApp["admin"]["applications"]["create"]>[0]>): Promise<Client>;
+  register(
+    data?: Partial<Parameters<TestApp["admin"]["applications"]["create"]>[0]>,
+  ): Promise<Client>;
   /** A browser with a signed-in user. */
   signedIn(login?: string): Promise<Visitor>;
   /** Asks the token endpoint. */

@@ -171,6 +171,8 @@ export const MERGE_REQUEST: IssuableType = {
     }),
     user: field.embedded("caller_can", "object", "null"),
     first_contribution: field.flag(IS_FIRST),
+    title_html: field.omittedIfNull(field.embedded("title_html", "string", "null")),
+    description_html: field.omittedIfNull(field.embedded("description_html", "string", "null")),
     diverged_commits_count: field.omittedIfNull(
       field.embedded("diverged_commits_count", "integer", "null"),
     ),

@@ -1,6 +1,7 @@
 import { forbidden } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
-import { unsupported, unsupportedFlag } from "../../core/kept.ts";
+import { unsupported } from "../../core/kept.ts";
+import { escaped } from "../../core/markup.ts";
 import { type Resource, routes } from "../../core/resource.ts";
 import { headOf } from "../events/record.ts";
 import { mayUpdate } from "../issuables/abilities.ts";
@@ -12,6 +13,7 @@ import { REQUEST_ORDERS } from "../issuables/orders.ts";
 import { plannedColumns, plannedLinks, planningInput } from "../issuables/planning.ts";
 import { listRoutes, participantsRoute, subscriptionRoutes } from "../issuables/routes.ts";
 import { findIssuable } from "../issuables/rules.ts";
+import { renderAll } from "../markdown/render.ts";
 import { addVersion, renewVersion } from "../merge-request-versions/versions.ts";
 import { afterCommands, commandsIn } from "../quick-actions/perform.ts";
 import { checkCode, divergedCommits } from "./code.ts";
@@ -132,7 +134,7 @@ export const mergeRequestResource: Resource = {
         ...number,
         include_diverged_commits_count: param.optional(param.boolean()),
         include_rebase_in_progress: param.optional(param.boolean()),
-        render_html: unsupportedFlag(),
+        render_html: param.optional(param.boolean()),
       },
       presenter: MERGE_REQUEST.single,
       prepare: async (input, preparing) => {
@@ -148,6 +150,16 @@ export const mergeRequestResource: Resource = {
         const row = await rowOf(context, MERGE_REQUEST, id);
         if (diverged !== null) row[presenter.at("diverged_commits_count")] = String(diverged);
         if (input.include_rebase_in_progress) row[presenter.at("rebase_in_progress")] = "false";
+        if (input.render_html) {
+          const [title, description] = [
+            row[presenter.at("title")],
+            row[presenter.at("description")],
+          ];
+          const texts = [String(description ?? "")];
+          const [html] = await renderAll({ ...context, project: context.source }, texts);
+          row[presenter.at("title_html")] = JSON.stringify(escaped(String(title)));
+          row[presenter.at("description_html")] = JSON.stringify(html);
+        }
         return row;
       },
     }),
