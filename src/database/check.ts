@@ -1,4 +1,4 @@
-import { BEING_DELETED_ROWS, REMOVED } from "../core/access/visibility.ts";
+import { BEING_DELETED, BEING_DELETED_ROWS } from "../core/access/visibility.ts";
 import { searchProblems } from "../core/lists/search-index.ts";
 import { NESTED_WORDS, TOP_WORDS } from "../core/paths.ts";
 import { verifyFiles } from "../files/read.ts";
@@ -97,7 +97,7 @@ const INVARIANTS: readonly { name: string; sql: string }[] = [
         union all select kind, id, full_path, visibility from namespaces
           where parent_id is not null and lower(path) in (${words(NESTED_WORDS)})
         union all select 'project', id, full_path, visibility from projects where lower(path) in (${words(NESTED_WORDS)})) as n
-      where visibility > ${REMOVED}`,
+      where visibility > ${BEING_DELETED}`,
   },
   {
     name: "visibility",

@@ -1,4 +1,4 @@
-import { REMOVED } from "../core/access/visibility.ts";
+import { BEING_DELETED } from "../core/access/visibility.ts";
 import { recordGroup } from "../hooks/records.ts";
 import type { Store } from "../store/port.ts";
 import { delayedDeletion } from "./application-settings/deletion.ts";
@@ -15,7 +15,7 @@ export async function deleteDue(store: Store, now: number): Promise<void> {
   const before = now - days * DAY;
   for (const kind of ["group", "project"] as const) {
     const table = kind === "group" ? "namespaces" : "projects";
-    const isDue = `${table} where marked_for_deletion_at <= ? and visibility > ${REMOVED}`;
+    const isDue = `${table} where marked_for_deletion_at <= ? and visibility > ${BEING_DELETED}`;
     for (const [id] of await store.rows(`select id from ${isDue} order by id`, [before])) {
       await store.transaction(async (db) => {
         // Meanwhile it may have been restored, or deleted with its group.

@@ -1,4 +1,4 @@
-import { REMOVED } from "../core/access/visibility.ts";
+import { BEING_DELETED } from "../core/access/visibility.ts";
 import { inBatches } from "../jobs/batches.ts";
 import { type Hidden, REMOVER, removeLater } from "../jobs/removal.ts";
 import {
@@ -45,8 +45,8 @@ export async function finish(
 /** Deletes what is hidden although no task says so, as after a failed one, or if no worker runs. */
 export async function finishAll(store: Store, now: number): Promise<void> {
   const found = await store.rows(
-    `select 'group', id from namespaces where visibility = ${REMOVED} and kind = 'group'
-     union all select 'project', id from projects where visibility = ${REMOVED}
+    `select 'group', id from namespaces where visibility = ${BEING_DELETED} and kind = 'group'
+     union all select 'project', id from projects where visibility = ${BEING_DELETED}
      union all select 'label', id from labels where removed = 1
      union all select 'milestone', id from milestones where removed = 1
      union all select 'user', id from users where state = 'removed'`,

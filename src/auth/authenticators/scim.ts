@@ -1,4 +1,4 @@
-import { REMOVED } from "../../core/access/visibility.ts";
+import { BEING_DELETED } from "../../core/access/visibility.ts";
 import { unauthorized } from "../../core/errors.ts";
 import type { Authenticator } from "../../core/http/authenticator.ts";
 import { decodePath } from "../../core/http/parameters.ts";
@@ -21,7 +21,7 @@ interface TokenRow {
 const BY_DIGEST = `select t.id, t.name, t.access_level, t.revoked, t.expires_at, t.last_used_at,
     n.id as group_id, n.full_path
   from scim_tokens t join namespaces n on n.id = t.namespace_id
-  where t.digest = ? and n.visibility > ${REMOVED}`;
+  where t.digest = ? and n.visibility > ${BEING_DELETED}`;
 
 /**
  * SCIM tokens of the group in the path's `:group_path`, in the `Authorization` header only. Another group's token is

@@ -4,7 +4,7 @@ import { notFound } from "../errors.ts";
 import type { Reach } from "./caller.ts";
 import { FEATURES, type Feature } from "./features.ts";
 import { hasRole, ROLES, type Role } from "./roles.ts";
-import { isEnding, isOpenTo, REMOVED, type Viewer } from "./visibility.ts";
+import { BEING_DELETED, isEnding, isOpenTo, type Viewer } from "./visibility.ts";
 
 /** The group or project a path names, and what the caller may do there. */
 export interface Source {
@@ -71,7 +71,7 @@ export async function findVisible(
     named && reach && (await isWithin(db, named, reach)) ? { ...named, level: reach.level } : named;
   const isVisible =
     source &&
-    source.visibility > REMOVED &&
+    source.visibility > BEING_DELETED &&
     (source.level > 0 || isOpenTo(viewer, source) || (await isMemberBelow(db, source, viewer)));
   return isVisible ? source : undefined;
 }

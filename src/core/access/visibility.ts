@@ -12,14 +12,14 @@ export type Visibility = keyof typeof VISIBILITIES;
 export const VISIBILITY_NAMES = Object.keys(VISIBILITIES) as Visibility[];
 
 /** The level of groups and projects that are being deleted, which nobody may read. */
-export const REMOVED = -1;
+export const BEING_DELETED = -1;
 
 /** Queries for the ids of what is being deleted, which nobody sees any more: mostly nothing. */
 export const BEING_DELETED_ROWS = {
   labels: "select id from labels where removed = 1",
   milestones: "select id from milestones where removed = 1",
   users: "select id from users where state = 'removed'",
-  projects: `select id from projects where visibility = ${REMOVED}`,
+  projects: `select id from projects where visibility = ${BEING_DELETED}`,
 } as const;
 
 /** SQL of whether a namespace, or a group above it, is marked for deletion. @param namespace SQL of its id */
@@ -36,6 +36,11 @@ export const NOT_DELETED_LABEL = "l.removed = 0";
 export const NOT_DELETED_MILESTONE = "m.removed = 0";
 /** The condition under which a row `u` of users is not being deleted. */
 export const NOT_DELETED_USER = "u.state <> 'removed'";
+/**
+ * The condition that a project `p` is not archived. Of its index, SQLite would sort all that projects have, hence the sum; and
+ * PostgreSQL takes few rows to equal a sum, hence no equality.
+ */
+export const NOT_ARCHIVED = "p.archived + 0 < 1";
 
 /** Visibility words by their number, for presenters. */
 export const VISIBILITY_WORDS: Readonly<Record<number, Visibility>> = {
@@ -75,7 +80,7 @@ export interface EachUser {
 
 /** Groups and projects with a visibility above this one can be read without membership. */
 function floorOf({ caller }: Viewer): number {
-  if (caller?.admin) return REMOVED;
+  if (caller?.admin) return BEING_DELETED;
   return caller && !caller.external ? VISIBILITIES.private : VISIBILITIES.internal;
 }
 
@@ -99,8 +104,8 @@ export function visibleProjects(viewer: Viewer | EachUser): Condition {
 }
 
 // The sums keep the engines from starting with the level: most rows have it, in another order than a list's.
-const NOT_DELETED_PROJECT: Condition = { sql: `p.visibility + 0 > ${REMOVED}`, values: [] };
-const NOT_DELETED_GROUP: Condition = { sql: `n.visibility + 0 > ${REMOVED}`, values: [] };
+const NOT_DELETED_PROJECT: Condition = { sql: `p.visibility + 0 > ${BEING_DELETED}`, values: [] };
+const NOT_DELETED_GROUP: Condition = { sql: `n.visibility + 0 > ${BEING_DELETED}`, values: [] };
 
 /** The condition for projects that need no membership or in which the viewer has at least `role`. */
 function openOrMember(viewer: Viewer | EachUser, role: Role): Condition {

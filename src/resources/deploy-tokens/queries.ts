@@ -1,6 +1,6 @@
 import { newSecret } from "../../auth/token-secrets.ts";
 import { type Owner, ownedBy } from "../../core/access/owner.ts";
-import { REMOVED } from "../../core/access/visibility.ts";
+import { BEING_DELETED } from "../../core/access/visibility.ts";
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import { all, type Condition, when } from "../../store/conditions.ts";
@@ -16,8 +16,8 @@ export interface DeployToken {
 
 /** Tokens of groups and projects that are not being deleted. */
 const EVERYWHERE: Condition = {
-  sql: `(dt.project_id is null or (select p.visibility from projects p where p.id = dt.project_id) > ${REMOVED})
-    and (dt.namespace_id is null or (select n.visibility from namespaces n where n.id = dt.namespace_id) > ${REMOVED})`,
+  sql: `(dt.project_id is null or (select p.visibility from projects p where p.id = dt.project_id) > ${BEING_DELETED})
+    and (dt.namespace_id is null or (select n.visibility from namespaces n where n.id = dt.namespace_id) > ${BEING_DELETED})`,
   values: [],
 };
 

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { REMOVED } from "../../core/access/visibility.ts";
+import { BEING_DELETED } from "../../core/access/visibility.ts";
 import { ApiError } from "../../core/errors.ts";
 import type { HookEventKind } from "../../hooks/events.ts";
 import type { Reader } from "../../store/port.ts";
@@ -152,7 +152,7 @@ export async function sampleOf(
 async function firstProject(db: Reader, groupId: number): Promise<number | undefined> {
   const [found] = await db.rows(
     `select p.id from namespace_ancestors a join projects p on p.namespace_id = a.namespace_id
-     where a.ancestor_id = ? and p.visibility > ${REMOVED} order by p.id limit 1`,
+     where a.ancestor_id = ? and p.visibility > ${BEING_DELETED} order by p.id limit 1`,
     [groupId],
   );
   return found?.[0] as number | undefined;

@@ -1,11 +1,11 @@
-import { inProject, type Viewer, visibleProjects } from "../../core/access/visibility.ts";
-import { readFirst } from "../../core/lists/first-rows.ts";
 import {
-  type IndexStart,
-  NO_START,
-  startFrom,
-  withoutIndex,
-} from "../../core/lists/index-start.ts";
+  inProject,
+  NOT_ARCHIVED,
+  type Viewer,
+  visibleProjects,
+} from "../../core/access/visibility.ts";
+import { readFirst } from "../../core/lists/first-rows.ts";
+import { type IndexStart, NO_START, startFrom } from "../../core/lists/index-start.ts";
 import { paginateFrom } from "../../core/lists/paginate.ts";
 import { searchStart } from "../../core/lists/search-index.ts";
 import { offsetOf, type Page, type RowPage } from "../../core/pagination.ts";
@@ -160,6 +160,6 @@ function projectsOf(
   return all([
     projectId === undefined ? visibleProjects(viewer) : when(`${alias}.project_id = ?`, projectId),
     groupId === undefined ? undefined : belowGroup("p.namespace_id", groupId),
-    isWithoutArchived ? when(`${withoutIndex("p.archived")} = 0`) : undefined,
+    isWithoutArchived ? when(NOT_ARCHIVED) : undefined,
   ]);
 }

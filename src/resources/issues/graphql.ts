@@ -1,11 +1,11 @@
 import {
+  NOT_ARCHIVED,
   NOT_DELETED_MILESTONE,
   type Viewer,
   visibleIssues,
   visibleProjects,
 } from "../../core/access/visibility.ts";
 import * as field from "../../core/field.ts";
-import { withoutIndex } from "../../core/lists/index-start.ts";
 import {
   type Args,
   arg,
@@ -196,9 +196,6 @@ export const ofProject = (args: Values<typeof filters>, context: GraphContext): 
   ...queryOf(args, context),
 });
 
-/** The condition that a project is not archived. Of its index, SQLite would sort all issues. */
-const NOT_ARCHIVED = when(`${withoutIndex("p.archived")} = 0`);
-
 const groupFilters = {
   ...filters,
   includeSubgroups: arg.withDefault(arg.boolean, false),
@@ -271,7 +268,7 @@ export const graphqlModule: GraphqlModule = {
                   parent: "a.ancestor_id",
                 }
               : { parent: "p.namespace_id" }),
-            where: all([where, includeArchived ? undefined : NOT_ARCHIVED]),
+            where: all([where, includeArchived ? undefined : when(NOT_ARCHIVED)]),
             ...(order && { order }),
           };
         },
@@ -291,7 +288,7 @@ export const graphqlModule: GraphqlModule = {
           }
           const { where, order } = queryOf(args, context);
           return {
-            where: all([where, includeArchived ? undefined : NOT_ARCHIVED]),
+            where: all([where, includeArchived ? undefined : when(NOT_ARCHIVED)]),
             ...(order && { order }),
           };
         },

@@ -1,5 +1,5 @@
 import { type Owner, ownedBy } from "../../core/access/owner.ts";
-import { REMOVED } from "../../core/access/visibility.ts";
+import { BEING_DELETED } from "../../core/access/visibility.ts";
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import { all } from "../../store/conditions.ts";
@@ -102,7 +102,7 @@ export async function take(db: Database, email: string): Promise<Accepted[]> {
        cb.username as created_by
      from ${INVITATIONS} left join projects p on p.id = mi.project_id
      left join namespaces n on n.id = mi.namespace_id
-     where lower(mi.email) = lower(?) and coalesce(p.visibility, n.visibility) > ${REMOVED} order by mi.id`,
+     where lower(mi.email) = lower(?) and coalesce(p.visibility, n.visibility) > ${BEING_DELETED} order by mi.id`,
     [email],
   );
   await db.run("delete from member_invitations where lower(email) = lower(?)", [email]);

@@ -1,4 +1,4 @@
-import { REMOVED } from "../../core/access/visibility.ts";
+import { BEING_DELETED } from "../../core/access/visibility.ts";
 import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
 import { paginate } from "../../core/pagination.ts";
@@ -34,7 +34,7 @@ export const ofUsers: readonly Route[] = [
       return paginate(db, presenter, page, {
         from: `members m left join projects p on p.id = m.project_id
           left join namespaces n on n.id = m.namespace_id
-          where m.user_id = ? and coalesce(p.visibility, n.visibility) > ${REMOVED}${ofType}`,
+          where m.user_id = ? and coalesce(p.visibility, n.visibility) > ${BEING_DELETED}${ofType}`,
         values: [id],
         order: "m.id",
       });

@@ -1,4 +1,4 @@
-import { memberGroups, REMOVED, type Viewer } from "../../core/access/visibility.ts";
+import { BEING_DELETED, memberGroups, type Viewer } from "../../core/access/visibility.ts";
 import { paginateFrom } from "../../core/lists/paginate.ts";
 import { searchStart } from "../../core/lists/search-index.ts";
 import type { Page, RowPage } from "../../core/pagination.ts";
@@ -26,7 +26,7 @@ export interface NamespaceFilter {
 function ownNamespaces(viewer: Viewer, owned: boolean): Condition {
   const { caller } = viewer;
   if (caller?.admin && !owned) {
-    return when(`n.visibility + 0 > ${REMOVED}`) as Condition;
+    return when(`n.visibility + 0 > ${BEING_DELETED}`) as Condition;
   }
   const groups = memberGroups(viewer, owned ? "owner" : "guest");
   return {
@@ -94,7 +94,7 @@ export async function suggestion(
     const among = placeholders(paths.map((one) => `${prefix}${one}`.toLowerCase()));
     const found = await db.rows(
       `select lower(full_path) from namespaces
-       where lower(full_path) in (${among.sql}) and visibility > ${REMOVED}`,
+       where lower(full_path) in (${among.sql}) and visibility > ${BEING_DELETED}`,
       among.values,
     );
     return new Set(found.map(([fullPath]) => String(fullPath).slice(prefix.length)));

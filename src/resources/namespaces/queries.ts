@@ -1,4 +1,4 @@
-import { REMOVED } from "../../core/access/visibility.ts";
+import { BEING_DELETED } from "../../core/access/visibility.ts";
 import { belowGroup } from "../../store/conditions.ts";
 import { insertRow } from "../../store/insert.ts";
 import type { Awaitable, Database, Reader } from "../../store/port.ts";
@@ -33,10 +33,10 @@ export interface NewNamespace {
 
 const NAMESPACE =
   "select id, kind, name, path, full_name, full_path, visibility, parent_id, owner_id, updated_at from namespaces";
-const BY_ID = `${NAMESPACE} where id = ? and visibility > ${REMOVED}`;
-const BY_PATH = `${NAMESPACE} where lower(full_path) = lower(?) and visibility > ${REMOVED}`;
+const BY_ID = `${NAMESPACE} where id = ? and visibility > ${BEING_DELETED}`;
+const BY_PATH = `${NAMESPACE} where lower(full_path) = lower(?) and visibility > ${BEING_DELETED}`;
 const BY_OWNER = `${NAMESPACE} where owner_id = ?`;
-const GROUPS = `${NAMESPACE} where kind = 'group' and visibility > ${REMOVED} order by lower(full_path), id`;
+const GROUPS = `${NAMESPACE} where kind = 'group' and visibility > ${BEING_DELETED} order by lower(full_path), id`;
 
 /** A namespace by its id, or `undefined`. */
 export function find(db: Reader, namespaceId: number): Awaitable<Namespace | undefined> {

@@ -1,4 +1,4 @@
-import { REMOVED } from "../../core/access/visibility.ts";
+import { BEING_DELETED } from "../../core/access/visibility.ts";
 import { areFew, type Part, roomLeft, SMALL } from "../../jobs/removal.ts";
 import { belowGroup, type Condition } from "../../store/conditions.ts";
 import type { Database, Reader } from "../../store/port.ts";
@@ -131,7 +131,7 @@ export async function hasFewRows(db: Reader, namespaceId: number): Promise<boole
 /** Hides a namespace and everything below it; of many projects, the first ones. */
 export async function hide(db: Database, namespaceId: number): Promise<void> {
   const { sql, values } = namespacesBelow(namespaceId);
-  await db.run(`update namespaces set visibility = ${REMOVED} where id in (${sql})`, values);
+  await db.run(`update namespaces set visibility = ${BEING_DELETED} where id in (${sql})`, values);
   await hideProjects(db, namespaceId, HIDDEN_AT_ONCE);
 }
 
@@ -143,8 +143,8 @@ export async function hideProjects(
 ): Promise<number> {
   const { sql, values } = projectsBelow(namespaceId);
   return db.run(
-    `update projects set visibility = ${REMOVED}
-     where id in (${sql} and visibility > ${REMOVED} limit ?)`,
+    `update projects set visibility = ${BEING_DELETED}
+     where id in (${sql} and visibility > ${BEING_DELETED} limit ?)`,
     [...values, most],
   );
 }

@@ -1,5 +1,5 @@
 import { type Source, sourcesById } from "../../core/access/source.ts";
-import { REMOVED } from "../../core/access/visibility.ts";
+import { BEING_DELETED } from "../../core/access/visibility.ts";
 import { notFound } from "../../core/errors.ts";
 import { dayOf } from "../../core/time.ts";
 import { BRANCHES, TAGS } from "../../git/refs.ts";
@@ -61,6 +61,6 @@ export async function projectFor(
   const viewer = { caller: person, today: dayOf(now) };
   const project = (await sourcesById(db, "project", [projectId], viewer)).get(projectId);
   const mayRun =
-    project !== undefined && project.visibility > REMOVED && mayCreatePipeline(project);
+    project !== undefined && project.visibility > BEING_DELETED && mayCreatePipeline(project);
   return mayRun ? project : undefined;
 }

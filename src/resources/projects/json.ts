@@ -1,5 +1,5 @@
 import type { Caller } from "../../core/access/caller.ts";
-import { REMOVED, VISIBILITY_WORDS } from "../../core/access/visibility.ts";
+import { BEING_DELETED, VISIBILITY_WORDS } from "../../core/access/visibility.ts";
 import { ownAvatar } from "../../core/avatars.ts";
 import * as field from "../../core/field.ts";
 import { type Presenter, presenter } from "../../core/presenter.ts";
@@ -15,14 +15,14 @@ export const PROJECTS = `projects p join namespaces n on n.id = p.namespace_id
 
 /** SQL of how many forks a project `p` has. */
 export const FORKS = `(select count(*) from projects f
-  where f.forked_from_project_id = p.id and f.visibility > ${REMOVED})`;
+  where f.forked_from_project_id = p.id and f.visibility > ${BEING_DELETED})`;
 /** The path of the README of a project's default branch. */
 const README =
   "(select g.readme from git_repositories g where g.project_id = p.id and g.kind = 'code')";
 
 /** SQL of where the import of a project `p` is. A fork has its branches and tags from the beginning. */
 export const IMPORT_STATUS = `coalesce((select i.status from project_imports i where i.project_id = p.id),
-  case when exists (select 1 from projects f where f.id = p.forked_from_project_id and f.visibility > ${REMOVED})
+  case when exists (select 1 from projects f where f.id = p.forked_from_project_id and f.visibility > ${BEING_DELETED})
     then 'finished' else 'none' end)`;
 
 /** The default branch; of a project without branches, the one that its first branch is expected to be. */

@@ -2,6 +2,7 @@ import type { Role } from "../../core/access/roles.ts";
 import {
   isEnding,
   memberProjects,
+  NOT_ARCHIVED,
   type Viewer,
   visibleProjects,
 } from "../../core/access/visibility.ts";
@@ -227,14 +228,14 @@ function startsOf(filter: ProjectFilter): Condition[] {
   ];
 }
 
-const ACTIVE = `(p.archived + 0 = 0 and p.marked_for_deletion_at is null and not ${isEnding("p.namespace_id")})`;
+const ACTIVE = `(${NOT_ARCHIVED} and p.marked_for_deletion_at is null and not ${isEnding("p.namespace_id")})`;
 
 /** The conditions on the project itself. */
 function columnConditions(filter: ProjectFilter): (Condition | undefined)[] {
   const { archived, namespaceId, below, search } = filter;
   return [
     // Most are not: the sum keeps the engines from starting with them, in another order than the list's.
-    archived === undefined ? undefined : when(archived ? "p.archived = 1" : "p.archived + 0 = 0"),
+    archived === undefined ? undefined : when(archived ? "p.archived = 1" : NOT_ARCHIVED),
     filter.active === undefined ? undefined : when(filter.active ? ACTIVE : `not ${ACTIVE}`),
     markedOn("p", filter.markedOn),
     when("p.visibility = ?", filter.visibility),

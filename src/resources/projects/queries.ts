@@ -1,4 +1,4 @@
-import { REMOVED } from "../../core/access/visibility.ts";
+import { BEING_DELETED } from "../../core/access/visibility.ts";
 import { all, when } from "../../store/conditions.ts";
 import { insertRow } from "../../store/insert.ts";
 import type { Awaitable, Database, Reader } from "../../store/port.ts";
@@ -138,7 +138,7 @@ const STORAGE_SIZE = `(select coalesce(sum(k.bytes), 0) from git_repositories r
 
 /** All projects, or the one with an id, ordered by full path. */
 export function listDetails(db: Reader, projectId?: number): Awaitable<ProjectDetails[]> {
-  const where = all([when("p.id = ?", projectId), when(`p.visibility > ${REMOVED}`)]);
+  const where = all([when("p.id = ?", projectId), when(`p.visibility > ${BEING_DELETED}`)]);
   return db.all<ProjectDetails>(
     `select p.id, p.name, p.path, p.full_path, p.visibility, p.archived, ${STORAGE_SIZE} as storage_size
      from projects p where ${where.sql} order by p.full_path`,

@@ -1,4 +1,4 @@
-import { REMOVED } from "../../core/access/visibility.ts";
+import { BEING_DELETED } from "../../core/access/visibility.ts";
 import { inBatches } from "../../jobs/batches.ts";
 import { removeLater, removePart, SMALL } from "../../jobs/removal.ts";
 import type { Condition } from "../../store/conditions.ts";
@@ -18,7 +18,7 @@ export async function remove(db: Database, projectId: number, now: number): Prom
     await db.run("delete from projects where id = ?", [projectId]);
     return true;
   }
-  await db.run(`update projects set visibility = ${REMOVED} where id = ?`, [projectId]);
+  await db.run(`update projects set visibility = ${BEING_DELETED} where id = ?`, [projectId]);
   await removeLater(db, { project: projectId }, now);
   return false;
 }

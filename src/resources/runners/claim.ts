@@ -1,5 +1,5 @@
 import { newSecret } from "../../auth/token-secrets.ts";
-import { REMOVED } from "../../core/access/visibility.ts";
+import { BEING_DELETED } from "../../core/access/visibility.ts";
 import { recordJobs } from "../../hooks/records.ts";
 import type { Condition } from "../../store/conditions.ts";
 import { insertRow } from "../../store/insert.ts";
@@ -37,7 +37,7 @@ function fitting({ id, kind, namespace_id, run_untagged, access_level }: Runner)
   return {
     sql: `cj.status = 'pending' and cj.kind = 'build'
       and exists (select 1 from users u where u.id = cj.user_id and u.state = 'active')
-      and p.jobs_enabled = 1 and p.archived = 0 and p.visibility > ${REMOVED} and ${own.sql}
+      and p.jobs_enabled = 1 and p.archived = 0 and p.visibility > ${BEING_DELETED} and ${own.sql}
       ${access_level === "ref_protected" ? "and cj.protected = 1" : ""}
       ${run_untagged === 1 ? "" : `and ${isTagged}`}
       and not exists (select 1 from ci_job_tags jt where jt.job_id = cj.id

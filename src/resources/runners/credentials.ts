@@ -1,5 +1,5 @@
 import { digestOf } from "../../auth/token-secrets.ts";
-import { REMOVED } from "../../core/access/visibility.ts";
+import { BEING_DELETED } from "../../core/access/visibility.ts";
 import { ApiError, forbidden, missing, unauthorized } from "../../core/errors.ts";
 import type { RequestInfo } from "../../core/resource.ts";
 import type { Awaitable, Reader } from "../../store/port.ts";
@@ -55,7 +55,7 @@ export async function jobOfToken(db: Reader, token: string): Promise<RunningJob 
   const found = await db.one<RunningJob>(
     `select cj.id, cj.project_id, cj.pipeline_id, cj.status, cj.trace_bytes, cj.protected, p.namespace_id
      from job_tokens jt join ci_jobs cj on cj.id = jt.job_id join projects p on p.id = cj.project_id
-     where jt.digest = ? and p.visibility > ${REMOVED}`,
+     where jt.digest = ? and p.visibility > ${BEING_DELETED}`,
     [digestOf(token)],
   );
   return found && { ...found, token };

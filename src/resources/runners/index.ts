@@ -2,7 +2,7 @@ import * as audit from "../../audit/log.ts";
 import { newSecret } from "../../auth/token-secrets.ts";
 import { findSource } from "../../core/access/source.ts";
 import {
-  REMOVED,
+  BEING_DELETED,
   visibleGroups,
   visibleJobs,
   visibleProjects,
@@ -115,7 +115,7 @@ type Listing = Pick<Context, "presenter"> & { db: Reader; page: Page };
 
 /** Runners of groups that are being deleted are not listed. */
 const NOT_DELETED = when(
-  `not exists (select 1 from namespaces n where n.id = rn.namespace_id and n.visibility = ${REMOVED})`,
+  `not exists (select 1 from namespaces n where n.id = rn.namespace_id and n.visibility = ${BEING_DELETED})`,
 );
 
 function listRunners(

@@ -1,4 +1,4 @@
-import { REMOVED } from "../../core/access/visibility.ts";
+import { BEING_DELETED } from "../../core/access/visibility.ts";
 import type { Migration } from "../../store/migrate.ts";
 
 const RESOURCE_BOTS = `
@@ -20,7 +20,7 @@ const BLOCKING = [
   ...(["project", "namespace"] as const).map((kind) => [
     `bots_of_hidden_${kind}s`,
     `after update of visibility on ${kind}s`,
-    `when (new.visibility = ${REMOVED})`,
+    `when (new.visibility = ${BEING_DELETED})`,
     `select user_id from resource_bots where ${kind}_id = new.id`,
   ]),
 ] as [name: string, event: string, when: string, ids: string][];

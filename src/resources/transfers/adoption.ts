@@ -1,5 +1,9 @@
 import type { Heir } from "../../core/access/owner.ts";
-import { NOT_DELETED_LABEL, NOT_DELETED_MILESTONE, REMOVED } from "../../core/access/visibility.ts";
+import {
+  BEING_DELETED,
+  NOT_DELETED_LABEL,
+  NOT_DELETED_MILESTONE,
+} from "../../core/access/visibility.ts";
 import { inBatches } from "../../jobs/batches.ts";
 import { roomLeft, SMALL } from "../../jobs/removal.ts";
 import { aboveNamespace, belowGroup, type Condition } from "../../store/conditions.ts";
@@ -141,10 +145,10 @@ export async function placesBelow(
 ): Promise<Heir[]> {
   const below = belowGroup("n.id", groupId);
   const found = await db.rows(
-    `select 'namespace_id', n.id, n.id from namespaces n where ${below.sql} and n.visibility > ${REMOVED}
+    `select 'namespace_id', n.id, n.id from namespaces n where ${below.sql} and n.visibility > ${BEING_DELETED}
      union all
      select 'project_id', p.id, p.namespace_id from projects p join namespaces n on n.id = p.namespace_id
-     where ${below.sql} and p.visibility > ${REMOVED} limit ?`,
+     where ${below.sql} and p.visibility > ${BEING_DELETED} limit ?`,
     [...below.values, ...below.values, most],
   );
   return found.map(([column, id, namespaceId]) => ({ column, id, namespaceId }) as Heir);

@@ -1,5 +1,5 @@
 import { ROLES } from "../../core/access/roles.ts";
-import { REMOVED } from "../../core/access/visibility.ts";
+import { BEING_DELETED } from "../../core/access/visibility.ts";
 import { avatarUrl } from "../../core/avatars.ts";
 import * as field from "../../core/field.ts";
 import { presenter } from "../../core/presenter.ts";
@@ -23,7 +23,7 @@ const listedFields = { ...userSummaryFields, locked: field.constant(false) };
 /** Whether a user is that of an access token of a group or project, which is not being deleted. */
 const isBot = `case when exists (select 1 from resource_bots rb left join projects bp on bp.id = rb.project_id
   left join namespaces bn on bn.id = rb.namespace_id
-  where rb.user_id = u.id and coalesce(bp.visibility, bn.visibility) > ${REMOVED}) then 1 else 0 end`;
+  where rb.user_id = u.id and coalesce(bp.visibility, bn.visibility) > ${BEING_DELETED}) then 1 else 0 end`;
 
 const profile = {
   locked: listedFields.locked,
