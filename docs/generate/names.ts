@@ -213,6 +213,7 @@ const SCHEMAS: Readonly<Record<string, string>> = {
   listProjectCommits: "CommitListItem",
   getProjectCommit: "CommitDetails",
   cherryPickProjectCommit: "Commit",
+  "cherryPickProjectCommit:200": "DryRun",
   listProjectCommitDiffs: "Diff",
   listProjectCommitRefs: "CommitRef",
   listProjectCommitComments: "CommitComment",
@@ -328,7 +329,7 @@ const SCHEMAS: Readonly<Record<string, string>> = {
   createUserImpersonationToken: "ImpersonationTokenWithSecret",
   listPersonalAccessTokens: "PersonalAccessToken",
   createUserPersonalAccessToken: "PersonalAccessTokenWithSecret",
-  createProjectIssueNote: "PerformedCommands",
+  "createProjectIssueNote:202": "PerformedCommands",
   createProjectUpload: "UploadedFile",
   rebaseProjectMergeRequest: "StartedRebase",
   listProjectUploads: "Upload",
@@ -346,7 +347,7 @@ const SCHEMAS: Readonly<Record<string, string>> = {
 
 /** The names in the table above that no operation answers with. */
 export const unknownSchemaNames = (operationIds: ReadonlySet<string>): string[] =>
-  Object.keys(SCHEMAS).filter((id) => !operationIds.has(id.replace(/:\d$/, "")));
+  Object.keys(SCHEMAS).filter((id) => !operationIds.has(id.replace(/:\d+$/, "")));
 
 /** The name of a schema, given the operations that answer with it. */
 export function schemaName(operationIds: readonly string[]): string {

@@ -157,9 +157,10 @@ function namedSchemas(operations: readonly Documented[]): Json {
     }
   }
   for (const { operationId, route } of operations) {
-    const examples = [route.examples ?? [], ...Object.values(route.alsoAnswers ?? {})];
-    for (const given of examples) {
-      if (given !== "the same") note(exampleSchema(given), operationId);
+    if (route.examples) note(exampleSchema(route.examples), operationId);
+    for (const [status, given] of Object.entries(route.alsoAnswers ?? {})) {
+      const id = route.presenter ? `${operationId}:${status}` : operationId;
+      if (given !== "the same") note(exampleSchema(given), id);
     }
   }
   const schemas: Json = {};

@@ -162,6 +162,7 @@ const picking = {
   whenArchived: "allow",
   concurrency: "per project",
   presenter: commit,
+  alsoAnswers: { 200: [{ dry_run: "success" }] },
 } as const;
 const pickInput = {
   ...sha,
