@@ -71,7 +71,9 @@ async function scan(dir: string, options: DependencyOptions): Promise<void> {
 async function importReport(file: string, options: DependencyOptions): Promise<void> {
   const { project } = await projectOf(options);
   const report = { path: basename(file), content: await readText(file) };
-  const taken = await withAdmin(options.db, (admin) => admin.dependencies.import(project, report));
+  const taken = await withAdmin(options.db, (admin) =>
+    admin.dependencies.importReport(project, report),
+  );
   await print(taken, options, (all) => describe(all, project));
 }
 

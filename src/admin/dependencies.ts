@@ -30,7 +30,7 @@ export interface DependencyAdmin {
    * @throws DependencyError if the report can't be read
    * @throws ApiError 404 for an unknown project
    */
-  import(project: string, report: TextFile): Promise<DependencyScan>;
+  importReport(project: string, report: TextFile): Promise<DependencyScan>;
 }
 
 const FILE = optionsOf({ path: v.string("give a text"), content: v.string("give a text") });
@@ -65,9 +65,9 @@ export function dependencyAdmin({ store, now }: AdminContext): DependencyAdmin {
       const { files } = readOptions("dependencies.scan", FILES, { files: given });
       return replace(name, await readDependencyFiles(files), 0);
     },
-    async import(project, given) {
-      const name = named("dependencies.import", project);
-      const { report } = readOptions("dependencies.import", REPORT, { report: given });
+    async importReport(project, given) {
+      const name = named("dependencies.importReport", project);
+      const { report } = readOptions("dependencies.importReport", REPORT, { report: given });
       const { files, skipped } = await readDependencyReport(report);
       return replace(name, files, skipped);
     },

@@ -42,7 +42,7 @@ const FLAT = {
   deleteApplication: ["applications", "delete"],
   listAuditEvents: ["auditEvents", "list"],
   scanDependencies: ["dependencies", "scan"],
-  importDependencies: ["dependencies", "import"],
+  importDependencies: ["dependencies", "importReport"],
   recipients: ["activity", "recipients"],
   recordPush: ["activity", "recordPush"],
   exportWiki: ["projects", "exportWiki"],

@@ -267,7 +267,7 @@ describe("admin.dependencies.scan", () => {
   });
 });
 
-describe("admin.dependencies.import", () => {
+describe("admin.dependencies.importReport", () => {
   const PATH = "/projects/secret%2Fscanned/dependencies";
 
   it("imports vulnerabilities, which a later scan of the file removes", async () => {
@@ -275,14 +275,14 @@ describe("admin.dependencies.import", () => {
       path: "gl-dependency-scanning-report.json",
       content: await fixture("reports/gl-dependency-scanning-report.json"),
     };
-    expect(await app.admin.dependencies.import("secret/scanned", report)).toEqual({
+    expect(await app.admin.dependencies.importReport("secret/scanned", report)).toEqual({
       files: [
         { path: "app/yarn.lock", dependencies: 2, vulnerabilities: 2 },
         { path: "api/Pipfile.lock", dependencies: 1, vulnerabilities: 0 },
       ],
       skipped: 1,
     });
-    await app.admin.dependencies.import("secret/scanned", report);
+    await app.admin.dependencies.importReport("secret/scanned", report);
     const { json } = await list(PATH, "developer");
     expect(json).toHaveLength(3);
     expect(json[1]).toEqual({
@@ -312,7 +312,7 @@ describe("admin.dependencies.import", () => {
       components: [{ "bom-ref": "a", purl: "pkg:npm/a@1" }],
       vulnerabilities: [{ id: name, ratings: [{ severity: "low" }], affects: [{ ref: "a" }] }],
     };
-    await app.admin.dependencies.import("secret/empty", {
+    await app.admin.dependencies.importReport("secret/empty", {
       path: "out/bom.json",
       content: JSON.stringify(bom),
     });
@@ -322,7 +322,7 @@ describe("admin.dependencies.import", () => {
   });
 
   it("reports what is wrong with a report", async () => {
-    const refused = app.admin.dependencies.import("secret/scanned", {
+    const refused = app.admin.dependencies.importReport("secret/scanned", {
       path: "x.json",
       content: "{",
     });
