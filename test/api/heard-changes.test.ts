@@ -364,8 +364,11 @@ async function recordsNow(): Promise<Map<string, string>> {
 
 /** What a request does that hooks are not told, as in GitLab: docs/webhooks.md says so. */
 const SILENT: readonly [request: RegExp, kinds: RegExp][] = [
-  // Notes and pipelines are gone without a word, and with them what they have.
-  [/^DELETE .*\/(notes|pipelines)\/\d+ |^destroyNote /, /^(note|emoji|pipeline|build|deployment) /],
+  // Notes, pipelines and deployments are gone without a word, and with them what they have.
+  [
+    /^DELETE .*\/(notes|pipelines|deployments)\/\d+ |^destroyNote /,
+    /^(note|emoji|pipeline|build|deployment) /,
+  ],
   // What is deleted with something is not told by itself.
   [/^DELETE .*\/(issues|merge_requests|snippets)\/\d+ |^destroySnippet /, /^(note|emoji) /],
   [/^DELETE \/(projects|groups|users)\/[^/]+ /, /./],
