@@ -87,7 +87,7 @@ export interface App {
   /**
    * What happens from now on, as {@link on} tells it, to iterate over. Events wait in the database until they are taken.
    *
-   * @throws OptionError if there is no such event
+   * @throws OptionError if there is no such event, or none is named
    * @example
    * for await (const event of app.events("push", "pipeline")) console.log(event.name, event.action);
    */

@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { functionOption, optionsOf, readOptions } from "../core/options.ts";
 import { sweepFiles } from "../files/sweep.ts";
 import { type Tidied, tidy } from "../git/tidy.ts";
-import { removeUnheard } from "../jobs/outbox.ts";
+import { sweepUnheard } from "../jobs/outbox.ts";
 import { type PeriodicJob, runPeriodic } from "../jobs/periodic.ts";
 import { doDue } from "../resources/ci/timed.ts";
 import { deleteDue } from "../resources/due-deletions.ts";
@@ -132,7 +132,7 @@ export function maintenanceAdmin({
         await removeEmpty(store);
         await sweepFiles(store, now());
         await sweepLogs(store, now());
-        await removeUnheard(store, now());
+        await sweepUnheard(store, now());
         await tellExpiring(store, now());
         await tellDue(store, now());
         return { ...(await purge()), members };

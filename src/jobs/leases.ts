@@ -104,10 +104,15 @@ export class Leases {
    */
   async listen(queue: string): Promise<void> {
     this.#listening.add(queue);
-    const process = await this.#registered();
-    await this.#settings.store.transaction((db) => addListener(db, queue, process), {
-      shared: true,
-    });
+    try {
+      const process = await this.#registered();
+      await this.#settings.store.transaction((db) => addListener(db, queue, process), {
+        shared: true,
+      });
+    } catch (error) {
+      this.#listening.delete(queue);
+      throw error;
+    }
   }
 
   /** Ends {@link listen}. */

@@ -166,12 +166,22 @@ export function taskIfListenedTo(queue: string, payload: object, key: number): C
   };
 }
 
-/** Removes the tasks that are left in queues to which no process has listened for a day. */
-export async function removeUnheard(store: Store, now: number): Promise<void> {
-  const unheard = `select o.id from outbox o where o.worker >= '${LISTENERS}' and o.worker < '${LISTENERS}~'
-    and o.created_at < ? and not exists (select 1 from listeners l where l.queue = o.worker) limit ?`;
+/** Removes the tasks that were left a day ago in queues to which no process listens. */
+export function sweepUnheard(store: Store, now: number): Promise<void> {
+  const queues = `o.worker >= '${LISTENERS}' and o.worker < '${LISTENERS}~'`;
+  return removeUnheard(store, { sql: `${queues} and o.created_at < ?`, values: [now - DAY] });
+}
+
+/** Removes the tasks that are left in a queue, unless another process listens to it. */
+export function dropUnheard(store: Store, queue: string): Promise<void> {
+  return removeUnheard(store, { sql: "o.worker = ?", values: [queue] });
+}
+
+async function removeUnheard(store: Store, { sql, values }: Condition): Promise<void> {
+  const unheard = `select o.id from outbox o where ${sql} and o.failed_at is null and o.owner is null
+    and o.order_key is not null and not exists (select 1 from listeners l where l.queue = o.worker) limit ?`;
   await inBatches(store, (db, batch) =>
-    db.run(`delete from outbox where id in (${unheard})`, [now - DAY, batch]),
+    db.run(`delete from outbox where id in (${unheard})`, [...values, batch]),
   );
 }
 

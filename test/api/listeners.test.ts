@@ -171,12 +171,55 @@ describe("app.on", () => {
     expect(await app.store.rows("select * from listeners")).toEqual([]);
   });
 
+  it("can be ended by the listener itself, which is told once", async () => {
+    const told: string[] = [];
+    const off = await app.on("issue", async ({ payload }) => {
+      told.push(payload.object_attributes.title);
+      await off();
+    });
+    await newIssue("First");
+    await waitFor(async () => told.length === 1);
+    await waitFor(async () => (await app.store.rows("select * from listeners")).length === 0);
+    await newIssue("Second");
+    await allTold();
+    expect(told).toEqual(["First"]);
+  });
+
+  it("tells nothing to those who come later of what others have left", async () => {
+    let go = () => {};
+    const off = await app.on("issue", () => new Promise<void>((resolve) => (go = resolve)));
+    for (const title of ["Being told", "Left"]) await newIssue(title);
+    await waitFor(
+      async () =>
+        (await app.store.rows("select * from outbox where owner is not null")).length === 1,
+    );
+    await off();
+    const { next, unsubscribe } = await heard(app, "issue");
+    await newIssue("New");
+    go();
+    expect((await next())[0]?.payload.object_attributes.title).toBe("New");
+    await unsubscribe();
+  });
+
+  it("listens in the end if it was ended and begun again at once", async () => {
+    let off = await app.on("issue", () => {});
+    for (let round = 0; round < 5; round++) {
+      const ended = off();
+      off = await app.on("issue", () => {});
+      await ended;
+    }
+    expect(await app.store.rows("select queue from listeners")).toEqual([["listeners:issue"]]);
+    await off();
+    expect(await app.store.rows("select queue from listeners")).toEqual([]);
+  });
+
   it("refuses names that there are not, and what is no function", async () => {
     await expect(app.on("isue" as AppEventName, () => {})).rejects.toThrow(/^on: must be "issue"/);
     await expect(app.on("issue", undefined as never)).rejects.toThrow(
       "on: listener must be a function",
     );
     expect(() => app.events("isue" as AppEventName)).toThrow(/^events: must be "issue"/);
+    expect(() => app.events()).toThrow("events: needs the name of an event");
   });
 });
 
@@ -223,6 +266,7 @@ describe("app.events", () => {
     const asked = events.next();
     await second.close();
     expect(await asked).toEqual({ done: true, value: undefined });
+    await expect(second.on("milestone", () => {})).rejects.toThrow("the application has ended");
   });
 });
 
@@ -239,8 +283,8 @@ describe("what nobody listens for", () => {
   it("is removed after a day, if a process has ended before it was told", async () => {
     await app.store.transaction((db) =>
       db.run(
-        `insert into outbox (worker, payload, due_at, created_at)
-         values ('listeners:issue', '{}', 0, ?), ('listeners:issue', '{}', 0, ?)`,
+        `insert into outbox (worker, payload, order_key, due_at, created_at)
+         values ('listeners:issue', '{}', 0, 0, ?), ('listeners:issue', '{}', 0, 0, ?)`,
         [Date.now() - 2 * 86_400_000, Date.now()],
       ),
     );

@@ -1,6 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Seed } from "../../src/index.ts";
-import { baseSeed, engine, everyone, type Person, type TestApp, testApp } from "../helpers.ts";
+import {
+  type Answer,
+  baseSeed,
+  engine,
+  everyone,
+  type Person,
+  type TestApp,
+  testApp,
+} from "../helpers.ts";
 import { entry, Objects, push } from "../packs.ts";
 import { ask, send } from "./ask.ts";
 
@@ -256,8 +264,7 @@ async function expectSame(
   path: string,
   type: keyof typeof TYPES,
   node: string,
-  // biome-ignore lint/suspicious/noExplicitAny: the query says what it gives
-  read: (data: any) => { userPermissions: Record<string, boolean> } | undefined,
+  read: (data: Answer["json"]) => { userPermissions: Record<string, boolean> } | undefined,
 ) {
   const attempts = TYPES[type];
   const query = node.replace("$", `userPermissions { ${Object.keys(attempts).join(" ")} }`);

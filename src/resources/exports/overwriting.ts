@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { Person } from "../../core/access/caller.ts";
 import { findVisible } from "../../core/access/source.ts";
-import { forbidden } from "../../core/errors.ts";
+import { ApiError, forbidden } from "../../core/errors.ts";
 import { dayOf } from "../../core/time.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
@@ -40,7 +40,9 @@ export async function findOverwritten(
 ): Promise<Overwriting | undefined> {
   const viewer = { caller, today: dayOf(now) };
   const found = await findVisible(db, "project", `${namespace.full_path}/${path}`, viewer);
-  if (!found || found.fullPath !== `${namespace.full_path}/${path}`) return undefined;
+  // Not one that has left that path.
+  const isThere = found?.fullPath.toLowerCase() === `${namespace.full_path}/${path}`.toLowerCase();
+  if (!found || !isThere) return undefined;
   if (!mayDeleteProject(found)) throw forbidden();
   return { projectId: found.id, name, path };
 }
@@ -83,7 +85,8 @@ export async function overwrite(
     await remove(db, oldId, now);
   }
   const made = await findDeleted(db, projectId);
-  await requireFree(db, namespace, { name, path }).catch(() => {
+  await requireFree(db, namespace, { name, path }).catch((error: unknown) => {
+    if (!(error instanceof ApiError)) throw error;
     throw new ArchiveError(`Another project has the path ${path} or the name ${name} by now`);
   });
   await rename(db, made, { name, path }, now);

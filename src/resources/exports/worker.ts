@@ -133,7 +133,11 @@ async function importProject(
     await finish(target, settings);
     if (found.overwrites !== null) {
       const overwriting = JSON.parse(found.overwrites) as Overwriting;
-      await store.transaction((db) => takePlace(db, target, overwriting));
+      await store.transaction(async (db) => {
+        await takePlace(db, target, overwriting);
+        await archives.setImport(db, projectId, "finished");
+      });
+      return { done: true };
     }
     return { done: true, follow: (db) => archives.setImport(db, projectId, "finished") };
   } catch (error) {
@@ -152,8 +156,10 @@ async function takePlace(
 ): Promise<void> {
   const [row] = await db.rows("select namespace_id from projects where id = ?", [projectId]);
   const namespace = row && (await namespaces.find(db, row[0] as number));
+  // It was deleted meanwhile.
+  if (!namespace) return;
   const by = await users.find(db, importer);
-  if (!namespace || by?.state !== "active") return;
+  if (by?.state !== "active") throw new ArchiveError("Its importer is blocked or gone");
   const { id, username, admin } = by;
   // Whoever owns a project sees it, external or not.
   const person = { id, username, admin: admin === 1, external: true };

@@ -2,9 +2,10 @@ import { viewOf } from "../../core/http/request.ts";
 import { OptionError, readOptions, wordOption } from "../../core/options.ts";
 import type { Secrets } from "../../core/secrets.ts";
 import { type HookEventTask, listenersOf } from "../../hooks/events.ts";
-import type { Task } from "../../jobs/outbox.ts";
+import { dropUnheard, type Task } from "../../jobs/outbox.ts";
 import type { Service } from "../../jobs/services.ts";
 import { type Outcome, startWorker, type Worker, type Working } from "../../jobs/worker.ts";
+import { UnavailableError } from "../../store/port.ts";
 import {
   APP_EVENTS,
   type AppEvent,
@@ -22,6 +23,8 @@ const LANES = 8;
 const INTERVAL = 1000;
 /** Milliseconds from a commit to the look for what it has recorded: commits in between share it. */
 const DELAY = 2;
+/** Milliseconds for which listeners that are being called are waited for when the application ends. */
+const GRACE = 3000;
 
 /** The settings of {@link Listeners}. */
 export interface ListenerSettings extends Working {
@@ -30,7 +33,7 @@ export interface ListenerSettings extends Working {
   readonly base: string;
 }
 
-/** Ends a subscription. Events that were recorded before may still be told. */
+/** Ends a subscription. What is being told is told to its end. */
 export type Unsubscribe = () => Promise<void>;
 
 const name = wordOption(Object.keys(APP_EVENTS) as AppEventName[]);
@@ -42,9 +45,15 @@ const name = wordOption(Object.keys(APP_EVENTS) as AppEventName[]);
 export class Listeners implements Service {
   readonly #settings: ListenerSettings;
   readonly #told = new Map<AppEventName, Set<AppListener<AppEventName>>>();
-  readonly #workers = new Map<AppEventName, Promise<Worker>>();
+  readonly #workers = new Map<AppEventName, Worker>();
   readonly #streams = new Set<{ end(): void }>();
+  /** Workers that nobody listens to any more, until the listeners that they call have ended. */
+  readonly #ending = new Set<Promise<void>>();
+  readonly #interrupting = new AbortController();
+  /** Subscriptions begin and end one after another: who listens in the end is in the database. */
+  #subscribing: Promise<unknown> = Promise.resolve();
   #waking: NodeJS.Timeout | undefined;
+  #isStopped = false;
   /** Ends when the subscriptions that have been asked for are recorded; `undefined` if all are. Never rejects. */
   starting: Promise<void> | undefined;
 
@@ -70,23 +79,36 @@ export class Listeners implements Service {
     // Each subscription is one of its own, also with the same function.
     const told: AppListener<AppEventName> = (event) => listener(event as AppEventOf<Name>);
     const listeners = this.#told.get(name) ?? new Set();
-    this.#told.set(name, listeners.add(told));
-    await this.#start(name);
-    return async () => {
+    this.#told.set(name, listeners);
+    const starting = this.#next(async () => {
+      listeners.add(told);
+      try {
+        await this.#start(name);
+      } catch (error) {
+        listeners.delete(told);
+        throw error;
+      }
+    });
+    this.#started(starting);
+    await starting;
+    return () => {
       listeners.delete(told);
-      if (listeners.size === 0) await this.#end(name);
+      return this.#next(() => (listeners.size === 0 ? this.#end(name) : undefined));
     };
   }
 
   /**
    * What happens from now on, one after another. The events wait for whoever iterates, and end with the application.
    *
-   * @throws OptionError if there is no such event
+   * @throws OptionError if there is no such event, or none is named
    */
   events<Name extends AppEventName>(...names: Name[]): AsyncIterableIterator<AppEventOf<Name>> {
+    if (names.length === 0) throw new OptionError("events", "", "needs the name of an event");
     for (const one of names) checkName("events", one);
+    const different = [...new Set(names)];
     const stream: EventStream<Name> = new EventStream({
-      subscribe: (tell: AppListener<Name>) => Promise.all(names.map((one) => this.on(one, tell))),
+      subscribe: (tell: AppListener<Name>) =>
+        Promise.all(different.map((one) => this.on(one, tell))),
       onReturn: () => this.#streams.delete(stream),
     });
     this.#streams.add(stream);
@@ -98,58 +120,75 @@ export class Listeners implements Service {
     if (this.#workers.size === 0 || this.#waking) return;
     this.#waking = setTimeout(() => {
       this.#waking = undefined;
-      for (const worker of this.#workers.values())
-        void worker.then((one) => one.wake()).catch(() => undefined);
+      for (const worker of this.#workers.values()) worker.wake();
     }, DELAY);
     this.#waking.unref();
   }
 
   async stop(): Promise<void> {
+    this.#isStopped = true;
     clearTimeout(this.#waking);
     for (const stream of this.#streams) stream.end();
-    const workers = [...this.#workers.values()];
-    this.#workers.clear();
-    for (const ended of await Promise.allSettled(workers.map(async (one) => (await one).stop()))) {
-      if (ended.status === "rejected") this.#settings.onError(ended.reason);
-    }
+    await this.#subscribing;
+    for (const name of this.#workers.keys()) this.#stopWorker(name);
+    const timer = setTimeout(() => this.#interrupting.abort(), GRACE);
+    await Promise.all(this.#ending);
+    clearTimeout(timer);
   }
 
-  async #start(name: AppEventName): Promise<void> {
-    const { leases, ...working } = this.#settings;
-    const queue = listenersOf(APP_EVENTS[name]);
-    const start = async () => {
-      await leases.listen(queue);
-      return startWorker({
-        ...{ ...working, leases, name: queue, interval: INTERVAL, lanes: LANES },
-        announced: false,
-        ordered: true,
-        work: (task, signal) => this.#tell(name, task, signal),
-      });
-    };
-    const worker = this.#workers.get(name) ?? start();
-    this.#workers.set(name, worker);
-    const starting = Promise.allSettled([this.starting, worker]).then(() => {
+  /** Does something once what was asked for before is done. */
+  #next<T>(work: () => T | Promise<T>): Promise<T> {
+    const done = this.#subscribing.then(work);
+    this.#subscribing = done.catch(() => undefined);
+    return done;
+  }
+
+  /** Notes that a subscription is being recorded, for {@link starting}. */
+  #started(subscription: Promise<void>): void {
+    const starting = Promise.allSettled([this.starting, subscription]).then(() => {
       if (this.starting === starting) this.starting = undefined;
     });
     this.starting = starting;
-    try {
-      await worker;
-    } catch (error) {
-      this.#workers.delete(name);
-      throw error;
-    }
+  }
+
+  async #start(name: AppEventName): Promise<void> {
+    if (this.#isStopped) throw new UnavailableError("the application has ended");
+    if (this.#workers.has(name)) return;
+    const { leases, ...working } = this.#settings;
+    const queue = listenersOf(APP_EVENTS[name]);
+    await leases.listen(queue);
+    const worker = await startWorker({
+      ...{ ...working, leases, name: queue, interval: INTERVAL, lanes: LANES },
+      announced: false,
+      ordered: true,
+      work: (task) => this.#tell(name, task),
+    });
+    this.#workers.set(name, worker);
   }
 
   async #end(name: AppEventName): Promise<void> {
+    // What this process listens to goes with the process.
+    if (this.#isStopped) return;
+    // Not waited for: a listener may end its own subscription.
+    this.#stopWorker(name);
+    const { store, leases } = this.#settings;
+    const queue = listenersOf(APP_EVENTS[name]);
+    await leases.ignore(queue);
+    // Whoever listens next is told of what happens from then on.
+    await dropUnheard(store, queue);
+  }
+
+  #stopWorker(name: AppEventName): void {
     const worker = this.#workers.get(name);
     if (!worker) return;
     this.#workers.delete(name);
-    await this.#settings.leases.ignore(listenersOf(APP_EVENTS[name]));
-    await (await worker).stop();
+    const ending = worker.stop().catch(this.#settings.onError);
+    this.#ending.add(ending);
+    void ending.then(() => this.#ending.delete(ending));
   }
 
   /** Tells an event to all who listen: one that fails is reported, and the others are told nevertheless. */
-  async #tell(name: AppEventName, task: Task, signal: AbortSignal): Promise<Outcome> {
+  async #tell(name: AppEventName, task: Task): Promise<Outcome> {
     const event = await this.#eventOf(name, JSON.parse(task.payload) as HookEventTask);
     if (!event) return { done: true };
     const telling = [...(this.#told.get(name) ?? [])].map(async (listener) => {
@@ -159,7 +198,7 @@ export class Listeners implements Service {
         return this.#settings.onError(error);
       }
     });
-    const results = await unlessAborted(Promise.all(telling), signal);
+    const results = await unlessAborted(Promise.all(telling), this.#interrupting.signal);
     return results === undefined || results.includes(UNTAKEN) ? "interrupted" : { done: true };
   }
 

@@ -1,6 +1,9 @@
-import { areFew, handPart, type Part, removeLater, removePart, SMALL } from "../../jobs/removal.ts";
+import { areFew, handPart, type Part, removeLater, removePart } from "../../jobs/removal.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Database, Store } from "../../store/port.ts";
+
+/** What belongs to a milestone that is deleted at once: each issue is told of, some 0.15 ms, and nobody else is served. */
+const MOST_AT_ONCE = 200;
 
 /** What has a milestone, and stays without it. */
 export const MILESTONE_REFERENCES: readonly Part[] = [
@@ -28,7 +31,7 @@ export async function remove(
   take: () => Promise<void>,
 ): Promise<void> {
   const milestone = placeholders([milestoneId]);
-  if (await areFew(db, [...MILESTONE_REFERENCES, ...MILESTONE_PARTS], milestone, SMALL)) {
+  if (await areFew(db, [...MILESTONE_REFERENCES, ...MILESTONE_PARTS], milestone, MOST_AT_ONCE)) {
     await take();
     await db.run("delete from milestones where id = ?", [milestoneId]);
     return;
