@@ -17,6 +17,7 @@ import { addScimCommands } from "./commands/scim.ts";
 import { addSecretCommands } from "./commands/secrets.ts";
 import { addSeedCommand } from "./commands/seed.ts";
 import { addServeCommand } from "./commands/serve.ts";
+import { addTestCommand } from "./commands/test.ts";
 import { addTokenCommands } from "./commands/token.ts";
 import { addUserCommands } from "./commands/user.ts";
 import { addWikiCommands } from "./commands/wiki.ts";
@@ -51,6 +52,7 @@ Examples:
 Exit codes: 0 done, 1 failed, 2 the command line is wrong.`,
     );
   addServeCommand(program);
+  addTestCommand(program);
   addUserCommands(program);
   addGroupCommands(program);
   addProjectCommands(program);

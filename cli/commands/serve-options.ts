@@ -6,8 +6,10 @@ import { say } from "../log.ts";
 import { orOff, readAge, readDuration, readNumber } from "../readers.ts";
 import { mailFromOption, smtpOption } from "./mail.ts";
 
-type Tier = NonNullable<AppOptions["tier"]>;
-const TIERS = Object.keys({
+/** A tier of GitLab. */
+export type Tier = NonNullable<AppOptions["tier"]>;
+/** The tiers of GitLab. */
+export const TIERS = Object.keys({
   free: true,
   premium: true,
   ultimate: true,
@@ -288,7 +290,7 @@ function readPages(text: string): PageName[] {
   return names as PageName[];
 }
 
-function readGitlabVersion(text: string): string {
+export function readGitlabVersion(text: string): string {
   if (/^\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(text)) return text;
   throw new InvalidArgumentError(
     "It must be three numbers, such as 18.5.0: the tier says whether -ee follows.",

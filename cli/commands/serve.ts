@@ -7,7 +7,7 @@ import { collectEarlier } from "../collection.ts";
 import { defaultKeyFile, isFile, openApp } from "../database.ts";
 import { Failure, UsageError } from "../errors.ts";
 import { command, hintAt } from "../hints.ts";
-import { loadServer } from "../listen.ts";
+import { loadServer, refusal } from "../listen.ts";
 import { log, report, say, warn } from "../log.ts";
 import type { MetricsServer } from "../metrics.ts";
 import { nextSignal, signal } from "../signals.ts";
@@ -161,35 +161,6 @@ async function listen(
   } catch (error) {
     await app.close();
     throw refusal(error as NodeJS.ErrnoException, host, port);
-  }
-}
-
-/** @param of the beginning of the names of the options with this address */
-function refusal(
-  error: NodeJS.ErrnoException,
-  host: string,
-  port: number,
-  of: "" | "metrics-" = "",
-): Error {
-  const option = (name: "host" | "port") =>
-    `--${of}${name} (or PM_${of.replace("-", "_").toUpperCase()}${name.toUpperCase()})`;
-  switch (error.code) {
-    case "EADDRINUSE":
-      return new Failure(
-        `port ${port} on ${host} is in use: stop what uses it, or choose another with ${option("port")}, 0 for a free one`,
-      );
-    case "EACCES":
-      return new Failure(
-        `no permission to listen on port ${port}: choose one above 1023 with ${option("port")}`,
-      );
-    case "EADDRNOTAVAIL":
-    case "ENOTFOUND":
-    case "EAI_AGAIN":
-      return new Failure(
-        `${host} is not an address of this machine: choose another with ${option("host")}, such as 127.0.0.1 or 0.0.0.0`,
-      );
-    default:
-      return error;
   }
 }
 

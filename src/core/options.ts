@@ -171,7 +171,7 @@ export function attributeOption<T>({ notes, schema }: Attribute<T>): v.GenericSc
 const MAX_NAME_CHARACTERS = 40;
 
 /** The name that was probably meant: one with a few letters changed, or one that the given name abbreviates. */
-function closest(given: string, names: readonly string[]): string | undefined {
+export function closest(given: string, names: readonly string[]): string | undefined {
   if (given.length > MAX_NAME_CHARACTERS) return undefined;
   const wanted = given.toLowerCase();
   const ranked = names

@@ -3,12 +3,16 @@ export type Instant = Date | string | number;
 
 /** A test server's clock. */
 export interface Clock {
+  /** Whether it stands still. */
+  readonly isFrozen: boolean;
   /** The current time in epoch milliseconds. */
   now(): number;
-  /** Stops the clock at an instant. @throws TypeError if it is invalid */
+  /** Sets it to an instant, at which it stands still from then on. @throws TypeError if it is invalid */
   set(at: Instant): void;
-  /** Moves the clock forward; it stays running or stopped. */
+  /** Moves the clock forward; it stays running or stopped. @throws TypeError if it is not a number */
   advance(milliseconds: number): void;
+  /** Stops it at the time that it shows, or lets it run on from there. */
+  freeze(frozen: boolean): void;
 }
 
 /** Creates a clock. @param start when it is stopped; by default it runs @throws TypeError if that is no instant */
@@ -16,6 +20,9 @@ export function createClock(start: Instant | undefined) {
   let stopped: number | undefined;
   let ahead = 0;
   const clock: Clock = {
+    get isFrozen() {
+      return stopped !== undefined;
+    },
     now: () => stopped ?? Date.now() + ahead,
     set: (at) => {
       stopped = millisecondsOf(at);
@@ -23,6 +30,11 @@ export function createClock(start: Instant | undefined) {
     advance: (milliseconds) => {
       if (stopped === undefined) ahead += millisecondsOf(milliseconds);
       else stopped = millisecondsOf(stopped + milliseconds);
+    },
+    freeze: (frozen) => {
+      const now = clock.now();
+      ahead = now - Date.now();
+      stopped = frozen ? now : undefined;
     },
   };
   const reset = () => {

@@ -43,3 +43,11 @@ export function keepSecrets({ users = [] }: Seed, { tokens: created }: Seeded): 
   const secrets = created.map(({ token }) => token);
   for (const token of users.flatMap(({ tokens = [] }) => tokens)) token.token = secrets.shift();
 }
+
+/** The first token of each user of a seed that has one, by user name. Secrets that are generated are in the seed already. */
+export function tokensOf({ users = [] }: Seed): Record<string, string> {
+  const pairs = users.flatMap(({ username, tokens: [first] = [] }) =>
+    first?.token === undefined ? [] : [[username, first.token] as const],
+  );
+  return Object.fromEntries(pairs);
+}

@@ -1,0 +1,6 @@
+import { clockOrders } from "./clock.ts";
+import { resetOrders } from "./reset.ts";
+import { worldOrders } from "./worlds.ts";
+
+/** All orders. Those of a new kind are added here. */
+export const orders = [...resetOrders, ...clockOrders, ...worldOrders];
