@@ -78,7 +78,7 @@ describe("reset", () => {
   it("returns to the seed", async () => {
     await ask(server, "/groups", created);
     expect((await ask(server, "/groups/new")).status).toBe(200);
-    expect((await tell("POST", "reset")).status).toBe(204);
+    expect((await tell("POST", "reset", null)).status).toBe(204);
     expect((await ask(server, "/groups/new")).status).toBe(404);
   });
 });
