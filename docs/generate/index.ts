@@ -1,7 +1,9 @@
-// `npm run docs`: generates reference.md, kept.md and openapi.json from the routes, schema.graphql from the types of GraphQL,
+// `npm run docs`: generates reference.md, kept.md and openapi.json from the routes, coverage.md,
+// coverage.json and the figures in README.md from the calls of clients, schema.graphql from the types of GraphQL,
 // seed.schema.json, and what all steps of the schema make of an empty database. test/docs fails while they are outdated.
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { coverage, coverageJson, readme } from "./coverage.ts";
 import { graphqlSchema } from "./graphql.ts";
 import { keptAttributes } from "./kept.ts";
 import { newestSchema } from "./newest-schema.ts";
@@ -13,6 +15,9 @@ import { seedSchema } from "./seed.ts";
 export const documents: Record<string, () => string | Promise<string>> = {
   "reference.md": reference,
   "kept.md": keptAttributes,
+  "coverage.md": coverage,
+  "coverage.json": coverageJson,
+  "../README.md": readme,
   "openapi.json": () => `${JSON.stringify(openapi(), null, 2)}\n`,
   "schema.graphql": graphqlSchema,
   "seed.schema.json": () => `${JSON.stringify(seedSchema(), null, 2)}\n`,
