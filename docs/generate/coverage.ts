@@ -102,7 +102,7 @@ export async function readme(): Promise<string> {
   };
   const text = readFileSync(new URL("../../README.md", import.meta.url), "utf8");
   const figures = `Of nine clients of GitLab, ${of(6)} REST calls that six or more can make have a route here,
-and ${of(2)} that two or more can make ([coverage](docs/coverage.md)).`;
+and ${of(2)} that two or more can make (coverage, below).`;
   return text.replace(
     /(<!-- coverage -->\n)[\s\S]*?(\n<!-- end -->)/,
     (_, start, end) => start + figures + end,
