@@ -1,6 +1,6 @@
 // `npm run docs`: generates reference.md, kept.md and openapi.json from the routes, coverage.md,
 // coverage.json and the figures in README.md from the calls of clients, schema.graphql from the types of GraphQL,
-// seed.schema.json, and what all steps of the schema make of an empty database. test/docs fails while they are outdated.
+// seed.schema.json, orders.md and orders.openapi.json from the orders of test servers, and what all steps of the schema make of an empty database. test/docs fails while they are outdated.
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { coverage, coverageJson, readme } from "./coverage.ts";
@@ -8,6 +8,7 @@ import { graphqlSchema } from "./graphql.ts";
 import { keptAttributes } from "./kept.ts";
 import { newestSchema } from "./newest-schema.ts";
 import { openapi } from "./openapi.ts";
+import { ordersOpenapi, ordersPage } from "./orders.ts";
 import { reference } from "./reference.ts";
 import { seedSchema } from "./seed.ts";
 
@@ -18,6 +19,8 @@ export const documents: Record<string, () => string | Promise<string>> = {
   "coverage.md": coverage,
   "coverage.json": coverageJson,
   "../README.md": readme,
+  "orders.md": ordersPage,
+  "orders.openapi.json": ordersOpenapi,
   "openapi.json": () => `${JSON.stringify(openapi(), null, 2)}\n`,
   "schema.graphql": graphqlSchema,
   "seed.schema.json": () => `${JSON.stringify(seedSchema(), null, 2)}\n`,
