@@ -11,17 +11,17 @@ export async function loadServer(): Promise<{ serve: typeof serve }> {
 /**
  * Why a server can't listen, and what to do.
  *
- * @param of the beginning of the names of the options with this address, which may be settings too; `undefined` for
+ * @param of the beginning of the names of the options with this address, which may be settings too; `null` for
  *   `--host` and `--port` of a command that takes no settings
  */
 export function refusal(
   error: NodeJS.ErrnoException,
   host: string,
   port: number,
-  of: "" | "metrics-" | undefined = "",
+  of: "" | "metrics-" | null = "",
 ): Error {
   const option = (name: "host" | "port") =>
-    of === undefined
+    of === null
       ? `--${name}`
       : `--${of}${name} (or PM_${of.replace("-", "_").toUpperCase()}${name.toUpperCase()})`;
   switch (error.code) {

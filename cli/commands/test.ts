@@ -72,7 +72,7 @@ async function serveUntilSignal(options: TestOptions): Promise<void> {
   });
   const ended = Promise.race([signal(), ...(exitWithParent ? [inputEnds()] : [])]);
   const first = await worlds.start().catch((error) => {
-    throw error.code ? refusal(error, host, port, undefined) : error;
+    throw error.code ? refusal(error, host, port, null) : error;
   });
   console.log(JSON.stringify(addressOf(first)));
   await ended;
