@@ -25,7 +25,7 @@ interface Covered extends Call {
 /** What is left out for good, and why. The first that fits counts. */
 const LEFT_OUT: readonly (readonly [RegExp, string])[] = [
   [/^\/geo_/, "Geo: there is one place"],
-  [/^\/sidekiq/, "Sidekiq: there is none; `pm-cli tasks list` shows background work"],
+  [/^\/sidekiq/, "Sidekiq: there is none; `pm-cli jobs list` shows background work"],
   [/^\/license/, "licences: there are none"],
   [/ldap|\/saml|enterprise_users|provider_identity/, "groups of LDAP and SAML"],
   [/cluster|\/agents\b|\/orbit/, "Kubernetes: clusters and their agents"],
