@@ -7,6 +7,7 @@ import { keepPasswordThreads } from "./auth/password-pool.ts";
 import { limitRequests } from "./auth/request-quota.ts";
 import { recordUsage } from "./auth/token-usage.ts";
 import { sweepInBackground } from "./background.ts";
+import type { AnsweredRequest } from "./core/http/access-log.ts";
 import { createFetch, createHattipHandler, type FetchOptions } from "./core/http/fetch.ts";
 import type { Respond } from "./core/http/incoming.ts";
 import type { Mount } from "./core/http/mount.ts";
@@ -116,20 +117,28 @@ export async function createApp(options: AppOptions = {}): Promise<App> {
   return createAppOn(await openStore(database, { durability, ...postgres }), options);
 }
 
+/** What a test server watches in an application, or puts in the place of its parts. */
+export interface Doubles {
+  /** Called with each request that was answered. */
+  readonly onAnswered?: (request: AnsweredRequest) => void;
+}
+
 /**
  * {@link createApp} on a store that is already open, which the application closes when it ends.
  *
  * @param extra mounts to add to our own
  * @param passwordCost bcrypt's logarithmic cost, which tests lower
+ * @param doubles of a test server
  */
 export async function createAppOn(
   store: Store,
   options: AppOptions,
   extra: readonly Mount[] = [],
   passwordCost?: number,
+  doubles: Doubles = {},
 ): Promise<App> {
   try {
-    return await start(store, options, extra, passwordCost);
+    return await start(store, options, extra, passwordCost, doubles);
   } catch (error) {
     await store.close();
     throw error;
@@ -141,6 +150,7 @@ async function start(
   options: AppOptions,
   extra: readonly Mount[],
   passwordCost: number | undefined,
+  { onAnswered }: Doubles,
 ): Promise<App> {
   const { now = Date.now, authenticate, database = ":memory:", tier = "ultimate" } = options;
   const { implicit = true, password = true } = options.oauth ?? {};
@@ -211,7 +221,10 @@ async function start(
     body: { ...PARAMETER_LIMITS, bytes: bodyBytes },
     uploadBytes: attachmentBytes,
     log: options.log,
-    onRequest: metrics.count,
+    onRequest: (request) => {
+      metrics.count(request);
+      onAnswered?.(request);
+    },
     outages,
   });
 

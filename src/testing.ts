@@ -5,4 +5,12 @@ export type { Clock, Instant } from "./testing/clock.ts";
 export type { Fault, Faults } from "./testing/faults.ts";
 export { startTestServer, type TestServer, type TestServerOptions } from "./testing/index.ts";
 export type { RateLimit } from "./testing/rate-limit.ts";
-export type { TestRequest } from "./testing/world.ts";
+export {
+  type AnsweredBy,
+  NothingArrived,
+  type Received,
+  type RequestFilter,
+  type TestAnswer,
+  type TestRequest,
+  type WaitOptions,
+} from "./testing/requests.ts";

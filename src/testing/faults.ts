@@ -111,9 +111,10 @@ export function createFaults(initial: readonly Fault[]) {
     /** Ends all delays, at close. */
     end: () => ended.abort(),
     /** Answers a request, or applies a fault to it. */
-    respond: async (incoming: Incoming, answer: Respond): Promise<Reply | undefined> => {
+    respond: async (incoming: Incoming, answer: Respond, onFault: () => void) => {
       const fault = next(incoming);
       if (!fault) return answer(incoming);
+      onFault();
       const { delay, disconnect, status, body } = fault;
       if (delay !== undefined) await sleep(delay, undefined, { signal: ended.signal });
       if (disconnect) throw new Error("disconnected by a fault");

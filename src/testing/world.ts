@@ -1,14 +1,16 @@
 import * as v from "valibot";
 import type { Admin } from "../admin/index.ts";
-import { type App, createApp } from "../app.ts";
+import { type App, createAppOn, type Doubles } from "../app.ts";
 import type { Respond } from "../core/http/incoming.ts";
 import { type OptionSchemas, optionsOf } from "../core/options.ts";
 import { editionOf, GITLAB_VERSION } from "../core/version.ts";
 import { type AppOptions, appOptions } from "../options.ts";
 import type { Unsubscribe } from "../resources/hooks/listeners.ts";
+import { openStore } from "../store/open.ts";
 import { type Clock, createClock, type Instant } from "./clock.ts";
 import { createFaults, type Fault, type Faults, faultOption } from "./faults.ts";
 import { createLimiter, type RateLimit, rateLimitOption } from "./rate-limit.ts";
+import { type Received, Recorder, type TestRequest } from "./requests.ts";
 import { DEFAULT_SEED, readSeeds, type SeedSource } from "./seed.ts";
 import { keepSecrets, tokensOf, withToken } from "./token.ts";
 
@@ -38,16 +40,6 @@ export const worldOptions = optionsOf({
   faults: v.optional(v.array(faultOption, "must be a list of faults")),
 } satisfies OptionSchemas<WorldOptions>);
 
-/** A request that a test server received. */
-export interface TestRequest {
-  method: string;
-  /** As the client sent it, without the query. */
-  path: string;
-  query: string;
-  /** The answer's status; `undefined` until it is answered, and if the connection was closed. */
-  status: number | undefined;
-}
-
 /** A GitLab of its own: data, users and clock, without an address. All its parts stay valid after a reset. */
 export interface World {
   /** The version of GitLab that it says it is. */
@@ -62,8 +54,10 @@ export interface World {
   readonly app: App;
   readonly clock: Clock;
   readonly faults: Faults;
-  /** The requests since the start or the last reset, in order. */
+  /** The requests since the start or the last reset, in order: the last 10,000 of them, or fewer if they are large. */
   readonly requests: readonly TestRequest[];
+  /** Finds and awaits those. */
+  readonly received: Received;
   /** Ends a job of a pipeline that is pending or runs, as its runner would: jobs after it start. */
   readonly finishJob: Admin["jobs"]["finish"];
   /** Answers a request as clients see it: recorded, and with faults. */
@@ -90,14 +84,15 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
   const time = createClock(options.now);
   const limiter = options.rateLimit && createLimiter(options.rateLimit);
   const injector = createFaults(options.faults ?? []);
-  const requests: TestRequest[] = [];
+  const recorder = new Recorder(time.clock.now);
   const { seed, own } = withToken(await readSeeds(given), time.clock.now());
 
   /** What subscribes the listeners of the tests, also after a reset. */
   const subscriptions = new Set<Subscription>();
 
+  const doubles: Doubles = { onAnswered: recorder.onAnswered };
   const start = async (): Promise<Running> => {
-    const app = await createApp({
+    const settings: AppOptions = {
       now: time.clock.now,
       // Moving the clock forward must not remove data that a test looks for.
       background: false,
@@ -107,7 +102,8 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
       gitlabVersion,
       // Tests may send any number of requests at once.
       limits: { waitingRequests: false, ...limits },
-    });
+    };
+    const app = await createAppOn(await openStore(":memory:"), settings, [], undefined, doubles);
     try {
       keepSecrets(seed, await app.admin.seed(seed));
       for (const one of subscriptions) await one.subscribe(app);
@@ -121,18 +117,16 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
 
   const respond: Respond = async (incoming) => {
     const { app, answers } = current;
-    // Whoever has pushed sees the pipelines of that in the next answer.
-    await app.admin.maintenance.runPipelines();
-    const { method, path, query } = incoming;
-    const request: TestRequest = { method, path, query, status: undefined };
-    requests.push(request);
-    const refusal = limiter?.refuse();
-    const answer = refusal ? Promise.resolve(refusal) : injector.respond(incoming, app.respond);
+    const answer = recorder.record(incoming, async (passed, by) => {
+      // Whoever has pushed sees the pipelines of that in the next answer.
+      await app.admin.maintenance.runPipelines();
+      const refusal = limiter?.refuse();
+      if (refusal) by("limit");
+      return refusal ?? injector.respond(passed, app.respond, () => by("fault"));
+    });
     answers.add(answer);
     try {
-      const reply = await answer;
-      request.status = reply?.status ?? 404;
-      return reply;
+      return await answer;
     } finally {
       answers.delete(answer);
     }
@@ -152,6 +146,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
   const close = async () => {
     clearInterval(timer);
     injector.end();
+    recorder.end();
     await end(current);
   };
   return {
@@ -178,7 +173,8 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     },
     clock: time.clock,
     faults: injector.faults,
-    requests,
+    requests: recorder.requests,
+    received: recorder.received,
     finishJob: (id, end) => admin.jobs.finish(id, end),
     reset: async () => {
       const before = current;
@@ -186,7 +182,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
       current = await start();
       limiter?.reset();
       injector.reset();
-      requests.length = 0;
+      recorder.reset();
       void end(before);
     },
     respond,

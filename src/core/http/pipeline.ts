@@ -123,7 +123,8 @@ export function createPipeline(settings: PipelineSettings): Respond {
     }
     if (mayBeOurs || incoming.ownsRoot) {
       settings.onRequest({
-        method: incoming.method,
+        incoming,
+        caller: exchange.caller,
         route: exchange.pattern,
         status: reply.status,
         duration: took,
