@@ -7,9 +7,11 @@ import { editionOf, GITLAB_VERSION } from "../core/version.ts";
 import { type AppOptions, appOptions } from "../options.ts";
 import type { Unsubscribe } from "../resources/hooks/listeners.ts";
 import { openStore } from "../store/open.ts";
+import type { Store } from "../store/port.ts";
 import { type Clock, createClock, type Instant } from "./clock.ts";
 import { createFaults, type Fault, type Faults, faultOption } from "./faults.ts";
 import { createLimiter, type RateLimit, rateLimitOption } from "./rate-limit.ts";
+import { Recognizer } from "./recognize.ts";
 import { type Received, Recorder, type TestRequest } from "./requests.ts";
 import { DEFAULT_SEED, readSeeds, type SeedSource } from "./seed.ts";
 import { keepSecrets, tokensOf, withToken } from "./token.ts";
@@ -83,7 +85,8 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
   const { gitlabVersion = GITLAB_VERSION } = options;
   const time = createClock(options.now);
   const limiter = options.rateLimit && createLimiter(options.rateLimit);
-  const injector = createFaults(options.faults ?? []);
+  const recognizer = new Recognizer({ now: time.clock.now, reader: () => current.store.reader() });
+  const injector = createFaults(options.faults ?? [], (incoming) => recognizer.recognize(incoming));
   const recorder = new Recorder(time.clock.now);
   const { seed, own } = withToken(await readSeeds(given), time.clock.now());
 
@@ -103,7 +106,8 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
       // Tests may send any number of requests at once.
       limits: { waitingRequests: false, ...limits },
     };
-    const app = await createAppOn(await openStore(":memory:"), settings, [], undefined, doubles);
+    const store = await openStore(":memory:");
+    const app = await createAppOn(store, settings, [], undefined, doubles);
     try {
       keepSecrets(seed, await app.admin.seed(seed));
       for (const one of subscriptions) await one.subscribe(app);
@@ -111,7 +115,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
       await app.close();
       throw error;
     }
-    return { app, answers: new Set() };
+    return { app, store, answers: new Set() };
   };
   let current = await start();
 
@@ -209,6 +213,7 @@ function subscriptionOf(on: (app: App) => Promise<Unsubscribe>): Subscription {
 /** An application and its pending answers. */
 interface Running {
   app: App;
+  store: Store;
   answers: Set<Promise<unknown>>;
 }
 

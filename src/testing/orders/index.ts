@@ -1,7 +1,14 @@
 import { clockOrders } from "./clock.ts";
+import { faultOrders } from "./faults.ts";
 import { requestOrders } from "./requests.ts";
 import { resetOrders } from "./reset.ts";
 import { worldOrders } from "./worlds.ts";
 
 /** All orders. Those of a new kind are added here. */
-export const orders = [...resetOrders, ...clockOrders, ...worldOrders, ...requestOrders];
+export const orders = [
+  ...resetOrders,
+  ...clockOrders,
+  ...worldOrders,
+  ...requestOrders,
+  ...faultOrders,
+];
