@@ -12,7 +12,7 @@ import { createFetch, createHattipHandler, type FetchOptions } from "./core/http
 import type { Respond } from "./core/http/incoming.ts";
 import type { Mount } from "./core/http/mount.ts";
 import { PARAMETER_LIMITS } from "./core/http/parameters.ts";
-import { createPipeline } from "./core/http/pipeline.ts";
+import { createPipeline, type PipelineSettings } from "./core/http/pipeline.ts";
 import { Retries } from "./core/http/retries.ts";
 import { Running } from "./core/http/running.ts";
 import { Turns } from "./core/http/turns.ts";
@@ -121,7 +121,21 @@ export async function createApp(options: AppOptions = {}): Promise<App> {
 export interface Doubles {
   /** Called with each request that was answered. */
   readonly onAnswered?: (request: AnsweredRequest) => void;
+  /** Called with what can be changed in the running application. */
+  readonly onStart?: (controls: Controls) => void;
 }
+
+/** What a test server changes in a running application. */
+export interface Controls {
+  /** Puts other limits in the place of those of {@link ChangeableLimits}; counts of requests begin anew. */
+  readonly setLimits: (limits: ChangeableLimits) => void;
+}
+
+/** The limits that are looked up for each request. */
+export type ChangeableLimits = Omit<
+  NonNullable<AppOptions["limits"]>,
+  "unknownTokens" | "waitingRequests"
+>;
 
 /**
  * {@link createApp} on a store that is already open, which the application closes when it ends.
@@ -145,12 +159,33 @@ export async function createAppOn(
   }
 }
 
+/** The settings of the pipeline that follow from limits. */
+function limitsOf(
+  store: Store,
+  {
+    bodyBytes = MEBIBYTE,
+    attachmentBytes = 10 * MEBIBYTE,
+    signInsPerAccount = 10,
+    signInsPerAddress = 100,
+    requestsPerMinute,
+    ...pages
+  }: ChangeableLimits,
+) {
+  return {
+    pages: { ...PAGE_LIMITS, ...pages },
+    body: { ...PARAMETER_LIMITS, bytes: bodyBytes },
+    uploadBytes: attachmentBytes,
+    signIns: { signInsPerAccount, signInsPerAddress },
+    limitRequests: requestsPerMinute && limitRequests(store, requestsPerMinute),
+  } satisfies Partial<PipelineSettings>;
+}
+
 async function start(
   opened: Store,
   options: AppOptions,
   extra: readonly Mount[],
   passwordCost: number | undefined,
-  { onAnswered }: Doubles,
+  { onAnswered, onStart }: Doubles,
 ): Promise<App> {
   const { now = Date.now, authenticate, database = ":memory:", tier = "ultimate" } = options;
   const { implicit = true, password = true } = options.oauth ?? {};
@@ -179,19 +214,10 @@ async function start(
   if (database !== ":memory:" && secrets.mayEncrypt) {
     await reencrypt(store, secrets, sealedColumns, { plainOnly: true });
   }
-  const {
-    bodyBytes = MEBIBYTE,
-    attachmentBytes = 10 * MEBIBYTE,
-    signInsPerAccount = 10,
-    signInsPerAddress = 100,
-    unknownTokens = 100,
-    waitingRequests = 1000,
-    requestsPerMinute,
-    ...pages
-  } = options.limits ?? {};
+  const { unknownTokens = 100, waitingRequests = 1000, ...changeable } = options.limits ?? {};
   const tokenUsage = recordUsage(store, unknownTokens, onError);
   const edition = editionOf(options.gitlabVersion ?? GITLAB_VERSION, tier);
-  const pipeline = createPipeline({
+  const settings: PipelineSettings = {
     store,
     mounts: mounted,
     site,
@@ -210,23 +236,21 @@ async function start(
     tokenUsage,
     retries: new Retries(),
     turns: new Turns(waitingRequests === false ? Number.POSITIVE_INFINITY : waitingRequests),
-    signIns: { signInsPerAccount, signInsPerAddress },
-    limitRequests: requestsPerMinute && limitRequests(store, requestsPerMinute),
     recordSudo: (db, { sudoer, userId, what, ip }, at) => {
       const by = { id: sudoer.id, name: sudoer.username, ip };
       return audit.log({ db, by, now: at }, "acted by sudo", { userId, target: what });
     },
     url,
-    pages: { ...PAGE_LIMITS, ...pages },
-    body: { ...PARAMETER_LIMITS, bytes: bodyBytes },
-    uploadBytes: attachmentBytes,
+    ...limitsOf(store, changeable),
     log: options.log,
     onRequest: (request) => {
       metrics.count(request);
       onAnswered?.(request);
     },
     outages,
-  });
+  };
+  const pipeline = createPipeline(settings);
+  onStart?.({ setLimits: (limits) => Object.assign(settings, limitsOf(store, limits)) });
 
   const retention = options.eventRetention ?? "2y";
   const leases = new Leases({ store, now, onError });

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import type { Admin } from "../admin/index.ts";
-import { type App, createAppOn, type Doubles } from "../app.ts";
+import { type App, type Controls, createAppOn, type Doubles } from "../app.ts";
 import type { Respond } from "../core/http/incoming.ts";
 import { type OptionSchemas, optionsOf } from "../core/options.ts";
 import { editionOf, GITLAB_VERSION } from "../core/version.ts";
@@ -10,7 +10,8 @@ import { openStore } from "../store/open.ts";
 import type { Store } from "../store/port.ts";
 import { type Clock, createClock, type Instant } from "./clock.ts";
 import { createFaults, type Fault, type Faults, faultOption } from "./faults.ts";
-import { createLimiter, type RateLimit, rateLimitOption } from "./rate-limit.ts";
+import { createLimits, type Limits } from "./limits.ts";
+import { type RateLimit, rateLimitOption } from "./rate-limit.ts";
 import { Recognizer } from "./recognize.ts";
 import { type Received, Recorder, type TestRequest } from "./requests.ts";
 import { DEFAULT_SEED, readSeeds, type SeedSource } from "./seed.ts";
@@ -56,6 +57,7 @@ export interface World {
   readonly app: App;
   readonly clock: Clock;
   readonly faults: Faults;
+  readonly limits: Limits;
   /** The requests since the start or the last reset, in order: the last 10,000 of them, or fewer if they are large. */
   readonly requests: readonly TestRequest[];
   /** Finds and awaits those. */
@@ -81,10 +83,14 @@ const PIPELINES_MILLISECONDS = 50;
  * @throws TypeError if `now` is not an instant
  */
 export async function createWorld(options: WorldOptions = {}): Promise<World> {
-  const { seed: given = DEFAULT_SEED, tier = "ultimate", limits } = options;
+  const { seed: given = DEFAULT_SEED, tier = "ultimate" } = options;
   const { gitlabVersion = GITLAB_VERSION } = options;
   const time = createClock(options.now);
-  const limiter = options.rateLimit && createLimiter(options.rateLimit);
+  let controls: Controls | undefined;
+  // Tests may send any number of requests at once.
+  const { unknownTokens, waitingRequests = false, ...others } = options.limits ?? {};
+  const firstLimits = { ...others, ...(options.rateLimit && { rateLimit: options.rateLimit }) };
+  const limiter = createLimits(firstLimits, (changed) => controls?.setLimits(changed));
   const recognizer = new Recognizer({ now: time.clock.now, reader: () => current.store.reader() });
   const injector = createFaults(options.faults ?? [], (incoming) => recognizer.recognize(incoming));
   const recorder = new Recorder(time.clock.now);
@@ -93,7 +99,12 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
   /** What subscribes the listeners of the tests, also after a reset. */
   const subscriptions = new Set<Subscription>();
 
-  const doubles: Doubles = { onAnswered: recorder.onAnswered };
+  const doubles: Doubles = {
+    onAnswered: recorder.onAnswered,
+    onStart: (started) => {
+      controls = started;
+    },
+  };
   const start = async (): Promise<Running> => {
     const settings: AppOptions = {
       now: time.clock.now,
@@ -103,8 +114,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
       webhooks: { deliver: true, allowLocalRequests: true, interval: 50 },
       tier,
       gitlabVersion,
-      // Tests may send any number of requests at once.
-      limits: { waitingRequests: false, ...limits },
+      limits: { ...others, waitingRequests, ...(unknownTokens !== undefined && { unknownTokens }) },
     };
     const store = await openStore(":memory:");
     const app = await createAppOn(store, settings, [], undefined, doubles);
@@ -124,7 +134,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     const answer = recorder.record(incoming, async (passed, by) => {
       // Whoever has pushed sees the pipelines of that in the next answer.
       await app.admin.maintenance.runPipelines();
-      const refusal = limiter?.refuse();
+      const refusal = limiter.refuse();
       if (refusal) by("limit");
       return refusal ?? injector.respond(passed, app.respond, () => by("fault"));
     });
@@ -177,6 +187,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     },
     clock: time.clock,
     faults: injector.faults,
+    limits: limiter.limits,
     requests: recorder.requests,
     received: recorder.received,
     finishJob: (id, end) => admin.jobs.finish(id, end),
@@ -184,7 +195,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
       const before = current;
       time.reset();
       current = await start();
-      limiter?.reset();
+      limiter.reset();
       injector.reset();
       recorder.reset();
       void end(before);

@@ -1,5 +1,6 @@
 import { clockOrders } from "./clock.ts";
 import { faultOrders } from "./faults.ts";
+import { limitOrders } from "./limits.ts";
 import { requestOrders } from "./requests.ts";
 import { resetOrders } from "./reset.ts";
 import { worldOrders } from "./worlds.ts";
@@ -11,4 +12,5 @@ export const orders = [
   ...worldOrders,
   ...requestOrders,
   ...faultOrders,
+  ...limitOrders,
 ];
