@@ -17,6 +17,7 @@ import { Retries } from "./core/http/retries.ts";
 import { Running } from "./core/http/running.ts";
 import { Turns } from "./core/http/turns.ts";
 import { Outages } from "./core/outages.ts";
+import type { Outgoing } from "./core/outgoing.ts";
 import { PAGE_LIMITS } from "./core/pagination.ts";
 import { reencrypt } from "./core/sealed.ts";
 import { createSecrets } from "./core/secrets.ts";
@@ -37,7 +38,7 @@ import { startTracer } from "./resources/discussions/worker.ts";
 import { startArchivist, writeArchives } from "./resources/exports/worker.ts";
 import type { AppEventName, AppEventOf, AppListener } from "./resources/hooks/app-events.ts";
 import { Listeners, type Unsubscribe } from "./resources/hooks/listeners.ts";
-import { startHookCaller } from "./resources/hooks/worker.ts";
+import { callHooks, startHookCaller } from "./resources/hooks/worker.ts";
 import { makePipelines, startPipelines } from "./resources/pipelines/worker.ts";
 import { startRemover } from "./resources/remover.ts";
 import { runDue, startScheduler } from "./resources/schedules/scheduler.ts";
@@ -121,6 +122,8 @@ export async function createApp(options: AppOptions = {}): Promise<App> {
 export interface Doubles {
   /** Called with each request that was answered. */
   readonly onAnswered?: (request: AnsweredRequest) => void;
+  /** What becomes of the calls of webhooks. */
+  readonly calls?: Omit<Outgoing, "allowLocal">;
   /** Called with what can be changed in the running application. */
   readonly onStart?: (controls: Controls) => void;
 }
@@ -129,6 +132,10 @@ export interface Doubles {
 export interface Controls {
   /** Puts other limits in the place of those of {@link ChangeableLimits}; counts of requests begin anew. */
   readonly setLimits: (limits: ChangeableLimits) => void;
+  /** Calls the webhooks that are due. */
+  readonly callHooks: () => Promise<number>;
+  /** What workers share, for those of the test server. */
+  readonly working: Working;
 }
 
 /** The limits that are looked up for each request. */
@@ -185,7 +192,7 @@ async function start(
   options: AppOptions,
   extra: readonly Mount[],
   passwordCost: number | undefined,
-  { onAnswered, onStart }: Doubles,
+  { onAnswered, onStart, calls }: Doubles,
 ): Promise<App> {
   const { now = Date.now, authenticate, database = ":memory:", tier = "ultimate" } = options;
   const { implicit = true, password = true } = options.oauth ?? {};
@@ -217,12 +224,14 @@ async function start(
   const { unknownTokens = 100, waitingRequests = 1000, ...changeable } = options.limits ?? {};
   const tokenUsage = recordUsage(store, unknownTokens, onError);
   const edition = editionOf(options.gitlabVersion ?? GITLAB_VERSION, tier);
+  const allowLocal = options.webhooks?.allowLocalRequests ?? false;
+  const outgoing: Outgoing = { allowLocal, ...calls };
   const settings: PipelineSettings = {
     store,
     mounts: mounted,
     site,
     secrets,
-    allowLocalRequests: options.webhooks?.allowLocalRequests ?? false,
+    outgoing,
     isClosing: running.isClosing,
     authenticate: authenticate?.bind(options),
     createAccount: async ({ username, name, email }) => {
@@ -250,7 +259,6 @@ async function start(
     outages,
   };
   const pipeline = createPipeline(settings);
-  onStart?.({ setLimits: (limits) => Object.assign(settings, limitsOf(store, limits)) });
 
   const retention = options.eventRetention ?? "2y";
   const leases = new Leases({ store, now, onError });
@@ -277,13 +285,18 @@ async function start(
     endTransfers: () => endTransfers(working),
   });
   const { mail, background = true, onSwept } = options;
-  const { deliver = background, allowLocalRequests = false, interval } = options.webhooks ?? {};
-  const delivering = { secrets, url, allowLocalRequests, edition, interval };
+  const { deliver = background, interval } = options.webhooks ?? {};
+  const delivering = { ...working, secrets, url, outgoing, edition, interval };
+  onStart?.({
+    setLimits: (limits) => Object.assign(settings, limitsOf(store, limits)),
+    callHooks: () => callHooks(delivering),
+    working,
+  });
   // Last, so that nothing is left running if an earlier step fails.
   const services = await startAll(
     [
       mail !== undefined && (() => startMailer({ ...mail, ...working, url: url ?? "" })),
-      deliver && (() => startHookCaller({ ...working, ...delivering })),
+      deliver && (() => startHookCaller(delivering)),
       ...(background
         ? [
             () => startRemover(working),

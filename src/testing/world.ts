@@ -2,15 +2,16 @@ import * as v from "valibot";
 import type { Admin } from "../admin/index.ts";
 import { type App, type Controls, createAppOn, type Doubles } from "../app.ts";
 import type { Respond } from "../core/http/incoming.ts";
-import { type OptionSchemas, optionsOf } from "../core/options.ts";
+import { type OptionSchemas, optionsOf, wordOption } from "../core/options.ts";
 import { editionOf, GITLAB_VERSION } from "../core/version.ts";
 import { type AppOptions, appOptions } from "../options.ts";
 import type { Unsubscribe } from "../resources/hooks/listeners.ts";
 import { openStore } from "../store/open.ts";
-import type { Store } from "../store/port.ts";
 import { type Clock, createClock, type Instant } from "./clock.ts";
 import { createFaults, type Fault, type Faults, faultOption } from "./faults.ts";
+import { HookCalls, type Hooks } from "./hooks.ts";
 import { createLimits, type Limits } from "./limits.ts";
+import { Mailbox, type Mails } from "./mails.ts";
 import { type RateLimit, rateLimitOption } from "./rate-limit.ts";
 import { Recognizer } from "./recognize.ts";
 import { type Received, Recorder, type TestRequest } from "./requests.ts";
@@ -30,6 +31,8 @@ export interface WorldOptions extends Pick<AppOptions, "tier" | "limits" | "gitl
   rateLimit?: RateLimit;
   /** Faults that are active from the start. */
   faults?: readonly Fault[];
+  /** Whether webhooks are called, also on this machine (default), or what they would have been sent is only kept. */
+  webhooks?: "deliver" | "keep";
 }
 
 /** The schema of {@link WorldOptions}. */
@@ -41,6 +44,7 @@ export const worldOptions = optionsOf({
   gitlabVersion: appOptions.gitlabVersion,
   rateLimit: v.optional(rateLimitOption),
   faults: v.optional(v.array(faultOption, "must be a list of faults")),
+  webhooks: v.optional(wordOption(["deliver", "keep"])),
 } satisfies OptionSchemas<WorldOptions>);
 
 /** A GitLab of its own: data, users and clock, without an address. All its parts stay valid after a reset. */
@@ -62,6 +66,10 @@ export interface World {
   readonly requests: readonly TestRequest[];
   /** Finds and awaits those. */
   readonly received: Received;
+  /** What would have been sent by mail. */
+  readonly mails: Mails;
+  /** What webhooks were sent, or would have been. */
+  readonly hooks: Hooks;
   /** Ends a job of a pipeline that is pending or runs, as its runner would: jobs after it start. */
   readonly finishJob: Admin["jobs"]["finish"];
   /** Answers a request as clients see it: recorded, and with faults. */
@@ -86,13 +94,19 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
   const { seed: given = DEFAULT_SEED, tier = "ultimate" } = options;
   const { gitlabVersion = GITLAB_VERSION } = options;
   const time = createClock(options.now);
-  let controls: Controls | undefined;
+  let started: Controls | undefined;
+  const controls = () => started as Controls;
   // Tests may send any number of requests at once.
   const { unknownTokens, waitingRequests = false, ...others } = options.limits ?? {};
   const firstLimits = { ...others, ...(options.rateLimit && { rateLimit: options.rateLimit }) };
-  const limiter = createLimits(firstLimits, (changed) => controls?.setLimits(changed));
-  const recognizer = new Recognizer({ now: time.clock.now, reader: () => current.store.reader() });
+  const limiter = createLimits(firstLimits, (changed) => started?.setLimits(changed));
+  const recognizer = new Recognizer({
+    now: time.clock.now,
+    reader: () => controls().working.store.reader(),
+  });
   const injector = createFaults(options.faults ?? [], (incoming) => recognizer.recognize(incoming));
+  const mailbox = new Mailbox(controls);
+  const hooks = new HookCalls(controls, time.clock.now, options.webhooks !== "keep");
   const recorder = new Recorder(time.clock.now);
   const { seed, own } = withToken(await readSeeds(given), time.clock.now());
 
@@ -101,8 +115,9 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
 
   const doubles: Doubles = {
     onAnswered: recorder.onAnswered,
-    onStart: (started) => {
-      controls = started;
+    calls: hooks.outgoing,
+    onStart: (running) => {
+      started = running;
     },
   };
   const start = async (): Promise<Running> => {
@@ -116,24 +131,26 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
       gitlabVersion,
       limits: { ...others, waitingRequests, ...(unknownTokens !== undefined && { unknownTokens }) },
     };
-    const store = await openStore(":memory:");
-    const app = await createAppOn(store, settings, [], undefined, doubles);
+    const app = await createAppOn(await openStore(":memory:"), settings, [], undefined, doubles);
     try {
+      await mailbox.start();
       keepSecrets(seed, await app.admin.seed(seed));
       for (const one of subscriptions) await one.subscribe(app);
     } catch (error) {
       await app.close();
       throw error;
     }
-    return { app, store, answers: new Set() };
+    return { app, answers: new Set() };
   };
   let current = await start();
 
   const respond: Respond = async (incoming) => {
     const { app, answers } = current;
+    mailbox.base = incoming.base ?? mailbox.base;
     const answer = recorder.record(incoming, async (passed, by) => {
       // Whoever has pushed sees the pipelines of that in the next answer.
       await app.admin.maintenance.runPipelines();
+      await mailbox.stay();
       const refusal = limiter.refuse();
       if (refusal) by("limit");
       return refusal ?? injector.respond(passed, app.respond, () => by("fault"));
@@ -149,6 +166,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
   const work = async ({ admin }: Running["app"]) => {
     await admin.maintenance.runPipelines();
     await admin.maintenance.runArchives();
+    await mailbox.work();
   };
   const timer = setInterval(
     () => void work(current.app).catch(() => undefined),
@@ -161,6 +179,8 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     clearInterval(timer);
     injector.end();
     recorder.end();
+    mailbox.end();
+    hooks.end();
     await end(current);
   };
   return {
@@ -190,6 +210,8 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     limits: limiter.limits,
     requests: recorder.requests,
     received: recorder.received,
+    mails: mailbox.mails,
+    hooks: hooks.hooks,
     finishJob: (id, end) => admin.jobs.finish(id, end),
     reset: async () => {
       const before = current;
@@ -198,6 +220,8 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
       limiter.reset();
       injector.reset();
       recorder.reset();
+      mailbox.reset();
+      hooks.reset();
       void end(before);
     },
     respond,
@@ -224,7 +248,6 @@ function subscriptionOf(on: (app: App) => Promise<Unsubscribe>): Subscription {
 /** An application and its pending answers. */
 interface Running {
   app: App;
-  store: Store;
   answers: Set<Promise<unknown>>;
 }
 

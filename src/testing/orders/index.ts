@@ -1,6 +1,8 @@
 import { clockOrders } from "./clock.ts";
 import { faultOrders } from "./faults.ts";
+import { hookOrders } from "./hooks.ts";
 import { limitOrders } from "./limits.ts";
+import { mailOrders } from "./mails.ts";
 import { requestOrders } from "./requests.ts";
 import { resetOrders } from "./reset.ts";
 import { worldOrders } from "./worlds.ts";
@@ -13,4 +15,6 @@ export const orders = [
   ...requestOrders,
   ...faultOrders,
   ...limitOrders,
+  ...mailOrders,
+  ...hookOrders,
 ];

@@ -1,8 +1,8 @@
 import * as v from "valibot";
-import { ApiError } from "../../core/errors.ts";
 import { optionsOf, textOption } from "../../core/options.ts";
-import { NothingArrived, type TestRequest } from "../requests.ts";
-import { order, Whole } from "./order.ts";
+import type { TestRequest } from "../requests.ts";
+import { listed, orTimeout } from "./listed.ts";
+import { order } from "./order.ts";
 import { flagInQuery, numberInQuery, timeoutInQuery } from "./query.ts";
 
 const filter = {
@@ -42,27 +42,3 @@ export const requestOrders = [
 ];
 
 const shown = (request: TestRequest) => ({ ...request, status: request.status ?? null });
-
-/** A list, and how many of it had to go. */
-export function listed(entries: readonly object[], dropped: number): Whole {
-  return new Whole({
-    status: 200,
-    headers: {
-      "content-type": "application/json",
-      "cache-control": "no-store",
-      "x-total": String(entries.length),
-      "x-dropped": String(dropped),
-    },
-    body: JSON.stringify(entries),
-  });
-}
-
-/** What was waited for. @throws ApiError 408 that says what has arrived instead */
-export async function orTimeout<T>(waited: Promise<T>): Promise<T> {
-  try {
-    return await waited;
-  } catch (error) {
-    if (!(error instanceof NothingArrived)) throw error;
-    throw new ApiError(408, { message: error.message });
-  }
-}
