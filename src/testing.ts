@@ -15,4 +15,11 @@ export type {
   TestAnswer,
   TestRequest,
 } from "./testing/requests.ts";
+export type {
+  EndedPipeline,
+  JobFate,
+  JobScript,
+  RunnerScript,
+  TestRunner,
+} from "./testing/runner.ts";
 export { NothingArrived, type WaitOptions } from "./testing/waiting.ts";

@@ -15,6 +15,7 @@ import { Mailbox, type Mails } from "./mails.ts";
 import { type RateLimit, rateLimitOption } from "./rate-limit.ts";
 import { Recognizer } from "./recognize.ts";
 import { type Received, Recorder, type TestRequest } from "./requests.ts";
+import { type RunnerScript, runnerOption, ScriptedRunner, type TestRunner } from "./runner.ts";
 import { DEFAULT_SEED, readSeeds, type SeedSource } from "./seed.ts";
 import { keepSecrets, tokensOf, withToken } from "./token.ts";
 
@@ -33,6 +34,8 @@ export interface WorldOptions extends Pick<AppOptions, "tier" | "limits" | "gitl
   faults?: readonly Fault[];
   /** Whether webhooks are called, also on this machine (default), or what they would have been sent is only kept. */
   webhooks?: "deliver" | "keep";
+  /** What becomes of the jobs of pipelines. Default: they wait. */
+  runner?: RunnerScript;
 }
 
 /** The schema of {@link WorldOptions}. */
@@ -45,6 +48,7 @@ export const worldOptions = optionsOf({
   rateLimit: v.optional(rateLimitOption),
   faults: v.optional(v.array(faultOption, "must be a list of faults")),
   webhooks: v.optional(wordOption(["deliver", "keep"])),
+  runner: v.optional(runnerOption),
 } satisfies OptionSchemas<WorldOptions>);
 
 /** A GitLab of its own: data, users and clock, without an address. All its parts stay valid after a reset. */
@@ -70,6 +74,8 @@ export interface World {
   readonly mails: Mails;
   /** What webhooks were sent, or would have been. */
   readonly hooks: Hooks;
+  /** What becomes of the jobs of pipelines. */
+  readonly runner: TestRunner;
   /** Ends a job of a pipeline that is pending or runs, as its runner would: jobs after it start. */
   readonly finishJob: Admin["jobs"]["finish"];
   /** Answers a request as clients see it: recorded, and with faults. */
@@ -107,6 +113,11 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
   const injector = createFaults(options.faults ?? [], (incoming) => recognizer.recognize(incoming));
   const mailbox = new Mailbox(controls);
   const hooks = new HookCalls(controls, time.clock.now, options.webhooks !== "keep");
+  const scripted = new ScriptedRunner(
+    controls,
+    () => current.app.admin.maintenance.runPipelines(),
+    options.runner,
+  );
   const recorder = new Recorder(time.clock.now);
   const { seed, own } = withToken(await readSeeds(given), time.clock.now());
 
@@ -149,7 +160,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     mailbox.base = incoming.base ?? mailbox.base;
     const answer = recorder.record(incoming, async (passed, by) => {
       // Whoever has pushed sees the pipelines of that in the next answer.
-      await app.admin.maintenance.runPipelines();
+      await scripted.work();
       await mailbox.stay();
       const refusal = limiter.refuse();
       if (refusal) by("limit");
@@ -164,7 +175,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
   };
   // Webhooks about pipelines come without another request, and whoever waits for an archive asks for it again.
   const work = async ({ admin }: Running["app"]) => {
-    await admin.maintenance.runPipelines();
+    await scripted.work();
     await admin.maintenance.runArchives();
     await mailbox.work();
   };
@@ -212,6 +223,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     received: recorder.received,
     mails: mailbox.mails,
     hooks: hooks.hooks,
+    runner: scripted.runner,
     finishJob: (id, end) => admin.jobs.finish(id, end),
     reset: async () => {
       const before = current;
@@ -222,6 +234,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
       recorder.reset();
       mailbox.reset();
       hooks.reset();
+      scripted.reset();
       void end(before);
     },
     respond,

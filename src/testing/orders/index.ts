@@ -5,6 +5,7 @@ import { limitOrders } from "./limits.ts";
 import { mailOrders } from "./mails.ts";
 import { requestOrders } from "./requests.ts";
 import { resetOrders } from "./reset.ts";
+import { runnerOrders } from "./runner.ts";
 import { worldOrders } from "./worlds.ts";
 
 /** All orders. Those of a new kind are added here. */
@@ -17,4 +18,5 @@ export const orders = [
   ...limitOrders,
   ...mailOrders,
   ...hookOrders,
+  ...runnerOrders,
 ];
