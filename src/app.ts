@@ -7,15 +7,17 @@ import { keepPasswordThreads } from "./auth/password-pool.ts";
 import { limitRequests } from "./auth/request-quota.ts";
 import { recordUsage } from "./auth/token-usage.ts";
 import { sweepInBackground } from "./background.ts";
+import type { AnsweredRequest } from "./core/http/access-log.ts";
 import { createFetch, createHattipHandler, type FetchOptions } from "./core/http/fetch.ts";
 import type { Respond } from "./core/http/incoming.ts";
 import type { Mount } from "./core/http/mount.ts";
 import { PARAMETER_LIMITS } from "./core/http/parameters.ts";
-import { createPipeline } from "./core/http/pipeline.ts";
+import { createPipeline, type PipelineSettings } from "./core/http/pipeline.ts";
 import { Retries } from "./core/http/retries.ts";
 import { Running } from "./core/http/running.ts";
 import { Turns } from "./core/http/turns.ts";
 import { Outages } from "./core/outages.ts";
+import type { Outgoing } from "./core/outgoing.ts";
 import { PAGE_LIMITS } from "./core/pagination.ts";
 import { reencrypt } from "./core/sealed.ts";
 import { createSecrets } from "./core/secrets.ts";
@@ -36,7 +38,7 @@ import { startTracer } from "./resources/discussions/worker.ts";
 import { startArchivist, writeArchives } from "./resources/exports/worker.ts";
 import type { AppEventName, AppEventOf, AppListener } from "./resources/hooks/app-events.ts";
 import { Listeners, type Unsubscribe } from "./resources/hooks/listeners.ts";
-import { startHookCaller } from "./resources/hooks/worker.ts";
+import { callHooks, startHookCaller } from "./resources/hooks/worker.ts";
 import { makePipelines, startPipelines } from "./resources/pipelines/worker.ts";
 import { startRemover } from "./resources/remover.ts";
 import { runDue, startScheduler } from "./resources/schedules/scheduler.ts";
@@ -116,24 +118,73 @@ export async function createApp(options: AppOptions = {}): Promise<App> {
   return createAppOn(await openStore(database, { durability, ...postgres }), options);
 }
 
+/** What a test server watches in an application, or puts in the place of its parts. */
+export interface Doubles {
+  /** Called with each request that was answered. */
+  readonly onAnswered?: (request: AnsweredRequest) => void;
+  /** What becomes of the calls of webhooks. */
+  readonly calls?: Omit<Outgoing, "allowLocal">;
+  /** Called with what can be changed in the running application. */
+  readonly onStart?: (controls: Controls) => void;
+}
+
+/** What a test server changes in a running application. */
+export interface Controls {
+  /** Puts other limits in the place of those of {@link ChangeableLimits}; counts of requests begin anew. */
+  readonly setLimits: (limits: ChangeableLimits) => void;
+  /** Calls the webhooks that are due. */
+  readonly callHooks: () => Promise<number>;
+  /** What workers share, for those of the test server. */
+  readonly working: Working;
+}
+
+/** The limits that are looked up for each request. */
+export type ChangeableLimits = Omit<
+  NonNullable<AppOptions["limits"]>,
+  "unknownTokens" | "waitingRequests"
+>;
+
 /**
  * {@link createApp} on a store that is already open, which the application closes when it ends.
  *
  * @param extra mounts to add to our own
  * @param passwordCost bcrypt's logarithmic cost, which tests lower
+ * @param doubles of a test server
  */
 export async function createAppOn(
   store: Store,
   options: AppOptions,
   extra: readonly Mount[] = [],
   passwordCost?: number,
+  doubles: Doubles = {},
 ): Promise<App> {
   try {
-    return await start(store, options, extra, passwordCost);
+    return await start(store, options, extra, passwordCost, doubles);
   } catch (error) {
     await store.close();
     throw error;
   }
+}
+
+/** The settings of the pipeline that follow from limits. */
+function limitsOf(
+  store: Store,
+  {
+    bodyBytes = MEBIBYTE,
+    attachmentBytes = 10 * MEBIBYTE,
+    signInsPerAccount = 10,
+    signInsPerAddress = 100,
+    requestsPerMinute,
+    ...pages
+  }: ChangeableLimits,
+) {
+  return {
+    pages: { ...PAGE_LIMITS, ...pages },
+    body: { ...PARAMETER_LIMITS, bytes: bodyBytes },
+    uploadBytes: attachmentBytes,
+    signIns: { signInsPerAccount, signInsPerAddress },
+    limitRequests: requestsPerMinute && limitRequests(store, requestsPerMinute),
+  } satisfies Partial<PipelineSettings>;
 }
 
 async function start(
@@ -141,6 +192,7 @@ async function start(
   options: AppOptions,
   extra: readonly Mount[],
   passwordCost: number | undefined,
+  { onAnswered, onStart, calls }: Doubles,
 ): Promise<App> {
   const { now = Date.now, authenticate, database = ":memory:", tier = "ultimate" } = options;
   const { implicit = true, password = true } = options.oauth ?? {};
@@ -169,24 +221,17 @@ async function start(
   if (database !== ":memory:" && secrets.mayEncrypt) {
     await reencrypt(store, secrets, sealedColumns, { plainOnly: true });
   }
-  const {
-    bodyBytes = MEBIBYTE,
-    attachmentBytes = 10 * MEBIBYTE,
-    signInsPerAccount = 10,
-    signInsPerAddress = 100,
-    unknownTokens = 100,
-    waitingRequests = 1000,
-    requestsPerMinute,
-    ...pages
-  } = options.limits ?? {};
+  const { unknownTokens = 100, waitingRequests = 1000, ...changeable } = options.limits ?? {};
   const tokenUsage = recordUsage(store, unknownTokens, onError);
   const edition = editionOf(options.gitlabVersion ?? GITLAB_VERSION, tier);
-  const pipeline = createPipeline({
+  const allowLocal = options.webhooks?.allowLocalRequests ?? false;
+  const outgoing: Outgoing = { allowLocal, ...calls };
+  const settings: PipelineSettings = {
     store,
     mounts: mounted,
     site,
     secrets,
-    allowLocalRequests: options.webhooks?.allowLocalRequests ?? false,
+    outgoing,
     isClosing: running.isClosing,
     authenticate: authenticate?.bind(options),
     createAccount: async ({ username, name, email }) => {
@@ -200,20 +245,20 @@ async function start(
     tokenUsage,
     retries: new Retries(),
     turns: new Turns(waitingRequests === false ? Number.POSITIVE_INFINITY : waitingRequests),
-    signIns: { signInsPerAccount, signInsPerAddress },
-    limitRequests: requestsPerMinute && limitRequests(store, requestsPerMinute),
     recordSudo: (db, { sudoer, userId, what, ip }, at) => {
       const by = { id: sudoer.id, name: sudoer.username, ip };
       return audit.log({ db, by, now: at }, "acted by sudo", { userId, target: what });
     },
     url,
-    pages: { ...PAGE_LIMITS, ...pages },
-    body: { ...PARAMETER_LIMITS, bytes: bodyBytes },
-    uploadBytes: attachmentBytes,
+    ...limitsOf(store, changeable),
     log: options.log,
-    onRequest: metrics.count,
+    onRequest: (request) => {
+      metrics.count(request);
+      onAnswered?.(request);
+    },
     outages,
-  });
+  };
+  const pipeline = createPipeline(settings);
 
   const retention = options.eventRetention ?? "2y";
   const leases = new Leases({ store, now, onError });
@@ -240,13 +285,18 @@ async function start(
     endTransfers: () => endTransfers(working),
   });
   const { mail, background = true, onSwept } = options;
-  const { deliver = background, allowLocalRequests = false, interval } = options.webhooks ?? {};
-  const delivering = { secrets, url, allowLocalRequests, edition, interval };
+  const { deliver = background, interval } = options.webhooks ?? {};
+  const delivering = { ...working, secrets, url, outgoing, edition, interval };
+  onStart?.({
+    setLimits: (limits) => Object.assign(settings, limitsOf(store, limits)),
+    callHooks: () => callHooks(delivering),
+    working,
+  });
   // Last, so that nothing is left running if an earlier step fails.
   const services = await startAll(
     [
       mail !== undefined && (() => startMailer({ ...mail, ...working, url: url ?? "" })),
-      deliver && (() => startHookCaller({ ...working, ...delivering })),
+      deliver && (() => startHookCaller(delivering)),
       ...(background
         ? [
             () => startRemover(working),

@@ -134,7 +134,8 @@ const publicUrl = v.pipe(
   v.check((given) => !/[?#]/.test(given), "must be without a query or fragment"),
 );
 
-const limits = {
+/** The schemas of the limits in {@link AppOptions}. */
+export const limitOptions = {
   perPage: atLeastOne,
   maxPerPage: atLeastOne,
   countedTotal: count,
@@ -206,7 +207,7 @@ export const appOptions = {
       interval: atLeastOne,
     } satisfies OptionSchemas<WebhookOptions>),
   ),
-  limits: v.optional(optionsOf(limits)),
+  limits: v.optional(optionsOf(limitOptions)),
   log: v.optional(functionOption),
   onError: v.optional(functionOption),
   // The valid names depend on who handles sign-in; `siteOf` checks them.

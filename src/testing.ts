@@ -2,7 +2,24 @@ export { OptionError } from "./core/options.ts";
 export { SeedError } from "./core/seeding.ts";
 export type { Seed } from "./seed/input.ts";
 export type { Clock, Instant } from "./testing/clock.ts";
-export type { Fault, Faults } from "./testing/faults.ts";
+export type { AddedFault, Fault, Faults } from "./testing/faults.ts";
+export type { HookFilter, Hooks, TestHookCall } from "./testing/hooks.ts";
 export { startTestServer, type TestServer, type TestServerOptions } from "./testing/index.ts";
+export type { LimitChanges, Limits } from "./testing/limits.ts";
+export type { MailFilter, Mails, TestMail } from "./testing/mails.ts";
 export type { RateLimit } from "./testing/rate-limit.ts";
-export type { TestRequest } from "./testing/world.ts";
+export type {
+  AnsweredBy,
+  Received,
+  RequestFilter,
+  TestAnswer,
+  TestRequest,
+} from "./testing/requests.ts";
+export type {
+  EndedPipeline,
+  JobFate,
+  JobScript,
+  RunnerScript,
+  TestRunner,
+} from "./testing/runner.ts";
+export { NothingArrived, type WaitOptions } from "./testing/waiting.ts";

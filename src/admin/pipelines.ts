@@ -1,8 +1,9 @@
 import { conflict, notFound } from "../core/errors.ts";
 import * as param from "../core/input.ts";
 import { inputOf, readArgument, readOptions } from "../core/options.ts";
-import { finish, refuseOutdated, setStatus } from "../resources/ci/progress.ts";
+import { finish, noteRun, refuseOutdated, setStatus } from "../resources/ci/progress.ts";
 import { appendTrace } from "../resources/ci/traces.ts";
+import type { Database } from "../store/port.ts";
 import type { AdminContext } from "./context.ts";
 
 /** How a job ends. */
@@ -25,10 +26,7 @@ export interface PipelineAdmin {
    * @returns its id, and its pipeline's id and status
    * @throws ApiError 404 for an unknown job, 409 for one that waits for others or has ended; OptionError
    */
-  finish(
-    id: number,
-    end?: JobEnd,
-  ): Promise<{ id: number; pipeline_id: number; pipeline_status: string }>;
+  finish(id: number, end?: JobEnd): Promise<ChangedJob>;
 }
 
 const END = inputOf({
@@ -38,6 +36,13 @@ const END = inputOf({
   log: param.optional(param.anyText({ max: param.LONG_TEXT })),
 });
 
+/** A job that was changed, and its pipeline. */
+export interface ChangedJob {
+  readonly id: number;
+  readonly pipeline_id: number;
+  readonly pipeline_status: string;
+}
+
 interface FoundJob {
   readonly id: number;
   readonly project_id: number;
@@ -46,42 +51,58 @@ interface FoundJob {
   readonly trace_bytes: number;
 }
 
+/**
+ * Ends a job, or lets it run, as its runner would.
+ *
+ * @param end `status`: default `"success"`
+ * @throws ApiError 404 for an unknown job, 409 for one that waits for others or has ended
+ */
+export async function endJob(
+  db: Database,
+  jobId: number,
+  end: {
+    readonly status?: "success" | "failed" | "running" | undefined;
+    readonly failure_reason?: string | undefined;
+    readonly exit_code?: number | undefined;
+    readonly log?: string | undefined;
+  },
+  at: number,
+): Promise<ChangedJob> {
+  const { status = "success", failure_reason, exit_code, log = "" } = end;
+  const job = await db.one<FoundJob>(
+    "select id, project_id, pipeline_id, status, trace_bytes from ci_jobs where id = ? and kind = 'build'",
+    [jobId],
+  );
+  if (!job) throw notFound("Job");
+  if (job.status !== "pending" && job.status !== "running") {
+    throw conflict(`409 Conflict - The job is ${job.status}`);
+  }
+  if (!(job.status === "pending" && (await refuseOutdated(db, job, at)))) {
+    if (job.status === "pending") await setStatus(db, [job.id], "running", at);
+    const text = Buffer.from(log);
+    await appendTrace(db, job, job.trace_bytes, text, []);
+    const length = job.trace_bytes + text.length;
+    await db.run("update ci_jobs set trace_bytes = ? where id = ?", [length, job.id]);
+    if (status === "running") await noteRun(db, job.pipeline_id, at);
+    else {
+      await finish(db, job, { status, failureReason: failure_reason, exitCode: exit_code }, at);
+    }
+  }
+  const [pipeline] = await db.rows("select status from pipelines where id = ?", [job.pipeline_id]);
+  return {
+    id: job.id,
+    pipeline_id: job.pipeline_id,
+    pipeline_status: pipeline?.[0] as string,
+  };
+}
+
 /** Creates {@link PipelineAdmin}. */
 export function pipelineAdmin({ store, now }: AdminContext): PipelineAdmin {
   return {
     async finish(given, options = {}) {
       const jobId = readArgument("jobs.finish", "id", param.integer(), given);
       const read = readOptions("jobs.finish", END, options);
-      const { status = "success", failure_reason, exit_code, log = "" } = read;
-      return store.transaction(async (db) => {
-        const job = await db.one<FoundJob>(
-          "select id, project_id, pipeline_id, status, trace_bytes from ci_jobs where id = ? and kind = 'build'",
-          [jobId],
-        );
-        if (!job) throw notFound("Job");
-        if (job.status !== "pending" && job.status !== "running") {
-          throw conflict(`409 Conflict - The job is ${job.status}`);
-        }
-        const at = now();
-        if (!(job.status === "pending" && (await refuseOutdated(db, job, at)))) {
-          if (job.status === "pending") await setStatus(db, [job.id], "running", at);
-          const text = Buffer.from(log);
-          await appendTrace(db, job, job.trace_bytes, text, []);
-          const length = job.trace_bytes + text.length;
-          await db.run("update ci_jobs set trace_bytes = ? where id = ?", [length, job.id]);
-          const outcome = { status, failureReason: failure_reason, exitCode: exit_code };
-          await finish(db, job, outcome, at);
-        }
-        const pipeline = await db.one<{ status: string }>(
-          "select status from pipelines where id = ?",
-          [job.pipeline_id],
-        );
-        return {
-          id: job.id,
-          pipeline_id: job.pipeline_id,
-          pipeline_status: pipeline?.status as string,
-        };
-      });
+      return store.transaction((db) => endJob(db, jobId, read, now()));
     },
   };
 }

@@ -12,6 +12,7 @@ import type { Bytes, Incoming } from "./http/incoming.ts";
 import type { Parameters } from "./http/parameters.ts";
 import type { UploadSpec } from "./http/upload.ts";
 import type { Attributes, Input } from "./input.ts";
+import type { Outgoing } from "./outgoing.ts";
 import type { KeysetPage, Page, RowPage } from "./pagination.ts";
 import type { Presenter } from "./presenter.ts";
 import type { SignInLimits } from "./rate-limits.ts";
@@ -135,8 +136,8 @@ export interface PrepareContext<
   readonly signIns: SignInLimits;
   /** Encrypts secrets that are needed in plain text again. */
   readonly secrets: Secrets;
-  /** Whether requests that the server sends, such as to webhooks, may go to this machine and its networks. */
-  readonly allowLocalRequests: boolean;
+  /** What becomes of requests that the server sends, such as to webhooks. */
+  readonly outgoing: Outgoing;
   readonly tier: Tier;
   /** Which GitLab clients are told they speak to. */
   readonly edition: Edition;

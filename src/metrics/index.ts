@@ -121,7 +121,8 @@ export class Metrics {
   }
 
   /** Counts a request. Its labels are bounded, whatever clients send. */
-  readonly count = ({ method, route = "", status, duration }: AnsweredRequest): void => {
+  readonly count = ({ incoming, route = "", status, duration }: AnsweredRequest): void => {
+    const { method } = incoming;
     const name = METHODS.has(method) ? method : "other";
     const key = `${name} ${route}`;
     let of = this.#routes.get(key);

@@ -3,9 +3,10 @@ import { MAIL } from "../jobs/mails.ts";
 import { setFailing, type Task, tokenOf } from "../jobs/outbox.ts";
 import type { Service } from "../jobs/services.ts";
 import { type Outcome, startWorker, type Working } from "../jobs/worker.ts";
+import type { Store } from "../store/port.ts";
 import { composeLetter } from "./mails.ts";
 import { compose, composePipeline, type Message, type Sender } from "./message.ts";
-import { type Step, stepOf } from "./queue.ts";
+import { stepOf } from "./queue.ts";
 
 /** Options for sending notifications. */
 export interface MailOptions {
@@ -49,6 +50,37 @@ async function connectionTo(smtp: string): Promise<Transporter> {
   return createTransport({ url: smtp, ...TIMEOUTS });
 }
 
+/** A mail that is to be sent, and what it is about, such as `acme/site#3`. */
+export interface ReadyMail {
+  readonly message: Message;
+  readonly about: string;
+}
+
+/** The mail of a task, or how the task ends without one. @param senderOf called only if there is a mail */
+export async function mailOf(
+  store: Store,
+  task: Task,
+  now: number,
+  senderOf: () => Promise<Sender>,
+): Promise<ReadyMail | Extract<Outcome, { done: true }>> {
+  const step = await stepOf(store, task, now);
+  if (!step) return { done: true };
+  if ("fanOut" in step) return { done: true, follow: step.fanOut };
+  const sender = await senderOf();
+  if ("letter" in step) {
+    const message = await composeLetter(store, step.letter, sender, now);
+    const [about = ""] = Object.keys(step.letter);
+    return message ? { message, about } : { done: true };
+  }
+  if ("pipeline" in step) {
+    const { project, id } = step.pipeline;
+    const about = `${project}, pipeline ${id}`;
+    return { message: composePipeline(step.pipeline, sender), about };
+  }
+  const { project, subject_type, number } = step.send;
+  return { message: compose(step.send, sender), about: project + subject_type.sigil + number };
+}
+
 /**
  * Starts sending notifications from the outbox in the background. Any number of processes on one database may do so.
  *
@@ -76,21 +108,13 @@ export async function startMailer(settings: MailerSettings): Promise<Service> {
     onChange?.(failure === undefined ? { failing: false } : { failing: true, error: failure });
   };
 
-  const messageOf = async (
-    step: Exclude<Step, { fanOut: unknown } | undefined>,
-    by: Sender,
-  ): Promise<Message | undefined> => {
-    if ("letter" in step) return composeLetter(store, step.letter, by, now());
-    return "pipeline" in step ? composePipeline(step.pipeline, by) : compose(step.send, by);
-  };
-
   const work = async (task: Task, stopping: AbortSignal): Promise<Outcome> => {
-    const step = await stepOf(store, task, now());
-    if (!step) return { done: true };
-    if ("fanOut" in step) return { done: true, follow: step.fanOut };
-    sender ??= { from, url, token: (await tokenOf(store, MAIL)) ?? "" };
-    const message = await messageOf(step, sender);
-    if (!message) return { done: true };
+    const made = await mailOf(store, task, now(), async () => {
+      sender ??= { from, url, token: (await tokenOf(store, MAIL)) ?? "" };
+      return sender;
+    });
+    if ("done" in made) return made;
+    const { message } = made;
     const signal = AbortSignal.any([stopping, AbortSignal.timeout(SEND_TIMEOUT_MS)]);
     try {
       await transport.sendMail({ ...message, signal });

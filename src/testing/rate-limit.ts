@@ -38,10 +38,6 @@ export function createLimiter({ requests, retryAfter = 1 }: RateLimit) {
       until = performance.now() + retryAfter * 1000;
       return tooManyRequests(retryAfter);
     },
-    reset: () => {
-      left = requests;
-      until = 0;
-    },
   };
 }
 

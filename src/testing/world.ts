@@ -1,14 +1,21 @@
 import * as v from "valibot";
 import type { Admin } from "../admin/index.ts";
-import { type App, createApp } from "../app.ts";
+import { type App, type Controls, createAppOn, type Doubles } from "../app.ts";
 import type { Respond } from "../core/http/incoming.ts";
-import { type OptionSchemas, optionsOf } from "../core/options.ts";
+import { type OptionSchemas, optionsOf, wordOption } from "../core/options.ts";
 import { editionOf, GITLAB_VERSION } from "../core/version.ts";
 import { type AppOptions, appOptions } from "../options.ts";
 import type { Unsubscribe } from "../resources/hooks/listeners.ts";
+import { openStore } from "../store/open.ts";
 import { type Clock, createClock, type Instant } from "./clock.ts";
 import { createFaults, type Fault, type Faults, faultOption } from "./faults.ts";
-import { createLimiter, type RateLimit, rateLimitOption } from "./rate-limit.ts";
+import { HookCalls, type Hooks } from "./hooks.ts";
+import { createLimits, type Limits } from "./limits.ts";
+import { Mailbox, type Mails } from "./mails.ts";
+import { type RateLimit, rateLimitOption } from "./rate-limit.ts";
+import { Recognizer } from "./recognize.ts";
+import { type Received, Recorder, type TestRequest } from "./requests.ts";
+import { type RunnerScript, runnerOption, ScriptedRunner, type TestRunner } from "./runner.ts";
 import { DEFAULT_SEED, readSeeds, type SeedSource } from "./seed.ts";
 import { keepSecrets, tokensOf, withToken } from "./token.ts";
 
@@ -25,6 +32,10 @@ export interface WorldOptions extends Pick<AppOptions, "tier" | "limits" | "gitl
   rateLimit?: RateLimit;
   /** Faults that are active from the start. */
   faults?: readonly Fault[];
+  /** Whether webhooks are called, also on this machine (default), or what they would have been sent is only kept. */
+  webhooks?: "deliver" | "keep";
+  /** What becomes of the jobs of pipelines. Default: they wait. */
+  runner?: RunnerScript;
 }
 
 /** The schema of {@link WorldOptions}. */
@@ -36,17 +47,9 @@ export const worldOptions = optionsOf({
   gitlabVersion: appOptions.gitlabVersion,
   rateLimit: v.optional(rateLimitOption),
   faults: v.optional(v.array(faultOption, "must be a list of faults")),
+  webhooks: v.optional(wordOption(["deliver", "keep"])),
+  runner: v.optional(runnerOption),
 } satisfies OptionSchemas<WorldOptions>);
-
-/** A request that a test server received. */
-export interface TestRequest {
-  method: string;
-  /** As the client sent it, without the query. */
-  path: string;
-  query: string;
-  /** The answer's status; `undefined` until it is answered, and if the connection was closed. */
-  status: number | undefined;
-}
 
 /** A GitLab of its own: data, users and clock, without an address. All its parts stay valid after a reset. */
 export interface World {
@@ -62,8 +65,17 @@ export interface World {
   readonly app: App;
   readonly clock: Clock;
   readonly faults: Faults;
-  /** The requests since the start or the last reset, in order. */
+  readonly limits: Limits;
+  /** The requests since the start or the last reset, in order: the last 10,000 of them, or fewer if they are large. */
   readonly requests: readonly TestRequest[];
+  /** Finds and awaits those. */
+  readonly received: Received;
+  /** What would have been sent by mail. */
+  readonly mails: Mails;
+  /** What webhooks were sent, or would have been. */
+  readonly hooks: Hooks;
+  /** What becomes of the jobs of pipelines. */
+  readonly runner: TestRunner;
   /** Ends a job of a pipeline that is pending or runs, as its runner would: jobs after it start. */
   readonly finishJob: Admin["jobs"]["finish"];
   /** Answers a request as clients see it: recorded, and with faults. */
@@ -85,19 +97,42 @@ const PIPELINES_MILLISECONDS = 50;
  * @throws TypeError if `now` is not an instant
  */
 export async function createWorld(options: WorldOptions = {}): Promise<World> {
-  const { seed: given = DEFAULT_SEED, tier = "ultimate", limits } = options;
+  const { seed: given = DEFAULT_SEED, tier = "ultimate" } = options;
   const { gitlabVersion = GITLAB_VERSION } = options;
   const time = createClock(options.now);
-  const limiter = options.rateLimit && createLimiter(options.rateLimit);
-  const injector = createFaults(options.faults ?? []);
-  const requests: TestRequest[] = [];
+  let started: Controls | undefined;
+  const controls = () => started as Controls;
+  // Tests may send any number of requests at once.
+  const { unknownTokens, waitingRequests = false, ...others } = options.limits ?? {};
+  const firstLimits = { ...others, ...(options.rateLimit && { rateLimit: options.rateLimit }) };
+  const limiter = createLimits(firstLimits, (changed) => started?.setLimits(changed));
+  const recognizer = new Recognizer({
+    now: time.clock.now,
+    reader: () => controls().working.store.reader(),
+  });
+  const injector = createFaults(options.faults ?? [], (incoming) => recognizer.recognize(incoming));
+  const mailbox = new Mailbox(controls);
+  const hooks = new HookCalls(controls, time.clock.now, options.webhooks !== "keep");
+  const scripted = new ScriptedRunner(
+    controls,
+    () => current.app.admin.maintenance.runPipelines(),
+    options.runner,
+  );
+  const recorder = new Recorder(time.clock.now);
   const { seed, own } = withToken(await readSeeds(given), time.clock.now());
 
   /** What subscribes the listeners of the tests, also after a reset. */
   const subscriptions = new Set<Subscription>();
 
+  const doubles: Doubles = {
+    onAnswered: recorder.onAnswered,
+    calls: hooks.outgoing,
+    onStart: (running) => {
+      started = running;
+    },
+  };
   const start = async (): Promise<Running> => {
-    const app = await createApp({
+    const settings: AppOptions = {
       now: time.clock.now,
       // Moving the clock forward must not remove data that a test looks for.
       background: false,
@@ -105,10 +140,11 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
       webhooks: { deliver: true, allowLocalRequests: true, interval: 50 },
       tier,
       gitlabVersion,
-      // Tests may send any number of requests at once.
-      limits: { waitingRequests: false, ...limits },
-    });
+      limits: { ...others, waitingRequests, ...(unknownTokens !== undefined && { unknownTokens }) },
+    };
+    const app = await createAppOn(await openStore(":memory:"), settings, [], undefined, doubles);
     try {
+      await mailbox.start();
       keepSecrets(seed, await app.admin.seed(seed));
       for (const one of subscriptions) await one.subscribe(app);
     } catch (error) {
@@ -121,26 +157,27 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
 
   const respond: Respond = async (incoming) => {
     const { app, answers } = current;
-    // Whoever has pushed sees the pipelines of that in the next answer.
-    await app.admin.maintenance.runPipelines();
-    const { method, path, query } = incoming;
-    const request: TestRequest = { method, path, query, status: undefined };
-    requests.push(request);
-    const refusal = limiter?.refuse();
-    const answer = refusal ? Promise.resolve(refusal) : injector.respond(incoming, app.respond);
+    mailbox.base = incoming.base ?? mailbox.base;
+    const answer = recorder.record(incoming, async (passed, by) => {
+      // Whoever has pushed sees the pipelines of that in the next answer.
+      await scripted.work();
+      await mailbox.stay();
+      const refusal = limiter.refuse();
+      if (refusal) by("limit");
+      return refusal ?? injector.respond(passed, app.respond, () => by("fault"));
+    });
     answers.add(answer);
     try {
-      const reply = await answer;
-      request.status = reply?.status ?? 404;
-      return reply;
+      return await answer;
     } finally {
       answers.delete(answer);
     }
   };
   // Webhooks about pipelines come without another request, and whoever waits for an archive asks for it again.
   const work = async ({ admin }: Running["app"]) => {
-    await admin.maintenance.runPipelines();
+    await scripted.work();
     await admin.maintenance.runArchives();
+    await mailbox.work();
   };
   const timer = setInterval(
     () => void work(current.app).catch(() => undefined),
@@ -152,6 +189,9 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
   const close = async () => {
     clearInterval(timer);
     injector.end();
+    recorder.end();
+    mailbox.end();
+    hooks.end();
     await end(current);
   };
   return {
@@ -178,15 +218,23 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     },
     clock: time.clock,
     faults: injector.faults,
-    requests,
+    limits: limiter.limits,
+    requests: recorder.requests,
+    received: recorder.received,
+    mails: mailbox.mails,
+    hooks: hooks.hooks,
+    runner: scripted.runner,
     finishJob: (id, end) => admin.jobs.finish(id, end),
     reset: async () => {
       const before = current;
       time.reset();
       current = await start();
-      limiter?.reset();
+      limiter.reset();
       injector.reset();
-      requests.length = 0;
+      recorder.reset();
+      mailbox.reset();
+      hooks.reset();
+      scripted.reset();
       void end(before);
     },
     respond,

@@ -104,7 +104,9 @@ describe("startTestServer", () => {
   it("rejects an invalid fault added later, and accepts every kind of fault", async () => {
     const server = await startTestServer();
     const wrong = { times: "twice" } as unknown as Fault;
-    expect(() => server.faults.add(wrong)).toThrow("times must be a whole number or Infinity");
+    expect(() => server.faults.add(wrong)).toThrow(
+      'times must be a whole number, Infinity or "all"',
+    );
     server.faults.add({ path: /x/, times: Number.POSITIVE_INFINITY, delay: 0.5, body: null });
     await server.close();
   });

@@ -1,4 +1,6 @@
+import type { Caller } from "../access/caller.ts";
 import type { Exchange } from "./exchange.ts";
+import type { Incoming } from "./incoming.ts";
 
 /** A request and its answer, for a log. It contains no secrets: no query, no headers. */
 export interface LogEntry {
@@ -17,9 +19,11 @@ export interface LogEntry {
   sudoer?: string;
 }
 
-/** A request that was answered, for metrics. */
+/** A request that was answered, for metrics and test servers. */
 export interface AnsweredRequest {
-  method: string;
+  incoming: Incoming;
+  /** Who it was answered as, if there is a caller. */
+  caller: Caller | undefined;
   /** The pattern of its path, such as `/api/v4/projects/:id`; `undefined` if no route matched. */
   route: string | undefined;
   status: number;

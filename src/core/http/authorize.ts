@@ -183,7 +183,10 @@ export function mayCall(route: Route, source: Source, tier: Tier): boolean {
 }
 
 /** How callers of a route are found. */
-function authenticatorsOf({ route, mount }: Endpoint): Mount["authenticators"] {
+export function authenticatorsOf({
+  route,
+  mount,
+}: Pick<Endpoint, "route" | "mount">): Mount["authenticators"] {
   if (route.ownCredentials) return [];
   const { authenticators, basicAuthenticators = [] } = mount;
   return route.basicAuth ? [...authenticators, ...basicAuthenticators] : authenticators;

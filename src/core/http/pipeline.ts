@@ -7,6 +7,7 @@ import type { Viewer } from "../access/visibility.ts";
 import { clientLeft, queryTooLong, unavailable, unknownRoute } from "../errors.ts";
 import type { View } from "../field.ts";
 import type { Attributes } from "../input.ts";
+import type { Outgoing } from "../outgoing.ts";
 import { MAX_QUERY_LENGTH, type Page, type PageLimits, readPage } from "../pagination.ts";
 import type { Presenter } from "../presenter.ts";
 import type { SignInLimits } from "../rate-limits.ts";
@@ -69,8 +70,8 @@ export interface PipelineSettings extends AuthorizationSettings, ReplySettings {
     act: { sudoer: Person; userId: number; what: string; ip: string },
     now: number,
   ) => Promise<void>;
-  /** Whether requests that the server sends may go to this machine and its networks. */
-  allowLocalRequests: boolean;
+  /** What becomes of requests that the server sends. */
+  outgoing: Outgoing;
   /** Whether the application is closing and accepts no new requests. */
   isClosing: () => boolean;
   log: ((entry: LogEntry) => void) | undefined;
@@ -123,7 +124,8 @@ export function createPipeline(settings: PipelineSettings): Respond {
     }
     if (mayBeOurs || incoming.ownsRoot) {
       settings.onRequest({
-        method: incoming.method,
+        incoming,
+        caller: exchange.caller,
         route: exchange.pattern,
         status: reply.status,
         duration: took,
@@ -376,7 +378,7 @@ async function prepare(
     source: target as Source,
     signIns,
     secrets: settings.secrets,
-    allowLocalRequests: settings.allowLocalRequests,
+    outgoing: settings.outgoing,
     tier,
     edition: settings.edition,
     view,

@@ -1,5 +1,6 @@
 import { createHash, randomUUID } from "node:crypto";
 import { viewOf } from "../../core/http/request.ts";
+import type { Outgoing } from "../../core/outgoing.ts";
 import type { Secrets } from "../../core/secrets.ts";
 import type { Edition } from "../../core/version.ts";
 import { type CallAnswer, callHook } from "../../hooks/call.ts";
@@ -26,7 +27,7 @@ export interface Delivering {
   readonly secrets: Secrets;
   /** The application's own public address, if it has one. */
   readonly url: string | undefined;
-  readonly allowLocalRequests: boolean;
+  readonly outgoing: Outgoing;
   /** Which GitLab receivers are told calls them. */
   readonly edition: Edition;
   readonly now: number;
@@ -192,7 +193,7 @@ export async function attempt(
   event_uuid: string,
   signal: AbortSignal,
 ): Promise<Attempt> {
-  const { store, secrets, url: base, allowLocalRequests, edition } = delivering;
+  const { store, secrets, url: base, outgoing, edition } = delivering;
   const { url, token, headers: own, variables } = await openSecrets(store, secrets, hook);
   const shown = {
     "Content-Type": "application/json",
@@ -212,15 +213,22 @@ export async function attempt(
   const started = performance.now();
   const done = (answer?: CallAnswer, problem?: string): Attempt => {
     const duration = Math.round(performance.now() - started);
+    outgoing.onCall?.({
+      ...{ hook: hook.id, event: payload.title, trigger: payload.trigger, url: maskedUrl(url) },
+      ...{ headers, body: payload.body, status: isKept ? undefined : answer?.status, duration },
+      answer: answer?.body ?? problem ?? "",
+    });
     return { payload, url: maskedUrl(url), headers, answer, problem, duration };
   };
+  const isKept = outgoing.isKept?.() ?? false;
+  if (isKept) return done({ status: 200, headers: {}, body: "It was kept and not sent." });
   try {
     const call = {
       url: new URL(filledIn(url, variables)),
       headers: { ...secret, ...shown },
       body: payload.body,
       verifies: hook.enable_ssl_verification === 1,
-      allowLocal: allowLocalRequests,
+      allowLocal: outgoing.allowLocal,
     };
     return done(await callHook(call, signal));
   } catch (error) {

@@ -98,9 +98,9 @@ async function rowOf(
 /** Checks the secrets, the filter and the URL of a change. @throws ApiError 404, 422 */
 async function planChange(
   input: Changed & { hook_id: number },
-  preparing: At & Pick<PrepareContext, "secrets" | "allowLocalRequests">,
+  preparing: At & Pick<PrepareContext, "secrets" | "outgoing">,
 ): Promise<GivenSecrets> {
-  const { db, secrets, allowLocalRequests } = preparing;
+  const { db, secrets, outgoing } = preparing;
   const found = await findOwn(preparing, input.hook_id);
   const given = secretsOf(input);
   await requireFilter(input, found);
@@ -108,7 +108,7 @@ async function planChange(
   const open = await openSecrets(db, secrets, found);
   const url = input.url ?? open.url;
   const kept = url === open.url ? open.variables : new Map();
-  await requireUrl(url, given.variables ?? kept, allowLocalRequests);
+  await requireUrl(url, given.variables ?? kept, outgoing.allowLocal);
   return given;
 }
 
@@ -142,13 +142,13 @@ function routesOf(kind: keyof typeof hookPresenters): Route[] {
         input: { ...named, value: param.anyText({ max: 2048 }) },
         status: 204,
         prepare: async (input, preparing) => {
-          const { db, secrets, allowLocalRequests } = preparing;
+          const { db, secrets, outgoing } = preparing;
           const found = await findOwn(preparing, input.hook_id);
           requirePair(what, input.key, input.value);
           if (what === "header") return;
           const { url, variables } = await openSecrets(db, secrets, found);
           const after = new Map([...variables, [input.key, input.value]]);
-          await requireUrl(url, after, allowLocalRequests);
+          await requireUrl(url, after, outgoing.allowLocal);
         },
         handle: async (context) => {
           const { db, secrets, input } = context;
@@ -194,10 +194,10 @@ function routesOf(kind: keyof typeof hookPresenters): Route[] {
       ...guard,
       input: { url: urlInput, ...attributes },
       presenter,
-      prepare: async (input, { allowLocalRequests }) => {
+      prepare: async (input, { outgoing }) => {
         const given = secretsOf(input);
         await requireFilter(input);
-        await requireUrl(input.url, given.variables ?? new Map(), allowLocalRequests);
+        await requireUrl(input.url, given.variables ?? new Map(), outgoing.allowLocal);
         return given;
       },
       handle: async (context) => {
@@ -266,8 +266,8 @@ function requireAccepted(made: Attempt): void {
 
 /** What sending something by hand needs. */
 function deliveringOf(preparing: PrepareContext): Delivering {
-  const { store, secrets, view, allowLocalRequests, edition, now } = preparing;
-  return { store, secrets, url: view.base, allowLocalRequests, edition, now };
+  const { store, secrets, view, outgoing, edition, now } = preparing;
+  return { store, secrets, url: view.base, outgoing, edition, now };
 }
 
 /** The log of hooks: what they were sent, and sending it again. */

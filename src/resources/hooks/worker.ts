@@ -1,6 +1,13 @@
 import { HOOKS } from "../../hooks/events.ts";
 import type { Task } from "../../jobs/outbox.ts";
-import { type Outcome, startWorker, type Worker, type Working } from "../../jobs/worker.ts";
+import {
+  type Outcome,
+  startWorker,
+  type Worker,
+  type WorkerSettings,
+  type Working,
+  workOff,
+} from "../../jobs/worker.ts";
 import {
   attempt,
   type Delivering,
@@ -32,15 +39,24 @@ export interface CallerSettings extends Working, Omit<Delivering, "now" | "store
  * @throws UnavailableError if the database can't be used
  */
 export function startHookCaller(settings: CallerSettings): Promise<Worker> {
+  return startWorker(workerOf(settings));
+}
+
+/** Calls the hooks that are due, and returns how many calls these were. */
+export function callHooks(settings: CallerSettings): Promise<number> {
+  return workOff(workerOf(settings));
+}
+
+function workerOf(settings: CallerSettings): WorkerSettings {
   const { store, now, leases, onError, interval = INTERVAL } = settings;
-  return startWorker({
+  return {
     ...{ store, now, leases, onError, interval },
     name: HOOKS,
     announced: false,
     ordered: true,
     lanes: LANES,
     work: (task, signal) => deliver({ ...settings, now: now() }, task, interval, signal),
-  });
+  };
 }
 
 async function deliver(

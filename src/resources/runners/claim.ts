@@ -19,6 +19,11 @@ export interface ClaimedJob {
   readonly token: string;
 }
 
+/** Which jobs `cj` of projects `p` wait for a runner. */
+export const WAITING = `cj.status = 'pending' and cj.kind = 'build'
+      and exists (select 1 from users u where u.id = cj.user_id and u.state = 'active')
+      and p.jobs_enabled = 1 and p.archived = 0 and p.visibility > ${BEING_DELETED}`;
+
 /** What jobs `cj` of projects `p` a runner may do. */
 function fitting({ id, kind, namespace_id, run_untagged, access_level }: Runner): Condition {
   const owners: Record<Runner["kind"], Condition> = {
@@ -35,9 +40,7 @@ function fitting({ id, kind, namespace_id, run_untagged, access_level }: Runner)
   const own = owners[kind];
   const isTagged = "exists (select 1 from ci_job_tags jt where jt.job_id = cj.id)";
   return {
-    sql: `cj.status = 'pending' and cj.kind = 'build'
-      and exists (select 1 from users u where u.id = cj.user_id and u.state = 'active')
-      and p.jobs_enabled = 1 and p.archived = 0 and p.visibility > ${BEING_DELETED} and ${own.sql}
+    sql: `${WAITING} and ${own.sql}
       ${access_level === "ref_protected" ? "and cj.protected = 1" : ""}
       ${run_untagged === 1 ? "" : `and ${isTagged}`}
       and not exists (select 1 from ci_job_tags jt where jt.job_id = cj.id

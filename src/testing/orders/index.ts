@@ -1,6 +1,22 @@
 import { clockOrders } from "./clock.ts";
+import { faultOrders } from "./faults.ts";
+import { hookOrders } from "./hooks.ts";
+import { limitOrders } from "./limits.ts";
+import { mailOrders } from "./mails.ts";
+import { requestOrders } from "./requests.ts";
 import { resetOrders } from "./reset.ts";
+import { runnerOrders } from "./runner.ts";
 import { worldOrders } from "./worlds.ts";
 
 /** All orders. Those of a new kind are added here. */
-export const orders = [...resetOrders, ...clockOrders, ...worldOrders];
+export const orders = [
+  ...resetOrders,
+  ...clockOrders,
+  ...worldOrders,
+  ...requestOrders,
+  ...faultOrders,
+  ...limitOrders,
+  ...mailOrders,
+  ...hookOrders,
+  ...runnerOrders,
+];
