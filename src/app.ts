@@ -11,7 +11,7 @@ import { createFetch, createHattipHandler, type FetchOptions } from "./core/http
 import type { Respond } from "./core/http/incoming.ts";
 import type { Mount } from "./core/http/mount.ts";
 import { PARAMETER_LIMITS } from "./core/http/parameters.ts";
-import { createPipeline } from "./core/http/pipeline.ts";
+import { createPipeline, type ReadMetrics, type Routes, routesOf } from "./core/http/pipeline.ts";
 import { Retries } from "./core/http/retries.ts";
 import { Running } from "./core/http/running.ts";
 import { Turns } from "./core/http/turns.ts";
@@ -20,14 +20,15 @@ import { PAGE_LIMITS } from "./core/pagination.ts";
 import { reencrypt } from "./core/sealed.ts";
 import { createSecrets } from "./core/secrets.ts";
 import { editionOf, GITLAB_VERSION } from "./core/version.ts";
+import { openBlank } from "./database/blank.ts";
 import { removeAbandoned } from "./database/files.ts";
-import { loadNewest } from "./database/schema.ts";
+import { loadNewest, migrations } from "./database/schema.ts";
 import { Leases } from "./jobs/leases.ts";
 import { startAll } from "./jobs/services.ts";
 import type { Working } from "./jobs/worker.ts";
-import { Metrics, type ReadMetrics } from "./metrics/index.ts";
+import { Metrics } from "./metrics/index.ts";
 import { measured } from "./metrics/store.ts";
-import { mounts } from "./mounts.ts";
+import { type MountOptions, mounts } from "./mounts.ts";
 import { startMailer } from "./notifications/mailer.ts";
 import { type AppOptions, checkAppOptions } from "./options.ts";
 import { createAccount } from "./resources/accounts/changes.ts";
@@ -43,7 +44,7 @@ import { runDue, startScheduler } from "./resources/schedules/scheduler.ts";
 import { endTransfers, startMover } from "./resources/transfers/worker.ts";
 import { startConverter } from "./resources/wikis/conversion.ts";
 import { withCommits } from "./store/after-commit.ts";
-import { migrate } from "./store/migrate.ts";
+import { type Migration, migrate } from "./store/migrate.ts";
 import { openStore } from "./store/open.ts";
 import type { Store } from "./store/port.ts";
 import { siteOf } from "./web/index.ts";
@@ -113,7 +114,11 @@ export interface App {
 export async function createApp(options: AppOptions = {}): Promise<App> {
   checkAppOptions(options);
   const { database = ":memory:", durability = "normal", postgres } = options;
-  return createAppOn(await openStore(database, { durability, ...postgres }), options);
+  const store =
+    database === ":memory:"
+      ? await openBlank(migrations)
+      : await openStore(database, { durability, ...postgres });
+  return createAppOn(store, options);
 }
 
 /**
@@ -129,22 +134,74 @@ export async function createAppOn(
   passwordCost?: number,
 ): Promise<App> {
   try {
-    return await start(store, options, extra, passwordCost);
+    const { steps, now, open } = prepareApp(options, extra, passwordCost);
+    await migrate(store, steps, now(), loadNewest);
+    return await open(store);
   } catch (error) {
     await store.close();
     throw error;
   }
 }
 
+/** What applications with the same options share. */
+export interface Prepared {
+  /** Every step of the schema. */
+  readonly steps: readonly Migration[];
+  readonly now: () => number;
+  /** Starts an application on a store that has the newest schema, and which it closes when it ends. */
+  open(store: Store): Promise<App>;
+}
+
+/** The routes of our mounts for each choice of optional ones: putting them in order takes most of a start. */
+const known = new Map<string, Routes>();
+
+function knownRoutes(chosen: MountOptions): Routes {
+  const key = JSON.stringify(chosen);
+  const found = known.get(key) ?? routesOf(mounts(chosen));
+  known.set(key, found);
+  return found;
+}
+
+/**
+ * Does what a start takes, but for what depends on the database. Whatever an application keeps in memory about its
+ * database is made by `open`: a second one on the same store knows nothing of the first.
+ *
+ * @param extra mounts to add to our own
+ * @param passwordCost bcrypt's logarithmic cost, which tests lower
+ */
+export function prepareApp(
+  options: AppOptions,
+  extra: readonly Mount[] = [],
+  passwordCost?: number,
+): Prepared {
+  const { now = Date.now, authenticate } = options;
+  const { implicit = true, password = true } = options.oauth ?? {};
+  const site = siteOf(options, authenticate === undefined);
+  const chosen = { flows: { implicit, password }, pages: site.pages };
+  const own = knownRoutes(chosen);
+  const routes = extra.length === 0 ? own : routesOf([...own.mounts, ...extra]);
+  const resources = routes.mounts.flatMap((mount) => mount.resources);
+  const steps = resources.flatMap(({ migrations }) => migrations);
+  return {
+    steps,
+    now,
+    open: (store) => start(store, options, { routes, site }, passwordCost),
+  };
+}
+
+/** What of an application does not depend on its database. */
+interface Fixed {
+  readonly routes: Routes;
+  readonly site: ReturnType<typeof siteOf>;
+}
+
 async function start(
   opened: Store,
   options: AppOptions,
-  extra: readonly Mount[],
+  { routes, site }: Fixed,
   passwordCost: number | undefined,
 ): Promise<App> {
   const { now = Date.now, authenticate, database = ":memory:", tier = "ultimate" } = options;
-  const { implicit = true, password = true } = options.oauth ?? {};
-  const site = siteOf(options, authenticate === undefined);
   const reported = options.onError ?? ((error: unknown) => console.error(error));
   const outages = new Outages(reported, () => opened.rows("select 1"));
   const onError = (error: unknown) => outages.failed(error);
@@ -152,16 +209,9 @@ async function start(
   const metrics = new Metrics(opened, () => running.count);
   const { store, onCommit } = withCommits(measured(opened, metrics.database));
   const readMetrics: ReadMetrics = (db, at) => metrics.text(db, at);
-  const chosen = { flows: { implicit, password }, pages: site.pages, metrics: readMetrics };
-  const mounted = [...mounts(chosen), ...extra];
   const url = options.url?.replace(/\/+$/, "");
-  const resources = mounted.flatMap((mount) => mount.resources);
-  const sealedColumns = resources.flatMap(({ sealed = [] }) => sealed);
-  await migrate(
-    store,
-    resources.flatMap(({ migrations }) => migrations),
-    now(),
-    loadNewest,
+  const sealedColumns = routes.mounts.flatMap((mount) =>
+    mount.resources.flatMap(({ sealed = [] }) => sealed),
   );
   const path = existsSync(database) ? realpathSync(database) : database;
   const secrets = createSecrets(options, path, store.dialect === "sqlite");
@@ -183,7 +233,7 @@ async function start(
   const edition = editionOf(options.gitlabVersion ?? GITLAB_VERSION, tier);
   const pipeline = createPipeline({
     store,
-    mounts: mounted,
+    routes,
     site,
     secrets,
     allowLocalRequests: options.webhooks?.allowLocalRequests ?? false,
@@ -212,6 +262,7 @@ async function start(
     uploadBytes: attachmentBytes,
     log: options.log,
     onRequest: metrics.count,
+    readMetrics,
     outages,
   });
 
@@ -225,20 +276,25 @@ async function start(
     listeners.starting ? listeners.starting.then(() => pipeline(incoming)) : pipeline(incoming),
   );
   const scheduling = { ...working, secrets, base: url ?? "", edition, tier };
-  const admin = createAdmin({
-    store,
-    now,
-    leases,
-    retention,
-    url,
-    secrets,
-    sealedColumns,
-    readMetrics,
-    runSchedules: () => runDue(scheduling),
-    runPipelines: () => makePipelines(scheduling),
-    runArchives: () => writeArchives(working),
-    endTransfers: () => endTransfers(working),
-  });
+  let made: Admin | undefined;
+  // Made when it is first asked for: it has many functions.
+  const admin = () => {
+    made ??= createAdmin({
+      store,
+      now,
+      leases,
+      retention,
+      url,
+      secrets,
+      sealedColumns,
+      readMetrics,
+      runSchedules: () => runDue(scheduling),
+      runPipelines: () => makePipelines(scheduling),
+      runArchives: () => writeArchives(working),
+      endTransfers: () => endTransfers(working),
+    });
+    return made;
+  };
   const { mail, background = true, onSwept } = options;
   const { deliver = background, allowLocalRequests = false, interval } = options.webhooks ?? {};
   const delivering = { secrets, url, allowLocalRequests, edition, interval };
@@ -257,7 +313,7 @@ async function start(
             () => startArchivist(working),
             () => watchJobs(working),
             () => startScheduler(scheduling),
-            () => sweepInBackground(admin, onSwept, onError),
+            () => sweepInBackground(admin(), onSwept, onError),
           ]
         : []),
     ],
@@ -284,7 +340,9 @@ async function start(
     handler: createHattipHandler(respond),
     respond,
     fetch: createFetch(respond, url),
-    admin,
+    get admin() {
+      return admin();
+    },
     on: (name, listener) => listeners.on(name, listener),
     events: (...names) => listeners.events(...names),
     close: () => {

@@ -74,7 +74,12 @@ interface Pending {
 /** Creates the faults of a test server. @param initial those after each reset */
 export function createFaults(initial: readonly Fault[]) {
   const ended = new AbortController();
-  setMaxListeners(0, ended.signal);
+  const waitingOf = () => {
+    const controller = new AbortController();
+    setMaxListeners(0, controller.signal);
+    return controller;
+  };
+  let waiting = waitingOf();
   let pending: Pending[] = [];
 
   const faults: Faults = {
@@ -108,14 +113,25 @@ export function createFaults(initial: readonly Fault[]) {
   return {
     faults,
     reset,
+    /** Ends the delays that requests wait for, which then go on. */
+    hurry: () => {
+      waiting.abort();
+      waiting = waitingOf();
+    },
     /** Ends all delays, at close. */
-    end: () => ended.abort(),
+    end: () => {
+      ended.abort();
+      waiting.abort();
+    },
     /** Answers a request, or applies a fault to it. */
     respond: async (incoming: Incoming, answer: Respond): Promise<Reply | undefined> => {
       const fault = next(incoming);
       if (!fault) return answer(incoming);
       const { delay, disconnect, status, body } = fault;
-      if (delay !== undefined) await sleep(delay, undefined, { signal: ended.signal });
+      if (delay !== undefined) {
+        const { signal } = waiting;
+        await sleep(delay, undefined, { signal }).catch(() => ended.signal.throwIfAborted());
+      }
       if (disconnect) throw new Error("disconnected by a fault");
       if (delay !== undefined && status === undefined && body === undefined) {
         return answer(incoming);

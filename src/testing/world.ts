@@ -1,15 +1,21 @@
+import { randomBytes } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import * as v from "valibot";
 import type { Admin } from "../admin/index.ts";
-import { type App, createApp } from "../app.ts";
-import type { Respond } from "../core/http/incoming.ts";
+import { type App, prepareApp } from "../app.ts";
+import type { Incoming, Reply, Respond } from "../core/http/incoming.ts";
 import { type OptionSchemas, optionsOf } from "../core/options.ts";
 import { editionOf, GITLAB_VERSION } from "../core/version.ts";
+import { openBlank } from "../database/blank.ts";
 import { type AppOptions, appOptions } from "../options.ts";
 import type { Unsubscribe } from "../resources/hooks/listeners.ts";
-import { type Clock, createClock, type Instant } from "./clock.ts";
+import type { Store } from "../store/port.ts";
+import { type Clock, type ClockState, createClock, type Instant } from "./clock.ts";
 import { createFaults, type Fault, type Faults, faultOption } from "./faults.ts";
 import { createLimiter, type RateLimit, rateLimitOption } from "./rate-limit.ts";
 import { DEFAULT_SEED, readSeeds, type SeedSource } from "./seed.ts";
+import { Severed, severable } from "./severed.ts";
+import { States } from "./states.ts";
 import { keepSecrets, tokensOf, withToken } from "./token.ts";
 
 /** What a world begins with; everything is optional (docs/testing.md). */
@@ -48,6 +54,18 @@ export interface TestRequest {
   status: number | undefined;
 }
 
+/** Named states of a world: its data and its clock. */
+export interface Snapshots {
+  /** Names the present state; a name that there is gets the new one. @throws OptionError if it can't be a name */
+  save(name: string): Promise<void>;
+  /** Goes to a named state. @throws ApiError 404, with the names that there are */
+  restore(name: string): Promise<void>;
+  /** The names, in the order in which they were saved. */
+  list(): string[];
+  /** @throws ApiError 404, with the names that there are */
+  remove(name: string): Promise<void>;
+}
+
 /** A GitLab of its own: data, users and clock, without an address. All its parts stay valid after a reset. */
 export interface World {
   /** The version of GitLab that it says it is. */
@@ -68,6 +86,8 @@ export interface World {
   readonly finishJob: Admin["jobs"]["finish"];
   /** Answers a request as clients see it: recorded, and with faults. */
   readonly respond: Respond;
+  /** States with names, to go back to in any order. A reset keeps them. */
+  readonly snapshots: Snapshots;
   /** Restores the initial state: the seed with its ids and tokens, the options' clock and faults, no requests. */
   reset(): Promise<void>;
   /** Discards the data. Answers that wait because of a fault end at once. */
@@ -96,43 +116,92 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
   /** What subscribes the listeners of the tests, also after a reset. */
   const subscriptions = new Set<Subscription>();
 
-  const start = async (): Promise<Running> => {
-    const app = await createApp({
-      now: time.clock.now,
-      // Moving the clock forward must not remove data that a test looks for.
-      background: false,
-      // Receivers of webhooks run beside the tests.
-      webhooks: { deliver: true, allowLocalRequests: true, interval: 50 },
-      tier,
-      gitlabVersion,
-      // Tests may send any number of requests at once.
-      limits: { waitingRequests: false, ...limits },
-    });
-    try {
-      keepSecrets(seed, await app.admin.seed(seed));
-      for (const one of subscriptions) await one.subscribe(app);
-    } catch (error) {
-      await app.close();
-      throw error;
-    }
-    return { app, answers: new Set() };
+  const prepared = prepareApp({
+    now: time.clock.now,
+    // Moving the clock forward must not remove data that a test looks for.
+    background: false,
+    // Receivers of webhooks run beside the tests.
+    webhooks: { deliver: true, allowLocalRequests: true, interval: 50 },
+    tier,
+    gitlabVersion,
+    secretKey: randomBytes(32).toString("base64"),
+    // Tests may send any number of requests at once.
+    limits: { waitingRequests: false, ...limits },
+    onError: (error) => {
+      if (!(error instanceof Severed)) console.error(error);
+    },
+  });
+  /** Starts an application in the state that a database has: it knows nothing of those before it. */
+  const begin = async (database: Store): Promise<Running> => {
+    const { store, sever } = severable(database);
+    const app = await prepared.open(store);
+    for (const one of subscriptions) await one.subscribe(app);
+    return { app, answers: new Set(), sever };
   };
-  let current = await start();
+  const database = await openBlank(prepared.steps);
+  let current = await begin(database);
+  let states: States<ClockState>;
+  try {
+    keepSecrets(seed, await current.app.admin.seed(seed));
+    states = await States.of(database);
+  } catch (error) {
+    await current.app.close();
+    await database.close();
+    throw error;
+  }
 
-  const respond: Respond = async (incoming) => {
-    const { app, answers } = current;
+  /** Ends when the world goes on; requests wait for it. */
+  let halted: Promise<unknown> | undefined;
+  /** Does something while no request runs: those under way end before. @param hurry whether delays of faults end, too */
+  const halt = async <T>(work: () => Promise<T>, { hurry = false } = {}): Promise<T> => {
+    while (halted) await halted;
+    const done = (async () => {
+      const { answers } = current;
+      if (answers.size > 0) {
+        if (hurry) injector.hurry();
+        await settledSoon([...answers]);
+      }
+      return work();
+    })();
+    halted = done.catch(() => undefined);
+    try {
+      return await done;
+    } finally {
+      halted = undefined;
+    }
+  };
+  /** Goes to another state. What has not ended by then is cut off from it. */
+  const move = (go: () => Promise<void>) =>
+    halt(
+      async () => {
+        const { app, sever } = current;
+        sever();
+        await go();
+        current = await begin(states.store);
+        // What it does in the background ends by itself.
+        void app.close().catch(() => undefined);
+      },
+      { hurry: true },
+    );
+
+  const answerIn = async ({ app }: Running, incoming: Incoming): Promise<Reply | undefined> => {
     // Whoever has pushed sees the pipelines of that in the next answer.
     await app.admin.maintenance.runPipelines();
     const { method, path, query } = incoming;
     const request: TestRequest = { method, path, query, status: undefined };
     requests.push(request);
     const refusal = limiter?.refuse();
-    const answer = refusal ? Promise.resolve(refusal) : injector.respond(incoming, app.respond);
+    const reply = refusal ?? (await injector.respond(incoming, app.respond));
+    request.status = reply?.status ?? 404;
+    return reply;
+  };
+  const respond: Respond = async (incoming) => {
+    while (halted) await halted;
+    const { answers } = current;
+    const answer = answerIn(current, incoming);
     answers.add(answer);
     try {
-      const reply = await answer;
-      request.status = reply?.status ?? 404;
-      return reply;
+      return await answer;
     } finally {
       answers.delete(answer);
     }
@@ -152,7 +221,9 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
   const close = async () => {
     clearInterval(timer);
     injector.end();
-    await end(current);
+    await Promise.allSettled(current.answers);
+    await current.app.close();
+    await states.close();
   };
   return {
     version: editionOf(gitlabVersion, tier).version,
@@ -180,15 +251,20 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     faults: injector.faults,
     requests,
     finishJob: (id, end) => admin.jobs.finish(id, end),
-    reset: async () => {
-      const before = current;
-      time.reset();
-      current = await start();
-      limiter?.reset();
-      injector.reset();
-      requests.length = 0;
-      void end(before);
+    snapshots: {
+      save: (name) => halt(() => states.save(name, time.save())),
+      restore: (name) => move(async () => time.restore(await states.restore(name))),
+      list: () => states.list(),
+      remove: (name) => halt(() => states.remove(name)),
     },
+    reset: () =>
+      move(async () => {
+        time.reset();
+        limiter?.reset();
+        injector.reset();
+        requests.length = 0;
+        await states.reset();
+      }),
     respond,
     close,
   };
@@ -210,15 +286,23 @@ function subscriptionOf(on: (app: App) => Promise<Unsubscribe>): Subscription {
   };
 }
 
-/** An application and its pending answers. */
+/** An application, its pending answers, and what keeps the rest of its work from the database. */
 interface Running {
   app: App;
   answers: Set<Promise<unknown>>;
+  sever: () => void;
 }
 
-async function end({ app, answers }: Running): Promise<void> {
-  await Promise.allSettled(answers);
-  await app.close();
+/** How long requests that are under way may take before the world goes to another state without them. */
+const GRACE_MILLISECONDS = 300;
+
+/** Waits until all have ended, or for the grace. */
+async function settledSoon(answers: readonly Promise<unknown>[]): Promise<void> {
+  const ended = new AbortController();
+  const late = sleep(GRACE_MILLISECONDS, undefined, { signal: ended.signal });
+  await Promise.race([Promise.allSettled(answers), late]);
+  ended.abort();
+  await late.catch(() => undefined);
 }
 
 /** An object whose methods, and those of its parts, call those of the object that `current` returns at that time. */
