@@ -12,7 +12,13 @@ import { createFetch, createHattipHandler, type FetchOptions } from "./core/http
 import type { Respond } from "./core/http/incoming.ts";
 import type { Mount } from "./core/http/mount.ts";
 import { PARAMETER_LIMITS } from "./core/http/parameters.ts";
-import { createPipeline, type PipelineSettings } from "./core/http/pipeline.ts";
+import {
+  createPipeline,
+  type PipelineSettings,
+  type ReadMetrics,
+  type Routes,
+  routesOf,
+} from "./core/http/pipeline.ts";
 import { Retries } from "./core/http/retries.ts";
 import { Running } from "./core/http/running.ts";
 import { Turns } from "./core/http/turns.ts";
@@ -22,14 +28,15 @@ import { PAGE_LIMITS } from "./core/pagination.ts";
 import { reencrypt } from "./core/sealed.ts";
 import { createSecrets } from "./core/secrets.ts";
 import { editionOf, GITLAB_VERSION } from "./core/version.ts";
+import { openBlank } from "./database/blank.ts";
 import { removeAbandoned } from "./database/files.ts";
-import { loadNewest } from "./database/schema.ts";
+import { loadNewest, migrations } from "./database/schema.ts";
 import { Leases } from "./jobs/leases.ts";
 import { startAll } from "./jobs/services.ts";
 import type { Working } from "./jobs/worker.ts";
-import { Metrics, type ReadMetrics } from "./metrics/index.ts";
+import { Metrics } from "./metrics/index.ts";
 import { measured } from "./metrics/store.ts";
-import { mounts } from "./mounts.ts";
+import { type MountOptions, mounts } from "./mounts.ts";
 import { startMailer } from "./notifications/mailer.ts";
 import { type AppOptions, checkAppOptions } from "./options.ts";
 import { createAccount } from "./resources/accounts/changes.ts";
@@ -45,7 +52,7 @@ import { runDue, startScheduler } from "./resources/schedules/scheduler.ts";
 import { endTransfers, startMover } from "./resources/transfers/worker.ts";
 import { startConverter } from "./resources/wikis/conversion.ts";
 import { withCommits } from "./store/after-commit.ts";
-import { migrate } from "./store/migrate.ts";
+import { type Migration, migrate } from "./store/migrate.ts";
 import { openStore } from "./store/open.ts";
 import type { Store } from "./store/port.ts";
 import { siteOf } from "./web/index.ts";
@@ -115,7 +122,11 @@ export interface App {
 export async function createApp(options: AppOptions = {}): Promise<App> {
   checkAppOptions(options);
   const { database = ":memory:", durability = "normal", postgres } = options;
-  return createAppOn(await openStore(database, { durability, ...postgres }), options);
+  const store =
+    database === ":memory:"
+      ? await openBlank(migrations)
+      : await openStore(database, { durability, ...postgres });
+  return createAppOn(store, options);
 }
 
 /** What a test server watches in an application, or puts in the place of its parts. */
@@ -159,7 +170,9 @@ export async function createAppOn(
   doubles: Doubles = {},
 ): Promise<App> {
   try {
-    return await start(store, options, extra, passwordCost, doubles);
+    const { steps, now, open } = prepareApp(options, extra, passwordCost, doubles);
+    await migrate(store, steps, now(), loadNewest);
+    return await open(store);
   } catch (error) {
     await store.close();
     throw error;
@@ -187,16 +200,67 @@ function limitsOf(
   } satisfies Partial<PipelineSettings>;
 }
 
+/** What applications with the same options share. */
+export interface Prepared {
+  /** Every step of the schema. */
+  readonly steps: readonly Migration[];
+  readonly now: () => number;
+  /** Starts an application on a store that has the newest schema, and which it closes when it ends. */
+  open(store: Store): Promise<App>;
+}
+
+/** The routes of our mounts for each choice of optional ones: putting them in order takes most of a start. */
+const known = new Map<string, Routes>();
+
+function knownRoutes(chosen: MountOptions): Routes {
+  const key = JSON.stringify(chosen);
+  const found = known.get(key) ?? routesOf(mounts(chosen));
+  known.set(key, found);
+  return found;
+}
+
+/**
+ * Does what a start takes, but for what depends on the database. Whatever an application keeps in memory about its
+ * database is made by `open`: a second one on the same store knows nothing of the first.
+ *
+ * @param extra mounts to add to our own
+ * @param passwordCost bcrypt's logarithmic cost, which tests lower
+ */
+export function prepareApp(
+  options: AppOptions,
+  extra: readonly Mount[] = [],
+  passwordCost?: number,
+  doubles: Doubles = {},
+): Prepared {
+  const { now = Date.now, authenticate } = options;
+  const { implicit = true, password = true } = options.oauth ?? {};
+  const site = siteOf(options, authenticate === undefined);
+  const chosen = { flows: { implicit, password }, pages: site.pages };
+  const own = knownRoutes(chosen);
+  const routes = extra.length === 0 ? own : routesOf([...own.mounts, ...extra]);
+  const resources = routes.mounts.flatMap((mount) => mount.resources);
+  const steps = resources.flatMap(({ migrations }) => migrations);
+  return {
+    steps,
+    now,
+    open: (store) => start(store, options, { routes, site }, passwordCost, doubles),
+  };
+}
+
+/** What of an application does not depend on its database. */
+interface Fixed {
+  readonly routes: Routes;
+  readonly site: ReturnType<typeof siteOf>;
+}
+
 async function start(
   opened: Store,
   options: AppOptions,
-  extra: readonly Mount[],
+  { routes, site }: Fixed,
   passwordCost: number | undefined,
   { onAnswered, onStart, calls }: Doubles,
 ): Promise<App> {
   const { now = Date.now, authenticate, database = ":memory:", tier = "ultimate" } = options;
-  const { implicit = true, password = true } = options.oauth ?? {};
-  const site = siteOf(options, authenticate === undefined);
   const reported = options.onError ?? ((error: unknown) => console.error(error));
   const outages = new Outages(reported, () => opened.rows("select 1"));
   const onError = (error: unknown) => outages.failed(error);
@@ -204,16 +268,9 @@ async function start(
   const metrics = new Metrics(opened, () => running.count);
   const { store, onCommit } = withCommits(measured(opened, metrics.database));
   const readMetrics: ReadMetrics = (db, at) => metrics.text(db, at);
-  const chosen = { flows: { implicit, password }, pages: site.pages, metrics: readMetrics };
-  const mounted = [...mounts(chosen), ...extra];
   const url = options.url?.replace(/\/+$/, "");
-  const resources = mounted.flatMap((mount) => mount.resources);
-  const sealedColumns = resources.flatMap(({ sealed = [] }) => sealed);
-  await migrate(
-    store,
-    resources.flatMap(({ migrations }) => migrations),
-    now(),
-    loadNewest,
+  const sealedColumns = routes.mounts.flatMap((mount) =>
+    mount.resources.flatMap(({ sealed = [] }) => sealed),
   );
   const path = existsSync(database) ? realpathSync(database) : database;
   const secrets = createSecrets(options, path, store.dialect === "sqlite");
@@ -228,7 +285,7 @@ async function start(
   const outgoing: Outgoing = { allowLocal, ...calls };
   const settings: PipelineSettings = {
     store,
-    mounts: mounted,
+    routes,
     site,
     secrets,
     outgoing,
@@ -256,6 +313,7 @@ async function start(
       metrics.count(request);
       onAnswered?.(request);
     },
+    readMetrics,
     outages,
   };
   const pipeline = createPipeline(settings);
@@ -270,20 +328,25 @@ async function start(
     listeners.starting ? listeners.starting.then(() => pipeline(incoming)) : pipeline(incoming),
   );
   const scheduling = { ...working, secrets, base: url ?? "", edition, tier };
-  const admin = createAdmin({
-    store,
-    now,
-    leases,
-    retention,
-    url,
-    secrets,
-    sealedColumns,
-    readMetrics,
-    runSchedules: () => runDue(scheduling),
-    runPipelines: () => makePipelines(scheduling),
-    runArchives: () => writeArchives(working),
-    endTransfers: () => endTransfers(working),
-  });
+  let made: Admin | undefined;
+  // Made when it is first asked for: it has many functions.
+  const admin = () => {
+    made ??= createAdmin({
+      store,
+      now,
+      leases,
+      retention,
+      url,
+      secrets,
+      sealedColumns,
+      readMetrics,
+      runSchedules: () => runDue(scheduling),
+      runPipelines: () => makePipelines(scheduling),
+      runArchives: () => writeArchives(working),
+      endTransfers: () => endTransfers(working),
+    });
+    return made;
+  };
   const { mail, background = true, onSwept } = options;
   const { deliver = background, interval } = options.webhooks ?? {};
   const delivering = { ...working, secrets, url, outgoing, edition, interval };
@@ -307,7 +370,7 @@ async function start(
             () => startArchivist(working),
             () => watchJobs(working),
             () => startScheduler(scheduling),
-            () => sweepInBackground(admin, onSwept, onError),
+            () => sweepInBackground(admin(), onSwept, onError),
           ]
         : []),
     ],
@@ -334,7 +397,9 @@ async function start(
     handler: createHattipHandler(respond),
     respond,
     fetch: createFetch(respond, url),
-    admin,
+    get admin() {
+      return admin();
+    },
     on: (name, listener) => listeners.on(name, listener),
     events: (...names) => listeners.events(...names),
     close: () => {

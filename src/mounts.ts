@@ -10,7 +10,7 @@ import type { Resource } from "./core/resource.ts";
 import { migrations as storedFiles } from "./files/table.ts";
 import { GIT } from "./git-http/index.ts";
 import { GRAPHQL, graphqlResource } from "./graphql/index.ts";
-import { metricsResource, type ReadMetrics } from "./metrics/index.ts";
+import { metricsResource } from "./metrics/index.ts";
 import { applicationApi } from "./oauth/api.ts";
 import { authorizationEndpoint } from "./oauth/authorize.ts";
 import { OAUTH } from "./oauth/errors.ts";
@@ -27,11 +27,10 @@ import { scimUserResource } from "./resources/scim/users.ts";
 import { uploadAddresses } from "./resources/uploads/addresses.ts";
 import { PAGE_NAMES, type PageName, pages } from "./web/index.ts";
 
-/** Which optional pages and OAuth flows are enabled, and where metrics come from. */
+/** Which optional pages and OAuth flows are enabled. */
 export interface MountOptions {
   flows: Flows;
   pages: readonly PageName[];
-  metrics: ReadMetrics;
 }
 
 /** What anyone may call: health checks, and what clients look up before they know anything else. */
@@ -80,7 +79,7 @@ export function mounts(chosen: MountOptions): readonly Mount[] {
     { ...SCIM, resources: [scimUserResource] },
     { ...OPEN, resources: [healthResource, metadata(chosen.flows)] },
     { ...ADDRESSES, resources: [avatarAddresses, uploadAddresses] },
-    { ...METRICS, resources: [metricsResource(chosen.metrics)] },
+    { ...METRICS, resources: [metricsResource] },
     { ...OAUTH, resources: oauthResources(chosen.flows) },
     GIT,
     PROGRAM_ADDRESSES,
@@ -92,7 +91,6 @@ export function mounts(chosen: MountOptions): readonly Mount[] {
 export const allMounts: readonly Mount[] = mounts({
   flows: { implicit: true, password: true },
   pages: PAGE_NAMES,
-  metrics: async () => "",
 });
 
 /** All resources, of all mounts: they have the same tables whatever is enabled. */

@@ -81,6 +81,7 @@ async function uncached(file: string): Promise<CountingStore> {
           run: (values) => statement.run(values),
         };
       },
+      image: () => connection.image(),
       close: () => connection.close(),
     };
   };

@@ -2,12 +2,12 @@ import { OPERATOR } from "../audit/log.ts";
 import { findSource, type Source } from "../core/access/source.ts";
 import type { Viewer } from "../core/access/visibility.ts";
 import { notFound } from "../core/errors.ts";
+import type { ReadMetrics } from "../core/http/pipeline.ts";
 import * as param from "../core/input.ts";
 import type { SealedColumn } from "../core/sealed.ts";
 import type { Secrets } from "../core/secrets.ts";
 import { dayOf } from "../core/time.ts";
 import type { Leases } from "../jobs/leases.ts";
-import type { ReadMetrics } from "../metrics/index.ts";
 import * as users from "../resources/users/queries.ts";
 import type { Reader, Store } from "../store/port.ts";
 

@@ -227,6 +227,8 @@ export interface Context<
   readonly request: RequestInfo;
   /** Every form sends it back as `authenticity_token`; `""` if the mount takes no sessions. */
   readonly csrfToken: string;
+  /** The application's metrics in Prometheus' text format. */
+  readonly readMetrics: () => Promise<string>;
   readonly site: Site;
   /** Encrypts secrets that are needed in plain text again. */
   readonly secrets: Secrets;

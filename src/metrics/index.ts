@@ -215,13 +215,10 @@ function runtime(): [name: string, version: string] {
   return deno === undefined ? ["node", node as string] : ["deno", deno];
 }
 
-/** Reads an application's metrics in {@link CONTENT_TYPE}. */
-export type ReadMetrics = (db: Reader, now: number) => Promise<string>;
-
 const { get } = routes();
 
 /** The metrics, for administrators: routes and their times say what the server is used for. */
-export const metricsResource = (read: ReadMetrics): Resource => ({
+export const metricsResource: Resource = {
   name: "Metrics",
   migrations: [],
   routes: [
@@ -229,10 +226,10 @@ export const metricsResource = (read: ReadMetrics): Resource => ({
       answersWith: "text/plain",
       summary: "Get metrics in Prometheus' text format",
       access: "admin",
-      handle: async ({ db, now }) => {
+      handle: async ({ readMetrics }) => {
         const headers = { "content-type": CONTENT_TYPE, "cache-control": "no-store" };
-        return new RawReply(200, headers, await read(db, now));
+        return new RawReply(200, headers, await readMetrics());
       },
     }),
   ],
-});
+};

@@ -8,6 +8,8 @@ interface Writer {
   /** Takes the write lock. @param asked when the waiting began */
   begin(asked: number): Promise<void>;
   commit(): void;
+  /** Takes back what has been written since {@link begin}. */
+  rollBack(): void;
 }
 
 /** Transactions that are committed together. */
@@ -146,6 +148,6 @@ export class Commits {
   }
 
   #rollBack(): void {
-    if (this.#writer.inTransaction) this.#writer.run("rollback");
+    if (this.#writer.inTransaction) this.#writer.rollBack();
   }
 }

@@ -1,6 +1,12 @@
 import type { PostgresOptions } from "./drivers/postgres/open.ts";
 import { type Store, StoreError } from "./port.ts";
-import { type Connect, openSqlite, type SqliteOptions } from "./sqlite.ts";
+import {
+  type Connect,
+  type Image,
+  type MemoryStore,
+  openSqlite,
+  type SqliteOptions,
+} from "./sqlite.ts";
 
 /** Why a text can't name a database; `undefined` if it can. */
 export function problemOfName(database: string): string | undefined {
@@ -30,6 +36,11 @@ export async function openStore(
     return openPostgres(database, options);
   }
   return openSqlite(await sqlite(), database, options);
+}
+
+/** Opens a new database in memory. @param image what it begins with @throws StoreError if there is no driver */
+export async function openMemory(image?: Image): Promise<MemoryStore> {
+  return openSqlite(await sqlite(), ":memory:", { image }) as MemoryStore;
 }
 
 /** The SQLite driver of this runtime: built in on Bun and Deno; on Node better-sqlite3 or, from 22.16 on, built in. */

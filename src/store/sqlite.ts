@@ -32,15 +32,27 @@ export interface SqliteOptions {
    * that requires being the only connection (https://www.sqlite.org/wal.html). Default false.
    */
   alone?: boolean;
+  /** What a database in memory begins with. */
+  image?: Image | undefined;
 }
 
 /**
  * A connection, hiding the differences between SQLite libraries. Errors from SQLite itself have its name for the
  * failure as `code` (`"SQLITE_BUSY"`).
  */
-interface Connection {
+export interface Connection {
   readonly inTransaction: boolean;
   prepare(sql: string): Statement;
+  /** Copies what is committed of a database in memory, for other connections. */
+  image(): Image;
+  close(): void;
+}
+
+/** A copy of a database in memory, which others can begin with. */
+export interface Image {
+  /** Opens a new database in memory that holds the same. */
+  open(): Connection;
+  /** Frees it. */
   close(): void;
 }
 
@@ -61,6 +73,19 @@ export interface Statement {
 /** Opens `":memory:"` or a SQLite file, which is created if missing unless `readonly` is set. */
 export type Connect = (file: string, readonly: boolean) => Connection;
 
+/** A database in memory, which can go back to a state that it had. */
+export interface MemoryStore extends Store {
+  /** Copies its present state. If there is a mark, it moves there: only what is committed can be copied. */
+  image(): Promise<Image>;
+  /**
+   * Makes the present state the one that {@link rewind} goes back to. From then on nothing is committed: there is one
+   * transaction around all others, and taking it back costs what has changed, not what is there.
+   */
+  mark(): Promise<void>;
+  /** Goes back to the marked state. */
+  rewind(): Promise<void>;
+}
+
 /**
  * Opens `":memory:"` or a SQLite file, which is created if missing.
  *
@@ -74,9 +99,9 @@ export type Connect = (file: string, readonly: boolean) => Connection;
  */
 export function openSqlite(connect: Connect, file: string, options: SqliteOptions = {}): Store {
   const inMemory = file === ":memory:";
-  const { alone = false, unchanged = alone } = options;
+  const { alone = false, unchanged = alone, image } = options;
   if (!inMemory) makePrivate(file);
-  const write = open(connect, file, false);
+  const write = image ? new Statements(image.open()) : open(connect, file, false);
   try {
     write.run("pragma busy_timeout = 5000");
     write.run("pragma foreign_keys = on");
@@ -99,6 +124,8 @@ export function openSqlite(connect: Connect, file: string, options: SqliteOption
   const between = new Snapshots(write);
   const beside = inMemory ? undefined : new Snapshots(open(connect, file, true));
   const isWriting = () => write.inTransaction && !between.isOpen;
+  /** Whether there is a transaction around all others, which is never committed. */
+  let isMarked = false;
   const commits = new Commits(queue, {
     get inTransaction() {
       return isWriting();
@@ -107,12 +134,19 @@ export function openSqlite(connect: Connect, file: string, options: SqliteOption
       between.end();
       write.run(sql);
     },
-    begin: (asked) => begin(write, between, asked),
+    begin: async (asked) =>
+      isMarked ? void write.run("savepoint one") : begin(write, between, asked),
+    rollBack: () => {
+      if (!isMarked) return write.run("rollback");
+      write.run("rollback to one");
+      return write.run("release one");
+    },
     commit: () => {
+      if (isMarked) return void write.run("release one");
       // With an open snapshot the log could never be written back: it would grow, and every commit would fsync.
       endSnapshots();
       write.run("commit");
-      between.forget();
+      return between.forget();
     },
   });
   /** Reads a file outside of transactions, and without waiting for them. */
@@ -163,6 +197,8 @@ export function openSqlite(connect: Connect, file: string, options: SqliteOption
         : commits.alone(() => work(writing(write))),
     snapshot: (work) =>
       apart(async (statements) => {
+        // Nothing else runs meanwhile on the one connection of a database in memory.
+        if (inMemory) return work(statements as Reader);
         statements.run("begin");
         try {
           return await work(statements as Reader);
@@ -170,7 +206,11 @@ export function openSqlite(connect: Connect, file: string, options: SqliteOption
           statements.run("commit");
         }
       }),
-    backup: (target) => apart((statements) => void statements.run("vacuum into ?", [target])),
+    backup: (target) =>
+      apart((statements) => {
+        if (isMarked) throw new StoreError("unsupported", "a test server has no backups");
+        statements.run("vacuum into ?", [target]);
+      }),
     close: () =>
       queue.add(() => {
         commits.end();
@@ -178,7 +218,31 @@ export function openSqlite(connect: Connect, file: string, options: SqliteOption
         between.close();
       }),
   };
-  return store;
+  if (!inMemory) return store;
+  const memory: MemoryStore = Object.assign(store, {
+    image: () =>
+      queue.add(() => {
+        if (!isMarked) return write.image();
+        write.run("commit");
+        const image = write.image();
+        write.run("begin");
+        return image;
+      }),
+    mark: () =>
+      queue.add(() => {
+        // Otherwise what its transactions keep of changed pages would go to a file.
+        write.run("pragma temp_store = memory");
+        write.run("begin");
+        isMarked = true;
+      }),
+    rewind: () =>
+      queue.add(() => {
+        if (!isMarked) throw new TypeError("there is no mark to go back to");
+        write.run("rollback");
+        write.run("begin");
+      }),
+  });
+  return memory;
 }
 
 /** The running transaction. It is the only one, so there is nothing to lock, and nothing to hold back until its end. */
@@ -422,6 +486,10 @@ class Statements {
 
   run(sql: string, values: readonly Value[] = []): number {
     return this.#with(sql, (statement) => statement.run(values));
+  }
+
+  image(): Image {
+    return this.#db.image();
   }
 
   close(): void {

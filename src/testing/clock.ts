@@ -15,6 +15,12 @@ export interface Clock {
   freeze(frozen: boolean): void;
 }
 
+/** How a clock goes. */
+export interface ClockState {
+  readonly stopped: number | undefined;
+  readonly ahead: number;
+}
+
 /** Creates a clock. @param start when it is stopped; by default it runs @throws TypeError if that is no instant */
 export function createClock(start: Instant | undefined) {
   let stopped: number | undefined;
@@ -42,7 +48,16 @@ export function createClock(start: Instant | undefined) {
     stopped = start === undefined ? undefined : millisecondsOf(start);
   };
   reset();
-  return { clock, reset };
+  return {
+    clock,
+    reset,
+    /** What {@link restore} takes. */
+    save: (): ClockState => ({ stopped, ahead }),
+    /** Makes it go on as it was. */
+    restore: (state: ClockState) => {
+      ({ stopped, ahead } = state);
+    },
+  };
 }
 
 function millisecondsOf(at: Instant): number {

@@ -150,7 +150,12 @@ export function createFaults(
   recognize: (incoming: Incoming) => Promise<Recognized>,
 ) {
   const ended = new AbortController();
-  setMaxListeners(0, ended.signal);
+  const waitingOf = () => {
+    const controller = new AbortController();
+    setMaxListeners(0, controller.signal);
+    return controller;
+  };
+  let waiting = waitingOf();
   let pending: Pending[] = [];
   let last = 0;
 
@@ -221,14 +226,25 @@ export function createFaults(
   return {
     faults,
     reset,
+    /** Ends the delays that requests wait for, which then go on. */
+    hurry: () => {
+      waiting.abort();
+      waiting = waitingOf();
+    },
     /** Ends all delays, at close. */
-    end: () => ended.abort(),
+    end: () => {
+      ended.abort();
+      waiting.abort();
+    },
     /** Answers a request, or applies a fault to it. */
     respond: async (incoming: Incoming, answer: Respond, onFault: () => void) => {
       const fault = pending.length > 0 ? await next(incoming) : undefined;
       if (!fault) return answer(incoming);
       onFault();
-      if (fault.delay !== undefined) await sleep(fault.delay, undefined, { signal: ended.signal });
+      const { signal } = waiting;
+      if (fault.delay !== undefined) {
+        await sleep(fault.delay, undefined, { signal }).catch(() => ended.signal.throwIfAborted());
+      }
       if (fault.disconnect) throw new Error("disconnected by a fault");
       const reply = keepsAnswer(fault) ? await answer(incoming) : replyOf(fault);
       return reply && sentBy(fault, reply, ended.signal);

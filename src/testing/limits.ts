@@ -79,5 +79,10 @@ export function createLimits(start: LimitChanges, apply: (limits: ChangeableLimi
     /** Counts a request, and returns its answer if it is refused. */
     refuse: () => limiter?.refuse(),
     reset: () => use(start),
+    /** Makes an application that has just started keep to them. */
+    renew: () => {
+      const { rateLimit, ...others } = now;
+      if (now !== start) apply(others);
+    },
   };
 }

@@ -52,9 +52,7 @@ export class Recognizer {
   }
 
   async recognize(incoming: Incoming): Promise<Recognized> {
-    this.#router ??= createMountRouter(allMounts, (endpoint, exchange) =>
-      this.#find(endpoint, exchange),
-    );
+    this.#router ??= createMountRouter(allMounts);
     const exchange: Exchange = {
       incoming,
       requestId: "",
@@ -62,7 +60,7 @@ export class Recognizer {
       params: {},
     };
     try {
-      await this.#router.route(exchange);
+      await this.#router.route(exchange, (endpoint, found) => this.#find(endpoint, found));
     } catch (error) {
       // It is refused, as its answer will say.
       if (!(error instanceof ApiError)) throw error;

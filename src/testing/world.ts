@@ -1,13 +1,16 @@
+import { randomBytes } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import * as v from "valibot";
 import type { Admin } from "../admin/index.ts";
-import { type App, type Controls, createAppOn, type Doubles } from "../app.ts";
+import { type App, type Controls, type Doubles, prepareApp } from "../app.ts";
 import type { Respond } from "../core/http/incoming.ts";
 import { type OptionSchemas, optionsOf, wordOption } from "../core/options.ts";
 import { editionOf, GITLAB_VERSION } from "../core/version.ts";
+import { openBlank } from "../database/blank.ts";
 import { type AppOptions, appOptions } from "../options.ts";
 import type { Unsubscribe } from "../resources/hooks/listeners.ts";
-import { openStore } from "../store/open.ts";
-import { type Clock, createClock, type Instant } from "./clock.ts";
+import type { Store } from "../store/port.ts";
+import { type Clock, type ClockState, createClock, type Instant } from "./clock.ts";
 import { createFaults, type Fault, type Faults, faultOption } from "./faults.ts";
 import { HookCalls, type Hooks } from "./hooks.ts";
 import { createLimits, type Limits } from "./limits.ts";
@@ -17,6 +20,8 @@ import { Recognizer } from "./recognize.ts";
 import { type Received, Recorder, type TestRequest } from "./requests.ts";
 import { type RunnerScript, runnerOption, ScriptedRunner, type TestRunner } from "./runner.ts";
 import { DEFAULT_SEED, readSeeds, type SeedSource } from "./seed.ts";
+import { Severed, severable } from "./severed.ts";
+import { States } from "./states.ts";
 import { keepSecrets, tokensOf, withToken } from "./token.ts";
 
 /** What a world begins with; everything is optional (docs/testing.md). */
@@ -51,6 +56,18 @@ export const worldOptions = optionsOf({
   runner: v.optional(runnerOption),
 } satisfies OptionSchemas<WorldOptions>);
 
+/** Named states of a world: its data and its clock. */
+export interface Snapshots {
+  /** Names the present state; a name that there is gets the new one. @throws OptionError if it can't be a name */
+  save(name: string): Promise<void>;
+  /** Goes to a named state. @throws ApiError 404, with the names that there are */
+  restore(name: string): Promise<void>;
+  /** The names, in the order in which they were saved. */
+  list(): string[];
+  /** @throws ApiError 404, with the names that there are */
+  remove(name: string): Promise<void>;
+}
+
 /** A GitLab of its own: data, users and clock, without an address. All its parts stay valid after a reset. */
 export interface World {
   /** The version of GitLab that it says it is. */
@@ -80,6 +97,8 @@ export interface World {
   readonly finishJob: Admin["jobs"]["finish"];
   /** Answers a request as clients see it: recorded, and with faults. */
   readonly respond: Respond;
+  /** States with names, to go back to in any order. A reset keeps them. */
+  readonly snapshots: Snapshots;
   /** Restores the initial state: the seed with its ids and tokens, the options' clock and faults, no requests. */
   reset(): Promise<void>;
   /** Discards the data. Answers that wait because of a fault end at once. */
@@ -129,33 +148,80 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     calls: hooks.outgoing,
     onStart: (running) => {
       started = running;
+      limiter.renew();
     },
   };
-  const start = async (): Promise<Running> => {
-    const settings: AppOptions = {
-      now: time.clock.now,
-      // Moving the clock forward must not remove data that a test looks for.
-      background: false,
-      // Receivers of webhooks run beside the tests.
-      webhooks: { deliver: true, allowLocalRequests: true, interval: 50 },
-      tier,
-      gitlabVersion,
-      limits: { ...others, waitingRequests, ...(unknownTokens !== undefined && { unknownTokens }) },
-    };
-    const app = await createAppOn(await openStore(":memory:"), settings, [], undefined, doubles);
-    try {
-      await mailbox.start();
-      keepSecrets(seed, await app.admin.seed(seed));
-      for (const one of subscriptions) await one.subscribe(app);
-    } catch (error) {
-      await app.close();
-      throw error;
-    }
-    return { app, answers: new Set() };
+  const settings: AppOptions = {
+    now: time.clock.now,
+    // Moving the clock forward must not remove data that a test looks for.
+    background: false,
+    // Receivers of webhooks run beside the tests.
+    webhooks: { deliver: true, allowLocalRequests: true, interval: 50 },
+    tier,
+    gitlabVersion,
+    secretKey: randomBytes(32).toString("base64"),
+    limits: { ...others, waitingRequests, ...(unknownTokens !== undefined && { unknownTokens }) },
+    onError: (error: unknown) => {
+      if (!(error instanceof Severed)) console.error(error);
+    },
   };
-  let current = await start();
+  const prepared = prepareApp(settings, [], undefined, doubles);
+  /** Starts an application in the state that a database has: it knows nothing of those before it. */
+  const begin = async (database: Store): Promise<Running> => {
+    const { store, sever } = severable(database);
+    const app = await prepared.open(store);
+    for (const one of subscriptions) await one.subscribe(app);
+    return { app, answers: new Set(), sever };
+  };
+  const database = await openBlank(prepared.steps);
+  let current = await begin(database);
+  let states: States<ClockState>;
+  try {
+    await mailbox.start();
+    keepSecrets(seed, await current.app.admin.seed(seed));
+    states = await States.of(database);
+  } catch (error) {
+    await current.app.close();
+    await database.close();
+    throw error;
+  }
+
+  /** Ends when the world goes on; requests wait for it. */
+  let halted: Promise<unknown> | undefined;
+  /** Does something while no request runs: those under way end before. @param hurry whether delays of faults end, too */
+  const halt = async <T>(work: () => Promise<T>, { hurry = false } = {}): Promise<T> => {
+    while (halted) await halted;
+    const done = (async () => {
+      const { answers } = current;
+      if (answers.size > 0) {
+        if (hurry) injector.hurry();
+        await settledSoon([...answers]);
+      }
+      return work();
+    })();
+    halted = done.catch(() => undefined);
+    try {
+      return await done;
+    } finally {
+      halted = undefined;
+    }
+  };
+  /** Goes to another state. What has not ended by then is cut off from it. */
+  const move = (go: () => Promise<void>) =>
+    halt(
+      async () => {
+        const { app, sever } = current;
+        sever();
+        await go();
+        current = await begin(states.store);
+        // What it does in the background ends by itself.
+        void app.close().catch(() => undefined);
+      },
+      { hurry: true },
+    );
 
   const respond: Respond = async (incoming) => {
+    while (halted) await halted;
     const { app, answers } = current;
     mailbox.base = incoming.base ?? mailbox.base;
     const answer = recorder.record(incoming, async (passed, by) => {
@@ -192,7 +258,9 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     recorder.end();
     mailbox.end();
     hooks.end();
-    await end(current);
+    await Promise.allSettled(current.answers);
+    await current.app.close();
+    await states.close();
   };
   return {
     version: editionOf(gitlabVersion, tier).version,
@@ -225,18 +293,23 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     hooks: hooks.hooks,
     runner: scripted.runner,
     finishJob: (id, end) => admin.jobs.finish(id, end),
-    reset: async () => {
-      const before = current;
-      time.reset();
-      current = await start();
-      limiter.reset();
-      injector.reset();
-      recorder.reset();
-      mailbox.reset();
-      hooks.reset();
-      scripted.reset();
-      void end(before);
+    snapshots: {
+      save: (name) => halt(() => states.save(name, time.save())),
+      restore: (name) => move(async () => time.restore(await states.restore(name))),
+      list: () => states.list(),
+      remove: (name) => halt(() => states.remove(name)),
     },
+    reset: () =>
+      move(async () => {
+        time.reset();
+        limiter.reset();
+        injector.reset();
+        recorder.reset();
+        mailbox.reset();
+        hooks.reset();
+        scripted.reset();
+        await states.reset();
+      }),
     respond,
     close,
   };
@@ -258,15 +331,23 @@ function subscriptionOf(on: (app: App) => Promise<Unsubscribe>): Subscription {
   };
 }
 
-/** An application and its pending answers. */
+/** An application, its pending answers, and what keeps the rest of its work from the database. */
 interface Running {
   app: App;
   answers: Set<Promise<unknown>>;
+  sever: () => void;
 }
 
-async function end({ app, answers }: Running): Promise<void> {
-  await Promise.allSettled(answers);
-  await app.close();
+/** How long requests that are under way may take before the world goes to another state without them. */
+const GRACE_MILLISECONDS = 300;
+
+/** Waits until all have ended, or for the grace. */
+async function settledSoon(answers: readonly Promise<unknown>[]): Promise<void> {
+  const ended = new AbortController();
+  const late = sleep(GRACE_MILLISECONDS, undefined, { signal: ended.signal });
+  await Promise.race([Promise.allSettled(answers), late]);
+  ended.abort();
+  await late.catch(() => undefined);
 }
 
 /** An object whose methods, and those of its parts, call those of the object that `current` returns at that time. */

@@ -44,7 +44,12 @@ import { RawBody, takesRawBody } from "./raw-body.ts";
 import { finish, type ReplySettings, replyOf, replyOfError } from "./reply.ts";
 import { readSent, requestIdOf, requireUnmodified, viewOf } from "./request.ts";
 import type { Retries } from "./retries.ts";
-import { createMountRouter, wantsPage } from "./router.ts";
+import {
+  createMountRouter,
+  type Router,
+  type Answer as RouterAnswer,
+  wantsPage,
+} from "./router.ts";
 import { csrfTokenOf } from "./session-cookie.ts";
 import type { Turns } from "./turns.ts";
 import { Upload, type UploadSpec } from "./upload.ts";
@@ -52,7 +57,7 @@ import { Upload, type UploadSpec } from "./upload.ts";
 /** The settings of the pipeline. */
 export interface PipelineSettings extends AuthorizationSettings, ReplySettings {
   store: Store;
-  mounts: readonly Mount[];
+  routes: Routes;
   pages: PageLimits;
   body: BodyLimits;
   /** Maximum bytes of an uploaded file. */
@@ -77,21 +82,35 @@ export interface PipelineSettings extends AuthorizationSettings, ReplySettings {
   log: ((entry: LogEntry) => void) | undefined;
   /** Called with each request that was answered, for metrics. */
   onRequest: (request: AnsweredRequest) => void;
+  readMetrics: ReadMetrics;
+}
+
+/** Reads an application's metrics in Prometheus' text format. */
+export type ReadMetrics = (db: Reader, now: number) => Promise<string>;
+
+/** What answers which request: the same for any number of pipelines. */
+export interface Routes {
+  readonly mounts: readonly Mount[];
+  readonly router: Router;
+  /** The page that says that there is no such page. */
+  readonly unknownPage: Endpoint | undefined;
+}
+
+/** Puts the routes of mounts in order. @throws TypeError if the declaration of a route contradicts itself */
+export function routesOf(mounts: readonly Mount[]): Routes {
+  const unknownPage = mounts.flatMap((mount) =>
+    mount.unknownPage ? [endpointOf(mount.unknownPage, mount)] : [],
+  )[0];
+  return { mounts, router: createMountRouter(mounts), unknownPage };
 }
 
 /**
  * Creates the pipeline of all requests: match, authenticate, read and validate input, open the transaction, find the
  * group or project and check the role, handle, present, status and headers.
- *
- * @throws TypeError if the declaration of a route contradicts itself
  */
 export function createPipeline(settings: PipelineSettings): Respond {
-  const router = createMountRouter(settings.mounts, (endpoint, exchange) =>
-    answer(settings, endpoint, exchange),
-  );
-  const unknownPage = settings.mounts.flatMap((mount) =>
-    mount.unknownPage ? [endpointOf(mount.unknownPage, mount)] : [],
-  )[0];
+  const { router, unknownPage } = settings.routes;
+  const answering: RouterAnswer = (endpoint, exchange) => answer(settings, endpoint, exchange);
   return async (incoming) => {
     const started = performance.now();
     const mayBeOurs = router.mayOwn(incoming);
@@ -105,7 +124,7 @@ export function createPipeline(settings: PipelineSettings): Respond {
     let reply: Reply | undefined;
     try {
       if (settings.isClosing()) throw unavailable();
-      reply = mayBeOurs ? await router.route(exchange) : undefined;
+      reply = mayBeOurs ? await router.route(exchange, answering) : undefined;
       if (!reply) {
         if (!incoming.isLast) return undefined;
         if (!unknownPage || incoming.base === undefined || !wantsPage(incoming)) {
@@ -304,7 +323,7 @@ function followed(
 ): Promise<Answer> {
   const runner: RouteRunner = {
     perform: (route, sent) => {
-      const found = typeof route === "string" ? routeNamed(settings.mounts, route) : route;
+      const found = typeof route === "string" ? routeNamed(settings.routes.mounts, route) : route;
       return call(settings, found, exchange, caller, sent, now);
     },
     reader: () => settings.store.reader(),
@@ -422,9 +441,10 @@ async function prepare(
       csrfToken: exchange.session === undefined ? "" : csrfTokenOf(exchange.session),
       site: settings.site,
       secrets: settings.secrets,
+      readMetrics: () => settings.readMetrics(db, now),
       requireUnmodified: (updatedAt) => requireUnmodified(incoming, updatedAt),
       call: (other, sent) => call(settings, other, exchange, caller, sent, now),
-      mayCall: (name, place) => mayCall(routeNamed(settings.mounts, name), place, tier),
+      mayCall: (name, place) => mayCall(routeNamed(settings.routes.mounts, name), place, tier),
     };
     if (route.before) await route.before(context);
     const declared = typeof route.role === "function" ? route.role(context) : route.role;

@@ -9,7 +9,7 @@ import { type Incoming, isSafe, type Reply } from "./incoming.ts";
 import { type Mount, ownsPath, unknownIn } from "./mount.ts";
 
 /** Answers a matched request. */
-type Answer = (endpoint: Endpoint, exchange: Exchange) => Promise<Reply>;
+export type Answer = (endpoint: Endpoint, exchange: Exchange) => Promise<Reply>;
 
 /** Which paths are ours, and which endpoint answers them. */
 export interface Router {
@@ -21,7 +21,7 @@ export interface Router {
    * @returns `undefined` if the path is not ours
    * @throws ApiError 404, 405, 406, and whatever `answer` throws
    */
-  route(exchange: Exchange): Promise<Reply | undefined>;
+  route(exchange: Exchange, answer: Answer): Promise<Reply | undefined>;
 }
 
 /** What hattip needs to match, and what it found. No URL or Request is created. */
@@ -30,6 +30,7 @@ interface Matching {
   readonly method: string;
   params: Record<string, string>;
   readonly exchange: Exchange;
+  readonly answer: Answer;
   /** The methods of paths that matched but lack the request's method. */
   allowed?: string[];
   reply?: Reply;
@@ -38,7 +39,7 @@ interface Matching {
 const NO_PARAMS: Record<string, string> = {};
 
 /** Creates the router. hattip finds the path, with one entry for each; the entry finds the method. */
-export function createMountRouter(mounts: readonly Mount[], answer: Answer): Router {
+export function createMountRouter(mounts: readonly Mount[]): Router {
   const byPath = new Map<string, Map<Method, Endpoint>>();
   for (const mount of mounts) {
     for (const route of mount.resources.flatMap(({ routes }) => routes)) {
@@ -62,7 +63,7 @@ export function createMountRouter(mounts: readonly Mount[], answer: Answer): Rou
       matching.exchange.pattern = path;
       const endpoint = find(matching);
       if (!endpoint) return;
-      const { exchange } = matching;
+      const { exchange, answer } = matching;
       exchange.mount = endpoint.mount;
       exchange.params = matching.params;
       requireFormat(endpoint, exchange);
@@ -82,7 +83,7 @@ export function createMountRouter(mounts: readonly Mount[], answer: Answer): Rou
         open.some(({ pattern, methods }) => isAsked(methods, incoming) && pattern.exec(path))
       );
     },
-    route: async (exchange) => {
+    route: async (exchange, answer) => {
       const { incoming } = exchange;
       if (incoming.base === undefined) throw unreadable("malformed Host header");
       const path = withoutEndingSlashes(withoutDoubledSlashes(incoming.path));
@@ -91,6 +92,7 @@ export function createMountRouter(mounts: readonly Mount[], answer: Answer): Rou
         method: incoming.method,
         params: NO_PARAMS,
         exchange,
+        answer,
       };
       await firstReply(matchersOf(path), matching);
       if (matching.reply) return matching.reply;

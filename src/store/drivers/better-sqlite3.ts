@@ -2,7 +2,7 @@ import { createRequire } from "node:module";
 import { isAbsolute } from "node:path";
 import type BetterSqlite3 from "better-sqlite3";
 import type { Value } from "../port.ts";
-import type { Connect, Statement } from "../sqlite.ts";
+import type { Connect, Connection, Statement } from "../sqlite.ts";
 import { renamed } from "./renamed.ts";
 
 const Database = load();
@@ -32,8 +32,9 @@ function hasDriver(require: NodeJS.Require): boolean {
 }
 
 /** SQLite with better-sqlite3, on Node. */
-export const connect: Connect = (file, readonly) => {
-  const db = new Database(file, { readonly });
+export const connect: Connect = (file, readonly) => connectionTo(new Database(file, { readonly }));
+
+function connectionTo(db: BetterSqlite3.Database): Connection {
   return {
     get inTransaction() {
       return db.inTransaction;
@@ -43,9 +44,13 @@ export const connect: Connect = (file, readonly) => {
       const wide = native.reader && native.readonly && asTexts(db, sql, native.columns());
       return wide ? new Wide(native, wide) : new Prepared(native);
     },
+    image: () => {
+      const bytes = db.serialize();
+      return { open: () => connectionTo(new Database(bytes)), close: () => undefined };
+    },
     close: () => db.close(),
   };
-};
+}
 
 /** Rows with at least this many columns are faster to read as one text each. */
 const WIDE = 16;

@@ -1,22 +1,28 @@
 import type { Statement as Native } from "bun:sqlite";
 import type { Value } from "../port.ts";
-import type { Connect, Statement } from "../sqlite.ts";
+import type { Connect, Connection, Statement } from "../sqlite.ts";
 import { renamed } from "./renamed.ts";
 
 // With an `import`, bundlers for other runtimes would look for the module.
 const { Database } = process.getBuiltinModule("bun:sqlite");
 
 /** SQLite with `bun:sqlite`, on Bun. */
-export const connect: Connect = (file, readonly) => {
-  const db = new Database(file, readonly ? { readonly } : { create: true });
+export const connect: Connect = (file, readonly) =>
+  connectionTo(new Database(file, readonly ? { readonly } : { create: true }));
+
+function connectionTo(db: InstanceType<typeof Database>): Connection {
   return {
     get inTransaction() {
       return db.inTransaction;
     },
     prepare: (sql) => new Prepared(db, sql),
+    image: () => {
+      const bytes = db.serialize();
+      return { open: () => connectionTo(Database.deserialize(bytes)), close: () => undefined };
+    },
     close: () => db.close(),
   };
-};
+}
 
 class Prepared implements Statement {
   readonly columns: readonly string[];

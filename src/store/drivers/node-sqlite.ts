@@ -1,13 +1,29 @@
+import { randomUUID } from "node:crypto";
 import type { StatementSync } from "node:sqlite";
 import type { Value } from "../port.ts";
-import type { Connect, Statement } from "../sqlite.ts";
+import type { Connect, Connection, Statement } from "../sqlite.ts";
 
 // In a bundle, an `import` may run on every Node, but Node before 22.5 has no such module.
 const { DatabaseSync } = process.getBuiltinModule("node:sqlite");
 
 /** SQLite with `node:sqlite`, on Deno and on Node >= 22.16. */
-export const connect: Connect = (file, readonly) => {
-  const db = named(() => new DatabaseSync(file, { readOnly: readonly }));
+export const connect: Connect = (file, readonly) =>
+  connectionTo(named(() => new DatabaseSync(file, { readOnly: readonly })));
+
+type Native = InstanceType<typeof DatabaseSync>;
+
+/** Copies a database into a new one in memory: the library has nothing that does. */
+function copyOf(db: Native): Native {
+  // SQLite keeps a database in memory that has a name until its last connection is closed.
+  const name = `file:/${randomUUID()}?vfs=memdb`;
+  return named(() => {
+    const copy = new DatabaseSync(name, { readOnly: false });
+    db.prepare("vacuum into ?").run(name);
+    return copy;
+  });
+}
+
+function connectionTo(db: Native): Connection {
   let isOpen = true;
   return {
     get inTransaction() {
@@ -18,13 +34,17 @@ export const connect: Connect = (file, readonly) => {
         named(() => db.prepare(sql)),
         sql,
       ),
+    image: () => {
+      const copy = copyOf(db);
+      return { open: () => connectionTo(copyOf(copy)), close: () => copy.close() };
+    },
     close: () => {
       // Closing twice would throw.
       if (isOpen) db.close();
       isOpen = false;
     },
   };
-};
+}
 
 class Prepared implements Statement {
   readonly columns: readonly string[];

@@ -19,8 +19,10 @@ declare module "bun:sqlite" {
 
   export class Database {
     constructor(file: string, options: { readonly: true } | { create: true });
+    static deserialize(image: Uint8Array): Database;
     readonly inTransaction: boolean;
     prepare(sql: string): Statement;
+    serialize(): Uint8Array;
     close(): void;
   }
 }

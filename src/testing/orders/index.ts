@@ -6,12 +6,14 @@ import { mailOrders } from "./mails.ts";
 import { requestOrders } from "./requests.ts";
 import { resetOrders } from "./reset.ts";
 import { runnerOrders } from "./runner.ts";
+import { snapshotOrders } from "./snapshots.ts";
 import { worldOrders } from "./worlds.ts";
 
 /** All orders. Those of a new kind are added here. */
 export const orders = [
   ...resetOrders,
   ...clockOrders,
+  ...snapshotOrders,
   ...worldOrders,
   ...requestOrders,
   ...faultOrders,
