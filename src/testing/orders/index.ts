@@ -7,10 +7,12 @@ import { requestOrders } from "./requests.ts";
 import { resetOrders } from "./reset.ts";
 import { runnerOrders } from "./runner.ts";
 import { snapshotOrders } from "./snapshots.ts";
+import { windowOrders } from "./window.ts";
 import { worldOrders } from "./worlds.ts";
 
 /** All orders. Those of a new kind are added here. */
 export const orders = [
+  ...windowOrders,
   ...resetOrders,
   ...clockOrders,
   ...snapshotOrders,
