@@ -4,12 +4,27 @@ import * as v from "valibot";
 import type { Admin } from "../admin/index.ts";
 import { type App, prepareApp } from "../app.ts";
 import type { Incoming, Reply, Respond } from "../core/http/incoming.ts";
-import { type OptionSchemas, optionsOf } from "../core/options.ts";
+import {
+  flagOption,
+  type OptionSchemas,
+  optionsOf,
+  readOptions,
+  textOption,
+} from "../core/options.ts";
 import { editionOf, GITLAB_VERSION } from "../core/version.ts";
 import { openBlank } from "../database/blank.ts";
 import { type AppOptions, appOptions } from "../options.ts";
 import type { Unsubscribe } from "../resources/hooks/listeners.ts";
 import type { Store } from "../store/port.ts";
+import { type Changes, compare, shownOf } from "./changes/changes.ts";
+import {
+  checkTypes,
+  type Expectation,
+  expectationOption,
+  judge,
+  type Verdict,
+} from "./changes/expectations.ts";
+import { viewerOf } from "./changes/view.ts";
 import { type Clock, type ClockState, createClock, type Instant } from "./clock.ts";
 import { createFaults, type Fault, type Faults, faultOption } from "./faults.ts";
 import { createLimiter, type RateLimit, rateLimitOption } from "./rate-limit.ts";
@@ -66,6 +81,19 @@ export interface Snapshots {
   remove(name: string): Promise<void>;
 }
 
+/** What {@link World.changes} is about. */
+export interface ChangesOptions {
+  /** The name of a snapshot. Default: the seed. */
+  since?: string | undefined;
+  /** Whether times, counts, and what follows by itself are told, too. Default false. */
+  all?: boolean | undefined;
+}
+
+const changesOption = optionsOf({
+  since: v.optional(textOption),
+  all: flagOption,
+} satisfies OptionSchemas<ChangesOptions>);
+
 /** A GitLab of its own: data, users and clock, without an address. All its parts stay valid after a reset. */
 export interface World {
   /** The version of GitLab that it says it is. */
@@ -88,6 +116,21 @@ export interface World {
   readonly respond: Respond;
   /** States with names, to go back to in any order. A reset keeps them. */
   readonly snapshots: Snapshots;
+  /**
+   * What has changed since the last reset or a snapshot, as the API shows it.
+   *
+   * @param options `since`: the name of a snapshot; `all`: also times, counts, and what follows by itself
+   * @throws ApiError 404 if there is no such snapshot
+   */
+  changes(options?: ChangesOptions): Promise<Changes>;
+  /**
+   * Judges what has changed: each expected record must be among what was created, updated or deleted, with those attributes
+   * that are given, and with `only` nothing else.
+   *
+   * @throws OptionError if a part of it is wrong or misspelt
+   * @throws ApiError 404 if there is no such snapshot
+   */
+  expectChanges(expected: Expectation): Promise<Verdict>;
   /** Restores the initial state: the seed with its ids and tokens, the options' clock and faults, no requests. */
   reset(): Promise<void>;
   /** Discards the data. Answers that wait because of a fault end at once. */
@@ -116,6 +159,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
   /** What subscribes the listeners of the tests, also after a reset. */
   const subscriptions = new Set<Subscription>();
 
+  const secretKey = randomBytes(32).toString("base64");
   const prepared = prepareApp({
     now: time.clock.now,
     // Moving the clock forward must not remove data that a test looks for.
@@ -124,7 +168,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     webhooks: { deliver: true, allowLocalRequests: true, interval: 50 },
     tier,
     gitlabVersion,
-    secretKey: randomBytes(32).toString("base64"),
+    secretKey,
     // Tests may send any number of requests at once.
     limits: { waitingRequests: false, ...limits },
     onError: (error) => {
@@ -184,10 +228,29 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
       { hurry: true },
     );
 
+  /** The address that clients use. */
+  let base = "http://localhost";
+  /** Shows states to whoever compares them. */
+  const viewer = prepareApp({
+    now: time.clock.now,
+    background: false,
+    tier,
+    gitlabVersion,
+    secretKey,
+    authenticate: viewerOf,
+  });
+  const changesSince = (since: string | undefined, all: boolean) =>
+    halt(async () => {
+      const before = await states.before(since);
+      const after = states.store;
+      return compare({ before, after, open: viewer.open, base, now: time.clock.now(), all });
+    });
+
   const answerIn = async ({ app }: Running, incoming: Incoming): Promise<Reply | undefined> => {
     // Whoever has pushed sees the pipelines of that in the next answer.
     await app.admin.maintenance.runPipelines();
     const { method, path, query } = incoming;
+    base = incoming.base ?? base;
     const request: TestRequest = { method, path, query, status: undefined };
     requests.push(request);
     const refusal = limiter?.refuse();
@@ -256,6 +319,16 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
       restore: (name) => move(async () => time.restore(await states.restore(name))),
       list: () => states.list(),
       remove: (name) => halt(() => states.remove(name)),
+    },
+    changes: async (given = {}) => {
+      readOptions("changes", changesOption, given);
+      const { since, all = false } = given;
+      return shownOf(await changesSince(since, all), all);
+    },
+    expectChanges: async (expected) => {
+      readOptions("expectChanges", expectationOption, expected);
+      checkTypes("expectChanges", expected);
+      return judge(await changesSince(expected.since, false), expected);
     },
     reset: () =>
       move(async () => {
