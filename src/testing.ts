@@ -1,6 +1,13 @@
 export { OptionError } from "./core/options.ts";
 export { SeedError } from "./core/seeding.ts";
 export type { Seed } from "./seed/input.ts";
+export type { ChangedRecord, Changes, UpdatedRecord } from "./testing/changes/changes.ts";
+export type {
+  Expectation,
+  ExpectedRecord,
+  ExpectedUpdate,
+  Verdict,
+} from "./testing/changes/expectations.ts";
 export type { Clock, Instant } from "./testing/clock.ts";
 export type { AddedFault, Fault, Faults } from "./testing/faults.ts";
 export type { HookFilter, Hooks, TestHookCall } from "./testing/hooks.ts";
@@ -23,3 +30,4 @@ export type {
   TestRunner,
 } from "./testing/runner.ts";
 export { NothingArrived, type WaitOptions } from "./testing/waiting.ts";
+export type { ChangesOptions, Snapshots } from "./testing/world.ts";

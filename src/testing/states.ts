@@ -27,6 +27,8 @@ export class States<Beside> {
   readonly #saved = new Map<string, Saved<Beside>>();
   /** Snapshots whose databases are open, the latest last. */
   #open: State[] = [];
+  /** A second database in a state, to look at. */
+  #seen: { readonly state: State; readonly store: MemoryStore } | undefined;
   /** What the world's database has begun with. */
   #current: State;
 
@@ -102,15 +104,25 @@ export class States<Beside> {
     if (state !== this.#current) await this.#free(state);
   }
 
-  /** A new database in a named state; without a name, in that of the seed. @throws ApiError 404 */
-  copy(name: string | undefined): Promise<MemoryStore> {
-    return openMemory((name === undefined ? this.#seed : this.#find(name)).image);
+  /**
+   * A database in a named state, to look at; without a name, in that of the seed. It is kept for the next look.
+   *
+   * @throws ApiError 404
+   */
+  async before(name: string | undefined): Promise<MemoryStore> {
+    const state = name === undefined ? this.#seed : this.#find(name);
+    if (this.#seen?.state !== state) {
+      await this.#seen?.store.close();
+      this.#seen = { state, store: await openMemory(state.image) };
+    }
+    return this.#seen.store;
   }
 
   /** Frees everything. */
   async close(): Promise<void> {
     const states = new Set<State>([this.#seed, this.#current, ...this.#saved.values()]);
     this.#saved.clear();
+    await this.#seen?.store.close();
     for (const { image, store } of states) {
       await store?.close();
       image.close();
@@ -147,6 +159,10 @@ export class States<Beside> {
 
   async #free(state: State): Promise<void> {
     await this.#shut(state);
+    if (this.#seen?.state === state) {
+      await this.#seen.store.close();
+      this.#seen = undefined;
+    }
     state.image.close();
   }
 

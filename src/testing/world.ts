@@ -4,12 +4,28 @@ import * as v from "valibot";
 import type { Admin } from "../admin/index.ts";
 import { type App, type Controls, type Doubles, prepareApp } from "../app.ts";
 import type { Respond } from "../core/http/incoming.ts";
-import { type OptionSchemas, optionsOf, wordOption } from "../core/options.ts";
+import {
+  flagOption,
+  type OptionSchemas,
+  optionsOf,
+  readOptions,
+  textOption,
+  wordOption,
+} from "../core/options.ts";
 import { editionOf, GITLAB_VERSION } from "../core/version.ts";
 import { openBlank } from "../database/blank.ts";
 import { type AppOptions, appOptions } from "../options.ts";
 import type { Unsubscribe } from "../resources/hooks/listeners.ts";
 import type { Store } from "../store/port.ts";
+import { type Changes, compare, shownOf } from "./changes/changes.ts";
+import {
+  checkTypes,
+  type Expectation,
+  expectationOption,
+  judge,
+  type Verdict,
+} from "./changes/expectations.ts";
+import { viewerOf } from "./changes/view.ts";
 import { type Clock, type ClockState, createClock, type Instant } from "./clock.ts";
 import { createFaults, type Fault, type Faults, faultOption } from "./faults.ts";
 import { HookCalls, type Hooks } from "./hooks.ts";
@@ -68,6 +84,19 @@ export interface Snapshots {
   remove(name: string): Promise<void>;
 }
 
+/** What {@link World.changes} is about. */
+export interface ChangesOptions {
+  /** The name of a snapshot. Default: the seed. */
+  since?: string | undefined;
+  /** Whether times, counts, and what follows by itself are told, too. Default false. */
+  all?: boolean | undefined;
+}
+
+const changesOption = optionsOf({
+  since: v.optional(textOption),
+  all: flagOption,
+} satisfies OptionSchemas<ChangesOptions>);
+
 /** A GitLab of its own: data, users and clock, without an address. All its parts stay valid after a reset. */
 export interface World {
   /** The version of GitLab that it says it is. */
@@ -99,6 +128,21 @@ export interface World {
   readonly respond: Respond;
   /** States with names, to go back to in any order. A reset keeps them. */
   readonly snapshots: Snapshots;
+  /**
+   * What has changed since the last reset or a snapshot, as the API shows it.
+   *
+   * @param options `since`: the name of a snapshot; `all`: also times, counts, and what follows by itself
+   * @throws ApiError 404 if there is no such snapshot
+   */
+  changes(options?: ChangesOptions): Promise<Changes>;
+  /**
+   * Judges what has changed: each expected record must be among what was created, updated or deleted, with those attributes
+   * that are given, and with `only` nothing else.
+   *
+   * @throws OptionError if a part of it is wrong or misspelt
+   * @throws ApiError 404 if there is no such snapshot
+   */
+  expectChanges(expected: Expectation): Promise<Verdict>;
   /** Restores the initial state: the seed with its ids and tokens, the options' clock and faults, no requests. */
   reset(): Promise<void>;
   /** Discards the data. Answers that wait because of a fault end at once. */
@@ -151,6 +195,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
       limiter.renew();
     },
   };
+  const secretKey = randomBytes(32).toString("base64");
   const settings: AppOptions = {
     now: time.clock.now,
     // Moving the clock forward must not remove data that a test looks for.
@@ -159,7 +204,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     webhooks: { deliver: true, allowLocalRequests: true, interval: 50 },
     tier,
     gitlabVersion,
-    secretKey: randomBytes(32).toString("base64"),
+    secretKey,
     limits: { ...others, waitingRequests, ...(unknownTokens !== undefined && { unknownTokens }) },
     onError: (error: unknown) => {
       if (!(error instanceof Severed)) console.error(error);
@@ -219,6 +264,29 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
       },
       { hurry: true },
     );
+
+  /** Shows states to whoever compares them. */
+  const viewer = prepareApp({
+    now: time.clock.now,
+    background: false,
+    tier,
+    gitlabVersion,
+    secretKey,
+    authenticate: viewerOf,
+  });
+  const changesSince = (since: string | undefined, all: boolean) =>
+    halt(async () => {
+      const before = await states.before(since);
+      const after = states.store;
+      return compare({
+        before,
+        after,
+        open: viewer.open,
+        base: mailbox.base,
+        now: time.clock.now(),
+        all,
+      });
+    });
 
   const respond: Respond = async (incoming) => {
     while (halted) await halted;
@@ -298,6 +366,16 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
       restore: (name) => move(async () => time.restore(await states.restore(name))),
       list: () => states.list(),
       remove: (name) => halt(() => states.remove(name)),
+    },
+    changes: async (given = {}) => {
+      readOptions("changes", changesOption, given);
+      const { since, all = false } = given;
+      return shownOf(await changesSince(since, all), all);
+    },
+    expectChanges: async (expected) => {
+      readOptions("expectChanges", expectationOption, expected);
+      checkTypes("expectChanges", expected);
+      return judge(await changesSince(expected.since, false), expected);
     },
     reset: () =>
       move(async () => {

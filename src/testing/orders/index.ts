@@ -1,3 +1,4 @@
+import { changesOrders } from "./changes.ts";
 import { clockOrders } from "./clock.ts";
 import { faultOrders } from "./faults.ts";
 import { hookOrders } from "./hooks.ts";
@@ -15,6 +16,7 @@ export const orders = [
   ...windowOrders,
   ...resetOrders,
   ...clockOrders,
+  ...changesOrders,
   ...snapshotOrders,
   ...worldOrders,
   ...requestOrders,

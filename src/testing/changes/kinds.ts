@@ -1,0 +1,870 @@
+/** What is known of a record in one of the two states, besides its own row: columns of {@link Kind.find}. */
+export type Found = Readonly<Record<string, string | number | null>>;
+
+/** A kind of record that clients can make, and how it is found in the database and shown. */
+export interface Kind {
+  /** As `changes` names it. */
+  readonly type: string;
+  /**
+   * The tables with a row that belongs to such a record, and the SQL of its key there. A record is looked at if any of
+   * these rows differ.
+   */
+  readonly rows: Readonly<Record<string, string>>;
+  /** `select` of what {@link path} and {@link api} need, up to its `where`; the key is `key`. */
+  readonly find: string;
+  /** The SQL of the key in {@link find}, and a condition that must hold, too. */
+  readonly key: string;
+  readonly where?: string;
+  /** What names it: the path of its project or group, and its own place there. */
+  readonly path: (found: Found) => string;
+  /** The path of what it belongs to. With that it is deleted. */
+  readonly within?: (found: Found) => string | null;
+  /** The path of another record with which it is deleted. */
+  readonly with?: (found: Found) => string;
+  /** The request that shows it, below `/api/v4`; without one, its record is {@link Found} without the key. */
+  readonly api?: (found: Found) => string | undefined;
+  /** Whose to-do items and drafts these are: who asks. Default: an administrator. */
+  readonly as?: (found: Found) => string;
+  /** If {@link api} shows a list: whether a record of it is this one. */
+  readonly pick?: (record: Record<string, unknown>, found: Found) => boolean;
+  /** What its record is made of, where that is not what the API shows. */
+  readonly record?: (shown: Record<string, unknown>, found: Found) => Record<string, unknown>;
+  /** Attributes whose values are not told, only whether they differ. */
+  readonly masked?: (record: Record<string, unknown>) => readonly string[];
+  /** Attributes that follow from others. */
+  readonly noise?: readonly string[];
+  /** Whether it has come to be by itself. */
+  readonly follows?: (found: Found) => boolean;
+  /** Whether it is a name of a commit, which can get another one. */
+  readonly moves?: boolean;
+  /** Whether it comes with what it is in: a default branch, the membership of whoever creates a project. */
+  readonly comesAlong?: boolean;
+}
+
+const encoded = (text: string | number | null | undefined) => encodeURIComponent(String(text));
+
+/** The owner of records of projects and groups. */
+const OWNER = `left join projects p on p.id = x.project_id left join namespaces n on n.id = x.namespace_id`;
+const OWNER_COLUMNS =
+  "coalesce(p.full_path, n.full_path) as place, p.id as project, n.id as namespace";
+const ofOwner = ({ project, namespace }: Found) =>
+  project === null ? `/groups/${namespace}` : `/projects/${project}`;
+const place = ({ place: path }: Found) => (path === null ? null : String(path));
+const PROJECT = "join projects p on p.id = x.project_id";
+const PROJECT_COLUMNS = "p.full_path as place, p.id as project";
+const ofProject = ({ project }: Found) => `/projects/${project}`;
+
+/** A record of a project or group, at a path of theirs with its key. */
+function owned(
+  type: string,
+  table: string,
+  { at, name, by = "key" }: { at: string; name: string; by?: string },
+): Pick<Kind, "type" | "rows" | "find" | "key" | "path" | "within" | "api"> {
+  return {
+    type,
+    rows: { [table]: "id" },
+    find: `select x.id as key, x.${name} as name, ${OWNER_COLUMNS} from ${table} x ${OWNER}`,
+    key: "x.id",
+    path: (found) => `${found["place"] ?? "instance"} (${type} ${found["name"]})`,
+    within: place,
+    api: (found) => `${ofOwner(found)}/${at}/${encoded(found[by])}`,
+  };
+}
+
+/** {@link owned}, by projects only. */
+function ofProjects(
+  type: string,
+  table: string,
+  { at, name, by = "key" }: { at: string; name: string; by?: string },
+): Pick<Kind, "type" | "rows" | "find" | "key" | "path" | "within" | "api"> {
+  return {
+    ...owned(type, table, { at, name, by }),
+    find: `select x.id as key, x.${name} as name, ${PROJECT_COLUMNS} from ${table} x ${PROJECT}`,
+    api: (found) => `${ofProject(found)}/${at}/${encoded(found[by])}`,
+  };
+}
+
+/** The issue, merge request or snippet that something belongs to: its path, and that of its API. */
+const TARGET = `left join issues i on i.id = x.issue_id left join merge_requests m on m.id = x.merge_request_id`;
+const TARGET_COLUMNS = `i.iid as issue, m.iid as request, p.full_path as place, p.id as project`;
+const TARGET_PROJECT = "join projects p on p.id = coalesce(i.project_id, m.project_id)";
+const targetOf = ({ place: path, issue, request, snippet }: Found) =>
+  issue !== null && issue !== undefined
+    ? `${path}#${issue}`
+    : request !== null && request !== undefined
+      ? `${path}!${request}`
+      : `${path ?? ""}$${snippet}`;
+const apiOfTarget = ({ project, issue, request, snippet }: Found) =>
+  issue !== null && issue !== undefined
+    ? `/projects/${project}/issues/${issue}`
+    : request !== null && request !== undefined
+      ? `/projects/${project}/merge_requests/${request}`
+      : `/projects/${project}/snippets/${snippet}`;
+
+const without =
+  (...names: string[]) =>
+  (shown: Record<string, unknown>) =>
+    Object.fromEntries(Object.entries(shown).filter(([name]) => !names.includes(name)));
+
+const refs = (type: string, prefix: string, at: string): Kind => ({
+  type,
+  rows: { git_refs: "repository_id || ' ' || name" },
+  find: `select x.repository_id || ' ' || x.name as key, substr(x.name, ${prefix.length + 1}) as name,
+    ${PROJECT_COLUMNS}, lower(hex(x.oid)) as sha from git_refs x
+    join git_repositories r on r.id = x.repository_id join projects p on p.id = r.project_id`,
+  key: "x.repository_id || ' ' || x.name",
+  where: `r.kind = 'code' and x.name like '${prefix}%'`,
+  path: ({ place: path, name }) => `${path} (${type} ${name})`,
+  within: place,
+  api: ({ project, name }) => `/projects/${project}/repository/${at}/${encoded(name)}`,
+  noise: [
+    "merged",
+    "protected",
+    "can_push",
+    "default",
+    "developers_can_push",
+    "developers_can_merge",
+  ],
+  moves: true,
+  comesAlong: true,
+});
+
+const tokenNoise = ["active", "last_used_ips"];
+
+/** Every kind of record that clients can make. Of records of the same project, those that others refer to come first. */
+export const kinds: readonly Kind[] = [
+  {
+    type: "user",
+    rows: { users: "id", avatars: "user_id" },
+    find: `select x.id as key, x.username as name, (select 1 from resource_bots b where b.user_id = x.id) as bot
+      from users x`,
+    key: "x.id",
+    where: "x.state <> 'ghost'",
+    path: ({ name }) => String(name),
+    api: ({ key }) => `/users/${key}`,
+    follows: ({ bot }) => bot === 1,
+    noise: [
+      "last_activity_on",
+      "locked",
+      "namespace_id",
+      "created_by",
+      "is_followed",
+      "followers",
+      "following",
+    ],
+  },
+  {
+    type: "user status",
+    rows: { user_statuses: "user_id" },
+    find: `select x.user_id as key, u.username as place from user_statuses x join users u on u.id = x.user_id`,
+    key: "x.user_id",
+    path: (found) => `${found["place"]} (status)`,
+    within: place,
+    api: ({ key }) => `/users/${key}/status`,
+  },
+  {
+    type: "email",
+    rows: { user_emails: "id" },
+    find: `select x.id as key, x.email as name, u.username as place, u.id as user
+      from user_emails x join users u on u.id = x.user_id`,
+    key: "x.id",
+    path: ({ place: user, name }) => `${user} (email ${name})`,
+    within: place,
+    api: ({ user }) => `/users/${user}/emails`,
+    pick: ({ id }, { key }) => id === key,
+  },
+  {
+    type: "ssh key",
+    rows: { ssh_keys: "id" },
+    find: `select x.id as key, x.title as name, u.username as place, u.id as user
+      from ssh_keys x join users u on u.id = x.user_id`,
+    key: "x.id",
+    path: ({ place: user, name }) => `${user} (ssh key ${name})`,
+    within: place,
+    api: ({ user, key }) => `/users/${user}/keys/${key}`,
+  },
+  {
+    type: "access token",
+    rows: { tokens: "id" },
+    find: `select x.id as key, x.name, coalesce(p.full_path, n.full_path, u.username) as place from tokens x
+      join users u on u.id = x.user_id left join resource_bots b on b.user_id = u.id
+      left join projects p on p.id = b.project_id left join namespaces n on n.id = b.namespace_id`,
+    key: "x.id",
+    path: ({ place: owner, name }) => `${owner} (access token ${name})`,
+    within: place,
+    api: ({ key }) => `/personal_access_tokens/${key}`,
+    noise: tokenNoise,
+  },
+  {
+    type: "follower",
+    rows: { user_follows: "id" },
+    find: `select x.id as key, f.username as follower, u.username as place from user_follows x
+      join users f on f.id = x.follower_id join users u on u.id = x.followed_id`,
+    key: "x.id",
+    path: ({ place: user, follower }) => `${user} (follower ${follower})`,
+    within: place,
+    with: ({ follower }) => String(follower),
+  },
+  {
+    type: "notification setting",
+    rows: { notification_settings: "id" },
+    find: `select x.id as key, u.username as user, x.level, x.notification_email, x.flags,
+      coalesce(p.full_path, n.full_path, u.username) as place from notification_settings x
+      join users u on u.id = x.user_id left join projects p on p.id = x.project_id
+      left join namespaces n on n.id = x.namespace_id`,
+    key: "x.id",
+    path: ({ place: where, user }) => `${where} (notification setting of ${user})`,
+    within: place,
+  },
+  {
+    type: "group",
+    rows: { namespaces: "id", avatars: "namespace_id" },
+    find: `select x.id as key, x.full_path as name, parent.full_path as place
+      from namespaces x left join namespaces parent on parent.id = x.parent_id`,
+    key: "x.id",
+    where: "x.kind = 'group'",
+    path: ({ name }) => String(name),
+    within: place,
+    api: ({ key }) => `/groups/${key}?with_projects=false`,
+    noise: ["projects", "shared_projects", "marked_for_deletion_on"],
+  },
+  {
+    type: "project",
+    rows: { projects: "id", project_topics: "project_id", avatars: "project_id" },
+    find: `select x.id as key, x.full_path as name, n.full_path as place
+      from projects x join namespaces n on n.id = x.namespace_id`,
+    key: "x.id",
+    path: ({ name }) => String(name),
+    within: place,
+    api: ({ key }) => `/projects/${key}`,
+    noise: [
+      "empty_repo",
+      "permissions",
+      "tag_list",
+      "emails_disabled",
+      "import_status",
+      "marked_for_deletion_on",
+    ],
+  },
+  {
+    type: "member",
+    rows: { members: "id" },
+    find: `select x.id as key, u.username as name, u.id as user, ${OWNER_COLUMNS},
+      (select 1 from resource_bots b where b.user_id = x.user_id) as bot
+      from members x join users u on u.id = x.user_id ${OWNER}`,
+    key: "x.id",
+    path: ({ place: where, name }) => `${where} (member ${name})`,
+    within: place,
+    with: ({ name }) => String(name),
+    api: (found) => `${ofOwner(found)}/members/${found["user"]}`,
+    noise: ["created_by", "membership_state"],
+    follows: ({ bot }) => bot === 1,
+    comesAlong: true,
+  },
+  {
+    type: "invitation",
+    rows: { member_invitations: "id" },
+    find: `select x.id as key, x.email as invite_email, x.access_level, x.expires_at, ${OWNER_COLUMNS}
+      from member_invitations x ${OWNER}`,
+    key: "x.id",
+    path: (found) => `${found["place"]} (invitation ${found["invite_email"]})`,
+    within: place,
+    record: without("project", "namespace", "place"),
+  },
+  {
+    type: "access request",
+    rows: { access_requests: "id" },
+    find: `select x.id as key, u.username, ${OWNER_COLUMNS}
+      from access_requests x join users u on u.id = x.user_id ${OWNER}`,
+    key: "x.id",
+    path: ({ place: where, username }) => `${where} (access request ${username})`,
+    within: place,
+    record: without("project", "namespace", "place"),
+  },
+  {
+    type: "star",
+    rows: { project_stars: "project_id || ' ' || user_id" },
+    find: `select x.project_id || ' ' || x.user_id as key, u.username, ${PROJECT_COLUMNS}
+      from project_stars x join users u on u.id = x.user_id ${PROJECT}`,
+    key: "x.project_id || ' ' || x.user_id",
+    path: ({ place: where, username }) => `${where} (star ${username})`,
+    within: place,
+    with: ({ username }) => String(username),
+    record: without("project", "place"),
+  },
+  {
+    ...owned("label", "labels", { at: "labels", name: "name" }),
+    where: "x.removed = 0",
+    noise: ["text_color", "subscribed"],
+  },
+  {
+    ...owned("milestone", "milestones", { at: "milestones", name: "title" }),
+    where: "x.removed = 0",
+    noise: ["expired"],
+  },
+  {
+    ...owned("badge", "badges", { at: "badges", name: "name" }),
+    noise: ["rendered_link_url", "rendered_image_url"],
+  },
+  {
+    ...owned("variable", "ci_variables", { at: "variables", name: "key", by: "name" }),
+    find: `select x.id as key, x.key as name, x.environment_scope as scope, ${OWNER_COLUMNS} from ci_variables x ${OWNER}`,
+    api: (found) =>
+      found["place"] === null
+        ? `/admin/ci/variables/${encoded(found["name"])}`
+        : `${ofOwner(found)}/variables/${encoded(found["name"])}?filter[environment_scope]=${encoded(found["scope"])}`,
+    masked: ({ masked, hidden }) => (masked === true || hidden === true ? ["value"] : []),
+  },
+  {
+    ...owned("webhook", "hooks", { at: "hooks", name: "url" }),
+    rows: { hooks: "id", hook_secrets: "hook_id" },
+    api: (found) => `${found["place"] === null ? "" : ofOwner(found)}/hooks/${found["key"]}`,
+    noise: ["alert_status", "disabled_until"],
+  },
+  owned("deploy token", "deploy_tokens", { at: "deploy_tokens", name: "name" }),
+  {
+    ...owned("board", "boards", { at: "boards", name: "name" }),
+    rows: { boards: "id", board_labels: "board_id" },
+    noise: ["lists", "group", "project"],
+  },
+  {
+    type: "board list",
+    rows: { board_lists: "id" },
+    find: `select x.id as key, x.list_type as kind, b.id as board, b.name as board_name, l.name as label, ${OWNER_COLUMNS.replaceAll("x.", "b.")}
+      from board_lists x join boards b on b.id = x.board_id left join labels l on l.id = x.label_id
+      ${OWNER.replaceAll("x.", "b.")}`,
+    key: "x.id",
+    where: "x.list_type not in ('backlog', 'closed')",
+    path: ({ place: where, board_name: board, label, kind }) =>
+      `${where} (board ${board}, list ${label ?? kind})`,
+    within: ({ place: where, board_name: board }) => `${where} (board ${board})`,
+    api: (found) => `${ofOwner(found)}/boards/${found["board"]}/lists/${found["key"]}`,
+  },
+  {
+    type: "issue",
+    rows: { issues: "id", issue_labels: "issue_id", issue_assignees: "issue_id" },
+    find: `select x.id as key, x.iid as name, ${PROJECT_COLUMNS} from issues x ${PROJECT}`,
+    key: "x.id",
+    path: ({ place: where, name }) => `${where}#${name}`,
+    within: place,
+    api: ({ project, name }) => `/projects/${project}/issues/${name}`,
+    noise: [
+      "assignee",
+      "closed_by",
+      "has_tasks",
+      "task_completion_status",
+      "type",
+      "imported_from",
+    ],
+  },
+  {
+    type: "issue link",
+    rows: { issue_links: "id" },
+    find: `select x.id as key, s.iid as name, p.full_path as place, p.id as project, t.iid as target,
+      q.full_path as target_place from issue_links x
+      join issues s on s.id = x.source_id join projects p on p.id = s.project_id
+      join issues t on t.id = x.target_id join projects q on q.id = t.project_id`,
+    key: "x.id",
+    path: (found) =>
+      `${found["place"]}#${found["name"]} (link to ${found["target_place"]}#${found["target"]})`,
+    within: ({ place: where, name }) => `${where}#${name}`,
+    api: ({ project, name, key }) => `/projects/${project}/issues/${name}/links/${key}`,
+    record: ({ link_type: kind }, found) => ({
+      link_type: kind,
+      source_issue: `${found["place"]}#${found["name"]}`,
+      target_issue: `${found["target_place"]}#${found["target"]}`,
+    }),
+  },
+  {
+    type: "merge request",
+    rows: {
+      merge_requests: "id",
+      merge_request_labels: "merge_request_id",
+      merge_request_assignees: "merge_request_id",
+      merge_request_reviewers: "merge_request_id",
+    },
+    find: `select x.id as key, x.iid as name, ${PROJECT_COLUMNS}, x.state, x.sha, x.merge_commit_sha, x.squash_commit_sha
+      from merge_requests x ${PROJECT}`,
+    key: "x.id",
+    path: ({ place: where, name }) => `${where}!${name}`,
+    within: place,
+    api: ({ project, name }) => `/projects/${project}/merge_requests/${name}`,
+    noise: [
+      ...[
+        "assignee",
+        "closed_by",
+        "merged_by",
+        "merge_user",
+        "merge_commit_sha",
+        "squash_commit_sha",
+        "sha",
+      ],
+      ...[
+        "merge_status",
+        "detailed_merge_status",
+        "has_conflicts",
+        "blocking_discussions_resolved",
+        "diff_refs",
+      ],
+      ...[
+        "pipeline",
+        "head_pipeline",
+        "user",
+        "work_in_progress",
+        "task_completion_status",
+        "reference",
+      ],
+      ...["first_contribution", "should_remove_source_branch", "merge_error", "squash_on_merge"],
+    ],
+  },
+  {
+    type: "approval",
+    rows: { approvals: "merge_request_id || ' ' || user_id" },
+    find: `select x.merge_request_id || ' ' || x.user_id as key, u.username, m.iid as request, null as issue,
+      p.full_path as place from approvals x join users u on u.id = x.user_id
+      join merge_requests m on m.id = x.merge_request_id join projects p on p.id = m.project_id`,
+    key: "x.merge_request_id || ' ' || x.user_id",
+    path: (found) => `${targetOf(found)} (approval ${found["username"]})`,
+    within: targetOf,
+    record: (_, { username }) => ({ user: { username } }),
+  },
+  {
+    type: "approval rule",
+    rows: {
+      approval_rules: "id",
+      approval_rule_users: "rule_id",
+      approval_rule_groups: "rule_id",
+      approval_rule_branches: "rule_id",
+    },
+    find: `select x.id as key, x.name, x.source_id as source, m.iid as request, ${PROJECT_COLUMNS} from approval_rules x
+      left join merge_requests m on m.id = x.merge_request_id ${PROJECT}`,
+    key: "x.id",
+    path: ({ place: where, request, name }) =>
+      `${where}${request === null ? "" : `!${request}`} (approval rule ${name})`,
+    within: ({ place: where, request }) => `${where}${request === null ? "" : `!${request}`}`,
+    api: ({ project, request, key }) =>
+      `/projects/${project}${request === null ? "" : `/merge_requests/${request}`}/approval_rules/${key}`,
+    noise: ["eligible_approvers", "contains_hidden_groups"],
+    follows: ({ source }) => source !== null,
+    comesAlong: true,
+  },
+  {
+    type: "note",
+    rows: { notes: "id", note_positions: "note_id" },
+    find: `select x.id as key, x.system, i.iid as issue, m.iid as request, s.id as snippet, p.full_path as place,
+      p.id as project, n.sha as sha, x.body, u.username as author from notes x left join users u on u.id = x.author_id left join issues i on i.id = x.issue_id
+      left join merge_requests m on m.id = x.merge_request_id left join snippets s on s.id = x.snippet_id
+      left join noted_commits n on n.id = x.noted_commit_id
+      left join projects p on p.id = coalesce(i.project_id, m.project_id, s.project_id, n.project_id)`,
+    key: "x.id",
+    path: (found) => `${noted(found)} (note ${found["key"]})`,
+    within: noted,
+    // A list of a commit's discussions is all that shows its notes.
+    api: (found) =>
+      found["sha"] === null ? `${apiOfTarget(found)}/notes/${found["key"]}` : undefined,
+    record: (record, { sha, key, body, author }) =>
+      sha === null ? record : { id: key, body, author: { username: author }, commit_id: sha },
+    noise: ["resolved_by", "commands_changes", "position"],
+    follows: ({ system }) => system === 1,
+  },
+  {
+    type: "draft note",
+    rows: { draft_notes: "id" },
+    find: `select x.id as key, u.username as author, null as issue, m.iid as request, ${PROJECT_COLUMNS} from draft_notes x
+      join users u on u.id = x.author_id join merge_requests m on m.id = x.merge_request_id ${PROJECT}`,
+    key: "x.id",
+    path: (found) => `${targetOf(found)} (draft note ${found["key"]})`,
+    within: targetOf,
+    api: (found) => `${apiOfTarget(found)}/draft_notes/${found["key"]}`,
+    as: ({ author }) => String(author),
+  },
+  {
+    type: "award emoji",
+    rows: { award_emoji: "id" },
+    find: `select x.id as key, x.name, u.username as user, x.note_id as note, i.iid as issue, m.iid as request,
+      s.id as snippet, p.full_path as place, p.id as project from award_emoji x join users u on u.id = x.user_id
+      left join notes n on n.id = x.note_id
+      left join issues i on i.id = coalesce(x.issue_id, n.issue_id)
+      left join merge_requests m on m.id = coalesce(x.merge_request_id, n.merge_request_id)
+      left join snippets s on s.id = coalesce(x.snippet_id, n.snippet_id)
+      left join projects p on p.id = coalesce(i.project_id, m.project_id, s.project_id)`,
+    key: "x.id",
+    path: (found) => `${awarded(found)} (award emoji ${found["name"]} of ${found["user"]})`,
+    within: awarded,
+    record: (_, { name, user }) => ({ name, user: { username: user } }),
+  },
+  {
+    type: "time spent",
+    rows: { timelogs: "id" },
+    find: `select x.id as key, x.time_spent, x.summary, u.username as user, ${TARGET_COLUMNS} from timelogs x
+      join users u on u.id = x.user_id ${TARGET} ${TARGET_PROJECT}`,
+    key: "x.id",
+    path: (found) => `${targetOf(found)} (time spent ${found["key"]})`,
+    within: targetOf,
+    record: (_, { time_spent: seconds, summary, user }) => ({
+      ...{ time_spent: seconds, summary, user: { username: user } },
+    }),
+  },
+  {
+    type: "subscription",
+    rows: { issue_subscriptions: "'i ' || issue_id || ' ' || user_id" },
+    find: subscriptions("issue_subscriptions", "'i ' || x.issue_id", "issue", "x.subscribed"),
+    key: "'i ' || x.issue_id || ' ' || x.user_id",
+    path: (found) => `${targetOf(found)} (subscription ${found["user"]})`,
+    within: targetOf,
+    record: subscription,
+  },
+  {
+    type: "subscription",
+    rows: { merge_request_subscriptions: "'m ' || merge_request_id || ' ' || user_id" },
+    find: subscriptions(
+      "merge_request_subscriptions",
+      "'m ' || x.merge_request_id",
+      "request",
+      "x.subscribed",
+    ),
+    key: "'m ' || x.merge_request_id || ' ' || x.user_id",
+    path: (found) => `${targetOf(found)} (subscription ${found["user"]})`,
+    within: targetOf,
+    record: subscription,
+  },
+  {
+    type: "subscription",
+    rows: { label_subscriptions: "'l ' || label_id || ' ' || user_id" },
+    find: `select 'l ' || x.label_id || ' ' || x.user_id as key, u.username as user, 1 as subscribed, l.name,
+      ${OWNER_COLUMNS} from label_subscriptions x join users u on u.id = x.user_id join labels l on l.id = x.label_id
+      ${OWNER.replaceAll("x.", "l.")}`,
+    key: "'l ' || x.label_id || ' ' || x.user_id",
+    path: (found) => `${found["place"]} (label ${found["name"]}, subscription ${found["user"]})`,
+    within: ({ place: where, name }) => `${where} (label ${name})`,
+    record: subscription,
+  },
+  {
+    type: "subscription",
+    rows: { wiki_page_subscriptions: "'w ' || page_id || ' ' || user_id" },
+    find: `select 'w ' || x.page_id || ' ' || x.user_id as key, u.username as user, 1 as subscribed, w.slug as name,
+      p.full_path as place from wiki_page_subscriptions x join users u on u.id = x.user_id
+      join wiki_pages w on w.id = x.page_id join projects p on p.id = w.project_id`,
+    key: "'w ' || x.page_id || ' ' || x.user_id",
+    path: (found) =>
+      `${found["place"]} (wiki page ${found["name"]}, subscription ${found["user"]})`,
+    within: ({ place: where, name }) => `${where} (wiki page ${name})`,
+    record: subscription,
+  },
+  {
+    type: "todo",
+    rows: { todos: "id" },
+    find: `select x.id as key, x.action, x.state, u.username as user, ${TARGET_COLUMNS} from todos x
+      join users u on u.id = x.user_id ${TARGET} ${TARGET_PROJECT}`,
+    key: "x.id",
+    path: (found) => `${targetOf(found)} (todo of ${found["user"]})`,
+    within: targetOf,
+    api: ({ state }) => `/todos?state=${state}`,
+    as: ({ user }) => String(user),
+    pick: ({ id }, { key }) => id === key,
+    noise: ["target", "body", "author", "project", "target_url"],
+    follows: ({ action }) => action !== "marked",
+  },
+  refs("branch", "refs/heads/", "branches"),
+  refs("tag", "refs/tags/", "tags"),
+  {
+    ...ofProjects("protected branch", "protected_branches", {
+      at: "protected_branches",
+      name: "name",
+      by: "name",
+    }),
+    rows: { protected_branches: "id", protection_grants: "branch_id" },
+    comesAlong: true,
+  },
+  {
+    ...ofProjects("protected tag", "protected_tags", {
+      at: "protected_tags",
+      name: "name",
+      by: "name",
+    }),
+    rows: { protected_tags: "id", protection_grants: "tag_id" },
+  },
+  {
+    ...ofProjects("release", "releases", { at: "releases", name: "tag", by: "name" }),
+    rows: { releases: "id", release_links: "release_id", release_milestones: "release_id" },
+    noise: ["commit", "evidences", "commit_path", "tag_path", "upcoming_release"],
+  },
+  {
+    ...ofProjects("wiki page", "wiki_pages", { at: "wikis", name: "slug", by: "name" }),
+    noise: ["wiki_page_meta_id", "front_matter"],
+  },
+  {
+    type: "snippet",
+    rows: { snippets: "id", snippet_files: "snippet_id" },
+    find: `select x.id as key, coalesce(p.full_path, u.username) as place, p.id as project from snippets x
+      join users u on u.id = x.author_id left join projects p on p.id = x.project_id`,
+    key: "x.id",
+    path: ({ place: where, key }) => `${where}$${key}`,
+    within: place,
+    api: ({ project, key }) => `${project === null ? "" : `/projects/${project}`}/snippets/${key}`,
+  },
+  {
+    ...ofProjects("pipeline", "pipelines", { at: "pipelines", name: "id" }),
+    find: `select x.id as key, x.id as name, x.source, ${PROJECT_COLUMNS} from pipelines x ${PROJECT}`,
+    follows: ({ source }) => !["api", "web", "trigger"].includes(String(source)),
+    noise: ["detailed_status", "duration", "queued_duration", "before_sha"],
+    comesAlong: true,
+  },
+  {
+    ...ofProjects("job", "ci_jobs", { at: "jobs", name: "id" }),
+    find: `select x.id as key, x.id as name, x.kind, ${PROJECT_COLUMNS} from ci_jobs x ${PROJECT}`,
+    path: ({ place: where, key }) => `${where} (job ${key})`,
+    where: "x.kind <> 'external'",
+    follows: () => true,
+    noise: [
+      "pipeline",
+      "commit",
+      "project",
+      "user",
+      "runner",
+      "runner_manager",
+      "duration",
+      "queued_duration",
+      "artifacts",
+    ],
+  },
+  {
+    type: "commit status",
+    rows: { ci_jobs: "id" },
+    find: `select x.id as key, x.name, pl.sha, ${PROJECT_COLUMNS} from ci_jobs x
+      join pipelines pl on pl.id = x.pipeline_id ${PROJECT}`,
+    key: "x.id",
+    where: "x.kind = 'external'",
+    path: ({ place: where, name, sha }) =>
+      `${where} (commit ${String(sha).slice(0, 8)}, status ${name})`,
+    within: place,
+    api: ({ project, sha }) => `/projects/${project}/repository/commits/${sha}/statuses?all=true`,
+    pick: ({ id }, { key }) => id === key,
+  },
+  {
+    ...ofProjects("schedule", "pipeline_schedules", {
+      at: "pipeline_schedules",
+      name: "description",
+    }),
+    rows: { pipeline_schedules: "id", pipeline_schedule_variables: "schedule_id" },
+    noise: ["last_pipeline"],
+  },
+  {
+    ...ofProjects("trigger", "pipeline_triggers", { at: "triggers", name: "description" }),
+    record: without("token"),
+    noise: ["last_used"],
+  },
+  {
+    type: "deploy key",
+    rows: { deploy_keys: "project_id || ' ' || key_id" },
+    find: `select x.project_id || ' ' || x.key_id as key, x.key_id as id, k.title as name, ${PROJECT_COLUMNS}
+      from deploy_keys x join ssh_keys k on k.id = x.key_id ${PROJECT}`,
+    key: "x.project_id || ' ' || x.key_id",
+    path: ({ place: where, name }) => `${where} (deploy key ${name})`,
+    within: place,
+    api: ({ project, id }) => `/projects/${project}/deploy_keys/${id}`,
+  },
+  {
+    ...ofProjects("environment", "environments", { at: "environments", name: "name" }),
+    noise: ["last_deployment"],
+  },
+  {
+    ...ofProjects("deployment", "deployments", { at: "deployments", name: "iid" }),
+    find: `select x.id as key, x.iid as name, x.job_id as job, ${PROJECT_COLUMNS} from deployments x ${PROJECT}`,
+    follows: ({ job }) => job !== null,
+    noise: ["deployable", "environment"],
+  },
+  {
+    ...ofProjects("package", "packages", { at: "packages", name: "name" }),
+    rows: { packages: "id", package_files: "package_id" },
+    find: `select x.id as key, x.name || case when x.version is null then '' else ' ' || x.version end as name,
+      ${PROJECT_COLUMNS} from packages x ${PROJECT}`,
+    noise: ["pipelines", "tags", "last_downloaded_at"],
+  },
+  {
+    type: "upload",
+    rows: { project_uploads: "id" },
+    find: `select x.id as key, x.file_name as filename, x.size, ${PROJECT_COLUMNS} from project_uploads x ${PROJECT}`,
+    key: "x.id",
+    path: ({ place: where, filename }) => `${where} (upload ${filename})`,
+    within: place,
+    record: without("project", "place"),
+  },
+  {
+    type: "job token scope",
+    rows: { job_token_projects: "'p ' || id" },
+    find: `select 'p ' || x.id as key, t.full_path as target, ${PROJECT_COLUMNS} from job_token_projects x
+      join projects t on t.id = x.target_project_id ${PROJECT}`,
+    key: "'p ' || x.id",
+    path: ({ place: where, target }) => `${where} (job token scope ${target})`,
+    within: place,
+    record: without("project", "place"),
+  },
+  {
+    type: "job token scope",
+    rows: { job_token_groups: "'g ' || id" },
+    find: `select 'g ' || x.id as key, t.full_path as target, ${PROJECT_COLUMNS} from job_token_groups x
+      join namespaces t on t.id = x.target_group_id ${PROJECT}`,
+    key: "'g ' || x.id",
+    path: ({ place: where, target }) => `${where} (job token scope ${target})`,
+    within: place,
+    record: without("project", "place"),
+  },
+  {
+    type: "runner",
+    rows: { runners: "id", runner_tags: "runner_id", runner_projects: "runner_id" },
+    find: "select x.id as key, coalesce(x.description, x.id) as name from runners x",
+    key: "x.id",
+    path: ({ key }) => `instance (runner ${key})`,
+    api: ({ key }) => `/runners/${key}`,
+    noise: [
+      "online",
+      "status",
+      "ip_address",
+      "version",
+      "revision",
+      "platform",
+      "architecture",
+      "job_execution_status",
+    ],
+  },
+  {
+    type: "topic",
+    rows: { topics: "id", avatars: "topic_id" },
+    find: "select x.id as key, x.name from topics x",
+    key: "x.id",
+    path: ({ name }) => `instance (topic ${name})`,
+    api: ({ key }) => `/topics/${key}`,
+    comesAlong: true,
+  },
+  {
+    type: "broadcast message",
+    rows: { broadcast_messages: "id" },
+    find: "select x.id as key from broadcast_messages x",
+    key: "x.id",
+    path: ({ key }) => `instance (broadcast message ${key})`,
+    api: ({ key }) => `/broadcast_messages/${key}`,
+    noise: ["active"],
+  },
+  {
+    type: "application",
+    rows: { oauth_applications: "id" },
+    find: "select x.id as key, x.name, x.redirect_uris, x.scopes, x.confidential, x.trusted from oauth_applications x",
+    key: "x.id",
+    path: ({ name }) => `instance (application ${name})`,
+  },
+  {
+    type: "application settings",
+    rows: { application_settings: "id" },
+    find: "select x.id as key from application_settings x",
+    key: "x.id",
+    path: () => "instance (application settings)",
+    api: () => "/application/settings",
+  },
+  {
+    type: "feature",
+    rows: { features: "id" },
+    find: "select x.id as key, x.name, x.value from features x",
+    key: "x.id",
+    path: ({ name }) => `instance (feature ${name})`,
+  },
+  {
+    type: "scim user",
+    rows: { scim_users: "id", scim_values: "scim_user_id" },
+    find: `select x.id as key, x.uid, x.user_name, x.external_id, x.active, n.full_path as place
+      from scim_users x join namespaces n on n.id = x.namespace_id`,
+    key: "x.id",
+    path: ({ place: where, user_name: name }) => `${where} (scim user ${name})`,
+    within: place,
+    record: without("place", "uid"),
+  },
+];
+
+function noted(found: Found): string {
+  const { place: where, sha } = found;
+  if (sha === null || sha === undefined) return targetOf(found);
+  return `${where} (commit ${String(sha).slice(0, 8)})`;
+}
+
+function awarded(found: Found): string {
+  const { note } = found;
+  return note === null ? targetOf(found) : `${targetOf(found)} (note ${note})`;
+}
+
+function subscriptions(table: string, target: string, name: string, subscribed: string): string {
+  const [id, records] =
+    name === "issue" ? ["issue_id", "issues"] : ["merge_request_id", "merge_requests"];
+  return `select ${target} || ' ' || x.user_id as key, u.username as user, ${subscribed} as subscribed,
+    ${name === "issue" ? "t.iid as issue, null as request" : "null as issue, t.iid as request"}, p.full_path as place
+    from ${table} x join users u on u.id = x.user_id join ${records} t on t.id = x.${id}
+    join projects p on p.id = t.project_id`;
+}
+
+function subscription(_: unknown, { user, subscribed }: Found) {
+  return { user: { username: user }, subscribed: subscribed === 1 };
+}
+
+/** Tables that no kind above is told from, each with what it is. */
+export const INTERNAL: Readonly<Record<string, string>> = {
+  attempts: "counts of wrong passwords and tokens",
+  audit_events: "what was done, again",
+  ci_counts: "counts",
+  ci_job_specs: "what runners get of a job",
+  ci_job_tags: "what runners get of a job",
+  ci_trace_parts: "logs of jobs",
+  collapsed_board_lists: "how pages look",
+  dependencies: "found in files",
+  deployed_merge_requests: "what a deployment has deployed",
+  dotenv_variables: "what jobs have written",
+  downstream_pipelines: "which job has started a pipeline",
+  event_counts: "counts",
+  events: "what was done, again",
+  git_pack_indexes: "files and commits, which branches show",
+  git_pack_pieces: "files and commits, which branches show",
+  git_packs: "files and commits, which branches show",
+  git_repositories: "facts about files",
+  git_repository_packs: "files and commits, which branches show",
+  half_sign_ins: "sign-in",
+  hook_deliveries: "what webhooks were told",
+  invitations: "links by which users set their passwords",
+  job_artifacts: "what jobs have written",
+  job_tokens: "tokens of running jobs",
+  jobs: "when periodic work is due",
+  label_counts: "counts",
+  listeners: "who listens",
+  merge_request_committers: "found in commits",
+  merge_request_issues: "found in texts",
+  merge_request_versions: "what was pushed",
+  namespace_ancestors: "found in groups",
+  noted_commits: "commits with notes",
+  oauth_grants: "sign-in",
+  oauth_tokens: "sign-in",
+  open_issue_counts: "counts",
+  outbox: "work to be done",
+  outbox_workers: "who does work",
+  pipeline_schedule_runs: "which schedule has started a pipeline",
+  pipeline_variables: "what a pipeline was given",
+  processes: "who does work",
+  project_exports: "archives to be written",
+  project_imports: "archives to be read",
+  project_redirects: "former paths",
+  recovery_codes: "sign-in",
+  registration_tokens: "secrets",
+  resource_bots: "users of access tokens",
+  resource_label_events: "what was done, again",
+  resource_milestone_events: "what was done, again",
+  resource_state_events: "what was done, again",
+  runner_managers: "programs of runners",
+  schema_migrations: "the schema",
+  scim_tokens: "secrets",
+  secret_keys: "secrets",
+  sessions: "sign-in",
+  stored_file_pieces: "files",
+  stored_files: "files",
+  topic_counts: "counts",
+  two_factor: "sign-in",
+  wiki_attachments: "files of wikis",
+  wiki_blob_pieces: "files of wikis",
+  wiki_blobs: "files of wikis",
+  wiki_page_versions: "earlier versions of wikis' pages",
+};
