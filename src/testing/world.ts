@@ -2,6 +2,7 @@ import * as v from "valibot";
 import type { Admin } from "../admin/index.ts";
 import { type App, type Controls, createAppOn, type Doubles } from "../app.ts";
 import type { Respond } from "../core/http/incoming.ts";
+import type { Strictness } from "../core/http/strict.ts";
 import { type OptionSchemas, optionsOf, wordOption } from "../core/options.ts";
 import { editionOf, GITLAB_VERSION } from "../core/version.ts";
 import { type AppOptions, appOptions } from "../options.ts";
@@ -17,6 +18,8 @@ import { Recognizer } from "./recognize.ts";
 import { type Received, Recorder, type TestRequest } from "./requests.ts";
 import { type RunnerScript, runnerOption, ScriptedRunner, type TestRunner } from "./runner.ts";
 import { DEFAULT_SEED, readSeeds, type SeedSource } from "./seed.ts";
+import { createStrict, type Strict, strictOption } from "./strict.ts";
+import { createStubs, type Stub, type Stubs, stubOption } from "./stubs.ts";
 import { keepSecrets, tokensOf, withToken } from "./token.ts";
 
 /** What a world begins with; everything is optional (docs/testing.md). */
@@ -36,6 +39,10 @@ export interface WorldOptions extends Pick<AppOptions, "tier" | "limits" | "gitl
   webhooks?: "deliver" | "keep";
   /** What becomes of the jobs of pipelines. Default: they wait. */
   runner?: RunnerScript;
+  /** Canned answers that are there from the start. */
+  stubs?: readonly Stub[];
+  /** What is refused that GitLab ignores or converts. Default: nothing. */
+  strict?: Partial<Strictness>;
 }
 
 /** The schema of {@link WorldOptions}. */
@@ -49,6 +56,8 @@ export const worldOptions = optionsOf({
   faults: v.optional(v.array(faultOption, "must be a list of faults")),
   webhooks: v.optional(wordOption(["deliver", "keep"])),
   runner: v.optional(runnerOption),
+  stubs: v.optional(v.array(stubOption, "must be a list of stubs")),
+  strict: v.optional(strictOption),
 } satisfies OptionSchemas<WorldOptions>);
 
 /** A GitLab of its own: data, users and clock, without an address. All its parts stay valid after a reset. */
@@ -76,6 +85,10 @@ export interface World {
   readonly hooks: Hooks;
   /** What becomes of the jobs of pipelines. */
   readonly runner: TestRunner;
+  /** Canned answers. */
+  readonly stubs: Stubs;
+  /** What is refused that GitLab ignores or converts. */
+  readonly strict: Strict;
   /** Ends a job of a pipeline that is pending or runs, as its runner would: jobs after it start. */
   readonly finishJob: Admin["jobs"]["finish"];
   /** Answers a request as clients see it: recorded, and with faults. */
@@ -111,6 +124,8 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     reader: () => controls().working.store.reader(),
   });
   const injector = createFaults(options.faults ?? [], (incoming) => recognizer.recognize(incoming));
+  const canned = createStubs(options.stubs ?? []);
+  const strictness = createStrict(options.strict ?? {});
   const mailbox = new Mailbox(controls);
   const hooks = new HookCalls(controls, time.clock.now, options.webhooks !== "keep");
   const scripted = new ScriptedRunner(
@@ -127,6 +142,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
   const doubles: Doubles = {
     onAnswered: recorder.onAnswered,
     calls: hooks.outgoing,
+    strict: strictness.strictness,
     onStart: (running) => {
       started = running;
     },
@@ -164,7 +180,13 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
       await mailbox.stay();
       const refusal = limiter.refuse();
       if (refusal) by("limit");
-      return refusal ?? injector.respond(passed, app.respond, () => by("fault"));
+      const respond: Respond = async (incoming) => {
+        const stubbed = canned.answer(incoming);
+        if (!stubbed) return app.respond(incoming);
+        by("stub");
+        return stubbed;
+      };
+      return refusal ?? injector.respond(passed, respond, () => by("fault"));
     });
     answers.add(answer);
     try {
@@ -224,6 +246,8 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     mails: mailbox.mails,
     hooks: hooks.hooks,
     runner: scripted.runner,
+    stubs: canned.stubs,
+    strict: strictness.strict,
     finishJob: (id, end) => admin.jobs.finish(id, end),
     reset: async () => {
       const before = current;
@@ -235,6 +259,8 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
       mailbox.reset();
       hooks.reset();
       scripted.reset();
+      canned.reset();
+      strictness.reset();
       void end(before);
     },
     respond,

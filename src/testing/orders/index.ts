@@ -6,6 +6,8 @@ import { mailOrders } from "./mails.ts";
 import { requestOrders } from "./requests.ts";
 import { resetOrders } from "./reset.ts";
 import { runnerOrders } from "./runner.ts";
+import { strictOrders } from "./strict.ts";
+import { stubOrders } from "./stubs.ts";
 import { worldOrders } from "./worlds.ts";
 
 /** All orders. Those of a new kind are added here. */
@@ -19,4 +21,6 @@ export const orders = [
   ...mailOrders,
   ...hookOrders,
   ...runnerOrders,
+  ...stubOrders,
+  ...strictOrders,
 ];
