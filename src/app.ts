@@ -21,6 +21,7 @@ import {
 } from "./core/http/pipeline.ts";
 import { Retries } from "./core/http/retries.ts";
 import { Running } from "./core/http/running.ts";
+import type { Strictness } from "./core/http/strict.ts";
 import { Turns } from "./core/http/turns.ts";
 import { Outages } from "./core/outages.ts";
 import type { Outgoing } from "./core/outgoing.ts";
@@ -133,6 +134,8 @@ export async function createApp(options: AppOptions = {}): Promise<App> {
 export interface Doubles {
   /** Called with each request that was answered. */
   readonly onAnswered?: (request: AnsweredRequest) => void;
+  /** What is refused that GitLab ignores or converts; it may change. */
+  readonly strict?: Strictness;
   /** What becomes of the calls of webhooks. */
   readonly calls?: Omit<Outgoing, "allowLocal">;
   /** Called with what can be changed in the running application. */
@@ -258,7 +261,7 @@ async function start(
   options: AppOptions,
   { routes, site }: Fixed,
   passwordCost: number | undefined,
-  { onAnswered, onStart, calls }: Doubles,
+  { onAnswered, onStart, calls, strict }: Doubles,
 ): Promise<App> {
   const { now = Date.now, authenticate, database = ":memory:", tier = "ultimate" } = options;
   const reported = options.onError ?? ((error: unknown) => console.error(error));
@@ -289,6 +292,7 @@ async function start(
     site,
     secrets,
     outgoing,
+    strict,
     isClosing: running.isClosing,
     authenticate: authenticate?.bind(options),
     createAccount: async ({ username, name, email }) => {

@@ -1,3 +1,4 @@
+export type { Strictness } from "./core/http/strict.ts";
 export { OptionError } from "./core/options.ts";
 export { SeedError } from "./core/seeding.ts";
 export type { Seed } from "./seed/input.ts";
@@ -29,5 +30,7 @@ export type {
   RunnerScript,
   TestRunner,
 } from "./testing/runner.ts";
+export type { Strict } from "./testing/strict.ts";
+export type { SetStub, Stub, Stubs } from "./testing/stubs.ts";
 export { NothingArrived, type WaitOptions } from "./testing/waiting.ts";
 export type { ChangesOptions, Snapshots } from "./testing/world.ts";

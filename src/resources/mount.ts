@@ -23,6 +23,7 @@ export const API: Omit<Mount, "resources"> = {
   impersonation: sudo,
   allowsOrigins: true,
   takesFormat: true,
+  declaresParameters: true,
   showsRuntime: true,
   countsRequests: true,
 };

@@ -4,6 +4,7 @@ import * as v from "valibot";
 import type { Admin } from "../admin/index.ts";
 import { type App, type Controls, type Doubles, prepareApp } from "../app.ts";
 import type { Respond } from "../core/http/incoming.ts";
+import type { Strictness } from "../core/http/strict.ts";
 import {
   flagOption,
   type OptionSchemas,
@@ -38,6 +39,8 @@ import { type RunnerScript, runnerOption, ScriptedRunner, type TestRunner } from
 import { DEFAULT_SEED, readSeeds, type SeedSource } from "./seed.ts";
 import { Severed, severable } from "./severed.ts";
 import { States } from "./states.ts";
+import { createStrict, type Strict, strictOption } from "./strict.ts";
+import { createStubs, type Stub, type Stubs, stubOption } from "./stubs.ts";
 import { keepSecrets, tokensOf, withToken } from "./token.ts";
 
 /** What a world begins with; everything is optional (docs/testing.md). */
@@ -57,6 +60,10 @@ export interface WorldOptions extends Pick<AppOptions, "tier" | "limits" | "gitl
   webhooks?: "deliver" | "keep";
   /** What becomes of the jobs of pipelines. Default: they wait. */
   runner?: RunnerScript;
+  /** Canned answers that are there from the start. */
+  stubs?: readonly Stub[];
+  /** What is refused that GitLab ignores or converts. Default: nothing. */
+  strict?: Partial<Strictness>;
 }
 
 /** The schema of {@link WorldOptions}. */
@@ -70,6 +77,8 @@ export const worldOptions = optionsOf({
   faults: v.optional(v.array(faultOption, "must be a list of faults")),
   webhooks: v.optional(wordOption(["deliver", "keep"])),
   runner: v.optional(runnerOption),
+  stubs: v.optional(v.array(stubOption, "must be a list of stubs")),
+  strict: v.optional(strictOption),
 } satisfies OptionSchemas<WorldOptions>);
 
 /** Named states of a world: its data and its clock. */
@@ -122,6 +131,10 @@ export interface World {
   readonly hooks: Hooks;
   /** What becomes of the jobs of pipelines. */
   readonly runner: TestRunner;
+  /** Canned answers. */
+  readonly stubs: Stubs;
+  /** What is refused that GitLab ignores or converts. */
+  readonly strict: Strict;
   /** Ends a job of a pipeline that is pending or runs, as its runner would: jobs after it start. */
   readonly finishJob: Admin["jobs"]["finish"];
   /** Answers a request as clients see it: recorded, and with faults. */
@@ -174,6 +187,8 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     reader: () => controls().working.store.reader(),
   });
   const injector = createFaults(options.faults ?? [], (incoming) => recognizer.recognize(incoming));
+  const canned = createStubs(options.stubs ?? []);
+  const strictness = createStrict(options.strict ?? {});
   const mailbox = new Mailbox(controls);
   const hooks = new HookCalls(controls, time.clock.now, options.webhooks !== "keep");
   const scripted = new ScriptedRunner(
@@ -190,6 +205,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
   const doubles: Doubles = {
     onAnswered: recorder.onAnswered,
     calls: hooks.outgoing,
+    strict: strictness.strictness,
     onStart: (running) => {
       started = running;
       limiter.renew();
@@ -298,7 +314,13 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
       await mailbox.stay();
       const refusal = limiter.refuse();
       if (refusal) by("limit");
-      return refusal ?? injector.respond(passed, app.respond, () => by("fault"));
+      const respond: Respond = async (incoming) => {
+        const stubbed = canned.answer(incoming);
+        if (!stubbed) return app.respond(incoming);
+        by("stub");
+        return stubbed;
+      };
+      return refusal ?? injector.respond(passed, respond, () => by("fault"));
     });
     answers.add(answer);
     try {
@@ -360,6 +382,8 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     mails: mailbox.mails,
     hooks: hooks.hooks,
     runner: scripted.runner,
+    stubs: canned.stubs,
+    strict: strictness.strict,
     finishJob: (id, end) => admin.jobs.finish(id, end),
     snapshots: {
       save: (name) => halt(() => states.save(name, time.save())),
@@ -386,6 +410,8 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
         mailbox.reset();
         hooks.reset();
         scripted.reset();
+        canned.reset();
+        strictness.reset();
         await states.reset();
       }),
     respond,

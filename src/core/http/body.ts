@@ -64,6 +64,10 @@ const essenceOf = (type: string) => (type.split(/[;,]/, 1)[0] as string).trim().
 
 const isJson = (essence: string) => essence === "application/json" || essence.endsWith("+json");
 
+/** Whether a request's body is declared to be JSON. */
+export const isJsonBody = ({ header }: Pick<Incoming, "header">): boolean =>
+  isJson(essenceOf(header("content-type") ?? ""));
+
 /** Refuses a body that is declared to be of another type than JSON. @throws ApiError 415 */
 export function requireJson({ header, parsedBody }: Incoming): void {
   const type = header("content-type");

@@ -5,6 +5,7 @@ import type { PageContext, RawReply, Resource, Route } from "../resource.ts";
 import type { Authenticator } from "./authenticator.ts";
 import type { Incoming } from "./incoming.ts";
 import type { Parameters } from "./parameters.ts";
+import type { Strictness } from "./strict.ts";
 
 /** Lets a caller act as another user. */
 export interface Impersonation {
@@ -54,6 +55,8 @@ export interface Mount {
   readonly allowsOrigins?: true;
   /** Whether a path may end in a format, as in `/version.json`. */
   readonly takesFormat?: true;
+  /** Whether its routes declare all that they take, so that anything else is a mistake: see {@link Strictness}. */
+  readonly declaresParameters?: true;
   /** Whether answers say how long they took (`X-Runtime`). Not where passwords are checked. */
   readonly showsRuntime?: true;
   /** Whether requests count towards the limit of requests per minute. */

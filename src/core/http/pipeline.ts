@@ -51,6 +51,7 @@ import {
   wantsPage,
 } from "./router.ts";
 import { csrfTokenOf } from "./session-cookie.ts";
+import { requireStrict, type Strictness } from "./strict.ts";
 import type { Turns } from "./turns.ts";
 import { Upload, type UploadSpec } from "./upload.ts";
 
@@ -77,6 +78,8 @@ export interface PipelineSettings extends AuthorizationSettings, ReplySettings {
   ) => Promise<void>;
   /** What becomes of requests that the server sends. */
   outgoing: Outgoing;
+  /** What is refused that GitLab ignores or converts. Default: nothing. */
+  strict?: Strictness | undefined;
   /** Whether the application is closing and accepts no new requests. */
   isClosing: () => boolean;
   log: ((entry: LogEntry) => void) | undefined;
@@ -266,6 +269,7 @@ async function answerWith(
       ? undefined
       : await readSent(endpoint, incoming, limits, identified?.caller !== undefined, upload);
   const object = route.body === "object" ? sent : undefined;
+  const own = settings.strict && { ...query };
   const parameters = object ? query : Object.assign(query, sent);
   addPathParameters(parameters, exchange);
   const reader = store.reader();
@@ -278,6 +282,9 @@ async function answerWith(
     now,
     identified,
   );
+  if (settings.strict && own) {
+    requireStrict(settings.strict, endpoint, exchange, own, object ? undefined : sent);
+  }
   const key = exchange.params["id"] ?? "";
   const { result, reply } = await settings.retries.run(key, route, async (isLater) => {
     const db = isLater ? store.reader() : reader;

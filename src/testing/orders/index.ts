@@ -8,6 +8,8 @@ import { requestOrders } from "./requests.ts";
 import { resetOrders } from "./reset.ts";
 import { runnerOrders } from "./runner.ts";
 import { snapshotOrders } from "./snapshots.ts";
+import { strictOrders } from "./strict.ts";
+import { stubOrders } from "./stubs.ts";
 import { windowOrders } from "./window.ts";
 import { worldOrders } from "./worlds.ts";
 
@@ -25,4 +27,6 @@ export const orders = [
   ...mailOrders,
   ...hookOrders,
   ...runnerOrders,
+  ...stubOrders,
+  ...strictOrders,
 ];

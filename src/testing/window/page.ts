@@ -152,7 +152,7 @@ function requestsSection(
       return html`<details id="request-${id}"><summary><code>${method} ${path}${query && `?${query}`}</code>
 <span><span class="${failed}">${has}</span> ${user !== null && `@${user}`} ${by === null && status !== undefined && "· no such path"} ${by === "fault" && "· fault"} ${duration !== null && `· ${Math.round(duration)} ms`}</span></summary>
 ${copied(`request-${id}-curl`, "Copy as curl", curlOf(request, url, tokens))}
-${answer?.body && html`<pre tabindex="0">${cut(answer.body)}</pre>`}</details>`;
+${answer !== null && answer.body !== null && html`<pre tabindex="0">${cut(answer.body)}</pre>`}</details>`;
     });
   return html`<section aria-labelledby="requests"><h2 id="requests">Requests (${requests.length})</h2>
 ${rows.length > 0 ? html`${rows}` : html`<p class="lead">There were none since the last reset.</p>`}</section>`;
