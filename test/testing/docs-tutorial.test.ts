@@ -21,7 +21,9 @@ it("the tutorial's tests pass", async () => {
     const files = [...text.matchAll(/In `([\w.]+)`:\n\n```\w+\n(.*?)^```$/gms)];
     for (const [, name = "", code = ""] of files) await writeFile(join(project, name), code);
     expect(text.match(/^```(js|json)$/gm)).toHaveLength(files.length);
-    const { stdout } = await promisify(execFile)(process.execPath, ["--test"], { cwd: project });
+    // Only ends what hangs.
+    const limits = { cwd: project, timeout: 240_000 };
+    const { stdout } = await promisify(execFile)(process.execPath, ["--test"], limits);
     expect(stdout).toMatch(/pass 6\b/);
     expect(stdout).toMatch(/fail 0\b/);
   } finally {
