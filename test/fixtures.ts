@@ -197,6 +197,8 @@ const FIXTURES: Record<string, Fixture> = {
     },
   },
   Projects: {
+    users: (count) => numbered(count, (index) => ({ username: `starrer${index}` })),
+    project: (count) => ({ starred_by: numbered(count, (index) => `starrer${index}`) }),
     group: (count) => ({ projects: numbered(count, (index) => ({ path: `p${index}` })) }),
     create: async (app, count) => {
       for (const [at, as] of byAuthors(count, (author, index) => [index, author] as const)) {
@@ -426,7 +428,10 @@ const FIXTURES: Record<string, Fixture> = {
   },
   Issues: {
     project: (count) => ({ issues: issuables(count) }),
-    params: { issue_iid: listed("/projects/:project/issues?sort=asc", "iid") },
+    params: {
+      issue_iid: listed("/projects/:project/issues?sort=asc", "iid"),
+      issue_id: listed("/projects/:project/issues?sort=asc"),
+    },
   },
   "Issue links": {
     project: (count) => ({

@@ -201,6 +201,8 @@ const steps = [
   `20261201-31-snippets-by-age`,
   `20261201-40-listeners`,
   `20261201-41-overwriting-imports`,
+  `20261202-01-starred-since`,
+  `20261202-02-keys-by-md5`,
 ];
 
 const statements = [
@@ -300,7 +302,7 @@ const statements = [
   `CREATE INDEX projects_by_path on projects (path, id)`,
   `CREATE TABLE project_stars (
   project_id integer not null references projects (id) on delete cascade,
-  user_id integer not null references users (id) on delete cascade,
+  user_id integer not null references users (id) on delete cascade, created_at integer not null default 0,
   primary key (project_id, user_id)
 )`,
   `CREATE INDEX project_stars_by_user on project_stars (user_id, project_id)`,
@@ -2133,6 +2135,7 @@ const statements = [
   primary key (queue, process)
 )`,
   `CREATE INDEX listeners_process on listeners (process)`,
+  `CREATE INDEX ssh_keys_by_md5 on ssh_keys (fingerprint)`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,

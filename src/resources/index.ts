@@ -11,6 +11,7 @@ import { branchResource } from "./branches/index.ts";
 import { broadcastMessageResource } from "./broadcast-messages/index.ts";
 import { commitStatusResource } from "./commit-statuses/index.ts";
 import { commitResource } from "./commits/index.ts";
+import { countResource } from "./counts/index.ts";
 import { dependencyResource } from "./dependencies/index.ts";
 import { deployTokenResource } from "./deploy-tokens/index.ts";
 import { deploymentResource } from "./deployments/index.ts";
@@ -87,6 +88,7 @@ export const resources: readonly Resource[] = [
   topicResource,
   commitResource,
   commitStatusResource,
+  countResource,
   dependencyResource,
   deploymentResource,
   discussionResource,

@@ -211,6 +211,7 @@ const REFUSED_BY_HANDLERS: Record<string, 401 | 403> = {
   "GET /job": 401,
   // Without scope=all they list the caller's own.
   "GET /issues": 401,
+  "GET /issues_statistics": 401,
   "GET /merge_requests": 401,
 };
 
@@ -375,6 +376,8 @@ describe("the table of routes", () => {
         "GET /user/keys",
         "GET /user/keys/:key_id",
         "GET /user/status",
+        "GET /user_counts",
+        "GET /users/:user_id/associations_count",
         "GET /users/:user_id/events",
         "GET /users/:user_id/followers",
         "GET /users/:user_id/following",

@@ -32,6 +32,7 @@ const BOUNDED =
  * users should know of it.
  */
 const GROWING: readonly [path: RegExp, query: RegExp, why: string][] = [
+  [/^\/user_counts$/, /(?:)/, "with what it counts"],
   [
     /^\/groups\/:id\/(issues|merge_requests|releases)$/,
     /(?:)/,

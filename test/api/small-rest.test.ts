@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createApp } from "../../src/index.ts";
 import { type Person, type TestApp, testApp } from "../helpers.ts";
@@ -5,6 +6,8 @@ import { type Person, type TestApp, testApp } from "../helpers.ts";
 let app: TestApp;
 beforeAll(async () => {
   app = await testApp();
+  const file = { branch: "main", content: "a", commit_message: "m" };
+  await send(`POST ${SITE}/repository/files/a`, file);
 });
 afterAll(() => app.dispose());
 
@@ -39,8 +42,6 @@ describe("labels", () => {
 
 describe("a variable of a schedule", () => {
   it("is shown to whoever sees the others", async () => {
-    const file = { branch: "main", content: "a", commit_message: "m" };
-    await send(`POST ${SITE}/repository/files/a`, file);
     const schedule = { description: "Nightly", ref: "main", cron: "0 1 * * *" };
     const { json } = await send(`POST ${SITE}/pipeline_schedules`, schedule);
     const path = `${SITE}/pipeline_schedules/${json.id}/variables`;
@@ -199,5 +200,185 @@ describe("features", () => {
     expect((await send("POST /features/other", { value: true })).status).toBe(403);
     expect((await app.call("DELETE /features/some", { as: "admin" })).status).toBe(204);
     expect(await names()).toEqual(["new_thing"]);
+  });
+});
+
+describe("what is around a project", () => {
+  it("has the users who have access, whether directly or by a group", async () => {
+    const listed = await get(`${SITE}/users`, "developer");
+    const everybody = await get(`${SITE}/members/all?per_page=100`);
+    const ids = everybody.json.map(({ id }: { id: number }) => id);
+    expect(listed.json.map(({ id }: { id: number }) => id)).toEqual(
+      [...ids].sort((a: number, b: number) => a - b),
+    );
+    expect(Object.keys(listed.json[0])).toEqual([
+      "id",
+      "name",
+      "username",
+      "state",
+      "avatar_url",
+      "web_url",
+    ]);
+    const [first] = ids;
+    const others = await get(`${SITE}/users?skip_users[]=${first}`);
+    expect(others.json.map(({ id }: { id: number }) => id)).not.toContain(first);
+    const [{ username }] = listed.json;
+    expect((await get(`${SITE}/users?search=${username}`)).json[0].username).toBe(username);
+  });
+
+  it.each(["users", "starrers", "issues_statistics"])(
+    "has no %s for who may not see it",
+    async (what) => {
+      const { json } = await send("POST /projects", { name: what, visibility: "private" });
+      expect((await get(`/projects/${json.id}/${what}`)).status).toBe(200);
+      expect((await get(`/projects/${json.id}/${what}`, "stranger")).status).toBe(404);
+    },
+  );
+
+  it("has the owner of a personal project", async () => {
+    const { json: project } = await send("POST /projects", { name: "mine" }, "developer");
+    const { json } = await get(`/projects/${project.id}/users`, "developer");
+    expect(json.map(({ username }: { username: string }) => username)).toEqual(["developer"]);
+  });
+
+  it("has those who have starred it, and since when", async () => {
+    expect((await get(`${SITE}/starrers`)).json).toEqual([]);
+    await send(`POST ${SITE}/star`, {}, "developer");
+    const { json } = await get(`${SITE}/starrers`, "guest");
+    expect(json).toEqual([
+      {
+        starred_since: expect.any(String),
+        user: expect.objectContaining({ username: "developer" }),
+      },
+    ]);
+    expect(Date.now() - Date.parse(json[0].starred_since)).toBeLessThan(600_000);
+    expect((await get(`${SITE}/starrers?search=nobody`)).json).toEqual([]);
+    await send(`POST ${SITE}/unstar`, {}, "developer");
+  });
+});
+
+describe("counts", () => {
+  const counted = async (path: string, as: Person = "owner") =>
+    (await get(path, as)).json.statistics.counts;
+
+  it("of issues are by state, with the filters of lists, of what the caller may read", async () => {
+    const before = await counted(`${SITE}/issues_statistics`, "guest");
+    const { json: open } = await send(`POST ${SITE}/issues`, { title: "One", labels: "counted" });
+    const { json: closed } = await send(`POST ${SITE}/issues`, { title: "Two", labels: "counted" });
+    await send(`PUT ${SITE}/issues/${closed.iid}`, { state_event: "close" });
+    await send(`POST ${SITE}/issues`, { title: "Three", confidential: true, labels: "counted" });
+    const query = "issues_statistics?labels=counted";
+    expect(await counted(`${SITE}/${query}`)).toEqual({ all: 3, closed: 1, opened: 2 });
+    expect(await counted(`${SITE}/${query}`, "guest")).toEqual({ all: 2, closed: 1, opened: 1 });
+    expect(await counted(`/groups/acme/${query}`, "guest")).toEqual({
+      all: 2,
+      closed: 1,
+      opened: 1,
+    });
+    expect(await counted(`/${query}`)).toEqual({ all: 3, closed: 1, opened: 2 });
+    expect(await counted(`/${query}`, "guest")).toEqual({ all: 0, closed: 0, opened: 0 });
+    expect((await counted(`/${query}&scope=all`, "guest")).all).toBe(2);
+    expect((await counted(`${SITE}/issues_statistics`, "guest")).all).toBe(before.all + 2);
+    expect((await app.call("GET /issues_statistics", { as: "anonymous" })).status).toBe(401);
+    expect((await get(`/issues/${open.id}`, "admin")).json).toMatchObject({ title: "One" });
+    expect((await get(`/issues/${open.id}`)).status).toBe(403);
+    expect((await get("/issues/424242", "admin")).status).toBe(404);
+  });
+
+  it("of what the caller has to do", async () => {
+    const { json: me } = await get("/user", "reporter");
+    const before = (await get("/user_counts", "reporter")).json;
+    const assigned = { title: "Do it", assignee_ids: [me.id] };
+    await send(`POST ${SITE}/issues`, assigned);
+    const { json: done } = await send(`POST ${SITE}/issues`, assigned);
+    await send(`PUT ${SITE}/issues/${done.iid}`, { state_event: "close" });
+    for (const branch of ["a", "b"]) {
+      const file = { branch, start_branch: "main", content: branch, commit_message: branch };
+      await send(`POST ${SITE}/repository/files/${branch}-file`, file);
+    }
+    const merge = { source_branch: "a", target_branch: "main" };
+    await send(`POST ${SITE}/merge_requests`, { ...assigned, ...merge });
+    const reviewed = { title: "See", reviewer_ids: [me.id], ...merge, source_branch: "b" };
+    await send(`POST ${SITE}/merge_requests`, reviewed);
+    const { status, json } = await get("/user_counts", "reporter");
+    expect(status).toBe(200);
+    expect(json).toEqual({
+      merge_requests: before.merge_requests + 1,
+      assigned_issues: before.assigned_issues + 1,
+      assigned_merge_requests: before.assigned_merge_requests + 1,
+      review_requested_merge_requests: before.review_requested_merge_requests + 1,
+      todos: Number((await get("/todos?per_page=1", "reporter")).headers.get("x-total")),
+    });
+    expect((await app.call("GET /user_counts", { as: "anonymous" })).status).toBe(401);
+  });
+
+  it("of what belongs to a user are for them and administrators", async () => {
+    const { json: me } = await get("/user", "developer");
+    const path = `/users/${me.id}/associations_count`;
+    const { json } = await get(path, "developer");
+    expect(json).toEqual({
+      groups_count: expect.any(Number),
+      projects_count: expect.any(Number),
+      issues_count: expect.any(Number),
+      merge_requests_count: expect.any(Number),
+    });
+    await send(`POST ${SITE}/issues`, { title: "Another" }, "developer");
+    expect((await get(path, "admin")).json.issues_count).toBe(json.issues_count + 1);
+    expect((await get(path, "owner")).status).toBe(403);
+    expect((await get("/users/424242/associations_count", "admin")).status).toBe(404);
+  });
+});
+
+describe("GET /users/:user_id/contributed_projects", () => {
+  it("lists where somebody did something lately, as far as the caller sees it", async () => {
+    const { json } = await send("POST /projects", { name: "worked", visibility: "private" });
+    await send(`POST /projects/${json.id}/issues`, { title: "Ours" });
+    const paths = async (as: Person) =>
+      (await get("/users/owner/contributed_projects", as)).json.map(
+        (project: { path_with_namespace: string }) => project.path_with_namespace,
+      );
+    expect(await paths("owner")).toContain("owner/worked");
+    expect(await paths("stranger")).not.toContain("owner/worked");
+  });
+});
+
+describe("GET /keys", () => {
+  const keyOf = (fill: number) => {
+    const part = (bytes: Buffer) => Buffer.concat([Buffer.from([0, 0, 0, bytes.length]), bytes]);
+    const bytes = [part(Buffer.from("ssh-ed25519")), part(Buffer.alloc(32, fill))];
+    return `ssh-ed25519 ${Buffer.concat(bytes).toString("base64")}`;
+  };
+  const KEY = keyOf(1);
+
+  it("finds a key by either fingerprint, or its id, for administrators", async () => {
+    const made = await send("POST /user/keys", { title: "laptop", key: KEY }, "developer");
+    const { json: deploy } = await get(`/keys/${made.json.id}`, "admin");
+    expect(deploy).toMatchObject({ title: "laptop", user: { username: "developer" } });
+    expect(deploy).not.toHaveProperty("deploy_keys_projects");
+    const bytes = Buffer.from(KEY.split(" ")[1] as string, "base64");
+    const sha = createHash("sha256").update(bytes).digest("base64").replace(/=+$/, "");
+    const md5 = (createHash("md5").update(bytes).digest("hex").match(/../g) as string[]).join(":");
+    for (const fingerprint of [`SHA256:${sha}`, md5, `MD5:${md5}`]) {
+      const found = await get(`/keys?fingerprint=${encodeURIComponent(fingerprint)}`, "admin");
+      expect(found.json.id).toBe(made.json.id);
+    }
+    expect(await get("/keys?fingerprint=SHA256:none", "admin")).toMatchObject({
+      status: 404,
+      json: { message: "404 Key Not Found" },
+    });
+    expect(await get("/keys", "admin")).toMatchObject({
+      status: 400,
+      json: { message: '400 (Bad request) "fingerprint" not given' },
+    });
+    expect((await get(`/keys/${made.json.id}`)).status).toBe(403);
+  });
+
+  it("tells the projects of a deploy key", async () => {
+    const key = keyOf(2);
+    const made = await send(`POST ${SITE}/deploy_keys`, { title: "ci", key, can_push: true });
+    const { json: project } = await get(SITE);
+    const { json } = await get(`/keys/${made.json.id}`, "admin");
+    expect(json.deploy_keys_projects).toEqual([{ project_id: project.id, can_push: true }]);
+    expect(json).not.toHaveProperty("user");
   });
 });

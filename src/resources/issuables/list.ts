@@ -117,7 +117,7 @@ export function conditionsOf(list: Filtering, besides: Besides): Condition {
  * Where a list starts: at a filter that few rows match, if there is one. Otherwise a page is soon full in the order of the
  * list, and only counting starts from a filter.
  */
-async function startOf(
+export async function startOf(
   db: Reader,
   list: Filtering,
   projectId: number | undefined,
@@ -152,10 +152,10 @@ function orderSql(type: IssuableType, { orderBy, sort }: ListQuery) {
 }
 
 /** Which projects' rows a list contains. @param alias of what has a `project_id`, beside its project `p` */
-function projectsOf(
+export function projectsOf(
   alias: string,
   viewer: Viewer,
-  { projectId, groupId, isWithoutArchived }: ListQuery,
+  { projectId, groupId, isWithoutArchived }: Omit<ListQuery, "orderBy" | "sort">,
 ): Condition {
   return all([
     projectId === undefined ? visibleProjects(viewer) : when(`${alias}.project_id = ?`, projectId),

@@ -1,3 +1,4 @@
+import { findVisible } from "../../core/access/source.ts";
 import { inProject } from "../../core/access/visibility.ts";
 import { forbidden, notFound } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
@@ -131,6 +132,19 @@ export const issueResource: Resource = {
   migrations,
   routes: [
     ...lists,
+    routes().get("/issues/:issue_id", {
+      summary: "Get an issue by its id",
+      access: "admin",
+      input: { issue_id: param.recordId() },
+      presenter: ISSUE.single,
+      handle: async (context) => {
+        const { db, viewer, input } = context;
+        const projectId = await issues.projectIdOf(db, input.issue_id);
+        const source = await findVisible(db, "project", String(projectId), viewer);
+        if (!source) throw notFound();
+        return rowOf({ ...context, source }, ISSUE, input.issue_id);
+      },
+    }),
     project.post("/issues", {
       summary: "Create an issue",
       concurrency: "free",

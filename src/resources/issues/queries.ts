@@ -98,3 +98,9 @@ export async function details(db: Reader, id: number): Promise<Details> {
   );
   return found as Details;
 }
+
+/** The id of an issue's project; 0 if there is no such issue. */
+export async function projectIdOf(db: Reader, id: number): Promise<number> {
+  const [row] = await db.rows("select project_id from issues where id = ?", [id]);
+  return Number(row?.[0] ?? 0);
+}

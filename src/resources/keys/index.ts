@@ -9,6 +9,7 @@ import { USER_SCOPES } from "../../core/scopes.ts";
 import { recordKey } from "../../hooks/records.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
+import { publicUserFields } from "../users/json.ts";
 import { requireUser } from "../users/rules.ts";
 import * as keys from "./queries.ts";
 import { readSshKey, type SshKey } from "./ssh-key.ts";
@@ -58,6 +59,24 @@ const deployKey = presenter({
   ...deployKeyFields,
   projects_with_write_access: using("writing"),
   projects_with_readonly_access: using("reading"),
+});
+
+/** A key as administrators find it: with its user, or with the projects that use it. */
+const foundKey = presenter({
+  ...shared,
+  key: field.text("k.key"),
+  user: field.onlyIf(
+    "case when k.user_id is not null then 1 else 0 end",
+    field.nested(publicUserFields),
+  ),
+  deploy_keys_projects: field.omittedIfNull(
+    field.embedded("deploy_keys_projects", "array of Project's use", "null", {
+      items: {
+        project_id: field.integer("dk.project_id"),
+        can_push: field.flag("dk.can_push"),
+      },
+    }),
+  ),
 });
 
 const newKey = {
@@ -122,6 +141,17 @@ async function removeKey(
   return undefined;
 }
 
+/** A key as a row for its presenter. @throws ApiError 404 */
+async function rowOfAny(
+  { db, presenter }: Pick<Context, "presenter"> & { db: Reader },
+  key: keys.Key | undefined,
+) {
+  const row = key && (await keys.rowOfAny(db, presenter, key));
+  if (!row) throw notFound("Key");
+  return row;
+}
+
+const any = routes({ path: "/keys" });
 const own = routes({ path: "/user/keys" });
 const ofUser = routes({ path: "/users/:user_id/keys" });
 
@@ -130,6 +160,22 @@ export const sshKeyResource: Resource = {
   name: "SSH keys",
   migrations,
   routes: [
+    any.get("", {
+      summary: "Find the SSH key or deploy key with a fingerprint",
+      access: "admin",
+      input: { fingerprint: param.text() },
+      presenter: foundKey,
+      handle: async (context) =>
+        rowOfAny(context, await keys.findByFingerprint(context.db, context.input.fingerprint)),
+    }),
+    any.get("/:key_id", {
+      summary: "Get an SSH key or deploy key by its id",
+      access: "admin",
+      input: keyId,
+      presenter: foundKey,
+      handle: async (context) =>
+        rowOfAny(context, await keys.find(context.db, context.input.key_id)),
+    }),
     own.list("", {
       summary: "List the caller's SSH keys",
       scopes: USER_SCOPES,

@@ -62,6 +62,36 @@ export function insert(db: Database, key: SshKey, values: NewKey, now: number): 
   });
 }
 
+/** The key with a fingerprint, as `SHA256:…` or as MD5 with or without `MD5:`; `undefined` if there is none. */
+export function findByFingerprint(db: Reader, fingerprint: string): Awaitable<Key | undefined> {
+  if (fingerprint.startsWith("SHA256:")) {
+    return db.one<Key>(`${KEY} fingerprint_sha256 = ?`, [fingerprint]);
+  }
+  return db.one<Key>(`${KEY} fingerprint = ?`, [fingerprint.replace(/^MD5:/, "").toLowerCase()]);
+}
+
+/** A key with its user, or with the projects that use it, as a row for its presenter. */
+export async function rowOfAny(
+  db: Reader,
+  presenter: Presenter,
+  { id, user_id }: Key,
+): Promise<Value[] | undefined> {
+  const [row] = await db.rows(
+    `select ${presenter.columns} from ssh_keys k left join users u on u.id = k.user_id
+     where k.id = ? and (u.id is null or ${NOT_DELETED_USER})`,
+    [id],
+  );
+  if (!row || user_id !== null) return row;
+  const used = await db.rows(
+    "select project_id, can_push from deploy_keys where key_id = ? order by project_id",
+    [id],
+  );
+  row[presenter.at("deploy_keys_projects")] = JSON.stringify(
+    used.map(([project_id, pushes]) => ({ project_id, can_push: pushes === 1 })),
+  );
+  return row;
+}
+
 /** Removes a key. */
 export async function remove(db: Database, id: number): Promise<void> {
   await db.run("delete from ssh_keys where id = ?", [id]);

@@ -33,4 +33,9 @@ create table deploy_keys (
 create index deploy_keys_by_key on deploy_keys (key_id);
 `,
   },
+  {
+    // Administrators look keys up by either fingerprint.
+    id: "20261202-02-keys-by-md5",
+    sql: "create index ssh_keys_by_md5 on ssh_keys (fingerprint);\n",
+  },
 ];

@@ -28,6 +28,7 @@ import { setMain } from "../repositories/facts.ts";
 import { applyAll, orDiscard } from "../repositories/write.ts";
 import { setTopics } from "../topics/queries.ts";
 import { mayRenameProject } from "./abilities.ts";
+import { aroundRoutes } from "./around.ts";
 import { createProject } from "./changes.ts";
 import { findDeleted, mark, restore } from "./deletion.ts";
 import { projectFilter, projectListInput, projectOrder } from "./filters.ts";
@@ -192,11 +193,15 @@ async function projectOf({ db, source }: Pick<Context, "source"> & { db: Reader 
 }
 
 async function setStar(
-  context: Pick<Context, "source" | "presenter" | "viewer"> & { db: Database; caller: Caller },
+  context: Pick<Context, "source" | "presenter" | "viewer" | "now"> & {
+    db: Database;
+    caller: Caller;
+  },
   change: typeof projects.star,
 ) {
-  if (!(await change(context.db, context.source.id, context.caller.id))) throw notModified();
-  return rowOf(context, context.source.id);
+  const { db, source, caller, now } = context;
+  if (!(await change(db, source.id, caller.id, now))) throw notModified();
+  return rowOf(context, source.id);
 }
 
 async function setArchived(
@@ -468,6 +473,7 @@ export const projectResource: Resource = {
         return rowOf(context, id);
       },
     }),
+    ...aroundRoutes,
     project.list("/forks", {
       summary: "List the forks of a project that the caller can see",
       access: "anyone",

@@ -47,6 +47,8 @@ export interface ProjectFilter {
   membership?: boolean | undefined;
   /** Only projects that this user has starred. */
   starredBy?: number | undefined;
+  /** Only projects in which this user did something since then. */
+  contributedBy?: { readonly userId: number; readonly since: number } | undefined;
   role?: Role | undefined;
   withIssuesEnabled?: boolean | undefined;
   withMergeRequestsEnabled?: boolean | undefined;
@@ -244,6 +246,12 @@ function columnConditions(filter: ProjectFilter): (Condition | undefined)[] {
       : when("p.namespace_id = ?", namespaceId),
     search ? searchedProjects(search, filter.searchesNamespaces) : undefined,
     when("p.id in (select project_id from project_stars where user_id = ?)", filter.starredBy),
+    when(
+      `p.id in (select project_id from events
+        where author_id = ? and created_at > ? and action not in ('joined', 'left', 'expired'))`,
+      filter.contributedBy?.userId,
+      filter.contributedBy?.since,
+    ),
     filter.withIssuesEnabled ? when("p.issues_enabled = 1") : undefined,
     filter.withMergeRequestsEnabled ? when("p.merge_requests_enabled = 1") : undefined,
     ...spansOf(filter, (column) => withoutIndex(`p.${column}`)),

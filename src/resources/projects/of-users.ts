@@ -10,6 +10,9 @@ const { list } = routes({ path: "/users/:user_id" });
 
 const input = { user_id: param.anyText(), ...projectListInput };
 
+/** How long contributions count, in milliseconds. */
+const YEAR = 365 * 24 * 60 * 60 * 1000;
+
 /** The projects of users. */
 export const ofUsers: readonly Route[] = [
   list("/projects", {
@@ -21,6 +24,22 @@ export const ofUsers: readonly Route[] = [
       const { id } = await requireUserNamed(db, input.user_id);
       const personal = await namespaces.findPersonal(db, id);
       const filter = { ...projectFilter(input, viewer), namespaceId: personal?.id ?? 0 };
+      return listProjects(db, presenter, page, viewer, filter, projectOrder(input, viewer));
+    },
+  }),
+  list("/contributed_projects", {
+    summary:
+      "List the projects that a user has contributed to within a year; private profiles hide them",
+    access: "anyone",
+    input,
+    presenter: listedProject,
+    handle: async ({ db, presenter, page, viewer, input, now }) => {
+      const found = await requireUserNamed(db, input.user_id);
+      if (isHidden(found, viewer)) return { rows: [], hasNext: false, total: 0 };
+      const filter = {
+        ...projectFilter(input, viewer),
+        contributedBy: { userId: found.id, since: now - YEAR },
+      };
       return listProjects(db, presenter, page, viewer, filter, projectOrder(input, viewer));
     },
   }),

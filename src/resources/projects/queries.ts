@@ -87,10 +87,15 @@ export async function insert(db: Database, project: NewProject, now: number): Pr
 }
 
 /** Stars a project for a user; returns whether that changed anything. */
-export async function star(db: Database, projectId: number, userId: number): Promise<boolean> {
+export async function star(
+  db: Database,
+  projectId: number,
+  userId: number,
+  now: number,
+): Promise<boolean> {
   const changed = await db.run(
-    "insert into project_stars (project_id, user_id) values (?, ?) on conflict do nothing",
-    [projectId, userId],
+    "insert into project_stars (project_id, user_id, created_at) values (?, ?, ?) on conflict do nothing",
+    [projectId, userId, now],
   );
   return recount(db, projectId, changed);
 }

@@ -105,7 +105,7 @@ async function insert(
     await recordEvent(seeding, inserted, creator, { action: "created", target }, createdAt);
   }
   for (const username of project.starred_by) {
-    await projects.star(db, id, seeding.userId(username));
+    await projects.star(db, id, seeding.userId(username), createdAt);
   }
   await insertNested(inserted);
   await seeding.flush();

@@ -133,6 +133,14 @@ alter table namespaces add column emails_disabled $int not null default 0;
     sql: "alter table projects add column allow_merge_on_skipped_pipeline $int not null default 0;\n",
   },
   {
+    // When a project was starred. For earlier stars that is not known: not before the project was there.
+    id: "20261202-01-starred-since",
+    sql: `
+alter table project_stars add column created_at $int not null default 0;
+update project_stars set created_at = (select p.created_at from projects p where p.id = project_stars.project_id);
+`,
+  },
+  {
     id: "20261129-64-size-of-projects-artifacts",
     sql: "alter table projects add column max_artifacts_size $int;\n",
   },

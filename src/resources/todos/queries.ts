@@ -131,20 +131,32 @@ export function list(
   filter: TodoFilter,
 ): Promise<RowPage> {
   const { sql, values } = all([readable(viewer), filtered(filter)]);
+  const counted = countedFrom(viewer, filter);
+  return paginate(db, presenter, page, {
+    from: statement`${PRESENTED} where ${sql}`,
+    values,
+    countFrom: counted.sql,
+    countValues: counted.values,
+    order: "td.id desc",
+  });
+}
+
+/** What counting reads. Joined, PostgreSQL would read all issues and merge requests. */
+function countedFrom(viewer: Viewer, filter: TodoFilter): Condition {
   const target = withReadableTarget(viewer);
   const looked = {
     sql: rowByRow(`select 1 from (select 1) as one ${TARGET} where ${target.sql}`),
     values: target.values,
   };
   const counted = all([own(viewer), filtered(filter), any([withoutLooking(viewer), looked])]);
-  return paginate(db, presenter, page, {
-    from: statement`${PRESENTED} where ${sql}`,
-    values,
-    // Joined, PostgreSQL would read all issues and merge requests.
-    countFrom: statement`${NARROW} where ${counted.sql}`,
-    countValues: counted.values,
-    order: "td.id desc",
-  });
+  return { sql: statement`${NARROW} where ${counted.sql}`, values: counted.values };
+}
+
+/** How many todos the caller has to do. */
+export async function countPending(db: Reader, viewer: Viewer): Promise<number> {
+  const { sql, values } = countedFrom(viewer, { states: ["pending"] });
+  const [row] = await db.rows(`select count(*) from ${sql}`, values);
+  return Number(row?.[0]);
 }
 
 /** One of the caller's todos as a row of its presenter; `undefined` if they may not read its target. */

@@ -1,13 +1,10 @@
 import { findSource, findVisible } from "../../core/access/source.ts";
-import { ownAvatar } from "../../core/avatars.ts";
 import { notFound } from "../../core/errors.ts";
-import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
-import { presenter } from "../../core/presenter.ts";
 import { type Context, type Resource, routes } from "../../core/resource.ts";
 import type { Reader } from "../../store/port.ts";
 import { mayCreateGroup } from "../groups/abilities.ts";
-import { groupWithProjects } from "../groups/json.ts";
+import { groupIdentity, groupWithProjects } from "../groups/json.ts";
 import * as groups from "../groups/queries.ts";
 import { rowWithProjects } from "../groups/single.ts";
 import * as namespaces from "../namespaces/queries.ts";
@@ -15,16 +12,6 @@ import { projectWithPermissions } from "../projects/json.ts";
 import { row } from "../projects/list.ts";
 import * as projects from "../projects/queries.ts";
 import { refused, transferGroup, transferProject } from "./changes.ts";
-
-/** A group that something can be transferred to. */
-const location = presenter({
-  id: field.integer("n.id"),
-  web_url: field.url("n.full_path", (path) => `/groups/${path}`),
-  name: field.text("n.name"),
-  avatar_url: ownAvatar("n.avatar_url"),
-  full_name: field.text("n.full_name"),
-  full_path: field.text("n.full_path"),
-});
 
 const search = param.optional(param.anyText());
 const BY_NAME = { orderBy: "name", sort: "asc" } as const;
@@ -76,7 +63,7 @@ export const transferResource: Resource = {
       summary: "List the groups that the caller can transfer a project to",
       role: "owner",
       input: { search },
-      presenter: location,
+      presenter: groupIdentity,
       handle: async ({ db, presenter, page, viewer, source, input }) =>
         groups.list(db, presenter, page, viewer, {
           ...BY_NAME,
@@ -120,7 +107,7 @@ export const transferResource: Resource = {
       summary: "List the groups that the caller can transfer a group to",
       role: "owner",
       input: { search },
-      presenter: location,
+      presenter: groupIdentity,
       handle: async ({ db, presenter, page, viewer, source, input }) => {
         const { parent_id } = await groupOf(db, source.id);
         return groups.list(db, presenter, page, viewer, {

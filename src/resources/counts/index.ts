@@ -1,0 +1,93 @@
+import { forbidden, unauthorized } from "../../core/errors.ts";
+import * as param from "../../core/input.ts";
+import { type Context, Json, type Resource, routes } from "../../core/resource.ts";
+import type { Reader } from "../../store/port.ts";
+import { inputOf, valuesIn } from "../issuables/filter.ts";
+import { ISSUE } from "../issuables/issue.ts";
+import { ISSUE_FILTERS } from "../issuables/issue-filters.ts";
+import type { ListQuery } from "../issuables/list.ts";
+import { countByState } from "../issuables/statistics.ts";
+import { requireUser } from "../users/rules.ts";
+import * as counts from "./queries.ts";
+
+/** The filters of lists of issues. */
+const { state: _, ...STATELESS } = ISSUE_FILTERS;
+const filters = inputOf(STATELESS);
+
+type Counting = Pick<Context, "caller" | "viewer"> & {
+  readonly db: Reader;
+  readonly input: param.Input<typeof filters>;
+};
+
+/** @param scope whose issues are counted, if the caller does not say so */
+async function statistics(
+  context: Counting,
+  place: Pick<ListQuery, "projectId" | "groupId" | "isWithoutArchived">,
+  scope = "all",
+) {
+  const { input, caller } = context;
+  const values: ListQuery["values"] = valuesIn(STATELESS, { scope, ...input });
+  if (values.scope !== "all" && !caller) throw unauthorized();
+  const found = await countByState(context, ISSUE, { ...place, values, not: input.not });
+  const [opened, closed] = [found.get("opened") ?? 0, found.get("closed") ?? 0];
+  return new Json({ statistics: { counts: { all: opened + closed, closed, opened } } });
+}
+
+const examples = [{ statistics: { counts: { all: 3, closed: 1, opened: 2 } } }];
+
+/** How much there is of what people ask for first. */
+export const countResource: Resource = {
+  name: "Counts",
+  migrations: [],
+  routes: [
+    routes().get("/user_counts", {
+      summary: "Count the caller's open issues, merge requests and todos",
+      examples: [
+        {
+          merge_requests: 1,
+          assigned_issues: 2,
+          assigned_merge_requests: 1,
+          review_requested_merge_requests: 0,
+          todos: 3,
+        },
+      ],
+      handle: async ({ db, viewer }) => new Json(await counts.ofCaller(db, viewer)),
+    }),
+    routes().get("/users/:user_id/associations_count", {
+      summary: "Count what belongs to a user, for themselves and administrators",
+      input: { user_id: param.recordId() },
+      examples: [{ groups_count: 1, projects_count: 2, issues_count: 3, merge_requests_count: 4 }],
+      handle: async ({ db, caller, input }) => {
+        const { id } = await requireUser(db, input.user_id);
+        if (id !== caller.id && !caller.admin) throw forbidden();
+        return new Json(await counts.ofUser(db, id));
+      },
+    }),
+    routes().get("/issues_statistics", {
+      summary:
+        "Count the caller's issues by state or, with `scope=all`, all issues the caller can see",
+      access: "anyone",
+      input: filters,
+      examples,
+      handle: (context) => statistics(context, { isWithoutArchived: true }, "created_by_me"),
+    }),
+    routes({ source: "group" }).get("/issues_statistics", {
+      summary: "Count the issues of all projects in a group and its subgroups, by state",
+      access: "anyone",
+      input: filters,
+      examples,
+      handle: (context) =>
+        statistics(context, { groupId: context.source.id, isWithoutArchived: true }),
+    }),
+    routes({ source: "project", features: ["issues"], whenDisabled: "leave out" }).get(
+      "/issues_statistics",
+      {
+        summary: "Count the issues of a project, by state",
+        access: "anyone",
+        input: filters,
+        examples,
+        handle: (context) => statistics(context, { projectId: context.source.id }),
+      },
+    ),
+  ],
+};

@@ -1,0 +1,48 @@
+import type { Viewer } from "../../core/access/visibility.ts";
+import type { Reader, Value } from "../../store/port.ts";
+import { valuesIn } from "../issuables/filter.ts";
+import { ISSUE } from "../issuables/issue.ts";
+import { FILTERS } from "../issuables/list.ts";
+import { MERGE_REQUEST } from "../issuables/merge-request.ts";
+import { countByState } from "../issuables/statistics.ts";
+import type { IssuableType } from "../issuables/type.ts";
+import { countPending } from "../todos/queries.ts";
+
+async function count(db: Reader, sql: string, values: readonly Value[]): Promise<number> {
+  const [row] = await db.rows(`select count(*) from ${sql}`, values);
+  return Number(row?.[0]);
+}
+
+/** What the caller has to do: open issues and merge requests that are theirs, and todos. */
+export async function ofCaller(db: Reader, viewer: Viewer) {
+  const id = viewer.caller?.id;
+  const open = async (type: IssuableType, people: object) => {
+    const values = valuesIn(FILTERS[type.prefix], { scope: "all", state: "opened", ...people });
+    const counts = await countByState({ db, viewer }, type, { isWithoutArchived: true, values });
+    return counts.get("opened") ?? 0;
+  };
+  const assigned = await open(MERGE_REQUEST, { assignee_id: id });
+  return {
+    merge_requests: assigned,
+    assigned_issues: await open(ISSUE, { assignee_id: id }),
+    assigned_merge_requests: assigned,
+    review_requested_merge_requests: await open(MERGE_REQUEST, { reviewer_id: id }),
+    todos: await countPending(db, viewer),
+  };
+}
+
+/** What belongs to a user: the groups and projects whose member they are, and the issues and merge requests they wrote. */
+export async function ofUser(db: Reader, userId: number) {
+  const members = (owner: string) => `members where user_id = ? and ${owner} is not null`;
+  return {
+    groups_count: await count(db, members("namespace_id"), [userId]),
+    projects_count: await count(
+      db,
+      `(select project_id from ${members("project_id")}
+        union select p.id from projects p join namespaces n on n.id = p.namespace_id where n.owner_id = ?) as own`,
+      [userId, userId],
+    ),
+    issues_count: await count(db, "issues where author_id = ?", [userId]),
+    merge_requests_count: await count(db, "merge_requests where author_id = ?", [userId]),
+  };
+}
