@@ -1,7 +1,8 @@
 // `npm run docs`: generates reference.md, kept.md and openapi.json from the routes, schema.graphql from the types of GraphQL,
-// seed.schema.json, and what all steps of the schema make of an empty database. test/docs fails while they are outdated.
+// seed.schema.json, the table of followers in jobs.md, and what all steps of the schema make of an empty database. test/docs fails while they are outdated.
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { jobs } from "./followers.ts";
 import { graphqlSchema } from "./graphql.ts";
 import { keptAttributes } from "./kept.ts";
 import { newestSchema } from "./newest-schema.ts";
@@ -13,6 +14,7 @@ import { seedSchema } from "./seed.ts";
 export const documents: Record<string, () => string | Promise<string>> = {
   "reference.md": reference,
   "kept.md": keptAttributes,
+  "jobs.md": jobs,
   "openapi.json": () => `${JSON.stringify(openapi(), null, 2)}\n`,
   "schema.graphql": graphqlSchema,
   "seed.schema.json": () => `${JSON.stringify(seedSchema(), null, 2)}\n`,

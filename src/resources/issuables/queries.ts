@@ -10,10 +10,11 @@ import { all, type Condition, when } from "../../store/conditions.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 import { joined, statement } from "../../store/texts.ts";
+import { ATTRIBUTES } from "./attributes.ts";
 import { TOLD_COLUMNS } from "./told.ts";
 import type { Difference, IssuableType, NoteableType } from "./type.ts";
 
-/** The columns of an issuable that handlers use, and those whose changes are told. */
+/** The columns of an issuable that handlers use, beside those of {@link ATTRIBUTES} and of others whose changes are told. */
 export interface Issuable {
   readonly id: number;
   readonly iid: number;
@@ -27,10 +28,6 @@ export interface Issuable {
   readonly closed_at: number | null;
   readonly time_estimate: number;
   readonly total_time_spent: number;
-  /** Only of issues. */
-  readonly confidential?: number;
-  readonly due_date?: string | null;
-  readonly weight?: number | null;
   /** Only of merge requests. */
   readonly target_branch?: string;
   readonly created_at: number;
@@ -43,9 +40,10 @@ export interface Issuable {
 
 /** SQL of the columns of {@link Issuable}, without `visible`. */
 export const issuableColumns = ({ alias, prefix }: IssuableType): string =>
-  [...["id", "iid", "project_id", "author_id", "created_at", "updated_at"], ...TOLD_COLUMNS[prefix]]
+  [...new Set([...COLUMNS, ...TOLD_COLUMNS[prefix], ...Object.keys(ATTRIBUTES[prefix])])]
     .map((name) => `${alias}.${name}`)
     .join(", ");
+const COLUMNS = ["id", "iid", "project_id", "author_id", "created_at", "updated_at"];
 
 /** The issuable of a project by number, even if the caller may not read it, or `undefined`. */
 export async function find(

@@ -1,6 +1,7 @@
 import * as field from "../../../core/field.ts";
 import { type Presenter, presenter } from "../../../core/presenter.ts";
 import { HEAD } from "../../ci/heads.ts";
+import { fieldsOf } from "../../issuables/attributes.ts";
 import { timeStats } from "../../issuables/fields.ts";
 import { ISSUE } from "../../issuables/issue.ts";
 import { detailedStatus, mergeStateOf } from "../../issuables/merge-checks.ts";
@@ -13,7 +14,7 @@ import type { Making } from "./making.ts";
 
 const none = field.constant(null);
 
-const shared = ({ alias }: IssuableType) => ({
+const shared = ({ prefix, alias }: IssuableType) => ({
   id: field.integer(`${alias}.id`),
   iid: field.integer(`${alias}.iid`),
   title: field.text(`${alias}.title`),
@@ -22,7 +23,7 @@ const shared = ({ alias }: IssuableType) => ({
   state_id: field.derived([`${alias}.state`], "integer", ([state]) => STATE_IDS[String(state)]),
   author_id: field.integer(`${alias}.author_id`),
   milestone_id: field.integer(`${alias}.milestone_id`),
-  discussion_locked: field.flag(`${alias}.discussion_locked`),
+  ...fieldsOf(prefix, alias, true),
   created_at: field.instant(`${alias}.created_at`),
   updated_at: field.instant(`${alias}.updated_at`),
   last_edited_at: none,
@@ -43,12 +44,9 @@ const issue = presenter({
   ...shared(ISSUE),
   project_id: field.integer("i.project_id"),
   closed_at: field.instant("i.closed_at"),
-  confidential: field.flag("i.confidential"),
-  due_date: field.date("i.due_date"),
   moved_to_id: field.integer("i.moved_to_id"),
   duplicated_to_id: none,
   relative_position: field.integer("i.relative_position"),
-  weight: field.integer("i.weight"),
   type: field.constant("Issue"),
   severity: field.constant("unknown"),
 });
