@@ -154,8 +154,11 @@ export function issueCondition(args: Filters, context: GraphContext): Condition 
   return filterCondition(ISSUE, args, context);
 }
 
-const queryOf = ({ sort, ...args }: Values<typeof filters>, context: GraphContext): ChildQuery => ({
-  where: issueCondition(args, context),
+const queryOf = (
+  { sort, includeArchived = true, ...args }: Values<typeof filters> & { includeArchived?: boolean },
+  context: GraphContext,
+): ChildQuery => ({
+  where: all([issueCondition(args, context), includeArchived ? undefined : when(NOT_ARCHIVED)]),
   order: sort,
 });
 
@@ -228,14 +231,10 @@ export const graphqlModule: GraphqlModule = {
     Group: {
       issues: connection("Issue", {
         args: groupFilters,
-        query: ({ includeSubgroups, includeArchived, ...args }, context) => {
-          const { where, order } = queryOf(args, context);
-          return {
-            ...inGroup(includeSubgroups),
-            where: all([where, includeArchived ? undefined : when(NOT_ARCHIVED)]),
-            ...(order && { order }),
-          };
-        },
+        query: ({ includeSubgroups, ...args }, context) => ({
+          ...inGroup(includeSubgroups),
+          ...queryOf(args, context),
+        }),
       }),
     },
     Query: {
@@ -245,16 +244,11 @@ export const graphqlModule: GraphqlModule = {
       }),
       issues: connection("Issue", {
         args: { ...filters, includeArchived: arg.withDefault(arg.boolean, false) },
-        query: ({ includeArchived, ...args }, context) => {
-          const { sort: _, ...sent } = args;
-          if (Object.keys(sent).length === 0) {
+        query: (args, context) => {
+          if (!Object.keys(args).some((name) => name !== "sort" && name !== "includeArchived")) {
             throw new GraphError("You must provide at least one filter argument for this query");
           }
-          const { where, order } = queryOf(args, context);
-          return {
-            where: all([where, includeArchived ? undefined : when(NOT_ARCHIVED)]),
-            ...(order && { order }),
-          };
+          return queryOf(args, context);
         },
       }),
     },
