@@ -2,7 +2,7 @@ import * as field from "../../../core/field.ts";
 import { type Presenter, presenter } from "../../../core/presenter.ts";
 import { HEAD } from "../../ci/heads.ts";
 import { fieldsOf } from "../../issuables/attributes.ts";
-import { timeStats } from "../../issuables/fields.ts";
+import { plainFields, timeStats } from "../../issuables/fields.ts";
 import { ISSUE } from "../../issuables/issue.ts";
 import { detailedStatus, mergeStateOf } from "../../issuables/merge-checks.ts";
 import { isDraft, MERGE_REQUEST } from "../../issuables/merge-request.ts";
@@ -14,31 +14,24 @@ import type { Making } from "./making.ts";
 
 const none = field.constant(null);
 
-const shared = ({ prefix, alias }: IssuableType) => ({
-  id: field.integer(`${alias}.id`),
-  iid: field.integer(`${alias}.iid`),
-  title: field.text(`${alias}.title`),
-  description: field.text(`${alias}.description`),
-  state: field.text(`${alias}.state`),
-  state_id: field.derived([`${alias}.state`], "integer", ([state]) => STATE_IDS[String(state)]),
-  author_id: field.integer(`${alias}.author_id`),
-  milestone_id: field.integer(`${alias}.milestone_id`),
-  ...fieldsOf(prefix, alias, true),
-  created_at: field.instant(`${alias}.created_at`),
-  updated_at: field.instant(`${alias}.updated_at`),
-  last_edited_at: none,
-  last_edited_by_id: none,
-  updated_by_id: none,
-  time_change: field.constant(0),
-  human_time_change: none,
-  ...timeStats(alias),
-  url: field.url(
-    ["p.full_path", `${alias}.iid`],
-    (path, iid) => `/${path}/-/${pathOf(alias)}/${iid}`,
-  ),
-});
-
-const pathOf = (alias: string) => (alias === "i" ? ISSUE.path : MERGE_REQUEST.path);
+const shared = (type: IssuableType) => {
+  const { prefix, alias } = type;
+  const { project_id: _, web_url: url, ...plain } = plainFields(type);
+  return {
+    ...plain,
+    state_id: field.derived([`${alias}.state`], "integer", ([state]) => STATE_IDS[String(state)]),
+    author_id: field.integer(`${alias}.author_id`),
+    milestone_id: field.integer(`${alias}.milestone_id`),
+    ...fieldsOf(prefix, alias, true),
+    last_edited_at: none,
+    last_edited_by_id: none,
+    updated_by_id: none,
+    time_change: field.constant(0),
+    human_time_change: none,
+    ...timeStats(alias),
+    url,
+  };
+};
 
 const issue = presenter({
   ...shared(ISSUE),
