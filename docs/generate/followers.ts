@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import type { Follower } from "../../src/core/followers.ts";
 import { FOLLOWERS as ISSUABLES } from "../../src/resources/issuables/followers.ts";
 import { FOLLOWERS as MEMBERS } from "../../src/resources/members/followers.ts";
@@ -13,13 +14,16 @@ const TABLES: Readonly<Record<string, readonly Pick<Follower<never, string>, "do
     "a membership": MEMBERS,
   };
 
-/** The rows of the table in jobs.md that says what follows from changes, in their order. */
-export function followers(): string {
+/** jobs.md as it is, with the table of what follows from changes as it has to be. */
+export function jobs(): string {
   const rows = Object.entries(TABLES).flatMap(([of, followers]) =>
     followers.map(({ does, after }, at) => {
       const causes = [...new Set(after)].map((cause) => `\`${cause}\``).join(", ");
       return `| ${at === 0 ? of : ""} | ${causes} | ${does} |`;
     }),
   );
-  return `${rows.join("\n")}\n`;
+  const text = readFileSync(new URL("../jobs.md", import.meta.url), "utf8");
+  const [all, head] = /(\| a change of .*\n\|[-|]+\n)(?:\|.*\n)*/.exec(text) ?? [];
+  if (all === undefined) throw new Error("docs/jobs.md has no table of what follows from changes");
+  return text.replace(all, () => `${head}${rows.join("\n")}\n`);
 }

@@ -1,9 +1,11 @@
-// `npm run docs`: generates reference.md, kept.md and openapi.json from the routes, coverage.md,
-// coverage.json and the figures in README.md from the calls of clients, schema.graphql from the types of GraphQL,
-// seed.schema.json, orders.md and orders.openapi.json from the orders of test servers, and what all steps of the schema make of an empty database. test/docs fails while they are outdated.
+// `npm run docs`: generates what follows from the code; test/docs fails while it is outdated. reference.md, kept.md and
+// openapi.json are made from the routes, coverage.md, coverage.json and the figures in README.md from the calls of clients,
+// orders.md and orders.openapi.json from the orders of test servers, schema.graphql from the types of GraphQL,
+// seed.schema.json, the table of followers in jobs.md, and what all steps of the schema make of an empty database.
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { coverage, coverageJson, readme } from "./coverage.ts";
+import { jobs } from "./followers.ts";
 import { graphqlSchema } from "./graphql.ts";
 import { keptAttributes } from "./kept.ts";
 import { newestSchema } from "./newest-schema.ts";
@@ -21,6 +23,7 @@ export const documents: Record<string, () => string | Promise<string>> = {
   "../README.md": readme,
   "orders.md": ordersPage,
   "orders.openapi.json": ordersOpenapi,
+  "jobs.md": jobs,
   "openapi.json": () => `${JSON.stringify(openapi(), null, 2)}\n`,
   "schema.graphql": graphqlSchema,
   "seed.schema.json": () => `${JSON.stringify(seedSchema(), null, 2)}\n`,

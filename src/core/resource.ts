@@ -25,6 +25,10 @@ import type { Edition } from "./version.ts";
 export const TIERS = ["free", "premium", "ultimate"] as const;
 export type Tier = (typeof TIERS)[number];
 
+/** Whether a tier has what belongs to another one, or to all. */
+export const hasTier = (tier: Tier, lowest: Tier = "free"): boolean =>
+  TIERS.indexOf(tier) >= TIERS.indexOf(lowest);
+
 /** A JSON value without a presenter, such as `true` or a message. */
 export class Json {
   /** @param status of the answer, if it is not the route's */

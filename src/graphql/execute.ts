@@ -25,16 +25,17 @@ import {
 } from "./declare.ts";
 import { messageOf } from "./errors.ts";
 import { introspected } from "./introspection.ts";
+import { type PageQuery, pageInfoOf, pageOf, pageQueryOf, type RowsPage } from "./page-query.ts";
 import { type RuntimeType, type Schema, type TypeRef, typeRef } from "./schema.ts";
 import { collect, columnsFor, type Selected, type Selecting, setsOf } from "./selections.ts";
 import {
   fewRowsOfParents,
+  type ParentQuery,
   type RowReader,
   rowsByKey,
   rowsOfParents,
   totalsOfParents,
 } from "./statements.ts";
-import { pageInfoOf, pageOf, partOf, type RowsPage, type Window, windowOf } from "./windows.ts";
 
 /** Objects that the answer to one document may have. */
 const MAX_OBJECTS = 20_000;
@@ -506,7 +507,7 @@ export class Execution {
     const wantsRows = !connection || connection.some(({ name }) => !totals?.has(name));
     const isFew =
       declared.isSmall === true && asked.shared !== undefined && type.rows !== undefined;
-    if (!isFew) this.#take(asked.arms.length * COST_OF_LIST);
+    if (!isFew) this.#take(asked.parents.length * COST_OF_LIST);
     const pages = await this.#pages(declared, of, columns, args, asked, { wantsRows, isFew });
     const paths = new Map<number, Path | undefined>();
     for (const [index, at] of parents.at.entries()) {
@@ -514,7 +515,7 @@ export class Execution {
     }
     const read = { of, columns, pages, paths, given: args };
     if (connection && totals) {
-      const numbers = await this.#totals(of, totals, asked.arms);
+      const numbers = await this.#totals(of, totals, asked.parents);
       return this.#repeated(await this.#connections(read, connection, numbers), parents.at);
     }
     const own = this.#repeated(await this.#listed(read, declared, field), parents.at);
@@ -531,11 +532,11 @@ export class Execution {
     const ask = (needed: readonly Value[]): Promise<ChildQuery> =>
       Promise.resolve(query(args as never, this.#context, needed));
     const shared = needs ? undefined : await ask([]);
-    const arms = unique.map(async ({ key, needed }) => ({
+    const parents = unique.map(async ({ key, needed }) => ({
       key,
       query: shared ?? (await ask(needed)),
     }));
-    return { shared, arms: await Promise.all(arms) };
+    return { shared, parents: await Promise.all(parents) };
   }
 
   /**
@@ -549,29 +550,28 @@ export class Execution {
     of: RuntimeType,
     columns: readonly string[],
     args: Values<Args>,
-    { shared, arms }: Asked,
+    { shared, parents }: Asked,
     { wantsRows, isFew }: { wantsRows: boolean; isFew: boolean },
   ): Promise<RowsPage[]> {
     const rowsOf = of.rows as NonNullable<RuntimeType["rows"]>;
     const { viewer } = this.#context;
-    const windowFor = ({ order = [{ sql: rowsOf.key }] }: ChildQuery) =>
-      windowOf(declared, args, order);
-    const sharedWindow = shared && windowFor(shared);
-    const windows = arms.map(({ query }) => sharedWindow ?? windowFor(query));
-    const parts = windows.map((window) => partOf(columns, window));
-    const [part] = parts;
+    const pageFor = ({ order = [{ sql: rowsOf.key }] }: ChildQuery) =>
+      pageQueryOf(declared, args, order);
+    const sharedPage = shared && pageFor(shared);
+    const pages = parents.map(({ query }) => sharedPage ?? pageFor(query));
     const found = !wantsRows
-      ? arms.map(() => [])
-      : isFew && shared && part
+      ? parents.map(() => [])
+      : isFew && shared && sharedPage
         ? await fewRowsOfParents(
             this.#rows,
             rowsOf,
-            { keys: arms.map(({ key }) => key as Value), query: shared },
-            part,
+            columns,
+            { keys: parents.map(({ key }) => key as Value), query: shared },
+            sharedPage,
             viewer,
           )
-        : await rowsOfParents(this.#rows, rowsOf, arms, parts, viewer);
-    return found.map((rows, at) => pageOf(rows, windows[at] as Window));
+        : await rowsOfParents(this.#rows, rowsOf, columns, parents, pages, viewer);
+    return found.map((rows, at) => pageOf(rows, pages[at] as PageQuery));
   }
 
   /** Children that are no connection, as JSON texts. */
@@ -613,13 +613,13 @@ export class Execution {
   async #totals(
     { rows }: RuntimeType,
     totals: ReadonlyMap<string, Total>,
-    arms: Asked["arms"],
+    parents: Asked["parents"],
   ): Promise<Map<string, string[]>> {
     if (totals.size === 0) return new Map();
     const numbers = await totalsOfParents(
       this.#rows,
       rows as NonNullable<RuntimeType["rows"]>,
-      arms,
+      parents,
       [...totals.values()].map(({ sql }) => sql),
       this.#context.viewer,
     );
@@ -742,7 +742,7 @@ export class Execution {
 interface Asked {
   /** If it is the same for all of them. */
   readonly shared: ChildQuery | undefined;
-  readonly arms: readonly { readonly key: Value | undefined; readonly query: ChildQuery }[];
+  readonly parents: readonly ParentQuery[];
 }
 
 /** Children that were read. */

@@ -3,7 +3,8 @@ import { all, type Condition } from "../store/conditions.ts";
 import { placeholders } from "../store/placeholders.ts";
 import type { Value } from "../store/port.ts";
 import { orderSql, orderValues } from "./cursor.ts";
-import type { ChildQuery, Order, PageRange, RowType } from "./declare.ts";
+import type { ChildQuery, RowType } from "./declare.ts";
+import type { PageQuery } from "./page-query.ts";
 
 /** Where a type's rows come from, and who may see them. */
 type Rows = Pick<RowType, "from" | "key" | "visible">;
@@ -45,38 +46,31 @@ export async function rowsByKey(
   return found;
 }
 
-/** The rows wanted for one parent; `key` is `undefined` at the root. */
-export interface Arm {
+/** Which rows a parent has; `key` is `undefined` at the root. */
+export interface ParentQuery {
   readonly key: Value | undefined;
   readonly query: ChildQuery;
 }
 
-/** Which part of the rows of a parent is wanted. */
-export interface Part {
-  readonly columns: readonly string[];
-  readonly order: readonly Order[];
-  readonly limit: number;
-  /** The rows after a cursor. */
-  readonly after: Condition | undefined;
-  /** The same rows, for {@link ChildQuery.page}. */
-  readonly range: PageRange;
-}
+/** What a page reads: a row more than it has tells whether there are more. */
+const limitOf = ({ size }: PageQuery) => size + 1;
 
 /**
  * The first rows of each parent, in order. Their columns are followed by those of the order.
  *
- * @param parts for each arm
+ * @param pages of each parent
  */
 export function rowsOfParents(
   read: RowReader,
   type: Rows,
-  arms: readonly Arm[],
-  parts: readonly Part[],
+  columns: readonly string[],
+  parents: readonly ParentQuery[],
+  pages: readonly PageQuery[],
   viewer: Viewer,
 ): Promise<Value[][][]> {
   return forEach(
     read,
-    arms.map((arm, at) => selectOf(type, arm, parts[at] as Part, viewer)),
+    parents.map((parent, at) => selectOf(type, columns, parent, pages[at] as PageQuery, viewer)),
   );
 }
 
@@ -108,8 +102,9 @@ async function forEach(read: RowReader, selects: readonly Condition[]): Promise<
 export async function fewRowsOfParents(
   read: RowReader,
   type: Rows,
+  columns: readonly string[],
   { keys, query }: { keys: readonly Value[]; query: ChildQuery },
-  part: Part,
+  page: PageQuery,
   viewer: Viewer,
 ): Promise<Value[][][]> {
   const found: Value[][][] = [];
@@ -121,16 +116,16 @@ export async function fewRowsOfParents(
       { sql: `${parent} in (${among.sql})`, values: among.values },
       where,
       type.visible?.(viewer),
-      part.after,
+      page.after,
     ]);
-    const columns = [...part.columns, ...part.order.map(({ sql }) => sql)];
-    const sorting = orderValues(part.order);
+    const selected = [...columns, ...page.order.map(({ sql }) => sql)].join(", ");
+    const sorting = orderValues(page.order);
     const [rows = []] = await read(
-      `select * from (select ${parent} as parent_key, ${columns.join(", ")},
-         row_number() over (partition by ${parent} order by ${orderSql(part.order)}) as row_in_parent
+      `select * from (select ${parent} as parent_key, ${selected},
+         row_number() over (partition by ${parent} order by ${orderSql(page.order)}) as row_in_parent
        from ${type.from} ${join} where ${wanted.sql}) as t
        where row_in_parent <= ? order by parent_key, row_in_parent`,
-      [[...sorting, ...sorting, ...wanted.values, part.limit]],
+      [[...sorting, ...sorting, ...wanted.values, limitOf(page)]],
     );
     const byKey = new Map<Value, Value[][]>(some.map((key) => [key, []]));
     for (const [key, ...row] of rows) {
@@ -150,11 +145,11 @@ export async function fewRowsOfParents(
 export async function totalsOfParents(
   read: RowReader,
   type: Rows,
-  arms: readonly Arm[],
+  parents: readonly ParentQuery[],
   totals: readonly string[],
   viewer: Viewer,
 ): Promise<number[][]> {
-  const selects = arms.map(({ key, query }) => {
+  const selects = parents.map(({ key, query }) => {
     const { sql, values } = wantedBy(type, key, query, viewer);
     return {
       sql: `select ${totals.join(", ")} from ${type.from} ${query.join ?? ""} where ${sql}`,
@@ -180,13 +175,15 @@ function wantedBy(
 
 function selectOf(
   type: Rows,
-  { key, query }: Arm,
-  { columns, order, limit, after, range }: Part,
+  columns: readonly string[],
+  { key, query }: ParentQuery,
+  page: PageQuery,
   viewer: Viewer,
 ): Condition {
-  const { where, page } = query;
-  const narrowed = { ...query, where: page ? page(range) : where };
-  const wanted = all([wantedBy(type, key, narrowed, viewer), after]);
+  const { order } = page;
+  const limit = limitOf(page);
+  const where = query.page ? query.page({ ...page, size: limit }) : query.where;
+  const wanted = all([wantedBy(type, key, { ...query, where }, viewer), page.after]);
   const selected = [...columns, ...order.map(({ sql }) => sql)].join(", ");
   const sorting = orderValues(order);
   return {

@@ -1,6 +1,6 @@
 import { sourcesById } from "../core/access/source.ts";
 import { change } from "./issuables/change.ts";
-import { type Issuable, issuableColumns } from "./issuables/queries.ts";
+import { COLUMNS, type Issuable } from "./issuables/queries.ts";
 import type { Writing } from "./issuables/type.ts";
 import { ISSUABLE_TYPES } from "./issuables/types.ts";
 
@@ -13,7 +13,7 @@ export async function takeMilestone(
   for (const type of ISSUABLE_TYPES) {
     const { table, alias } = type;
     const found = await db.all<Issuable>(
-      `select ${issuableColumns(type)}, 1 as visible, 0 as assigned from ${table} ${alias}
+      `select ${COLUMNS[type.prefix]}, 1 as visible, 0 as assigned from ${table} ${alias}
        where ${alias}.milestone_id = ? order by ${alias}.id`,
       [milestoneId],
     );

@@ -13,6 +13,7 @@ import {
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Route } from "../../src/core/resource.ts";
 import { HOOK_TRIGGERS } from "../../src/hooks/events.ts";
+import { attributesOf } from "../../src/resources/issuables/attributes.ts";
 import { ISSUABLE_TYPES } from "../../src/resources/issuables/types.ts";
 import { createFixtures, fixtureSeed, type Places, pathOf, placesIn } from "../fixtures.ts";
 import { hasTurn, isLong } from "../forms.ts";
@@ -57,13 +58,15 @@ async function repair(): Promise<void> {
 
 /** The columns whose changes hooks are told, as in GitLab, by kind. */
 const COLUMNS = {
-  issue: ["confidential", "due_date", "weight"],
+  issue: [],
   merge_request: ["target_branch"],
   both: [
-    ...["title", "description", "state", "milestone_id", "discussion_locked", "closed_at"],
+    ...["title", "description", "state", "milestone_id", "closed_at"],
     ...["time_estimate", "total_time_spent"],
   ],
 };
+/** The attributes about which GitLab's hooks are silent. */
+const UNTOLD = ["squash", "remove_source_branch"];
 const STATES = ["", "opened", "closed", "merged", "locked"];
 
 type Shown = Record<string, unknown>;
@@ -74,14 +77,15 @@ async function toldNow(): Promise<Map<string, Shown>> {
   for (const { prefix, table, column } of ISSUABLE_TYPES) {
     for (const row of await app.store.all<Shown>(`select * from ${table} order by id`, [])) {
       const columns = [...COLUMNS.both, ...COLUMNS[prefix]].map((name) => [name, row[name]]);
-      const { state, discussion_locked, confidential, closed_at, ...others } =
-        Object.fromEntries(columns);
+      const { state, closed_at, ...others } = Object.fromEntries(columns);
+      const attributes = attributesOf(prefix).flatMap(([name, { kind }]) =>
+        UNTOLD.includes(name) ? [] : [[name, kind === "flag" ? row[name] === 1 : row[name]]],
+      );
       told.set(`${prefix} ${row["id"]}`, {
         ...others,
+        ...Object.fromEntries(attributes),
         state_id: STATES.indexOf(state),
-        discussion_locked: discussion_locked === 1,
         closed_at: closed_at === null ? null : new Date(closed_at).toISOString(),
-        ...(prefix === "issue" && { confidential: confidential === 1 }),
         // The head of a merge request is told apart from changes.
         ...(prefix === "merge_request" && { oldrev: row["sha"] }),
       });

@@ -14,7 +14,7 @@ import {
   unverified,
 } from "../errors.ts";
 import type { QuotaUsage } from "../rate-limits.ts";
-import { type Route, TIERS, type Tier } from "../resource.ts";
+import { hasTier, type Route, type Tier } from "../resource.ts";
 import { dayOf } from "../time.ts";
 import {
   type AuthSettings,
@@ -167,8 +167,7 @@ const hasRoles = (route: Route, role: Role | undefined, source: Source): boolean
   (role === undefined || hasRole(source, role)) && (!route.repository || mayReadCode(source));
 
 const isOffered = (route: Route, source: Source | undefined, tier: Tier): boolean =>
-  (source === undefined || hasFeature(source, route)) &&
-  TIERS.indexOf(route.tier ?? "free") <= TIERS.indexOf(tier);
+  (source === undefined || hasFeature(source, route)) && hasTier(tier, route.tier);
 
 /**
  * Whether somebody may call a route in a group or project, as far as its declaration says it: for answers that tell what

@@ -1,4 +1,4 @@
-import { TIERS, type Tier } from "../../core/resource.ts";
+import { hasTier, type Tier } from "../../core/resource.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Reader, Value } from "../../store/port.ts";
 import { hasCodeOwners } from "../protected-refs/tiers.ts";
@@ -46,7 +46,7 @@ export const REPORT_TYPES = ["code_coverage"] as const;
 
 /** Whether a tier has rules about approvals. */
 export function hasRules(tier: Tier): boolean {
-  return TIERS.indexOf(tier) >= TIERS.indexOf("premium");
+  return hasTier(tier, "premium");
 }
 
 /** SQL that says whether a rule of its project, or its own, is about approvals of a merge request `mr`. */

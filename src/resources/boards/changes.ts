@@ -1,6 +1,6 @@
 import type { Source } from "../../core/access/source.ts";
 import { invalid, refused } from "../../core/errors.ts";
-import { TIERS, type Tier } from "../../core/resource.ts";
+import { hasTier, type Tier } from "../../core/resource.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import type { Label } from "../labels/queries.ts";
@@ -75,7 +75,7 @@ export async function updateBoard(
   await setLabels(db, owning, boardId, change.labels, now);
 }
 
-const hasScopes = ({ tier }: Owning) => TIERS.indexOf(tier) >= TIERS.indexOf("premium");
+const hasScopes = ({ tier }: Owning) => hasTier(tier, "premium");
 
 async function columnsOf(db: Reader, owning: Owning, change: BoardChange) {
   const { name, hide_backlog_list, hide_closed_list, assignee_id, milestone_id, weight } = change;

@@ -4,13 +4,11 @@ import type { SourceKind } from "../../core/resource.ts";
 import {
   type Arg,
   type Args,
-  absent,
   arg,
   boolean,
   type ChildQuery,
   connection,
   constant,
-  emptyConnection,
   enumeration,
   first,
   type GraphContext,
@@ -32,7 +30,6 @@ import {
   string,
   time,
   type Values,
-  valueType,
 } from "../../graphql/declare.ts";
 import { all, type Condition, when } from "../../store/conditions.ts";
 import { placeholders } from "../../store/placeholders.ts";
@@ -41,6 +38,7 @@ import { labelNames, requireOnlyOne } from "../issuables/graphql.ts";
 import { TYPE } from "../issuables/issue-filters.ts";
 import { filters, issueCondition } from "../issues/graphql.ts";
 import { LABEL_ID } from "../labels/graphql.ts";
+import { ABSENT } from "./absent.ts";
 import { ACTIONS, MOVE_ISSUE } from "./actions.ts";
 import { boardResource } from "./index.ts";
 import {
@@ -182,66 +180,6 @@ const LIMIT_METRIC = enumeration("ListLimitMetric", "What the limit of a list co
   "issue_weights",
 ]);
 
-// Boards of GitLab's paid tiers have more, which its pages ask for: here there is none.
-
-const iterationCadence = valueType("IterationCadence", "A series of iterations.", {
-  id: required(property("ID")),
-  title: required(property("String")),
-  durationInWeeks: property("Int"),
-});
-const iteration = valueType("Iteration", "A time in which issues are done.", {
-  id: required(property("ID")),
-  iid: required(property("ID")),
-  title: property("String"),
-  description: property("String"),
-  startDate: property("Time"),
-  dueDate: property("Time"),
-  webPath: required(property("String")),
-  webUrl: required(property("String")),
-  iterationCadence: required(property(iterationCadence)),
-});
-const category = enumeration("WorkItemStatusCategoryEnum", "The kind of a status.", [
-  "TRIAGE",
-  "TO_DO",
-  "IN_PROGRESS",
-  "DONE",
-  "CANCELED",
-]);
-const status = valueType("WorkItemStatus", "How far an issue is.", {
-  id: property("ID"),
-  name: property("String"),
-  description: property("String"),
-  iconName: property("String"),
-  color: property("String"),
-  position: property("Int"),
-  category: { ...property(category.name), declares: category },
-});
-const epic = valueType("Epic", "An issue of a group.", {
-  id: required(property("ID")),
-  iid: required(property("String")),
-  title: property("String"),
-  webUrl: required(property("String")),
-});
-const health = enumeration("HealthStatus", "Whether an issue will be done in time.", [
-  "onTrack",
-  "needsAttention",
-  "atRisk",
-]);
-const iterationState = enumeration("IterationState", "When an iteration is.", [
-  "upcoming",
-  "current",
-  "opened",
-  "closed",
-  "all",
-]);
-const iterations = emptyConnection(iteration, {
-  state: arg.choice(iterationState),
-  title: arg.string,
-  search: arg.string,
-  includeAncestors: arg.boolean,
-  includeDescendants: arg.boolean,
-});
-
 const boardList = rowType("BoardList", {
   about: "A list of a board.",
   from: `board_lists bl join boards b on b.id = bl.board_id ${OWNER}
@@ -260,8 +198,7 @@ const boardList = rowType("BoardList", {
     label: one("Label", "bl.label_id"),
     assignee: one("UserCore", "null"),
     milestone: one("Milestone", "null"),
-    iteration: absent(iteration),
-    status: absent(status),
+    ...ABSENT.ofLists,
     collapsed: loaded("Boolean", collapsedOf, { empty: false }),
     maxIssueCount: constant("Int", 0),
     maxIssueWeight: constant("Int", 0),
@@ -308,8 +245,7 @@ const board = rowType("Board", {
     weight: int("b.weight"),
     assignee: one("UserCore", "b.assignee_id"),
     milestone: one("Milestone", "b.milestone_id"),
-    iteration: absent(iteration),
-    iterationCadence: absent(iterationCadence),
+    ...ABSENT.ofBoards,
     labels: connection("Label", {
       isSmall: true,
       query: () => ({
@@ -348,22 +284,15 @@ const boardsOf = (parent: "b.namespace_id" | "b.project_id") => ({
   }),
 });
 
-const CHANGE = {
-  group: routeOf(boardResource, "PUT /groups/:id/boards/:board_id"),
-  project: routeOf(boardResource, "PUT /projects/:id/boards/:board_id"),
-};
-const DESTROY = {
-  group: routeOf(boardResource, "DELETE /groups/:id/boards/:board_id"),
-  project: routeOf(boardResource, "DELETE /projects/:id/boards/:board_id"),
-};
-const MOVE_LIST = {
-  group: routeOf(boardResource, "PUT /groups/:id/boards/:board_id/lists/:list_id"),
-  project: routeOf(boardResource, "PUT /projects/:id/boards/:board_id/lists/:list_id"),
-};
-const DESTROY_LIST = {
-  group: routeOf(boardResource, "DELETE /groups/:id/boards/:board_id/lists/:list_id"),
-  project: routeOf(boardResource, "DELETE /projects/:id/boards/:board_id/lists/:list_id"),
-};
+/** A route of boards, by what they belong to. */
+const routesOf = (method: string, below = "") => ({
+  group: routeOf(boardResource, `${method} /groups/:id/boards/:board_id${below}`),
+  project: routeOf(boardResource, `${method} /projects/:id/boards/:board_id${below}`),
+});
+const CHANGE = routesOf("PUT");
+const DESTROY = routesOf("DELETE");
+const MOVE_LIST = routesOf("PUT", "/lists/:list_id");
+const DESTROY_LIST = routesOf("DELETE", "/lists/:list_id");
 
 /** Whose board it is. Whether the caller may read it is checked by the routes. */
 interface Owned {
@@ -495,14 +424,9 @@ const isSubject = (name: string): name is keyof typeof SUBJECTS => name in SUBJE
 export const graphqlModule: GraphqlModule = {
   types: [board, boardList],
   extend: {
-    Issue: {
-      iteration: absent(iteration),
-      status: absent(status),
-      epic: absent(epic),
-      healthStatus: { ...constant(health.name, null), declares: health },
-    },
-    Group: { ...boardsOf("b.namespace_id"), iterations },
-    Project: { ...boardsOf("b.project_id"), iterations },
+    Issue: ABSENT.ofIssues,
+    Group: { ...boardsOf("b.namespace_id"), ...ABSENT.ofSources },
+    Project: { ...boardsOf("b.project_id"), ...ABSENT.ofSources },
     Query: {
       boardList: first("BoardList", {
         args: { id: arg.required(arg.gid("List")), ...issueFilters },

@@ -24,6 +24,7 @@ import {
 import { all, among, when } from "../../store/conditions.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Value } from "../../store/port.ts";
+import { inGroup } from "../namespaces/graphql.ts";
 import { mayReadVulnerabilities } from "./abilities.ts";
 
 const upper = (manager: string) => manager.toUpperCase();
@@ -137,10 +138,7 @@ export const graphqlModule: GraphqlModule = {
   extend: {
     Project: { dependencies: dependenciesOf({ parent: "d.project_id" }) },
     Group: {
-      dependencies: dependenciesOf({
-        join: "join namespace_ancestors a on a.namespace_id = p.namespace_id",
-        parent: "a.ancestor_id",
-      }),
+      dependencies: dependenciesOf(inGroup()),
     },
   },
 };

@@ -74,11 +74,9 @@ async function publish(
   return commands;
 }
 
-/** Performs the commands of published drafts, if there are any. */
+/** Performs the commands of published drafts. */
 const performed = (context: Writing, { id }: Noteable, commands: readonly Command[]) =>
-  commands.length === 0
-    ? undefined
-    : afterCommands(context, MERGE_REQUEST, id, commands, () => undefined);
+  afterCommands(context, MERGE_REQUEST, id, commands, () => undefined);
 
 const { del, get, list, post, put } = routes({
   source: "project",

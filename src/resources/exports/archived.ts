@@ -3,6 +3,8 @@ import { ROLES } from "../../core/access/roles.ts";
 import { VISIBILITIES } from "../../core/access/visibility.ts";
 import { REPORT_TYPES } from "../approval-state/state.ts";
 import { NAMES } from "../award-emoji/names.ts";
+import { KINDS, ofEach } from "../issuables/attributes.ts";
+import type { IssuableType } from "../issuables/type.ts";
 import { projectSettings } from "../projects/kept.ts";
 import {
   type ArchivedColumn,
@@ -73,6 +75,8 @@ const seconds = integer(0, 2 ** 40);
 const estimates = { time_estimate: seconds, total_time_spent: seconds };
 const closing = { closed_at: maybe(instant), closed_by_id: maybe(author) };
 const label = row("labels");
+const attributes = (prefix: IssuableType["prefix"]) =>
+  ofEach(prefix, ({ kind }) => ({ schema: KINDS[kind].stored(), isNeeded: true }));
 const isVisited = { subscribed: flag };
 
 const lineEnd = v.object({
@@ -174,10 +178,7 @@ export const ARCHIVED: Readonly<Record<string, ArchivedTable>> = {
     title: text(),
     description: maybe(long),
     state: word("opened", "closed"),
-    confidential: flag,
-    discussion_locked: flag,
-    weight: maybe(integer()),
-    due_date: maybe(day),
+    ...attributes("issue"),
     milestone_id: maybe(row("milestones")),
     relative_position: place,
     ...closing,
@@ -195,9 +196,7 @@ export const ARCHIVED: Readonly<Record<string, ArchivedTable>> = {
     sha: maybe(oid),
     merge_commit_sha: maybe(oid),
     squash_commit_sha: maybe(oid),
-    squash: flag,
-    discussion_locked: flag,
-    remove_source_branch: flag,
+    ...attributes("merge_request"),
     should_remove_source_branch: maybe(flag),
     milestone_id: maybe(row("milestones")),
     merged_at: maybe(instant),

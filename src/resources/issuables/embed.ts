@@ -11,6 +11,7 @@ import type { Value } from "../../store/port.ts";
 import { statement } from "../../store/texts.ts";
 import { labelDetails } from "../labels/json.ts";
 import { userSummary } from "../users/json.ts";
+import { HIDDEN, lackingIn } from "./attributes.ts";
 import { detailedLabels } from "./fields.ts";
 import { gather, gatherShared, idsOf } from "./gather.ts";
 import { isSubscribed } from "./queries.ts";
@@ -59,7 +60,7 @@ export async function newRowOf(
   );
   const [row] = rows as [Value[]];
   const fillInOwn = await type.readOwn([], context);
-  fillIn(rows, context, { labelled: [], assigned: [], counted: [] });
+  fillIn(rows, context, type, { labelled: [], assigned: [], counted: [] });
   fillInOwn(rows);
   row[presenter.at("subscribed")] = "true";
   return row;
@@ -133,7 +134,7 @@ async function embedded(
     type.readOwn(ids, context),
   ]);
   return (rows) => {
-    fillIn(rows, context, { labelled, assigned, counted });
+    fillIn(rows, context, type, { labelled, assigned, counted });
     fillInOwn(rows);
   };
 }
@@ -148,8 +149,13 @@ interface Read {
   counted: Value[][];
 }
 
-function fillIn(rows: Value[][], context: Presenting, { labelled, assigned, counted }: Read): void {
-  const { presenter, view } = context;
+function fillIn(
+  rows: Value[][],
+  context: Presenting,
+  { prefix }: IssuableType,
+  { labelled, assigned, counted }: Read,
+): void {
+  const { presenter, view, tier } = context;
   const labels = gatherShared(labelled, (found) =>
     hasDetails(context) ? labelDetails.write(found, view) : JSON.stringify(found[0]),
   );
@@ -159,8 +165,10 @@ function fillIn(rows: Value[][], context: Presenting, { labelled, assigned, coun
     count: String(count),
   }));
   const at = Object.fromEntries(FILLED.map((name) => [name, presenter.at(name)])) as Places;
+  const lacking = lackingIn(prefix, tier).map((name) => presenter.at(name));
   for (const row of rows) {
     const id = row[at.id] as Value;
+    for (const place of lacking) row[place] = HIDDEN;
     const [own = [], assigned = []] = [labels.get(id), assignees.get(id)];
     row[at.labels] = `[${own.join(",")}]`;
     row[at.assignees] = `[${assigned.join(",")}]`;

@@ -2,20 +2,10 @@ import * as field from "../../core/field.ts";
 import { labelDetails } from "../labels/json.ts";
 import { anyMilestoneFields } from "../milestones/json.ts";
 import { userFields } from "../users/json.ts";
+import { fieldsOf } from "./attributes.ts";
 import { humanDuration } from "./duration.ts";
-
-/** Fields of every type of issuable. `embed` (embed.ts) fills in those that are embedded. */
-export const issuableFields = {
-  labels: field.embedded("labels", "array of string", "[]"),
-  assignees: field.embedded("assignees", "array of User", "[]", { items: userFields("u") }),
-  assignee: field.embedded("assignee", "User", "null", { fields: userFields("u") }),
-  user_notes_count: field.embedded("user_notes_count", "integer", "null"),
-  upvotes: field.embedded("upvotes", "integer", "null"),
-  downvotes: field.embedded("downvotes", "integer", "null"),
-  author: field.nested(userFields("u")),
-  closed_by: field.nested(userFields("cb")),
-  milestone: field.nested(anyMilestoneFields),
-};
+import { taskCompletionStatus } from "./tasks.ts";
+import type { IssuableType } from "./type.ts";
 
 /** Labels with what lists show of them if they are asked for details. */
 export const detailedLabels = field.embedded("labels", "array of Label", "[]", {
@@ -43,7 +33,7 @@ export const subscribed = field.embedded("subscribed", "boolean", "null");
  *
  * @param sigil as in texts, such as `#`
  */
-export const references = (alias: string, sigil: string): field.Field => ({
+const references = (alias: string, sigil: string): field.Field => ({
   ...field.derived(
     ["null as refers_from", `${alias}.iid`, "p.full_path"],
     "object",
@@ -59,4 +49,44 @@ export const references = (alias: string, sigil: string): field.Field => ({
   fields: Object.fromEntries(
     ["short", "relative", "full"].map((name) => [name, field.text("p.full_path")]),
   ),
+});
+
+/** What a type is called in the SQL, the addresses and the references of its fields. */
+type Named = Pick<IssuableType, "prefix" | "alias" | "path" | "sigil">;
+
+/** Fields of every type of issuable, in every answer. */
+export const plainFields = ({ alias, path }: Named) => ({
+  id: field.integer(`${alias}.id`),
+  iid: field.integer(`${alias}.iid`),
+  project_id: field.integer(`${alias}.project_id`),
+  title: field.text(`${alias}.title`),
+  description: field.text(`${alias}.description`),
+  state: field.text(`${alias}.state`),
+  created_at: field.instant(`${alias}.created_at`),
+  updated_at: field.instant(`${alias}.updated_at`),
+  web_url: field.url(
+    ["p.full_path", `${alias}.iid`],
+    (project, iid) => `/${project}/-/${path}/${iid}`,
+  ),
+});
+
+/** Fields of every type of issuable. `embed` (embed.ts) fills in those that are embedded. */
+export const issuableFields = (type: Named) => ({
+  ...plainFields(type),
+  closed_at: field.instant(`${type.alias}.closed_at`),
+  closed_by: field.nested(userFields("cb")),
+  labels: field.embedded("labels", "array of string", "[]"),
+  milestone: field.nested(anyMilestoneFields),
+  assignees: field.embedded("assignees", "array of User", "[]", { items: userFields("u") }),
+  author: field.nested(userFields("u")),
+  assignee: field.embedded("assignee", "User", "null", { fields: userFields("u") }),
+  user_notes_count: field.embedded("user_notes_count", "integer", "null"),
+  upvotes: field.embedded("upvotes", "integer", "null"),
+  downvotes: field.embedded("downvotes", "integer", "null"),
+  ...fieldsOf(type.prefix, type.alias),
+  time_stats: field.nested(timeStats(type.alias)),
+  references: references(type.alias, type.sigil),
+  task_completion_status: taskCompletionStatus(`${type.alias}.description`),
+  imported: field.constant(false),
+  imported_from: field.constant("none"),
 });

@@ -1,21 +1,28 @@
 import { withSources } from "../../core/access/source.ts";
 import { NOT_DELETED_USER, visibleOwner } from "../../core/access/visibility.ts";
+import * as field from "../../core/field.ts";
+import { hasTier } from "../../core/resource.ts";
 import {
   type Args,
   always,
   arg,
+  computed,
   connection,
   costing,
+  digits,
   type GraphContext,
   GraphError,
   htmlLine,
   inputType,
   int,
+  leaf,
   loaded,
   type OutputFields,
   one,
+  plainGid,
   required,
   string,
+  time,
   userPermissions,
 } from "../../graphql/declare.ts";
 import { type Condition, when } from "../../store/conditions.ts";
@@ -30,6 +37,7 @@ import {
   mayCreateNote,
   mayUpdate,
 } from "./abilities.ts";
+import { attributesOf, camelCase, KINDS } from "./attributes.ts";
 import { timeStats } from "./fields.ts";
 import { argumentsOf, type Sense, valuesOf } from "./filter.ts";
 import { conditionsOf, FILTERS } from "./list.ts";
@@ -111,10 +119,24 @@ function timeFields({ alias }: IssuableType): OutputFields {
   };
 }
 
+/** The fields of attributes. */
+function attributeFields({ prefix, alias }: IssuableType): OutputFields {
+  const fields = attributesOf(prefix).map(([name, { kind, shownAs = name, tier: lowest }]) => {
+    const { type, field: fieldOf } = KINDS[kind];
+    const column = `${alias}.${name}`;
+    const shown = lowest
+      ? computed(type, [column], ([value], { tier }) => (hasTier(tier, lowest) ? value : null))
+      : leaf(type, fieldOf(column));
+    return [camelCase(shownAs), shown] as const;
+  });
+  return Object.fromEntries(fields);
+}
+
 /** The fields that all types of issuables have. */
 export function issuableFields(type: IssuableType): OutputFields {
-  const { alias, column, prefix } = type;
+  const { alias, column, prefix, className, path, sigil } = type;
   const isIssue = prefix === "issue";
+  const webPath = `'/' || p.full_path || '/-/${path}/' || ${alias}.iid`;
   const labels = connection("Label", {
     isSmall: true,
     query: () => ({
@@ -124,6 +146,25 @@ export function issuableFields(type: IssuableType): OutputFields {
     }),
   });
   return {
+    id: plainGid(className, `${alias}.id`),
+    iid: required(digits(`${alias}.iid`)),
+    title: required(string(`${alias}.title`)),
+    description: string(`${alias}.description`),
+    createdAt: required(time(`${alias}.created_at`)),
+    updatedAt: required(time(`${alias}.updated_at`)),
+    closedAt: time(`${alias}.closed_at`),
+    project: required(one("Project", `${alias}.project_id`)),
+    projectId: required(int(`${alias}.project_id`)),
+    webUrl: required(string(field.url(webPath, (path) => path))),
+    webPath: required(string(webPath)),
+    reference: required(
+      computed(
+        "String",
+        ["p.full_path", `${alias}.iid`],
+        ([project, iid], _, { full }) => `${full ? project : ""}${sigil}${iid}`,
+        { full: arg.withDefault(arg.boolean, false) },
+      ),
+    ),
     name: string(`${alias}.title`),
     titleHtml: htmlLine(`${alias}.title`),
     author: one("UserCore", `${alias}.author_id`),
@@ -150,6 +191,7 @@ export function issuableFields(type: IssuableType): OutputFields {
         },
       }),
     ),
+    ...attributeFields(type),
     ...timeFields(type),
     upvotes: required(
       loaded("Int", (ids, { db }) => votesOf(type, db, ids, "thumbsup"), { empty: 0 }),

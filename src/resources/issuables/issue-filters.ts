@@ -1,5 +1,6 @@
 import * as param from "../../core/input.ts";
 import { withoutIndex } from "../../core/lists/index-start.ts";
+import { dayOf } from "../../core/time.ts";
 import { arg, enumeration, recordId } from "../../graphql/declare/args.ts";
 import { GraphError } from "../../graphql/errors.ts";
 import { all, type Condition, when } from "../../store/conditions.ts";
@@ -86,9 +87,6 @@ const DUE_DATES = [
 ] as const;
 
 const DAY = 86_400_000;
-
-/** A day, in UTC. */
-export const dayOf = (instant: number) => new Date(instant).toISOString().slice(0, 10);
 
 /** The days that a word means, today. Weeks begin on Mondays. */
 function daysOf(word: (typeof DUE_DATES)[number], today: string): Days {

@@ -10,13 +10,10 @@ import { all } from "../../store/conditions.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Reader, Value } from "../../store/port.ts";
 import { statement } from "../../store/texts.ts";
-import { issuableFields, references, subscribed, timeStats } from "./fields.ts";
+import { issuableFields, subscribed } from "./fields.ts";
 import { placeLabels } from "./positions.ts";
-import { taskCompletionStatus, taskStatus, tasksOf } from "./tasks.ts";
+import { taskStatus, tasksOf } from "./tasks.ts";
 import { type IssuableType, issuableJoins } from "./type.ts";
-
-/** Put into a row in place of a weight that is not shown. */
-const HIDDEN = "";
 
 /** How many open issues an issue blocks, of a hundred links. Only an issue alone has it: in a list it would be read for each. */
 const BLOCKED = `(select count(*) from
@@ -29,37 +26,14 @@ const link = (suffix: string) =>
     (project, iid) => `/api/v4/projects/${project}/issues/${iid}${suffix}`,
   );
 
+const NAMED = { prefix: "issue", alias: "i", path: "issues", sigil: "#" } as const;
+
 const fields = {
-  id: field.integer("i.id"),
-  iid: field.integer("i.iid"),
-  project_id: field.integer("i.project_id"),
-  title: field.text("i.title"),
-  description: field.text("i.description"),
-  state: field.text("i.state"),
-  created_at: field.instant("i.created_at"),
-  updated_at: field.instant("i.updated_at"),
-  closed_at: field.instant("i.closed_at"),
-  closed_by: issuableFields.closed_by,
-  labels: issuableFields.labels,
-  milestone: issuableFields.milestone,
-  assignees: issuableFields.assignees,
-  author: issuableFields.author,
-  assignee: issuableFields.assignee,
-  user_notes_count: issuableFields.user_notes_count,
+  ...issuableFields(NAMED),
   merge_requests_count: field.embedded("merge_requests_count", "integer", "null"),
-  upvotes: issuableFields.upvotes,
-  downvotes: issuableFields.downvotes,
-  due_date: field.date("i.due_date"),
-  confidential: field.flag("i.confidential"),
-  discussion_locked: field.flag("i.discussion_locked"),
-  web_url: field.url(["p.full_path", "i.iid"], (path, iid) => `/${path}/-/issues/${iid}`),
-  time_stats: field.nested(timeStats("i")),
-  weight: field.omittedIf((value) => value === HIDDEN, field.integer("i.weight")),
   type: field.constant("ISSUE"),
   issue_type: field.constant("issue"),
   severity: field.constant("UNKNOWN"),
-  references: references("i", "#"),
-  task_completion_status: taskCompletionStatus("i.description"),
   has_tasks: field.derived(
     ["i.description"],
     "boolean",
@@ -74,8 +48,6 @@ const fields = {
   epic_iid: field.constant(null),
   iteration: field.constant(null),
   health_status: field.constant(null),
-  imported: field.constant(false),
-  imported_from: field.constant("none"),
   service_desk_reply_to: field.constant(null),
   _links: field.nested({
     self: link(""),
@@ -88,15 +60,12 @@ const fields = {
 
 /** Issues. */
 export const ISSUE: IssuableType = {
+  ...NAMED,
   table: "issues",
-  alias: "i",
   column: "issue_id",
   number: "iid",
-  prefix: "issue",
   className: "Issue",
-  path: "issues",
   parameter: "issue_iid",
-  sigil: "#",
   name: "issue",
   one: "an issue",
   many: "issues",
@@ -117,7 +86,7 @@ export const ISSUE: IssuableType = {
     blocking_issues_count: field.integer(BLOCKED),
   }),
   place: placeLabels,
-  readOwn: async (ids, { db, presenter, viewer, tier, source }) => {
+  readOwn: async (ids, { db, presenter, viewer, source }) => {
     const from = source?.kind === "group" ? source.fullPath : null;
     const counts = await closingCounts(db, ids, viewer);
     return (rows) => {
@@ -125,8 +94,6 @@ export const ISSUE: IssuableType = {
         const count = counts.get(row[presenter.at("id")] as Value) ?? 0;
         row[presenter.at("merge_requests_count")] = String(count);
         row[presenter.at("references")] = from;
-        // The free tier has no weights.
-        if (tier === "free") row[presenter.at("weight")] = HIDDEN;
       }
     };
   },

@@ -9,7 +9,7 @@ import { headPipeline } from "../ci/heads.ts";
 import { listedPipeline, pipeline } from "../ci/json.ts";
 import { mayMergeRequest } from "../protected-refs/abilities.ts";
 import { userFields, userSummary } from "../users/json.ts";
-import { issuableFields, references, subscribed, timeStats } from "./fields.ts";
+import { issuableFields, plainFields, subscribed } from "./fields.ts";
 import { gatherShared, idsOf } from "./gather.ts";
 import {
   DRAFT_PREFIXES,
@@ -18,7 +18,6 @@ import {
   type MergeState,
   mergeStatesOf,
 } from "./merge-checks.ts";
-import { taskCompletionStatus } from "./tasks.ts";
 import { type IssuableType, issuableJoins } from "./type.ts";
 
 const PREFIX = DRAFT_PREFIXES.map((prefix) => prefix.replace(/[[\]()]/g, "\\$&")).join("|");
@@ -34,21 +33,7 @@ const DRAFTS = new RegExp(`^(?: *(?:${PREFIX}))+ *`, "i");
 /** A title without the prefixes that make it a draft's. */
 export const withoutDraft = (title: string): string => title.replace(DRAFTS, "");
 
-const simpleFields = {
-  id: field.integer("mr.id"),
-  iid: field.integer("mr.iid"),
-  project_id: field.integer("mr.project_id"),
-  title: field.text("mr.title"),
-  description: field.text("mr.description"),
-  state: field.text("mr.state"),
-  created_at: field.instant("mr.created_at"),
-  updated_at: field.instant("mr.updated_at"),
-};
-
-const webUrl = field.url(
-  ["p.full_path", "mr.iid"],
-  (path, iid) => `/${path}/-/merge_requests/${iid}`,
-);
+const NAMED = { prefix: "merge_request", alias: "mr", path: "merge_requests", sigil: "!" } as const;
 
 /** Changed files that are shown and counted at most. */
 export const MOST_FILES = 1000;
@@ -60,27 +45,17 @@ const sizeOf = (files: number): string | null =>
 const IS_FROM_FORK = "case when mr.source_project_id <> mr.project_id then 1 else 0 end";
 
 const fields = {
-  ...simpleFields,
+  ...issuableFields(NAMED),
   merged_by: field.nested(userFields("mb")),
   merge_user: field.nested(userFields("mb")),
   merged_at: field.instant("mr.merged_at"),
-  closed_by: issuableFields.closed_by,
-  closed_at: field.instant("mr.closed_at"),
   target_branch: field.text("mr.target_branch"),
   source_branch: field.text("mr.source_branch"),
-  user_notes_count: issuableFields.user_notes_count,
-  upvotes: issuableFields.upvotes,
-  downvotes: issuableFields.downvotes,
-  assignee: issuableFields.assignee,
-  author: issuableFields.author,
-  assignees: issuableFields.assignees,
   reviewers: field.embedded("reviewers", "array of User", "[]", { items: userFields("u") }),
   source_project_id: field.integer("mr.source_project_id"),
   target_project_id: field.integer("mr.project_id"),
-  labels: issuableFields.labels,
   draft: field.derived(["mr.title"], "boolean", ([title]) => isDraft(String(title))),
   work_in_progress: field.derived(["mr.title"], "boolean", ([title]) => isDraft(String(title))),
-  milestone: issuableFields.milestone,
   merge_when_pipeline_succeeds: field.flag("mr.auto_merge"),
   merge_status: field.embedded("merge_status", "string", "null"),
   detailed_merge_status: field.embedded("detailed_merge_status", "string", "null"),
@@ -89,25 +64,16 @@ const fields = {
   sha: field.text("mr.sha"),
   merge_commit_sha: field.text("mr.merge_commit_sha"),
   squash_commit_sha: field.text("mr.squash_commit_sha"),
-  discussion_locked: field.flag("mr.discussion_locked"),
   should_remove_source_branch: field.optionalFlag("mr.should_remove_source_branch"),
-  force_remove_source_branch: field.flag("mr.remove_source_branch"),
   allow_collaboration: field.onlyIf(IS_FROM_FORK, field.flag("mr.allow_collaboration")),
   allow_maintainer_to_push: field.onlyIf(IS_FROM_FORK, field.flag("mr.allow_collaboration")),
   reference: field.derived(["mr.iid"], "string", ([iid]) => `!${iid}`),
-  web_url: webUrl,
-  time_stats: field.nested(timeStats("mr")),
-  squash: field.flag("mr.squash"),
   squash_on_merge: field.flag(
     "case p.squash_option when 'always' then 1 when 'never' then 0 else mr.squash end",
   ),
-  references: references("mr", "!"),
-  task_completion_status: taskCompletionStatus("mr.description"),
   prepared_at: field.instant("mr.created_at"),
   merge_after: field.constant(null),
   approvals_before_merge: field.constant(null),
-  imported: field.constant(false),
-  imported_from: field.constant("none"),
 };
 
 /** Whether nothing of its author was merged into the project before, who is no reporter there. */
@@ -120,19 +86,16 @@ const IS_FIRST = `case when exists (select 1 from merge_requests o
   then 0 else 1 end`;
 
 /** A merge request in lists that ask for `view=simple`. */
-export const simpleMergeRequest = presenter({ ...simpleFields, web_url: webUrl });
+export const simpleMergeRequest = presenter(plainFields(NAMED));
 
 /** Merge requests. */
 export const MERGE_REQUEST: IssuableType = {
+  ...NAMED,
   table: "merge_requests",
-  alias: "mr",
   column: "merge_request_id",
   number: "iid",
-  prefix: "merge_request",
   className: "MergeRequest",
-  path: "merge_requests",
   parameter: "merge_request_iid",
-  sigil: "!",
   name: "merge request",
   one: "a merge request",
   many: "merge requests",

@@ -3,7 +3,6 @@ import {
   type Args,
   arg,
   enumeration,
-  type Mutation,
   type MutationContext,
   mutation,
   property,
@@ -12,6 +11,7 @@ import {
 } from "../../graphql/declare.ts";
 import { among } from "../../store/conditions.ts";
 import type { Reader } from "../../store/port.ts";
+import { attributesOf, camelCase, KINDS } from "./attributes.ts";
 import type { IssuableType } from "./type.ts";
 
 /** How a mutation changes a list. */
@@ -21,7 +21,8 @@ export const OPERATION = enumeration("MutationOperationMode", "How a list is cha
   "REMOVE",
 ]);
 
-const place = {
+/** The arguments that say which one. */
+export const place = {
   projectPath: arg.about("The full path of its project.", arg.required(arg.id)),
   iid: arg.about("Its number in the project.", arg.required(arg.string)),
 } satisfies Args;
@@ -32,45 +33,29 @@ type Place = Values<typeof place>;
 /** A number in a project; one that nothing has for any other text. */
 export const numberOf = (iid: string) => (/^\d{1,15}$/.test(iid) ? Number(iid) : 0);
 
-/** What GraphQL's mutations of issues and those of merge requests share. */
-export interface IssuableMutations {
-  /** The arguments that say which one. */
-  readonly place: typeof place;
-  readonly payload: Mutation["payload"];
-  /** Path parameters of its routes. */
-  at(where: Place): Record<string, string>;
-  /** The payload for what a route answers, or for a stored one. */
-  given(shown: { readonly id?: unknown } | undefined): object;
-  /** The one at a place, to compute a change from: the route that makes it checks what the caller may see. */
-  storedAt(db: Reader, where: Place): Promise<{ id: number; title: string } | undefined>;
-  /**
-   * The ids of the users that one is to have.
-   *
-   * @param table with those it has
-   */
-  peopleOf(
-    db: Reader,
-    table: string,
-    where: Place,
-    usernames: readonly string[],
-    mode: string,
-  ): Promise<number[]>;
-  /** Declares a mutation that performs the route for changes. */
-  setter<const A extends Args>(
-    about: string,
-    input: A,
-    changes: (input: Values<A> & Place, context: MutationContext) => object | Promise<object>,
-  ): Mutation;
-  /** Those that both types have. */
-  readonly shared: Readonly<Record<string, Mutation>>;
-}
+/** The attributes of a type that mutations set, and what their arguments are called. */
+const settable = (prefix: IssuableType["prefix"]) =>
+  attributesOf(prefix).flatMap(([name, { kind, sets, argument = camelCase(name) }]) =>
+    sets === undefined ? [] : [{ name, argument, about: sets, kind: KINDS[kind] }],
+  );
+
+/** The arguments for attributes of a mutation that sets several. */
+export const attributeArguments = (prefix: IssuableType["prefix"]): Args =>
+  Object.fromEntries(settable(prefix).map(({ argument, kind }) => [argument, kind.argument]));
+
+/** The attributes that are sent to such a mutation, as routes take them. */
+export const attributesIn = (
+  prefix: IssuableType["prefix"],
+  sent: Readonly<Record<string, unknown>>,
+): object =>
+  Object.fromEntries(settable(prefix).map(({ name, argument }) => [name, sent[argument]]));
 
 /**
- * The mutations of a type.
+ * What GraphQL's mutations of issues and those of merge requests share.
  *
- * @param resource the one with its routes
+ * @param resource the one with the type's routes
  */
-export function issuableMutations(type: IssuableType, resource: Resource): IssuableMutations {
+export function issuableMutations(type: IssuableType, resource: Resource) {
   const { className, parameter, path, one, table, prefix, column } = type;
   const member = `${className[0]?.toLowerCase()}${className.slice(1)}`;
   const route = (method: string, action = "") =>
@@ -79,28 +64,43 @@ export function issuableMutations(type: IssuableType, resource: Resource): Issua
   const subscriptions = { true: route("POST", "/subscribe"), false: route("POST", "/unsubscribe") };
   const payload = { [member]: property(className) };
 
+  /** Path parameters of its routes. */
   const at = ({ projectPath, iid }: Place) => ({ id: projectPath, [parameter]: iid });
+  /** The payload for what a route answers, or for a stored one. */
   const given = (shown: { readonly id?: unknown } | undefined) => ({ [member]: shown?.id ?? null });
-  const storedAt: IssuableMutations["storedAt"] = async (db, { projectPath, iid }) =>
+  /** The one at a place, to compute a change from: the route that makes it checks what the caller may see. */
+  const storedAt = async (db: Reader, { projectPath, iid }: Place) =>
     db.one<{ id: number; title: string }>(
       `select t.id, t.title from ${table} t join projects p on p.id = t.project_id
        where lower(p.full_path) = lower(?) and t.iid = ?`,
       [projectPath, numberOf(iid)],
     );
-  const setter: IssuableMutations["setter"] = (about, input, changes) =>
+  /** Declares a mutation that performs the route for changes. */
+  const setter = <const A extends Args>(
+    about: string,
+    input: A,
+    changes: (input: Values<A> & Place, context: MutationContext) => object | Promise<object>,
+  ) =>
     mutation({
       about,
       input: { ...place, ...input },
       payload,
       run: async (sent, context) => {
-        const read = sent as unknown as Parameters<typeof changes>[0];
+        const read = sent as unknown as Values<A> & Place;
         return given(
           await context.call(change, { ...at(read), ...(await changes(read, context)) }),
         );
       },
     });
 
-  const peopleOf: IssuableMutations["peopleOf"] = async (db, people, where, usernames, mode) => {
+  /** The ids of the users that one is to have. @param people the table with those it has */
+  const peopleOf = async (
+    db: Reader,
+    people: string,
+    where: Place,
+    usernames: readonly string[],
+    mode: string,
+  ) => {
     const named = await idsNamed(db, usernames);
     if (mode === "REPLACE") return named;
     const stored = await storedAt(db, where);
@@ -113,6 +113,7 @@ export function issuableMutations(type: IssuableType, resource: Resource): Issua
       : before.filter((id) => !named.includes(id));
   };
 
+  /** Those that both types have, and those that set one attribute. */
   const shared = {
     [`${member}SetAssignees`]: setter(
       "Set, add or remove assignees.",
@@ -126,10 +127,13 @@ export function issuableMutations(type: IssuableType, resource: Resource): Issua
         return { assignee_ids: ids.length > 0 ? ids : [0] };
       },
     ),
-    [`${member}SetLocked`]: setter(
-      "Lock or unlock the discussion.",
-      { locked: arg.required(arg.boolean) },
-      ({ locked }) => ({ discussion_locked: locked }),
+    ...Object.fromEntries(
+      settable(prefix).map(({ name, about, argument, kind: { only } }) => [
+        `${member}Set${argument[0]?.toUpperCase()}${argument.slice(1)}`,
+        setter(about, { [argument]: only.type }, (sent) => ({
+          [name]: only.read(sent[argument] as never),
+        })),
+      ]),
     ),
     [`${member}SetSubscription`]: mutation({
       about: `Subscribe to ${one}, or unsubscribe.`,
@@ -141,7 +145,7 @@ export function issuableMutations(type: IssuableType, resource: Resource): Issua
       },
     }),
   };
-  return { place, payload, at, given, storedAt, peopleOf, setter, shared };
+  return { payload, at, given, storedAt, peopleOf, setter, shared };
 }
 
 async function idsNamed(db: Reader, usernames: readonly string[]): Promise<number[]> {

@@ -1,13 +1,6 @@
 import { NOT_DELETED_LABEL, NOT_DELETED_MILESTONE } from "../../core/access/visibility.ts";
+import type { Order } from "../../graphql/declare/declarations.ts";
 import type { IssuableType } from "./type.ts";
-
-/** A term of an order. It is never null. */
-export interface OrderTerm {
-  readonly sql: string;
-  readonly descending?: boolean;
-  /** Whether its values are texts; otherwise they are whole numbers. */
-  readonly isText?: boolean;
-}
 
 /** The orders that all issuables have and no index has, by their names in REST. */
 const COMPUTED_ORDERS = [
@@ -33,7 +26,7 @@ const MOST = Number.MAX_SAFE_INTEGER;
 const [FIRST, EARLY, LATE, LAST] = ["''", "'0'", "'~'", "'~~'"];
 
 /** A value of which rows without one come last, in either direction. */
-function nullsLast(sql: string, descending: boolean, isText = false): OrderTerm {
+function nullsLast(sql: string, descending: boolean, isText = false): Order {
   const [least, most] = isText ? [FIRST, LAST] : [-1, MOST];
   return { sql: `coalesce(${sql}, ${descending ? least : most})`, descending, isText };
 }
@@ -43,7 +36,7 @@ function termsOf(
   { alias, prefix, column }: IssuableType,
   order: ComputedOrder,
   descending: boolean,
-): readonly OrderTerm[] {
+): readonly Order[] {
   const labels = nullsLast(
     `(select min(l.priority) from ${prefix}_labels x join labels l on l.id = x.label_id
       where x.${column} = ${alias}.id and ${NOT_DELETED_LABEL})`,
@@ -85,7 +78,7 @@ export function orderOf(
   type: IssuableType,
   order: ComputedOrder,
   sort: "asc" | "desc",
-): readonly OrderTerm[] {
+): readonly Order[] {
   const newest = { sql: `${type.alias}.id`, descending: true };
   return [...termsOf(type, order, sort === "desc"), newest];
 }
@@ -94,7 +87,7 @@ export function orderOf(
 export function orderValues(
   type: IssuableType,
   orders: readonly ComputedOrder[],
-): Record<string, readonly OrderTerm[]> {
+): Record<string, readonly Order[]> {
   const both = orders.flatMap((order) =>
     (["asc", "desc"] as const).map(
       (sort) => [`${order}_${sort}`.toUpperCase(), orderOf(type, order, sort)] as const,

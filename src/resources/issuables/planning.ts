@@ -1,11 +1,12 @@
-import type { Source } from "../../core/access/source.ts";
 import * as param from "../../core/input.ts";
-import type { Reader } from "../../store/port.ts";
+import { type Context, hasTier } from "../../core/resource.ts";
+import type { Reader, Value } from "../../store/port.ts";
 import { labelsNamed } from "../labels/rules.ts";
 import * as milestones from "../milestones/queries.ts";
 import { mayPlan } from "./abilities.ts";
+import { columnsOf } from "./attributes.ts";
 import type { Wanted } from "./change.ts";
-import type { Writing } from "./type.ts";
+import type { IssuableType, Writing } from "./type.ts";
 
 /** The planning attributes of issuables. They are ignored if the caller is below reporter. */
 export const planningInput = {
@@ -15,33 +16,27 @@ export const planningInput = {
   milestone_id: param.clearable(param.integer()),
   assignee_id: param.clearable(param.integer()),
   assignee_ids: param.clearable(param.arrayOf(param.integer(), { max: 200 })),
-  discussion_locked: param.optional(param.boolean()),
 };
 
 /** The values of {@link planningInput}. */
 export type Planning = param.Input<typeof planningInput>;
 
-/** See {@link plannedColumns}. */
-export interface PlannedColumns {
-  milestone_id?: number | null;
-  discussion_locked?: number;
-}
-
-/** The planning columns to set; none if the caller is below reporter. */
-export async function plannedColumns(
-  { db, source }: { db: Reader; source: Source },
+/** The columns of attributes and of the milestone to set, as far as the tier has them and the caller may set them. */
+export async function columnsIn(
+  { db, source, tier }: Pick<Context, "source" | "tier"> & { readonly db: Reader },
+  { prefix }: IssuableType,
   input: Planning,
-): Promise<PlannedColumns> {
-  if (!mayPlan(source)) return {};
-  const { milestone_id, discussion_locked } = input;
-  return {
-    ...(milestone_id !== undefined && {
-      milestone_id: milestone_id
-        ? ((await milestones.findFor(db, source, { id: milestone_id }))?.id ?? null)
-        : null,
-    }),
-    ...(discussion_locked !== undefined && { discussion_locked: Number(discussion_locked) }),
-  };
+): Promise<Record<string, Value> & { milestone_id?: number | null }> {
+  const plans = mayPlan(source);
+  const columns = columnsOf(
+    prefix,
+    input,
+    (one) => hasTier(tier, one.tier) && (plans || !one.isPlanned),
+  );
+  const { milestone_id: id } = input;
+  if (!plans || id === undefined) return columns;
+  const milestone = id ? await milestones.findFor(db, source, { id }) : undefined;
+  return { ...columns, milestone_id: milestone?.id ?? null };
 }
 
 /** Whether an input asks for labels or assignees. */

@@ -10,10 +10,11 @@ import { all, type Condition, when } from "../../store/conditions.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 import { joined, statement } from "../../store/texts.ts";
+import { ATTRIBUTES } from "./attributes.ts";
 import { TOLD_COLUMNS } from "./told.ts";
 import type { Difference, IssuableType, NoteableType } from "./type.ts";
 
-/** The columns of an issuable that handlers use, and those whose changes are told. */
+/** The columns of an issuable that handlers use, beside those of {@link ATTRIBUTES} and of others whose changes are told. */
 export interface Issuable {
   readonly id: number;
   readonly iid: number;
@@ -27,10 +28,6 @@ export interface Issuable {
   readonly closed_at: number | null;
   readonly time_estimate: number;
   readonly total_time_spent: number;
-  /** Only of issues. */
-  readonly confidential?: number;
-  readonly due_date?: string | null;
-  readonly weight?: number | null;
   /** Only of merge requests. */
   readonly target_branch?: string;
   readonly created_at: number;
@@ -41,11 +38,17 @@ export interface Issuable {
   readonly assigned: number;
 }
 
-/** SQL of the columns of {@link Issuable}, without `visible`. */
-export const issuableColumns = ({ alias, prefix }: IssuableType): string =>
-  [...["id", "iid", "project_id", "author_id", "created_at", "updated_at"], ...TOLD_COLUMNS[prefix]]
+const OWN = ["id", "iid", "project_id", "author_id", "created_at", "updated_at"];
+const columnsOf = (prefix: IssuableType["prefix"], alias: string) =>
+  [...new Set([...OWN, ...TOLD_COLUMNS[prefix], ...Object.keys(ATTRIBUTES[prefix])])]
     .map((name) => `${alias}.${name}`)
     .join(", ");
+
+/** SQL of the columns of {@link Issuable}, without `visible`, by prefix. */
+export const COLUMNS: Readonly<Record<IssuableType["prefix"], string>> = {
+  issue: columnsOf("issue", "i"),
+  merge_request: columnsOf("merge_request", "mr"),
+};
 
 /** The issuable of a project by number, even if the caller may not read it, or `undefined`. */
 export async function find(
@@ -58,7 +61,7 @@ export async function find(
   const { alias, prefix, column } = type;
   const visible = type.visible(viewer);
   return db.one<Issuable>(
-    statement`select ${issuableColumns(type)}, case when ${visible.sql} then 1 else 0 end as visible,
+    statement`select ${COLUMNS[type.prefix]}, case when ${visible.sql} then 1 else 0 end as visible,
        (select count(*) from ${prefix}_assignees where ${column} = ${alias}.id and user_id = ?) as assigned
      from ${type.table} ${alias} join projects p on p.id = ${alias}.project_id
      where ${alias}.project_id = ? and ${alias}.iid = ?`,
@@ -70,7 +73,7 @@ export async function find(
 export async function findById(db: Reader, type: IssuableType, id: number): Promise<Issuable> {
   const { table, alias } = type;
   const found = await db.one<Issuable>(
-    `select ${issuableColumns(type)}, 1 as visible, 0 as assigned from ${table} ${alias} where ${alias}.id = ?`,
+    `select ${COLUMNS[type.prefix]}, 1 as visible, 0 as assigned from ${table} ${alias} where ${alias}.id = ?`,
     [id],
   );
   return found as Issuable;

@@ -6,6 +6,7 @@ import { type Context, type Route, routes } from "../../core/resource.ts";
 import type { Reader } from "../../store/port.ts";
 import * as milestones from "../milestones/queries.ts";
 import { userFields } from "../users/json.ts";
+import { remove } from "./change.ts";
 import { rowOf } from "./embed.ts";
 import { detailedLabels } from "./fields.ts";
 import { inputOf, valuesIn } from "./filter.ts";
@@ -142,29 +143,34 @@ export function singleRoute(type: IssuableType): Route {
 
 const participant = presenter(userFields("v"));
 
-/** The list of an issuable's participants. */
-export function participantsRoute(type: IssuableType): Route {
+/** Deleting an issuable, the list of its participants, subscribing to it, and unsubscribing. */
+export function sharedRoutes(type: IssuableType): Route[] {
   const { path, parameter, one, whenDisabled } = type;
-  return routes({ source: "project", features: [path], whenDisabled }).list(
-    `/${path}/:${parameter}/participants`,
-    {
-      summary: `List the author, assignees and commenters of ${one}, and the users it mentions`,
-      access: "anyone",
-      input: numberOf(type),
-      presenter: participant,
-      handle: async (context) => {
-        const { id } = await findIssuable(context, type, context.input[parameter]);
-        return participants(context, type, id);
-      },
+  const { del, list, post } = routes({ source: "project", features: [path], whenDisabled });
+  const deletion = del(`/${path}/:${parameter}`, {
+    summary: `Delete ${one} with its notes`,
+    input: numberOf(type),
+    handle: async (context) => {
+      const name = type.prefix === "issue" ? "Issue" : undefined;
+      await remove(
+        context,
+        type,
+        await findIssuable(context, type, context.input[parameter], name),
+      );
+      return undefined;
     },
-  );
-}
-
-/** Subscribing to an issuable, and unsubscribing. */
-export function subscriptionRoutes(type: IssuableType): Route[] {
-  const { path, parameter, one, whenDisabled } = type;
-  const { post } = routes({ source: "project", features: [path], whenDisabled });
-  return (["subscribe", "unsubscribe"] as const).map((verb) =>
+  });
+  const participation = list(`/${path}/:${parameter}/participants`, {
+    summary: `List the author, assignees and commenters of ${one}, and the users it mentions`,
+    access: "anyone",
+    input: numberOf(type),
+    presenter: participant,
+    handle: async (context) => {
+      const { id } = await findIssuable(context, type, context.input[parameter]);
+      return participants(context, type, id);
+    },
+  });
+  const subscriptions = (["subscribe", "unsubscribe"] as const).map((verb) =>
     post(`/${path}/:${parameter}/${verb}`, {
       whenArchived: "allow",
       alsoAnswers: { 304: [] },
@@ -182,6 +188,7 @@ export function subscriptionRoutes(type: IssuableType): Route[] {
       },
     }),
   );
+  return [deletion, participation, ...subscriptions];
 }
 
 /** The schema of the path parameter with an issuable's number. */

@@ -1,4 +1,5 @@
 import { isoInstant } from "../../core/time.ts";
+import { type ATTRIBUTES, attributesOf } from "./attributes.ts";
 import type { Differences, IssuableType } from "./type.ts";
 
 /** GitLab's numbers of states. */
@@ -10,18 +11,26 @@ export const STATE_IDS: Readonly<Record<string, number>> = {
 };
 
 const SHARED = [
-  ...(["title", "description", "state", "milestone_id", "discussion_locked", "closed_at"] as const),
-  ...(["time_estimate", "total_time_spent"] as const),
-];
+  "title",
+  "description",
+  "state",
+  "milestone_id",
+  "closed_at",
+  "time_estimate",
+  "total_time_spent",
+] as const;
+/** The names of attributes whose changes hooks are told. */
+const toldOf = <P extends keyof typeof ATTRIBUTES>(prefix: P) =>
+  attributesOf(prefix).flatMap(([name, { isUntold }]) =>
+    isUntold ? [] : [name as keyof (typeof ATTRIBUTES)[P]],
+  );
 /** The columns whose changes hooks are told, besides labels and people. */
 export const TOLD_COLUMNS = {
-  issue: [...SHARED, "confidential", "due_date", "weight"],
-  merge_request: [...SHARED, "target_branch"],
+  issue: [...SHARED, ...toldOf("issue")],
+  merge_request: [...SHARED, "target_branch", ...toldOf("merge_request")],
 } as const;
 /** What issuables are linked with: lists of ids. */
 export const LINKS = ["labels", "assignees", "reviewers"] as const;
-const FLAGS = ["discussion_locked", "confidential"];
-const INSTANTS = ["closed_at"];
 
 /** A change as hooks are told of it: what an attribute was and is. Labels and people are lists of ids. */
 export function toldChanges(
@@ -32,15 +41,19 @@ export function toldChanges(
     const difference = of[name];
     if (!difference) return [];
     const { previous, current } = difference;
-    const shown = { previous: shownAs(name, previous), current: shownAs(name, current) };
+    const shown = {
+      previous: shownAs(prefix, name, previous),
+      current: shownAs(prefix, name, current),
+    };
     return [[name === "state" ? "state_id" : name, shown] as const];
   });
   return Object.fromEntries(told);
 }
 
-function shownAs(name: string, value: unknown): unknown {
+function shownAs(prefix: IssuableType["prefix"], name: string, value: unknown): unknown {
   if (value === null) return null;
   if (name === "state") return STATE_IDS[value as string];
-  if (FLAGS.includes(name)) return value === 1;
-  return INSTANTS.includes(name) ? isoInstant(value as number) : value;
+  if (name === "closed_at") return isoInstant(value as number);
+  const isFlag = attributesOf(prefix).some(([own, { kind }]) => own === name && kind === "flag");
+  return isFlag ? value === 1 : value;
 }

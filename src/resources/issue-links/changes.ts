@@ -1,6 +1,6 @@
 import { findSource } from "../../core/access/source.ts";
 import { conflict, forbidden, invalid, notFound } from "../../core/errors.ts";
-import { type Context, TIERS } from "../../core/resource.ts";
+import { type Context, hasTier } from "../../core/resource.ts";
 import { mayAdminIssues } from "../issuables/abilities.ts";
 import { ISSUE } from "../issuables/issue.ts";
 import type { Issuable } from "../issuables/queries.ts";
@@ -26,7 +26,7 @@ export async function link(
   const source = await findSource(db, "project", other.project, viewer);
   const found = await findIssuable({ db, source, viewer }, ISSUE, other.iid);
   if (!mayAdminIssues(source)) throw forbidden();
-  if (type !== "relates_to" && TIERS.indexOf(tier) < TIERS.indexOf("premium")) {
+  if (type !== "relates_to" && !hasTier(tier, "premium")) {
     throw forbidden("Blocked issues not available for current license");
   }
   if (found.id === issue.id) throw invalid({ source: ["cannot be related to itself"] });

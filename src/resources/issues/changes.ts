@@ -1,6 +1,7 @@
 import { findSource } from "../../core/access/source.ts";
 import { ApiError } from "../../core/errors.ts";
 import { mayAdminIssues, mayPlan } from "../issuables/abilities.ts";
+import { columnsOf } from "../issuables/attributes.ts";
 import { change, created, stateColumns } from "../issuables/change.ts";
 import { ISSUE } from "../issuables/issue.ts";
 import * as issuables from "../issuables/queries.ts";
@@ -34,22 +35,21 @@ export async function move(
   if (!mayPlan(source) || !mayAdminIssues(target)) {
     throw refuseMove("due to insufficient permissions!");
   }
-  const more = await issues.details(db, found.id);
-  const milestone =
-    more.milestone_title === null
+  const { title, description, author_id } = found;
+  const from =
+    found.milestone_id === null
       ? undefined
-      : await milestones.findFor(db, target, { title: more.milestone_title });
+      : await milestones.findFor(db, source, { id: found.milestone_id });
+  const milestone = from && (await milestones.findFor(db, target, { title: from.title }));
   const copy = await issues.insert(
     db,
     {
       project_id: target.id,
-      author_id: found.author_id,
-      title: found.title,
-      description: found.description,
-      confidential: more.confidential === 1,
-      weight: more.weight,
-      due_date: more.due_date,
+      author_id,
+      title,
+      description,
       milestone_id: milestone?.id,
+      columns: columnsOf("issue", { ...found }),
     },
     now,
   );
@@ -63,7 +63,7 @@ export async function move(
   await created(
     { ...context, source: target },
     ISSUE,
-    { ...copy, title: found.title, description: found.description, milestone_id: milestone?.id },
+    { ...copy, title, description, milestone_id: milestone?.id },
     {
       labels: () => labelIds,
       assignees: await issuables.peopleOf(db, ISSUE, "assignees", found.id),

@@ -9,32 +9,25 @@ import * as field from "../../core/field.ts";
 import {
   type Args,
   arg,
-  boolean,
   type ChildQuery,
   computed,
   connection,
   constant,
-  date,
-  digits,
   enumeration,
   first,
   type GraphContext,
   GraphError,
   type GraphqlModule,
-  int,
   loaded,
   mutation,
   notAvailable,
   one,
-  plainGid,
   property,
   recordId,
   required,
   routeOf,
   rowType,
   sortEnum,
-  string,
-  time,
   type Values,
   valueType,
   word,
@@ -51,11 +44,17 @@ import {
   requireOnlyOne,
 } from "../issuables/graphql.ts";
 import { closingCounts, ISSUE } from "../issuables/issue.ts";
-import { dayOf, TYPE } from "../issuables/issue-filters.ts";
-import { issuableMutations } from "../issuables/mutations.ts";
+import { TYPE } from "../issuables/issue-filters.ts";
+import {
+  attributeArguments,
+  attributesIn,
+  issuableMutations,
+  place,
+} from "../issuables/mutations.ts";
 import { ISSUE_ORDERS, orderValues } from "../issuables/orders.ts";
 import { tasksOf } from "../issuables/tasks.ts";
 import { LABEL_CLASSES, LABEL_ID } from "../labels/graphql.ts";
+import { inGroup } from "../namespaces/graphql.ts";
 import { changeWithEstimate, issueResource } from "./index.ts";
 
 const STATE = enumeration("IssueState", "Whether an issue is open.", [
@@ -107,47 +106,18 @@ export const ROWS = {
   visible: (viewer: Viewer) => all([visibleProjects(viewer), visibleIssues(viewer)]),
 };
 
-/** What issues have under whichever name. */
-export const commonFields = {
-  iid: required(digits("i.iid")),
-  title: required(string("i.title")),
-  description: string("i.description"),
-  confidential: required(boolean("i.confidential")),
-  hidden: constant("Boolean", false),
-  dueDate: date("i.due_date", "Time"),
-  weight: computed("Int", ["i.weight"], ([weight], { tier }) => (tier === "free" ? null : weight)),
-  createdAt: required(time("i.created_at")),
-  updatedAt: required(time("i.updated_at")),
-  closedAt: time("i.closed_at"),
-  project: required(one("Project", "i.project_id")),
-  webUrl: required(
-    string(field.url(["p.full_path", "i.iid"], (path, iid) => `/${path}/-/issues/${iid}`)),
-  ),
-  webPath: required(string("'/' || p.full_path || '/-/issues/' || i.iid")),
-  reference: required(
-    computed(
-      "String",
-      ["p.full_path", "i.iid"],
-      ([path, iid], _, { full }) => `${full ? path : ""}#${iid}`,
-      { full: arg.withDefault(arg.boolean, false) },
-    ),
-  ),
-};
-
 const issue = rowType("Issue", {
   about: "An issue.",
   ...ROWS,
   implements: ["Todoable"],
   totals: { weight: { sql: "coalesce(sum(i.weight), 0)", type: "Int" } },
   fields: {
-    ...commonFields,
     ...issuableFields(ISSUE),
-    id: plainGid("Issue", "i.id"),
+    hidden: constant("Boolean", false),
     state: required(word(STATE, "i.state")),
     type: word(TYPE, field.constant("ISSUE")),
     severity: word(SEVERITY, field.constant("UNKNOWN")),
     emailsDisabled: constant("Boolean!", false),
-    discussionLocked: required(boolean("i.discussion_locked")),
     relativePosition: computed("Int", ["i.relative_position"], ([position]) =>
       position === null ? null : shortPosition(position as number),
     ),
@@ -156,7 +126,6 @@ const issue = rowType("Issue", {
     updatedBy: one("UserCore", "null"),
     moved: computed("Boolean", ["i.moved_to_id"], ([id]) => id !== null),
     movedTo: one("Issue", "i.moved_to_id"),
-    projectId: required(int("i.project_id")),
     mergeRequestsCount: required(
       loaded("Int", (ids, { db, viewer }) => closingCounts(db, ids, viewer), { empty: 0 }),
     ),
@@ -185,8 +154,11 @@ export function issueCondition(args: Filters, context: GraphContext): Condition 
   return filterCondition(ISSUE, args, context);
 }
 
-const queryOf = ({ sort, ...args }: Values<typeof filters>, context: GraphContext): ChildQuery => ({
-  where: issueCondition(args, context),
+const queryOf = (
+  { sort, includeArchived = true, ...args }: Values<typeof filters> & { includeArchived?: boolean },
+  context: GraphContext,
+): ChildQuery => ({
+  where: all([issueCondition(args, context), includeArchived ? undefined : when(NOT_ARCHIVED)]),
   order: sort,
 });
 
@@ -231,7 +203,7 @@ async function countByState(
 
 const CREATE = routeOf(issueResource, "POST /projects/:id/issues");
 const MOVE = routeOf(issueResource, "POST /projects/:id/issues/:issue_iid/move");
-const { place, payload, at, given, setter, shared } = issuableMutations(ISSUE, issueResource);
+const { payload, at, given, shared } = issuableMutations(ISSUE, issueResource);
 
 const STATE_EVENT = enumeration("IssueStateEvent", "A change of state.", {
   CLOSE: "close",
@@ -259,19 +231,10 @@ export const graphqlModule: GraphqlModule = {
     Group: {
       issues: connection("Issue", {
         args: groupFilters,
-        query: ({ includeSubgroups, includeArchived, ...args }, context) => {
-          const { where, order } = queryOf(args, context);
-          return {
-            ...(includeSubgroups
-              ? {
-                  join: "join namespace_ancestors a on a.namespace_id = p.namespace_id",
-                  parent: "a.ancestor_id",
-                }
-              : { parent: "p.namespace_id" }),
-            where: all([where, includeArchived ? undefined : when(NOT_ARCHIVED)]),
-            ...(order && { order }),
-          };
-        },
+        query: ({ includeSubgroups, ...args }, context) => ({
+          ...inGroup(includeSubgroups),
+          ...queryOf(args, context),
+        }),
       }),
     },
     Query: {
@@ -281,16 +244,11 @@ export const graphqlModule: GraphqlModule = {
       }),
       issues: connection("Issue", {
         args: { ...filters, includeArchived: arg.withDefault(arg.boolean, false) },
-        query: ({ includeArchived, ...args }, context) => {
-          const { sort: _, ...sent } = args;
-          if (Object.keys(sent).length === 0) {
+        query: (args, context) => {
+          if (!Object.keys(args).some((name) => name !== "sort" && name !== "includeArchived")) {
             throw new GraphError("You must provide at least one filter argument for this query");
           }
-          const { where, order } = queryOf(args, context);
-          return {
-            where: all([where, includeArchived ? undefined : when(NOT_ARCHIVED)]),
-            ...(order && { order }),
-          };
+          return queryOf(args, context);
         },
       }),
     },
@@ -302,14 +260,11 @@ export const graphqlModule: GraphqlModule = {
         projectPath: arg.required(arg.id),
         title: arg.required(arg.string),
         description: arg.string,
-        confidential: arg.boolean,
-        dueDate: arg.date,
+        ...attributeArguments("issue"),
         labels: arg.list(arg.string),
         labelIds: arg.list(LABEL_ID),
         assigneeIds: arg.list(arg.gid("User")),
         milestoneId: arg.gid("Milestone"),
-        weight: arg.int,
-        locked: arg.boolean,
         iid: arg.about("Ignored: the project numbers its issues.", arg.int),
         createdAt: arg.time,
         type: arg.choice(TYPE),
@@ -322,14 +277,11 @@ export const graphqlModule: GraphqlModule = {
             id: input.projectPath,
             title: input.title,
             description: input.description,
-            confidential: input.confidential,
-            due_date: input.dueDate,
+            ...attributesIn("issue", input),
             labels: input.labels ?? (await namesOf({ db, viewer }, input.labelIds)),
             assignee_ids: input.assigneeIds,
             milestone_id: input.milestoneId,
-            weight: input.weight,
             issue_type: input.type?.toLowerCase(),
-            discussion_locked: input.locked,
             created_at:
               input.createdAt === undefined ? undefined : new Date(input.createdAt).toISOString(),
           }),
@@ -342,15 +294,12 @@ export const graphqlModule: GraphqlModule = {
         ...place,
         title: arg.string,
         description: arg.clearable(arg.string),
-        confidential: arg.boolean,
-        dueDate: arg.clearable(arg.date),
+        ...attributeArguments("issue"),
         stateEvent: arg.choice(STATE_EVENT),
         labelIds: looseIds,
         addLabelIds: looseIds,
         removeLabelIds: looseIds,
         milestoneId: arg.clearable(arg.id),
-        weight: arg.clearable(arg.int),
-        locked: arg.boolean,
         timeEstimate: arg.about(
           "The time it takes, such as `1h 30m`; `null` or `0` for none.",
           arg.clearable(arg.string),
@@ -375,39 +324,19 @@ export const graphqlModule: GraphqlModule = {
             ...at(input),
             title: input.title,
             description: input.description,
-            confidential: input.confidential,
-            due_date: input.dueDate,
+            ...attributesIn("issue", input),
             state_event: input.stateEvent,
             labels: await names(input.labelIds),
             add_labels: await names(input.addLabelIds),
             remove_labels: await names(input.removeLabelIds),
             milestone_id: milestoneId && recordId(milestoneId, "Milestone"),
-            weight: input.weight,
             issue_type: input.type?.toLowerCase(),
-            discussion_locked: input.locked,
             time_estimate: input.timeEstimate === null ? "0" : input.timeEstimate,
           }),
         );
       },
     }),
     ...shared,
-    issueSetConfidential: setter(
-      "Make an issue confidential, or not.",
-      { confidential: arg.required(arg.boolean) },
-      ({ confidential }) => ({ confidential }),
-    ),
-    issueSetDueDate: setter(
-      "Set or clear the due date.",
-      { dueDate: arg.clearable(arg.time) },
-      ({ dueDate }) => ({
-        due_date: dueDate === undefined || dueDate === null ? null : dayOf(dueDate),
-      }),
-    ),
-    issueSetWeight: setter(
-      "Set or clear the weight.",
-      { weight: arg.clearable(arg.int) },
-      ({ weight }) => ({ weight: weight ?? null }),
-    ),
     issueMove: mutation({
       about: "Move an issue to another project.",
       input: { ...place, targetProjectPath: arg.required(arg.id) },

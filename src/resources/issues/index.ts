@@ -3,30 +3,20 @@ import { inProject } from "../../core/access/visibility.ts";
 import { forbidden, notFound } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import { unsupported } from "../../core/kept.ts";
-import { AfterCommit, type Context, type Resource, routes, TIERS } from "../../core/resource.ts";
+import { AfterCommit, type Context, type Resource, routes } from "../../core/resource.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { mayPlan, maySetTimes, mayUpdate } from "../issuables/abilities.ts";
-import { change, created, remove, stateColumns } from "../issuables/change.ts";
+import { inputOf } from "../issuables/attributes.ts";
+import { change, created, stateColumns } from "../issuables/change.ts";
 import { parseDuration } from "../issuables/duration.ts";
 import { newRowOf, rowOf } from "../issuables/embed.ts";
 import { ISSUE } from "../issuables/issue.ts";
 import { TYPES } from "../issuables/issue-filters.ts";
 import { ISSUE_ORDERS } from "../issuables/orders.ts";
-import {
-  isPlanned,
-  type PlannedColumns,
-  plannedColumns,
-  plannedLinks,
-  planningInput,
-} from "../issuables/planning.ts";
+import { columnsIn, isPlanned, plannedLinks, planningInput } from "../issuables/planning.ts";
 import { reorder } from "../issuables/positions.ts";
 import * as issuables from "../issuables/queries.ts";
-import {
-  listRoutes,
-  participantsRoute,
-  singleRoute,
-  subscriptionRoutes,
-} from "../issuables/routes.ts";
+import { listRoutes, sharedRoutes, singleRoute } from "../issuables/routes.ts";
 import { findIssuable } from "../issuables/rules.ts";
 import { afterCommands, commandsIn } from "../quick-actions/perform.ts";
 import * as timeTracking from "../time-tracking/changes.ts";
@@ -40,31 +30,15 @@ const lists = listRoutes(ISSUE, {
 
 const attributes = {
   description: param.clearable(param.anyText({ max: param.LONG_TEXT })),
-  confidential: param.optional(param.boolean()),
-  due_date: param.clearable(param.date()),
-  weight: param.clearable(param.integer({ min: 0 })),
   issue_type: unsupported(param.choice(TYPES), "issue"),
   // No issue belongs to an epic: GitLab's 0 for that is accepted.
   epic_id: unsupported(param.integer(), 0),
   epic_iid: unsupported(param.integer(), 0),
+  ...inputOf("issue"),
   ...planningInput,
 };
 
 const number = { issue_iid: param.recordId() };
-
-/** The columns only reporters and above may set, without those the tier does not have. */
-async function columnsOf(
-  { db, source, tier }: Pick<Context, "source" | "tier"> & { db: Reader },
-  input: param.Input<typeof attributes>,
-): Promise<PlannedColumns & { due_date?: string | null; weight?: number | null }> {
-  if (!mayPlan(source)) return {};
-  const weighed = TIERS.indexOf(tier) >= TIERS.indexOf("premium");
-  return {
-    ...(input.due_date !== undefined && { due_date: input.due_date }),
-    ...(weighed && input.weight !== undefined && { weight: input.weight }),
-    ...(await plannedColumns({ db, source }, input)),
-  };
-}
 
 const CHANGES = [
   "title",
@@ -89,19 +63,18 @@ async function changeIssue(
   },
 ) {
   const { db, source, viewer, input } = context;
-  const { title, confidential, time_estimate } = input;
+  const { title, time_estimate } = input;
   const { text: description, commands } = commandsIn(ISSUE, input.description);
   const seen = inProject(viewer, source);
   const found = await issuables.find(db, ISSUE, source.id, input.issue_iid, seen);
   if (!found) throw notFound();
   if (!mayUpdate(ISSUE)(found, context)) throw forbidden();
   const isEstimated = time_estimate !== undefined && mayPlan(source);
-  const columns = await columnsOf(context, input);
+  const columns = await columnsIn(context, ISSUE, input);
   await change(context, ISSUE, found, {
     columns: {
       title,
       description,
-      confidential: confidential === undefined ? undefined : Number(confidential),
       ...columns,
       ...(isEstimated && {
         time_estimate: timeTracking.requireEstimate(parseDuration(time_estimate)),
@@ -111,7 +84,6 @@ async function changeIssue(
     },
     ...plannedLinks(context, input),
   });
-  if (commands.length === 0) return rowOf(context, ISSUE, found.id);
   return afterCommands(context, ISSUE, found.id, commands, (reader) =>
     rowOf({ ...context, db: reader }, ISSUE, found.id),
   );
@@ -159,10 +131,10 @@ export const issueResource: Resource = {
       presenter: ISSUE.single,
       handle: async (context) => {
         const { db, source, caller, input, now } = context;
-        const { title, confidential } = input;
+        const { title } = input;
         const { text: description, commands } = commandsIn(ISSUE, input.description);
         const at = input.created_at;
-        const columns = await columnsOf(context, input);
+        const { milestone_id, ...columns } = await columnsIn(context, ISSUE, input);
         const id = await issues.insertUnnumbered(
           db,
           {
@@ -170,13 +142,11 @@ export const issueResource: Resource = {
             author_id: caller.id,
             title,
             description,
-            confidential,
-            ...columns,
-            discussion_locked: columns.discussion_locked === 1,
+            milestone_id,
+            columns,
           },
           at !== undefined && maySetTimes(source) ? at : now,
         );
-        const { milestone_id } = columns;
         const issue = { id, title, description: description ?? null, milestone_id };
         await created(context, ISSUE, issue, plannedLinks(context, input));
         const read = isPlanned(input) || commands.length > 0 ? rowOf : newRowOf;
@@ -194,15 +164,6 @@ export const issueResource: Resource = {
       presenter: ISSUE.single,
       handle: changeIssue,
     }),
-    project.del("/issues/:issue_iid", {
-      summary: "Delete an issue with its notes",
-      input: number,
-      handle: async (context) => {
-        const found = await findIssuable(context, ISSUE, context.input.issue_iid, "Issue");
-        await remove(context, ISSUE, found);
-        return undefined;
-      },
-    }),
     project.post("/issues/:issue_iid/move", {
       summary: "Move an issue to another project, by copying it there and closing it here",
       concurrency: "alone",
@@ -215,7 +176,6 @@ export const issueResource: Resource = {
         return rowOf({ ...context, source: undefined }, ISSUE, moved);
       },
     }),
-    participantsRoute(ISSUE),
     project.put("/issues/:issue_iid/reorder", {
       summary: "Move an issue between others, in the order of `relative_position`",
       concurrency: "alone",
@@ -238,6 +198,6 @@ export const issueResource: Resource = {
         return rowOf(context, ISSUE, found.id);
       },
     }),
-    ...subscriptionRoutes(ISSUE),
+    ...sharedRoutes(ISSUE),
   ],
 };

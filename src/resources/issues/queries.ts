@@ -1,7 +1,7 @@
 import { randomInt } from "node:crypto";
-import { NOT_DELETED_MILESTONE } from "../../core/access/visibility.ts";
 import { insertRow } from "../../store/insert.ts";
-import type { Database, Reader } from "../../store/port.ts";
+import type { Database, Value } from "../../store/port.ts";
+import { KINDS, ofEach } from "../issuables/attributes.ts";
 import { ISSUE } from "../issuables/issue.ts";
 import { NEW_POSITION, positionOfNext } from "../issuables/positions.ts";
 import { countOneMore, nextNumber } from "../issuables/queries.ts";
@@ -12,11 +12,9 @@ export interface NewIssue {
   author_id: number | null;
   title: string;
   description?: string | null | undefined;
-  confidential?: boolean | undefined;
-  discussion_locked?: boolean | undefined;
-  weight?: number | null | undefined;
-  due_date?: string | null | undefined;
   milestone_id?: number | null | undefined;
+  /** The columns of its attributes. Default: they are empty. */
+  columns?: Readonly<Record<string, Value>> | undefined;
 }
 
 /** Adds an issue with its project's next number. */
@@ -57,6 +55,7 @@ export async function insertUnnumbered(
 }
 
 const COUNT_ONE_MORE = countOneMore(ISSUE);
+const EMPTY = ofEach("issue", ({ kind }) => KINDS[kind].empty);
 
 function insertAs(
   db: Database,
@@ -71,32 +70,12 @@ function insertAs(
     author_id: issue.author_id,
     title: issue.title,
     description: issue.description ?? null,
-    confidential: issue.confidential ? 1 : 0,
-    discussion_locked: issue.discussion_locked ? 1 : 0,
-    weight: issue.weight ?? null,
-    due_date: issue.due_date ?? null,
     milestone_id: issue.milestone_id ?? null,
+    ...EMPTY,
+    ...issue.columns,
     created_at: now,
     updated_at: now,
   });
-}
-
-/** The columns that moving an issue copies, besides those of `Issuable`. */
-export interface Details {
-  confidential: number;
-  weight: number | null;
-  due_date: string | null;
-  milestone_title: string | null;
-}
-
-/** The details of an issue that exists. */
-export async function details(db: Reader, id: number): Promise<Details> {
-  const found = await db.one<Details>(
-    `select i.confidential, i.weight, i.due_date, m.title as milestone_title
-     from issues i left join milestones m on m.id = i.milestone_id and ${NOT_DELETED_MILESTONE} where i.id = ?`,
-    [id],
-  );
-  return found as Details;
 }
 
 /** The id of an issue's project; 0 if there is no such issue. */

@@ -1,6 +1,5 @@
 import * as v from "valibot";
 import {
-  day,
   type InsertNested,
   oneOf,
   type SeededSource,
@@ -8,6 +7,7 @@ import {
   seedList,
   type Word,
 } from "../../core/seeding.ts";
+import { columnsOf, type Seeded, seedEntriesOf } from "../issuables/attributes.ts";
 import { ISSUE } from "../issuables/issue.ts";
 import {
   complete,
@@ -20,12 +20,8 @@ import { milestoneIdOf } from "../milestones/seed.ts";
 import * as issues from "./queries.ts";
 
 /** An issue of a seed. */
-export interface IssueSeed extends IssuableSeed {
+export interface IssueSeed extends IssuableSeed, Seeded<"issue"> {
   state?: Word<"opened" | "closed"> | undefined;
-  confidential?: boolean | undefined;
-  /** A day. */
-  due_date?: string | undefined;
-  weight?: number | undefined;
 }
 
 /** A project's issues. @param nested what each of them has */
@@ -34,9 +30,7 @@ export const issuesPart = <Nested extends SeedParts<SeededIssuable>>(nested: Nes
     entries: {
       ...issuableEntries,
       state: v.optional(oneOf(["opened", "closed"]), "opened"),
-      confidential: v.optional(v.boolean(), false),
-      due_date: v.optional(day),
-      weight: v.optional(v.number()),
+      ...seedEntriesOf("issue"),
     },
     nested,
     counted: "issues",
@@ -47,7 +41,7 @@ export const issuesPart = <Nested extends SeedParts<SeededIssuable>>(nested: Nes
       project: SeededSource,
       insertNested: InsertNested<SeededIssuable>,
     ) {
-      const { title, description, confidential, due_date, weight } = issue;
+      const { title, description } = issue;
       const inserted = await issues.insert(
         seeding.db,
         {
@@ -55,10 +49,8 @@ export const issuesPart = <Nested extends SeedParts<SeededIssuable>>(nested: Nes
           author_id: seeding.userId(issue.author),
           title,
           description,
-          confidential,
-          due_date,
-          weight,
           milestone_id: await milestoneIdOf(seeding, project, issue.milestone),
+          columns: columnsOf("issue", issue),
         },
         issue.created_at ?? seeding.now,
       );

@@ -23,7 +23,7 @@ import { when } from "../../store/conditions.ts";
 import { issuableFields, permissions } from "../issuables/graphql.ts";
 import { ISSUE } from "../issuables/issue.ts";
 import { workItemState } from "../issue-links/graphql.ts";
-import { commonFields, filters, SORT as ISSUE_SORT, ofProject, ROWS } from "./graphql.ts";
+import { filters, SORT as ISSUE_SORT, ofProject, ROWS } from "./graphql.ts";
 
 // GitLab's newer clients know issues as work items: the same rows under another name, with most of what they have in
 // widgets.
@@ -44,7 +44,12 @@ const shared = issuableFields(ISSUE);
 /** Fields that issues share with merge requests. */
 const fieldsOf = (...names: readonly string[]): OutputFields =>
   Object.fromEntries(names.map((name) => [name, shared[name] as OutputField]));
-const { dueDate, weight, ...common } = commonFields;
+
+/** Those that work items have themselves. */
+const SHARED = [
+  ...["iid", "title", "titleHtml", "name", "description", "confidential", "author", "project"],
+  ...["createdAt", "updatedAt", "closedAt", "webUrl", "webPath", "reference"],
+];
 
 /** The fields of each widget, by its type. */
 const FIELDS: Readonly<Record<string, OutputFields>> = {
@@ -53,13 +58,13 @@ const FIELDS: Readonly<Record<string, OutputFields>> = {
     allowsMultipleAssignees: constant("Boolean", true),
     canInviteMembers: constant("Boolean!", false),
   },
-  DESCRIPTION: { description: common.description },
+  DESCRIPTION: { ...fieldsOf("description") },
   LABELS: { ...fieldsOf("labels"), allowsScopedLabels: constant("Boolean", false) },
   MILESTONE: fieldsOf("milestone"),
   PARTICIPANTS: fieldsOf("participants"),
-  START_AND_DUE_DATE: { startDate: date("null"), dueDate },
+  START_AND_DUE_DATE: { startDate: date("null"), ...fieldsOf("dueDate") },
   TIME_TRACKING: fieldsOf("timeEstimate", "totalTimeSpent"),
-  WEIGHT: { weight },
+  WEIGHT: fieldsOf("weight"),
 };
 
 const WIDGET = enumeration("WorkItemWidgetType", "What a widget has.", Object.keys(FIELDS));
@@ -86,8 +91,8 @@ const workItem = rowType("WorkItem", {
   about: "An issue, as GitLab's newer clients know it.",
   ...ROWS,
   fields: {
-    ...common,
-    ...fieldsOf("name", "titleHtml", "author"),
+    ...fieldsOf(...SHARED),
+    hidden: constant("Boolean", false),
     id: gid("WorkItem", "i.id"),
     state: required(workItemState),
     workItemType: required(computed(type, [], () => ISSUE_TYPE)),

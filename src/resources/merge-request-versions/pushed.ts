@@ -5,7 +5,7 @@ import { BRANCHES } from "../../git/refs.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import { change, happened, mergeColumns, stateColumns } from "../issuables/change.ts";
 import { isDraft, MERGE_REQUEST } from "../issuables/merge-request.ts";
-import { type Issuable, issuableColumns } from "../issuables/queries.ts";
+import { COLUMNS, type Issuable } from "../issuables/queries.ts";
 import type { Writing } from "../issuables/type.ts";
 import { closeReferred } from "./references.ts";
 import { openFrom, type PlannedVersion, planWithin, type Refresh } from "./refresh.ts";
@@ -88,7 +88,7 @@ async function requestsOf(writing: Writing, ids: readonly number[]): Promise<Map
   const { db, viewer } = writing;
   const among = placeholders(ids);
   const found = await db.all<Located["request"]>(
-    `select ${issuableColumns(MERGE_REQUEST)}, 1 as visible, 0 as assigned, mr.source_project_id, mr.sha,
+    `select ${COLUMNS.merge_request}, 1 as visible, 0 as assigned, mr.source_project_id, mr.sha,
        mr.auto_merge, mr.auto_merge_user_id
      from merge_requests mr where mr.id in (${among.sql}) and mr.state = 'opened'`,
     among.values,

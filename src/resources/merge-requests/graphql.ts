@@ -3,7 +3,6 @@ import {
   visibleMergeRequests,
   visibleProjects,
 } from "../../core/access/visibility.ts";
-import * as field from "../../core/field.ts";
 import type { Tier } from "../../core/resource.ts";
 import {
   type Args,
@@ -16,7 +15,6 @@ import {
   connection,
   constant,
   costing,
-  digits,
   enumeration,
   first,
   type GraphContext,
@@ -25,7 +23,6 @@ import {
   loaded,
   mutation,
   one,
-  plainGid,
   property,
   required,
   routeOf,
@@ -52,10 +49,11 @@ import {
 import { detailedStatus, type MergeState, mergeStatesOf } from "../issuables/merge-checks.ts";
 import { isDraft, MERGE_REQUEST, withoutDraft } from "../issuables/merge-request.ts";
 import { STATE } from "../issuables/merge-request-filters.ts";
-import { issuableMutations, numberOf, OPERATION } from "../issuables/mutations.ts";
+import { issuableMutations, numberOf, OPERATION, place } from "../issuables/mutations.ts";
 import { orderValues, REQUEST_ORDERS } from "../issuables/orders.ts";
 import { LABEL_ID } from "../labels/graphql.ts";
 import { latestOf } from "../merge-request-versions/versions.ts";
+import { inGroup } from "../namespaces/graphql.ts";
 import { codeFields, codeTypes } from "./graphql-code.ts";
 import { mergeRequestResource } from "./index.ts";
 import { rereview } from "./rereview.ts";
@@ -159,24 +157,15 @@ const mergeRequest = rowType("MergeRequest", {
   implements: ["Todoable"],
   visible: (viewer) => all([visibleProjects(viewer), visibleMergeRequests(viewer)]),
   fields: {
-    id: plainGid("MergeRequest", "mr.id"),
-    iid: required(digits("mr.iid")),
-    title: required(string("mr.title")),
-    description: string("mr.description"),
     state: required(word(STATE, "mr.state")),
     draft: required(computed("Boolean", ["mr.title"], ([title]) => isDraft(String(title)))),
     sourceBranch: required(string("mr.source_branch")),
     targetBranch: required(string("mr.target_branch")),
     sourceProject: one("Project", "mr.source_project_id"),
     targetProject: required(one("Project", "mr.project_id")),
-    project: required(one("Project", "mr.project_id")),
-    projectId: required(int("mr.project_id")),
     sourceProjectId: int("mr.source_project_id"),
     targetProjectId: required(int("mr.project_id")),
-    createdAt: required(time("mr.created_at")),
-    updatedAt: required(time("mr.updated_at")),
     mergedAt: time("mr.merged_at"),
-    closedAt: time("mr.closed_at"),
     mergeUser: one("UserCore", "mr.merged_by_id"),
     mergeCommitSha: string("mr.merge_commit_sha"),
     diffHeadSha: string("mr.sha"),
@@ -189,8 +178,6 @@ const mergeRequest = rowType("MergeRequest", {
         ]),
       );
     }),
-    discussionLocked: required(boolean("mr.discussion_locked")),
-    squash: required(boolean("mr.squash")),
     squashOnMerge: required(
       boolean("case p.squash_option when 'always' then 1 when 'never' then 0 else mr.squash end"),
     ),
@@ -200,7 +187,6 @@ const mergeRequest = rowType("MergeRequest", {
     shouldBeRebased: required(ofState("Boolean", ({ failed }) => failed?.status === "need_rebase")),
     rebaseInProgress: constant("Boolean!", false),
     shouldRemoveSourceBranch: boolean("mr.should_remove_source_branch"),
-    forceRemoveSourceBranch: boolean("mr.remove_source_branch"),
     allowCollaboration: boolean("mr.allow_collaboration"),
     conflicts: required(ofState("Boolean", ({ status }) => status === "cannot_be_merged")),
     mergeable: required(ofState("Boolean", ({ failed, unknown }) => !failed && !unknown)),
@@ -212,18 +198,6 @@ const mergeRequest = rowType("MergeRequest", {
       ...ofState(DETAILED_STATUS.name, (state) => detailedStatus(state).toUpperCase()),
       declares: DETAILED_STATUS,
     },
-    webUrl: string(
-      field.url(["p.full_path", "mr.iid"], (path, iid) => `/${path}/-/merge_requests/${iid}`),
-    ),
-    webPath: string("'/' || p.full_path || '/-/merge_requests/' || mr.iid"),
-    reference: required(
-      computed(
-        "String",
-        ["p.full_path", "mr.iid"],
-        ([path, iid], _, { full }) => `${full ? path : ""}!${iid}`,
-        { full: arg.withDefault(arg.boolean, false) },
-      ),
-    ),
     reviewers: costing(
       5,
       connection("MergeRequestReviewer", {
@@ -299,7 +273,7 @@ const MERGE = routeOf(
   mergeRequestResource,
   "PUT /projects/:id/merge_requests/:merge_request_iid/merge",
 );
-const { place, payload, at, given, storedAt, peopleOf, setter, shared } = issuableMutations(
+const { payload, at, given, storedAt, peopleOf, setter, shared } = issuableMutations(
   MERGE_REQUEST,
   mergeRequestResource,
 );
@@ -347,12 +321,7 @@ export const graphqlModule: GraphqlModule = {
       mergeRequests: connection("MergeRequest", {
         args: { ...filters, includeSubgroups: arg.withDefault(arg.boolean, false) },
         query: ({ includeSubgroups, ...args }, context) => ({
-          ...(includeSubgroups
-            ? {
-                join: "join namespace_ancestors a on a.namespace_id = p.namespace_id",
-                parent: "a.ancestor_id",
-              }
-            : { parent: "p.namespace_id" }),
+          ...inGroup(includeSubgroups),
           ...queryOf(args, context),
         }),
       }),

@@ -5,13 +5,14 @@ import { escaped } from "../../core/markup.ts";
 import { type Resource, routes } from "../../core/resource.ts";
 import { headOf } from "../events/record.ts";
 import { mayUpdate } from "../issuables/abilities.ts";
-import { change, created, remove, stateColumns } from "../issuables/change.ts";
+import { inputOf } from "../issuables/attributes.ts";
+import { change, created, stateColumns } from "../issuables/change.ts";
 import { rowOf } from "../issuables/embed.ts";
 import { ISSUE } from "../issuables/issue.ts";
 import { MERGE_REQUEST, simpleMergeRequest } from "../issuables/merge-request.ts";
 import { REQUEST_ORDERS } from "../issuables/orders.ts";
-import { plannedColumns, plannedLinks, planningInput } from "../issuables/planning.ts";
-import { listRoutes, participantsRoute, subscriptionRoutes } from "../issuables/routes.ts";
+import { columnsIn, plannedLinks, planningInput } from "../issuables/planning.ts";
+import { listRoutes, sharedRoutes } from "../issuables/routes.ts";
 import { findIssuable } from "../issuables/rules.ts";
 import { renderAll } from "../markdown/render.ts";
 import { addVersion, renewVersion } from "../merge-request-versions/versions.ts";
@@ -34,14 +35,13 @@ const lists = listRoutes(MERGE_REQUEST, {
 
 const attributes = {
   description: param.clearable(param.anyText({ max: param.LONG_TEXT })),
-  squash: param.optional(param.boolean()),
-  remove_source_branch: param.optional(param.boolean()),
   allow_collaboration: param.optional(param.boolean()),
   allow_maintainer_to_push: param.optional(param.boolean()),
   reviewer_ids: param.clearable(param.arrayOf(param.integer(), { max: 200 })),
   // Rules say how many approvals are needed.
   approvals_before_merge: unsupported(param.integer(), 0),
   merge_after: unsupported(param.looseInstant()),
+  ...inputOf("merge_request"),
   ...planningInput,
 };
 
@@ -93,7 +93,7 @@ export const mergeRequestResource: Resource = {
         const owner = { project_id: target.id, source_project_id: source.id };
         const inTarget = { ...context, source: target };
         const defaults = await requests.defaultsOf(db, source.id, target.id);
-        const columns = await plannedColumns(inTarget, input);
+        const { milestone_id, ...columns } = await columnsIn(inTarget, MERGE_REQUEST, input);
         const made = await requests.insert(
           db,
           {
@@ -104,15 +104,13 @@ export const mergeRequestResource: Resource = {
             source_branch,
             target_branch,
             sha: version ? null : await headOf(db, source.id, source_branch),
-            squash: input.squash ?? defaults.squash,
-            remove_source_branch: input.remove_source_branch ?? defaults.removesSource,
             allow_collaboration: await collaborationIn(context, opening, input),
-            ...columns,
+            milestone_id,
+            columns: { ...defaults, ...columns },
           },
           now,
         );
         const added = version && (await addVersion(context, { ...made, ...owner }, version));
-        const { milestone_id } = columns;
         await created(
           inTarget,
           MERGE_REQUEST,
@@ -120,7 +118,6 @@ export const mergeRequestResource: Resource = {
           plannedLinks(inTarget, input),
           { version: added },
         );
-        if (commands.length === 0) return rowOf(inTarget, MERGE_REQUEST, made.id);
         return afterCommands(inTarget, MERGE_REQUEST, made.id, commands, (reader) =>
           rowOf({ ...inTarget, db: reader }, MERGE_REQUEST, made.id),
         );
@@ -191,31 +188,18 @@ export const mergeRequestResource: Resource = {
           title,
           description,
           target_branch,
-          squash: flag(input.squash),
-          remove_source_branch: flag(input.remove_source_branch),
           allow_collaboration: flag(await collaborationOf(context, found.id, input)),
-          ...(await plannedColumns(context, input)),
+          ...(await columnsIn(context, MERGE_REQUEST, input)),
           ...stateColumns(context, found, state_event),
         };
         const wanted = { columns, ...plannedLinks(context, input) };
         await change(context, MERGE_REQUEST, found, wanted, { version });
-        if (commands.length === 0) return rowOf(context, MERGE_REQUEST, found.id);
         return afterCommands(context, MERGE_REQUEST, found.id, commands, (reader) =>
           rowOf({ ...context, db: reader }, MERGE_REQUEST, found.id),
         );
       },
     }),
     ...mergeRoutes,
-    project.del("/merge_requests/:merge_request_iid", {
-      summary: "Delete a merge request with its notes",
-      input: number,
-      handle: async (context) => {
-        const { merge_request_iid } = context.input;
-        const found = await findIssuable(context, MERGE_REQUEST, merge_request_iid);
-        await remove(context, MERGE_REQUEST, found);
-        return undefined;
-      },
-    }),
     project.list("/merge_requests/:merge_request_iid/closes_issues", {
       summary: "List the issues that a merge request into the default branch closes",
       access: "anyone",
@@ -243,7 +227,6 @@ export const mergeRequestResource: Resource = {
       }),
     ),
     ...versionRoutes,
-    participantsRoute(MERGE_REQUEST),
-    ...subscriptionRoutes(MERGE_REQUEST),
+    ...sharedRoutes(MERGE_REQUEST),
   ],
 };

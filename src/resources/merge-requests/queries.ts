@@ -1,6 +1,7 @@
 import { insertRow } from "../../store/insert.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
+import { KINDS, ofEach } from "../issuables/attributes.ts";
 import { MERGE_REQUEST } from "../issuables/merge-request.ts";
 import { nextNumber } from "../issuables/queries.ts";
 
@@ -14,12 +15,13 @@ export interface NewMergeRequest {
   source_branch: string;
   target_branch: string;
   sha?: string | null | undefined;
-  squash?: boolean | undefined;
-  remove_source_branch?: boolean | undefined;
   allow_collaboration?: boolean | undefined;
-  discussion_locked?: number | undefined;
   milestone_id?: number | null | undefined;
+  /** The columns of its attributes. Default: they are empty. */
+  columns?: Readonly<Record<string, Value>> | undefined;
 }
+
+const EMPTY = ofEach("merge_request", ({ kind }) => KINDS[kind].empty);
 
 /** Adds a merge request with its project's next number. */
 export async function insert(
@@ -38,11 +40,10 @@ export async function insert(
     source_branch: request.source_branch,
     target_branch: request.target_branch,
     sha: request.sha ?? null,
-    squash: request.squash ? 1 : 0,
-    remove_source_branch: request.remove_source_branch ? 1 : 0,
     allow_collaboration: request.allow_collaboration ? 1 : 0,
-    discussion_locked: request.discussion_locked ?? 0,
     milestone_id: request.milestone_id ?? null,
+    ...EMPTY,
+    ...request.columns,
     created_at: now,
     updated_at: now,
   });
@@ -84,19 +85,19 @@ export async function isWaiting(db: Reader, id: number): Promise<boolean> {
 /** What a project says about squashing: it decides, or only suggests. */
 export type SquashOption = "never" | "always" | "default_on" | "default_off";
 
-/** What new merge requests are like, as far as whoever opens them does not say. */
+/** The columns of new merge requests, as far as whoever opens them does not say. */
 export async function defaultsOf(
   db: Reader,
   sourceId: number,
   targetId: number,
-): Promise<{ squash: boolean; removesSource: boolean }> {
-  const found = await db.one<{ squash_option: SquashOption; removes: number }>(
-    `select t.squash_option, s.remove_source_branch_after_merge as removes
+): Promise<Record<string, Value>> {
+  const found = await db.all<Record<string, Value>>(
+    `select case when t.squash_option in ('always', 'default_on') then 1 else 0 end as squash,
+       s.remove_source_branch_after_merge as remove_source_branch
      from projects s, projects t where s.id = ? and t.id = ?`,
     [sourceId, targetId],
   );
-  const squash = found?.squash_option === "always" || found?.squash_option === "default_on";
-  return { squash, removesSource: found?.removes === 1 };
+  return { ...found[0] };
 }
 
 /** How a merge request is to be merged: what it is, what its project says, and who takes part. */

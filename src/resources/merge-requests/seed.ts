@@ -8,6 +8,7 @@ import {
   type Word,
 } from "../../core/seeding.ts";
 import * as events from "../events/record.ts";
+import { columnsOf, type Seeded, seedEntriesOf } from "../issuables/attributes.ts";
 import { MERGE_REQUEST } from "../issuables/merge-request.ts";
 import { storeReferences } from "../issuables/references.ts";
 import {
@@ -22,7 +23,7 @@ import { milestoneIdOf } from "../milestones/seed.ts";
 import * as mergeRequests from "./queries.ts";
 
 /** A merge request of a seed. */
-export interface MergeRequestSeed extends IssuableSeed {
+export interface MergeRequestSeed extends IssuableSeed, Seeded<"merge_request"> {
   state?: Word<"opened" | "closed" | "merged"> | undefined;
   source_branch: string;
   /** Default `"main"`. */
@@ -39,6 +40,7 @@ export const mergeRequestsPart = <Nested extends SeedParts<SeededIssuable>>(nest
       state: v.optional(oneOf(["opened", "closed", "merged"]), "opened"),
       source_branch: v.string(),
       target_branch: v.optional(v.string(), "main"),
+      ...seedEntriesOf("merge_request"),
     },
     nested,
     counted: "merge_requests",
@@ -68,6 +70,7 @@ export const mergeRequestsPart = <Nested extends SeedParts<SeededIssuable>>(nest
           target_branch,
           sha: await events.headOf(db, project.id, source_branch),
           milestone_id: await milestoneIdOf(seeding, project, request.milestone),
+          columns: columnsOf("merge_request", request),
         },
         request.created_at ?? seeding.now,
       );

@@ -8,8 +8,7 @@ import { queueNotification } from "../../jobs/notifications.ts";
 import type { Awaitable, Reader, Store } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import { hasHeadSucceeded } from "../ci/heads.ts";
-import { MERGE_REQUEST } from "../issuables/merge-request.ts";
-import { type Issuable, issuableColumns } from "../issuables/queries.ts";
+import { COLUMNS, type Issuable } from "../issuables/queries.ts";
 import { mayMergeRequest } from "../protected-refs/abilities.ts";
 import { orDiscard } from "../repositories/write.ts";
 import { applyMerge, type MergeInput, requireReady, stageMerge } from "./merge.ts";
@@ -60,7 +59,7 @@ export async function mergeWaiting(settings: MergingLater, id: number): Promise<
 
 function waitingRequest(db: Reader, id: number): Awaitable<Waiting | undefined> {
   return db.one<Waiting>(
-    `select ${issuableColumns(MERGE_REQUEST)}, 1 as visible, 0 as assigned, mr.sha, mr.merge_params
+    `select ${COLUMNS.merge_request}, 1 as visible, 0 as assigned, mr.sha, mr.merge_params
      from merge_requests mr where mr.id = ? and state = 'opened' and auto_merge = 1`,
     [id],
   );

@@ -2,6 +2,7 @@ import { VISIBILITIES, VISIBILITY_WORDS, visibleGroups } from "../../core/access
 import * as field from "../../core/field.ts";
 import {
   arg,
+  type ChildQuery,
   enumeration,
   first,
   type GraphqlModule,
@@ -18,6 +19,15 @@ import { when } from "../../store/conditions.ts";
 export const VISIBILITY = enumeration<number>("VisibilityLevelsEnum", "Who may see something.", {
   ...VISIBILITIES,
 });
+
+/** How rows of projects belong to a group. */
+export const inGroup = (includesSubgroups = true): Pick<ChildQuery, "join" | "parent"> =>
+  includesSubgroups
+    ? {
+        join: "join namespace_ancestors a on a.namespace_id = p.namespace_id",
+        parent: "a.ancestor_id",
+      }
+    : { parent: "p.namespace_id" };
 
 const namespace = rowType("Namespace", {
   about: "A group, or the place of a user's own projects.",

@@ -48,7 +48,7 @@ import { placeholders } from "../../store/placeholders.ts";
 import type { Value } from "../../store/port.ts";
 import { mayAdminIssues, mayCreateMergeRequestIn } from "../issuables/abilities.ts";
 import { ACCESS_LEVEL, accessLevelOf, LEVEL } from "../members/access-level.ts";
-import { VISIBILITY } from "../namespaces/graphql.ts";
+import { inGroup, VISIBILITY } from "../namespaces/graphql.ts";
 import { hasTopic, namesOf, topicsOf } from "../topics/queries.ts";
 import { isHidden } from "../users/rules.ts";
 import { countOpenIssues, type Statistics, statisticsOf } from "./embed.ts";
@@ -331,12 +331,7 @@ export const graphqlModule: GraphqlModule = {
         connection("Project", {
           args: ofGroup,
           query: ({ includeSubgroups, includeArchived, sort = NEWEST, ...args }, context) => ({
-            ...(includeSubgroups
-              ? {
-                  join: "join namespace_ancestors a on a.namespace_id = p.namespace_id",
-                  parent: "a.ancestor_id",
-                }
-              : { parent: "p.namespace_id" }),
+            ...inGroup(includeSubgroups),
             where: all([
               conditionOf(args, context),
               includeArchived ? undefined : when("p.archived = 0"),

@@ -73,14 +73,20 @@ const REQUESTS = [MERGE_REQUEST];
 const sentence = (names: readonly string[]) =>
   names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
 
+/** A step that sets attributes. @param changes what clients are told, if that has other names */
+const sets = (
+  change: NonNullable<Step["change"]>,
+  summary: string,
+  changes: Step["changes"] = change,
+): Step => ({ change, changes, summary });
+
 const setState = (event: "close" | "reopen"): Definition => ({
   step: ({ type, found }) =>
     found.state === (event === "close" ? "opened" : "closed")
-      ? {
-          change: { state_event: event },
-          changes: { state_event: event },
-          summary: `${event === "close" ? "Closed" : "Reopened"} this ${type.name}.`,
-        }
+      ? sets(
+          { state_event: event },
+          `${event === "close" ? "Closed" : "Reopened"} this ${type.name}.`,
+        )
       : undefined,
 });
 
@@ -95,18 +101,13 @@ const setLabels = (mode: keyof typeof LABEL_WORDS): Definition => ({
   ...(mode !== "remove" && { hasArgument: true }),
   step: async ({ db, source }, argument) => {
     const { attribute, ids, done } = LABEL_WORDS[mode];
-    if (argument === "") {
-      return { change: { labels: [] }, changes: { label_ids: [] }, summary: "Removed all labels." };
-    }
+    if (argument === "") return sets({ labels: [] }, "Removed all labels.", { label_ids: [] });
     const known = await labels.findNamed(db, source, namesIn(argument));
     if (known.size === 0) return undefined;
     const names = [...known.keys()];
     const written = sentence(names.map((name) => `~"${name}"`));
-    return {
-      change: { [attribute]: names },
-      changes: { [ids]: [...known.values()] },
-      summary: `${done} ${written} ${known.size === 1 ? "label" : "labels"}.`,
-    };
+    const summary = `${done} ${written} ${known.size === 1 ? "label" : "labels"}.`;
+    return sets({ [attribute]: names }, summary, { [ids]: [...known.values()] });
   },
 });
 
@@ -160,26 +161,19 @@ const setPeople = (attribute: PeopleAttribute, mode: keyof typeof PEOPLE_WORDS):
     const { word } = PEOPLE[attribute];
     const names = sentence((users ?? []).map(({ username }) => `@${username}`));
     const role = named.length === 1 ? word : `${word}s`;
-    return {
-      change: { [attribute]: after.length > 0 ? after : [0] },
-      changes: { [attribute]: after },
-      summary: `${PEOPLE_WORDS[mode]} ${mode === "replace" ? `${role} to ` : ""}${names || `all ${word}s`}${mode === "add" ? ` as ${role}` : ""}.`,
-    };
+    const summary = `${PEOPLE_WORDS[mode]} ${mode === "replace" ? `${role} to ` : ""}${names || `all ${word}s`}${mode === "add" ? ` as ${role}` : ""}.`;
+    return sets({ [attribute]: after.length > 0 ? after : [0] }, summary, { [attribute]: after });
   },
 });
 
 const flag = (
   attribute: "discussion_locked" | "confidential",
   value: boolean,
-  summary: (type: IssuableType) => string,
+  summary: string,
   more: Partial<Definition> = {},
 ): Definition => ({
   ...more,
-  step: ({ type }) => ({
-    change: { [attribute]: value },
-    changes: { [attribute]: value },
-    summary: summary(type),
-  }),
+  step: () => sets({ [attribute]: value }, summary),
 });
 
 const setDraft = (draft: boolean): Definition => ({
@@ -187,11 +181,9 @@ const setDraft = (draft: boolean): Definition => ({
   step: (about) => {
     if (isDraft(about.title) === draft) return undefined;
     about.title = draft ? `Draft: ${about.title}` : withoutDraft(about.title);
-    return {
-      change: { title: about.title },
-      changes: { wip_event: draft ? "draft" : "ready" },
-      summary: `Marked this merge request as ${draft ? "a draft" : "ready"}.`,
-    };
+    const words = { wip_event: draft ? "draft" : "ready" };
+    const summary = `Marked this merge request as ${draft ? "a draft" : "ready"}.`;
+    return sets({ title: about.title }, summary, words);
   },
 });
 
@@ -300,11 +292,7 @@ const DEFINITIONS: Readonly<Record<string, Definition>> = {
     hasArgument: true,
     step: (about, title) => {
       about.title = title;
-      return {
-        change: { title },
-        changes: { title },
-        summary: `Changed the title to "${title}".`,
-      };
+      return sets({ title }, `Changed the title to "${title}".`);
     },
   },
   label: setLabels("add"),
@@ -321,13 +309,7 @@ const DEFINITIONS: Readonly<Record<string, Definition>> = {
     hasArgument: true,
     step: async ({ db, source }, argument) => {
       const found = await milestones.findFor(db, source, { title: titleIn(argument) });
-      return (
-        found && {
-          change: { milestone_id: found.id },
-          changes: { milestone_id: found.id },
-          summary: `Set the milestone to %"${found.title}".`,
-        }
-      );
+      return found && sets({ milestone_id: found.id }, `Set the milestone to %"${found.title}".`);
     },
   },
   remove_milestone: {
@@ -335,11 +317,7 @@ const DEFINITIONS: Readonly<Record<string, Definition>> = {
     step: ({ found }) =>
       found.milestone_id === null
         ? undefined
-        : {
-            change: { milestone_id: 0 },
-            changes: { milestone_id: null },
-            summary: "Removed the milestone.",
-          },
+        : sets({ milestone_id: 0 }, "Removed the milestone.", { milestone_id: null }),
   },
   due: {
     types: ISSUES,
@@ -347,22 +325,13 @@ const DEFINITIONS: Readonly<Record<string, Definition>> = {
     hasArgument: true,
     step: ({ now }, argument) => {
       const day = dayIn(argument, dayOf(now));
-      if (day === undefined) return undefined;
-      return {
-        change: { due_date: day },
-        changes: { due_date: day },
-        summary: `Set the due date to ${day}.`,
-      };
+      return day === undefined ? undefined : sets({ due_date: day }, `Set the due date to ${day}.`);
     },
   },
   remove_due_date: {
     types: ISSUES,
     plans: true,
-    step: () => ({
-      change: { due_date: null },
-      changes: { due_date: null },
-      summary: "Removed the due date.",
-    }),
+    step: () => sets({ due_date: null }, "Removed the due date."),
   },
   weight: {
     types: ISSUES,
@@ -370,21 +339,13 @@ const DEFINITIONS: Readonly<Record<string, Definition>> = {
     hasArgument: true,
     step: (_, argument) =>
       /^\d{1,9}$/.test(argument)
-        ? {
-            change: { weight: Number(argument) },
-            changes: { weight: Number(argument) },
-            summary: `Set weight to ${argument}.`,
-          }
+        ? sets({ weight: Number(argument) }, `Set weight to ${argument}.`)
         : undefined,
   },
   clear_weight: {
     types: ISSUES,
     plans: true,
-    step: () => ({
-      change: { weight: null },
-      changes: { weight: null },
-      summary: "Cleared weight.",
-    }),
+    step: () => sets({ weight: null }, "Cleared weight."),
   },
   estimate: {
     plans: true,
@@ -435,11 +396,9 @@ const DEFINITIONS: Readonly<Record<string, Definition>> = {
       summary: "Removed spent time.",
     }),
   },
-  lock: flag("discussion_locked", true, () => "Locked the discussion.", { plans: true }),
-  unlock: flag("discussion_locked", false, () => "Unlocked the discussion.", { plans: true }),
-  confidential: flag("confidential", true, () => "Made this issue confidential.", {
-    types: ISSUES,
-  }),
+  lock: flag("discussion_locked", true, "Locked the discussion.", { plans: true }),
+  unlock: flag("discussion_locked", false, "Unlocked the discussion.", { plans: true }),
+  confidential: flag("confidential", true, "Made this issue confidential.", { types: ISSUES }),
   todo: {
     step: (about) => ({
       routes: [routeAt(about, "POST", "/todo", {}, "target_iid")],
@@ -459,11 +418,7 @@ const DEFINITIONS: Readonly<Record<string, Definition>> = {
   target_branch: {
     types: REQUESTS,
     hasArgument: true,
-    step: (_, target_branch) => ({
-      change: { target_branch },
-      changes: { target_branch },
-      summary: `Set target branch to ${target_branch}.`,
-    }),
+    step: (_, target_branch) => sets({ target_branch }, `Set target branch to ${target_branch}.`),
   },
   merge: {
     types: REQUESTS,

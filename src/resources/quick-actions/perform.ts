@@ -115,17 +115,18 @@ export async function writeNote(
 }
 
 /**
- * Performs the commands that were cut out of a description, before the answer is read.
+ * Performs the commands that were cut out of a description, if there are any, before the answer is read.
  *
  * @param read reads the answer
  */
 export function afterCommands(
-  context: Parameters<typeof performCommands>[1],
+  context: Parameters<typeof performCommands>[1] & Pick<Writing, "db">,
   type: IssuableType,
   id: number,
   commands: readonly Command[],
   read: Read,
-): AfterRoutes {
+): Awaitable<HandlerResult> {
+  if (commands.length === 0) return read(context.db);
   return new AfterRoutes(async (runner) => {
     await performCommands(runner, context, type, id, commands);
     return read(runner.reader());

@@ -26,6 +26,7 @@ import type { Reader } from "../../store/port.ts";
 import { ISSUE } from "../issuables/issue.ts";
 import { MERGE_REQUEST } from "../issuables/merge-request.ts";
 import { ISSUABLE_TYPES, targetOf, typeNamed } from "../issuables/types.ts";
+import { inGroup } from "../namespaces/graphql.ts";
 import { timelogRoutes } from "./timelogs.ts";
 
 const timelog = rowType("Timelog", {
@@ -145,10 +146,7 @@ export const graphqlModule: GraphqlModule = {
     },
     Project: { timelogs: timelogsOf({ parent: "tl.project_id" }) },
     Group: {
-      timelogs: timelogsOf({
-        join: "join namespace_ancestors a on a.namespace_id = p.namespace_id",
-        parent: "a.ancestor_id",
-      }),
+      timelogs: timelogsOf(inGroup()),
     },
     User: { timelogs: costing(5, timelogsOf({ parent: "tl.user_id" })) },
     Query: {

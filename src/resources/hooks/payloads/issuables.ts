@@ -1,7 +1,8 @@
 import * as field from "../../../core/field.ts";
 import { type Presenter, presenter } from "../../../core/presenter.ts";
 import { HEAD } from "../../ci/heads.ts";
-import { timeStats } from "../../issuables/fields.ts";
+import { fieldsOf } from "../../issuables/attributes.ts";
+import { plainFields, timeStats } from "../../issuables/fields.ts";
 import { ISSUE } from "../../issuables/issue.ts";
 import { detailedStatus, mergeStateOf } from "../../issuables/merge-checks.ts";
 import { isDraft, MERGE_REQUEST } from "../../issuables/merge-request.ts";
@@ -13,42 +14,32 @@ import type { Making } from "./making.ts";
 
 const none = field.constant(null);
 
-const shared = ({ alias }: IssuableType) => ({
-  id: field.integer(`${alias}.id`),
-  iid: field.integer(`${alias}.iid`),
-  title: field.text(`${alias}.title`),
-  description: field.text(`${alias}.description`),
-  state: field.text(`${alias}.state`),
-  state_id: field.derived([`${alias}.state`], "integer", ([state]) => STATE_IDS[String(state)]),
-  author_id: field.integer(`${alias}.author_id`),
-  milestone_id: field.integer(`${alias}.milestone_id`),
-  discussion_locked: field.flag(`${alias}.discussion_locked`),
-  created_at: field.instant(`${alias}.created_at`),
-  updated_at: field.instant(`${alias}.updated_at`),
-  last_edited_at: none,
-  last_edited_by_id: none,
-  updated_by_id: none,
-  time_change: field.constant(0),
-  human_time_change: none,
-  ...timeStats(alias),
-  url: field.url(
-    ["p.full_path", `${alias}.iid`],
-    (path, iid) => `/${path}/-/${pathOf(alias)}/${iid}`,
-  ),
-});
-
-const pathOf = (alias: string) => (alias === "i" ? ISSUE.path : MERGE_REQUEST.path);
+const shared = (type: IssuableType) => {
+  const { prefix, alias } = type;
+  const { project_id: _, web_url: url, ...plain } = plainFields(type);
+  return {
+    ...plain,
+    state_id: field.derived([`${alias}.state`], "integer", ([state]) => STATE_IDS[String(state)]),
+    author_id: field.integer(`${alias}.author_id`),
+    milestone_id: field.integer(`${alias}.milestone_id`),
+    ...fieldsOf(prefix, alias, true),
+    last_edited_at: none,
+    last_edited_by_id: none,
+    updated_by_id: none,
+    time_change: field.constant(0),
+    human_time_change: none,
+    ...timeStats(alias),
+    url,
+  };
+};
 
 const issue = presenter({
   ...shared(ISSUE),
   project_id: field.integer("i.project_id"),
   closed_at: field.instant("i.closed_at"),
-  confidential: field.flag("i.confidential"),
-  due_date: field.date("i.due_date"),
   moved_to_id: field.integer("i.moved_to_id"),
   duplicated_to_id: none,
   relative_position: field.integer("i.relative_position"),
-  weight: field.integer("i.weight"),
   type: field.constant("Issue"),
   severity: field.constant("unknown"),
 });

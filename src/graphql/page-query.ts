@@ -1,3 +1,4 @@
+import type { Condition } from "../store/conditions.ts";
 import type { Value } from "../store/port.ts";
 import { after, cursorOf, placeOf, reversed } from "./cursor.ts";
 import {
@@ -8,17 +9,15 @@ import {
   type PageRange,
   type Values,
 } from "./declare.ts";
-import type { Part } from "./statements.ts";
 
 /** Maximum rows of a page. */
 const MAX_PAGE = 100;
-/** Which rows of a list are wanted. */
-export interface Window extends Pick<PageRange, "start" | "end"> {
-  readonly size: number;
+/** Which rows of a list a page has. */
+export interface PageQuery extends PageRange {
   /** The order to read in. */
   readonly order: readonly Order[];
-  readonly after: ReturnType<typeof after> | undefined;
-  readonly isBackward: boolean;
+  /** The rows after a cursor. */
+  readonly after: Condition | undefined;
   /** Whether there are rows on the side from which it does not read on. */
   readonly hasOthers: boolean;
 }
@@ -31,24 +30,12 @@ const WHOLE = {
   hasOthers: false,
 };
 
-/** The part that a statement reads: a row more than the page has tells whether there are more. */
-export const partOf = (
-  columns: readonly string[],
-  { size, order, after, start, end, isBackward }: Window,
-): Part => ({
-  columns,
-  order,
-  limit: size + 1,
-  after,
-  range: { size: size + 1, isBackward, start, end },
-});
-
 /** Which rows the arguments of a list want. @throws GraphError if they contradict each other, or a cursor is none */
-export function windowOf(
+export function pageQueryOf(
   { shape, maxPage = MAX_PAGE }: ChildrenField,
   args: Values<Args>,
   order: readonly Order[],
-): Window {
+): PageQuery {
   if (shape !== "connection") {
     const size = shape === "first" ? 1 : maxPage;
     return { size, order, ...WHOLE };
@@ -84,7 +71,7 @@ export function windowOf(
 }
 
 /** A page of rows, in the order of the list. */
-export interface RowsPage extends Pick<Window, "isBackward" | "hasOthers"> {
+export interface RowsPage extends Pick<PageQuery, "isBackward" | "hasOthers"> {
   readonly rows: readonly Value[][];
   readonly hasMore: boolean;
 }
@@ -92,7 +79,7 @@ export interface RowsPage extends Pick<Window, "isBackward" | "hasOthers"> {
 /** The page of the rows that were read. */
 export function pageOf(
   found: readonly Value[][],
-  { size, isBackward, hasOthers }: Window,
+  { size, isBackward, hasOthers }: PageQuery,
 ): RowsPage {
   const rows = found.slice(0, size);
   if (isBackward) rows.reverse();
