@@ -1,6 +1,6 @@
 import { randomInt } from "node:crypto";
 import { insertRow } from "../../store/insert.ts";
-import type { Database, Value } from "../../store/port.ts";
+import type { Database, Reader, Value } from "../../store/port.ts";
 import { KINDS, ofEach } from "../issuables/attributes.ts";
 import { ISSUE } from "../issuables/issue.ts";
 import { NEW_POSITION, positionOfNext } from "../issuables/positions.ts";
