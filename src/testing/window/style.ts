@@ -10,6 +10,8 @@ export const WINDOW_STYLE = `${STYLE}
 .window details { border-top: 1px solid var(--line); }
 .window details:first-of-type { border-top: 0; }
 .window summary { display: flex; flex-wrap: wrap; gap: .25rem .75rem; padding: .375rem 0; cursor: pointer; list-style-position: outside; }
+.window summary::before { content: "▸"; color: var(--soft); }
+.window details[open] > summary::before { content: "▾"; }
 .window summary code { flex: 1 1 14rem; min-width: 0; }
 .window pre { max-height: 24rem; margin: 0 0 .75rem; padding: .625rem .75rem; overflow: auto; font: .875rem/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; background: var(--sunken); border: 1px solid var(--line); border-radius: .5rem; white-space: pre-wrap; }
 .window table { width: 100%; border-collapse: collapse; }
