@@ -205,6 +205,10 @@ describe("token create-job", () => {
     const lifetime = Date.parse(made.expires_at) - before;
     expect(lifetime).toBeGreaterThanOrEqual(30 * 60_000);
     expect(lifetime).toBeLessThan(40 * 60_000);
+    const days = ["--lifetime", "2d", "--db", "jobs.db", "--json"];
+    const longer = JSON.parse((await run(createJob(...days), at)).stdout);
+    const day = 24 * 60 * 60_000;
+    expect(Math.floor((Date.parse(longer.expires_at) - before) / day)).toBe(2);
   });
 
   it("refuses an invalid duration, and missing options", async () => {
