@@ -81,6 +81,7 @@ async function uncached(file: string): Promise<CountingStore> {
           run: (values) => statement.run(values),
         };
       },
+      isQuicklyCopied: connection.isQuicklyCopied,
       image: () => connection.image(),
       close: () => connection.close(),
     };

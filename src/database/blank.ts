@@ -5,7 +5,7 @@ import type { Image, MemoryStore } from "../store/sqlite.ts";
 import { loadNewest } from "./schema.ts";
 
 /** A database in memory with all tables and no rows, for those after the first. */
-let blank: Promise<Image> | undefined;
+let blank: Image | undefined;
 
 /**
  * Opens a database in memory that has all tables. The first one of a process creates them; others begin with a copy, which
@@ -14,19 +14,14 @@ let blank: Promise<Image> | undefined;
  * @param steps every step of the schema
  */
 export async function openBlank(steps: readonly Migration[]): Promise<MemoryStore> {
-  blank ??= makeBlank(steps).catch((error: unknown) => {
-    blank = undefined;
-    throw error;
-  });
-  return openMemory(await blank);
-}
-
-async function makeBlank(steps: readonly Migration[]): Promise<Image> {
+  if (blank) return openMemory(blank);
   const store = await openMemory();
   try {
     await migrate(store, steps, 0, loadNewest);
-    return await store.image();
-  } finally {
+    if (store.isQuicklyCopied) blank = await store.image();
+    return store;
+  } catch (error) {
     await store.close();
+    throw error;
   }
 }

@@ -43,6 +43,8 @@ export interface SqliteOptions {
 export interface Connection {
   readonly inTransaction: boolean;
   prepare(sql: string): Statement;
+  /** Whether the library copies whole pages. Otherwise a copy takes as long as creating all tables. */
+  readonly isQuicklyCopied: boolean;
   /** Copies what is committed of a database in memory, for other connections. */
   image(): Image;
   close(): void;
@@ -75,6 +77,8 @@ export type Connect = (file: string, readonly: boolean) => Connection;
 
 /** A database in memory, which can go back to a state that it had. */
 export interface MemoryStore extends Store {
+  /** Whether {@link image} takes less time than creating all tables. */
+  readonly isQuicklyCopied: boolean;
   /** Copies its present state. If there is a mark, it moves there: only what is committed can be copied. */
   image(): Promise<Image>;
   /**
@@ -220,6 +224,7 @@ export function openSqlite(connect: Connect, file: string, options: SqliteOption
   };
   if (!inMemory) return store;
   const memory: MemoryStore = Object.assign(store, {
+    isQuicklyCopied: write.isQuicklyCopied,
     image: () =>
       queue.add(() => {
         if (!isMarked) return write.image();
@@ -486,6 +491,10 @@ class Statements {
 
   run(sql: string, values: readonly Value[] = []): number {
     return this.#with(sql, (statement) => statement.run(values));
+  }
+
+  get isQuicklyCopied(): boolean {
+    return this.#db.isQuicklyCopied;
   }
 
   image(): Image {

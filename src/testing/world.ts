@@ -359,7 +359,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     admin,
     app: {
       handler: (context) => current.app.handler(context),
-      fetch: (request) => current.app.fetch(request),
+      fetch: (input, init) => current.app.fetch(input, init),
       respond: (incoming) => current.app.respond(incoming),
       admin,
       on: async (name, listener) => {

@@ -42,6 +42,7 @@ import { requireSameBytes } from "./same-bytes.ts";
 import { attachments, firstPages, purge, type Scale } from "./scale.ts";
 import { CHANGED_ISSUES, mediumSeed } from "./seed.ts";
 import { measureServing } from "./serving.ts";
+import { measureTesting } from "./testing.ts";
 import { measureWorking } from "./working.ts";
 
 const { values: options } = parseArgs({
@@ -66,6 +67,7 @@ const REQUESTS_BEFORE_MEMORY = 10_000;
 const parts = (options.only as string).split(",");
 const script = (name: string) => fileURLToPath(new URL(`servers/${name}.mjs`, import.meta.url));
 const cli = fileURLToPath(new URL("../../dist/pm-cli.js", import.meta.url));
+const emulate = fileURLToPath(new URL("emulate", import.meta.url));
 const say = (text: string) => process.stderr.write(`${text}\n`);
 
 const folder = mkdtempSync(join(tmpdir(), "pm-bench-"));
@@ -117,6 +119,8 @@ try {
   const working = parts.includes("working")
     ? await measureWorking(script("working"), where)
     : undefined;
+  if (parts.includes("testing")) installEmulate();
+  const testing = parts.includes("testing") ? await measureTesting(where) : undefined;
   const growth = parts.includes("growth") ? await growthOfLists() : undefined;
   const figures: Figures = {
     machine: {
@@ -133,6 +137,7 @@ try {
     passwords: flood,
     serving,
     working,
+    testing,
     growth,
     git,
     pushing,
@@ -194,10 +199,7 @@ async function comparePlanning(
   copy: (name: string) => string,
 ): Promise<Figures["rates"]> {
   const operations = PLANNING_OPERATIONS.filter(wanted);
-  const emulate = fileURLToPath(new URL("emulate", import.meta.url));
-  if (operations.length > 0 && !existsSync(join(emulate, "node_modules"))) {
-    spawnSync("npm", ["ci", "--no-audit", "--no-fund"], { cwd: emulate, stdio: "inherit" });
-  }
+  if (operations.length > 0) installEmulate();
   const sizes = [EMULATED_TOKENS, 100, CHANGED_ISSUES].map(String);
   const counterparts = new Map(operations.map((one) => [one.name, emulated(one)]));
   return compare(operations, async () => [
@@ -208,6 +210,12 @@ async function comparePlanning(
       counterpart: ({ name }) => counterparts.get(name),
     },
   ]);
+}
+
+/** Installs emulate, which only this benchmark needs. */
+function installEmulate(): void {
+  if (existsSync(join(emulate, "node_modules"))) return;
+  spawnSync("npm", ["ci", "--no-audit", "--no-fund"], { cwd: emulate, stdio: "inherit" });
 }
 
 /** The same comparison for an identity provider. */

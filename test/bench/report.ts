@@ -9,6 +9,7 @@ import type { PushingFigures } from "./pushing.ts";
 import type { Latency } from "./reads.ts";
 import type { Scale } from "./scale.ts";
 import type { ServingFigure } from "./serving.ts";
+import type { TestingFigures } from "./testing.ts";
 import type { WorkingFigures } from "./working.ts";
 
 /** All measurements. */
@@ -27,6 +28,7 @@ export interface Figures {
   passwords: PasswordFigures | undefined;
   serving: readonly ServingFigure[] | undefined;
   working: WorkingFigures | undefined;
+  testing: readonly TestingFigures[] | undefined;
   growth: Growth[] | undefined;
   git: GitFigures | undefined;
   pushing: PushingFigures | undefined;
@@ -85,6 +87,7 @@ export function printed(figures: Figures): string {
     ...(figures.passwords ? [passwordsTable(figures.passwords)] : []),
     ...(figures.serving ? [servingTable(figures.serving)] : []),
     ...(figures.working ? [workingTable(figures.working)] : []),
+    ...(figures.testing ? [testingTable(figures.testing)] : []),
     ...(figures.growth ? growthLines(figures.growth) : []),
     ...(figures.git ? [gitTable(figures.git)] : []),
     ...(figures.pushing ? [pushingTable(figures.pushing)] : []),
@@ -120,6 +123,31 @@ function workingTable({ next, hooks }: WorkingFigures): string {
   ] as const) {
     table.push([name, middle.toFixed(2), p99.toFixed(2), reads]);
   }
+  return table.toString();
+}
+
+/** The most milliseconds of CPU that each may take. */
+const TESTING_CEILINGS = {
+  first: ["the first test server of a process", 100],
+  second: ["another one", 8],
+  reset: ["a reset", 0.3],
+  amongMany: ["a reset among 10,000 issues", 0.3],
+  changed: ["a reset after 1,000 of them were changed", 1],
+  changes: ["telling that one of them was changed", undefined],
+  emulate: ["a reset of emulate", undefined],
+} as const;
+const HUNDRED_CEILING = 1000;
+
+function testingTable(figures: readonly TestingFigures[]): string {
+  const table = new Table({ head: ["test servers", "ms of CPU", "ceiling", ""] });
+  for (const [name, [title, ceiling]] of Object.entries(TESTING_CEILINGS)) {
+    const value = median(figures.map((one) => one[name as keyof TestingFigures]));
+    const mark = ceiling !== undefined && value > ceiling ? "!!" : "";
+    table.push([title, value.toFixed(2), ceiling ?? "", mark]);
+  }
+  const megabytes = median(figures.map(({ hundred }) => hundred)) / MEGABYTE;
+  const mark = megabytes > HUNDRED_CEILING ? "!!" : "";
+  table.push(["a hundred of them, in MB", megabytes.toFixed(0), HUNDRED_CEILING, mark]);
   return table.toString();
 }
 

@@ -217,6 +217,32 @@ describe("GET changes", () => {
     ]);
   });
 
+  it("tells of what files of a snippet hold, of settings, and of a release whose commit nobody has read yet", async () => {
+    const files = [{ file_path: "a", content: "one" }];
+    await ask("POST SITE/snippets", { title: "s", visibility: "private", files });
+    await ask("POST SITE/releases", { tag_name: "v1", ref: "main", description: "d" });
+    await server.snapshots.save("made");
+    await server.snapshots.restore("made");
+    await ask("DELETE SITE/releases/v1");
+    const update = { action: "update", file_path: "a", content: "two" };
+    await ask("PUT SITE/snippets/1", { files: [update] });
+    await ask("PUT /application/settings?default_branch_name=trunk");
+    expect(await server.changes({ since: "made" })).toEqual({
+      created: [],
+      updated: [
+        {
+          ...{ type: "snippet", path: "acme/site$1" },
+          changes: { files: [[{ path: "a", content: "one" }], [{ path: "a", content: "two" }]] },
+        },
+        {
+          ...{ type: "application settings", path: "instance (application settings)" },
+          changes: { default_branch_name: [null, "trunk"] },
+        },
+      ],
+      deleted: [expect.objectContaining({ type: "release", path: "acme/site (release v1)" })],
+    });
+  });
+
   it("leaves no trace, and goes on after restores in any order", async () => {
     await ask("POST SITE/issues", { title: "New" });
     const all = () => server.changes({ since: "start", all: true });

@@ -362,7 +362,14 @@ const releaseRoutes = [
     input: tag,
     presenter: release,
     status: 200,
-    prepare: (_, preparing) => openRepository(preparing),
+    prepare: async ({ tag_name: name }, preparing) => {
+      const { db, source, view } = preparing;
+      const opened = await openRepository(preparing);
+      // Reads its commit, which the transaction can't: a database in memory has one connection.
+      const found = await releases.find(db, source.id, name);
+      if (found) await rowOf(db, { source, view }, opened, found.id);
+      return opened;
+    },
     handle: async (context) => {
       const { db, source, input, view, prepared: opened } = context;
       const { id } = await findToChange(db, source, input.tag_name);

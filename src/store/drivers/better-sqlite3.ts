@@ -44,6 +44,7 @@ function connectionTo(db: BetterSqlite3.Database): Connection {
       const wide = native.reader && native.readonly && asTexts(db, sql, native.columns());
       return wide ? new Wide(native, wide) : new Prepared(native);
     },
+    isQuicklyCopied: true,
     image: () => {
       const bytes = db.serialize();
       return { open: () => connectionTo(new Database(bytes)), close: () => undefined };

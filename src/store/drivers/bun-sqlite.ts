@@ -16,6 +16,7 @@ function connectionTo(db: InstanceType<typeof Database>): Connection {
       return db.inTransaction;
     },
     prepare: (sql) => new Prepared(db, sql),
+    isQuicklyCopied: true,
     image: () => {
       const bytes = db.serialize();
       return { open: () => connectionTo(Database.deserialize(bytes)), close: () => undefined };

@@ -34,6 +34,7 @@ function connectionTo(db: Native): Connection {
         named(() => db.prepare(sql)),
         sql,
       ),
+    isQuicklyCopied: false,
     image: () => {
       const copy = copyOf(db);
       return { open: () => connectionTo(copyOf(copy)), close: () => copy.close() };

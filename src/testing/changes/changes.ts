@@ -108,7 +108,8 @@ export async function compare(comparing: Comparing): Promise<AllChanges> {
       const merged = new Set<unknown>();
       for (const { kind, keys, old, now } of found) {
         for (const key of keys) {
-          const [was, is] = [old.get(key), now.get(key)];
+          const other = kind.isAlways ? (old.get(key) ?? now.get(key)) : undefined;
+          const [was, is] = [old.get(key) ?? other, now.get(key) ?? other];
           if (was && !is) {
             const record = await recordOf(kind, was, showBefore);
             gone.add(kind, was, record);

@@ -33,6 +33,8 @@ export interface Kind {
   readonly masked?: (record: Record<string, unknown>) => readonly string[];
   /** Attributes that follow from others. */
   readonly noise?: readonly string[];
+  /** Whether the API shows it even if it has no row. */
+  readonly isAlways?: boolean;
   /** Whether it has come to be by itself. */
   readonly follows?: (found: Found) => boolean;
   /** Whether it is a name of a commit, which can get another one. */
@@ -145,6 +147,7 @@ export const kinds: readonly Kind[] = [
     follows: ({ bot }) => bot === 1,
     noise: [
       "last_activity_on",
+      "using_license_seat",
       "locked",
       "namespace_id",
       "created_by",
@@ -240,6 +243,7 @@ export const kinds: readonly Kind[] = [
     noise: [
       "empty_repo",
       "permissions",
+      "can_create_merge_request_in",
       "tag_list",
       "emails_disabled",
       "import_status",
@@ -353,6 +357,7 @@ export const kinds: readonly Kind[] = [
       "closed_by",
       "has_tasks",
       "task_completion_status",
+      "task_status",
       "type",
       "imported_from",
     ],
@@ -596,12 +601,19 @@ export const kinds: readonly Kind[] = [
   {
     type: "snippet",
     rows: { snippets: "id", snippet_files: "snippet_id" },
-    find: `select x.id as key, coalesce(p.full_path, u.username) as place, p.id as project from snippets x
+    find: `select x.id as key, coalesce(p.full_path, u.username) as place, p.id as project,
+      x.file_name, x.content, (select json_group_array(json_object('path', f.path, 'content', f.content))
+       from snippet_files f where f.snippet_id = x.id order by f.path) as files from snippets x
       join users u on u.id = x.author_id left join projects p on p.id = x.project_id`,
     key: "x.id",
     path: ({ place: where, key }) => `${where}$${key}`,
     within: place,
     api: ({ project, key }) => `${project === null ? "" : `/projects/${project}`}/snippets/${key}`,
+    // The API shows the content of files in requests of their own.
+    record: (shown, { file_name: path, content, files }) => ({
+      ...shown,
+      files: [{ path, content }, ...JSON.parse(String(files))],
+    }),
   },
   {
     ...ofProjects("pipeline", "pipelines", { at: "pipelines", name: "id" }),
@@ -758,6 +770,7 @@ export const kinds: readonly Kind[] = [
     rows: { application_settings: "id" },
     find: "select x.id as key from application_settings x",
     key: "x.id",
+    isAlways: true,
     path: () => "instance (application settings)",
     api: () => "/application/settings",
   },
