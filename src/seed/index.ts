@@ -182,6 +182,7 @@ export async function seed(
       done += 1;
       onProgress(done, total);
     });
+    await seeding.findUsers();
     await insertParts(seeding, inSeed, checked, undefined);
     const counts = COUNTED.map((counted) => [counted, seeding.countOf(counted)]);
     return { ...Object.fromEntries(counts), tokens: seeding.tokens };

@@ -6,6 +6,7 @@ import { mailOrders } from "./mails.ts";
 import { requestOrders } from "./requests.ts";
 import { resetOrders } from "./reset.ts";
 import { runnerOrders } from "./runner.ts";
+import { seedOrders } from "./seed.ts";
 import { strictOrders } from "./strict.ts";
 import { stubOrders } from "./stubs.ts";
 import { worldOrders } from "./worlds.ts";
@@ -21,6 +22,7 @@ export const orders = [
   ...mailOrders,
   ...hookOrders,
   ...runnerOrders,
+  ...seedOrders,
   ...stubOrders,
   ...strictOrders,
 ];
