@@ -1,4 +1,7 @@
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, it, onTestFinished } from "vitest";
 import { startTestServer, type TestServer } from "../../src/testing.ts";
 import { ask, tell } from "./telling.ts";
 
@@ -79,6 +82,76 @@ it("a seed is refused with the place of the mistake", async () => {
   expect(await messageOf("users:\n  - username: x\n username: y\n")).toMatch(
     /^The body is not YAML: .*line 3/,
   );
-  expect(await messageOf("hello")).toMatch(/^seed: must be an object/);
+  expect(await messageOf("hello")).toMatch(/must be data, not the path/);
   expect((await ask(server, "GET", "/users?username=x")).json).toEqual([]);
+});
+
+it("a seed that is a file, or given in the process, may name folders, whose files a commit brings", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "pm-seed-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  await mkdir(join(folder, "site/src"), { recursive: true });
+  await mkdir(join(folder, "site/.git"));
+  await writeFile(join(folder, "site/.git/config"), "none");
+  await writeFile(join(folder, "site/README.md"), "# Site\n");
+  await writeFile(join(folder, "site/src/logo.png"), Buffer.from([0x89, 0x50, 0xff, 0]));
+  await writeFile(join(folder, "site/run.sh"), "echo\n");
+  await chmod(join(folder, "site/run.sh"), 0o755);
+  const seed = (path: string) => ({
+    users: [{ username: "root", admin: true }],
+    groups: [
+      {
+        path: "made",
+        subgroups: [
+          {
+            path: "web",
+            projects: [
+              {
+                path: "site",
+                pushes: [
+                  {
+                    author: "root",
+                    ref: "main",
+                    commits: [{ message: "Begin", folder: path, files: { LICENSE: "MIT\n" } }],
+                  },
+                ],
+              },
+            ],
+          },
+        ],
+      },
+    ],
+  });
+  await writeFile(join(folder, "seed.json"), JSON.stringify(seed("./site")));
+  for (const given of [join(folder, "seed.json"), seed(join(folder, "site"))]) {
+    const one = await startTestServer({ seed: given });
+    const site = "/projects/made%2Fweb%2Fsite/repository";
+    const { json } = await ask(one, "GET", `${site}/tree?recursive=true`);
+    const files = (json as { path: string; type: string; mode: string }[]).filter(
+      ({ type }) => type === "blob",
+    );
+    expect(files.map(({ path, mode }) => `${mode} ${path}`).sort()).toEqual([
+      "100644 LICENSE",
+      "100644 README.md",
+      "100644 src/logo.png",
+      "100755 run.sh",
+    ]);
+    const logo = await ask(one, "GET", `${site}/files/src%2Flogo.png?ref=main`);
+    expect(logo.json.content).toBe(Buffer.from([0x89, 0x50, 0xff, 0]).toString("base64"));
+    await one.close();
+  }
+  await expect(startTestServer({ seed: seed(join(folder, "none")) })).rejects.toThrow(
+    /the folder .*none can't be read/,
+  );
+  // Who sends a seed reads no files of this machine.
+  for (const [path, body] of [
+    ["seed", seed(join(folder, "site"))],
+    ["worlds", { seed: seed(join(folder, "site")) }],
+    ["worlds", { seed: join(folder, "seed.json") }],
+    ["worlds", { seed: [join(folder, "seed.json")] }],
+  ] as const) {
+    const { status, json } = await tell(server, "POST", path, body);
+    expect(status).toBe(400);
+    expect(json.message).toMatch(/names no folders|not the path of a file/);
+  }
+  await expect(server.admin.seed({ ...seed("x"), users: [] })).rejects.toThrow(/the folder x is not read/);
 });

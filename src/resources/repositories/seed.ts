@@ -41,11 +41,29 @@ interface CommitSeed {
   author?: string | undefined;
   /** Default: when it is pushed. */
   created_at?: InstantSeed;
-  /** The contents of files by path, as texts; `null` deletes a file. */
-  files?: Record<string, string | null> | undefined;
+  /** The contents of files by path, as texts or in Base64; `null` deletes a file. */
+  files?: Record<string, string | FileSeed | null> | undefined;
+  /** A folder whose files it brings: only in seeds that are files of a test server, or given to it. */
+  folder?: string | undefined;
   /** A branch that it merges. Of files that both branches have changed, it has that branch's version. */
   merge?: string | undefined;
 }
+
+/** A file of a commit. */
+interface FileSeed {
+  content: string;
+  encoding?: Word<"text" | "base64"> | undefined;
+  executable?: boolean | undefined;
+}
+
+const file = v.union([
+  v.string(),
+  optionsOf({
+    content: v.string(),
+    encoding: v.optional(oneOf(["text", "base64"]), "text"),
+    executable: v.optional(v.boolean(), false),
+  }),
+]);
 
 const PushesSchema = v.optional(
   v.array(
@@ -60,7 +78,8 @@ const PushesSchema = v.optional(
             message: v.string(),
             author: v.optional(v.string()),
             created_at: instant,
-            files: v.optional(v.record(v.string(), v.nullable(v.string())), {}),
+            files: v.optional(v.record(v.string(), v.nullable(file)), {}),
+            folder: v.optional(v.string()),
             merge: v.optional(v.string()),
           }),
         ),

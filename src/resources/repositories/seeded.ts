@@ -8,7 +8,7 @@ import { Packs } from "../../git/packs.ts";
 import { applyPush } from "../../git/push.ts";
 import { BRANCHES, TAGS } from "../../git/refs.ts";
 import { create, Repository } from "../../git/repository.ts";
-import { FILE, isFile, type Placed, WorkTree } from "../../git/work-tree.ts";
+import { EXECUTABLE, FILE, isFile, type Placed, WorkTree } from "../../git/work-tree.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type * as events from "../events/record.ts";
 import { protectDefault } from "../protected-refs/changes.ts";
@@ -33,8 +33,15 @@ interface SeededCommit {
   readonly message: string;
   readonly author?: string | undefined;
   readonly created_at?: number | undefined;
-  readonly files: Readonly<Record<string, string | null>>;
+  readonly files: Readonly<Record<string, string | SeededFile | null>>;
+  readonly folder?: string | undefined;
   readonly merge?: string | undefined;
+}
+
+interface SeededFile {
+  readonly content: string;
+  readonly encoding: "text" | "base64";
+  readonly executable: boolean;
 }
 
 type Pushed = Omit<events.Push, "project_id" | "author_id">;
@@ -205,11 +212,16 @@ export class SeededCode {
 
   /** Adds a commit to a branch. @throws SeedError if it is impossible */
   async #commit(
-    { message, author, created_at, files, merge }: SeededCommit,
+    { message, author, created_at, files, folder, merge }: SeededCommit,
     branch: Branch | undefined,
     push: SeededPush,
     at: number,
   ): Promise<Branch> {
+    if (folder !== undefined) {
+      throw new SeedError(
+        `the folder ${folder} is not read: only seeds that are files of a test server, or given to it, may name folders`,
+      );
+    }
     const tree = new WorkTree(this.#draft, branch?.tree);
     const changes = branch?.changes ?? new Map<string, Placed | undefined>();
     const merged = merge === undefined ? undefined : this.#branches.get(merge);
@@ -226,8 +238,9 @@ export class SeededCode {
     }
     for (const [given, content] of Object.entries(files)) {
       const path = this.#path(given);
-      const oid = content === null ? undefined : this.#draft.add(BLOB, Buffer.from(content));
-      await set(path, oid === undefined ? undefined : { mode: FILE, oid });
+      const oid = content === null ? undefined : this.#draft.add(BLOB, bytesOf(content));
+      const isProgram = typeof content === "object" && content?.executable === true;
+      await set(path, oid === undefined ? undefined : { mode: isProgram ? EXECUTABLE : FILE, oid });
     }
     const root = await tree.write();
     const signature = this.#signature(author ?? push.author, created_at ?? at);
@@ -263,4 +276,10 @@ export class SeededCode {
     const at = JSON.stringify(path);
     return new SeedError(`the file ${at} can't be changed on ${ref} of ${this.#project.fullPath}`);
   }
+}
+
+function bytesOf(file: string | SeededFile): Buffer {
+  return typeof file === "string"
+    ? Buffer.from(file)
+    : Buffer.from(file.content, file.encoding === "base64" ? "base64" : "utf8");
 }

@@ -1,4 +1,6 @@
 import * as v from "valibot";
+import type { Seed } from "../../seed/input.ts";
+import { sentSeed } from "../seed.ts";
 import { order } from "./order.ts";
 
 export const seedOrders = [
@@ -10,6 +12,6 @@ export const seedOrders = [
     status: 201,
     // The seed's own schema tells more of what is wrong, and where.
     body: v.any(),
-    run: ({ world, body }) => world.admin.seed(body),
+    run: ({ world, body }) => world.admin.seed(sentSeed(body) as Seed),
   }),
 ];
