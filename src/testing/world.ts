@@ -141,6 +141,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
 
   const doubles: Doubles = {
     onAnswered: recorder.onAnswered,
+    onChange: mailbox.onChange,
     calls: hooks.outgoing,
     strict: strictness.strictness,
     onStart: (running) => {
@@ -199,7 +200,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
   const work = async ({ admin }: Running["app"]) => {
     await scripted.work();
     await admin.maintenance.runArchives();
-    await mailbox.work();
+    await mailbox.workOnChange();
   };
   const timer = setInterval(
     () => void work(current.app).catch(() => undefined),

@@ -153,5 +153,7 @@ it("a seed that is a file, or given in the process, may name folders, whose file
     expect(status).toBe(400);
     expect(json.message).toMatch(/names no folders|not the path of a file/);
   }
-  await expect(server.admin.seed({ ...seed("x"), users: [] })).rejects.toThrow(/the folder x is not read/);
+  await expect(server.admin.seed({ ...seed("x"), users: [] })).rejects.toThrow(
+    /the folder x is not read/,
+  );
 });
