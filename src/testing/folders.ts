@@ -11,15 +11,24 @@ type Commit = Record<string, unknown>;
 const MOST_BYTES = 256 * 1024 * 1024;
 
 /**
- * A seed in which the folders that commits name are replaced by their files.
+ * A seed in which the folders that commits name are replaced by their files, and paths of bundles by these.
  *
  * @param base the folder that their paths begin at
- * @throws SeedError if one can't be read, or all have too many bytes
+ * @throws SeedError if one can't be read, or all folders have too many bytes
  */
 export async function withFolders(seed: Seed, base: string): Promise<Seed> {
-  if (commitsOf(seed).every(({ folder }) => typeof folder !== "string")) return seed;
+  if (!namesFiles(seed)) return seed;
   const copy = structuredClone(seed);
   let left = MOST_BYTES;
+  for (const repository of projectsOf(copy).map((project) => recordOf(project["repository"]))) {
+    const { file } = repository;
+    if (typeof file !== "string") continue;
+    const bytes = await readFile(resolve(base, file)).catch((cause) => {
+      throw new SeedError(`the bundle ${file} can't be read: ${cause.message}`, { cause });
+    });
+    delete repository["file"];
+    repository["bundle"] = bytes.toString("base64");
+  }
   for (const commit of commitsOf(copy)) {
     const { folder, files, ...others } = commit;
     if (typeof folder !== "string") continue;
@@ -46,25 +55,25 @@ export async function withFolders(seed: Seed, base: string): Promise<Seed> {
   return copy;
 }
 
-/** Whether a seed names folders. */
-export const namesFolders = (seed: unknown): boolean =>
-  commitsOf(seed).some(({ folder }) => folder !== undefined);
+/** Whether a seed names files or folders. */
+export const namesFiles = (seed: unknown): boolean =>
+  commitsOf(seed).some(({ folder }) => folder !== undefined) ||
+  projectsOf(seed).some(({ repository }) => recordOf(repository)["file"] !== undefined);
 
 /** The commits of all pushes of a seed, as far as it is one. */
-function commitsOf(seed: unknown): Commit[] {
+const commitsOf = (seed: unknown): Commit[] =>
+  projectsOf(seed).flatMap(({ pushes }) =>
+    listOf(pushes).flatMap((push) => listOf(recordOf(push)["commits"]).map(recordOf)),
+  );
+
+/** The projects of a seed, as far as it is one. */
+function projectsOf(seed: unknown): Record<string, unknown>[] {
   const { groups, projects } = recordOf(seed);
-  const inGroups = (given: unknown): Commit[] =>
-    listOf(given).flatMap((group) => [
-      ...inProjects(recordOf(group)["projects"]),
-      ...inGroups(recordOf(group)["subgroups"]),
-    ]);
-  const inProjects = (given: unknown): Commit[] =>
-    listOf(given).flatMap((project) =>
-      listOf(recordOf(project)["pushes"]).flatMap((push) =>
-        listOf(recordOf(push)["commits"]).map(recordOf),
-      ),
-    );
-  return [...inGroups(groups), ...inProjects(projects)];
+  const inGroups = (given: unknown): unknown[] =>
+    listOf(given)
+      .map(recordOf)
+      .flatMap((group) => [...listOf(group["projects"]), ...inGroups(group["subgroups"])]);
+  return [...inGroups(groups), ...listOf(projects)].map(recordOf);
 }
 
 const recordOf = (value: unknown): Record<string, unknown> =>

@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { SeedError } from "../core/seeding.ts";
 import type { Seed } from "../seed/input.ts";
-import { namesFolders, withFolders } from "./folders.ts";
+import { namesFiles, withFolders } from "./folders.ts";
 
 /** The data of a test server whose options name none. */
 export const DEFAULT_SEED: Seed = {
@@ -76,7 +76,8 @@ export function sentSeed(given: unknown): Seed | Seed[] {
   for (const one of [given].flat()) {
     if (typeof one === "string")
       throw new SeedError("the seed must be data, not the path of a file");
-    if (namesFolders(one)) throw new SeedError("a seed that is sent names no folders: send files");
+    if (namesFiles(one))
+      throw new SeedError("a seed that is sent names no files: send what is in them");
   }
   return given as Seed | Seed[];
 }

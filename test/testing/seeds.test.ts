@@ -1,6 +1,8 @@
-import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { execFile } from "node:child_process";
+import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { afterEach, beforeEach, expect, it, onTestFinished } from "vitest";
 import { startTestServer, type TestServer } from "../../src/testing.ts";
 import { ask, tell } from "./telling.ts";
@@ -151,9 +153,70 @@ it("a seed that is a file, or given in the process, may name folders, whose file
   ] as const) {
     const { status, json } = await tell(server, "POST", path, body);
     expect(status).toBe(400);
-    expect(json.message).toMatch(/names no folders|not the path of a file/);
+    expect(json.message).toMatch(/names no files|not the path of a file/);
   }
   await expect(server.admin.seed({ ...seed("x"), users: [] })).rejects.toThrow(
     /the folder x is not read/,
   );
+});
+
+it("a seed may have repositories from bundles of Git", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "pm-seed-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const git = (...words: string[]) =>
+    promisify(execFile)(
+      "git",
+      ["-c", "user.name=Ada", "-c", "user.email=ada@example.com", "-C", folder, ...words],
+      { encoding: "utf8" },
+    );
+  await git("init", "-q", "-b", "trunk");
+  await writeFile(join(folder, "a.txt"), "one\n");
+  await git("add", ".");
+  await git("commit", "-qm", "One");
+  await git("tag", "-am", "First", "v1");
+  await git("checkout", "-qb", "next");
+  await writeFile(join(folder, "a.txt"), "two\n");
+  await git("commit", "-qam", "Two");
+  await git("checkout", "-q", "trunk");
+  await git("bundle", "create", "-q", "all.bundle", "--all");
+  await git("bundle", "create", "-q", "part.bundle", "trunk..next");
+  const bundle = (await readFile(join(folder, "all.bundle"))).toString("base64");
+  const seed = (repository: object, more: object = {}) => ({
+    users: [{ username: "root", admin: true }],
+    groups: [{ path: "made", projects: [{ path: "site", repository, ...more }] }],
+  });
+  await writeFile(join(folder, "seed.json"), JSON.stringify(seed({ file: "all.bundle" })));
+  for (const given of [join(folder, "seed.json"), seed({ bundle }, { default_branch: "next" })]) {
+    const one = await startTestServer({ seed: given });
+    const site = "/projects/made%2Fsite";
+    const { json: project } = await ask(one, "GET", site);
+    expect(project.default_branch).toBe(typeof given === "string" ? "trunk" : "next");
+    const { json: branches } = await ask(one, "GET", `${site}/repository/branches`);
+    expect(branches).toMatchObject([
+      { name: "next", commit: { title: "Two", author_name: "Ada" } },
+      { name: "trunk", commit: { title: "One" } },
+    ]);
+    const { json: tags } = await ask(one, "GET", `${site}/repository/tags`);
+    expect(tags).toMatchObject([{ name: "v1", message: "First" }]);
+    const clone = `http://root:${one.token}@${one.url.slice(7)}/made/site.git`;
+    const { stdout } = await git("ls-remote", "--symref", clone, "HEAD");
+    expect(stdout).toContain(`ref: refs/heads/${project.default_branch}\tHEAD`);
+    await one.close();
+  }
+  for (const [given, problem] of [
+    [seed({ bundle: "bm8=" }), /made\/site: it is no bundle of Git/],
+    [seed({ file: join(folder, "part.bundle") }), /needs commits that it does not have/],
+    [seed({ file: join(folder, "none") }), /none can't be read/],
+    [
+      seed({ bundle }, { pushes: [{ author: "root", ref: "x", commits: [{ message: "x" }] }] }),
+      /made\/site has a repository: its pushes have no commits/,
+    ],
+  ] as const) {
+    await expect(startTestServer({ seed: given })).rejects.toThrow(problem);
+  }
+  const { status, json } = await tell(server, "POST", "seed", { ...seed({ bundle }), users: [] });
+  expect(status).toBe(201);
+  expect(json.projects).toBe(1);
+  const sent = await tell(server, "POST", "seed", { ...seed({ file: "all.bundle" }), users: [] });
+  expect(sent.json.message).toMatch(/names no files/);
 });

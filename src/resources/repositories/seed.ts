@@ -13,7 +13,7 @@ import {
 import { BRANCHES, findRef, TAGS } from "../../git/refs.ts";
 import { recordEvent } from "../events/seed.ts";
 import { findRecord } from "./open.ts";
-import { SeededCode } from "./seeded.ts";
+import { notRead, SeededCode } from "./seeded.ts";
 
 /** A push. With `commits`, the project's repository has them; otherwise it is an event only, as a Git hook reports it. */
 export interface PushSeed {
@@ -97,6 +97,27 @@ const PushesSchema = v.optional(
 );
 type Push = v.InferOutput<typeof PushesSchema>[number];
 
+/** A project's repository, as `git bundle create site.bundle --all` writes it. */
+export interface RepositorySeed {
+  /** A bundle, in Base64. */
+  bundle?: string | undefined;
+  /** The path of a bundle: only in seeds that are files of a test server, or given to it. */
+  file?: string | undefined;
+}
+
+/** A project's repository from a bundle. Its pushes then only are events. */
+export const repositoryPart: SeedPart<SeededSource, RepositorySeed | undefined> = {
+  schema: v.optional(optionsOf({ bundle: v.optional(v.string()), file: v.optional(v.string()) })),
+  sizeOf: () => 0,
+  async insert(seeding, value, project) {
+    const { bundle, file } = (value ?? {}) as RepositorySeed;
+    if (file !== undefined) throw notRead(`the bundle ${file}`);
+    if (bundle === undefined) return;
+    const { storeBundle } = await import("./bundles.ts");
+    await storeBundle(seeding, project, Buffer.from(bundle, "base64"));
+  },
+};
+
 /** A project's pushes, and the repository that they make. */
 export const pushesPart: SeedPart<SeededSource, PushSeed[] | undefined> = {
   schema: PushesSchema,
@@ -104,6 +125,9 @@ export const pushesPart: SeedPart<SeededSource, PushSeed[] | undefined> = {
   async insert(seeding, value, project) {
     const pushes = value as Push[];
     const hasCode = pushes.some(({ commits }) => commits !== undefined);
+    if (hasCode && (await findRecord(seeding.db, project.id)).row) {
+      throw new SeedError(`${project.fullPath} has a repository: its pushes have no commits`);
+    }
     const code = hasCode ? await SeededCode.of(seeding, project, pushes) : undefined;
     for (const push of pushes) {
       const at = push.created_at ?? seeding.now;
