@@ -146,6 +146,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     strict: strictness.strictness,
     onStart: (running) => {
       started = running;
+      limiter.apply();
     },
   };
   const start = async (): Promise<Running> => {
