@@ -134,6 +134,8 @@ export async function createApp(options: AppOptions = {}): Promise<App> {
 export interface Doubles {
   /** Called with each request that was answered. */
   readonly onAnswered?: (request: AnsweredRequest) => void;
+  /** Called after each change of the database. */
+  readonly onChange?: () => void;
   /** What is refused that GitLab ignores or converts; it may change. */
   readonly strict?: Strictness;
   /** What becomes of the calls of webhooks. */
@@ -261,7 +263,7 @@ async function start(
   options: AppOptions,
   { routes, site }: Fixed,
   passwordCost: number | undefined,
-  { onAnswered, onStart, calls, strict }: Doubles,
+  { onAnswered, onChange, onStart, calls, strict }: Doubles,
 ): Promise<App> {
   const { now = Date.now, authenticate, database = ":memory:", tier = "ultimate" } = options;
   const reported = options.onError ?? ((error: unknown) => console.error(error));
@@ -326,7 +328,10 @@ async function start(
   const leases = new Leases({ store, now, onError });
   const working: Working = { store, now, leases, onError };
   const listeners = new Listeners({ ...working, secrets, base: url ?? "" });
-  onCommit(() => listeners.wake());
+  onCommit(() => {
+    listeners.wake();
+    onChange?.();
+  });
   // What happens after a call of `on` is told, also where nobody has waited for it.
   const respond = running.counted((incoming) =>
     listeners.starting ? listeners.starting.then(() => pipeline(incoming)) : pipeline(incoming),

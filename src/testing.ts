@@ -34,3 +34,4 @@ export type { Strict } from "./testing/strict.ts";
 export type { SetStub, Stub, Stubs } from "./testing/stubs.ts";
 export { NothingArrived, type WaitOptions } from "./testing/waiting.ts";
 export type { ChangesOptions, Snapshots } from "./testing/world.ts";
+export type { WorldAddress } from "./testing/worlds.ts";

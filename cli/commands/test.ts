@@ -1,5 +1,5 @@
 import { type Command, Option } from "commander";
-import { loadServer, refusal } from "../listen.ts";
+import { refusal } from "../listen.ts";
 import { report } from "../log.ts";
 import { readNumber } from "../readers.ts";
 import { signal } from "../signals.ts";
@@ -56,27 +56,15 @@ Examples:
 
 async function serveUntilSignal(options: TestOptions): Promise<void> {
   const { seed, host, port, tier, gitlabVersion, exitWithParent } = options;
-  const [{ serve }, { addressOf, Worlds }] = await Promise.all([
-    loadServer(),
-    import("../../src/testing/worlds.ts"),
-  ]);
-  // Only the first world has the port that was asked for.
-  let isFirst = true;
-  const worlds = new Worlds({
-    options: { tier, ...(seed && { seed }), ...(gitlabVersion && { gitlabVersion }) },
-    serve: (app) => {
-      const own = isFirst ? port : 0;
-      isFirst = false;
-      return serve(app, { host, port: own, grace: 0 });
-    },
-  });
+  const { startTestServer } = await import("../../src/testing.ts");
   const ended = Promise.race([signal(), ...(exitWithParent ? [inputEnds()] : [])]);
-  const first = await worlds.start().catch((error) => {
-    throw error.code ? refusal(error, host, port, null) : error;
+  const more = { ...(seed && { seed }), ...(gitlabVersion && { gitlabVersion }) };
+  const server = await startTestServer({ host, port, tier, ...more }).catch((error) => {
+    throw error.syscall === undefined ? error : refusal(error, host, port, null);
   });
-  console.log(JSON.stringify(addressOf(first)));
+  console.log(JSON.stringify(server.address));
   await ended;
-  await worlds.close().catch(report);
+  await server.close().catch(report);
 }
 
 /** Resolves when standard input is closed, as when the program at its other end has ended. */

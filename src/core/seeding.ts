@@ -95,12 +95,19 @@ export class Seeding {
     return this.#counts.get(counted) ?? 0;
   }
 
+  /** Makes the users known to {@link userId} that there were before. */
+  async findUsers(): Promise<void> {
+    for (const [id, username] of await this.db.rows("select id, username from users")) {
+      this.#userIds.set(username as string, id as number);
+    }
+  }
+
   /** Makes a new user known to {@link userId}. */
   addUser({ username, id }: SeededUser): void {
     this.#userIds.set(username, id);
   }
 
-  /** The id of a user of this seed. @throws SeedError */
+  /** The id of a user of this seed, or of one that there was before. @throws SeedError */
   userId(username: string): number {
     const id = this.#userIds.get(username);
     if (id === undefined) throw new SeedError(`the seed has no user ${username}`);

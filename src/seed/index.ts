@@ -35,7 +35,7 @@ import {
 import { pipelinesPart } from "../resources/pipelines/seed.ts";
 import { personalProjectsPart, projectsPart } from "../resources/projects/seed.ts";
 import { releasesPart } from "../resources/releases/seed.ts";
-import { pushesPart } from "../resources/repositories/seed.ts";
+import { pushesPart, repositoryPart } from "../resources/repositories/seed.ts";
 import { reviewersPart } from "../resources/reviewers/seed.ts";
 import { schedulesPart } from "../resources/schedules/seed.ts";
 import { scimTokensPart, scimUsersPart } from "../resources/scim/seed.ts";
@@ -69,6 +69,7 @@ const inProject = {
   dependencies: dependenciesPart,
   wiki: wikiPart,
   wiki_attachments: wikiAttachmentsPart,
+  repository: repositoryPart,
   pushes: pushesPart,
   environments: environmentsPart({ deployments: deploymentsPart }),
   releases: releasesPart,
@@ -182,6 +183,7 @@ export async function seed(
       done += 1;
       onProgress(done, total);
     });
+    await seeding.findUsers();
     await insertParts(seeding, inSeed, checked, undefined);
     const counts = COUNTED.map((counted) => [counted, seeding.countOf(counted)]);
     return { ...Object.fromEntries(counts), tokens: seeding.tokens };

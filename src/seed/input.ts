@@ -19,7 +19,7 @@ import type { NotificationSettingsSeed } from "../resources/notification-setting
 import type { PipelineSeed } from "../resources/pipelines/seed.ts";
 import type { ProjectSeed } from "../resources/projects/seed.ts";
 import type { ReleaseSeed } from "../resources/releases/seed.ts";
-import type { PushSeed } from "../resources/repositories/seed.ts";
+import type { PushSeed, RepositorySeed } from "../resources/repositories/seed.ts";
 import type { ScheduleSeed } from "../resources/schedules/seed.ts";
 import type { ScimTokenSeed, ScimUserSeed } from "../resources/scim/seed.ts";
 import type { SnippetSeed } from "../resources/snippets/seed.ts";
@@ -79,6 +79,7 @@ interface FullProject extends ProjectSeed, InSource {
   issues?: (IssueSeed & InIssuable)[] | undefined;
   issue_links?: IssueLinkSeed[] | undefined;
   merge_requests?: (MergeRequestSeed & InIssuable & InMergeRequest)[] | undefined;
+  repository?: RepositorySeed | undefined;
   pushes?: PushSeed[] | undefined;
   /** Their deployments are in the order of their `iid`s. */
   environments?: (EnvironmentSeed & { deployments?: DeploymentSeed[] | undefined })[] | undefined;

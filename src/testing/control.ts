@@ -109,12 +109,30 @@ async function readBody(incoming: Incoming): Promise<unknown> {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    if (!/yaml/.test(incoming.header("content-type") ?? "")) {
-      throw new TypeError(`The body is not JSON: ${(cause as Error).message}`, { cause });
-    }
-    const { parse } = await import("yaml");
-    return parse(text);
+    // Programs that send a file say nothing of its kind, or what is wrong.
+    const type = incoming.header("content-type") ?? "";
+    const isMeant = /yaml/.test(type) || !(/json/.test(type) || /^\s*[{[]/.test(text));
+    if (!isMeant) throw new TypeError(`The body is not JSON: ${placed(cause, text)}`, { cause });
+    return readYaml(text);
   }
+}
+
+async function readYaml(text: string): Promise<unknown> {
+  const { parse } = await import("yaml");
+  try {
+    return parse(text);
+  } catch (cause) {
+    throw new TypeError(`The body is not YAML: ${(cause as Error).message}`, { cause });
+  }
+}
+
+/** What is wrong with a text of JSON, and in which line. */
+function placed(error: unknown, text: string): string {
+  const { message } = error as Error;
+  const [, position] = /at position (\d+)$/.exec(message) ?? [];
+  if (position === undefined) return message;
+  const before = text.slice(0, Number(position)).split("\n");
+  return `${message} (line ${before.length} column ${(before.at(-1) as string).length + 1})`;
 }
 
 function refusalOf(error: unknown): Reply {

@@ -65,8 +65,7 @@ const probability = v.pipe(
 );
 const texts = v.record(v.string(), v.string(NOT_TEXT), "must be an object of texts");
 
-/** The schema of {@link Fault}. */
-export const faultOption = optionsOf({
+const entries = {
   method: v.optional(textOption),
   path: v.optional(v.union([v.string(), v.instance(RegExp)], "must be a text or a RegExp")),
   route: v.optional(
@@ -99,7 +98,13 @@ export const faultOption = optionsOf({
   bytesPerSecond: v.optional(wholeOption(1)),
   truncate: v.optional(wholeOption(0)),
   disconnect: flagOption,
-} satisfies OptionSchemas<Fault>);
+} satisfies OptionSchemas<Fault>;
+
+/** The schema of {@link Fault}. */
+export const faultOption = optionsOf(entries);
+
+/** The schema of a {@link Fault} that is sent. */
+export const sentFaultOption = optionsOf({ ...entries, path: v.optional(textOption) });
 
 /** A fault that was added. */
 export interface AddedFault extends Fault {

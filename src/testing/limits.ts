@@ -56,9 +56,12 @@ export function createLimits(start: LimitChanges, apply: (limits: ChangeableLimi
   let now: LimitChanges = start;
   let limiter = start.rateLimit && createLimiter(start.rateLimit);
   const use = (limits: LimitChanges) => {
-    const { rateLimit, ...others } = limits;
     now = limits;
-    limiter = rateLimit && createLimiter(rateLimit);
+    limiter = limits.rateLimit && createLimiter(limits.rateLimit);
+    applyNow();
+  };
+  const applyNow = () => {
+    const { rateLimit: _, ...others } = now;
     apply(others);
   };
   const limits: Limits = {
@@ -78,11 +81,8 @@ export function createLimits(start: LimitChanges, apply: (limits: ChangeableLimi
     limits,
     /** Counts a request, and returns its answer if it is refused. */
     refuse: () => limiter?.refuse(),
+    /** Makes an application that has started keep to them. */
+    apply: applyNow,
     reset: () => use(start),
-    /** Makes an application that has just started keep to them. */
-    renew: () => {
-      const { rateLimit, ...others } = now;
-      if (now !== start) apply(others);
-    },
   };
 }

@@ -61,6 +61,7 @@ export class Mailbox {
   #registeredAt = 0;
   #startedAt = 0;
   #last = 0;
+  #hasChanged = false;
   /** The address that links in mails begin with: that of the newest request. */
   base = "http://localhost";
 
@@ -104,6 +105,16 @@ export class Mailbox {
     if (this.#controls().working.now() > this.#registeredAt + DAY) await this.#register();
   }
 
+  /** For the application: more may be queued. */
+  readonly onChange = (): void => {
+    this.#hasChanged = true;
+  };
+
+  /** {@link work}, unless nothing has changed since: for who asks all the time. */
+  async workOnChange(): Promise<void> {
+    if (this.#hasChanged) await this.work();
+  }
+
   /** Makes the mails that are queued. One call after the other, so that they are in order. */
   work(): Promise<unknown> {
     const made = this.#working.then(() => this.#work());
@@ -131,6 +142,7 @@ export class Mailbox {
 
   async #work(): Promise<void> {
     const { working } = this.#controls();
+    this.#hasChanged = false;
     await workOff({
       ...working,
       name: MAIL,

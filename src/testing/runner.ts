@@ -7,6 +7,7 @@ import { cancel } from "../resources/ci/progress.ts";
 import { CANCELABLE, FINISHED, type Status } from "../resources/ci/statuses.ts";
 import { WAITING } from "../resources/runners/claim.ts";
 import type { Database } from "../store/port.ts";
+import { either } from "./either.ts";
 import { fitsPattern } from "./paths.ts";
 
 /** What becomes of a job. */
@@ -47,13 +48,16 @@ export const fateOption = optionsOf({
   exit_code: v.optional(wholeOption(0, 255)),
 } satisfies OptionSchemas<JobFate>);
 
-/** A status, or an object with one: which of the two is given decides whose errors are told. */
-const oneFate = v.lazy((given) => (typeof given === "object" ? fateOption : statusOption));
-const scriptOption = v.lazy((given) =>
-  Array.isArray(given)
-    ? v.pipe(v.array(oneFate), v.nonEmpty("must have an entry for the first attempt"))
-    : oneFate,
-) as v.GenericSchema<unknown, JobScript>;
+const oneFate = either(
+  (given) => typeof given === "object",
+  fateOption as v.GenericSchema<unknown, JobFate>,
+  statusOption as v.GenericSchema<unknown, JobFate["status"]>,
+);
+const scriptOption: v.GenericSchema<unknown, JobScript> = either(
+  Array.isArray,
+  v.pipe(v.array(oneFate), v.nonEmpty("must have an entry for the first attempt")),
+  oneFate,
+);
 
 /** The schema of {@link RunnerScript}. */
 export const runnerOption = optionsOf({

@@ -9,16 +9,13 @@ const SECRET_HEADER = /^(?:proxy-)?authorization$|cookie$|token$|secret$|key$/i;
 
 /** `"name": "value"` of JSON, also at the end of a text that was cut off, and of JSON within a text of JSON. */
 const IN_JSON = new RegExp(
-  `((?:^|[^\\w-])[\\w-]{0,64}${WORDS}\\\\?"?\\s{0,9}:\\s{0,9})(?:"(?:[^"\\\\]|\\\\.)*(?:"|$)|\\\\"(?:[^"\\\\]|\\\\\\\\)*(?:\\\\"|$)|\\d+)`,
+  `(${WORDS}\\\\?"?\\s{0,9}:\\s{0,9})(?:"(?:[^"\\\\]|\\\\.)*(?:"|$)|\\\\"(?:[^"\\\\]|\\\\\\\\)*(?:\\\\"|$)|\\d+)`,
   "gi",
 );
 /** `name=value` of a query, of a form, or of an address within a text. */
-const IN_FORM = new RegExp(
-  `((?:^|[?&#])(?:[\\w.%[\\]-]{0,64}${WORDS}(?:%5D|\\])?|code)=)[^&\\s"'<>\\\\]+`,
-  "gi",
-);
+const IN_FORM = new RegExp(`((?:${WORDS}(?:%5D|\\])?|(?<![^?&#])code)=)[^&\\s"'<>\\\\]+`, "gi");
 /** A part of a multipart body. */
-const IN_PART = new RegExp(`(name="[^"\\r\\n]{0,64}${WORDS}"\\r\\n\\r\\n)[^\\r\\n]+`, "gi");
+const IN_PART = new RegExp(`(${WORDS}"\\r\\n\\r\\n)[^\\r\\n]+`, "gi");
 /** The password in an address. */
 const IN_ADDRESS = /(\/\/[^/\s:@"]{0,255}:)[^/\s@"]{1,255}@/g;
 /** Tokens, wherever they are: GitLab's and ours begin with such a word. */

@@ -1,6 +1,9 @@
 import { readFile } from "node:fs/promises";
+import { dirname } from "node:path";
+import { fileURLToPath } from "node:url";
 import { SeedError } from "../core/seeding.ts";
 import type { Seed } from "../seed/input.ts";
+import { namesFiles, withFolders } from "./folders.ts";
 
 /** The data of a test server whose options name none. */
 export const DEFAULT_SEED: Seed = {
@@ -46,14 +49,35 @@ export async function readSeeds(sources: SeedSource | readonly SeedSource[]): Pr
 }
 
 async function readSeed(seed: SeedSource): Promise<Seed> {
-  if (typeof seed !== "string" && !(seed instanceof URL)) return seed;
-  const file = String(seed).startsWith("file:") ? new URL(seed) : seed;
+  if (typeof seed !== "string" && !(seed instanceof URL)) {
+    return withFolders(seed, process.cwd());
+  }
+  const file = String(seed).startsWith("file:") ? fileURLToPath(seed) : String(seed);
   const text = await readFile(file, "utf8");
-  const isYaml = /\.ya?ml$/i.test(String(file));
+  return withFolders(await parsed(seed, file, text), dirname(file));
+}
+
+async function parsed(seed: string | URL, file: string, text: string): Promise<Seed> {
+  const isYaml = /\.ya?ml$/i.test(file);
   try {
     return isYaml ? (await import("yaml")).parse(text) : (JSON.parse(text) as Seed);
   } catch (cause) {
     const kind = isYaml ? "YAML" : "JSON";
     throw new SeedError(`${seed} is not ${kind}: ${(cause as Error).message}`, { cause });
   }
+}
+
+/**
+ * A seed that came over HTTP: it is data, and names no files of this machine.
+ *
+ * @throws SeedError if it does
+ */
+export function sentSeed(given: unknown): Seed | Seed[] {
+  for (const one of [given].flat()) {
+    if (typeof one === "string")
+      throw new SeedError("the seed must be data, not the path of a file");
+    if (namesFiles(one))
+      throw new SeedError("a seed that is sent names no files: send what is in them");
+  }
+  return given as Seed | Seed[];
 }

@@ -9,6 +9,7 @@ import {
   textOption,
   wholeOption,
 } from "../core/options.ts";
+import { either } from "./either.ts";
 import { fitsPattern, type PathPattern } from "./paths.ts";
 
 /** A canned answer, for what the server lacks or is to answer otherwise. */
@@ -27,20 +28,28 @@ export interface Stub {
   body?: unknown;
 }
 
-/** The schema of {@link Stub}. */
-export const stubOption = optionsOf({
+const entries = {
   id: v.optional(textOption),
   method: v.optional(textOption),
   path: v.union([textOption, v.instance(RegExp)], "must be a text or a RegExp"),
   status: v.optional(wholeOption(200, 599)),
   headers: v.optional(v.record(v.string(), v.string(NOT_TEXT), "must be an object of texts")),
   body: v.optional(v.any()),
-} satisfies OptionSchemas<Stub>);
+} satisfies OptionSchemas<Stub>;
+
+/** The schema of {@link Stub}. */
+export const stubOption = optionsOf(entries);
 
 /** The schema of one stub, or a list of them. */
-export const stubsOption = v.lazy((given) =>
-  Array.isArray(given) ? v.array(stubOption) : stubOption,
-) as v.GenericSchema<unknown, Stub | Stub[]>;
+const stubsOption = listOr(stubOption);
+
+/** {@link stubsOption} of what is sent. */
+export const sentStubsOption = listOr(optionsOf({ ...entries, path: textOption }));
+
+function listOr(one: v.GenericSchema): v.GenericSchema<unknown, Stub | Stub[]> {
+  const stub = one as v.GenericSchema<unknown, Stub>;
+  return either(Array.isArray, v.array(stub), stub);
+}
 
 /** A stub that was set. */
 export interface SetStub extends Stub {

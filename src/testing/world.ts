@@ -66,8 +66,8 @@ export interface WorldOptions extends Pick<AppOptions, "tier" | "limits" | "gitl
   strict?: Partial<Strictness>;
 }
 
-/** The schema of {@link WorldOptions}. */
-export const worldOptions = optionsOf({
+/** The schemas of {@link WorldOptions}. */
+export const worldOptions = {
   seed: v.optional(v.any()),
   now: v.optional(v.any()),
   tier: appOptions.tier,
@@ -79,7 +79,7 @@ export const worldOptions = optionsOf({
   runner: v.optional(runnerOption),
   stubs: v.optional(v.array(stubOption, "must be a list of stubs")),
   strict: v.optional(strictOption),
-} satisfies OptionSchemas<WorldOptions>);
+} satisfies OptionSchemas<WorldOptions>;
 
 /** Named states of a world: its data and its clock. */
 export interface Snapshots {
@@ -204,11 +204,12 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
 
   const doubles: Doubles = {
     onAnswered: recorder.onAnswered,
+    onChange: mailbox.onChange,
     calls: hooks.outgoing,
     strict: strictness.strictness,
     onStart: (running) => {
       started = running;
-      limiter.renew();
+      limiter.apply();
     },
   };
   const secretKey = randomBytes(32).toString("base64");
@@ -333,7 +334,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
   const work = async ({ admin }: Running["app"]) => {
     await scripted.work();
     await admin.maintenance.runArchives();
-    await mailbox.work();
+    await mailbox.workOnChange();
   };
   const timer = setInterval(
     () => void work(current.app).catch(() => undefined),

@@ -1,11 +1,13 @@
 import type { Server } from "../adapters.ts";
 import { notFound } from "../core/errors.ts";
 import type { Incoming, Reply, Respond } from "../core/http/incoming.ts";
-import { controlled } from "./control.ts";
 import { createWorld, type World, type WorldOptions } from "./world.ts";
 
 /** Listens on an address. `port` 0 is a free one. */
 export type ServeWorld = (app: { respond: Respond }) => Promise<Server>;
+
+/** A world's answers to its clients, and to whoever gives it orders. */
+export type AnswerIn = (world: World, worlds: Worlds) => Respond;
 
 /** What whoever starts a program with a world has to know of it: the ready line of `pm-cli test`. */
 export interface WorldAddress {
@@ -38,14 +40,16 @@ const PREFIX = "/-/worlds/";
 /** The worlds of a program: one from the start, and those that orders add, each with an address of its own. */
 export class Worlds {
   readonly #serve: ServeWorld;
+  readonly #answerIn: AnswerIn;
   readonly #options: WorldOptions;
   readonly #served = new Map<string, Served>();
   #main: Served | undefined;
   #last = 0;
 
   /** @param options of each world; an order may give another seed */
-  constructor({ serve, options }: { serve: ServeWorld; options: WorldOptions }) {
+  constructor(serve: ServeWorld, answerIn: AnswerIn, options: WorldOptions) {
     this.#serve = serve;
+    this.#answerIn = answerIn;
     this.#options = options;
   }
 
@@ -103,7 +107,7 @@ export class Worlds {
     world: World,
     before: (incoming: Incoming) => Promise<Reply | undefined> | undefined = () => undefined,
   ): Promise<Served> {
-    const respond = controlled(world, this);
+    const respond = this.#answerIn(world, this);
     const server = await this.#serve({
       respond: (incoming) => before(incoming) ?? respond(incoming),
     });
@@ -123,7 +127,7 @@ export class Worlds {
     const served = this.#served.get(id);
     if (!served || served.url !== `${this.#main?.url}${PREFIX}${id}`) return undefined;
     const prefix = PREFIX + id;
-    return controlled(
+    return this.#answerIn(
       served.world,
       this,
     )({

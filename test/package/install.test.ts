@@ -1,3 +1,4 @@
+import { execFile } from "node:child_process";
 import { cp, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -91,6 +92,20 @@ describe("the packed package", () => {
     ];
     const rows = names.map((name) => `  [ '${name}', '${name}', '${name}' ]`);
     expect(shown.trim()).toBe(`[\n${rows.join(",\n")}\n]`);
+  });
+
+  it("works in code that is in no file: given to Node, on standard input, or of a worker", async () => {
+    const code = `import("pm-api").then((m) => m.createApp()).then((app) => app.close())
+      .then(() => console.log("works"));`;
+    const inWorker = `new (require("node:worker_threads").Worker)(process.argv[1], { eval: true })`;
+    expect(await project.node(["-e", code])).toBe("works\n");
+    expect(await project.node(["-p", code])).toMatch(/works\n$/);
+    expect(await project.node(["-e", inWorker, code])).toBe("works\n");
+    const reading = execFile(process.execPath, ["-"], { cwd: project.folder });
+    reading.stdin?.end(code);
+    let output = "";
+    for await (const chunk of reading.stdout ?? []) output += chunk;
+    expect(output).toBe("works\n");
   });
 
   it("requires no ES module, and contains no dynamic import in CommonJS", async () => {

@@ -5,7 +5,6 @@ import type { PageContext, RawReply, Resource, Route } from "../resource.ts";
 import type { Authenticator } from "./authenticator.ts";
 import type { Incoming } from "./incoming.ts";
 import type { Parameters } from "./parameters.ts";
-import type { Strictness } from "./strict.ts";
 
 /** Lets a caller act as another user. */
 export interface Impersonation {
@@ -55,7 +54,7 @@ export interface Mount {
   readonly allowsOrigins?: true;
   /** Whether a path may end in a format, as in `/version.json`. */
   readonly takesFormat?: true;
-  /** Whether its routes declare all that they take, so that anything else is a mistake: see {@link Strictness}. */
+  /** Whether its routes declare all that they take, so that a strict application refuses anything else. */
   readonly declaresParameters?: true;
   /** Whether answers say how long they took (`X-Runtime`). Not where passwords are checked. */
   readonly showsRuntime?: true;

@@ -66,7 +66,7 @@ export const healthResource: Resource = {
       summary:
         "Check that the database answers; reports failing mail and jobs, and tasks that are stuck",
       access: "anyone",
-      examples: [{ status: "ok" }],
+      examples: [{ status: "ok" }, { status: "ok", mail: "ok" }],
       handle: async ({ db, now }) => {
         const read = Promise.all([health(db, now), periodicJobs(db), stuckTasks(db, now)]);
         const [workers, jobs, stuck] = await soon(read);

@@ -13,7 +13,7 @@ import {
 import { BRANCHES, findRef, TAGS } from "../../git/refs.ts";
 import { recordEvent } from "../events/seed.ts";
 import { findRecord } from "./open.ts";
-import { SeededCode } from "./seeded.ts";
+import { notRead, SeededCode } from "./seeded.ts";
 
 /** A push. With `commits`, the project's repository has them; otherwise it is an event only, as a Git hook reports it. */
 export interface PushSeed {
@@ -41,11 +41,29 @@ interface CommitSeed {
   author?: string | undefined;
   /** Default: when it is pushed. */
   created_at?: InstantSeed;
-  /** The contents of files by path, as texts; `null` deletes a file. */
-  files?: Record<string, string | null> | undefined;
+  /** The contents of files by path, as texts or in Base64; `null` deletes a file. */
+  files?: Record<string, string | FileSeed | null> | undefined;
+  /** A folder whose files it brings: only in seeds that are files of a test server, or given to it. */
+  folder?: string | undefined;
   /** A branch that it merges. Of files that both branches have changed, it has that branch's version. */
   merge?: string | undefined;
 }
+
+/** A file of a commit. */
+interface FileSeed {
+  content: string;
+  encoding?: Word<"text" | "base64"> | undefined;
+  executable?: boolean | undefined;
+}
+
+const file = v.union([
+  v.string(),
+  optionsOf({
+    content: v.string(),
+    encoding: v.optional(oneOf(["text", "base64"]), "text"),
+    executable: v.optional(v.boolean(), false),
+  }),
+]);
 
 const PushesSchema = v.optional(
   v.array(
@@ -60,7 +78,8 @@ const PushesSchema = v.optional(
             message: v.string(),
             author: v.optional(v.string()),
             created_at: instant,
-            files: v.optional(v.record(v.string(), v.nullable(v.string())), {}),
+            files: v.optional(v.record(v.string(), v.nullable(file)), {}),
+            folder: v.optional(v.string()),
             merge: v.optional(v.string()),
           }),
         ),
@@ -78,6 +97,27 @@ const PushesSchema = v.optional(
 );
 type Push = v.InferOutput<typeof PushesSchema>[number];
 
+/** A project's repository, as `git bundle create site.bundle --all` writes it. */
+export interface RepositorySeed {
+  /** A bundle, in Base64. */
+  bundle?: string | undefined;
+  /** The path of a bundle: only in seeds that are files of a test server, or given to it. */
+  file?: string | undefined;
+}
+
+/** A project's repository from a bundle. Its pushes then only are events. */
+export const repositoryPart: SeedPart<SeededSource, RepositorySeed | undefined> = {
+  schema: v.optional(optionsOf({ bundle: v.optional(v.string()), file: v.optional(v.string()) })),
+  sizeOf: () => 0,
+  async insert(seeding, value, project) {
+    const { bundle, file } = (value ?? {}) as RepositorySeed;
+    if (file !== undefined) throw notRead(`the bundle ${file}`);
+    if (bundle === undefined) return;
+    const { storeBundle } = await import("./bundles.ts");
+    await storeBundle(seeding, project, Buffer.from(bundle, "base64"));
+  },
+};
+
 /** A project's pushes, and the repository that they make. */
 export const pushesPart: SeedPart<SeededSource, PushSeed[] | undefined> = {
   schema: PushesSchema,
@@ -85,6 +125,9 @@ export const pushesPart: SeedPart<SeededSource, PushSeed[] | undefined> = {
   async insert(seeding, value, project) {
     const pushes = value as Push[];
     const hasCode = pushes.some(({ commits }) => commits !== undefined);
+    if (hasCode && (await findRecord(seeding.db, project.id)).row) {
+      throw new SeedError(`${project.fullPath} has a repository: its pushes have no commits`);
+    }
     const code = hasCode ? await SeededCode.of(seeding, project, pushes) : undefined;
     for (const push of pushes) {
       const at = push.created_at ?? seeding.now;

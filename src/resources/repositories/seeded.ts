@@ -5,16 +5,14 @@ import { Draft } from "../../git/draft.ts";
 import { RefusedError } from "../../git/errors.ts";
 import { BLOB } from "../../git/objects.ts";
 import { Packs } from "../../git/packs.ts";
-import { applyPush } from "../../git/push.ts";
 import { BRANCHES, TAGS } from "../../git/refs.ts";
-import { create, Repository } from "../../git/repository.ts";
-import { FILE, isFile, type Placed, WorkTree } from "../../git/work-tree.ts";
+import { Repository } from "../../git/repository.ts";
+import { EXECUTABLE, FILE, isFile, type Placed, WorkTree } from "../../git/work-tree.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type * as events from "../events/record.ts";
-import { protectDefault } from "../protected-refs/changes.ts";
-import { factsOf, setMain } from "./facts.ts";
 import { findRecord } from "./open.ts";
 import { treePath } from "./rules.ts";
+import { storeSeeded } from "./stored.ts";
 
 /** A push of a seed, checked. */
 export interface SeededPush {
@@ -33,8 +31,15 @@ interface SeededCommit {
   readonly message: string;
   readonly author?: string | undefined;
   readonly created_at?: number | undefined;
-  readonly files: Readonly<Record<string, string | null>>;
+  readonly files: Readonly<Record<string, string | SeededFile | null>>;
+  readonly folder?: string | undefined;
   readonly merge?: string | undefined;
+}
+
+interface SeededFile {
+  readonly content: string;
+  readonly encoding: "text" | "base64";
+  readonly executable: boolean;
 }
 
 type Pushed = Omit<events.Push, "project_id" | "author_id">;
@@ -148,7 +153,7 @@ export class SeededCode {
   /** Stores all of it. @throws SeedError if a name or an object is not valid */
   async store(): Promise<void> {
     const { db, now } = this.#seeding;
-    const { id, fullPath } = this.#project;
+    const { fullPath } = this.#project;
     const branches = [...this.#branches].map(([name, { commit }]) => [BRANCHES + name, commit]);
     const tags = [...this.#tags].map(([name, oid]) => [TAGS + name, oid]);
     const changes = ([...branches, ...tags] as [string, string][]).map(([name, to]) => ({
@@ -161,17 +166,8 @@ export class SeededCode {
         ? new SeedError(`the repository of ${fullPath}: ${error.message}`)
         : error;
     });
-    const repositoryId = await create(db, id, "code");
-    // The first problem undoes all of the seed.
-    const each = { ...push, isAtomic: false };
-    for (const { change, problem } of await applyPush(db, repositoryId, each, undefined)) {
-      if (problem) throw new SeedError(`${change.name} in ${fullPath}: ${problem}`);
-    }
     const main = this.#branches.get(this.#main);
-    if (!main) return;
-    await db.run("update projects set default_branch = ? where id = ?", [this.#main, id]);
-    await protectDefault(db, id, this.#main, now);
-    await setMain(db, repositoryId, await factsOf(push.repository, main.commit));
+    await storeSeeded(db, this.#project, push, main && { name: this.#main, ...main }, now);
   }
 
   /** What a new branch begins with; `undefined` if there is no commit yet. @throws SeedError */
@@ -205,11 +201,14 @@ export class SeededCode {
 
   /** Adds a commit to a branch. @throws SeedError if it is impossible */
   async #commit(
-    { message, author, created_at, files, merge }: SeededCommit,
+    { message, author, created_at, files, folder, merge }: SeededCommit,
     branch: Branch | undefined,
     push: SeededPush,
     at: number,
   ): Promise<Branch> {
+    if (folder !== undefined) {
+      throw notRead(`the folder ${folder}`);
+    }
     const tree = new WorkTree(this.#draft, branch?.tree);
     const changes = branch?.changes ?? new Map<string, Placed | undefined>();
     const merged = merge === undefined ? undefined : this.#branches.get(merge);
@@ -226,8 +225,9 @@ export class SeededCode {
     }
     for (const [given, content] of Object.entries(files)) {
       const path = this.#path(given);
-      const oid = content === null ? undefined : this.#draft.add(BLOB, Buffer.from(content));
-      await set(path, oid === undefined ? undefined : { mode: FILE, oid });
+      const oid = content === null ? undefined : this.#draft.add(BLOB, bytesOf(content));
+      const isProgram = typeof content === "object" && content?.executable === true;
+      await set(path, oid === undefined ? undefined : { mode: isProgram ? EXECUTABLE : FILE, oid });
     }
     const root = await tree.write();
     const signature = this.#signature(author ?? push.author, created_at ?? at);
@@ -263,4 +263,16 @@ export class SeededCode {
     const at = JSON.stringify(path);
     return new SeedError(`the file ${at} can't be changed on ${ref} of ${this.#project.fullPath}`);
   }
+}
+
+/** What a seed names that is not read from there. */
+export const notRead = (what: string) =>
+  new SeedError(
+    `${what} is not read: only seeds that are files of a test server, or given to it, may name files`,
+  );
+
+function bytesOf(file: string | SeededFile): Buffer {
+  return typeof file === "string"
+    ? Buffer.from(file)
+    : Buffer.from(file.content, file.encoding === "base64" ? "base64" : "utf8");
 }

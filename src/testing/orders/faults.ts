@@ -1,4 +1,4 @@
-import { type AddedFault, type Fault, faultId, faultOption } from "../faults.ts";
+import { type AddedFault, type Fault, faultId, sentFaultOption } from "../faults.ts";
 import { order } from "./order.ts";
 
 export const faultOrders = [
@@ -15,7 +15,7 @@ export const faultOrders = [
     summary:
       "Makes requests fail that match `method`, `path`, `route`, `user`, `token` and `header`: the next one, or so many `times`, some of them (`probability`, `seed`), `after` some; by `status`, `body` and `headers`, a `delay`, a slow body (`bytesPerSecond`), half of one (`truncate`), or none at all (`disconnect`)",
     status: 201,
-    body: faultOption,
+    body: sentFaultOption,
     run: ({ world, body }) => {
       const id = world.faults.add(body as Fault);
       return shown(world.faults.list().find((one) => one.id === id) as AddedFault);

@@ -7,6 +7,7 @@ import { mailOrders } from "./mails.ts";
 import { requestOrders } from "./requests.ts";
 import { resetOrders } from "./reset.ts";
 import { runnerOrders } from "./runner.ts";
+import { seedOrders } from "./seed.ts";
 import { snapshotOrders } from "./snapshots.ts";
 import { strictOrders } from "./strict.ts";
 import { stubOrders } from "./stubs.ts";
@@ -27,6 +28,7 @@ export const orders = [
   ...mailOrders,
   ...hookOrders,
   ...runnerOrders,
+  ...seedOrders,
   ...stubOrders,
   ...strictOrders,
 ];

@@ -1,4 +1,4 @@
-import { type SetStub, stubsOption } from "../stubs.ts";
+import { type SetStub, sentStubsOption } from "../stubs.ts";
 import { order } from "./order.ts";
 
 export const stubOrders = [
@@ -13,7 +13,7 @@ export const stubOrders = [
     path: "stubs",
     summary:
       "Sets a canned answer (`method`, `path`, in which `*` stands for any text, `status`, `headers`, `body`) in the place of the one with the same `id`, or a list of them in the place of all others",
-    body: stubsOption,
+    body: sentStubsOption,
     run: ({ world, body }) => {
       world.stubs.set(body);
       return world.stubs.list().map(shown);

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { flagOption, optionsOf } from "../../core/options.ts";
+import { sentSeed } from "../seed.ts";
 import { addressOf } from "../worlds.ts";
 import { order } from "./order.ts";
 
@@ -20,7 +21,12 @@ export const worldOrders = [
     status: 201,
     body: worldInput,
     run: async ({ worlds, body: { seed, prefix } }) =>
-      addressOf(await worlds.add({ seed, ...(prefix && { prefix }) })),
+      addressOf(
+        await worlds.add({
+          ...(seed !== undefined && { seed: sentSeed(seed) }),
+          ...(prefix && { prefix }),
+        }),
+      ),
   }),
   order({
     method: "DELETE",
