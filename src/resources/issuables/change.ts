@@ -40,8 +40,8 @@ export async function change(
   const given = Object.entries(columns).filter(([, value]) => value !== undefined);
   const issuable: issuables.Issuable = { ...before, ...Object.fromEntries(given) };
   const links = await link(writing, type, before.id, wanted, false);
-  const of = { ...differences(before, issuable), ...links };
-  await followed({ writing, type, issuable, of, cause });
+  const differences = { ...differencesBetween(before, issuable), ...links };
+  await followed({ writing, type, issuable, differences, cause });
 }
 
 /** Does what follows from the creation of an issuable, which was inserted, and gives it its labels and people. */
@@ -60,7 +60,7 @@ export async function created(
     writing,
     type,
     issuable: made,
-    of: { ...differences({}, made), ...links },
+    differences: { ...differencesBetween({}, made), ...links },
     cause,
   });
 }
@@ -72,17 +72,17 @@ export function happened(
   issuable: Change["issuable"],
   cause: Cause,
 ): Promise<void> {
-  return followed({ writing, type, issuable, of: {}, cause });
+  return followed({ writing, type, issuable, differences: {}, cause });
 }
 
 function followed(change: Change): Promise<void> {
-  const { type, of, cause } = change;
-  const happens = (name: string) => (of[name] ?? cause[name as keyof Cause]) !== undefined;
+  const { type, differences, cause } = change;
+  const happens = (name: string) => (differences[name] ?? cause[name as keyof Cause]) !== undefined;
   return follow(FOLLOWERS[type.prefix], change, happens);
 }
 
 /** What is different between two rows: in the columns that the second one has. */
-function differences(before: object, after: object): Record<string, Difference> {
+function differencesBetween(before: object, after: object): Record<string, Difference> {
   const previous = new Map<string, Value>(Object.entries(before));
   const differing = Object.entries(after).flatMap(([name, current = null]) => {
     const was = previous.get(name) ?? null;
@@ -103,14 +103,14 @@ async function link(
   wanted: Omit<Wanted, "columns">,
   isNew: boolean,
 ): Promise<Record<string, Difference>> {
-  const of: Record<string, Difference> = {};
+  const differences: Record<string, Difference> = {};
   if (wanted.labels) {
     const had = isNew ? [] : await issuables.labelsOf(db, type, id);
     const current = ascending(await wanted.labels(had));
     const labels = { previous: ascending(had.map((label) => label.id)), current };
     if (!isSame(labels)) {
       await issuables.replaceLabels(db, type, id, current);
-      of["labels"] = labels;
+      differences["labels"] = labels;
     }
   }
   for (const role of ["assignees", "reviewers"] as const) {
@@ -121,9 +121,9 @@ async function link(
     const people = { previous, current };
     if (isSame(people)) continue;
     await issuables.replacePeople(db, type, role, id, people, now);
-    of[role] = people;
+    differences[role] = people;
   }
-  return of;
+  return differences;
 }
 
 /** The columns of an issuable that closing or reopening it changes; none if it is not in the state for that. */

@@ -35,6 +35,6 @@ export interface Change {
     readonly source_project_id?: number | null | undefined;
   };
   /** What is different: attributes and columns by name. All of them were `null`, or empty, before it was made. */
-  readonly of: Differences;
+  readonly differences: Differences;
   readonly cause: Cause;
 }

@@ -134,8 +134,8 @@ export const FOLLOWERS = {
 } as const;
 
 /** What has become of an issuable, in the words of feeds; `undefined` if it is in the state that it was in. */
-function endOf({ of }: Change): "created" | "closed" | "reopened" | "merged" | undefined {
-  const { state } = of;
+function endOf({ differences }: Change): "created" | "closed" | "reopened" | "merged" | undefined {
+  const { state } = differences;
   if (!state) return undefined;
   if (state.previous === null) return "created";
   return state.current === "opened" ? "reopened" : (state.current as "closed" | "merged");
@@ -146,8 +146,8 @@ const isApproved = ({ cause: { approval } }: Change) =>
   approval === "approved" || approval === "approval";
 
 /** The ids of the labels or people that came and went. */
-function moves({ of }: Change, link: (typeof LINKS)[number]): history.Moves {
-  const { previous, current } = (of[link] ?? NOBODY) as Difference<readonly number[]>;
+function moves({ differences }: Change, link: (typeof LINKS)[number]): history.Moves {
+  const { previous, current } = (differences[link] ?? NOBODY) as Difference<readonly number[]>;
   return {
     added: current.filter((id) => !previous.includes(id)),
     removed: previous.filter((id) => !current.includes(id)),
@@ -170,9 +170,9 @@ function recordEvent(change: Change): void {
   events.record(db, { project_id: source.id, author_id: caller.id, action, target }, now);
 }
 
-function recordMilestone({ writing, type, issuable, of }: Change): Promise<void> {
-  const state = (of["state"]?.previous ?? issuable.state) as string;
-  const milestone = of["milestone_id"] as Difference<number | null>;
+function recordMilestone({ writing, type, issuable, differences }: Change): Promise<void> {
+  const state = (differences["state"]?.previous ?? issuable.state) as string;
+  const milestone = differences["milestone_id"] as Difference<number | null>;
   return history.recordMilestone(writing, type, { id: issuable.id, state }, milestone);
 }
 
@@ -184,9 +184,9 @@ function recordState(change: Change): void {
 }
 
 async function writeNotes(change: Change): Promise<void> {
-  const { writing, type, issuable, of, cause } = change;
+  const { writing, type, issuable, differences, cause } = change;
   const note = (body: string) => recordAction(writing, type, issuable.id, body);
-  const branch = of["target_branch"];
+  const branch = differences["target_branch"];
   if (branch) {
     await note(`changed target branch from \`${branch.previous}\` to \`${branch.current}\``);
   }
@@ -201,10 +201,10 @@ async function writeNotes(change: Change): Promise<void> {
   if (cause.note !== undefined) await note(cause.note);
 }
 
-function addMentioned({ writing, type, issuable, of }: Change): Promise<void> {
+function addMentioned({ writing, type, issuable, differences }: Change): Promise<void> {
   const { id, title, description } = issuable;
   const before = Object.entries({ title, description }).map(([name, text]) => {
-    const difference = of[name];
+    const difference = differences[name];
     return difference ? (difference.previous as string | null) : text;
   });
   return todos.mention(writing, type, { id }, { after: [title, description], before });
@@ -230,7 +230,7 @@ async function tellAssignees(change: Change): Promise<void> {
 }
 
 async function tellReviewers(change: Change): Promise<void> {
-  const { writing, type, issuable, of, cause } = change;
+  const { writing, type, issuable, differences, cause } = change;
   const { db, source, caller, now } = writing;
   const { id } = issuable;
   const { added, removed } = moves(change, "reviewers");
@@ -249,7 +249,7 @@ async function tellReviewers(change: Change): Promise<void> {
   if (asked.length > 0) {
     await queueNotification(db, { ...notice, notice: "review_requested", about: asked }, now);
   }
-  if (!of["reviewers"]) return;
+  if (!differences["reviewers"]) return;
   const changed = { notice: "reviewers_changed", about: removed, except: added } as const;
   await queueNotification(db, { ...notice, ...changed }, now);
 }
@@ -289,8 +289,8 @@ async function tellWaiting({ writing, type, issuable, cause }: Change): Promise<
   );
 }
 
-async function askForApproval({ writing, issuable, of, cause }: Change): Promise<void> {
-  const before = (of["title"]?.previous ?? null) as string | null;
+async function askForApproval({ writing, issuable, differences, cause }: Change): Promise<void> {
+  const before = (differences["title"]?.previous ?? null) as string | null;
   // Of what was no draft they were asked then.
   if (cause.rules || before === null || isDraft(before)) await askApprovers(writing, issuable);
 }
@@ -311,7 +311,8 @@ async function stopEnvironments(change: Change): Promise<void> {
 }
 
 async function mergeIfReady(change: Change): Promise<void> {
-  const isChanged = isApproved(change) || (change.of["title"] && endOf(change) !== "created");
+  const isChanged =
+    isApproved(change) || (change.differences["title"] && endOf(change) !== "created");
   if (isChanged) await queueReady(change.writing.db, change.issuable.id, change.writing.now);
 }
 
@@ -319,7 +320,7 @@ async function mergeIfReady(change: Change): Promise<void> {
 const HOOK_ACTIONS = { created: "open", closed: "close", reopened: "reopen", merged: "merge" };
 
 async function tellHooks(change: Change): Promise<void> {
-  const { writing, type, issuable, of, cause } = change;
+  const { writing, type, issuable, differences, cause } = change;
   const end = endOf(change);
   const moment = { kind: type.prefix, of: { project: writing.source.id } } as const;
   // Asking first is one look-up in place of two. For a new issue, which others wait for, it would be a round trip more.
@@ -329,6 +330,9 @@ async function tellHooks(change: Change): Promise<void> {
     userId: writing.caller.id,
     id: issuable.id,
     action: cause.approval ?? (end ? HOOK_ACTIONS[end] : "update"),
-    data: { changes: end === "created" ? {} : toldChanges(type, of), oldrev: cause.oldrev },
+    data: {
+      changes: end === "created" ? {} : toldChanges(type, differences),
+      oldrev: cause.oldrev,
+    },
   });
 }

@@ -65,9 +65,11 @@ export function issuableMutations(type: IssuableType, resource: Resource) {
   const payload = { [member]: property(className) };
 
   /** Path parameters of its routes. */
-  const at = ({ projectPath, iid }: Place) => ({ id: projectPath, [parameter]: iid });
+  const parametersOf = ({ projectPath, iid }: Place) => ({ id: projectPath, [parameter]: iid });
   /** The payload for what a route answers, or for a stored one. */
-  const given = (shown: { readonly id?: unknown } | undefined) => ({ [member]: shown?.id ?? null });
+  const payloadFor = (shown: { readonly id?: unknown } | undefined) => ({
+    [member]: shown?.id ?? null,
+  });
   /** The one at a place, to compute a change from: the route that makes it checks what the caller may see. */
   const storedAt = async (db: Reader, { projectPath, iid }: Place) =>
     db.one<{ id: number; title: string }>(
@@ -87,8 +89,8 @@ export function issuableMutations(type: IssuableType, resource: Resource) {
       payload,
       run: async (sent, context) => {
         const read = sent as unknown as Values<A> & Place;
-        return given(
-          await context.call(change, { ...at(read), ...(await changes(read, context)) }),
+        return payloadFor(
+          await context.call(change, { ...parametersOf(read), ...(await changes(read, context)) }),
         );
       },
     });
@@ -140,12 +142,12 @@ export function issuableMutations(type: IssuableType, resource: Resource) {
       input: { ...place, subscribedState: arg.required(arg.boolean) },
       payload,
       run: async (input, { call, db }) => {
-        await call(subscriptions[`${input.subscribedState}`], at(input));
-        return given(await storedAt(db, input));
+        await call(subscriptions[`${input.subscribedState}`], parametersOf(input));
+        return payloadFor(await storedAt(db, input));
       },
     }),
   };
-  return { payload, at, given, storedAt, peopleOf, setter, shared };
+  return { payload, parametersOf, payloadFor, storedAt, peopleOf, setter, shared };
 }
 
 async function idsNamed(db: Reader, usernames: readonly string[]): Promise<number[]> {

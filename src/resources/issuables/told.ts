@@ -35,10 +35,10 @@ export const LINKS = ["labels", "assignees", "reviewers"] as const;
 /** A change as hooks are told of it: what an attribute was and is. Labels and people are lists of ids. */
 export function toldChanges(
   { prefix }: IssuableType,
-  of: Differences,
+  differences: Differences,
 ): Record<string, { previous: unknown; current: unknown }> {
   const told = [...TOLD_COLUMNS[prefix], ...LINKS].flatMap((name) => {
-    const difference = of[name];
+    const difference = differences[name];
     if (!difference) return [];
     const { previous, current } = difference;
     const shown = {

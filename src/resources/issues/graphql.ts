@@ -203,7 +203,7 @@ async function countByState(
 
 const CREATE = routeOf(issueResource, "POST /projects/:id/issues");
 const MOVE = routeOf(issueResource, "POST /projects/:id/issues/:issue_iid/move");
-const { payload, at, given, shared } = issuableMutations(ISSUE, issueResource);
+const { payload, parametersOf, payloadFor, shared } = issuableMutations(ISSUE, issueResource);
 
 const STATE_EVENT = enumeration("IssueStateEvent", "A change of state.", {
   CLOSE: "close",
@@ -272,7 +272,7 @@ export const graphqlModule: GraphqlModule = {
       payload,
       run: async (input, { call, db, viewer }) => {
         requireOnlyOne(input, "labels", "labelIds");
-        return given(
+        return payloadFor(
           await call(CREATE, {
             id: input.projectPath,
             title: input.title,
@@ -319,9 +319,9 @@ export const graphqlModule: GraphqlModule = {
             ids?.map((id) => recordId(id, "Label", LABEL_CLASSES)),
           );
         const { milestoneId } = input;
-        return given(
+        return payloadFor(
           await call(changeWithEstimate, {
-            ...at(input),
+            ...parametersOf(input),
             title: input.title,
             description: input.description,
             ...attributesIn("issue", input),
@@ -347,7 +347,7 @@ export const graphqlModule: GraphqlModule = {
           [input.targetProjectPath],
         );
         if (!target) throw notAvailable();
-        return given(await call(MOVE, { ...at(input), to_project_id: target.id }));
+        return payloadFor(await call(MOVE, { ...parametersOf(input), to_project_id: target.id }));
       },
     }),
   },

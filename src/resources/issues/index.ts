@@ -40,25 +40,18 @@ const attributes = {
 
 const number = { issue_iid: param.recordId() };
 
-const CHANGES = [
-  "title",
-  "state_event",
-  "updated_at",
-  ...(Object.keys(attributes) as (keyof typeof attributes)[]),
-] as const;
-
 const project = routes({ source: "project", features: ["issues"], whenDisabled: "leave out" });
 
 const changes = {
-  ...number,
   title: param.optional(param.title()),
   state_event: param.optional(param.choice(["close", "reopen"])),
   updated_at: param.optional(param.looseInstant()),
   ...attributes,
 };
+const CHANGES = Object.keys(changes) as (keyof typeof changes)[];
 
 async function changeIssue(
-  context: Context<typeof changes, Database, unknown, "user"> & {
+  context: Context<typeof changes & typeof number, Database, unknown, "user"> & {
     input: { time_estimate?: string | undefined };
   },
 ) {
@@ -92,7 +85,7 @@ async function changeIssue(
 /** Changes an issue together with its estimate, for GraphQL. */
 export const changeWithEstimate = project.put("/issues/:issue_iid", {
   summary: "Change an issue and its estimate",
-  input: { ...changes, time_estimate: param.optional(param.anyText()) },
+  input: { ...number, ...changes, time_estimate: param.optional(param.anyText()) },
   atLeastOne: [...CHANGES, "time_estimate"],
   presenter: ISSUE.single,
   handle: changeIssue,
@@ -159,7 +152,7 @@ export const issueResource: Resource = {
     singleRoute(ISSUE),
     project.put("/issues/:issue_iid", {
       summary: "Change, close or reopen an issue",
-      input: changes,
+      input: { ...number, ...changes },
       atLeastOne: CHANGES,
       presenter: ISSUE.single,
       handle: changeIssue,

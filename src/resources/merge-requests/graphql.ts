@@ -273,7 +273,7 @@ const MERGE = routeOf(
   mergeRequestResource,
   "PUT /projects/:id/merge_requests/:merge_request_iid/merge",
 );
-const { payload, at, given, storedAt, peopleOf, setter, shared } = issuableMutations(
+const { payload, parametersOf, payloadFor, storedAt, peopleOf, setter, shared } = issuableMutations(
   MERGE_REQUEST,
   mergeRequestResource,
 );
@@ -352,7 +352,7 @@ export const graphqlModule: GraphqlModule = {
       },
       payload,
       run: async (input, { call }) =>
-        given(
+        payloadFor(
           await call(CREATE, {
             id: input.projectPath,
             title: input.title,
@@ -391,9 +391,9 @@ export const graphqlModule: GraphqlModule = {
       },
       payload,
       run: async (input, { call }) =>
-        given(
+        payloadFor(
           await call(MERGE, {
-            ...at(input),
+            ...parametersOf(input),
             sha: input.sha,
             squash: input.squash,
             should_remove_source_branch: input.shouldRemoveSourceBranch,
@@ -434,8 +434,8 @@ export const graphqlModule: GraphqlModule = {
       input: { ...place, userId: arg.required(arg.gid("User")) },
       payload,
       run: async ({ userId, ...where }, { call, db }) => {
-        await call(rereview, { ...at(where), user_id: userId });
-        return given(await storedAt(db, where));
+        await call(rereview, { ...parametersOf(where), user_id: userId });
+        return payloadFor(await storedAt(db, where));
       },
     }),
     mergeRequestSetDraft: setter(

@@ -49,12 +49,12 @@ const number = { merge_request_iid: param.recordId() };
 
 const flag = (value: boolean | undefined) => (value === undefined ? undefined : Number(value));
 
-const CHANGES = [
-  "title",
-  "target_branch",
-  "state_event",
-  ...(Object.keys(attributes) as (keyof typeof attributes)[]),
-] as const;
+const changes = {
+  title: param.optional(param.title()),
+  target_branch: param.optional(param.text()),
+  state_event: param.optional(param.choice(["close", "reopen"])),
+  ...attributes,
+};
 
 const project = routes({ source: "project", features: ["merge_requests"] });
 const issue = routes({
@@ -162,14 +162,8 @@ export const mergeRequestResource: Resource = {
     }),
     project.put("/merge_requests/:merge_request_iid", {
       summary: "Change, close or reopen a merge request",
-      input: {
-        ...number,
-        title: param.optional(param.title()),
-        target_branch: param.optional(param.text()),
-        state_event: param.optional(param.choice(["close", "reopen"])),
-        ...attributes,
-      },
-      atLeastOne: CHANGES,
+      input: { ...number, ...changes },
+      atLeastOne: Object.keys(changes) as (keyof typeof changes)[],
       presenter: MERGE_REQUEST.single,
       prepare: (input, preparing) => planChange(preparing, input),
       handle: async (context) => {
