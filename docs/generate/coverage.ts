@@ -64,7 +64,7 @@ function wordsAt(path: string, method: string): string[] {
 }
 
 /** All calls with what becomes of them, which is tried: an application says of a path whether it has it. */
-export async function covered(): Promise<Covered[]> {
+async function covered(): Promise<Covered[]> {
   const app = await createApp({ background: false });
   const exists = async (method: string, path: string) => {
     const response = await app.fetch(`http://localhost/api/v4${path}`, { method });
