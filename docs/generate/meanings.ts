@@ -21,6 +21,8 @@ const MEANINGS: Readonly<Record<string, string>> = {
     "what was commented on: the number of an issue or merge request in its project, or a snippet's id",
   merge_request_iid: "the merge request, by its number in the project",
   issue_iid: "the issue, by its number in the project",
+  "Issues/issue_id": "the issue, by id",
+  fingerprint: "of the key, as `SHA256:…`, or MD5 with or without `MD5:`",
   target_iid: "the issue or merge request, by its number in the project",
   note_id: "the note, by id",
   hook_id: "the hook, by id",

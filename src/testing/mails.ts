@@ -122,6 +122,11 @@ export class Mailbox {
     return made;
   }
 
+  /** The data are those of another time: that mails are queued has to be made sure of. */
+  moved(): void {
+    this.#registeredAt = 0;
+  }
+
   /** Forgets the mails; what is queued has gone with the data. */
   reset(): void {
     this.#log.clear();

@@ -388,7 +388,11 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     finishJob: (id, end) => admin.jobs.finish(id, end),
     snapshots: {
       save: (name) => halt(() => states.save(name, time.save())),
-      restore: (name) => move(async () => time.restore(await states.restore(name))),
+      restore: (name) =>
+        move(async () => {
+          time.restore(await states.restore(name));
+          mailbox.moved();
+        }),
       list: () => states.list(),
       remove: (name) => halt(() => states.remove(name)),
     },

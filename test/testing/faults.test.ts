@@ -55,8 +55,8 @@ describe("faults", () => {
       return json.message;
     };
     expect(await messageOf({ stats: 503 })).toMatch(/stats is unknown. Did you mean status\?/);
-    expect(await messageOf({ route: "/projects/:id/isues" })).toMatch(
-      /route is unknown. Did you mean \/projects\/:id\/issues\?/,
+    expect(await messageOf({ route: "/projects/:id/isues/:issue_iid" })).toMatch(
+      /route is unknown. Did you mean \/projects\/:id\/issues\/:issue_iid\?/,
     );
     expect(await messageOf({ probability: 2 })).toMatch(/probability must be a number from 0 to 1/);
     expect(await messageOf({ times: "some" })).toMatch(/times must be/);
