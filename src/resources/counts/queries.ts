@@ -1,4 +1,4 @@
-import type { Viewer } from "../../core/access/visibility.ts";
+import { BEING_DELETED, BEING_DELETED_ROWS, type Viewer } from "../../core/access/visibility.ts";
 import type { Reader, Value } from "../../store/port.ts";
 import { valuesIn } from "../issuables/filter.ts";
 import { ISSUE } from "../issuables/issue.ts";
@@ -31,18 +31,28 @@ export async function ofCaller(db: Reader, viewer: Viewer) {
   };
 }
 
+/** Rows that are not of a project, or of a group, that is being deleted. */
+const NOT_DELETED = {
+  project_id: `project_id not in (${BEING_DELETED_ROWS.projects})`,
+  namespace_id: `namespace_id not in (select id from namespaces where visibility = ${BEING_DELETED})`,
+};
+
 /** What belongs to a user: the groups and projects whose member they are, and the issues and merge requests they wrote. */
 export async function ofUser(db: Reader, userId: number) {
-  const members = (owner: string) => `members where user_id = ? and ${owner} is not null`;
+  const members = (owner: keyof typeof NOT_DELETED) =>
+    `members where user_id = ? and ${owner} is not null and ${NOT_DELETED[owner]}`;
+  const written = (table: string) =>
+    count(db, `${table} where author_id = ? and ${NOT_DELETED.project_id}`, [userId]);
   return {
     groups_count: await count(db, members("namespace_id"), [userId]),
     projects_count: await count(
       db,
       `(select project_id from ${members("project_id")}
-        union select p.id from projects p join namespaces n on n.id = p.namespace_id where n.owner_id = ?) as own`,
+        union select p.id from projects p join namespaces n on n.id = p.namespace_id
+          where n.owner_id = ? and p.visibility > ${BEING_DELETED}) as own`,
       [userId, userId],
     ),
-    issues_count: await count(db, "issues where author_id = ?", [userId]),
-    merge_requests_count: await count(db, "merge_requests where author_id = ?", [userId]),
+    issues_count: await written("issues"),
+    merge_requests_count: await written("merge_requests"),
   };
 }
