@@ -1,4 +1,5 @@
 import { execFile, spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
 import { cp, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -67,6 +68,19 @@ describe.runIf(isLong)("recipes", () => {
   it.runIf(has("git", "--version") && has("curl", "--version"))("a shell script", async () => {
     const execute = await copied("shell");
     expect(await execute("./test.sh")).toContain("passed");
+  });
+
+  it("an agent with an MCP server, judged by what it changes", async () => {
+    const execute = await copied("agent");
+    const tools = join(root, "test/model-tools");
+    if (!existsSync(join(tools, "node_modules"))) {
+      await run("npm", ["ci", "--no-audit", "--no-fund"], { cwd: tools });
+    }
+    await execute("npm", "init", "-y");
+    await execute("npm", "install", "--no-audit", "--no-fund", `file:${root}`);
+    const program = join(tools, "node_modules/@zereight/mcp-gitlab/build/index.js");
+    const said = await execute("node", "evaluate.mjs", `node ${program}`);
+    expect(said).toMatch(/^20 of 20 tasks solved, in [\d.]+ seconds\n$/);
   });
 
   it("test runners of Node", async () => {
