@@ -32,7 +32,8 @@ const BOUNDED =
  * users should know of it.
  */
 const GROWING: readonly [path: RegExp, query: RegExp, why: string][] = [
-  [/^\/user_counts$/, /(?:)/, "with what it counts"],
+  [/^\/user_counts$|\/issues_statistics$/, /(?:)/, "with what they count"],
+  [/^\/projects\/:id\/starrers$/, /search=/, "with the stars whose users are compared"],
   [
     /^\/groups\/:id\/(issues|merge_requests|releases)$/,
     /(?:)/,
@@ -116,6 +117,7 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
   stage: ["external"],
   tag_list: ["docker"],
   token: [],
+  fingerprint: ["SHA256:none"],
   after: ["2020-01-01", "2030-01-01"],
   assignee_id: ["any", "none", "DEVELOPER", "OWNER"],
   assignee_username: ["developer", "owner"],

@@ -189,9 +189,12 @@ export class Listeners implements Service {
 
   /** Tells an event to all who listen: one that fails is reported, and the others are told nevertheless. */
   async #tell(name: AppEventName, task: Task): Promise<Outcome> {
+    // Whoever begins to listen from now on is not told of what was before.
+    const listening = [...(this.#told.get(name) ?? [])];
     const event = await this.#eventOf(name, JSON.parse(task.payload) as HookEventTask);
     if (!event) return { done: true };
-    const telling = [...(this.#told.get(name) ?? [])].map(async (listener) => {
+    const left = listening.filter((listener) => this.#told.get(name)?.has(listener));
+    const telling = left.map(async (listener) => {
       try {
         return await listener(structuredClone(event));
       } catch (error) {
