@@ -34,7 +34,7 @@ export async function ofCaller(db: Reader, viewer: Viewer) {
 /** Rows that are not of a project, or of a group, that is being deleted. */
 const NOT_DELETED = {
   project_id: `project_id not in (${BEING_DELETED_ROWS.projects})`,
-  namespace_id: `namespace_id not in (select id from namespaces where visibility = ${BEING_DELETED})`,
+  namespace_id: `(select n.visibility from namespaces n where n.id = namespace_id) > ${BEING_DELETED}`,
 };
 
 /** What belongs to a user: the groups and projects whose member they are, and the issues and merge requests they wrote. */
