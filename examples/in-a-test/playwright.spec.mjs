@@ -1,24 +1,15 @@
-import { test as base, expect } from "@playwright/test";
+import { expect, test } from "@playwright/test";
 import { startTestServer } from "pm-api/testing";
 
-// A server for each worker, at its seed for each test. Pages under test get its address and token.
-const test = base.extend({
-  started: [
-    // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the names of the fixtures that are used.
-    async ({}, use) => {
-      const server = await startTestServer({ seed: new URL("./seed.json", import.meta.url) });
-      await use(server);
-      await server.close();
-    },
-    { scope: "worker" },
-  ],
-  server: async ({ started }, use) => {
-    await started.reset();
-    await use(started);
-  },
+// Pages under test get the server's address and token.
+let server;
+test.beforeAll(async () => {
+  server = await startTestServer({ seed: new URL("./seed.json", import.meta.url) });
 });
+test.afterEach(() => server.reset());
+test.afterAll(() => server.close());
 
-test("creates a label", async ({ request, server }) => {
+test("creates a label", async ({ request }) => {
   const address = `${server.url}/api/v4/groups/acme/labels`;
   const headers = { "private-token": server.token };
   const created = await request.post(address, { headers, data: { name: "new", color: "#cc0000" } });
@@ -26,7 +17,7 @@ test("creates a label", async ({ request, server }) => {
   expect(await (await request.get(address, { headers })).json()).toHaveLength(2);
 });
 
-test("starts from the seed again", async ({ request, server }) => {
+test("starts from the seed again", async ({ request }) => {
   const headers = { "private-token": server.token };
   const labels = await request.get(`${server.url}/api/v4/groups/acme/labels`, { headers });
   expect(await labels.json()).toHaveLength(1);

@@ -7,9 +7,13 @@ const WORDS =
 const SECRET = new RegExp(`${WORDS}$`, "i");
 const SECRET_HEADER = /^(?:proxy-)?authorization$|cookie$|token$|secret$|key$/i;
 
-/** `"name": "value"` of JSON, also at the end of a text that was cut off, and of JSON within a text of JSON. */
+/** A value of JSON to its closing quote, or to the end of a text that was cut off: it always matches, so it is read once. */
+const VALUE = String.raw`"(?:[^"\\]|\\[\s\S]?)*"?`;
+/** {@link VALUE} within a text of JSON, where each backslash and quote has another backslash before it. */
+const NESTED_VALUE = String.raw`\\"(?:[^"\\]|\\\\(?:\\\\|\\"|[^"\\])?)*(?:\\")?`;
+/** `"name": "value"` of JSON, and of JSON within a text of JSON. */
 const IN_JSON = new RegExp(
-  `(${WORDS}\\\\?"?\\s{0,9}:\\s{0,9})(?:"(?:[^"\\\\]|\\\\.)*(?:"|$)|\\\\"(?:[^"\\\\]|\\\\\\\\)*(?:\\\\"|$)|\\d+)`,
+  String.raw`(${WORDS}\\?"?\s{0,9}:\s{0,9})(?:${VALUE}|${NESTED_VALUE}|\d+)`,
   "gi",
 );
 /** `name=value` of a query, of a form, or of an address within a text. */

@@ -4,7 +4,7 @@ import { migrate } from "../../src/store/migrate.ts";
 import { openMemory } from "../../src/store/open.ts";
 import { INTERNAL, kinds } from "../../src/testing/changes/kinds.ts";
 import { startTestServer, type TestServer } from "../../src/testing.ts";
-import { ask as askServer, tell as tellServer } from "./_asking.ts";
+import { ask as askServer, tell as tellServer } from "./telling.ts";
 
 let server: TestServer;
 beforeAll(async () => {
@@ -48,12 +48,8 @@ afterEach(() => server.snapshots.restore("start"));
 afterAll(() => server.close());
 
 const ask = async (request: string, body?: unknown, as?: string) => {
-  const answer = await askServer(
-    server,
-    request.replace("SITE", "/projects/acme%2Fsite"),
-    body,
-    as,
-  );
+  const [method = "", path = ""] = request.replace("SITE", "/projects/acme%2Fsite").split(" ");
+  const answer = await askServer({ ...server, token: as ?? server.token }, method, path, body);
   expect(answer.status, `${request}: ${JSON.stringify(answer.json)}`).toBeLessThan(300);
   return answer.json;
 };

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import type { Expectation } from "../../src/testing/changes/expectations.ts";
 import { startTestServer, type TestServer } from "../../src/testing.ts";
-import { ask, tell } from "./_asking.ts";
+import { ask, tell } from "./telling.ts";
 
 let server: TestServer;
 beforeAll(async () => {
@@ -65,11 +65,12 @@ type Step = [request: string, body?: unknown, as?: string];
 /** Takes the steps of an agent. */
 async function done(steps: readonly Step[]): Promise<void> {
   for (const [request, body, as] of steps) {
+    const [method = "", path = ""] = request.replace("SITE", "/projects/acme%2Fsite").split(" ");
     const { status, json } = await ask(
-      server,
-      request.replace("SITE", "/projects/acme%2Fsite"),
+      { ...server, token: as ?? server.token },
+      method,
+      path,
       body,
-      as,
     );
     expect(status, `${request} ${JSON.stringify(json)}`).toBeLessThan(300);
   }
@@ -449,7 +450,8 @@ const TASKS: Task[] = [
 it.each(TASKS)("$task", async ({ right, expected, wrong }) => {
   const expectation = { since: "task", only: true, ...expected };
   await done(right);
-  expect(await tell(server, "POST", "changes/expect", expectation)).toEqual({
+  const { status, json } = await tell(server, "POST", "changes/expect", expectation);
+  expect({ status, json }).toEqual({
     status: 200,
     json: { ok: true, differences: [] },
   });

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { startTestServer, type TestServer } from "../../src/testing.ts";
+import { ask as askWorld, tell as tellWorld } from "./telling.ts";
 
 let server: TestServer;
 beforeEach(async () => {
@@ -7,32 +8,14 @@ beforeEach(async () => {
 });
 afterEach(() => server.close());
 
-/** Gives an order to a world. @param body as JSON, or as the text that it is */
-async function tell(method: string, path: string, body?: unknown, of: { url: string } = server) {
-  const response = await fetch(`${of.url}/-/test/${path}`, {
-    method,
-    ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
-  });
-  const text = await response.text();
-  return {
-    status: response.status,
-    headers: response.headers,
-    json: text === "" ? undefined : JSON.parse(text),
-  };
-}
+const tell = (method: string, path: string, body?: unknown, of: { url: string } = server) =>
+  tellWorld(of, method, path, body);
 
 /** Asks a world's API as the owner of its token. */
-async function ask(
-  { url, token }: { url: string; token: string },
-  path: string,
-  init: RequestInit = {},
-) {
-  const headers = { "private-token": token, "content-type": "application/json" };
-  const response = await fetch(`${url}/api/v4${path}`, { ...init, headers });
-  return { status: response.status, json: await response.json() };
-}
+const ask = (of: { url: string; token: string }, path: string, body?: unknown) =>
+  askWorld(of, body === undefined ? "GET" : "POST", path, body);
 
-const created = { method: "POST", body: JSON.stringify({ name: "New", path: "new" }) };
+const created = { name: "New", path: "new" };
 
 describe("orders", () => {
   it("are refused by name if there is none such", async () => {

@@ -1,10 +1,7 @@
-/** What an order was answered with. */
-export interface Told {
-  readonly status: number;
-  readonly headers: Headers;
-  // biome-ignore lint/suspicious/noExplicitAny: answers are compared, not used
-  readonly json: any;
-}
+import type { Answer } from "../helpers.ts";
+
+/** What an order, or a request, was answered with. */
+export type Told = Omit<Answer, "text">;
 
 /** Gives an order to a world. @param body as JSON, or as the text that it is */
 export async function tell(

@@ -133,6 +133,20 @@ const refs = (type: string, prefix: string, at: string): Kind => ({
 
 const tokenNoise = ["active", "last_used_ips"];
 
+/** The projects or groups whose jobs may use a project. @param prefix of its keys, which those of the others don't have */
+function jobTokenScope(prefix: string, table: string, target: string): Kind {
+  return {
+    type: "job token scope",
+    rows: { [table]: `'${prefix} ' || id` },
+    find: `select '${prefix} ' || x.id as key, t.full_path as target, ${PROJECT_COLUMNS} from ${table} x
+      join ${target} ${PROJECT}`,
+    key: `'${prefix} ' || x.id`,
+    path: ({ place: where, target: path }) => `${where} (job token scope ${path})`,
+    within: place,
+    record: without("project", "place"),
+  };
+}
+
 /** Every kind of record that clients can make. Of records of the same project, those that others refer to come first. */
 export const kinds: readonly Kind[] = [
   {
@@ -702,26 +716,8 @@ export const kinds: readonly Kind[] = [
     within: place,
     record: without("project", "place"),
   },
-  {
-    type: "job token scope",
-    rows: { job_token_projects: "'p ' || id" },
-    find: `select 'p ' || x.id as key, t.full_path as target, ${PROJECT_COLUMNS} from job_token_projects x
-      join projects t on t.id = x.target_project_id ${PROJECT}`,
-    key: "'p ' || x.id",
-    path: ({ place: where, target }) => `${where} (job token scope ${target})`,
-    within: place,
-    record: without("project", "place"),
-  },
-  {
-    type: "job token scope",
-    rows: { job_token_groups: "'g ' || id" },
-    find: `select 'g ' || x.id as key, t.full_path as target, ${PROJECT_COLUMNS} from job_token_groups x
-      join namespaces t on t.id = x.target_group_id ${PROJECT}`,
-    key: "'g ' || x.id",
-    path: ({ place: where, target }) => `${where} (job token scope ${target})`,
-    within: place,
-    record: without("project", "place"),
-  },
+  jobTokenScope("p", "job_token_projects", "projects t on t.id = x.target_project_id"),
+  jobTokenScope("g", "job_token_groups", "namespaces t on t.id = x.target_group_id"),
   {
     type: "runner",
     rows: { runners: "id", runner_tags: "runner_id", runner_projects: "runner_id" },
