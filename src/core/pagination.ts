@@ -114,8 +114,6 @@ export interface ListQuery {
   countValues?: readonly Value[];
   /** How many rows there are, if that is known. */
   total?: number | undefined;
-  /** Whether clients ask for the same page again and again: see {@link Reader.slice}. */
-  kept?: boolean | undefined;
   /** A query for how many rows there are, if that is stored; where it finds `null`, they are counted. */
   stored?: Condition | undefined;
 }
@@ -138,7 +136,6 @@ export async function paginate(
     statement`select ${presenter.columns} from ${query.from} order by ${query.order} ${within.sql}`,
     [...query.values, ...(query.orderValues ?? []), ...within.values],
     MAX_READ_CHARACTERS,
-    { kept: query.kept },
   );
   const { rows } = slice;
   const hasNext = slice.more || rows.length > wanted;

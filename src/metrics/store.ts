@@ -1,4 +1,4 @@
-import type { Awaitable, Database, Reader, SliceOptions, Store, Value } from "../store/port.ts";
+import type { Awaitable, Database, Reader, Store, Value } from "../store/port.ts";
 
 /** Takes a duration in milliseconds. */
 interface Times {
@@ -24,7 +24,7 @@ export function measured(store: Store, times: DatabaseTimes): Store {
     ...store,
     all: (sql, values) => reads.all(sql, values),
     rows: (sql, values) => reads.rows(sql, values),
-    slice: (sql, values, most, options) => reads.slice(sql, values, most, options),
+    slice: (sql, values, most) => reads.slice(sql, values, most),
     one: (sql, values) => reads.one(sql, values),
     reader() {
       const reader = store.reader();
@@ -78,9 +78,9 @@ class MeasuredReader implements Reader {
     return ended(this.#timesOf(sql), started, this.#reader.rows(sql, values));
   }
 
-  slice(sql: string, values: readonly Value[], most: number, options?: SliceOptions) {
+  slice(sql: string, values: readonly Value[], most: number) {
     const started = performance.now();
-    return ended(this.#timesOf(sql), started, this.#reader.slice(sql, values, most, options));
+    return ended(this.#timesOf(sql), started, this.#reader.slice(sql, values, most));
   }
 
   each(sql: string, lists: readonly (readonly Value[])[], most: number) {

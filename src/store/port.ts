@@ -11,11 +11,6 @@ export interface Slice {
   more: boolean;
 }
 
-/** How a slice is read. */
-export interface SliceOptions {
-  kept?: boolean | undefined;
-}
-
 /** Reads from a database. SQL uses `?` placeholders and the subset both engines share; texts are always bound. */
 export interface Reader {
   readonly dialect: "sqlite" | "postgres";
@@ -23,18 +18,8 @@ export interface Reader {
   all<Row extends object>(sql: string, values?: readonly Value[]): Awaitable<Row[]>;
   /** Rows as arrays in select order, for presenters: creating objects would be the main cost of a list. */
   rows(sql: string, values?: readonly Value[]): Awaitable<Value[][]>;
-  /**
-   * The first rows of {@link rows}: at least one, and no more once their texts have reached `most` characters.
-   *
-   * @param options `kept`: few and small rows may come from a cache, like those of {@link one}. For statements that
-   *   clients repeat, since keeping what nobody asks for again takes time and memory
-   */
-  slice(
-    sql: string,
-    values: readonly Value[],
-    most: number,
-    options?: SliceOptions,
-  ): Awaitable<Slice>;
+  /** The first rows of {@link rows}: at least one, and no more once their texts have reached `most` characters. */
+  slice(sql: string, values: readonly Value[], most: number): Awaitable<Slice>;
   /**
    * The rows of a statement for each of several lists of values: prepared once, and sent together.
    *

@@ -1,38 +1,28 @@
-import type { Slice, Value } from "./port.ts";
+import type { Value } from "./port.ts";
 
 const MAX_ROWS = 2000;
-/** Rows with a longer text are not cached, nor are slices with such a row. */
+/** Rows with a longer text are not cached. */
 const MAX_TEXT_LENGTH = 1000;
-/** Nor are slices with more rows. */
-const MAX_SLICE = 500;
-/** Nor are rows and slices looked up by a longer statement and values. */
+/** Nor are rows looked up by a longer statement and values. */
 const MAX_KEY_LENGTH = 5000;
 
 /**
- * Cache of single rows and small slices of one database version (docs/decisions/0003). The engine provides the version:
- * two reads that find the same version find the same rows.
+ * Cache of single rows of one database version (docs/decisions/0003). The engine provides the version: two reads that find
+ * the same version find the same rows.
  */
 export class RowCache {
   readonly #rows = new Map<string, Map<string, object>>();
-  readonly #slices = new Map<string, Map<string, Slice>>();
   #count = 0;
   #version: Value = null;
-  #isChanging = false;
 
   /** The database version last seen, which the cached rows belong to. */
   get version(): Value {
     return this.#version;
   }
 
-  /** Whether the version last reported was a new one. */
-  get isChanging(): boolean {
-    return this.#isChanging;
-  }
-
   /** Reports the database's current version. Clears the cache if it is a new one. */
   setVersion(version: Value): void {
-    this.#isChanging = version !== this.#version;
-    if (!this.#isChanging) return;
+    if (version === this.#version) return;
     this.#version = version;
     this.#forget();
   }
@@ -51,31 +41,11 @@ export class RowCache {
     this.#count += 1;
   }
 
-  /** A cached slice, whose rows the caller may change. @param key {@link keyOf} the statement's values */
-  slice(sql: string, key: string): Slice | undefined {
-    const kept = this.#slices.get(sql)?.get(key);
-    return kept && copyOf(kept);
-  }
-
-  /** Caches a slice, unless there are more rows, or it or its key is large. */
-  keep(sql: string, key: string, slice: Slice): void {
-    const { rows, more } = slice;
-    const isLarge = sql.length + key.length > MAX_KEY_LENGTH || rows.length > MAX_SLICE;
-    if (more || isLarge || !rows.every(isSmall)) return;
-    if (this.#count + rows.length >= MAX_ROWS) this.#forget();
-    const slices = this.#slices.get(sql) ?? new Map<string, Slice>();
-    this.#slices.set(sql, slices.set(key, copyOf(slice)));
-    this.#count += 1 + rows.length;
-  }
-
   #forget(): void {
     this.#rows.clear();
-    this.#slices.clear();
     this.#count = 0;
   }
 }
-
-const copyOf = ({ rows, more }: Slice): Slice => ({ rows: rows.map((row) => row.slice()), more });
 
 function isSmall(row: readonly Value[]): boolean {
   return row.every(

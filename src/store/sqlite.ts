@@ -1,5 +1,6 @@
 import { closeSync, fchmodSync, openSync } from "node:fs";
 import { Commits } from "./commits.ts";
+import { forSqlite } from "./dialects.ts";
 import {
   type Awaitable,
   ConstraintError,
@@ -185,10 +186,7 @@ export function openSqlite(connect: Connect, file: string, options: SqliteOption
     all: <Row extends object>(sql: string, values?: readonly Value[]) =>
       read((statements) => statements.all(sql, values) as Row[]),
     rows: (sql, values) => read((statements) => statements.rows(sql, values)),
-    slice: (sql, values, most, { kept = false } = {}) =>
-      kept && beside
-        ? readFile(beside, (snapshots) => snapshots.slice(sql, values, most))
-        : read((statements) => statements.slice(sql, values, most)),
+    slice: (sql, values, most) => read((statements) => statements.slice(sql, values, most)),
     each: (sql, lists, most) => read((statements) => statements.each(sql, lists, most)),
     one: <Row extends object>(sql: string, values: readonly Value[] = []) =>
       (beside
@@ -294,7 +292,7 @@ function endSnapshots(): void {
  * as the statement (docs/performance.md). The turn ends before the next request is read, and a commit of this process
  * also ends the transaction, so clients always see their own writes.
  *
- * Single rows and slices to keep are cached until SQLite's `data_version` shows that another connection has committed, or
+ * Single rows are cached until SQLite's `data_version` shows that another connection has committed, or
  * until this one has: see {@link forget}.
  */
 class Snapshots {
@@ -338,18 +336,6 @@ class Snapshots {
       if (cached) return cached;
       const found = statements.one(sql, values);
       if (found) this.#cache.set(sql, key, found);
-      return found;
-    });
-  }
-
-  slice(sql: string, values: readonly Value[], most: number): Slice {
-    return this.read((statements) => {
-      this.#seeVersion(statements);
-      const key = keyOf(values);
-      const kept = this.#cache.slice(sql, key);
-      if (kept) return kept;
-      const found = statements.slice(sql, values, most);
-      this.#cache.keep(sql, key, found);
       return found;
     });
   }
@@ -421,9 +407,6 @@ function unusable(file: string, cause: unknown): StoreError {
   const reason = cause instanceof Error ? cause.message : String(cause);
   return new StoreError("unusable", `cannot open the database ${file}: ${reason}`, { cause });
 }
-
-/** Since 3.47 SQLite uses bound limits for planning, and therefore plans again whenever the limit is bound again. */
-const LIMIT = /\blimit \?/g;
 
 /** Runs prepared statements on one connection. */
 class Statements {
@@ -510,7 +493,7 @@ class Statements {
     try {
       const known = this.#prepared.get(sql);
       if (known) return use(known);
-      const statement = this.#db.prepare(sql.replace(LIMIT, "limit ? + 0"));
+      const statement = this.#db.prepare(forSqlite(sql));
       if (this.#prepared.set(sql, statement)) return use(statement);
       try {
         return use(statement);

@@ -735,9 +735,9 @@ it("a list takes as many queries for many issues as for one", async () => {
         queries += 1;
         return store.rows(sql, values);
       },
-      slice: (sql, values, most, options) => {
+      slice: (sql, values, most) => {
         queries += 1;
-        return store.slice(sql, values, most, options);
+        return store.slice(sql, values, most);
       },
       each: (sql, lists, most) => {
         queries += 1;

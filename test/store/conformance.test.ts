@@ -1,6 +1,5 @@
 import { readdir, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
-import { isDeepStrictEqual } from "node:util";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { migrate } from "../../src/store/migrate.ts";
 import { openStore } from "../../src/store/open.ts";
@@ -8,7 +7,7 @@ import { contains } from "../../src/store/patterns.ts";
 import { placeholders } from "../../src/store/placeholders.ts";
 import { ConstraintError, type Store, StoreError, type Value } from "../../src/store/port.ts";
 import { updateRow } from "../../src/store/update.ts";
-import { emptyDatabase, engine, type TestDatabase, waitFor } from "../helpers.ts";
+import { emptyDatabase, engine, type TestDatabase } from "../helpers.ts";
 
 /** Tables with every kind of column and constraint. */
 const schema = {
@@ -516,65 +515,6 @@ describe("reads outside a transaction", () => {
     }
   });
 
-  it("see another store's commits at once in kept slices, whose rows they may change", async () => {
-    const other = await openStore(database.database);
-    const sql = "select name from things where number < ? order by id";
-    const kept = async (from: Store) => {
-      const slice = await from.reader().slice(sql, [100], 10_000, { kept: true });
-      const rows = structuredClone(slice.rows);
-      for (const row of slice.rows) row[0] = "changed";
-      slice.rows.pop();
-      return { ...slice, rows };
-    };
-    try {
-      for (let index = 0; index < 20; index += 1) {
-        const expected = { rows: Array.from({ length: index }, (_, at) => [`${at}`]), more: false };
-        for (const from of [store, other, store, other]) expect(await kept(from)).toEqual(expected);
-        await (index % 2 ? other : store).transaction(async (db) => {
-          await db.run("insert into things (name, number) values (?, 1)", [`${index}`]);
-          const within = await db.slice(sql, [100], 10_000, { kept: true });
-          expect(within.rows.length).toBe(index + 1);
-          expect(await kept(other)).toEqual(expected);
-        });
-      }
-    } finally {
-      await other.close();
-    }
-  });
-
-  it("read kept slices once until anybody commits", async () => {
-    const sql = "select cast(random() as text) from things";
-    await add("one");
-    const read = async (options?: { kept: boolean }) =>
-      (await store.reader().slice(sql, [], 10_000, options)).rows;
-    // What others commit to other databases of a PostgreSQL server counts, too.
-    await waitFor(async () => {
-      const first = await read({ kept: true });
-      return isDeepStrictEqual(await read({ kept: true }), first);
-    });
-    expect(await read()).not.toEqual(await read());
-    await add("two");
-    expect((await read({ kept: true })).length).toBe(2);
-  });
-
-  it("keep apart slices of other values, of any number and size, and single rows", async () => {
-    const long = "x".repeat(5000);
-    await add("short", 1);
-    await add(long, 2);
-    const sql = "select name from things where number < ? order by id";
-    for (const round of [1, 2]) {
-      const reader = store.reader();
-      const slice = async (below: number, most = 10_000) =>
-        (await reader.slice(sql, [below], most, { kept: true })).rows.flat();
-      expect([round, await slice(1)]).toEqual([round, []]);
-      expect(await slice(2)).toEqual(["short"]);
-      expect(await reader.one(sql, [2])).toEqual({ name: "short" });
-      expect(await slice(3)).toEqual(["short", long]);
-      expect(await slice(4, 1)).toEqual(["short"]);
-      for (let index = 4; index < 1500; index += 1) expect((await slice(index)).length).toBe(2);
-    }
-  });
-
   it("of a request return what was committed before it", async () => {
     const other = await openStore(database.database);
     try {
@@ -806,6 +746,15 @@ describe("a list of values", () => {
     );
     expect(changed).toBe(2);
   });
+});
+
+it("leave literals and names of statements as they are", async () => {
+  for (const number of [1, 2, 3]) await add(`n${number}`, number);
+  const literal = "lower(?) not in (?, ?) -- limit ? ''instr(''";
+  const sql = `select '${literal}' as "in (?, ?)", name -- Why?
+    from things where number in (?, ?) and instr(name, ?) > 0 and lower(name) = lower(?) order by id limit ? offset ?`;
+  const rows = await store.all(sql, [1, 2, "n", "N2", 5, 0]);
+  expect(rows).toEqual([{ "in (?, ?)": literal.replaceAll("''", "'"), name: "n2" }]);
 });
 
 describe("contains", () => {

@@ -1,9 +1,7 @@
 import { execFile } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Writable } from "node:stream";
 import { promisify } from "node:util";
 import pg from "pg";
 import { generate } from "selfsigned";
@@ -342,53 +340,6 @@ describe.runIf(engine === "postgres")("PostgreSQL", () => {
     expect(slowEnded).toBe(false);
     over.open();
     await Promise.all([holder, slow]);
-  });
-
-  it("sends the queries of one turn of the event loop together", async () => {
-    const { store } = await counting();
-    const read = () =>
-      Promise.all(Array.from({ length: 10 }, () => store.rows("select number from counters")));
-    await read();
-    const { query } = pg.Client.prototype;
-    const sockets = new Set<Socket>();
-    const asked = vi.spyOn(pg.Client.prototype, "query");
-    asked.mockImplementation(function (this: pg.Client, ...given: unknown[]) {
-      sockets.add((this as unknown as { connection: { stream: Socket } }).connection.stream);
-      return Reflect.apply(query, this, given);
-    });
-    const written = vi.spyOn(Socket.prototype as Required<Writable>, "_writev");
-    await read().finally(() => asked.mockRestore());
-    const calls = written.mock.contexts.filter((socket) => sockets.has(socket as Socket));
-    written.mockRestore();
-    expect([sockets.size, calls.length]).toEqual([1, 1]);
-  });
-
-  it("reads the first row of a request beside the version while others write, and does not keep it", async () => {
-    const { store } = await counting();
-    const number = async () => store.reader().one("select number from counters");
-    await number();
-    await store.transaction((db) => db.run(increase));
-    // Finds a new version, so the next one expects another.
-    expect(await number()).toEqual({ number: 1 });
-    const { query } = pg.Client.prototype;
-    const late = vi.spyOn(pg.Client.prototype, "query");
-    let row: unknown;
-    late.mockImplementation(function (this: pg.Client, ...given: unknown[]) {
-      const ask = () => Reflect.apply(query, this, given);
-      const [{ text }] = given as [pg.QueryConfig];
-      if (text.startsWith("select number")) row = ask();
-      if (!text.includes("pg_current_snapshot")) return row ?? ask();
-      // The server answers it after another commit, and after the row.
-      return (async () => {
-        await vi.waitFor(() => expect(row).toBeDefined());
-        await row;
-        late.mockRestore();
-        await store.transaction((db) => db.run(increase));
-        return ask();
-      })();
-    });
-    expect(await number().finally(() => late.mockRestore())).toEqual({ number: 1 });
-    expect(await number()).toEqual({ number: 2 });
   });
 
   it("opens new connections after its own were cut", async () => {

@@ -26,8 +26,6 @@ export interface IndexedQuery {
   sorted?: string;
   /** A query for how many rows there are, if that is stored; where it finds `null`, they are counted. */
   stored?: Condition | undefined;
-  /** Whether clients ask for the same page again and again: see {@link Reader.slice}. */
-  kept?: boolean;
 }
 
 /**
@@ -49,7 +47,7 @@ export async function paginateFrom(
     values: [...prefix.values, ...among.values],
   };
   if (!isSelective) {
-    const { total, stored, kept } = query;
+    const { total, stored } = query;
     const listed = await paginate(db, presenter, page, {
       from: statement`${presented.sql} where ${picked.sql}`,
       values: [...presented.values, ...picked.values],
@@ -59,7 +57,6 @@ export async function paginateFrom(
       orderValues,
       total,
       stored,
-      kept,
     });
     return { ...listed, total: counted(page, listed.total) };
   }

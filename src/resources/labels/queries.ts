@@ -79,7 +79,6 @@ export async function list(
     where: all([within(source, inherited), searched]),
     picked: inherited && most <= LOOK_AHEAD ? picking(owners, searched, most) : undefined,
     order: ORDER,
-    kept: search === undefined,
   });
   await embedCounts(db, listed.rows, presenter, source, viewer);
   return listed;
@@ -169,14 +168,11 @@ async function countedByProject(
       values: [...requests.values, ...confidential.values],
     },
   ]);
-  const { rows } = await db.slice(
+  return db.rows(
     statement`select c.label_id, c.kind, sum(c.count) from label_counts c join projects p on p.id = c.project_id
      where ${where.sql} group by c.label_id, c.kind`,
     where.values,
-    Number.POSITIVE_INFINITY,
-    { kept: true },
   );
-  return rows;
 }
 
 /** Counts of labels by kind, of confidential issues that callers may read as author or assignee only. */

@@ -61,7 +61,7 @@ function within(db: Database): Store {
     dialect: db.dialect,
     all: (sql, values) => db.all(sql, values),
     rows: (sql, values) => db.rows(sql, values),
-    slice: (sql, values, most, options) => db.slice(sql, values, most, options),
+    slice: (sql, values, most) => db.slice(sql, values, most),
     each: (sql, lists, most) => db.each(sql, lists, most),
     one: (sql, values) => db.one(sql, values),
     reader: () => store,

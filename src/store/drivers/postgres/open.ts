@@ -5,7 +5,6 @@ import { cachedReader } from "./cached-reader.ts";
 import { sent } from "./errors.ts";
 import { Readers } from "./readers.ts";
 import { reading, types } from "./reading.ts";
-import { TurnSocket } from "./socket.ts";
 import { ALONE, attempt, connect, retried, SHARED, SNAPSHOT, UNLIMITED } from "./transactions.ts";
 
 /** Options of PostgreSQL databases. */
@@ -39,7 +38,6 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
     types,
     max: Math.max(maxConnections, 2),
     pipeline: true,
-    stream: () => new TurnSocket(),
     connectionTimeoutMillis: connectTimeout,
     statement_timeout: statementTimeout,
     idle_in_transaction_session_timeout: statementTimeout,

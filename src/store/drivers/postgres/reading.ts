@@ -1,6 +1,6 @@
 import pg from "pg";
 import type { Reader, Value } from "../../port.ts";
-import { numbered } from "./dialect.ts";
+import { numbered } from "./translated.ts";
 
 /** bigint and numeric as numbers: ids and instants stay far below 2^53. */
 export const types: pg.CustomTypesConfig = {

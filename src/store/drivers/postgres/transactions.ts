@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type pg from "pg";
 import { type Awaitable, type Database, UnavailableError } from "../../port.ts";
-import { numbered } from "./dialect.ts";
 import { BEHIND_FAILED, codeOf, RETRYABLE, sent, unavailable } from "./errors.ts";
 import { reading, type Send } from "./reading.ts";
 import { isFull, prepared } from "./statements.ts";
+import { numbered } from "./translated.ts";
 
 const MAX_ATTEMPTS = 12;
 const MAX_PAUSE_MS = 200;

@@ -1,21 +1,8 @@
+import { forPostgres } from "../../dialects.ts";
 import type { Value } from "../../port.ts";
 import { StatementCache } from "../../statement-cache.ts";
+
 import type { Numbered } from "./statements.ts";
-
-/**
- * A bound text has the database's collation, with which `lower` would fold more letters than on columns and in SQLite.
- */
-const FOLDED = /\blower\(\?\)/g;
-/** Functions with another name in PostgreSQL. */
-const INSTR = /\binstr\(/g;
-const CONCAT = /\bgroup_concat\(/g;
-const LAST_ID = /\blast_insert_rowid\(\)/g;
-
-/**
- * A list of several placeholders becomes one array: PostgreSQL then plans a statement once for all of its lists, and not
- * for the values of each, which takes longer than reading some rows.
- */
-const LIST = /( not)? in \((\?(?:, \?)+)\)/g;
 
 /** A translated statement. */
 interface Translated {
@@ -37,20 +24,7 @@ function translate(sql: string): Translated {
     }
     return known;
   }
-  const sizes: number[] = [];
-  const text = sql
-    .replace(FOLDED, 'lower(? collate "C")')
-    .replace(INSTR, "strpos(")
-    .replace(CONCAT, "string_agg(")
-    .replace(LAST_ID, "lastval()")
-    .replace(LIST, (_, not: string | undefined, list: string) => {
-      const size = list.split("?").length - 1;
-      return `${not ? " <> all(" : " = any("}?${size})`;
-    })
-    .replace(/\?(\d*)/g, (_, size: string) => {
-      sizes.push(size === "" ? 1 : Number(size));
-      return `$${sizes.length}`;
-    });
+  const { text, sizes } = forPostgres(sql);
   const statement = {
     query: { text },
     sizes: sizes.some((size) => size > 1) ? sizes : undefined,
