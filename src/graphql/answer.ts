@@ -6,9 +6,10 @@ import { withDefaults } from "./arguments.ts";
 import { type GraphContext, type GraphqlModule, type Mutation, notAvailable } from "./declare.ts";
 import { Documents } from "./documents.ts";
 import { isCorrectable } from "./errors.ts";
-import { type Executable, Execution, TooMuch } from "./execute.ts";
+import { type Executable, Execution } from "./execute.ts";
 import { introspectionLimit } from "./introspection.ts";
 import { type Cost, costOf, LIMITS, MAX_DOCUMENT, MAX_OPERATIONS } from "./limits.ts";
+import { TooMuch } from "./quota.ts";
 import { buildSchema, type Schema } from "./schema.ts";
 
 /** One operation to execute, as a client sent it. */
