@@ -25,11 +25,15 @@ export function readTextId(
   const text = typeof value === "string" ? value : "";
   const [, type = "", id] = GLOBAL_ID.exec(text) ?? [];
   if (id === undefined) throw invalid(text);
-  if (!types.includes(type)) {
+  const known = types.includes(type) ? type : types.find((one) => SAME[one] === type);
+  if (known === undefined) {
     throw new GraphQLError(`"${text}" does not represent an instance of ${expected}`);
   }
-  return { type, id };
+  return { type: known, id };
 }
+
+/** Issues are work items: where the id of one is taken, so is that of the other, as in GitLab. */
+const SAME: Readonly<Record<string, string>> = { Issue: "WorkItem", WorkItem: "Issue" };
 
 const invalid = (text: string) =>
   new GraphQLError(`"${text.slice(0, 100)}" is not a valid Global ID`);

@@ -10,7 +10,6 @@ import { graphqlModule as events } from "./events/graphql.ts";
 import { graphqlModule as groups } from "./groups/graphql.ts";
 import { graphqlModule as issueLinks } from "./issue-links/graphql.ts";
 import { graphqlModule as issues } from "./issues/graphql.ts";
-import { graphqlModule as workItems } from "./issues/work-items.ts";
 import { graphqlModule as labels } from "./labels/graphql.ts";
 import { graphqlModule as markdown } from "./markdown/graphql.ts";
 import { graphqlModule as members } from "./members/graphql.ts";
@@ -31,6 +30,7 @@ import { graphqlModule as todos } from "./todos/graphql.ts";
 import { graphqlModule as tokens } from "./tokens/graphql.ts";
 import { graphqlModule as users } from "./users/graphql.ts";
 import { graphqlModule as wikis } from "./wikis/graphql.ts";
+import { graphqlModule as workItems } from "./work-items/graphql.ts";
 
 /** The GraphQL sides of all resources. */
 export const modules: readonly GraphqlModule[] = [

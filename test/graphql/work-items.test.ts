@@ -66,9 +66,16 @@ it("shows issues as work items with widgets", async () => {
   const [first, second] = project.workItems.nodes;
   expect(first.widgets).toEqual([
     { type: "ASSIGNEES", assignees: { nodes: json[0].assignees.map(usernameOf) } },
+    { type: "AWARD_EMOJI" },
+    { type: "CURRENT_USER_TODOS" },
     { type: "DESCRIPTION", description: "Text" },
+    { type: "DEVELOPMENT" },
+    { type: "HIERARCHY" },
     { type: "LABELS", labels: { nodes: [{ title: "UX" }] } },
+    { type: "LINKED_ITEMS" },
     { type: "MILESTONE" },
+    { type: "NOTES" },
+    { type: "NOTIFICATIONS" },
     { type: "PARTICIPANTS" },
     { type: "START_AND_DUE_DATE", startDate: null, dueDate: null },
     { type: "TIME_TRACKING" },
@@ -81,17 +88,23 @@ it("shows issues as work items with widgets", async () => {
   });
 });
 
+const OTHERS = [
+  ...["ASSIGNEES", "AWARD_EMOJI", "CURRENT_USER_TODOS", "DESCRIPTION", "DEVELOPMENT", "HIERARCHY"],
+  ...["LABELS", "LINKED_ITEMS", "MILESTONE", "NOTES", "NOTIFICATIONS", "PARTICIPANTS"],
+  "TIME_TRACKING",
+];
+
 const usernameOf = ({ username }: { username: string }) => ({ username });
 
 it("gives one work item, and only some of its widgets", async () => {
   const { json } = await app.call("GET /projects/acme%2Fsite/issues/1", { as: "owner" });
   const query = `query ($id: WorkItemID!) { workItem(id: $id) { iid
     only: widgets(onlyTypes: [WEIGHT, LABELS]) { type }
-    others: widgets(exceptTypes: [ASSIGNEES, DESCRIPTION, LABELS, MILESTONE, TIME_TRACKING, PARTICIPANTS]) { type } } }`;
+    others: widgets(exceptTypes: [${OTHERS}]) { type } } }`;
   const { workItem } = await ask(app, query, { id: `gid://gitlab/WorkItem/${json.id}` });
   expect(workItem).toEqual({
     iid: "1",
-    only: [{ type: "WEIGHT" }, { type: "LABELS" }],
+    only: [{ type: "LABELS" }, { type: "WEIGHT" }],
     others: [{ type: "START_AND_DUE_DATE" }, { type: "WEIGHT" }],
   });
   const hidden = await ask(app, query, { id: "gid://gitlab/WorkItem/999" });
@@ -131,4 +144,176 @@ it("shows links of issues, and which open ones block others", async () => {
     { iid: "2", blocked: true, blockedByCount: 1, blockingCount: 0, ...none },
     { iid: "3", blocked: false, blockedByCount: 0, blockingCount: 0, ...none },
   ]);
+});
+
+const WORK_ITEMS = `query ($path: ID!, $types: [IssueType!], $state: IssuableState, $below: Boolean, $parents: [WorkItemID!],
+    $health: HealthStatusFilter, $ids: [WorkItemID!], $kinds: [WorkItemsTypeID!], $tags: [String!], $wild: ReleaseTagWildcardId) {
+  namespace(fullPath: $path) { id fullPath fullName parent { fullPath } workItems(types: $types, state: $state, parentIds: $parents,
+    includeDescendants: $below, healthStatusFilter: $health, ids: $ids, workItemTypeIds: $kinds, releaseTag: $tags,
+    releaseTagWildcardId: $wild) { count nodes { iid namespace { id fullPath } } } } }`;
+
+it("finds the work items of projects and groups by the paths of their namespaces", async () => {
+  const found = async (path: string, variables: object = {}, as?: "stranger" | "guest") => {
+    const { namespace } = await ask(app, WORK_ITEMS, { path, ...variables }, as);
+    return namespace?.workItems.nodes.map(({ iid }: { iid: string }) => iid);
+  };
+  const { json: site } = await app.call("GET /projects/acme%2Fsite", { as: "owner" });
+  const { namespace } = await ask(app, WORK_ITEMS, { path: "ACME/site" });
+  const own = { id: `gid://gitlab/Namespaces::ProjectNamespace/${site.id}`, fullPath: "acme/site" };
+  expect(namespace).toMatchObject({
+    ...own,
+    fullName: site.name_with_namespace,
+    parent: { fullPath: "acme" },
+    workItems: { count: 3, nodes: [{ iid: "1", namespace: own }, { iid: "2" }, { iid: "3" }] },
+  });
+  const { json: first } = await app.call("GET /projects/acme%2Fsite/issues/1", { as: "owner" });
+  const id = `gid://gitlab/WorkItem/${first.id}`;
+  expect(await found("acme/site", { state: "opened" })).toEqual(["1", "2"]);
+  expect(await found("acme/site", { types: ["ISSUE", "TASK"] })).toEqual(["1", "2", "3"]);
+  expect(await found("acme/site", { types: ["TASK"] })).toEqual([]);
+  expect(await found("acme/site", { kinds: ["gid://gitlab/WorkItems::Type/5"] })).toEqual([]);
+  expect(await found("acme/site", { kinds: ["gid://gitlab/WorkItems::Type/1"] })).toHaveLength(3);
+  expect(await found("acme/site", { ids: [id.replace("WorkItem", "Issue")] })).toEqual(["1"]);
+  expect(await found("acme/site", { parents: [id] })).toEqual([]);
+  expect(await found("acme/site", { health: "NONE" })).toHaveLength(3);
+  expect(await found("acme/site", { health: "ANY" })).toEqual([]);
+  expect(await found("acme")).toEqual([]);
+  expect(await found("acme", { below: true })).toEqual(["1", "2", "3"]);
+  expect(await found("owner")).toEqual([]);
+  expect(await found("secret", { below: true }, "stranger")).toBeUndefined();
+  expect(await found("secret/closed", {}, "stranger")).toBeUndefined();
+  expect(await found("nothing/here")).toBeUndefined();
+});
+
+it("finds those whose milestone has a release", async () => {
+  await app.admin.seed({
+    groups: [
+      {
+        path: "tagged",
+        projects: [
+          {
+            path: "p",
+            pushes: [
+              { ref: "main", author: "owner", commits: [{ message: "One", files: { a: "1" } }] },
+              { ref: "v1", ref_type: "tag", author: "owner", start_branch: "main" },
+            ],
+            releases: [{ tag: "v1", author: "owner", milestones: ["M"] }],
+            milestones: [{ title: "M" }],
+            issues: [
+              { title: "In it", author: "owner", milestone: "M" },
+              { title: "Not", author: "owner" },
+            ],
+          },
+        ],
+      },
+    ],
+  });
+  const found = async (variables: object) =>
+    (
+      await ask(app, WORK_ITEMS, { path: "tagged/p", ...variables }, "admin")
+    ).namespace.workItems.nodes.map(({ iid }: { iid: string }) => iid);
+  expect(await found({ tags: ["v1", "v2"] })).toEqual(["1"]);
+  expect(await found({ tags: ["v2"] })).toEqual([]);
+  expect(await found({ wild: "ANY" })).toEqual(["1"]);
+  expect(await found({ wild: "NONE" })).toEqual(["2"]);
+});
+
+it("tells the kinds of work items of a project, and their widgets", async () => {
+  const query = `query ($path: ID!, $name: IssueType) { namespace(fullPath: $path) { workItemTypes(name: $name) { count nodes {
+    id name iconName enabled supportedConversionTypes { name } widgetDefinitions { __typename type
+      ... on WorkItemWidgetDefinitionAssignees { allowsMultipleAssignees canInviteMembers }
+      ... on WorkItemWidgetDefinitionHierarchy { allowedChildTypes { nodes { name } } }
+      ... on WorkItemWidgetDefinitionStatus { allowedStatuses { name } } } } } } }`;
+  const kinds = async (variables: object) =>
+    (await ask(app, query, variables)).namespace.workItemTypes.nodes;
+  const [issue, ...more] = await kinds({ path: "acme/site" });
+  expect(more).toEqual([]);
+  expect(issue).toMatchObject({
+    id: "gid://gitlab/WorkItems::Type/1",
+    name: "Issue",
+    iconName: "work-item-issue",
+    enabled: true,
+    supportedConversionTypes: [],
+  });
+  expect(issue.widgetDefinitions).toContainEqual({
+    __typename: "WorkItemWidgetDefinitionAssignees",
+    type: "ASSIGNEES",
+    allowsMultipleAssignees: true,
+    canInviteMembers: false,
+  });
+  expect(issue.widgetDefinitions).toContainEqual({
+    __typename: "WorkItemWidgetDefinitionGeneric",
+    type: "NOTES",
+  });
+  expect(issue.widgetDefinitions).toContainEqual({
+    __typename: "WorkItemWidgetDefinitionHierarchy",
+    type: "HIERARCHY",
+    allowedChildTypes: { nodes: [] },
+  });
+  expect(await kinds({ path: "acme/site", name: "ISSUE" })).toHaveLength(1);
+  expect(await kinds({ path: "acme/site", name: "TASK" })).toEqual([]);
+  expect(await kinds({ path: "acme" })).toEqual([]);
+});
+
+it("has each widget as a feature, and null for what there is none of", async () => {
+  const { namespace } = await ask(
+    app,
+    `{ namespace(fullPath: "acme/site") { workItem(iid: "1") { archived lockVersion imported userDiscussionsCount
+      features { assignees { assignees { nodes { username } } } weight { type weight } status { status { name } }
+        linkedItems { blocked linkedItems(filter: BLOCKS) { nodes { workItem { iid } } } }
+        timeTracking { humanReadableAttributes { timeEstimate totalTimeSpent } }
+        development { willAutoCloseByMergeRequest closingMergeRequests { count } relatedMergeRequests { count } featureFlags { count } }
+        hierarchy { hasParent hasChildren parent { id } children { count } rolledUpCountsByType { workItemType { name } } }
+        notes { discussionLocked discussions(filter: ONLY_COMMENTS, sort: CREATED_DESC) { nodes { notes { nodes { body } } } } }
+        description { taskCompletionStatus { count completedCount } edited }
+        customFields { customFieldValues { customField { name } ... on WorkItemTextFieldValue { value } } }
+        healthStatus { healthStatus } iteration { iteration { id } } color { color } progress { progress } } } other: workItem(iid: "x") { id } } }`,
+  );
+  expect(namespace.other).toBeNull();
+  expect(namespace.workItem).toMatchObject({
+    archived: false,
+    lockVersion: 0,
+    imported: false,
+    features: {
+      assignees: { assignees: { nodes: [{ username: expect.any(String) }] } },
+      weight: { type: "WEIGHT", weight: 3 },
+      linkedItems: { blocked: false, linkedItems: { nodes: [{ workItem: { iid: "2" } }] } },
+      timeTracking: { humanReadableAttributes: { timeEstimate: null, totalTimeSpent: null } },
+      development: { willAutoCloseByMergeRequest: false, closingMergeRequests: { count: 0 } },
+      hierarchy: {
+        hasParent: false,
+        parent: null,
+        children: { count: 0 },
+        rolledUpCountsByType: [],
+      },
+      notes: { discussionLocked: false, discussions: { nodes: [] } },
+      description: { taskCompletionStatus: { count: 0, completedCount: 0 }, edited: false },
+      ...{ status: null, customFields: null, healthStatus: null, iteration: null },
+      ...{ color: null, progress: null },
+    },
+  });
+});
+
+it("tells which merge requests close one", async () => {
+  const { status } = await app.call("POST /projects/acme%2Fsite/merge_requests", {
+    as: "owner",
+    json: {
+      title: "Change",
+      description: "Closes #2",
+      source_branch: "change",
+      target_branch: "main",
+    },
+  });
+  expect(status).toBe(201);
+  const query = `{ namespace(fullPath: "acme/site") { workItem(iid: "2") { features { development {
+    willAutoCloseByMergeRequest relatedMergeRequests { nodes { title } }
+    closingMergeRequests { nodes { fromMrDescription mergeRequest { title } } } } } } } }`;
+  const { namespace } = await ask(app, query);
+  expect(namespace.workItem.features.development).toEqual({
+    willAutoCloseByMergeRequest: true,
+    relatedMergeRequests: { nodes: [{ title: "Change" }] },
+    closingMergeRequests: {
+      nodes: [{ fromMrDescription: true, mergeRequest: { title: "Change" } }],
+    },
+  });
 });

@@ -58,7 +58,7 @@ const award = rowType("AwardEmoji", {
 });
 
 /** The emoji given to a record, by the column that refers to it. */
-const awardsOf = (column: string) => ({
+export const awardsOf = (column: string) => ({
   awardEmoji: costing(1, connection("AwardEmoji", { query: () => ({ parent: `ae.${column}` }) })),
 });
 
@@ -68,7 +68,7 @@ const input = {
 };
 
 /** Changes what the caller gave, and gives the award's id, or `null` if it was taken back. */
-async function perform(
+export async function changeAward(
   change: "add" | "remove" | "toggle",
   { awardableId, name }: { awardableId: GlobalId; name: string },
   { call, db }: MutationContext,
@@ -102,13 +102,13 @@ export const graphqlModule: GraphqlModule = {
       about: "Give an emoji.",
       input,
       payload,
-      run: async (sent, context) => ({ awardEmoji: await perform("add", sent, context) }),
+      run: async (sent, context) => ({ awardEmoji: await changeAward("add", sent, context) }),
     }),
     awardEmojiRemove: mutation({
       about: "Take back an emoji.",
       input,
       payload,
-      run: async (sent, context) => ({ awardEmoji: await perform("remove", sent, context) }),
+      run: async (sent, context) => ({ awardEmoji: await changeAward("remove", sent, context) }),
     }),
     awardEmojiToggle: mutation({
       about: "Give an emoji, or take it back if it was given.",
@@ -122,7 +122,7 @@ export const graphqlModule: GraphqlModule = {
           ),
         ),
       },
-      run: async (sent, context) => ({ awardEmoji: await perform("toggle", sent, context) }),
+      run: async (sent, context) => ({ awardEmoji: await changeAward("toggle", sent, context) }),
     }),
   },
 };

@@ -49,7 +49,8 @@ const epic = valueType("Epic", "An issue of a group.", {
   title: property("String"),
   webUrl: required(property("String")),
 });
-const health = enumeration("HealthStatus", "Whether an issue will be done in time.", [
+/** Whether an issue will be done in time. */
+export const health = enumeration("HealthStatus", "Whether an issue will be done in time.", [
   "onTrack",
   "needsAttention",
   "atRisk",
@@ -81,3 +82,10 @@ export const ABSENT = {
   ofLists: { iteration: absent(iteration), status: absent(status) },
   ofSources: { iterations },
 };
+
+/** The id of a status, as an argument. */
+export const STATUS_ID = arg.gid("WorkItemsStatusesStatus", [
+  "WorkItems::Statuses::Status",
+  "WorkItems::Statuses::Custom::Status",
+  "WorkItems::Statuses::SystemDefined::Status",
+]);

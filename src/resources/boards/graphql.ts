@@ -38,7 +38,7 @@ import { labelNames, requireOnlyOne } from "../issuables/graphql.ts";
 import { TYPE } from "../issuables/issue-filters.ts";
 import { filters, issueCondition } from "../issues/graphql.ts";
 import { LABEL_ID } from "../labels/graphql.ts";
-import { ABSENT } from "./absent.ts";
+import { ABSENT, STATUS_ID } from "./absent.ts";
 import { ACTIONS, MOVE_ISSUE } from "./actions.ts";
 import { boardResource } from "./index.ts";
 import {
@@ -411,13 +411,6 @@ const SUBJECTS = {
   statusId: "status",
 } as const;
 
-/** What statuses of issues are called in global ids. */
-const STATUS_CLASSES = [
-  "WorkItems::Statuses::Status",
-  "WorkItems::Statuses::Custom::Status",
-  "WorkItems::Statuses::SystemDefined::Status",
-];
-
 const isSubject = (name: string): name is keyof typeof SUBJECTS => name in SUBJECTS;
 
 /** Boards, their lists, and moves of issues on them. */
@@ -480,7 +473,7 @@ export const graphqlModule: GraphqlModule = {
         milestoneId: arg.gid("Milestone"),
         assigneeId: arg.gid("User"),
         iterationId: arg.gid("Iteration"),
-        statusId: arg.gid("WorkItemsStatusesStatus", STATUS_CLASSES),
+        statusId: STATUS_ID,
         position: arg.int,
       },
       payload: listPayload,

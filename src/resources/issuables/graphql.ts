@@ -1,3 +1,4 @@
+import type { Ability } from "../../core/access/abilities.ts";
 import { withSources } from "../../core/access/source.ts";
 import { NOT_DELETED_USER, visibleOwner } from "../../core/access/visibility.ts";
 import * as field from "../../core/field.ts";
@@ -75,23 +76,26 @@ async function subjectsOf(
   }));
 }
 
+type PermissionSubject = Awaited<ReturnType<typeof subjectsOf>>[number];
+
 /** What the caller may do, under the names that a class has. Default: the type's. */
-export const permissions = (type: IssuableType, className: string = type.className) =>
-  userPermissions<Awaited<ReturnType<typeof subjectsOf>>[number]>(
-    `${className}Permissions`,
-    type.one,
-    {
-      [`read${className}`]: always,
-      [`update${className}`]: mayUpdate(type),
-      [`admin${className}`]: mayAdmin(type),
-      [`reopen${className}`]: mayUpdate(type),
-      createNote: mayCreateNote,
-      ...(type.prefix === "merge_request" && {
-        canMerge: ({ isMergeable }) => isMergeable,
-        canApprove: mayApproveNow,
-      }),
-    },
-  )((ids, context) => subjectsOf(type, ids, context));
+export const permissions = (
+  type: IssuableType,
+  className: string = type.className,
+  more: Readonly<Record<string, Ability<PermissionSubject>>> = {},
+) =>
+  userPermissions<PermissionSubject>(`${className}Permissions`, type.one, {
+    [`read${className}`]: always,
+    [`update${className}`]: mayUpdate(type),
+    [`admin${className}`]: mayAdmin(type),
+    [`reopen${className}`]: mayUpdate(type),
+    createNote: mayCreateNote,
+    ...more,
+    ...(type.prefix === "merge_request" && {
+      canMerge: ({ isMergeable }) => isMergeable,
+      canApprove: mayApproveNow,
+    }),
+  })((ids, context) => subjectsOf(type, ids, context));
 
 /** How many of an emoji each was given, by id. */
 async function votesOf(

@@ -93,7 +93,8 @@ function shortPosition(position: number): number {
   return (exponent * MANTISSA) / 2 + mantissa;
 }
 
-const taskCompletion = valueType("TaskCompletionStatus", "The tasks in a description.", {
+/** How many tasks are in a description. */
+export const taskCompletion = valueType("TaskCompletionStatus", "The tasks in a description.", {
   count: required(property("Int")),
   completedCount: required(property("Int")),
 });
@@ -201,7 +202,15 @@ async function countByState(
   );
 }
 
-const CREATE = routeOf(issueResource, "POST /projects/:id/issues");
+const ONE = "/projects/:id/issues/:issue_iid";
+/** The routes that change issues. */
+export const issueRoutes = {
+  create: routeOf(issueResource, "POST /projects/:id/issues"),
+  change: changeWithEstimate,
+  destroy: routeOf(issueResource, `DELETE ${ONE}`),
+  subscribe: routeOf(issueResource, `POST ${ONE}/subscribe`),
+  unsubscribe: routeOf(issueResource, `POST ${ONE}/unsubscribe`),
+};
 const MOVE = routeOf(issueResource, "POST /projects/:id/issues/:issue_iid/move");
 const { payload, parametersOf, payloadFor, shared } = issuableMutations(ISSUE, issueResource);
 
@@ -273,7 +282,7 @@ export const graphqlModule: GraphqlModule = {
       run: async (input, { call, db, viewer }) => {
         requireOnlyOne(input, "labels", "labelIds");
         return payloadFor(
-          await call(CREATE, {
+          await call(issueRoutes.create, {
             id: input.projectPath,
             title: input.title,
             description: input.description,
@@ -320,7 +329,7 @@ export const graphqlModule: GraphqlModule = {
           );
         const { milestoneId } = input;
         return payloadFor(
-          await call(changeWithEstimate, {
+          await call(issueRoutes.change, {
             ...parametersOf(input),
             title: input.title,
             description: input.description,

@@ -296,26 +296,35 @@ async function countsOf(
   return new Map(counted.map(([id, count]) => [id as Value, count]));
 }
 
+const notesOf = (column: string) =>
+  connection("Note", {
+    args: { filter: arg.choice(FILTER) },
+    query: ({ filter }) => ({ parent: `nt.${column}`, where: filter, order: WRITTEN }),
+  });
+const discussionsOf = ({ column }: NoteableType) =>
+  connection("Discussion", { query: () => ({ parent: `nt.${column}`, order: WRITTEN }) });
+
+/** The discussions of work items, which can be filtered and sorted. */
+const SORT = enumeration("WorkItemDiscussionsSort", "The order of discussions.", {
+  CREATED_ASC: WRITTEN,
+  CREATED_DESC: WRITTEN.map(({ sql }) => ({ sql, descending: true })),
+});
+/** The notes and discussions of a work item. */
+export const workItemNotes = ({ column }: NoteableType): OutputFields => ({
+  notes: required(notesOf(column)),
+  discussions: connection("Discussion", {
+    args: {
+      filter: arg.choice(FILTER),
+      sort: arg.withDefault(arg.choice(SORT), SORT.values["CREATED_ASC"]),
+    },
+    query: ({ filter, sort }) => ({ parent: `nt.${column}`, where: filter, order: sort }),
+  }),
+});
+
 /** What records with notes have. */
-const noteableFields = (type: NoteableType): OutputFields => ({
-  notes: required(
-    connection("Note", {
-      args: { filter: arg.choice(FILTER) },
-      query: ({ filter }) => ({
-        parent: `nt.${type.column}`,
-        where: filter,
-        order: WRITTEN,
-      }),
-    }),
-  ),
-  discussions: costing(
-    1,
-    required(
-      connection("Discussion", {
-        query: () => ({ parent: `nt.${type.column}`, order: WRITTEN }),
-      }),
-    ),
-  ),
+export const noteableFields = (type: NoteableType): OutputFields => ({
+  notes: required(notesOf(type.column)),
+  discussions: costing(1, required(discussionsOf(type))),
   userNotesCount: required(
     loaded("Int", (ids, context) => countsOf(type, ids, context), { empty: 0 }),
   ),

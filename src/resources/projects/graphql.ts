@@ -48,7 +48,7 @@ import { placeholders } from "../../store/placeholders.ts";
 import type { Value } from "../../store/port.ts";
 import { mayAdminIssues, mayCreateMergeRequestIn } from "../issuables/abilities.ts";
 import { ACCESS_LEVEL, accessLevelOf, LEVEL } from "../members/access-level.ts";
-import { inGroup, VISIBILITY } from "../namespaces/graphql.ts";
+import { inGroup, namespaceOf, VISIBILITY } from "../namespaces/graphql.ts";
 import { hasTopic, namesOf, topicsOf } from "../topics/queries.ts";
 import { isHidden } from "../users/rules.ts";
 import { countOpenIssues, type Statistics, statisticsOf } from "./embed.ts";
@@ -176,7 +176,7 @@ const project = rowType("Project", {
     allowsMultipleMergeRequestReviewers: constant("Boolean!", true),
     topics: computed("[String!]", [topicsOf("p.id")], ([found]) => namesOf(found)),
     group: one("Group", "p.namespace_id"),
-    namespace: one("Namespace", "p.namespace_id"),
+    namespace: namespaceOf("p.namespace_id"),
     maxAccessLevel: required(
       loaded(ACCESS_LEVEL, async (ids, { db, viewer }) => {
         const sources = await sourcesById(db, "project", ids, viewer);

@@ -8,6 +8,7 @@ import {
   type GraphqlModule,
   gid,
   interfaceType,
+  type MutationContext,
   mutation,
   type OutputFields,
   one,
@@ -96,7 +97,7 @@ const filterOf = (args: Partial<Values<typeof filters>>): TodoFilter => ({
 });
 
 /** The caller's todos on an issue or merge request. */
-const onTarget = ({ column }: IssuableType): OutputFields => ({
+export const onTarget = ({ column }: IssuableType): OutputFields => ({
   currentUserTodos: required(
     connection("Todo", {
       args: { state: arg.choice(STATE) },
@@ -106,8 +107,13 @@ const onTarget = ({ column }: IssuableType): OutputFields => ({
 });
 
 const FINISH = routeOf(todoResource, "POST /todos/:todo_id/mark_as_done");
-const markOn = ({ path }: { path: string }) =>
+/** The route that creates a todo on an issuable of a type. */
+export const markOn = ({ path }: { path: string }) =>
   routeOf(todoResource, `POST /projects/:id/${path}/:target_iid/todo`);
+
+/** Marks some of the caller's todos as done, all or none. */
+export const finishTodos = (ids: readonly number[], { call }: MutationContext) =>
+  call(setStates, { ids, state: "done" });
 
 const todoId = arg.gid("Todo");
 const oneTodo = { id: arg.required(todoId) } satisfies Args;
@@ -189,8 +195,8 @@ export const graphqlModule: GraphqlModule = {
       about: "Mark at most 50 of the caller's todos as done.",
       input: many,
       payload: payloadOfMany,
-      run: async ({ ids }, { call }) => ({
-        todos: (await call(setStates, { ids, state: "done" }))["ids"],
+      run: async ({ ids }, context) => ({
+        todos: (await finishTodos(ids, context))["ids"],
       }),
     }),
     todosMarkAllDone: mutation({

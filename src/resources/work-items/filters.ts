@@ -1,0 +1,65 @@
+import { type Args, arg, enumeration, type Values } from "../../graphql/declare.ts";
+import { all, among, type Condition, when } from "../../store/conditions.ts";
+import { ISSUE_KIND, KIND_ID } from "./types.ts";
+
+const HEALTH = enumeration("HealthStatusFilter", "Whether work items will be done in time.", [
+  ...["onTrack", "needsAttention", "atRisk", "NONE", "ANY"],
+]);
+const RELEASE = enumeration("ReleaseTagWildcardId", "Whether a milestone has a release.", [
+  "NONE",
+  "ANY",
+]);
+const PARENT = enumeration("WorkItemParentWildcardId", "Whether work items are below others.", [
+  "NONE",
+  "ANY",
+]);
+
+const workItemId = arg.gid("WorkItem");
+
+/** The filters that work items have besides those of issues. */
+export const moreFilters = {
+  ids: arg.list(workItemId),
+  workItemTypeIds: arg.list(KIND_ID),
+  releaseTag: arg.list(arg.string),
+  releaseTagWildcardId: arg.choice(RELEASE),
+  parentIds: arg.about("Work items below these: there are none.", arg.list(workItemId)),
+  parentWildcardId: arg.choice(PARENT),
+  healthStatusFilter: arg.choice(HEALTH),
+  iterationCadenceId: arg.about(
+    "Work items of these series of iterations: there are none.",
+    arg.list(arg.gid("IterationsCadence", ["Iterations::Cadence"])),
+  ),
+  crmContactId: arg.about("Work items of a contact: there are none.", arg.string),
+  crmOrganizationId: arg.about("Work items of an organization: there are none.", arg.string),
+  includeAncestors: arg.about("Groups have no work items of their own.", arg.boolean),
+  includeDescendants: arg.about("Also those of all projects below a group.", arg.boolean),
+  includeDescendantWorkItems: arg.about("Work items are not below others.", arg.boolean),
+  excludeProjects: arg.about("Only those of groups: there are none.", arg.boolean),
+  excludeGroupWorkItems: arg.about("Groups have no work items of their own.", arg.boolean),
+} satisfies Args;
+
+/** The releases of an issue's milestone. */
+const RELEASED = `select 1 from release_milestones rm join releases r on r.id = rm.release_id
+  where rm.milestone_id = i.milestone_id and r.project_id = i.project_id`;
+
+/** A condition on what no work item has: `NONE` holds for all of them, anything else for none. */
+const absent = (value: unknown) =>
+  value === undefined || value === "NONE" ? undefined : when("1 = 0");
+
+/** The condition of {@link moreFilters} on a row `i` of issues. */
+export function moreCondition(args: Partial<Values<typeof moreFilters>>): Condition {
+  const { ids, workItemTypeIds, releaseTag, releaseTagWildcardId } = args;
+  const tags = releaseTag && among("r.tag", releaseTag);
+  return all([
+    ids && among("i.id", ids),
+    workItemTypeIds && !workItemTypeIds.includes(ISSUE_KIND.number) ? when("1 = 0") : undefined,
+    tags && {
+      sql: `exists (${RELEASED} and ${tags.sql})`,
+      values: tags.values,
+    },
+    releaseTagWildcardId &&
+      when(`${releaseTagWildcardId === "NONE" ? "not " : ""}exists (${RELEASED})`),
+    ...[args.parentIds, args.parentWildcardId, args.healthStatusFilter].map(absent),
+    ...[args.iterationCadenceId, args.crmContactId, args.crmOrganizationId].map(absent),
+  ]);
+}

@@ -1,0 +1,408 @@
+import { unreadable } from "../../core/errors.ts";
+import {
+  type Args,
+  arg,
+  enumeration,
+  GraphError,
+  inputType,
+  type Mutation,
+  type MutationContext,
+  mutation,
+  property,
+  type Values,
+} from "../../graphql/declare.ts";
+import type { Reader } from "../../store/port.ts";
+import { changeAward } from "../award-emoji/graphql.ts";
+import { health, STATUS_ID } from "../boards/absent.ts";
+import { labelNames } from "../issuables/graphql.ts";
+import { ISSUE } from "../issuables/issue.ts";
+import { LINK_TYPE, linkRoutes } from "../issue-links/graphql.ts";
+import type { LinkType } from "../issue-links/queries.ts";
+import { issueRoutes } from "../issues/graphql.ts";
+import { LABEL_ID } from "../labels/graphql.ts";
+import { namespace } from "../namespaces/graphql.ts";
+import { placeOfNoteable } from "../notes/places.ts";
+import { timelogRoutes } from "../time-tracking/timelogs.ts";
+import { finishTodos, markOn } from "../todos/graphql.ts";
+import { ISSUE_KIND, KIND_ID, KINDS } from "./types.ts";
+
+const workItemId = arg.gid("WorkItem");
+const item = { id: arg.required(workItemId) } satisfies Args;
+const payload = { workItem: property("WorkItem") };
+
+const input = <const A extends Args>(name: string, fields: A) =>
+  arg.input(inputType(`WorkItemWidget${name}Input`, "What a widget of a work item gets.", fields));
+
+/** The widgets that a new work item and a change have in common. */
+const widgets = {
+  descriptionWidget: input("Description", { description: arg.required(arg.string) }),
+  assigneesWidget: input("Assignees", {
+    assigneeIds: arg.required(arg.list(arg.gid("User"))),
+  }),
+  milestoneWidget: input("Milestone", { milestoneId: arg.clearable(arg.gid("Milestone")) }),
+  startAndDueDateWidget: input("StartAndDueDateUpdate", {
+    startDate: arg.about("Issues have none: refused.", arg.clearable(arg.plainDate)),
+    dueDate: arg.clearable(arg.plainDate),
+    isFixed: arg.about("Dates are always those that were set.", arg.boolean),
+  }),
+  weightWidget: input("Weight", { weight: arg.clearable(arg.int) }),
+} satisfies Args;
+
+/** Widgets that nothing has here: they are refused, so that clients know. */
+const absentWidgets = {
+  healthStatusWidget: input("HealthStatus", { healthStatus: arg.choice(health) }),
+  iterationWidget: input("Iteration", { iterationId: arg.gid("Iteration") }),
+  colorWidget: input("Color", { color: arg.required({ type: "Color" } as typeof arg.string) }),
+  statusWidget: input("Status", { status: STATUS_ID, name: arg.string }),
+  crmContactsWidget: input("CrmContactsUpdate", {
+    contactIds: arg.required(arg.list(arg.gid("CustomerRelationsContact"))),
+  }),
+  customFieldsWidget: arg.list(
+    arg.input(
+      inputType("WorkItemWidgetCustomFieldValueInputType", "The value of a custom field.", {
+        customFieldId: arg.required(arg.gid("IssuablesCustomField")),
+        selectedOptionIds: arg.list(arg.gid("IssuablesCustomFieldSelectOption")),
+        numberValue: { type: "Float" },
+        textValue: arg.string,
+        dateValue: arg.plainDate,
+      }),
+    ),
+  ),
+} satisfies Args;
+
+const RELATIVE = enumeration("RelativePositionType", "Where a work item is moved.", [
+  "BEFORE",
+  "AFTER",
+]);
+
+const snake = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+/** @throws GraphError if a widget is sent that nothing has */
+function requireKnown(sent: Readonly<Record<string, unknown>>): void {
+  const unknown = Object.keys(absentWidgets).filter((name) => sent[name] !== undefined);
+  if (unknown.length === 0) return;
+  const names = unknown.map((name) => `:${snake(name)}`).join(", ");
+  throw new GraphError(`Following widget keys are not supported by Issue type: [${names}]`);
+}
+
+/** @throws ApiError if a work item is to be below another one */
+function requireNoParent(...ids: readonly unknown[]): void {
+  if (ids.every((id) => id === null || id === undefined)) return;
+  throw unreadable("Work items can't be below others here: all of them are issues");
+}
+
+type Widgets = Partial<Values<typeof widgets>>;
+
+/** The attributes of an issue that widgets set. */
+function attributesOf({ startAndDueDateWidget: dates, ...sent }: Widgets) {
+  if (dates?.startDate) throw unreadable("Issues have a due date, and no start date");
+  const ids = sent.assigneesWidget?.assigneeIds;
+  const milestone = sent.milestoneWidget;
+  return {
+    description: sent.descriptionWidget?.description,
+    assignee_ids: ids && (ids.length > 0 ? ids : [0]),
+    // Nothing is sent to clear it.
+    milestone_id: milestone && (milestone.milestoneId ?? 0),
+    due_date: dates?.dueDate,
+    weight: sent.weightWidget?.weight,
+  };
+}
+
+/** Where routes find a work item. @throws GraphError if there is none */
+async function placeOf(db: Reader, id: number) {
+  const { at } = await placeOfNoteable(db, { type: ISSUE.className, id });
+  return { id: at.id, issue_iid: at.noteable_id };
+}
+
+/** The most work items that are linked at once, as in GitLab. */
+const MOST_LINKED = 10;
+
+/** Links a work item with others. */
+async function link(
+  { call, db }: MutationContext,
+  id: number,
+  others: readonly number[],
+  type: LinkType = "relates_to",
+): Promise<void> {
+  requireFew(others);
+  const at = await placeOf(db, id);
+  for (const other of others) {
+    const { id: project, issue_iid } = await placeOf(db, other);
+    await call(linkRoutes.add, {
+      ...at,
+      target_project_id: String(project),
+      target_issue_iid: issue_iid,
+      link_type: type,
+    });
+  }
+}
+
+function requireFew(ids: readonly number[]): void {
+  if (ids.length <= MOST_LINKED) return;
+  const problem = `No more than ${MOST_LINKED} work items can be modified at the same time.`;
+  throw new GraphError(problem);
+}
+
+const listed = (ids: readonly number[]) =>
+  ids.length > 1 ? `${ids.slice(0, -1).join(", ")} and ${ids.at(-1)}` : `${ids[0]}`;
+
+const linkedItems = {
+  ...item,
+  workItemsIds: arg.required(arg.list(workItemId)),
+} satisfies Args;
+const linkedPayload = { ...payload, message: property("String") };
+
+/** The projects of namespaces' paths. @throws GraphError unless exactly one path is sent */
+function projectIn(namespacePath: string | undefined, projectPath: string | undefined): string {
+  const [path, other] = [namespacePath, projectPath].filter((sent) => sent !== undefined);
+  if (path !== undefined && other === undefined) return path;
+  throw new GraphError(
+    "Please provide either projectPath or namespacePath argument, but not both.",
+  );
+}
+
+/** The name of a kind. @throws GraphError if there is none with this number */
+function nameOfKind(number: number): string {
+  const kind = KINDS.find((one) => one.number === number);
+  if (!kind) throw new GraphError(`Work Item type with id ${number} was not found`);
+  return kind.name;
+}
+
+const STATE_EVENT = enumeration<"close" | "reopen">("WorkItemStateEvent", "A change of state.", {
+  CLOSE: "close",
+  REOPEN: "reopen",
+});
+const EMOJI_ACTION = enumeration<"add" | "remove" | "toggle">(
+  "WorkItemAwardEmojiUpdateAction",
+  "What becomes of an emoji.",
+  {
+    ADD: "add",
+    REMOVE: "remove",
+    TOGGLE: "toggle",
+  },
+);
+const TODO_ACTION = enumeration("WorkItemTodoUpdateAction", "What becomes of a todo.", [
+  "ADD",
+  "MARK_AS_DONE",
+]);
+
+const timelog = arg.input(
+  inputType("WorkItemWidgetTimeTrackingTimelogInput", "Time that was spent.", {
+    timeSpent: arg.about("Such as `1h 30m`.", arg.required(arg.string)),
+    spentAt: arg.about("Default: now.", arg.time),
+    summary: arg.string,
+  }),
+);
+
+/** The widgets that only a change has. */
+const changing = {
+  labelsWidget: input("LabelsUpdate", {
+    addLabelIds: arg.list(LABEL_ID),
+    removeLabelIds: arg.list(LABEL_ID),
+  }),
+  hierarchyWidget: input("HierarchyUpdate", {
+    parentId: arg.clearable(workItemId),
+    childrenIds: arg.list(workItemId),
+    adjacentWorkItemId: workItemId,
+    relativePosition: arg.choice(RELATIVE),
+  }),
+  notesWidget: input("Notes", { discussionLocked: arg.required(arg.boolean) }),
+  notificationsWidget: input("NotificationsUpdate", { subscribed: arg.required(arg.boolean) }),
+  awardEmojiWidget: input("AwardEmojiUpdate", {
+    action: arg.required(arg.choice(EMOJI_ACTION)),
+    name: arg.required(arg.string),
+  }),
+  currentUserTodosWidget: input("CurrentUserTodos", {
+    action: arg.required(arg.choice(TODO_ACTION)),
+    todoId: arg.gid("Todo"),
+  }),
+  timeTrackingWidget: input("TimeTracking", { timeEstimate: arg.string, timelog }),
+} satisfies Args;
+
+type Changing = Partial<Values<typeof changing>>;
+
+/** The caller's pending todos on a work item: each action makes one. */
+async function pendingOf(db: Reader, id: number, userId: number): Promise<number[]> {
+  const sql = `select id from todos where user_id = ? and issue_id = ? and state = 'pending' order by id limit 50`;
+  return (await db.rows(sql, [userId, id])).map(([todo]) => todo as number);
+}
+
+/** Does what widgets ask for besides changing the issue. */
+async function applyOthers(
+  context: MutationContext,
+  id: number,
+  { notificationsWidget, awardEmojiWidget, currentUserTodosWidget, timeTrackingWidget }: Changing,
+): Promise<void> {
+  const { call, caller, db } = context;
+  const at = await placeOf(db, id);
+  if (notificationsWidget) {
+    await call(
+      notificationsWidget.subscribed ? issueRoutes.subscribe : issueRoutes.unsubscribe,
+      at,
+    );
+  }
+  if (awardEmojiWidget) {
+    const { action, name } = awardEmojiWidget;
+    await changeAward(action, { awardableId: { type: ISSUE.className, id }, name }, context);
+  }
+  if (currentUserTodosWidget?.action === "ADD") {
+    await call(markOn(ISSUE), { id: at.id, target_iid: at.issue_iid });
+  } else if (currentUserTodosWidget) {
+    const { todoId } = currentUserTodosWidget;
+    const ids = todoId === undefined ? await pendingOf(db, id, caller.id) : [todoId];
+    if (ids.length > 0) await finishTodos(ids, context);
+  }
+  const spent = timeTrackingWidget?.timelog;
+  const create = timelogRoutes.get(ISSUE.className)?.create;
+  if (spent && create) {
+    await call(create, {
+      ...at,
+      time_spent: spent.timeSpent,
+      summary: spent.summary ?? "",
+      spent_at: spent.spentAt === undefined ? undefined : new Date(spent.spentAt).toISOString(),
+    });
+  }
+}
+
+/** The names of labels by their ids. */
+const namesOf = async (context: MutationContext, ids: readonly number[] | undefined) =>
+  ids && (await labelNames(context, ids));
+
+/** Mutations of work items: they perform the routes of issues. */
+export const mutations: Readonly<Record<string, Mutation>> = {
+  workItemCreate: mutation({
+    about: "Create a work item, which is an issue.",
+    input: {
+      title: arg.required(arg.string),
+      workItemTypeId: arg.required(KIND_ID),
+      namespacePath: arg.about("The full path of its project.", arg.id),
+      projectPath: arg.about("The older name of `namespacePath`.", arg.id),
+      description: arg.string,
+      confidential: arg.boolean,
+      createdAt: arg.time,
+      ...widgets,
+      labelsWidget: input("LabelsCreate", { labelIds: arg.required(arg.list(LABEL_ID)) }),
+      hierarchyWidget: input("HierarchyCreate", { parentId: arg.clearable(workItemId) }),
+      linkedItemsWidget: input("LinkedItemsCreate", {
+        workItemsIds: arg.required(arg.list(workItemId)),
+        linkType: arg.choice(LINK_TYPE),
+      }),
+      ...absentWidgets,
+    },
+    payload,
+    run: async (sent, context) => {
+      const id = projectIn(sent.namespacePath, sent.projectPath);
+      const kind = nameOfKind(sent.workItemTypeId);
+      if (kind !== ISSUE_KIND.name)
+        throw unreadable(`There are no work items of type ${kind} here`);
+      requireKnown(sent);
+      requireNoParent(sent.hierarchyWidget?.parentId);
+      const { createdAt, description, linkedItemsWidget: linked } = sent;
+      requireFew(linked?.workItemsIds ?? []);
+      const older = description === undefined ? undefined : { description };
+      const created = await context.call(issueRoutes.create, {
+        id,
+        title: sent.title,
+        confidential: sent.confidential,
+        created_at: createdAt === undefined ? undefined : new Date(createdAt).toISOString(),
+        ...attributesOf({ ...sent, descriptionWidget: sent.descriptionWidget ?? older }),
+        labels: await namesOf(context, sent.labelsWidget?.labelIds),
+      });
+      const workItem = created["id"] as number;
+      if (linked) await link(context, workItem, linked.workItemsIds, linked.linkType);
+      return { workItem };
+    },
+  }),
+  workItemUpdate: mutation({
+    about: "Change, close or reopen a work item.",
+    input: {
+      ...item,
+      title: arg.string,
+      confidential: arg.boolean,
+      stateEvent: arg.choice(STATE_EVENT),
+      ...widgets,
+      ...changing,
+      ...absentWidgets,
+    },
+    payload,
+    run: async (sent, context) => {
+      const { call, db } = context;
+      requireKnown(sent);
+      const { parentId, childrenIds, adjacentWorkItemId } = sent.hierarchyWidget ?? {};
+      requireNoParent(parentId, childrenIds?.[0], adjacentWorkItemId);
+      const changes = {
+        title: sent.title,
+        confidential: sent.confidential,
+        state_event: sent.stateEvent,
+        ...attributesOf(sent),
+        add_labels: await namesOf(context, sent.labelsWidget?.addLabelIds),
+        remove_labels: await namesOf(context, sent.labelsWidget?.removeLabelIds),
+        discussion_locked: sent.notesWidget?.discussionLocked,
+        time_estimate: sent.timeTrackingWidget?.timeEstimate,
+      };
+      if (Object.values(changes).some((value) => value !== undefined)) {
+        await call(issueRoutes.change, { ...(await placeOf(db, sent.id)), ...changes });
+      }
+      await applyOthers(context, sent.id, sent);
+      return { workItem: sent.id };
+    },
+  }),
+  workItemDelete: mutation({
+    about: "Delete a work item.",
+    input: item,
+    payload: { namespace: property(namespace), project: property("Project") },
+    run: async ({ id }, { call, db }) => {
+      const at = await placeOf(db, id);
+      await call(issueRoutes.destroy, at);
+      return { project: at.id };
+    },
+  }),
+  workItemConvert: mutation({
+    about: "Change the kind of a work item; here all are issues.",
+    input: { ...item, workItemTypeId: arg.required(KIND_ID) },
+    payload,
+    run: async ({ id, workItemTypeId }) => {
+      const kind = nameOfKind(workItemTypeId);
+      if (kind === ISSUE_KIND.name) return { workItem: id };
+      throw unreadable(`You are not allowed to change the Work Item type to ${kind}.`);
+    },
+  }),
+  workItemAddLinkedItems: mutation({
+    about: "Link a work item with others.",
+    input: { ...linkedItems, linkType: arg.choice(LINK_TYPE) },
+    payload: linkedPayload,
+    run: async ({ id, workItemsIds, linkType }, context) => {
+      await link(context, id, workItemsIds, linkType);
+      return { workItem: id, message: `Successfully linked ID(s): ${listed(workItemsIds)}.` };
+    },
+  }),
+  workItemRemoveLinkedItems: mutation({
+    about: "Remove links of a work item.",
+    input: linkedItems,
+    payload: linkedPayload,
+    run: async ({ id, workItemsIds }, { call, db }) => {
+      requireFew(workItemsIds);
+      const at = await placeOf(db, id);
+      for (const other of workItemsIds) {
+        const found = await db.one<{ id: number }>(LINK_BETWEEN, [id, other, other, id]);
+        await call(linkRoutes.remove, { ...at, issue_link_id: found?.id ?? 0 });
+      }
+      return { workItem: id, message: `Successfully unlinked IDs: ${listed(workItemsIds)}.` };
+    },
+  }),
+  workItemSubscribe: mutation({
+    about: "Subscribe to a work item, or unsubscribe.",
+    input: { ...item, subscribed: arg.required(arg.boolean) },
+    payload,
+    run: async ({ id, subscribed }, { call, db }) => {
+      await call(
+        subscribed ? issueRoutes.subscribe : issueRoutes.unsubscribe,
+        await placeOf(db, id),
+      );
+      return { workItem: id };
+    },
+  }),
+};
+
+const LINK_BETWEEN = `select id from issue_links where source_id = ? and target_id = ?
+  union all select id from issue_links where source_id = ? and target_id = ?`;

@@ -1,0 +1,202 @@
+import {
+  arg,
+  enumeration,
+  type GraphqlModule,
+  interfaceType,
+  NO_ROWS,
+  pagesOf,
+  property,
+  required,
+  type ValueType,
+  valueType,
+} from "../../graphql/declare.ts";
+import { TYPE } from "../issuables/issue-filters.ts";
+
+/** The widgets that issues have, in the order in which they are shown. */
+export const WIDGETS = [
+  ...["ASSIGNEES", "AWARD_EMOJI", "CURRENT_USER_TODOS", "DESCRIPTION", "DEVELOPMENT", "HIERARCHY"],
+  ...["LABELS", "LINKED_ITEMS", "MILESTONE", "NOTES", "NOTIFICATIONS", "PARTICIPANTS"],
+  ...["START_AND_DUE_DATE", "TIME_TRACKING", "WEIGHT"],
+] as const;
+/** Those of GitLab that nothing has here. */
+export const ABSENT_WIDGETS = [
+  ...["AGENT_PLAN", "AI_SESSION", "COLOR", "CRM_CONTACTS", "CUSTOM_FIELDS", "DESIGNS"],
+  ...["EMAIL_PARTICIPANTS", "ERROR_TRACKING", "HEALTH_STATUS", "ITERATION", "LINKED_RESOURCES"],
+  ...["PROGRESS", "REQUIREMENT_LEGACY", "STATUS", "TEST_REPORTS", "VERIFICATION_STATUS"],
+  "VULNERABILITIES",
+];
+
+/** What a widget has. */
+export const WIDGET = enumeration<string>(
+  "WorkItemWidgetType",
+  "What a widget has.",
+  Object.fromEntries([...WIDGETS, ...ABSENT_WIDGETS].map((widget) => [widget, widget])),
+);
+
+/** The end of a class's name: `StartAndDueDate` for `START_AND_DUE_DATE`. */
+export const classPart = (widget: string): string =>
+  widget
+    .split("_")
+    .map((part) => `${part[0]}${part.slice(1).toLowerCase()}`)
+    .join("");
+
+/** A kind of work items. */
+interface Kind {
+  /** GitLab's number for it. */
+  readonly number: number;
+  readonly name: string;
+  readonly iconName: string;
+}
+
+/** The kinds that GitLab has, in the order of their numbers. */
+export const KINDS: readonly Kind[] = [
+  ...["Issue", "Incident", "Test Case", "Requirement", "Task", "Objective", "Key Result", "Epic"],
+  "Ticket",
+].map((name, at) => ({
+  number: at + 1,
+  name,
+  iconName: `work-item-${name === "Key Result" ? "keyresult" : name.toLowerCase().replace(" ", "-")}`,
+}));
+
+/** The kind of all work items here. */
+export const ISSUE_KIND = KINDS[0] as Kind;
+
+/** The id of a kind, as an argument. */
+export const KIND_ID = arg.gid("WorkItemsType", ["WorkItems::Type"]);
+
+const constantly = (type: string, value: unknown) => required(property(type, () => value));
+const definition = (name: string, fields: ValueType["fields"] = {}) =>
+  valueType(`WorkItemWidgetDefinition${name}`, "A widget that work items of a kind have.", fields, {
+    implements: ["WorkItemWidgetDefinition"],
+  });
+
+const status = property("[WorkItemStatus!]", () => []);
+const noStatus = property("WorkItemStatus", () => null);
+/** The definitions that tell more than the widget. */
+const DEFINITIONS: readonly ValueType[] = [
+  definition("Assignees", {
+    allowsMultipleAssignees: constantly("Boolean", true),
+    canInviteMembers: constantly("Boolean", false),
+  }),
+  definition("Labels", { allowsScopedLabels: constantly("Boolean", false) }),
+  definition("Weight", {
+    editable: constantly("Boolean", true),
+    rollUp: constantly("Boolean", false),
+  }),
+  definition("StartAndDueDate", { canRollUp: property("Boolean", () => false) }),
+  definition("Generic"),
+  definition("Status", {
+    allowedStatuses: status,
+    defaultOpenStatus: noStatus,
+    defaultClosedStatus: noStatus,
+  }),
+  definition("Progress", { showPopover: constantly("Boolean", false) }),
+];
+const none = property("WorkItemTypeConnection", () => NO_ROWS);
+const hierarchy = definition("Hierarchy", {
+  allowedChildTypes: none,
+  allowedParentTypes: none,
+  autoExpandTreeOnMove: property("Boolean", () => false),
+  propagatesMilestone: constantly("Boolean", false),
+});
+
+const customField = valueType("CustomField", "A field that a group has defined for work items.", {
+  id: required(property("ID")),
+  name: required(property("String")),
+  fieldType: required(property("String")),
+  selectOptions: {
+    ...property("[CustomFieldSelectOption!]"),
+    declares: valueType("CustomFieldSelectOption", "What a custom field may be.", {
+      id: required(property("ID")),
+      value: required(property("String")),
+    }),
+  },
+  workItemTypes: property("[WorkItemType!]"),
+});
+const fieldValue = (name: string, fields: ValueType["fields"]) =>
+  valueType(`WorkItem${name}FieldValue`, "The value of a custom field.", fields, {
+    implements: ["WorkItemCustomFieldValue"],
+  });
+/** The types of custom fields, of which there are none: documents of clients name them. */
+const CUSTOM_FIELDS = [
+  customField,
+  interfaceType("WorkItemCustomFieldValue", "The value of a custom field.", {
+    customField: required(property("CustomField")),
+  }),
+  fieldValue("Number", { value: property("Float") }),
+  fieldValue("Text", { value: property("String") }),
+  fieldValue("Date", { value: property("Date") }),
+  fieldValue("Select", { selectedOptions: property("[CustomFieldSelectOption!]") }),
+];
+const customFields = definition("CustomFields", {
+  customFieldValues: property("[WorkItemCustomFieldValue!]", () => []),
+});
+
+const defined = new Set([...DEFINITIONS, hierarchy].map(({ name }) => name));
+const definitionOf = (widget: string) => {
+  const type = `WorkItemWidgetDefinition${classPart(widget)}`;
+  return { type: defined.has(type) ? type : "WorkItemWidgetDefinitionGeneric", key: { widget } };
+};
+
+/** What kind of work item one is. */
+export const workItemType = valueType("WorkItemType", "What kind of work item it is.", {
+  id: required(
+    property("WorkItemsTypeID", ({ number }: Kind) => `gid://gitlab/WorkItems::Type/${number}`),
+  ),
+  name: required(property("String")),
+  iconName: property("String"),
+  enabled: constantly("Boolean", true),
+  archived: property("Boolean", () => false),
+  canPromoteToObjective: property("Boolean", () => false),
+  isConfigurable: property("Boolean", () => false),
+  isGroupWorkItemType: property("Boolean", () => false),
+  isIncidentManagement: property("Boolean", () => false),
+  isServiceDesk: property("Boolean", () => false),
+  isFilterableListView: constantly("Boolean", true),
+  isFilterableBoardView: constantly("Boolean", true),
+  showProjectSelector: property("Boolean", () => true),
+  supportsMoveAction: property("Boolean", () => true),
+  supportsRoadmapView: property("Boolean", () => false),
+  useIssueView: property("Boolean", () => false),
+  visibleInSettings: property("Boolean", () => true),
+  enabledByDefaultForNewNamespaces: constantly("Boolean", true),
+  supportedConversionTypes: property("[WorkItemType!]", () => []),
+  unavailableWidgetsOnConversion: property("[WorkItemWidgetDefinition!]", () => [], {
+    target: arg.required(KIND_ID),
+  }),
+  widgetDefinitions: property("[WorkItemWidgetDefinition!]", () => WIDGETS.map(definitionOf)),
+});
+
+const PAGES = pagesOf(workItemType, "A page of kinds of work items.");
+
+/** The kinds of work items of a project: issues. Groups have none of their own. */
+export const workItemTypes = <T>(hasIssues: (of: T) => boolean) =>
+  property(
+    PAGES,
+    (of: T, _, { name, first }) => {
+      const isAsked = name === undefined || name === "ISSUE";
+      const nodes = hasIssues(of) && isAsked && first !== 0 ? [ISSUE_KIND] : [];
+      const edges = nodes.map((node) => ({ cursor: "1", node }));
+      return { ...NO_ROWS, nodes, edges, count: nodes.length };
+    },
+    {
+      name: arg.choice(TYPE),
+      onlyAvailable: arg.boolean,
+      first: arg.int,
+      last: arg.int,
+      after: arg.string,
+      before: arg.string,
+    },
+  );
+
+/** Kinds of work items and what they have. */
+export const kinds: GraphqlModule["types"] = [
+  workItemType,
+  interfaceType("WorkItemWidgetDefinition", "A widget that work items of a kind have.", {
+    type: required(property(WIDGET.name, ({ widget }: { widget: string }) => widget)),
+  }),
+  ...DEFINITIONS,
+  hierarchy,
+  customFields,
+  ...CUSTOM_FIELDS,
+];
