@@ -95,3 +95,21 @@ it("emoji are listed, and agree with REST", async () => {
     },
   });
 });
+
+it("records of each type with emoji are found by their ids, as far as the caller may see them", async () => {
+  const query = `query ($id: AwardableID!) { awardable(id: $id) { __typename awardEmoji { nodes { name } } } }`;
+  const found = async (id: string, as: As = "owner") =>
+    (await ask(app, query, { id }, as)).awardable;
+  await change("Add", ids.issue, "rocket");
+  await change("Add", ids.internal, "eyes");
+  const nodes = expect.arrayContaining([{ name: "rocket" }]);
+  const given = { __typename: "Issue", awardEmoji: { nodes } };
+  expect(await found(ids.issue)).toEqual(given);
+  expect(await found(ids.issue.replace("Issue", "WorkItem"))).toEqual(given);
+  expect(await found(ids.internal)).toEqual({
+    __typename: "Note",
+    awardEmoji: { nodes: [{ name: "eyes" }] },
+  });
+  expect(await found(ids.internal, "guest")).toBeNull();
+  expect(await found(ids.secret, "guest")).toBeNull();
+});

@@ -83,8 +83,8 @@ const ROUTES: Readonly<Record<string, string>> = {
     "select id, '/projects/' || project_id || '/merge_requests/' || iid from merge_requests",
   MergeRequestReviewer: "select id, '/users/' || id from users",
   Milestone: `select id, ${OWNER} || '/milestones/' || id from milestones`,
-  Namespace:
-    "select id, case kind when 'group' then '/groups/' || id else '/users/' || owner_id end from namespaces",
+  Namespace: `select full_path, case kind when 'group' then '/groups/' || id else '/users/' || owner_id end from namespaces
+    union all select full_path, '/projects/' || id from projects`,
   Note: `select id, ${noteable("nt")} || '/notes/' || id from notes nt`,
   PersonalAccessToken: "select id, '/personal_access_tokens/' || id from tokens",
   Pipeline: "select id, '/projects/' || project_id || '/pipelines/' || id from pipelines",
@@ -102,6 +102,7 @@ const ROUTES: Readonly<Record<string, string>> = {
   Todo: "select id, '' from todos",
   UserCore: "select id, '/users/' || id from users",
   WikiPage: "select id, '/projects/' || project_id || '/wikis/' || slug from wiki_pages",
+  WorkItemClosingMergeRequest: `select mr.id, '/projects/' || mr.project_id || '/merge_requests/' || mr.iid from merge_requests mr`,
   WorkItem: "select id, '/projects/' || project_id || '/issues/' || iid from issues",
 };
 
@@ -122,7 +123,12 @@ const NAMED: Readonly<Record<string, (id: unknown) => string>> = {
 const IDENTITIES: Readonly<Record<string, string>> = {
   AwardEmoji: "name",
   LinkedWorkItemType: "linkId",
+  // Groups and projects may have the same number.
+  Namespace: "fullPath",
 };
+
+/** Types of values that are hidden like rows. */
+const HIDDEN_VALUES = ["Namespace"];
 
 const OPEN_PLACE =
   "case when project_id is null then '/groups/' || namespace_id else '/projects/' || project_id || '/merge_requests' end";
@@ -143,7 +149,7 @@ const OPEN = ["UserCore", "CurrentUser", "MergeRequestReviewer"];
 /** Types whose objects are the row that gives them, under another name. */
 const isPart = (type: string) =>
   ["SnippetBlob", "Repository", "ReleaseAssets", "ReleaseLinks"].includes(type) ||
-  type.startsWith("WorkItemWidget");
+  /^WorkItem(?:Features|TimeTracking|Widget)/.test(type);
 
 /** Fields that show each caller something else, so that they are only checked for rows that are hidden. */
 const OF_CALLER: readonly string[] = [
@@ -191,7 +197,14 @@ const inProject = (author = "owner") => ({
     { title: "a stranger's", author, confidential: true, assignees: ["stranger"] },
   ],
   merge_requests: [
-    { title: "change", author, source_branch: "a", labels: ["here"], assignees: ["stranger"] },
+    {
+      title: "change",
+      description: "Closes #1",
+      author,
+      source_branch: "a",
+      labels: ["here"],
+      assignees: ["stranger"],
+    },
   ],
   issue_links: [
     { source: 1, target: 2, link_type: "blocks" as const },
@@ -251,7 +264,9 @@ function world(): Seed {
 
 const built = buildSchema(modules);
 const isRow = (type: GraphQLNamedType) =>
-  isObjectType(type) && built.types.get(type.name)?.rows !== undefined && !isPart(type.name);
+  isObjectType(type) &&
+  (built.types.get(type.name)?.rows !== undefined || HIDDEN_VALUES.includes(type.name)) &&
+  !isPart(type.name);
 
 /** The objects that a type stands for. */
 const objectsOf = (type: GraphQLNamedType) => {
@@ -367,6 +382,12 @@ async function argumentsOf(
       return texts("username", "select username from users");
     case "Query.timelogs":
       return (ids.get("Project") ?? []).map((id) => `projectId: "gid://gitlab/Project/${id}"`);
+    case "Query.awardable":
+      return ["Issue", "MergeRequest", "Snippet", "Note"].flatMap((name) =>
+        (ids.get(name) ?? []).map((id) => `id: "gid://gitlab/${name}/${id}"`),
+      );
+    case "Namespace.workItem":
+      return ["1", "2", "3", "4"].map((iid) => `iid: "${iid}"`);
     case "Query.wikiPage":
       return (ids.get("Project") ?? []).map(
         (id) => `slug: "here", projectId: "gid://gitlab/Project/${id}"`,
@@ -422,6 +443,10 @@ function stepsOf(type: GraphQLNamedType): Promise<readonly Step[]> {
   return found;
 }
 
+/** Types whose fields are those of others: widgets of work items, and todos of issues. */
+const TWICE = ["WorkItemFeatures", "WorkItemWidgetCurrentUserTodos"];
+const isTried = (type: GraphQLNamedType) => leadsToRows(type) && !TWICE.includes(type.name);
+
 async function findSteps(type: GraphQLNamedType): Promise<readonly Step[]> {
   if (!isObjectType(type)) return [];
   const found: Step[] = [];
@@ -431,12 +456,19 @@ async function findSteps(type: GraphQLNamedType): Promise<readonly Step[]> {
     const target = isConnection
       ? (built.graphql.getType(given.name.slice(0, -"Connection".length)) as GraphQLNamedType)
       : given;
-    if (!leadsToRows(target)) continue;
+    if (!isTried(target)) continue;
     const of = type.name.replace(/^(UserCore|CurrentUser)$/, "User");
     for (const [index, sent] of (await argumentsOf(of, field)).entries()) {
       const args = sent ? `(${sent})` : "";
-      const head = `${field.name}_${index}: ${field.name}${args}`;
-      found.push({ name: `${of}.${field.name}`, head, isConnection, target });
+      const name = `${of}.${field.name}`;
+      // One step for each kind of part: a document with all of them would be too large.
+      const parts = objectsOf(target).every(({ name }) => isPart(name))
+        ? objectsOf(target)
+        : [target];
+      for (const [at, part] of parts.filter(isTried).entries()) {
+        const head = `${field.name}_${index}_${at}: ${field.name}${args}`;
+        found.push({ name, head, isConnection, target: part });
+      }
     }
   }
   return found;
@@ -497,7 +529,7 @@ function chainsIn(value: unknown, chain: Chain, found: Chain[]): void {
   const id = others[`id_${type}`];
   const here =
     typeof id === "string"
-      ? { ...chain, rows: [...chain.rows, `${type}/${id.split("/").at(-1)}`] }
+      ? { ...chain, rows: [...chain.rows, `${type}/${id.replace(/^gid:.*\//, "")}`] }
       : chain;
   if (here !== chain) found.push(here);
   for (const [name, below] of Object.entries(others)) {

@@ -7,6 +7,7 @@ import {
   costing,
   type GlobalId,
   type GraphqlModule,
+  interfaceType,
   type MutationContext,
   mutation,
   one,
@@ -62,8 +63,10 @@ export const awardsOf = (column: string) => ({
   awardEmoji: costing(1, connection("AwardEmoji", { query: () => ({ parent: `ae.${column}` }) })),
 });
 
+const AWARDABLE_ID = arg.gidOf("AwardableID", [...NOTEABLE_CLASSES, ...NOTE_CLASSES]);
+
 const input = {
-  awardableId: arg.required(arg.gidOf("AwardableID", [...NOTEABLE_CLASSES, ...NOTE_CLASSES])),
+  awardableId: arg.required(AWARDABLE_ID),
   name: arg.required(arg.string),
 };
 
@@ -90,12 +93,26 @@ const payload = { awardEmoji: property("AwardEmoji") };
 
 /** Award emoji. */
 export const graphqlModule: GraphqlModule = {
-  types: [award],
+  types: [
+    award,
+    // Each type has its own.
+    interfaceType("Awardable", "What emoji are given to.", awardsOf("id")),
+  ],
   extend: {
     ...Object.fromEntries(
       NOTEABLE_TYPES.map(({ className, column }) => [className, awardsOf(column)]),
     ),
     Note: awardsOf("note_id"),
+    Query: {
+      awardable: property(
+        "Awardable",
+        (_, __, { id: { type, id } }) => ({
+          type: NOTE_CLASSES.includes(type) ? "Note" : type === "ProjectSnippet" ? "Snippet" : type,
+          key: id,
+        }),
+        { id: arg.required(AWARDABLE_ID) },
+      ),
+    },
   },
   mutations: {
     awardEmojiAdd: mutation({

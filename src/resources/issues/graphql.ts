@@ -110,7 +110,7 @@ export const ROWS = {
 const issue = rowType("Issue", {
   about: "An issue.",
   ...ROWS,
-  implements: ["Todoable"],
+  implements: ["Awardable", "Todoable"],
   totals: { weight: { sql: "coalesce(sum(i.weight), 0)", type: "Int" } },
   fields: {
     ...issuableFields(ISSUE),

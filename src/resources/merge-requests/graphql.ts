@@ -154,7 +154,7 @@ const mergeRequest = rowType("MergeRequest", {
   from: `merge_requests mr join projects p on p.id = mr.project_id
     left join milestones m on m.id = mr.milestone_id and ${NOT_DELETED_MILESTONE}`,
   key: "mr.id",
-  implements: ["Todoable"],
+  implements: ["Awardable", "Todoable"],
   visible: (viewer) => all([visibleProjects(viewer), visibleMergeRequests(viewer)]),
   fields: {
     state: required(word(STATE, "mr.state")),

@@ -165,6 +165,7 @@ const firstLineHtml = field.derived(["nt.body"], "string", ([body]) => {
 const note = rowType("Note", {
   about: "A note: a comment, or the record of an action.",
   ...rows,
+  implements: ["Awardable"],
   visible: readable,
   fields: {
     id: required(

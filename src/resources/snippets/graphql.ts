@@ -107,6 +107,7 @@ const snippetId = arg.gid("Snippet", CLASSES);
 const snippet = rowType("Snippet", {
   about: "A snippet of a project or, without one, of its author.",
   ...rows,
+  implements: ["Awardable"],
   fields: {
     id: required(
       computed(

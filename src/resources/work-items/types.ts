@@ -123,7 +123,8 @@ const CUSTOM_FIELDS = [
   interfaceType("WorkItemCustomFieldValue", "The value of a custom field.", {
     customField: required(property("CustomField")),
   }),
-  fieldValue("Number", { value: property("Float") }),
+  // A Float in GitLab, which allows that documents ask for it beside the text of others.
+  fieldValue("Number", { value: property("String") }),
   fieldValue("Text", { value: property("String") }),
   fieldValue("Date", { value: property("Date") }),
   fieldValue("Select", { selectedOptions: property("[CustomFieldSelectOption!]") }),
