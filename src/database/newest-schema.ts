@@ -203,6 +203,7 @@ const steps = [
   `20261201-41-overwriting-imports`,
   `20261202-01-starred-since`,
   `20261202-02-keys-by-md5`,
+  `20261204-01-languages`,
 ];
 
 const statements = [
@@ -1041,7 +1042,7 @@ const statements = [
   version integer not null default 0,
   repacked integer not null default 0,
   has_garbage integer not null default 0
-, commit_count integer not null default 0, readme text, head text, is_noted integer not null default 1, packed_at integer, refs_version integer not null default 0)`,
+, commit_count integer not null default 0, readme text, head text, is_noted integer not null default 1, packed_at integer, refs_version integer not null default 0, languages text, languages_oid text)`,
   `CREATE UNIQUE INDEX git_repositories_of_project on git_repositories (project_id, kind)`,
   `CREATE TABLE git_refs (
   repository_id integer not null references git_repositories (id) on delete cascade,

@@ -18,6 +18,7 @@ import { bodyOf, jsonWithContent } from "./blobs.ts";
 import { compare, comparison, openCompared } from "./compare.ts";
 import { housekeepingRoutes } from "./housekeeping.ts";
 import { commit, commitRow, commitValues } from "./json.ts";
+import { languageRoutes } from "./languages.ts";
 import { type OpenRepository, openRepository } from "./open.ts";
 
 /** The path of a file or folder, and the names of branches, tags and commits. */
@@ -250,6 +251,7 @@ export const repositoryResource: Resource = {
       },
     }),
     ...housekeepingRoutes,
+    ...languageRoutes,
   ],
 };
 
