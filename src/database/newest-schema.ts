@@ -204,6 +204,7 @@ const steps = [
   `20261202-01-starred-since`,
   `20261202-02-keys-by-md5`,
   `20261204-01-languages`,
+  `20261204-02-places-of-audit-events`,
 ];
 
 const statements = [
@@ -682,7 +683,7 @@ const statements = [
   user_id integer,
   target text not null,
   ip text not null
-, user_name text)`,
+, user_name text, place_kind text, place_id integer, place_path text)`,
   `CREATE INDEX audit_events_by_author on audit_events (author_id, id)`,
   `CREATE INDEX audit_events_by_user on audit_events (user_id, id)`,
   `CREATE INDEX audit_events_by_time on audit_events (created_at, id)`,
@@ -2137,6 +2138,10 @@ const statements = [
 )`,
   `CREATE INDEX listeners_process on listeners (process)`,
   `CREATE INDEX ssh_keys_by_md5 on ssh_keys (fingerprint)`,
+  `CREATE INDEX audit_events_of_places on audit_events (place_kind, place_id, created_at, id)
+  where place_id is not null`,
+  `CREATE INDEX audit_events_of_places_by_author
+  on audit_events (place_kind, place_id, author_id, created_at, id) where place_id is not null`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,
