@@ -701,6 +701,7 @@ const FIXTURES: Record<string, Fixture> = {
         return json[0]?.id ?? "0".repeat(40);
       },
       format: always("tar.gz"),
+      submodule: always("lib"),
     },
   },
   "Repository files": { params: { file_path: always("file-0000") } },

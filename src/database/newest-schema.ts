@@ -205,6 +205,7 @@ const steps = [
   `20261202-02-keys-by-md5`,
   `20261204-01-languages`,
   `20261204-02-places-of-audit-events`,
+  `20261204-03-fetches-of-projects`,
 ];
 
 const statements = [
@@ -2142,6 +2143,13 @@ const statements = [
   where place_id is not null`,
   `CREATE INDEX audit_events_of_places_by_author
   on audit_events (place_kind, place_id, author_id, created_at, id) where place_id is not null`,
+  `CREATE TABLE project_fetches (
+  project_id integer not null references projects (id) on delete cascade,
+  day text not null,
+  count integer not null,
+  primary key (project_id, day)
+)`,
+  `CREATE INDEX project_fetches_by_age on project_fetches (day, project_id)`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,

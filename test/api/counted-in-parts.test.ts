@@ -48,7 +48,7 @@ const counted = async (path: string, as: Person = "owner") => {
   return json.statistics.counts;
 };
 /** The statements that count rows of the table. */
-const counting = () => app.statements.filter((sql) => /count\(\*\)[^]* issues/.test(sql)).length;
+const counting = () => app.statements.filter((sql) => /count\(\*\)[\s\S]* issues/.test(sql)).length;
 
 describe("issues_statistics", () => {
   it.each([
@@ -87,6 +87,25 @@ describe("associations_count", () => {
     const { json } = await app.call(`GET /users/${authorId}/associations_count`, { as: "admin" });
     expect(json.issues_count).toBe(MANY + 1);
     if (engine === "sqlite") expect(counting()).toBeGreaterThanOrEqual(3);
+  });
+});
+
+describe("GET /application/statistics", () => {
+  it("counts what there is, for administrators", async () => {
+    app.statements.length = 0;
+    const { status, json } = await app.call("GET /application/statistics", { as: "admin" });
+    expect(status).toBe(200);
+    if (engine === "sqlite") expect(counting()).toBeGreaterThanOrEqual(3);
+    const users = (await app.call("GET /users?per_page=100", { as: "admin" })).json;
+    const isActive = ({ state }: { state: string }) => state === "active";
+    const projects = await app.call("GET /projects", { as: "admin" });
+    expect(json).toEqual({
+      ...{ forks: 0, merge_requests: 0, notes: expect.any(Number), snippets: 0, ssh_keys: 0 },
+      ...{ milestones: expect.any(Number), issues: MANY + 4, groups: expect.any(Number) },
+      ...{ users: users.length, active_users: users.filter(isActive).length },
+      projects: Number(projects.headers.get("x-total")),
+    });
+    expect((await app.call("GET /application/statistics", { as: "owner" })).status).toBe(403);
   });
 });
 

@@ -64,6 +64,17 @@ export const countResource: Resource = {
         return new Json(await counts.ofUser(db, id, budget));
       },
     }),
+    routes().get("/application/statistics", {
+      summary: "Count what there is on the instance",
+      access: "admin",
+      examples: [
+        {
+          ...{ forks: 1, issues: 20, merge_requests: 5, notes: 60, snippets: 2, ssh_keys: 3 },
+          ...{ milestones: 4, users: 9, projects: 6, groups: 2, active_users: 8 },
+        },
+      ],
+      handle: async ({ db, budget }) => new Json(await counts.ofInstance(db, budget)),
+    }),
     routes().get("/issues_statistics", {
       summary:
         "Count the caller's issues by state or, with `scope=all`, all issues the caller can see",

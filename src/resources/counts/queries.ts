@@ -72,6 +72,47 @@ async function countWritten(
   return total;
 }
 
+const SHOWN = `visibility > ${BEING_DELETED}`;
+
+/** What is counted of the instance: a table, and which of its rows. */
+const COUNTED = {
+  forks: ["projects", `forked_from_project_id is not null and ${SHOWN}`],
+  issues: ["issues", "1 = 1"],
+  merge_requests: ["merge_requests", "1 = 1"],
+  notes: ["notes", "1 = 1"],
+  snippets: ["snippets", "1 = 1"],
+  ssh_keys: ["ssh_keys", "user_id is not null"],
+  milestones: ["milestones", "1 = 1"],
+  users: ["users", "state in ('active', 'blocked')"],
+  projects: ["projects", SHOWN],
+  groups: ["namespaces", `kind = 'group' and ${SHOWN}`],
+  active_users: ["users", "state = 'active'"],
+} as const;
+
+/** How much there is on the instance, counted part by part. It ends when the client leaves. */
+export async function ofInstance(
+  db: Reader,
+  budget: Budget,
+): Promise<Record<keyof typeof COUNTED, number>> {
+  const counts: Record<string, number> = {};
+  for (const [name, [table, where]] of Object.entries(COUNTED)) {
+    const [newest] = await db.rows(`select max(id) from ${table}`);
+    const max = Number(newest?.[0] ?? 0);
+    // PostgreSQL answers others meanwhile.
+    const step = db.dialect === "postgres" ? max : AT_ONCE;
+    let total = 0;
+    for (let from = 0; from < max; from += step) {
+      total += await count(db, `${table} where id > ? and id <= ? and ${where}`, [
+        from,
+        from + step,
+      ]);
+      if (budget.isDue) await budget.pause();
+    }
+    counts[name] = total;
+  }
+  return counts as Record<keyof typeof COUNTED, number>;
+}
+
 /** What belongs to a user: the groups and projects whose member they are, and the issues and merge requests they wrote. */
 export async function ofUser(db: Reader, userId: number, budget: Budget) {
   const members = (owner: keyof typeof NOT_DELETED) =>
