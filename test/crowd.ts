@@ -393,6 +393,8 @@ async function addBelongings(
     user_id,
     target: TEXT,
     ip: "'127.0.0.1'",
+    place_kind: "case when x % 3 = 0 then 'project' when x % 3 = 1 then 'group' end",
+    place_id: `case when x % 3 = 0 then ${ids.project} when x % 3 = 1 then ${ids.group} end`,
   });
   await add("scim_tokens", {
     namespace_id: ids.group,

@@ -701,6 +701,7 @@ const FIXTURES: Record<string, Fixture> = {
         return json[0]?.id ?? "0".repeat(40);
       },
       format: always("tar.gz"),
+      submodule: always("lib"),
     },
   },
   "Repository files": { params: { file_path: always("file-0000") } },
@@ -967,7 +968,13 @@ const FIXTURES: Record<string, Fixture> = {
       "custom_headers key": always("X-Here"),
     },
   },
-  "Audit events": { params: { audit_event_id: listed("/audit_events") } },
+  "Audit events": {
+    params: {
+      "projects audit_event_id": listed("/projects/:project/audit_events"),
+      "groups audit_event_id": listed("/groups/:group/audit_events"),
+      audit_event_id: listed("/audit_events"),
+    },
+  },
 };
 
 /** Values of path parameters by name; `id` once for groups and once for projects. */

@@ -1,5 +1,6 @@
 /** Descriptions of the resources by name. */
 export const TAGS: Readonly<Record<string, string>> = {
+  Absent: "Lists of what this server has none of, which clients read in passing.",
   Accounts: "How administrators create and change users.",
   "E-mail addresses": "Further e-mail addresses of users.",
   Invitations: "Invitations to groups and projects.",

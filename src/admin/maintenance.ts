@@ -12,6 +12,7 @@ import { tellDue } from "../resources/issues/due.ts";
 import { removeEmpty } from "../resources/packages/queries.ts";
 import { finishAll } from "../resources/remover.ts";
 import { noteFacts } from "../resources/repositories/facts.ts";
+import { sweepFetches } from "../resources/repositories/fetches.ts";
 import { tellExpiring } from "../resources/tokens/expiry.ts";
 import type { AdminContext } from "./context.ts";
 import {
@@ -130,6 +131,7 @@ export function maintenanceAdmin({
         await tidy(store, now());
         await store.transaction((db) => removeExports(db, now() - DAY), { shared: true });
         await removeEmpty(store);
+        await sweepFetches(store, now());
         await sweepFiles(store, now());
         await sweepLogs(store, now());
         await sweepUnheard(store, now());

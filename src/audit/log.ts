@@ -1,4 +1,5 @@
 import type { Person } from "../core/access/caller.ts";
+import type { Source } from "../core/access/source.ts";
 import type { RequestInfo } from "../core/resource.ts";
 import type { Database } from "../store/port.ts";
 
@@ -106,31 +107,45 @@ export function actorOf({ caller, request }: CallerRequest): Actor {
   return { id, name, ip: request.ip };
 }
 
-/** Where an action happens: a route's context, or the transaction and author of a change. */
-export type AuditContext = { readonly db: Database; readonly now: number } & (
-  | CallerRequest
-  | { readonly by: Actor }
-);
+/** The group or project that an action is about. */
+export type AuditedPlace = Pick<Source, "kind" | "id" | "fullPath">;
+
+/**
+ * Where an action happens: a route's context, or the transaction and author of a change. With a group or project, the
+ * action is about that; else it is about an account.
+ */
+export type AuditContext = {
+  readonly db: Database;
+  readonly now: number;
+  readonly source?: AuditedPlace | undefined;
+} & (CallerRequest | { readonly by: Actor });
 
 /**
  * Records a security event, in the transaction of the action. Secrets must not be part of it.
  *
  * @param about `userId`: the account concerned, if it isn't the author's; `target`: the object of the action, such as a
- *   token's name
+ *   token's name; `place`: the group or project concerned, if it isn't the context's
  */
 export async function log(
   context: AuditContext,
   action: AuditAction,
-  about: { userId?: number | undefined; target?: string | undefined } = {},
+  about: {
+    userId?: number | undefined;
+    target?: string | undefined;
+    place?: AuditedPlace;
+  } = {},
 ): Promise<void> {
   const by = "by" in context ? context.by : actorOf(context);
   const userId = about.userId ?? null;
+  const place = about.place ?? context.source;
   await context.db.run(
-    `insert into audit_events (created_at, action, author_id, author_name, user_id, user_name, target, ip)
-     values (?, ?, ?, ?, ?, (select username from users where id = ?), ?, ?)`,
+    `insert into audit_events (created_at, action, author_id, author_name, user_id, user_name, target, ip,
+       place_kind, place_id, place_path)
+     values (?, ?, ?, ?, ?, (select username from users where id = ?), ?, ?, ?, ?, ?)`,
     [
       ...[context.now, action, by.id, by.name.slice(0, 255), userId, userId],
       ...[(about.target ?? "").slice(0, 255), by.ip],
+      ...[place?.kind ?? null, place?.id ?? null, place?.fullPath ?? null],
     ],
   );
 }

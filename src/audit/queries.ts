@@ -3,23 +3,36 @@ import { type Page, paginate, type RowPage } from "../core/pagination.ts";
 import type { Presenter } from "../core/presenter.ts";
 import { all, type Condition, when } from "../store/conditions.ts";
 import type { Awaitable, Database, Reader, Value } from "../store/port.ts";
+import type { AuditedPlace } from "./log.ts";
 
 /** Filters of the audit log; instants in epoch milliseconds. */
 export interface AuditFilter {
   /** The author, or the account concerned. */
   userId?: number | undefined;
-  /** The account concerned: the author's own, unless another is recorded. */
-  entityId?: number | undefined;
+  /** What it is about: a group, a project or an account, or all of a kind. */
+  entity?: { kind: AuditedPlace["kind"] | "user"; id: number | undefined } | undefined;
+  authorId?: number | undefined;
   action?: string | undefined;
   before?: number | undefined;
   after?: number | undefined;
 }
 
 function conditionOf(filter: AuditFilter): Condition {
-  const { userId, entityId, action, before, after } = filter;
+  const { userId, entity, authorId, action, before, after } = filter;
+  const of = entity?.id;
   return all([
     when("(a.author_id = ? or a.user_id = ?)", userId, userId),
-    when("(a.user_id = ? or (a.user_id is null and a.author_id = ?))", entityId, entityId),
+    entity?.kind === "user"
+      ? all([
+          when("a.place_kind is null"),
+          when("(a.user_id = ? or (a.user_id is null and a.author_id = ?))", of, of),
+        ])
+      : all([
+          entity && when("a.place_id is not null"),
+          when("a.place_kind = ?", entity?.kind),
+          when("a.place_id = ?", of),
+        ]),
+    when("a.author_id = ?", authorId),
     when("a.action = ?", action),
     when("a.created_at < ?", before),
     when("a.created_at >= ?", after),
@@ -40,17 +53,23 @@ export function list(
     from: `${EVENTS} where ${where.sql}`,
     countFrom: `audit_events a where ${where.sql}`,
     values: where.values,
-    order: "a.id desc",
+    // The newest of a place are found in an index, also between two instants.
+    order: filter.entity?.id === undefined ? "a.id desc" : "a.created_at desc, a.id desc",
   });
 }
 
-/** One audit event as a row for its presenter, or `undefined`. */
+/** One audit event of those that fit as a row for its presenter, or `undefined`. */
 export async function row(
   db: Reader,
   presenter: Presenter,
   id: number,
+  filter: AuditFilter = {},
 ): Promise<Value[] | undefined> {
-  const [found] = await db.rows(`select ${presenter.columns} from ${EVENTS} where a.id = ?`, [id]);
+  const where = all([when("a.id = ?", id), conditionOf(filter)]);
+  const [found] = await db.rows(
+    `select ${presenter.columns} from ${EVENTS} where ${where.sql}`,
+    where.values,
+  );
   return found;
 }
 

@@ -36,4 +36,17 @@ update audit_events set user_name = (select u.username from users u where u.id =
   where user_id is not null;
 `,
   },
+  {
+    // The group or project that an event is about, with its path at that time. Events without one are about accounts.
+    id: "20261204-02-places-of-audit-events",
+    sql: `
+alter table audit_events add column place_kind $text;
+alter table audit_events add column place_id $int;
+alter table audit_events add column place_path $text;
+create index audit_events_of_places on audit_events (place_kind, place_id, created_at, id)
+  where place_id is not null;
+create index audit_events_of_places_by_author
+  on audit_events (place_kind, place_id, author_id, created_at, id) where place_id is not null;
+`,
+  },
 ];

@@ -203,6 +203,9 @@ const steps = [
   `20261201-41-overwriting-imports`,
   `20261202-01-starred-since`,
   `20261202-02-keys-by-md5`,
+  `20261204-01-languages`,
+  `20261204-02-places-of-audit-events`,
+  `20261204-03-fetches-of-projects`,
 ];
 
 const statements = [
@@ -681,7 +684,7 @@ const statements = [
   user_id integer,
   target text not null,
   ip text not null
-, user_name text)`,
+, user_name text, place_kind text, place_id integer, place_path text)`,
   `CREATE INDEX audit_events_by_author on audit_events (author_id, id)`,
   `CREATE INDEX audit_events_by_user on audit_events (user_id, id)`,
   `CREATE INDEX audit_events_by_time on audit_events (created_at, id)`,
@@ -1041,7 +1044,7 @@ const statements = [
   version integer not null default 0,
   repacked integer not null default 0,
   has_garbage integer not null default 0
-, commit_count integer not null default 0, readme text, head text, is_noted integer not null default 1, packed_at integer, refs_version integer not null default 0)`,
+, commit_count integer not null default 0, readme text, head text, is_noted integer not null default 1, packed_at integer, refs_version integer not null default 0, languages text, languages_oid text)`,
   `CREATE UNIQUE INDEX git_repositories_of_project on git_repositories (project_id, kind)`,
   `CREATE TABLE git_refs (
   repository_id integer not null references git_repositories (id) on delete cascade,
@@ -2136,6 +2139,17 @@ const statements = [
 )`,
   `CREATE INDEX listeners_process on listeners (process)`,
   `CREATE INDEX ssh_keys_by_md5 on ssh_keys (fingerprint)`,
+  `CREATE INDEX audit_events_of_places on audit_events (place_kind, place_id, created_at, id)
+  where place_id is not null`,
+  `CREATE INDEX audit_events_of_places_by_author
+  on audit_events (place_kind, place_id, author_id, created_at, id) where place_id is not null`,
+  `CREATE TABLE project_fetches (
+  project_id integer not null references projects (id) on delete cascade,
+  day text not null,
+  count integer not null,
+  primary key (project_id, day)
+)`,
+  `CREATE INDEX project_fetches_by_age on project_fetches (day, project_id)`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,

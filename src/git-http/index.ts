@@ -21,6 +21,7 @@ import { migrations } from "../git/table.ts";
 import { advertiseUpload, uploadPack, versionOf } from "../git/upload-pack.ts";
 import { mostPushBytes } from "../resources/application-settings/sizes.ts";
 import { isAboutRequests, requestsByPush } from "../resources/merge-requests/by-push.ts";
+import { countFetch } from "../resources/repositories/fetches.ts";
 import { findRecord, openRecord } from "../resources/repositories/open.ts";
 import { apply, type Received, receive } from "../resources/repositories/pushes.ts";
 import { findWiki } from "../resources/wikis/open.ts";
@@ -176,6 +177,10 @@ const gitRoutes = [
         repository: opened,
         refs,
         shown: new Shown(preparing.store.reader(), opened, row),
+        onSending: () => {
+          const { kind, project } = admitted;
+          if (kind === "code" && project) countFetch(preparing.store, project.id, preparing.now);
+        },
       };
       return resultOf(
         "git-upload-pack",

@@ -95,4 +95,12 @@ update git_repositories set is_noted = 0 where kind = 'code' and exists (select 
 delete from jobs where name = 'sweep';
 `,
   },
+  {
+    // The languages of the default branch, as JSON, and the commit that has them.
+    id: "20261204-01-languages",
+    sql: `
+alter table git_repositories add column languages $text;
+alter table git_repositories add column languages_oid $text;
+`,
+  },
 ];

@@ -92,6 +92,8 @@ export interface Served {
   readonly refs: Refs;
   /** What clients may ask for by name, whatever is there. */
   readonly shown: Shown;
+  /** Called once objects are sent. */
+  readonly onSending?: (() => void) | undefined;
 }
 
 /**
@@ -313,7 +315,7 @@ function* negotiate(
 
 /** Sends a pack, and progress if the answer is multiplexed: in packets of at most `most` bytes. */
 async function* sendPack(
-  { shown }: Served,
+  { shown, onSending }: Served,
   plan: FetchPlan,
   { ofsDeltas, thin, filter, progress }: FetchRequest,
   common: readonly string[],
@@ -321,6 +323,7 @@ async function* sendPack(
   pace: Pace,
 ): AsyncGenerator<Buffer> {
   const selection = await plan.select(common, !shown.isEverything, pace);
+  onSending?.();
   if (most !== undefined && progress) {
     yield band(
       PROGRESS_BAND,

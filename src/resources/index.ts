@@ -1,4 +1,5 @@
 import type { Resource } from "../core/resource.ts";
+import { absentResource } from "./absent/index.ts";
 import { accountResource, emailResource } from "./accounts/index.ts";
 import { applicationSettingsResource } from "./application-settings/index.ts";
 import { approvalResource } from "./approvals/index.ts";
@@ -73,6 +74,7 @@ import { wikiResource } from "./wikis/index.ts";
 
 /** All resources of the REST API, by folder name. A new resource is added here. */
 export const resources: readonly Resource[] = [
+  absentResource,
   accessRequestResource,
   accountResource,
   applicationSettingsResource,

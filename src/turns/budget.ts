@@ -10,6 +10,8 @@ const MOST = {
   steps: 50_000_000,
   /** Bytes of files that are shown beside others. */
   contents: 16 * MEBIBYTE,
+  /** Entries of folders whose languages are found out. */
+  entries: 200_000,
   /** Characters of Markdown that are rendered, and of the HTML that comes of it. */
   markdown: 256 * 1024,
   html: 4 * MEBIBYTE,

@@ -377,6 +377,7 @@ describe("the table of routes", () => {
         "GET /user/keys/:key_id",
         "GET /user/status",
         "GET /user_counts",
+        "GET /users/:user_id/project_deploy_keys",
         "GET /users/:user_id/associations_count",
         "GET /users/:user_id/events",
         "GET /users/:user_id/followers",

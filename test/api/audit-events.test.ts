@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { allResources } from "../../src/mounts.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import { openStore } from "../../src/store/open.ts";
-import { emptyDatabase, everyone, type TestApp, testApp } from "../helpers.ts";
+import { emptyDatabase, everyone, type Person, type TestApp, testApp } from "../helpers.ts";
 
 const START = Date.parse("2026-06-15T12:00:00.000Z");
 const DAY = 86_400_000;
@@ -54,6 +54,7 @@ describe("GET /audit_events", () => {
         details: {
           custom_message: "token made",
           author_name: "admin",
+          target_id: ids["guest"],
           target_type: "User",
           target_details: "helpdesk (impersonation)",
           ip_address: "192.0.2.1",
@@ -188,5 +189,129 @@ describe("after an account was deleted", () => {
     ]);
     await store.close();
     await drop();
+  });
+});
+
+describe("of groups and projects", () => {
+  const SITE = "/projects/acme%2Fsite";
+  const START_2 = Date.parse("2026-06-15T12:00:00.000Z");
+  let other: TestApp;
+  let at = START_2;
+  const now = () => {
+    at += 1000;
+    return at;
+  };
+  const actions = async (path: string, as: Person) => {
+    const { status, json } = await other.call(`GET ${path}`, { as });
+    expect([path, as, status]).toEqual([path, as, 200]);
+    return json.map(
+      (event: { details: { custom_message: string } }) => event.details.custom_message,
+    );
+  };
+  const made: Record<string, { id: number; full: object }> = {};
+  beforeAll(async () => {
+    other = await testApp({ now });
+    const [{ id }] = (await other.call("GET /users?username=stranger", { as: "admin" })).json;
+    const member = { user_id: id, access_level: 30 };
+    await other.call("POST /groups/acme/members", { as: "owner", json: member });
+    await other.call(`PUT ${SITE}/members/${id}`, { as: "owner", json: member });
+    const key = { key: "A", value: "secret" };
+    await other.call(`POST ${SITE}/variables`, { as: "maintainer", json: key });
+    await other.call(`POST ${SITE}/protected_branches`, { as: "owner", json: { name: "v*" } });
+    await other.call(`DELETE ${SITE}/protected_branches/v*`, { as: "maintainer" });
+    await other.call("POST /user/emails", { as: "owner", json: { email: "o@further.example" } });
+    const token = { name: "bot", scopes: ["api"], access_level: 30, expires_at: "2026-09-01" };
+    await other.call(`POST ${SITE}/access_tokens`, { as: "owner", json: token });
+    made["stranger"] = { id, full: {} };
+  });
+  afterAll(() => other.dispose());
+
+  it("are what was done there, newest first", async () => {
+    expect(await actions("/groups/acme/audit_events", "owner")).toEqual(["member added"]);
+    const done = await actions(`${SITE}/audit_events`, "maintainer");
+    expect(done.filter((action: string) => !/^(user|member|token)/.test(action))).toEqual([
+      ...["branch unprotected", "branch protected", "CI variable added"],
+    ]);
+    expect(done).toContain("token made");
+    const { json } = await other.call("GET /groups/acme/audit_events", { as: "owner" });
+    const [{ id }] = (await other.call("GET /groups?search=acme", { as: "owner" })).json;
+    expect(json).toEqual([
+      {
+        id: expect.any(Number),
+        author_id: expect.any(Number),
+        ...{ entity_id: id, entity_type: "Group" },
+        details: {
+          custom_message: "member added",
+          author_name: "owner",
+          ...{ target_id: made["stranger"]?.id, target_type: "User" },
+          target_details: "acme (developer)",
+          ip_address: null,
+          entity_path: "acme",
+        },
+        created_at: expect.any(String),
+      },
+    ]);
+    const one = await other.call(`GET /groups/acme/audit_events/${json[0].id}`, { as: "owner" });
+    expect([one.status, one.json]).toEqual([200, json[0]]);
+  });
+
+  it("are between two instants", async () => {
+    const { json } = await other.call(`GET ${SITE}/audit_events`, { as: "owner" });
+    const second = json.at(-2).created_at;
+    const ask = async (query: string) =>
+      (await other.call(`GET ${SITE}/audit_events?${query}`, { as: "owner" })).json;
+    expect(await ask(`created_after=${second}`)).toEqual(json.slice(0, -1));
+    expect(await ask(`created_before=${second}`)).toEqual(json.slice(-1));
+    const bad = await other.call(`GET ${SITE}/audit_events?created_after=soon`, { as: "owner" });
+    expect(bad.status).toBe(400);
+  });
+
+  it("show those below maintainers, or owners, only what they did themselves", async () => {
+    expect(await actions(`${SITE}/audit_events`, "developer")).toEqual([]);
+    expect(await actions("/groups/acme/audit_events", "maintainer")).toEqual([]);
+    const { json } = await other.call(`GET ${SITE}/audit_events`, { as: "owner" });
+    const path = `GET ${SITE}/audit_events/${json[0].id}`;
+    expect((await other.call(path, { as: "maintainer" })).status).toBe(200);
+    expect((await other.call(path, { as: "developer" })).status).toBe(404);
+    const asked = async (as: Person) =>
+      (await other.call(`GET ${SITE}/audit_events`, { as })).status;
+    expect([await asked("reporter"), await asked("guest"), await asked("anonymous")]).toEqual([
+      ...[403, 403, 401],
+    ]);
+  });
+
+  it("are not found elsewhere", async () => {
+    const [{ id }] = (await other.call(`GET ${SITE}/audit_events`, { as: "owner" })).json;
+    for (const place of ["/groups/acme", "/projects/acme%2Fcore"]) {
+      expect((await other.call(`GET ${place}/audit_events/${id}`, { as: "owner" })).status).toBe(
+        404,
+      );
+    }
+    expect((await other.call(`GET /audit_events/${id}`, { as: "admin" })).status).toBe(200);
+  });
+
+  it("are found by their kind among all", async () => {
+    const [{ entity_id }] = (await other.call(`GET ${SITE}/audit_events`, { as: "owner" })).json;
+    const of = (query: string) => actions(`/audit_events?per_page=100&${query}`, "admin");
+    expect(await of(`entity_type=Project&entity_id=${entity_id}`)).toEqual(
+      await actions(`${SITE}/audit_events`, "owner"),
+    );
+    expect(await of("entity_type=Group")).toEqual(["member added"]);
+    expect(await of("entity_type=User")).toContain("e-mail address added");
+    expect(await of("entity_type=User")).not.toContain("member added");
+    expect(await of("entity_type=Gitlab::Audit::InstanceScope")).toEqual([]);
+    expect(await of("entity_type=Gitlab::Audit::InstanceScope&entity_id=1")).toEqual([]);
+  });
+
+  it("stay with the path of a project at that time", async () => {
+    await other.call("POST /projects", { as: "owner", json: { name: "gone" } });
+    await other.call("POST /projects/owner%2Fgone/variables", {
+      ...{ as: "owner", json: { key: "A", value: "b" } },
+    });
+    await other.call("DELETE /projects/owner%2Fgone", { as: "owner" });
+    const { json } = await other.call("GET /audit_events?entity_type=Project", { as: "admin" });
+    expect(json[0].details).toMatchObject({
+      ...{ custom_message: "CI variable added", entity_path: "owner/gone" },
+    });
   });
 });

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createApp } from "../../src/index.ts";
-import { type Person, type TestApp, testApp } from "../helpers.ts";
+import { type Person, sshKeyOf, type TestApp, testApp } from "../helpers.ts";
 
 let app: TestApp;
 beforeAll(async () => {
@@ -380,5 +380,90 @@ describe("GET /keys", () => {
     const { json } = await get(`/keys/${made.json.id}`, "admin");
     expect(json.deploy_keys_projects).toEqual([{ project_id: project.id, can_push: true }]);
     expect(json).not.toHaveProperty("user");
+  });
+});
+
+describe("POST /projects/user/:user_id", () => {
+  it("creates a project of a user, for administrators", async () => {
+    const [{ id }] = (await get("/users?username=developer", "admin")).json;
+    const json = { name: "Theirs", initialize_with_readme: true };
+    const made = await send(`POST /projects/user/${id}`, json, "admin");
+    expect(made.status, made.text).toBe(201);
+    expect(made.json).toMatchObject({
+      ...{ path_with_namespace: "developer/theirs", creator_id: id, owner: { id } },
+    });
+    const [commit] = (await get("/projects/developer%2Ftheirs/repository/commits", "developer"))
+      .json;
+    expect(commit.title).toBe("Initial commit");
+    const again = await send(`POST /projects/user/${id}`, json, "admin");
+    expect(again.status).toBe(
+      (await send("POST /projects", { name: "Theirs" }, "developer")).status,
+    );
+    expect((await send(`POST /projects/user/${id}`, json, "owner")).status).toBe(403);
+    const nobody = await send("POST /projects/user/4711", json, "admin");
+    expect([nobody.status, nobody.json]).toEqual([404, { message: "404 User Not Found" }]);
+    const [group] = (await get("/groups?search=secret", "admin")).json;
+    const elsewhere = { name: "Other", namespace_id: group.id };
+    expect((await send(`POST /projects/user/${id}`, elsewhere, "admin")).status).toBe(400);
+  });
+});
+
+describe("issues that a merge request refers to", () => {
+  it("are those it closes, and others that the caller may read", async () => {
+    const make = async (title: string, confidential = false) =>
+      (await send(`POST ${SITE}/issues`, { title, confidential })).json.iid;
+    const [closed, named, hidden] = [await make("A"), await make("B"), await make("C", true)];
+    const branch = { branch: "related", content: "b", commit_message: "m", start_branch: "main" };
+    await send(`POST ${SITE}/repository/files/b`, branch);
+    const description = `Closes #${closed}, see #${named} and #${hidden}`;
+    const request = { source_branch: "related", target_branch: "main", title: "R", description };
+    const { json } = await send(`POST ${SITE}/merge_requests`, request);
+    const iids = async (name: string, as: Person) =>
+      (await get(`${SITE}/merge_requests/${json.iid}/${name}`, as)).json
+        .map(({ iid }: { iid: number }) => iid)
+        .sort((a: number, b: number) => a - b);
+    expect(await iids("related_issues", "owner")).toEqual([closed, named, hidden]);
+    expect(await iids("related_issues", "stranger")).toEqual([closed, named]);
+    expect(await iids("closes_issues", "owner")).toEqual([closed]);
+    expect((await get(`${SITE}/merge_requests/4711/related_issues`)).status).toBe(404);
+  });
+});
+
+describe("GET /users/:id/project_deploy_keys", () => {
+  it("lists the keys of projects that both maintain", async () => {
+    const key = sshKeyOf(4711);
+    await send(`POST ${SITE}/deploy_keys`, { title: "Robot", key });
+    await send("POST /projects", { name: "own-keys" });
+    await send("POST /projects/owner%2Fown-keys/deploy_keys", { title: "Own", key: sshKeyOf(42) });
+    const idOf = async (name: string) => (await get(`/users?username=${name}`, "admin")).json[0].id;
+    const titles = async (name: string, as: Person) =>
+      (await get(`/users/${await idOf(name)}/project_deploy_keys`, as)).json
+        .map(({ title }: { title: string }) => title)
+        .filter((title: string) => title !== "ci");
+    expect(await titles("owner", "owner")).toEqual(["Robot", "Own"]);
+    expect(await titles("owner", "maintainer")).toEqual(["Robot"]);
+    expect(await titles("maintainer", "owner")).toEqual(["Robot"]);
+    expect(await titles("owner", "admin")).toEqual(["Robot", "Own"]);
+    expect(await titles("developer", "owner")).toEqual([]);
+    const { json } = await get(`/users/${await idOf("owner")}/project_deploy_keys`);
+    expect(json.at(-2)).toMatchObject({ title: "Robot", key, created_at: expect.any(String) });
+    expect((await get("/users/4711/project_deploy_keys")).status).toBe(404);
+  });
+});
+
+describe("lists of what there is not", () => {
+  it.each([
+    [`${SITE}/registry/repositories`, "reporter", "guest"],
+    [`${SITE}/clusters`, "maintainer", "developer"],
+    [`${SITE}/cluster_agents`, "developer", "reporter"],
+    ["/groups/acme/registry/repositories", "reporter", "guest"],
+    ["/groups/acme/clusters", "maintainer", "developer"],
+    ["/groups/acme/ldap_group_links", "owner", "maintainer"],
+    ["/groups/acme/saml_group_links", "owner", "maintainer"],
+  ] as const)("%s is empty", async (path, may, mayNot) => {
+    const { status, json, headers } = await get(path, may);
+    expect([status, json, headers.get("x-total")]).toEqual([200, [], "0"]);
+    expect((await get(path, mayNot)).status).toBe(403);
+    expect((await get(path, "anonymous")).status).toBe(401);
   });
 });

@@ -87,6 +87,7 @@ it("each table of projects is archived, or left out on purpose", () => {
       "deploy_tokens",
       "member_invitations",
       "project_redirects",
+      "project_fetches",
       "project_stars",
       "git_repositories",
     ],

@@ -9,6 +9,7 @@ import { commitId, commitNumber, readCommit } from "../../git/commits.ts";
 import { BRANCHES, isReserved, listRefs, listRefsBelow, TAGS } from "../../git/refs.ts";
 import { findCommit } from "../../git/revisions.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
+import type { Budget } from "../../turns/budget.ts";
 import { lastPipeline } from "../ci/heads.ts";
 import { listedPipeline } from "../ci/json.ts";
 import { MERGE_REQUEST } from "../issuables/merge-request.ts";
@@ -17,7 +18,7 @@ import * as notes from "../notes/queries.ts";
 import { commitToNote } from "../notes/rules.ts";
 import { mayPushSomewhere } from "../protected-refs/abilities.ts";
 import { perform } from "../repositories/actions.ts";
-import { openToCommit, stageCommit } from "../repositories/commit.ts";
+import { openToCommit, type StagedCommit, stageCommit } from "../repositories/commit.ts";
 import { CONTENT_BYTES, hasChanged } from "../repositories/content.ts";
 import {
   changesOf,
@@ -27,7 +28,13 @@ import {
   readDiffs,
   statsOf,
 } from "../repositories/diffs.ts";
-import { commit, commitFields, commitRow, commitValues } from "../repositories/json.ts";
+import {
+  commit,
+  commitFields,
+  commitRow,
+  commitValues,
+  signatureJson,
+} from "../repositories/json.ts";
 import { pageOfLog } from "../repositories/log.ts";
 import {
   type OpenRepository,
@@ -36,11 +43,13 @@ import {
   withRefs,
 } from "../repositories/open.ts";
 import { impossible } from "../repositories/rules.ts";
-import { applyAll } from "../repositories/write.ts";
+import { applyAll, type Place } from "../repositories/write.ts";
 import { readActions, type SentAction } from "./actions.ts";
+import { changelogRoutes } from "./changelog.ts";
 import * as comments from "./comments.ts";
 import { requestsWith } from "./merge-requests.ts";
 import { type Picked, stagePick } from "./picks.ts";
+import { stageSubmodule, submoduleInput } from "./submodules.ts";
 import { migrations } from "./table.ts";
 
 /** Changes of files by one commit. */
@@ -271,14 +280,7 @@ export const commitResource: Resource = {
           await refuseOutdated(place, parent, actions);
           for (const action of actions) await perform(action, tree, draft);
         });
-        // Counting lines takes too long for the transaction.
-        const { repository } = staged.received.push;
-        const number = commitNumber(repository, staged.oid) as number;
-        const stats =
-          input.stats === false ? null : await statsOf(repository, number, preparing.budget);
-        const values = commitValues(place, await readCommit(repository, number));
-        const row = detailRow({ ...values, stats, project_id: preparing.source.id });
-        return { received: staged.received, row };
+        return detailed(place, staged, preparing.budget, input.stats);
       },
       handle: async ({ db, prepared: { received, row }, now }) => {
         await applyAll(db, received, now);
@@ -439,15 +441,40 @@ export const commitResource: Resource = {
         const number = await requireCommit(opened, input.sha);
         const { signature } = await readCommit(opened.repository, number);
         if (signature === undefined) throw notFound("Signature");
-        return new Json({
-          signature_type: typeOf(signature),
-          verification_status: "unverified",
-          commit_source: "gitaly",
-        });
+        return new Json({ ...signatureJson(signature), commit_source: "gitaly" });
       },
     }),
+    routes({ source: "project", repository: true }).put("/repository/submodules/:submodule", {
+      summary: "Let a submodule be at another commit",
+      access: "anyone",
+      role: "developer",
+      orWho: mayPushSomewhere,
+      whenArchived: "allow",
+      concurrency: "per project",
+      input: submoduleInput,
+      presenter: detail,
+      prepare: async (input, preparing) => {
+        const { place, staged } = await stageSubmodule(preparing, input);
+        return detailed(place, staged, preparing.budget);
+      },
+      handle: async ({ db, prepared: { received, row }, now }) => {
+        await applyAll(db, received, now);
+        return row;
+      },
+    }),
+    ...changelogRoutes,
   ],
 };
+
+/** A staged commit with its row: counting lines takes too long for the transaction. */
+async function detailed(place: Place, staged: StagedCommit, budget: Budget, withStats = true) {
+  const { received, oid } = staged;
+  const { repository } = received.push;
+  const number = commitNumber(repository, oid) as number;
+  const stats = withStats ? await statsOf(repository, number, budget) : null;
+  const values = commitValues(place, await readCommit(repository, number));
+  return { received, row: detailRow({ ...values, stats, project_id: place.project.id }) };
+}
 
 /** Refuses changes of files that others have changed since. @throws ApiError 400 */
 async function refuseOutdated(
@@ -461,10 +488,4 @@ async function refuseOutdated(
       throw impossible(`The file has changed since you started editing it: ${path}`);
     }
   }
-}
-
-/** What made a signature, by how it begins. */
-function typeOf(signature: string): "PGP" | "SSH" | "X509" {
-  if (signature.startsWith("-----BEGIN SSH")) return "SSH";
-  return signature.startsWith("-----BEGIN SIGNED") ? "X509" : "PGP";
 }

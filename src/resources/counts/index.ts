@@ -14,7 +14,7 @@ import * as counts from "./queries.ts";
 const { state: _, ...STATELESS } = ISSUE_FILTERS;
 const filters = inputOf(STATELESS);
 
-type Counting = Pick<Context, "caller" | "viewer"> & {
+type Counting = Pick<Context, "budget" | "caller" | "viewer"> & {
   readonly db: Reader;
   readonly input: param.Input<typeof filters>;
 };
@@ -51,17 +51,29 @@ export const countResource: Resource = {
           todos: 3,
         },
       ],
-      handle: async ({ db, viewer }) => new Json(await counts.ofCaller(db, viewer)),
+      handle: async ({ db, viewer, budget }) =>
+        new Json(await counts.ofCaller({ db, viewer, budget })),
     }),
     routes().get("/users/:user_id/associations_count", {
       summary: "Count what belongs to a user, for themselves and administrators",
       input: { user_id: param.recordId() },
       examples: [{ groups_count: 1, projects_count: 2, issues_count: 3, merge_requests_count: 4 }],
-      handle: async ({ db, caller, input }) => {
+      handle: async ({ db, caller, input, budget }) => {
         const { id } = await requireUser(db, input.user_id);
         if (id !== caller.id && !caller.admin) throw forbidden();
-        return new Json(await counts.ofUser(db, id));
+        return new Json(await counts.ofUser(db, id, budget));
       },
+    }),
+    routes().get("/application/statistics", {
+      summary: "Count what there is on the instance",
+      access: "admin",
+      examples: [
+        {
+          ...{ forks: 1, issues: 20, merge_requests: 5, notes: 60, snippets: 2, ssh_keys: 3 },
+          ...{ milestones: 4, users: 9, projects: 6, groups: 2, active_users: 8 },
+        },
+      ],
+      handle: async ({ db, budget }) => new Json(await counts.ofInstance(db, budget)),
     }),
     routes().get("/issues_statistics", {
       summary:

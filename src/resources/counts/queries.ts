@@ -1,5 +1,6 @@
 import { BEING_DELETED, BEING_DELETED_ROWS, type Viewer } from "../../core/access/visibility.ts";
 import type { Reader, Value } from "../../store/port.ts";
+import type { Budget } from "../../turns/budget.ts";
 import { valuesIn } from "../issuables/filter.ts";
 import { ISSUE } from "../issuables/issue.ts";
 import { FILTERS } from "../issuables/list.ts";
@@ -14,11 +15,16 @@ async function count(db: Reader, sql: string, values: readonly Value[]): Promise
 }
 
 /** What the caller has to do: open issues and merge requests that are theirs, and todos. */
-export async function ofCaller(db: Reader, viewer: Viewer) {
+export async function ofCaller(context: {
+  readonly db: Reader;
+  readonly viewer: Viewer;
+  readonly budget: Budget;
+}) {
+  const { db, viewer } = context;
   const id = viewer.caller?.id;
   const open = async (type: IssuableType, people: object) => {
     const values = valuesIn(FILTERS[type.prefix], { scope: "all", state: "opened", ...people });
-    const counts = await countByState({ db, viewer }, type, { isWithoutArchived: true, values });
+    const counts = await countByState(context, type, { isWithoutArchived: true, values });
     return counts.get("opened") ?? 0;
   };
   const assigned = await open(MERGE_REQUEST, { assignee_id: id });
@@ -37,12 +43,80 @@ const NOT_DELETED = {
   namespace_id: `(select n.visibility from namespaces n where n.id = namespace_id) > ${BEING_DELETED}`,
 };
 
+/** Rows that a statement counts: nobody else is answered by SQLite meanwhile. */
+const AT_ONCE = 2000;
+
+/** How many rows of a table somebody wrote, part by part. It ends when the client leaves. */
+async function countWritten(
+  db: Reader,
+  table: "issues" | "merge_requests",
+  authorId: number,
+  budget: Budget,
+): Promise<number> {
+  let total = 0;
+  for (let last: readonly Value[] | undefined = [-1, 0]; last; ) {
+    const [end]: Value[][] = await db.rows(
+      `select created_at, id from ${table} where author_id = ? and (created_at, id) > (?, ?)
+       order by created_at, id limit 1 offset ${AT_ONCE - 1}`,
+      [authorId, ...last],
+    );
+    const until = end ? " and (created_at, id) <= (?, ?)" : "";
+    total += await count(
+      db,
+      `${table} where author_id = ? and (created_at, id) > (?, ?)${until} and ${NOT_DELETED.project_id}`,
+      [authorId, ...last, ...(end ?? [])],
+    );
+    last = end;
+    if (budget.isDue) await budget.pause();
+  }
+  return total;
+}
+
+const SHOWN = `visibility > ${BEING_DELETED}`;
+
+/** What is counted of the instance: a table, and which of its rows. */
+const COUNTED = {
+  forks: ["projects", `forked_from_project_id is not null and ${SHOWN}`],
+  issues: ["issues", "1 = 1"],
+  merge_requests: ["merge_requests", "1 = 1"],
+  notes: ["notes", "1 = 1"],
+  snippets: ["snippets", "1 = 1"],
+  ssh_keys: ["ssh_keys", "user_id is not null"],
+  milestones: ["milestones", "1 = 1"],
+  users: ["users", "state in ('active', 'blocked')"],
+  projects: ["projects", SHOWN],
+  groups: ["namespaces", `kind = 'group' and ${SHOWN}`],
+  active_users: ["users", "state = 'active'"],
+} as const;
+
+/** How much there is on the instance, counted part by part. It ends when the client leaves. */
+export async function ofInstance(
+  db: Reader,
+  budget: Budget,
+): Promise<Record<keyof typeof COUNTED, number>> {
+  const counts: Record<string, number> = {};
+  for (const [name, [table, where]] of Object.entries(COUNTED)) {
+    const [newest] = await db.rows(`select max(id) from ${table}`);
+    const max = Number(newest?.[0] ?? 0);
+    // PostgreSQL answers others meanwhile.
+    const step = db.dialect === "postgres" ? max : AT_ONCE;
+    let total = 0;
+    for (let from = 0; from < max; from += step) {
+      total += await count(db, `${table} where id > ? and id <= ? and ${where}`, [
+        from,
+        from + step,
+      ]);
+      if (budget.isDue) await budget.pause();
+    }
+    counts[name] = total;
+  }
+  return counts as Record<keyof typeof COUNTED, number>;
+}
+
 /** What belongs to a user: the groups and projects whose member they are, and the issues and merge requests they wrote. */
-export async function ofUser(db: Reader, userId: number) {
+export async function ofUser(db: Reader, userId: number, budget: Budget) {
   const members = (owner: keyof typeof NOT_DELETED) =>
     `members where user_id = ? and ${owner} is not null and ${NOT_DELETED[owner]}`;
-  const written = (table: string) =>
-    count(db, `${table} where author_id = ? and ${NOT_DELETED.project_id}`, [userId]);
   return {
     groups_count: await count(db, members("namespace_id"), [userId]),
     projects_count: await count(
@@ -52,7 +126,7 @@ export async function ofUser(db: Reader, userId: number) {
           where n.owner_id = ? and p.visibility > ${BEING_DELETED}) as own`,
       [userId, userId],
     ),
-    issues_count: await written("issues"),
-    merge_requests_count: await written("merge_requests"),
+    issues_count: await countWritten(db, "issues", userId, budget),
+    merge_requests_count: await countWritten(db, "merge_requests", userId, budget),
   };
 }

@@ -32,7 +32,9 @@ export async function mark(context: Changing, found: DeletedGroup): Promise<void
     path: `${found.path}${suffix}`,
     marked_for_deletion_at: context.now,
   });
-  await audit.log(context, "group marked for deletion", { target: found.full_path });
+  const target = found.full_path;
+  const place = { kind: "group", id: found.id, fullPath: target } as const;
+  await audit.log(context, "group marked for deletion", { target, place });
 }
 
 /**
@@ -57,7 +59,9 @@ export async function restore(context: Changing, found: DeletedGroup): Promise<v
     path: isFree ? path : madeFree(path),
     marked_for_deletion_at: null,
   });
-  await audit.log(context, "group restored", { target: `${folder}${path}` });
+  const target = `${folder}${path}`;
+  const place = { kind: "group", id: found.id, fullPath: target } as const;
+  await audit.log(context, "group restored", { target, place });
 }
 
 /** However long its path becomes: what has the longest must be deletable, too. */

@@ -7,6 +7,7 @@ import { presenter } from "../../core/presenter.ts";
 import { type Context, type Resource, routes } from "../../core/resource.ts";
 import { USER_SCOPES } from "../../core/scopes.ts";
 import { recordKey } from "../../hooks/records.ts";
+import { all } from "../../store/conditions.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import { publicUserFields } from "../users/json.ts";
@@ -273,6 +274,18 @@ export const deployKeyResource: Resource = {
   name: "Deploy keys",
   migrations: [],
   routes: [
+    routes().list("/users/:user_id/project_deploy_keys", {
+      summary:
+        "List the deploy keys of the projects that a user maintains; of another user, those that the caller maintains, too",
+      input: userId,
+      presenter: presenter(deployKeyFields),
+      handle: async ({ db, presenter, page, viewer, caller, input }) => {
+        const { id, username, admin } = await requireUser(db, input.user_id);
+        const user = { ...caller, id, username, admin: admin === 1 };
+        const both = [viewer, { ...viewer, caller: user }].map((one) => keys.maintained(one));
+        return keys.listOfProjects(db, presenter, page, all(both));
+      },
+    }),
     instance.list("", {
       summary: "List all deploy keys, with the projects that use them",
       access: "admin",

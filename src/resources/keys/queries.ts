@@ -215,16 +215,33 @@ export async function removeUnused(db: Database, id: number): Promise<boolean> {
   return removed > 0;
 }
 
+/** The projects `p` that somebody maintains: administrators all. */
+export const maintained = (viewer: Viewer): Condition =>
+  viewer.caller?.admin ? { sql: "1 = 1", values: [] } : memberProjects(viewer, "maintainer");
+
+/** The deploy keys of some projects `p`, the oldest first. */
+export function listOfProjects(
+  db: Reader,
+  presenter: Presenter,
+  page: Page,
+  { sql, values }: Condition,
+): Promise<RowPage> {
+  return paginate(db, presenter, page, {
+    from: `ssh_keys k where k.user_id is null and exists (
+      select 1 from deploy_keys dk join projects p on p.id = dk.project_id where dk.key_id = k.id and ${sql})`,
+    values,
+    order: "k.id",
+  });
+}
+
 /** Whether the caller can add a deploy key to their projects: it is public, or in another project that they maintain. */
 export async function isAvailable(db: Reader, id: number, viewer: Viewer): Promise<boolean> {
-  const maintained: Condition = viewer.caller?.admin
-    ? { sql: "1 = 1", values: [] }
-    : memberProjects(viewer, "maintainer");
+  const { sql, values } = maintained(viewer);
   const found = await db.rows(
     `select 1 from ssh_keys k where k.id = ? and k.user_id is null and (k.is_public = 1 or exists (
        select 1 from deploy_keys dk join projects p on p.id = dk.project_id
-       where dk.key_id = k.id and ${maintained.sql}))`,
-    [id, ...maintained.values],
+       where dk.key_id = k.id and ${sql}))`,
+    [id, ...values],
   );
   return found.length > 0;
 }

@@ -8,24 +8,13 @@ import { presenter } from "../../core/presenter.ts";
 import { type Context, type Resource, routes, type SourceKind } from "../../core/resource.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
-import { scopeLabelFields, textColor } from "./json.ts";
+import { groupLabel, groupLabelFields } from "./json.ts";
 import * as labels from "./queries.ts";
 import * as removal from "./removal.ts";
 import { migrations } from "./table.ts";
 
-const common = {
-  ...scopeLabelFields,
-  text_color: textColor,
-  open_issues_count: field.embedded("open_issues_count", "integer", "null"),
-  closed_issues_count: field.embedded("closed_issues_count", "integer", "null"),
-  open_merge_requests_count: field.embedded("open_merge_requests_count", "integer", "null"),
-  subscribed: field.flag("case when ls.user_id is null then 0 else 1 end"),
-};
-
-const groupLabel = presenter(common);
-
 const projectLabel = presenter({
-  ...common,
+  ...groupLabelFields,
   priority: field.integer("l.priority"),
   is_project_label: field.flag("case when l.project_id is null then 0 else 1 end"),
 });

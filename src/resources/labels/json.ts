@@ -36,3 +36,16 @@ export function contrast(color: string): string {
   );
   return brightness > 500 ? "#333333" : LIGHT;
 }
+
+/** The fields of a label that the group or project it is listed for has. */
+export const groupLabelFields = {
+  ...scopeLabelFields,
+  text_color: textColor,
+  open_issues_count: field.embedded("open_issues_count", "integer", "null"),
+  closed_issues_count: field.embedded("closed_issues_count", "integer", "null"),
+  open_merge_requests_count: field.embedded("open_merge_requests_count", "integer", "null"),
+  subscribed: field.flag("case when ls.user_id is null then 0 else 1 end"),
+};
+
+/** A label of a group. */
+export const groupLabel = presenter(groupLabelFields);

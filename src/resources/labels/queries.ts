@@ -292,6 +292,21 @@ export function find(
   );
 }
 
+/** The values of a label of a project itself, by id or name. */
+export async function findOwn(
+  db: Reader,
+  source: Source,
+  idOrName: string,
+): Promise<NewLabel | undefined> {
+  const found = await find(db, source, idOrName, { inherited: false });
+  return (
+    found &&
+    db.one<NewLabel>("select name, color, description, priority from labels where id = ?", [
+      found.id,
+    ])
+  );
+}
+
 /** A label of a group or project or of a group above it, by id or name; the nearest if several have the name. */
 export function findInherited(
   db: Reader,

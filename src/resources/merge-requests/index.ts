@@ -22,7 +22,7 @@ import { collaborationIn, collaborationOf } from "./collaboration.ts";
 import { mergeRoutes } from "./merging.ts";
 import { planChange, planOpening, requireOpening } from "./opening.ts";
 import * as requests from "./queries.ts";
-import { closedIssues, referringRequests } from "./references.ts";
+import { referredIssues, referringRequests } from "./references.ts";
 import { migrations } from "./table.ts";
 import { versionRoutes } from "./versions.ts";
 
@@ -194,17 +194,22 @@ export const mergeRequestResource: Resource = {
       },
     }),
     ...mergeRoutes,
-    project.list("/merge_requests/:merge_request_iid/closes_issues", {
-      summary: "List the issues that a merge request into the default branch closes",
-      access: "anyone",
-      input: number,
-      presenter: ISSUE.listed,
-      handle: async (context) => {
-        const { merge_request_iid } = context.input;
-        const { id } = await findIssuable(context, MERGE_REQUEST, merge_request_iid);
-        return closedIssues(context, id);
-      },
-    }),
+    ...(["closes_issues", "related_issues"] as const).map((name) =>
+      project.list(`/merge_requests/:merge_request_iid/${name}`, {
+        summary:
+          name === "closes_issues"
+            ? "List the issues that a merge request into the default branch closes"
+            : "List the issues that the title, description and commits of a merge request refer to",
+        access: "anyone",
+        input: number,
+        presenter: ISSUE.listed,
+        handle: async (context) => {
+          const { merge_request_iid } = context.input;
+          const { id } = await findIssuable(context, MERGE_REQUEST, merge_request_iid);
+          return referredIssues(context, id, name === "closes_issues" ? "closing" : "all");
+        },
+      }),
+    ),
     ...(["related_merge_requests", "closed_by"] as const).map((name) =>
       issue.list(`/${name}`, {
         summary:

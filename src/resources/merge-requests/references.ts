@@ -12,12 +12,17 @@ import { CLOSES } from "../merge-request-versions/references.ts";
 type Listing = Presenting & Pick<Context, "page" | "viewer"> & { db: Reader };
 
 /** A page of the issues that a merge request closes, which the caller may read. */
-export async function closedIssues(context: Listing, requestId: number): Promise<RowPage> {
+export async function referredIssues(
+  context: Listing,
+  requestId: number,
+  which: "all" | "closing",
+): Promise<RowPage> {
   const { db, presenter, page, viewer } = context;
   const readable = all([visibleProjects(viewer), visibleIssues(viewer)]);
   const from = `merge_request_issues x join issues i on i.id = x.issue_id
     join projects p on p.id = i.project_id`;
-  const where = `x.merge_request_id = ? and ${CLOSES} and ${readable.sql}`;
+  const closes = which === "closing" ? `${CLOSES} and ` : "";
+  const where = `x.merge_request_id = ? and ${closes}${readable.sql}`;
   const listed = await paginate(db, presenter, page, {
     from: `${from} ${issuableJoins("i")} where ${where}`,
     countFrom: `${from} where ${where}`,

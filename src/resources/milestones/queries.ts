@@ -18,6 +18,7 @@ export interface Milestone {
   id: number;
   iid: number;
   title: string;
+  description: string | null;
   state: "active" | "closed";
   due_date: string | null;
   start_date: string | null;
@@ -133,7 +134,7 @@ export function find(
   milestoneId: number,
 ): Awaitable<Milestone | undefined> {
   return db.one<Milestone>(
-    `select id, iid, title, state, due_date, start_date, updated_at from milestones
+    `select id, iid, title, description, state, due_date, start_date, updated_at from milestones
      where id = ? and ${owner.column} = ? and removed = 0`,
     [milestoneId, owner.id],
   );

@@ -47,6 +47,7 @@ export const PROJECT_PARTS: readonly Part[] = [
   ["wiki_pages", "project_id", "id"],
   ["git_repositories", "project_id", "id"],
   ["project_redirects", "project_id", "id"],
+  ["project_fetches", "project_id", "day"],
   ["project_topics", "project_id", "topic_id"],
   ["protected_branches", "project_id", "id"],
   ["protected_tags", "project_id", "id"],

@@ -40,7 +40,8 @@ export async function mark(context: Changing, found: DeletedProject): Promise<vo
     marked_for_deletion_at: context.now,
   });
   const target = found.full_path;
-  await audit.log(context, "project marked for deletion", { target });
+  const place = { kind: "project", id: found.id, fullPath: target } as const;
+  await audit.log(context, "project marked for deletion", { target, place });
 }
 
 /**
@@ -62,7 +63,9 @@ export async function restore(context: Changing, found: DeletedProject): Promise
     path: isFree ? path : madeFree(path),
     marked_for_deletion_at: null,
   });
-  await audit.log(context, "project restored", { target: `${folder}${path}` });
+  const target = `${folder}${path}`;
+  const place = { kind: "project", id: found.id, fullPath: target } as const;
+  await audit.log(context, "project restored", { target, place });
 }
 
 async function changeMark(

@@ -115,12 +115,6 @@ const statistics = valueType("ProjectStatistics", "What a project has and stores
   containerRegistrySize: noBytes,
 });
 
-const language = valueType("RepositoryLanguage", "A language that code is written in.", {
-  name: required(property("String")),
-  share: property("Float"),
-  color: property("String"),
-});
-
 const project = rowType("Project", {
   about: "A project.",
   from: "projects p join namespaces n on n.id = p.namespace_id",
@@ -187,10 +181,6 @@ const project = rowType("Project", {
       "Only for reporters and above.",
       loaded(statistics, (ids, { db, viewer }) => statisticsOf(db, ids, viewer)),
     ),
-    languages: about("None: the languages of code are not found out.", {
-      ...property(`[${language.name}!]`, () => []),
-      declares: language,
-    }),
     userPermissions: permissions(subjectsOf),
   },
 });

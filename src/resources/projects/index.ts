@@ -7,7 +7,7 @@ import { storedIn, unsupported, withoutEffect } from "../../core/kept.ts";
 import { keysetUnavailable } from "../../core/pagination.ts";
 import { type Context, Json, type Resource, routes } from "../../core/resource.ts";
 import { fork } from "../../git/repository.ts";
-import type { Database, Reader, Value } from "../../store/port.ts";
+import type { Database, Reader, Store, Value } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import { delayedDeletion } from "../application-settings/deletion.ts";
 import * as settings from "../application-settings/queries.ts";
@@ -27,6 +27,7 @@ import { protectDefault } from "../protected-refs/changes.ts";
 import { setMain } from "../repositories/facts.ts";
 import { applyAll, orDiscard } from "../repositories/write.ts";
 import { setTopics } from "../topics/queries.ts";
+import { requireUser } from "../users/rules.ts";
 import { mayRenameProject } from "./abilities.ts";
 import { aroundRoutes } from "./around.ts";
 import { createProject } from "./changes.ts";
@@ -240,6 +241,82 @@ const forkAttributes = {
   visibility: param.optional(param.choice(VISIBILITY_NAMES)),
 };
 
+const newProject = {
+  name: param.optional(param.text()),
+  path: param.optional(param.text()),
+  namespace_id: param.optional(param.integer()),
+  initialize_with_readme: param.optional(param.boolean()),
+  import_url: param.optional(param.anyText({ max: 2048 })),
+  ...TEMPLATES,
+  repository_object_format: unsupported(param.choice(["sha1", "sha256"]), "sha1"),
+  ...attributes,
+};
+type NewProject = param.Input<typeof newProject>;
+
+const creating = {
+  upload: AVATAR_PART,
+  atLeastOne: ["name", "path"],
+  presenter: projectWithPermissions,
+} as const;
+
+/** Prepares a project that somebody creates. @throws ApiError 400, 403 */
+async function stageProject(input: NewProject, store: Store, creator: Caller, now: number) {
+  const { path = "", name = path, description } = input;
+  // As GitLab answers while the import source is disabled.
+  if (input.import_url) throw forbidden();
+  if (input.default_branch) requireBranchName(input.default_branch);
+  const db = store.reader();
+  const defaults = await settings.find(db);
+  const defaultBranch =
+    input.default_branch ??
+    (await branchOfGroup(db, input.namespace_id)) ??
+    defaults.default_branch_name;
+  const readme = input.initialize_with_readme
+    ? await stageReadme(store, creator, { name, description, defaultBranch }, now)
+    : undefined;
+  return { readme, defaultBranch, defaults };
+}
+
+/** Creates a project that somebody has prepared: it is theirs, unless it is to be in a group. */
+function makeProject(
+  context: Pick<Context, "now" | "viewer" | "presenter" | "view"> & {
+    readonly db: Database;
+    readonly input: NewProject;
+    readonly prepared: Awaited<ReturnType<typeof stageProject>>;
+    readonly caller: Caller;
+  },
+  creator: Caller,
+) {
+  const { db, input, now } = context;
+  const { readme, defaultBranch, defaults } = context.prepared;
+  return orDiscard(readme, async () => {
+    const name = (input.name ?? input.path) as string;
+    const path = input.path ?? pathOf(name);
+    const namespace = await targetNamespace({ ...context, caller: creator }, input.namespace_id);
+    const visibility = input.visibility
+      ? VISIBILITIES[input.visibility]
+      : Math.min(defaults.default_project_visibility, namespace.visibility);
+    await requireUnrestricted(db, creator, visibility);
+    requireSizeRight(creator, input.max_artifacts_size, null);
+    const created = { namespace, creator_id: creator.id, name, path, visibility };
+    const topics = topicsIn(input);
+    const id = await createProject(db, { ...created, topics }, now);
+    const { ci_config_path = defaults.default_ci_config_path } = input;
+    const columns = columnsOf({ ...input, default_branch: defaultBranch, ci_config_path });
+    const kept_settings = await keptOf(input, async () => null);
+    await updateRow(db, "projects", id, { ...columns, kept_settings }, now);
+    await avatars.change(db, { kind: "project", id }, input.avatar, now);
+    if (readme) await applyAll(db, { ...readme, caller: creator, project: { id } }, now);
+    return rowOf(context, id);
+  });
+}
+
+/** A user for whom an administrator creates something. @throws ApiError 404 */
+async function creatorNamed(db: Reader, userId: number, admin: Caller): Promise<Caller> {
+  const user = await requireUser(db, userId);
+  return { ...admin, id: user.id, username: user.username, admin: user.admin === 1 };
+}
+
 const { list, post } = routes({ path: "/projects" });
 const project = routes({ source: "project" });
 
@@ -274,59 +351,21 @@ export const projectResource: Resource = {
     }),
     post("", {
       summary: "Create a project",
-      input: {
-        name: param.optional(param.text()),
-        path: param.optional(param.text()),
-        namespace_id: param.optional(param.integer()),
-        initialize_with_readme: param.optional(param.boolean()),
-        import_url: param.optional(param.anyText({ max: 2048 })),
-        ...TEMPLATES,
-        repository_object_format: unsupported(param.choice(["sha1", "sha256"]), "sha1"),
-        ...attributes,
-      },
-      upload: AVATAR_PART,
-      atLeastOne: ["name", "path"],
-      presenter: projectWithPermissions,
+      ...creating,
+      input: newProject,
+      prepare: (input, { store, caller, now }) => stageProject(input, store, caller, now),
+      handle: (context) => makeProject(context, context.caller),
+    }),
+    post("/user/:user_id", {
+      summary: "Create a project of a user, for administrators",
+      access: "admin",
+      ...creating,
+      input: { user_id: param.recordId(), ...newProject },
       prepare: async (input, { store, caller, now }) => {
-        const { path = "", name = path, description } = input;
-        // As GitLab answers while the import source is disabled.
-        if (input.import_url) throw forbidden();
-        if (input.default_branch) requireBranchName(input.default_branch);
-        const db = store.reader();
-        const defaults = await settings.find(db);
-        const defaultBranch =
-          input.default_branch ??
-          (await branchOfGroup(db, input.namespace_id)) ??
-          defaults.default_branch_name;
-        const readme = input.initialize_with_readme
-          ? await stageReadme(store, caller, { name, description, defaultBranch }, now)
-          : undefined;
-        return { readme, defaultBranch, defaults };
+        const creator = await creatorNamed(store.reader(), input.user_id, caller);
+        return { ...(await stageProject(input, store, creator, now)), creator };
       },
-      handle: async (context) => {
-        const { db, caller, input, now } = context;
-        const { readme, defaultBranch, defaults } = context.prepared;
-        return orDiscard(readme, async () => {
-          const name = (input.name ?? input.path) as string;
-          const path = input.path ?? pathOf(name);
-          const namespace = await targetNamespace(context, input.namespace_id);
-          const visibility = input.visibility
-            ? VISIBILITIES[input.visibility]
-            : Math.min(defaults.default_project_visibility, namespace.visibility);
-          await requireUnrestricted(db, caller, visibility);
-          requireSizeRight(caller, input.max_artifacts_size, null);
-          const created = { namespace, creator_id: caller.id, name, path, visibility };
-          const topics = topicsIn(input);
-          const id = await createProject(db, { ...created, topics }, now);
-          const { ci_config_path = defaults.default_ci_config_path } = input;
-          const columns = columnsOf({ ...input, default_branch: defaultBranch, ci_config_path });
-          const kept_settings = await keptOf(input, async () => null);
-          await updateRow(db, "projects", id, { ...columns, kept_settings }, now);
-          await avatars.change(db, { kind: "project", id }, input.avatar, now);
-          if (readme) await applyAll(db, { ...readme, caller, project: { id } }, now);
-          return rowOf(context, id);
-        });
-      },
+      handle: (context) => makeProject(context, context.prepared.creator),
     }),
     project.get("", {
       jobTokens: true,

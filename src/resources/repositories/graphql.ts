@@ -1,5 +1,6 @@
 import { sourcesById } from "../../core/access/source.ts";
 import { visibleCode, visibleProjects } from "../../core/access/visibility.ts";
+import { colorOf } from "../../core/languages.ts";
 import { logOf } from "../../git/log.ts";
 import { BLOB, COMMIT, FOLDER, TREE } from "../../git/objects.ts";
 import { BRANCHES, bounds, TAGS } from "../../git/refs.ts";
@@ -34,6 +35,7 @@ import { placeholders } from "../../store/placeholders.ts";
 import type { Value } from "../../store/port.ts";
 import { fits } from "../protected-refs/wildcards.ts";
 import { commit, readCommits } from "./graphql-commits.ts";
+import { languagesByProject, type Share } from "./languages.ts";
 import { type OpenRepository, openRepository } from "./open.ts";
 
 const ENTRY_TYPE = enumeration("EntryType", "What an entry of a folder is.", [
@@ -400,8 +402,30 @@ const repository = rowType("Repository", {
   },
 });
 
+const language = valueType("RepositoryLanguage", "A language that code is written in.", {
+  name: required(property("String", ([name]: Share) => name)),
+  share: property("Float", ([, share]: Share) => share),
+  color: property("String", ([name]: Share) => colorOf(name)),
+});
+
+const languages = about(
+  "The languages of the default branch, at most five, the largest shares first.",
+  costing(2, {
+    ...loaded(
+      `[${language.name}!]`,
+      async (ids, context) =>
+        languagesByProject(
+          context,
+          (await sourcesById(context.db, "project", ids, context.viewer)).values(),
+        ),
+      { empty: [] },
+    ),
+    declares: language,
+  }),
+);
+
 /** The code of projects. */
 export const graphqlModule: GraphqlModule = {
   types: [repository],
-  extend: { Project: { repository: one("Repository", "p.id") } },
+  extend: { Project: { repository: one("Repository", "p.id"), languages } },
 };

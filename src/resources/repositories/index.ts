@@ -16,9 +16,12 @@ import type { Value } from "../../store/port.ts";
 import { archiveInput, archiveOf } from "./archives.ts";
 import { bodyOf, jsonWithContent } from "./blobs.ts";
 import { compare, comparison, openCompared } from "./compare.ts";
+import { fetchRoutes } from "./fetches.ts";
 import { housekeepingRoutes } from "./housekeeping.ts";
 import { commit, commitRow, commitValues } from "./json.ts";
+import { languageRoutes } from "./languages.ts";
 import { type OpenRepository, openRepository } from "./open.ts";
+import { migrations } from "./table.ts";
 
 /** The path of a file or folder, and the names of branches, tags and commits. */
 const text = param.anyText({ max: 4096 });
@@ -102,7 +105,7 @@ async function requireBlob({ repository, shown }: OpenRepository, sha: string): 
 /** Trees, blobs, archives and the like of projects' repositories. */
 export const repositoryResource: Resource = {
   name: "Repositories",
-  migrations: [],
+  migrations,
   routes: [
     list("/tree", {
       summary: "List the files and folders of a folder: folders first, then files, then submodules",
@@ -250,6 +253,8 @@ export const repositoryResource: Resource = {
       },
     }),
     ...housekeepingRoutes,
+    ...languageRoutes,
+    ...fetchRoutes,
   ],
 };
 

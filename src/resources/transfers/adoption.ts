@@ -14,7 +14,7 @@ import * as labels from "../labels/queries.ts";
 import * as milestones from "../milestones/queries.ts";
 
 /** A table whose rows name a label or milestone. */
-interface Naming {
+export interface Naming {
   readonly table: string;
   /** The column with the id of the record that the row belongs to. */
   readonly of: string;
@@ -70,6 +70,15 @@ const LISTS: Kind = {
 const RELEASES: Kind = {
   labels: [],
   milestones: [{ table: "release_milestones", of: "release_id", once: "linked" }],
+};
+
+/** All that names labels, and milestones. */
+export const NAMINGS: Kind = {
+  labels: [
+    ...[ISSUES, MERGE_REQUESTS, BOARDS, LISTS].flatMap(({ labels: names }) => names),
+    { table: "label_subscriptions", of: "user_id", once: "linked" },
+  ],
+  milestones: [ISSUES, MERGE_REQUESTS, BOARDS, RELEASES].flatMap(({ milestones: names }) => names),
 };
 
 /**
@@ -228,7 +237,7 @@ async function strangeMilestones(
 }
 
 /** Makes rows that name one label or milestone name another one. */
-async function rename(
+export async function rename(
   db: Database,
   { table, of, once, columns = [] }: Naming,
   column: "label_id" | "milestone_id",

@@ -12,6 +12,7 @@ import { projectWithPermissions } from "../projects/json.ts";
 import { row } from "../projects/list.ts";
 import * as projects from "../projects/queries.ts";
 import { refused, transferGroup, transferProject } from "./changes.ts";
+import { promotionRoutes } from "./promotion.ts";
 
 const search = param.optional(param.anyText());
 const BY_NAME = { orderBy: "name", sort: "asc" } as const;
@@ -47,6 +48,7 @@ export const transferResource: Resource = {
   name: "Transfers",
   migrations: [],
   routes: [
+    ...promotionRoutes,
     project.put("/transfer", {
       summary: "Transfer a project to another group, or to a user's namespace",
       role: "owner",

@@ -10,20 +10,32 @@ import {
 import type { Database, Store } from "../../store/port.ts";
 import * as projects from "../projects/queries.ts";
 import { adopt, adoptAll, placesBelow } from "./adoption.ts";
+import { mergeAll, type Promoted } from "./merging.ts";
 
-/** The worker that ends transfers of projects with many issues or merge requests. */
+/** The worker that ends transfers of projects with many issues or merge requests, and promotions of what many have. */
 const TRANSFERS = "transfers";
 
 /** What is transferred, and may have labels and milestones of groups it has left. */
 type Transferred = { readonly project: number } | { readonly group: number };
+
+/** Queues that what was promoted in this transaction takes the place of others. */
+export function mergeLater(db: Database, promoted: Promoted, now: number): Promise<void> {
+  return outbox.add(db, TRANSFERS, [promoted], now);
+}
 
 /** Queues what is left to do for what was transferred in this transaction. */
 export function adoptLater(db: Database, transferred: Transferred, now: number): Promise<void> {
   return outbox.add(db, TRANSFERS, [transferred], now);
 }
 
-async function finish(store: Store, transferred: Transferred, now: number, signal: AbortSignal) {
-  for (const place of await placesOf(store, transferred)) {
+async function finish(
+  store: Store,
+  task: Transferred | Promoted,
+  now: number,
+  signal: AbortSignal,
+) {
+  if ("kind" in task) return mergeAll(store, task, signal);
+  for (const place of await placesOf(store, task)) {
     const isDone = await store.transaction((db) => adopt(db, place, now));
     if (!isDone) await adoptAll(store, place, now, signal);
   }
@@ -48,7 +60,7 @@ function workerOf(working: Working): WorkerSettings {
     grace: 0,
     work: async ({ payload }, signal) => {
       try {
-        await finish(store, JSON.parse(payload) as Transferred, now(), signal);
+        await finish(store, JSON.parse(payload) as Transferred | Promoted, now(), signal);
         return { done: true };
       } catch (error) {
         if (signal.aborted) return "interrupted";

@@ -855,6 +855,7 @@ export const INTERNAL: Readonly<Record<string, string>> = {
   pipeline_variables: "what a pipeline was given",
   processes: "who does work",
   project_exports: "archives to be written",
+  project_fetches: "counts",
   project_imports: "archives to be read",
   project_redirects: "former paths",
   recovery_codes: "sign-in",

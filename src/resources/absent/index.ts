@@ -1,0 +1,59 @@
+import type { Role } from "../../core/access/roles.ts";
+import * as field from "../../core/field.ts";
+import { presenter } from "../../core/presenter.ts";
+import { type Resource, routes, type SourceKind } from "../../core/resource.ts";
+
+/** A list of what groups or projects of GitLab have, and who may read it there. */
+interface Absent {
+  readonly source: SourceKind;
+  readonly path: string;
+  readonly what: string;
+  readonly role: Role;
+  /** The columns of an entry in GitLab that are texts. */
+  readonly fields: readonly string[];
+}
+
+const CLUSTER = ["name", "provider_type", "platform_type", "environment_scope", "domain"];
+const REPOSITORY = ["name", "path", "location"];
+
+const ABSENT: readonly Absent[] = [
+  ...(["group", "project"] as const).flatMap((source): Absent[] => [
+    {
+      ...{ source, path: "/registry/repositories", role: "reporter", fields: REPOSITORY },
+      what: "repositories of container images",
+    },
+    { source, path: "/clusters", role: "maintainer", fields: CLUSTER, what: "Kubernetes clusters" },
+  ]),
+  {
+    ...{ source: "project", path: "/cluster_agents", role: "developer", fields: ["name"] },
+    what: "agents for Kubernetes",
+  },
+  {
+    ...{ source: "group", path: "/ldap_group_links", role: "owner", fields: ["cn", "provider"] },
+    what: "links with groups of LDAP",
+  },
+  {
+    ...{ source: "group", path: "/saml_group_links", role: "owner", fields: ["name", "provider"] },
+    what: "links with groups of SAML",
+  },
+];
+
+/**
+ * Lists that programs read while they go through groups and projects, of what this server does not have: they are empty, since
+ * a 404 ends such a loop.
+ */
+export const absentResource: Resource = {
+  name: "Absent",
+  migrations: [],
+  routes: ABSENT.map(({ source, path, what, role, fields }) =>
+    routes({ source }).list(path, {
+      summary: `List the ${what} of a ${source}: there are none`,
+      role,
+      presenter: presenter({
+        id: field.integer("id"),
+        ...Object.fromEntries(fields.map((name) => [name, field.text(name)])),
+      }),
+      handle: () => ({ rows: [], hasNext: false, total: 0 }),
+    }),
+  ),
+};
