@@ -33,9 +33,9 @@ export interface Source {
 
 const ADMIN_LEVEL = 100;
 
-const NAMESPACE_LEVEL = `select max(m.access_level) from members m
-  join namespace_ancestors a on a.ancestor_id = m.namespace_id
-  where a.namespace_id = n.id and m.user_id = ? and (m.expires_at is null or m.expires_at > ?)`;
+// The cross join keeps SQLite from starting with the memberships of the caller, which may be thousands.
+const NAMESPACE_LEVEL = `select max(m.access_level) from namespace_ancestors a cross join members m
+  where a.namespace_id = n.id and m.namespace_id = a.ancestor_id and m.user_id = ? and (m.expires_at is null or m.expires_at > ?)`;
 
 const PROJECT_LEVEL = `select max(m.access_level) from members m
   where m.project_id = p.id and m.user_id = ? and (m.expires_at is null or m.expires_at > ?)`;

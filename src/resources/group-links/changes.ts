@@ -3,8 +3,8 @@ import { roleOf } from "../../core/access/roles.ts";
 import { findVisible, type Source } from "../../core/access/source.ts";
 import { ApiError, conflict, forbidden, notFound } from "../../core/errors.ts";
 import type { Database, Reader } from "../../store/port.ts";
+import { isMember, mayGrant } from "../members/abilities.ts";
 import { isBelow } from "../namespaces/queries.ts";
-import { mayInvite, mayShareAt } from "./abilities.ts";
 import * as links from "./queries.ts";
 
 /** A group or project can be shared with this many groups: what its answers show, and rights ask for, is bounded by it. */
@@ -41,9 +41,9 @@ export async function share(
   if (source.kind === "project" && limits.isLocked) {
     throw new ApiError(400, { message: "The project sharing with group is disabled" });
   }
-  if (!mayShareAt(source, access_level)) throw forbidden();
+  if (!mayGrant(source, access_level)) throw forbidden();
   const group = await findVisible(db, "group", String(group_id), source.viewer);
-  if (!group || !mayInvite(group)) throw notFound();
+  if (!group || !isMember(group)) throw notFound();
   if (limits.isClosed && !(await isBelow(db, group.id, limits.rootId))) throw notFound();
   await requireShareable(db, source, group);
   const id = await links.insert(db, source, { group_id, access_level, expires_at }, now);

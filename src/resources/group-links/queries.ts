@@ -11,6 +11,7 @@ import { belowGroup, type Condition } from "../../store/conditions.ts";
 import { insertRow } from "../../store/insert.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
+import { isMember } from "../members/abilities.ts";
 import { spreadLink } from "../namespaces/link-sources.ts";
 import { removeGrantsByLink } from "../protected-refs/grants.ts";
 import { SHARED_GROUP } from "./json.ts";
@@ -146,7 +147,7 @@ async function visibleAmong(
 ): Promise<Set<Value>> {
   const sources = [...(await sourcesById(db, "group", [...new Set(groupIds)], viewer)).values()];
   const living = sources.filter(({ visibility }) => visibility > BEING_DELETED);
-  const isOpen = (group: Source) => group.level > 0 || isOpenTo(viewer, group);
+  const isOpen = (group: Source) => isMember(group) || isOpenTo(viewer, group);
   const [open, other] = [living.filter(isOpen), living.filter((group) => !isOpen(group))];
   const seen = new Set<Value>(open.map(({ id }) => id));
   if (other.length === 0 || !viewer.caller) return seen;
