@@ -143,6 +143,18 @@ export const membershipsWhere = ({ sql, values }: Condition): Condition => ({
   values,
 });
 
+/** {@link membershipsIn} a group or project without those that are by links. */
+export function directMemberships(heir: Heir): Condition {
+  const direct = rowsOf("members", DIRECT_COLUMNS, placeOf(heir));
+  return {
+    sql: joined(
+      direct.map(({ sql }) => sql),
+      " union all ",
+    ),
+    values: direct.flatMap(({ values }) => values),
+  };
+}
+
 const ALL: Condition = { sql: "1 = 1", values: [] };
 
 /**

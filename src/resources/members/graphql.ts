@@ -1,5 +1,9 @@
-import { linkedMemberships, membershipsWhere } from "../../core/access/memberships.ts";
-import { type Heir, inheritedBy, ownedBy } from "../../core/access/owner.ts";
+import {
+  directMemberships,
+  linkedMemberships,
+  membershipsWhere,
+} from "../../core/access/memberships.ts";
+import { type Heir, ownedBy } from "../../core/access/owner.ts";
 import { NOT_DELETED_USER, visibleLinks, visibleOwner } from "../../core/access/visibility.ts";
 import * as field from "../../core/field.ts";
 import {
@@ -152,7 +156,7 @@ const NONE: Condition = { sql: "1 = 0", values: [] };
 
 /** Memberships of a group or project itself, and of groups above it, as far as relations name them. */
 function directOf(own: Heir, relations: readonly string[]): Condition[] {
-  if (relations.includes("INHERITED")) return [membershipsWhere(inheritedBy("x", own))];
+  if (relations.includes("INHERITED")) return [directMemberships(own)];
   return relations.includes("DIRECT") ? [membershipsWhere(ownedBy("x", own))] : [];
 }
 
