@@ -88,7 +88,7 @@ const share = (at: string, as: string, group: number, group_access: number, more
 beforeEach(async () => {
   clock = TODAY;
   for (const [path, as] of [
-    [P, "mate"],
+    [P, "root"],
     [T, "root"],
     ["/groups/town%2Fhall", "root"],
   ] as const) {
@@ -150,9 +150,12 @@ describe("sharing a project", () => {
     }
   });
 
-  it("only owners let in owners", async () => {
+  it("only owners let in owners, and end that", async () => {
     expect((await share(P, "mate", H(), 50)).status).toBe(403);
-    expect((await share(P, "mayor", groups["club"] as number, 50)).status).toBe(201);
+    const club = groups["club"] as number;
+    expect((await share(P, "mayor", club, 50)).status).toBe(201);
+    expect((await call(`DELETE ${P}/share/${club}`, "mate")).status).toBe(403);
+    expect((await call(`DELETE ${P}/share/${club}`, "mayor")).status).toBe(204);
   });
 
   it("R7: the lock of a group above refuses it, but ends nothing", async () => {
@@ -639,6 +642,19 @@ describe("what else follows", () => {
     expect(await members(group, "SHARED_FROM_GROUPS", "friend")).toEqual(["friend 30"]);
     expect(await members(project, "INVITED_GROUPS", "out")).toBeUndefined();
   });
+});
+
+it("db check finds links that let in others than the members of their groups", async () => {
+  await share(P, "mate", H(), 30);
+  await app.store.transaction((db) =>
+    db.run("delete from group_link_sources where namespace_id = ?", [H()]),
+  );
+  const found = (await check(app.store)).flatMap(({ problems }) => problems);
+  expect(found).toEqual([
+    expect.stringMatching(
+      /^the link \d+ does not let in the members of its group and those above$/,
+    ),
+  ]);
 });
 
 describe("seeds", () => {

@@ -52,8 +52,9 @@ export async function share(
   return id;
 }
 
-/** Ends a link. */
-export async function unshare(change: LinkChange, link: links.Link): Promise<void> {
+/** Ends a link. @throws ApiError 403 for one that lets in owners, whom the caller may not let in */
+export async function unshare(change: LinkChange, source: Source, link: links.Link): Promise<void> {
+  if (!mayGrant(source, link.access_level)) throw forbidden();
   await links.remove(change.db, link);
   await tell(change, "invitation of group removed", link);
 }

@@ -58,7 +58,7 @@ async function unshareWith(
   const link = await links.find(db, source, input.group_id);
   if (!link) throw notFound("Group Link");
   context.requireUnmodified(link.updated_at);
-  await unshare(changeOf(context), link);
+  await unshare(changeOf(context), source, link);
 }
 
 const project = routes({ source: "project" });
