@@ -401,6 +401,20 @@ describe("rights by links", () => {
     await call(`POST /users/${users["guest"]}/unblock`, "root");
   });
 
+  it("an access token of the invited group is let in as its members are, until it is revoked", async () => {
+    await share(P, "mate", H(), 20);
+    const { json } = await call(`POST /groups/${H()}/access_tokens`, "own", {
+      name: "robot",
+      scopes: ["api"],
+      access_level: 30,
+      expires_at: "2026-12-01",
+    });
+    const ask = () => app.call(`GET ${P}`, { headers: { "private-token": json.token } });
+    expect((await ask()).json.permissions.group_access.access_level).toBe(20);
+    await call(`DELETE /groups/${H()}/access_tokens/${json.id}`, "own");
+    expect((await ask()).status).toBe(401);
+  });
+
   it("who inherits into the invited group changes as that is moved", async () => {
     await share(P, "mate", H(), 30);
     await call(`POST /groups/${H()}/transfer`, "root");
