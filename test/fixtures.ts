@@ -410,6 +410,27 @@ const FIXTURES: Record<string, Fixture> = {
     },
     params: { "groups project_id": listed("/projects?search=core") },
   },
+  Sharing: {
+    // Groups are invited to the group and the project, and the group to what others have.
+    create: async (app, count) => {
+      const { json: acme } = await app.call("GET /groups/acme", { as: "owner" });
+      for (const path of numbered(count, (index) => `sharing-${index}`)) {
+        const json = { name: path, path, visibility: "public" };
+        const { json: made } = await app.call("POST /groups", { as: "owner", json });
+        const project = { path, namespace_id: made.id, visibility: "public" };
+        await post(app, "/projects", "owner", project);
+        for (const [place, group_id] of [
+          ["/groups/acme", made.id],
+          [PROJECT, made.id],
+          [`/groups/${path}`, acme.id],
+          [`/projects/${path}%2F${path}`, acme.id],
+        ]) {
+          await post(app, `${place}/share`, "owner", { group_id, group_access: 10 });
+        }
+      }
+    },
+    params: { "share group_id": listed("/groups?search=sharing-0") },
+  },
   "Issue boards": {
     group: (count) => ({ boards: boards(count) }),
     project: (count) => ({ boards: boards(count) }),

@@ -204,6 +204,8 @@ class Generator {
       labels: labels.map((label) => this.#colored(label)),
       milestones: this.#quarters(),
       boards: [firstBoard, { name: "Support", lists: this.#workflow(3, 8) }],
+      // The first company looks after the second one.
+      ...(index === 1 && { shared_with_groups: { [plain(COMPANIES[0] as string)]: "reporter" } }),
       ...(index === 0 && { scim_users: staff.map(({ username }) => ({ user: username })) }),
       projects: this.#projects(name, level, { ...company, people: own }),
       subgroups: this.#size.teams.map((teams, at) =>

@@ -30,7 +30,7 @@ const TABLES: Readonly<Record<string, readonly string[]>> = {
   hd: ["hook_deliveries"],
   i: ["issues"],
   k: ["ssh_keys"],
-  l: ["labels"],
+  l: ["labels", "group_links"],
   m: ["milestones", "members"],
   mb: ["users"],
   mr: ["merge_requests"],

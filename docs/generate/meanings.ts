@@ -15,6 +15,11 @@ const MEANINGS: Readonly<Record<string, string>> = {
   project_id: "the project, by id or full path",
   "Todos/project_id": "only of the project with this id",
   group_id: "the group, by id",
+  "Sharing/group_id": "the invited group, by id",
+  "Sharing/group_access": "the access level that members of the invited group have at most",
+  "Sharing/expires_at": "the day on which the sharing ends",
+  "Sharing/relation":
+    "only groups that it is shared with itself, or only those that a group above it is shared with",
   "Todos/group_id": "only of the group with this id",
   "Transfers/group_id": "the group to move it to, by id; without it, to the top level",
   noteable_id:

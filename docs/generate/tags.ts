@@ -65,6 +65,7 @@ export const TAGS: Readonly<Record<string, string>> = {
   "Protected branches": "Who may push to branches and merge into them.",
   "Protected tags": "Who may create tags.",
   "Resource events": "When labels, milestones and states of issues and merge requests changed.",
+  Sharing: "Groups that are invited to projects and to other groups.",
   Search: "Searches of everything, of a group or of a project.",
   Snippets: "Texts of users and projects.",
   Tags: "Tags of projects' repositories.",

@@ -33,8 +33,8 @@ export interface MaintenanceAdmin {
    */
   purgeEvents(options?: PurgeOptions): Promise<Purged>;
   /**
-   * Removes expired memberships; those of projects are recorded in the project's activity. Expired memberships give no
-   * access even before they are removed.
+   * Removes expired memberships, and expired invitations of groups, which are not counted; memberships of projects are
+   * recorded in the project's activity. What has expired gives no access even before it is removed.
    */
   removeExpiredMembers(): Promise<{ members: number }>;
   /**

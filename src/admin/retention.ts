@@ -4,6 +4,8 @@ import type { Progress } from "../core/progress.ts";
 import { dayOf } from "../core/time.ts";
 import { inBatches } from "../jobs/batches.ts";
 import * as events from "../resources/events/record.ts";
+import { toldExpired } from "../resources/group-links/changes.ts";
+import * as links from "../resources/group-links/queries.ts";
 import { changed } from "../resources/members/followers.ts";
 import * as members from "../resources/members/queries.ts";
 import type { Store } from "../store/port.ts";
@@ -88,10 +90,15 @@ export async function purgeEvents(
 }
 
 /**
- * Removes expired memberships in small transactions, between which others can write, with what follows from that. Returns
- * how many.
+ * Removes expired memberships and invitations of groups in small transactions, between which others can write, with what
+ * follows from that. Returns how many memberships there were.
  */
-export function removeExpiredMembers(store: Store, now: number): Promise<number> {
+export async function removeExpiredMembers(store: Store, now: number): Promise<number> {
+  await inBatches(store, async (db, batch) => {
+    const expired = await links.removeExpired(db, dayOf(now), batch);
+    for (const link of expired) await toldExpired({ db, by: OPERATOR, now }, link);
+    return expired.length;
+  });
   return inBatches(store, async (db, batch) => {
     const expired = await members.removeExpired(db, dayOf(now), batch);
     for (const member of expired) {

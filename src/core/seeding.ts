@@ -70,6 +70,7 @@ export class Seeding {
   readonly #onInserted: () => void;
   readonly #counts = new Map<string, number>();
   readonly #userIds = new Map<string, number>();
+  readonly #last: (() => Promise<void>)[] = [];
   readonly #queues = new Map<WriteMany<never>, unknown[]>();
 
   /** @param onInserted called after each entry of a list, see {@link SeedPart.sizeOf} */
@@ -120,6 +121,16 @@ export class Seeding {
     this.#queues.set(write, rows);
     rows.push(row);
     if (rows.length >= MAX_QUEUED) await write(this.db, rows.splice(0));
+  }
+
+  /** Does something once the whole seed is there: what refers to records that may come later in it. */
+  atEnd(work: () => Promise<void>): void {
+    this.#last.push(work);
+  }
+
+  /** Does what was left for the end. */
+  async end(): Promise<void> {
+    for (const work of this.#last.splice(0)) await work();
   }
 
   /** Writes all queued rows. */

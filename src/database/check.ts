@@ -80,6 +80,14 @@ const INVARIANTS: readonly { name: string; sql: string }[] = [
             and a.ancestor_id = p.ancestor_id and a.depth = p.depth + 1))`,
   },
   {
+    name: "members by links",
+    sql: `select 'the link ' || l.id || ' does not let in the members of its group and those above' from group_links l
+      where exists (select 1 from namespace_ancestors a where a.namespace_id = l.group_id and not exists
+          (select 1 from group_link_sources s where s.link_id = l.id and s.namespace_id = a.ancestor_id))
+        or exists (select 1 from group_link_sources s where s.link_id = l.id and not exists
+          (select 1 from namespace_ancestors a where a.namespace_id = l.group_id and a.ancestor_id = s.namespace_id))`,
+  },
+  {
     name: "paths",
     sql: `select 'project ' || p.id || ' is at ' || p.full_path || ', its namespace at ' || n.full_path
       from projects p join namespaces n on n.id = p.namespace_id

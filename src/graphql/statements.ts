@@ -151,9 +151,10 @@ export async function totalsOfParents(
 ): Promise<number[][]> {
   const selects = parents.map(({ key, query }) => {
     const { sql, values } = wantedBy(type, key, query, viewer);
+    const from = query.from ?? { sql: type.from, values: [] };
     return {
-      sql: `select ${totals.join(", ")} from ${type.from} ${query.join ?? ""} where ${sql}`,
-      values,
+      sql: `select ${totals.join(", ")} from ${from.sql} ${query.join ?? ""} where ${sql}`,
+      values: [...from.values, ...values],
     };
   });
   const found = await forEach(read, selects);
@@ -169,7 +170,7 @@ function wantedBy(
   return all([
     query.parent === undefined ? undefined : { sql: `${query.parent} = ?`, values: [key ?? null] },
     query.where,
-    type.visible?.(viewer),
+    query.from ? undefined : type.visible?.(viewer),
   ]);
 }
 
@@ -186,9 +187,10 @@ function selectOf(
   const wanted = all([wantedBy(type, key, { ...query, where }, viewer), page.after]);
   const selected = [...columns, ...order.map(({ sql }) => sql)].join(", ");
   const sorting = orderValues(order);
+  const from = query.from ?? { sql: type.from, values: [] };
   return {
-    sql: `select ${selected} from ${type.from} ${query.join ?? ""}
+    sql: `select ${selected} from ${from.sql} ${query.join ?? ""}
       where ${wanted.sql} order by ${orderSql(order)} limit ?`,
-    values: [...sorting, ...wanted.values, ...sorting, limit],
+    values: [...sorting, ...from.values, ...wanted.values, ...sorting, limit],
   };
 }

@@ -1,3 +1,4 @@
+import { membershipsInProject } from "../core/access/memberships.ts";
 import { mentionsIn } from "../core/mentions.ts";
 import type { IssuableNotification } from "../jobs/notifications.ts";
 import { ISSUE } from "../resources/issuables/issue.ts";
@@ -435,6 +436,7 @@ async function tiesOf(
       );
     }
   }
+  const members = membershipsInProject(project);
   // Users whose settings may include any event of the project; global settings count only for its members.
   const above = `select a.ancestor_id from namespace_ancestors a join projects p on p.namespace_id = a.namespace_id
     where p.id = ?`;
@@ -443,10 +445,10 @@ async function tiesOf(
       `select s.user_id, 'interested' from notification_settings s
        where s.level in ('watch', 'custom') and (s.project_id = ? or s.namespace_id in (${above}))
        union
-       select s.user_id, 'interested' from notification_settings s join members m on m.user_id = s.user_id
-       where s.scope = 'global' and s.level in ('watch', 'custom')
-         and (m.project_id = ? or m.namespace_id in (${above}))`,
-      [project, project, project, project],
+       select s.user_id, 'interested' from notification_settings s
+       join (${members.sql}) as m on m.user_id = s.user_id
+       where s.scope = 'global' and s.level in ('watch', 'custom')`,
+      [project, project, ...members.values],
     ),
   );
   const names = mentionsIn(begins ? [title, body] : [body]);

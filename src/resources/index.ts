@@ -52,6 +52,7 @@ import { runnerResource } from "./runners/index.ts";
 import { scheduleResource } from "./schedules/index.ts";
 import { scimResource } from "./scim/index.ts";
 import { searchResource } from "./search/index.ts";
+import { sharingResource } from "./sharing/index.ts";
 import { snippetResource } from "./snippets/index.ts";
 import { tagResource } from "./tags/index.ts";
 import { templateResource } from "./templates/index.ts";
@@ -133,6 +134,7 @@ export const resources: readonly Resource[] = [
   scheduleResource,
   scimResource,
   searchResource,
+  sharingResource,
   snippetResource,
   tagResource,
   templateResource,

@@ -19,6 +19,7 @@ import { dependenciesPart } from "../resources/dependencies/seed.ts";
 import { deploymentsPart } from "../resources/deployments/seed.ts";
 import { diffNotesPart } from "../resources/discussions/seed.ts";
 import { environmentsPart } from "../resources/environments/seed.ts";
+import { sharedWithGroupsPart } from "../resources/group-links/seed.ts";
 import { groupsPart } from "../resources/groups/seed.ts";
 import { hooksPart } from "../resources/hooks/seed.ts";
 import { issueLinksPart } from "../resources/issue-links/seed.ts";
@@ -57,6 +58,7 @@ const inNoteable = {
 const inIssuable = { ...inNoteable, todos: todosPart, timelogs: timelogsPart };
 const inSource = {
   members: membersPart,
+  shared_with_groups: sharedWithGroupsPart,
   notification_settings: notificationSettingsPart,
   labels: labelsPart,
   milestones: milestonesPart,
@@ -185,6 +187,7 @@ export async function seed(
     });
     await seeding.findUsers();
     await insertParts(seeding, inSeed, checked, undefined);
+    await seeding.end();
     const counts = COUNTED.map((counted) => [counted, seeding.countOf(counted)]);
     return { ...Object.fromEntries(counts), tokens: seeding.tokens };
   });

@@ -6,6 +6,7 @@ import type { DependencySeed } from "../resources/dependencies/seed.ts";
 import type { DeploymentSeed } from "../resources/deployments/seed.ts";
 import type { DiffNoteSeed } from "../resources/discussions/seed.ts";
 import type { EnvironmentSeed } from "../resources/environments/seed.ts";
+import type { SharedWithGroupsSeed } from "../resources/group-links/seed.ts";
 import type { HookSeed } from "../resources/hooks/seed.ts";
 import type { IssueLinkSeed } from "../resources/issue-links/seed.ts";
 import type { IssueSeed } from "../resources/issues/seed.ts";
@@ -50,6 +51,8 @@ interface FullUser extends UserSeed {
 interface InSource {
   /** Roles by user name, optionally with a joining time, for which a project records a `joined` event. */
   members?: MembersSeed | undefined;
+  /** Roles by full path of an invited group, optionally with the day on which the invitation ends. */
+  shared_with_groups?: SharedWithGroupsSeed | undefined;
   labels?: LabelSeed[] | undefined;
   milestones?: MilestoneSeed[] | undefined;
   badges?: BadgeSeed[] | undefined;

@@ -47,7 +47,7 @@ const sessions = { plain: {}, csrf: {} } as Record<
 const jobs: Record<string, Record<string, string>> = {};
 /** A SCIM token from before the free tier. */
 let freeToken = "";
-const places: Record<"public" | "private", Places> = {} as Record<"public" | "private", Places>;
+const places = {} as Record<"public" | "private" | "lent", Places>;
 
 beforeAll(async () => {
   const things = {
@@ -92,6 +92,31 @@ beforeAll(async () => {
         ...things,
         projects: [{ path: "p", ...inProject }, { path: "q" }],
       },
+      // Nobody is a member: all are let in by links, as what they are in the invited group, or as what the link says.
+      {
+        path: "lent",
+        shared_with_groups: { crew: "owner" as const },
+        ...things,
+        projects: [
+          {
+            path: "p",
+            ...inProject,
+            shared_with_groups: {
+              "crew/inner": "maintainer" as const,
+              late: { role: "owner" as const, expires_at: "2020-01-01" },
+            },
+          },
+        ],
+      },
+      {
+        path: "crew",
+        members,
+        shared_with_groups: { chain: "owner" as const },
+        subgroups: [{ path: "inner" }],
+      },
+      // What lets in nobody: a link that has expired, and a group that is invited to an invited one.
+      { path: "late", members: { stranger: "owner" as const } },
+      { path: "chain", members: { stranger: "owner" as const } },
     ],
   };
   app = await testApp({ seed, extra: toys });
@@ -114,12 +139,13 @@ beforeAll(async () => {
   freeToken = (await providerOf(premium, "open")).token;
   await premium.close();
   // Developers can't begin a repository.
-  for (const project of ["open%2Fp", "closed%2Fp"]) {
+  for (const project of ["open%2Fp", "closed%2Fp", "lent%2Fp"]) {
     const json = { branch: "main", content: "text", commit_message: "Begin" };
     await app.call(`POST /projects/${project}/repository/files/first`, { as: "admin", json });
   }
   places.public = await placesIn(app, "open", "open/p");
   places.private = await placesIn(app, "closed", "closed/p");
+  places.lent = await placesIn(app, "lent", "lent/p");
 });
 afterAll(async () => {
   await app.dispose();
@@ -298,6 +324,9 @@ describe("the table of routes", () => {
       [
         // Every user for themselves, on what they can read
         "DELETE /projects/:id/repository/commits/:sha/discussions/:discussion_id/notes/:note_id",
+        // Others than owners do not learn that they may not.
+        "DELETE /groups/:id/share/:group_id",
+        "POST /groups/:id/share",
         "POST /groups/:id/labels/:label_id/subscribe",
         "POST /groups/:id/labels/:label_id/unsubscribe",
         "POST /projects/:id/labels/:label_id/subscribe",
@@ -677,6 +706,17 @@ describe("callers", () => {
     else if ((route.tier ?? "free") === "free") expect(status).not.toBe(403);
     else expect(status).toBe(403);
   });
+});
+
+it.each(named(onEngine))("%s treats those whom links let in as members", async (_, route) => {
+  const { request, headers, ...sent } = requestOf(route, places.lent);
+  for (const as of signedIn) {
+    const answer = await app.call(request, { as, ...sent, headers });
+    const found = answer.status === 500 ? 500 : refusalIn(answer.status, answer.json, route);
+    // They have credentials of their own, which the test of private places uses.
+    const who = route.ownCredentials ? "anonymous" : as;
+    expect([as, found]).toEqual([as, refusalOf(route, who, "private")]);
+  }
 });
 
 describe("access to SCIM", () => {

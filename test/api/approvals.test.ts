@@ -765,6 +765,50 @@ describe("with code", () => {
 /roles/ @@developers nobody@example.com @stranger
 `;
 
+  it("code owners may belong to the project by a group that is invited, as may the group to itself", async () => {
+    const project = await newCodeProject(app);
+    const { json: stranger } = await app.call("GET /users?username=stranger", { as: "owner" });
+    const invite = async (path: string, at: string, group_access: number) => {
+      const json = { name: path, path };
+      const { json: made } = await app.call("POST /groups", { as: "owner", json });
+      const member = { user_id: stranger[0].id, access_level: 30 };
+      await app.call(`POST /groups/${made.id}/members`, { as: "owner", json: member });
+      const link = { group_id: made.id, group_access };
+      const shared = await app.call(`POST ${at}/share`, { as: "owner", json: link });
+      expect(shared.status).toBe(201);
+    };
+    await invite("lenders", project.path, 30);
+    await invite("readers", project.path, 20);
+    await invite("above", "/groups/secret", 30);
+    const owners = "/group/ @lenders\n/readers/ @readers\n/above/ @above\n/user/ @stranger\n";
+    await project.commit("main", { CODEOWNERS: owners });
+    const files = Object.fromEntries(
+      ["group", "readers", "above", "user"].map((folder) => [`${folder}/a`, "a\n"]),
+    );
+    await project.commit("work", files, { from: "main", as: "developer" });
+    const { iid } = await project.open("work");
+    const { json } = await project.get(`/merge_requests/${iid}/approval_state`);
+    const rules = json.rules.map((rule: Record<string, unknown>) => [
+      rule["name"],
+      names(rule["eligible_approvers"] as never).includes("stranger"),
+    ]);
+    expect(rules).toEqual([
+      ["/above/", false],
+      ["/group/", true],
+      ["/readers/", false],
+      ["/user/", true],
+    ]);
+    const approved = await app.call(`POST ${project.path}/merge_requests/${iid}/approve`, {
+      as: "stranger",
+    });
+    expect(approved.status).toBe(201);
+    for (const path of ["lenders", "readers", "above"]) {
+      expect((await app.call(`DELETE /groups/${path}`, { as: "owner" })).status).toBe(202);
+    }
+    const over = await app.call(`GET ${project.path}`, { as: "stranger" });
+    expect(over.status).toBe(404);
+  });
+
   it("code owners must approve changes of their files", async () => {
     const project = await newCodeProject(app);
     await project.commit("main", { ".gitlab/CODEOWNERS": OWNERS });

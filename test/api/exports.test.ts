@@ -90,6 +90,7 @@ const LEFT_OUT = [
   "Pipelines",
   "Projects",
   "Runners",
+  "Sharing",
   "Todos",
   "Topics",
   "Uploads",
@@ -173,6 +174,8 @@ describe("a project that was exported and imported", () => {
       star_count,
       forks_count,
       import_status,
+      // It is shared with groups of this server.
+      shared_with_groups,
       ...settings
     } = first;
     expect(comparable(second)).toMatchObject(comparable(settings) as object);

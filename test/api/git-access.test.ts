@@ -11,6 +11,19 @@ beforeAll(async () => {
   const json = { name: "Inside", namespace_id: group.id, visibility: "internal" };
   const made = await app.call("POST /projects", { as: "owner", json });
   expect(made.status).toBe(201);
+  // What only links let in: as members of the invited group are, or at most as reporters.
+  const invited = (await app.call("GET /groups/secret", { as: "owner" })).json;
+  for (const [path, group_access] of [
+    ["lent", 50],
+    ["dull", 20],
+  ] as const) {
+    const lent = (await app.call("POST /groups", { as: "admin", json: { name: path, path } })).json;
+    const project = { name: "P", path: "p", namespace_id: lent.id };
+    await app.call("POST /projects", { as: "admin", json: project });
+    const link = { group_id: invited.id, group_access };
+    const shared = await app.call(`POST /groups/${path}/share`, { as: "admin", json: link });
+    expect(shared.status).toBe(201);
+  }
 });
 afterAll(() => app.dispose());
 
@@ -41,6 +54,10 @@ it.each([
   ["acme/inside", PUSH, [401, 403, 403, 403, 200, 200, 200, 200]],
   ["secret/vault", FETCH, [401, 404, 403, 200, 200, 200, 200, 200]],
   ["secret/vault", PUSH, [401, 404, 403, 403, 200, 200, 200, 200]],
+  ["lent/p", FETCH, [401, 404, 403, 200, 200, 200, 200, 200]],
+  ["lent/p", PUSH, [401, 404, 403, 403, 200, 200, 200, 200]],
+  ["dull/p", FETCH, [401, 404, 403, 200, 200, 200, 200, 200]],
+  ["dull/p", PUSH, [401, 404, 403, 403, 403, 403, 403, 200]],
   ["secret/nothing", FETCH, [401, 404, 404, 404, 404, 404, 404, 404]],
   ["nothing", FETCH, [401, 404, 404, 404, 404, 404, 404, 404]],
 ])("%s: %s", async (project, service, expected) => {

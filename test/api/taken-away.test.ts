@@ -20,6 +20,25 @@ beforeAll(async () => {
   };
   const { json: stranger } = await app.call("GET /user", { as: "stranger" });
   await post(`${VAULT}/members`, { user_id: stranger.id, access_level: 30 });
+  // By links, too: one that is ended below, one that has expired, and a group that is invited to an invited one.
+  const groupOf = async (path: string) => {
+    const { id } = await post("/groups", { name: path, path });
+    await post(`/groups/${id}/members`, { user_id: stranger.id, access_level: 30 });
+    return id as number;
+  };
+  const [ended, expired, chained] = [
+    await groupOf("ended"),
+    await groupOf("expired"),
+    await groupOf("chained"),
+  ];
+  const { id: between } = await post("/groups", { name: "between", path: "between" });
+  await post(`/groups/${between}/share`, { group_id: chained, group_access: 50 });
+  for (const at of [VAULT, "/groups/secret"]) {
+    await post(`${at}/share`, { group_id: ended, group_access: 30 });
+    const over = { group_access: 30, expires_at: "2020-01-01" };
+    await post(`${at}/share`, { group_id: expired, ...over });
+    await post(`${at}/share`, { group_id: between, group_access: 30 });
+  }
   await app.call(`PUT ${VAULT}`, { as: "owner", json: { description: MARK } });
   const texts = { title: MARK, description: `${MARK} @stranger @guest` };
   const branches = { source_branch: MARK, target_branch: "main" };
@@ -50,6 +69,11 @@ beforeAll(async () => {
     },
   };
   await app.call(`DELETE ${VAULT}/members/${stranger.id}`, { as: "owner" });
+  expect((await app.call(`GET ${VAULT}`, { as: "stranger" })).text).toContain(MARK);
+  for (const at of [VAULT, "/groups/secret"]) {
+    const { status } = await app.call(`DELETE ${at}/share/${ended}`, { as: "owner" });
+    expect(status).toBe(204);
+  }
 });
 afterAll(() => app.dispose());
 

@@ -86,6 +86,8 @@ it("each table of projects is archived, or left out on purpose", () => {
       "access_requests",
       "deploy_tokens",
       "member_invitations",
+      // They are about groups of this server.
+      "group_links",
       "project_redirects",
       "project_fetches",
       "project_stars",

@@ -1,11 +1,17 @@
 import { aboveNamespace, type Condition } from "../../store/conditions.ts";
-import type { Source } from "./source.ts";
 
 /** The group or project that a record belongs to. */
-export type Owner = Pick<Source, "column" | "id">;
+export interface Owner {
+  /** The column that refers to it in tables for both. */
+  readonly column: "namespace_id" | "project_id";
+  readonly id: number;
+}
 
 /** The group or project that shows a record: its owner, or one below its owner. */
-export type Heir = Owner & Pick<Source, "namespaceId">;
+export interface Heir extends Owner {
+  /** The group itself, or the project's namespace. */
+  readonly namespaceId: number;
+}
 
 /** The condition under which a row with columns `namespace_id` and `project_id` belongs to a group or project. */
 export function ownedBy(alias: string, owner: Owner): Condition {

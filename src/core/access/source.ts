@@ -3,6 +3,7 @@ import type { Reader, Value } from "../../store/port.ts";
 import { notFound } from "../errors.ts";
 import type { Reach } from "./caller.ts";
 import { FEATURES, type Feature } from "./features.ts";
+import { groupsOf, linkedLevel, projectsOf } from "./memberships.ts";
 import { hasRole, ROLES, type Role } from "./roles.ts";
 import { BEING_DELETED, isEnding, isOpenTo, type Viewer } from "./visibility.ts";
 
@@ -20,7 +21,7 @@ export interface Source {
   readonly namespaceId: number;
   /** The caller's highest access level, own or inherited; 0 for none; 100 for administrators. */
   readonly level: number;
-  /** The caller's level as a member of the project itself, and of a group that it is in. */
+  /** The caller's level as a member of the project itself, and of a group that it is in or that was invited. */
   readonly memberships: { readonly own: number | null; readonly inherited: number | null };
   /** The enabled features of a project; all features for a group. */
   readonly features: readonly Feature[];
@@ -32,9 +33,9 @@ export interface Source {
 
 const ADMIN_LEVEL = 100;
 
-const NAMESPACE_LEVEL = `select max(m.access_level) from members m
-  join namespace_ancestors a on a.ancestor_id = m.namespace_id
-  where a.namespace_id = n.id and m.user_id = ? and (m.expires_at is null or m.expires_at > ?)`;
+// The cross join keeps SQLite from starting with the memberships of the caller, which may be thousands.
+const NAMESPACE_LEVEL = `select max(m.access_level) from namespace_ancestors a cross join members m
+  where a.namespace_id = n.id and m.namespace_id = a.ancestor_id and m.user_id = ? and (m.expires_at is null or m.expires_at > ?)`;
 
 const PROJECT_LEVEL = `select max(m.access_level) from members m
   where m.project_id = p.id and m.user_id = ? and (m.expires_at is null or m.expires_at > ?)`;
@@ -106,11 +107,13 @@ interface GroupRow {
   full_path: string;
   visibility: number;
   level: number | null;
+  linked_level: number | null;
   ending: number;
 }
 
 // Built once: a newly concatenated text would be hashed again to find its statement.
-const GROUP = `select n.id, n.full_path, n.visibility, (${NAMESPACE_LEVEL}) as level, ${ending("n.id")}
+const GROUP = `select n.id, n.full_path, n.visibility, (${NAMESPACE_LEVEL}) as level,
+    (${linkedLevel("n.id")}) as linked_level, ${ending("n.id")}
   from namespaces n where n.kind = 'group' and`;
 const GROUP_BY = {
   id: `${GROUP} n.id = ?`,
@@ -124,15 +127,23 @@ async function findGroup(
 ): Promise<Source | undefined> {
   const by = identity(idOrPath);
   if (!by) return undefined;
-  const row = await db.one<GroupRow>(GROUP_BY[by.column], [
-    viewer.caller?.id ?? 0,
-    viewer.today,
-    by.value,
-  ]);
+  const row = await db.one<GroupRow>(GROUP_BY[by.column], [...levelOf(viewer), by.value]);
   return row && groupOf(row, viewer);
 }
 
+/** The values of {@link GROUP}. */
+function levelOf({ caller, today }: Viewer): Value[] {
+  const callerId = caller?.id ?? 0;
+  return [callerId, today, callerId, today, today];
+}
+
+/** The caller's level by groups: as a member of one above, or of an invited one. */
+function inheritedLevel({ level, linked_level: linked }: GroupRow): number | null {
+  return linked === null ? level : Math.max(level ?? 0, linked);
+}
+
 function groupOf(row: GroupRow, viewer: Viewer): Source {
+  const inherited = inheritedLevel(row);
   return {
     viewer,
     kind: "group",
@@ -141,8 +152,8 @@ function groupOf(row: GroupRow, viewer: Viewer): Source {
     visibility: row.visibility,
     column: "namespace_id",
     namespaceId: row.id,
-    level: viewer.caller?.admin ? ADMIN_LEVEL : (row.level ?? 0),
-    memberships: { own: null, inherited: row.level },
+    level: viewer.caller?.admin ? ADMIN_LEVEL : (inherited ?? 0),
+    memberships: { own: null, inherited },
     features: FEATURES,
     archived: row.ending === 1,
     hasPublicJobs: false,
@@ -166,7 +177,7 @@ const PROJECT = `select p.id, p.full_path, p.visibility, p.namespace_id, p.publi
     case when p.marked_for_deletion_at is null then p.archived else 1 end as archived, ${ending("p.namespace_id")},
     p.issues_enabled, p.jobs_enabled,
     p.merge_requests_enabled, p.snippets_enabled, p.wiki_enabled, (${NAMESPACE_LEVEL}) as level,
-    (${PROJECT_LEVEL}) as own_level, case when n.owner_id = ? then 1 else 0 end as personal
+    (${linkedLevel("p.namespace_id", "p.id")}) as linked_level, (${PROJECT_LEVEL}) as own_level, case when n.owner_id = ? then 1 else 0 end as personal
   from projects p join namespaces n on n.id = p.namespace_id where`;
 const PROJECT_BY = {
   id: `${PROJECT} p.id = ?`,
@@ -187,11 +198,12 @@ async function findProject(
 /** The values of {@link PROJECT}. */
 function levelsOf({ caller, today }: Viewer): Value[] {
   const callerId = caller?.id ?? 0;
-  return [callerId, today, callerId, today, callerId];
+  return [callerId, today, callerId, today, today, callerId, today, callerId];
 }
 
 function projectOf(row: ProjectRow, viewer: Viewer): Source {
-  const level = Math.max(row.level ?? 0, row.own_level ?? 0, row.personal === 1 ? ROLES.owner : 0);
+  const inherited = inheritedLevel(row);
+  const level = Math.max(inherited ?? 0, row.own_level ?? 0, row.personal === 1 ? ROLES.owner : 0);
   return {
     viewer,
     kind: "project",
@@ -201,7 +213,7 @@ function projectOf(row: ProjectRow, viewer: Viewer): Source {
     column: "project_id",
     namespaceId: row.namespace_id,
     level: viewer.caller?.admin ? ADMIN_LEVEL : level,
-    memberships: { own: row.own_level, inherited: row.level },
+    memberships: { own: row.own_level, inherited },
     features: FEATURES.filter((area) => row[`${area}_enabled`] === 1),
     archived: row.archived === 1 || row.ending === 1,
     hasPublicJobs: row.public_jobs === 1,
@@ -224,8 +236,7 @@ export async function sourcesById(
     kind === "group"
       ? (
           await db.all<GroupRow>(`${GROUP} n.id in (${among.sql})`, [
-            viewer.caller?.id ?? 0,
-            viewer.today,
+            ...levelOf(viewer),
             ...among.values,
           ])
         ).map((row) => groupOf(row, viewer))
@@ -259,16 +270,18 @@ async function isWithin(db: Reader, source: Source, { column, id }: Reach): Prom
   return (await db.one(sql, [source.namespaceId, id])) !== undefined;
 }
 
-/** Members of anything below a group may read the group, as in GitLab. */
+/** Those who belong to anything below a group may read the group, as in GitLab. */
 async function isMemberBelow(db: Reader, { kind, id }: Source, viewer: Viewer): Promise<boolean> {
   if (kind === "project" || !viewer.caller) return false;
-  return (await db.one(MEMBER_BELOW, [id, viewer.caller.id, viewer.today])) !== undefined;
+  const user = { sql: "?", values: [viewer.caller.id] };
+  const [groups, projects] = [groupsOf, projectsOf].map((of) => of(user, viewer.today, 0));
+  const found = await db.rows(
+    `select 1 from namespace_ancestors where ancestor_id = ? and (namespace_id in (${groups?.sql})
+       or namespace_id in (select namespace_id from projects where id in (${projects?.sql}))) limit 1`,
+    [id, ...(groups?.values ?? []), ...(projects?.values ?? [])],
+  );
+  return found.length > 0;
 }
-
-const MEMBER_BELOW = `select 1 as found from namespace_ancestors a
-  join members m on m.namespace_id = a.namespace_id
-    or m.project_id in (select id from projects where namespace_id = a.namespace_id)
-  where a.ancestor_id = ? and m.user_id = ? and (m.expires_at is null or m.expires_at > ?) limit 1`;
 
 /** The role that the caller needs to read a project's code, as routes declare it; `undefined` if they need none. */
 export const codeRole = ({ source }: { readonly source: Source }): Role | undefined =>

@@ -2,6 +2,8 @@ import { all, any, type Condition, when } from "../../store/conditions.ts";
 import { statement } from "../../store/texts.ts";
 
 import type { Person } from "./caller.ts";
+import { groupsOf, projectsOf } from "./memberships.ts";
+import type { Owner } from "./owner.ts";
 import { hasRole, ROLES, type Role } from "./roles.ts";
 
 /** Visibility levels, with GitLab's numbers: who may read a group or project without being a member. */
@@ -123,28 +125,25 @@ function openOrMember(viewer: Viewer | EachUser, role: Role): Condition {
 }
 
 /**
- * The condition under which the caller has at least `role` in a row `p` of projects: as its member, as a member of a
- * group above it, or because it is in their own namespace. Its cost grows with the caller's memberships, not with the
- * table.
+ * The condition under which the caller has at least `role` in a row `p` of projects: because they belong to it or to a group
+ * above it (`memberships.ts`), or because it is in their own namespace. Its cost grows with the caller's memberships, not
+ * with the table.
  */
 export function memberProjects(viewer: Viewer | EachUser, role: Role = "guest"): Condition {
   if ("level" in viewer && viewer.level !== undefined) {
     return { sql: hasRole({ level: viewer.level }, role) ? "1 = 1" : "1 = 0", values: [] };
   }
   const id = idOf(viewer);
-  const membership = [...id.values, viewer.today, ROLES[role]];
+  const groups = groupsOf(id, viewer.today, ROLES[role]);
+  const projects = projectsOf(id, viewer.today, ROLES[role]);
   return {
     sql: statement`(${NOT_DELETED_PROJECT.sql} and (p.namespace_id in (
-        select a.namespace_id from members m
-        join namespace_ancestors a on a.ancestor_id = m.namespace_id
-        where m.user_id = ${id.sql} and (m.expires_at is null or m.expires_at > ?) and m.access_level >= ?
+        select a.namespace_id from (${groups.sql}) as g
+        cross join namespace_ancestors a where a.ancestor_id = g.id
         union all
         select id from namespaces where owner_id = ${id.sql})
-      or p.id in (
-        select m.project_id from members m
-        where m.user_id = ${id.sql} and (m.expires_at is null or m.expires_at > ?) and m.access_level >= ?
-          and m.project_id is not null)))`,
-    values: [...membership, ...id.values, ...membership],
+      or p.id in (${projects.sql})))`,
+    values: [...groups.values, ...id.values, ...projects.values],
   };
 }
 
@@ -279,29 +278,57 @@ export function visibleGroups(viewer: Viewer): Condition {
  * anything below the group is enough.
  */
 export function memberGroups(viewer: Viewer, role?: Role): Condition {
-  const membership = [viewer.caller?.id ?? 0, viewer.today];
-  const inherited = `select a.namespace_id from members m
-      join namespace_ancestors a on a.ancestor_id = m.namespace_id
-      where m.user_id = ? and (m.expires_at is null or m.expires_at > ?) and m.access_level >= ?`;
+  const id = idOf(viewer);
+  const groups = groupsOf(id, viewer.today, ROLES[role ?? "guest"]);
+  const inherited = `select a.namespace_id from (${groups.sql}) as g
+      cross join namespace_ancestors a where a.ancestor_id = g.id`;
   if (role) {
     return {
       sql: `(${NOT_DELETED_GROUP.sql} and n.id in (${inherited}))`,
-      values: [...membership, ROLES[role]],
+      values: groups.values,
     };
   }
+  const projects = projectsOf(id, viewer.today, ROLES.guest);
   return {
     sql: `(${NOT_DELETED_GROUP.sql} and n.id in (${inherited}
       union all
-      select a.ancestor_id from members m
-      join namespace_ancestors a on a.namespace_id = m.namespace_id
-      where m.user_id = ? and (m.expires_at is null or m.expires_at > ?)
+      select a.ancestor_id from (${groups.sql}) as g
+      cross join namespace_ancestors a where a.namespace_id = g.id
       union all
-      select a.ancestor_id from members m
-      join projects q on q.id = m.project_id
-      join namespace_ancestors a on a.namespace_id = q.namespace_id
-      where m.user_id = ? and (m.expires_at is null or m.expires_at > ?)))`,
-    values: [...membership, ROLES.guest, ...membership, ...membership],
+      select a.ancestor_id from (${projects.sql}) as g
+      cross join projects q cross join namespace_ancestors a
+      where q.id = g.id and a.namespace_id = q.namespace_id))`,
+    values: [...groups.values, ...groups.values, ...projects.values],
   };
+}
+
+/**
+ * The condition on links `l` of a group or project that its viewer may see who belongs to it by them: those who belong to it,
+ * too, see all, and others only the members of invited groups that they see, as in GitLab.
+ *
+ * @param owner the group or project, with the viewer's level there if that is known
+ */
+export function visibleLinks(
+  viewer: Viewer,
+  { column, id, level }: Owner & { readonly level?: number },
+): Condition {
+  if (viewer.caller?.admin || (level !== undefined && hasRole({ level }, "guest"))) {
+    return { sql: "1 = 1", values: [] };
+  }
+  const groups = visibleGroups(viewer);
+  const invited: Condition = {
+    sql: `exists (select 1 from namespaces n where n.id = l.group_id and ${groups.sql})`,
+    values: groups.values,
+  };
+  if (level !== undefined) return invited;
+  const [own, table] =
+    column === "project_id"
+      ? [memberProjects(viewer), "projects p where p.id"]
+      : [memberGroups(viewer, "guest"), "namespaces n where n.id"];
+  return any([
+    invited,
+    { sql: `exists (select 1 from ${table} = ? and ${own.sql})`, values: [id, ...own.values] },
+  ]);
 }
 
 /**

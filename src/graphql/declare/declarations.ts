@@ -223,6 +223,8 @@ export interface PageRange {
 
 /** Which rows a field gives for its parent. */
 export interface ChildQuery {
+  /** What stands for the type's tables. Whether the viewer may see the rows is then part of `where` or of this itself. */
+  readonly from?: Condition | undefined;
   /** Joins to add to the type's tables. */
   readonly join?: string;
   /** The column that equals the parent's key. None at the root. */

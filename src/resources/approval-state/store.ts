@@ -1,3 +1,4 @@
+import { linkedMembership } from "../../core/access/memberships.ts";
 import { ROLES } from "../../core/access/roles.ts";
 import { among } from "../../store/conditions.ts";
 import type { Database, Reader } from "../../store/port.ts";
@@ -136,13 +137,14 @@ function usersNamed(
        where (n.owner_id = u.id or u.id in (
          select m.user_id from members m where m.project_id = p.id
          union all select m.user_id from members m
-           join namespace_ancestors a on a.ancestor_id = m.namespace_id and a.namespace_id = p.namespace_id))`,
+           join namespace_ancestors a on a.ancestor_id = m.namespace_id and a.namespace_id = p.namespace_id)
+         or ${linkedMembership("p.namespace_id", "p.id", "u.id")})`,
       [...username.values, ...email.values, project_id],
     );
   });
 }
 
-/** The project's group and those above it, as far as they are named. */
+/** The project's group, those above it and, as developers, those invited to the project itself, as far as they are named. */
 function groupsNamed(
   db: Reader,
   { project_id }: Owner,
@@ -153,10 +155,12 @@ function groupsNamed(
     const { sql, values } = among("lower(n.full_path)", some);
     return db.rows(
       `select n.id, lower(n.full_path) from namespaces n
-       join namespace_ancestors a on a.ancestor_id = n.id
-       join projects p on p.namespace_id = a.namespace_id and p.id = ?
-       where n.kind = 'group' and ${sql}`,
-      [project_id, ...values],
+       where n.kind = 'group' and ${sql} and n.id in (
+         select a.ancestor_id from projects p
+         join namespace_ancestors a on a.namespace_id = p.namespace_id where p.id = ?
+         union all select l.group_id from group_links l
+         where l.project_id = ? and l.access_level >= ${ROLES.developer})`,
+      [...values, project_id, project_id],
     );
   });
 }

@@ -1,21 +1,10 @@
 import { actorOf } from "../../audit/log.ts";
 import type { Caller } from "../../core/access/caller.ts";
-import {
-  VISIBILITIES,
-  VISIBILITY_NAMES,
-  VISIBILITY_WORDS,
-  type Viewer,
-  type Visibility,
-} from "../../core/access/visibility.ts";
+import { ROLES } from "../../core/access/roles.ts";
+import { VISIBILITIES, VISIBILITY_WORDS, type Visibility } from "../../core/access/visibility.ts";
 import { forbidden } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
-import {
-  flagWithoutEffect,
-  storedIn,
-  unsupported,
-  unsupportedFlag,
-  withoutEffect,
-} from "../../core/kept.ts";
+import { flagWithoutEffect, storedIn, unsupported } from "../../core/kept.ts";
 import { Json, type Resource, routes } from "../../core/resource.ts";
 import { recordGroup } from "../../hooks/records.ts";
 import type { Database, Reader } from "../../store/port.ts";
@@ -37,44 +26,12 @@ import { requireBranchName } from "../projects/repository.ts";
 import { mayCreateGroup } from "./abilities.ts";
 import { changeGroup, createGroup, groupInput, newGroupInput } from "./changes.ts";
 import { findDeleted, mark, restore } from "./deletion.ts";
+import { listFilter, listInput } from "./filters.ts";
 import { group, groupAlone, groupIdentity, groupWithProjects } from "./json.ts";
 import * as groups from "./queries.ts";
 import { remove } from "./removal.ts";
-import { rowWithProjects } from "./single.ts";
+import { rowWithProjects, singleRow } from "./single.ts";
 import { migrations } from "./table.ts";
-
-const listInput = {
-  search: param.optional(param.anyText()),
-  skip_groups: param.optional(param.arrayOf(param.integer(), { max: 500 })),
-  owned: param.optional(param.boolean()),
-  all_available: param.optional(param.boolean()),
-  active: param.optional(param.boolean()),
-  marked_for_deletion_on: param.optional(param.date()),
-  min_access_level: param.optional(param.accessLevel()),
-  visibility: param.optional(param.choice(VISIBILITY_NAMES)),
-  top_level_only: param.optional(param.boolean()),
-  with_custom_attributes: unsupportedFlag(),
-  repository_storage: unsupported(param.anyText()),
-  // Groups have no statistics.
-  statistics: flagWithoutEffect(),
-  order_by: param.optional(param.choice(["name", "path", "id"])),
-  sort: param.optional(param.choice(["asc", "desc"])),
-};
-
-function listFilter(input: param.Input<typeof listInput>, viewer: Viewer): groups.GroupFilter {
-  return {
-    search: input.search,
-    skip: input.skip_groups,
-    active: input.active,
-    markedOn: input.marked_for_deletion_on,
-    role: input.owned ? "owner" : input.min_access_level,
-    visibility: input.visibility && VISIBILITIES[input.visibility],
-    top: input.top_level_only,
-    member: viewer.caller !== undefined && !viewer.caller.admin && !input.all_available,
-    orderBy: input.order_by ?? "name",
-    sort: input.sort ?? "asc",
-  };
-}
 
 /** The attributes that only the API has. */
 const more = {
@@ -146,20 +103,25 @@ export const groupResource: Resource = {
       },
     }),
     ofProject.list("/groups", {
-      summary: "List the groups that a project is in, at whatever depth",
+      summary:
+        "List the groups that a project is in, at whatever depth, and with `with_shared` those it is shared with",
       access: "anyone",
       input: {
         search: listInput.search,
         skip_groups: listInput.skip_groups,
-        // Projects can't be shared with groups.
-        with_shared: flagWithoutEffect(),
+        with_shared: param.optional(param.boolean()),
+        // Nobody is shown groups that they do not see.
         shared_visible_only: flagWithoutEffect(),
-        shared_min_access_level: withoutEffect(param.optional(param.accessLevel())),
+        shared_min_access_level: param.optional(param.accessLevel()),
       },
       presenter: groupIdentity,
       handle: ({ db, presenter, page, viewer, input, source }) => {
         const { search, skip_groups: skip } = input;
-        const filter = { search, skip, above: source.namespaceId };
+        const { with_shared, shared_min_access_level: least } = input;
+        const invitedTo: groups.Invited | undefined = with_shared
+          ? { source, relation: ["direct", "inherited"], level: least && ROLES[least] }
+          : undefined;
+        const filter = { search, skip, above: source.namespaceId, invitedTo };
         return groups.list(db, presenter, page, viewer, { ...filter, orderBy: "id", sort: "asc" });
       },
     }),
@@ -169,9 +131,9 @@ export const groupResource: Resource = {
       input: { with_projects: param.optional(param.boolean()) },
       presenter: ({ input }) => (input.with_projects === false ? groupAlone : groupWithProjects),
       handle: async (context) => {
-        const { db, source, presenter } = context;
+        const { source, presenter } = context;
         return presenter === groupAlone
-          ? groups.row(db, presenter, source.id)
+          ? singleRow(context, source.id)
           : rowWithProjects(context, source.id);
       },
     }),
@@ -250,18 +212,28 @@ export const groupResource: Resource = {
         }),
     }),
     one.list("/projects/shared", {
-      summary:
-        "List the projects that are shared with a group: none, since projects can't be shared",
+      summary: "List the projects that are shared with a group",
       access: "anyone",
       input: projectListInput,
       presenter: ({ caller, input }) => (caller && !input.simple ? project : basicProject),
-      handle: ({ db, presenter, page, viewer }) =>
-        projects.list(db, presenter, page, viewer, { idBefore: 0 }, { orderBy: "id", sort: "asc" }),
+      handle: ({ db, source, presenter, page, viewer, input }) =>
+        projects.list(
+          db,
+          presenter,
+          page,
+          viewer,
+          { ...projectFilter(input, viewer), sharedWith: source.id },
+          projectOrder(input, viewer),
+        ),
     }),
     one.list("/projects", {
-      summary: "List the projects of a group",
+      summary: "List the projects of a group and, unless `with_shared=false`, those shared with it",
       access: "anyone",
-      input: { ...projectListInput, include_subgroups: param.optional(param.boolean()) },
+      input: {
+        ...projectListInput,
+        include_subgroups: param.optional(param.boolean()),
+        with_shared: param.optional(param.boolean()),
+      },
       presenter: ({ caller, input }) => (caller && !input.simple ? project : basicProject),
       handle: ({ db, source, presenter, page, viewer, input }) =>
         projects.list(
@@ -274,6 +246,7 @@ export const groupResource: Resource = {
             archived: input.archived,
             namespaceId: source.id,
             below: input.include_subgroups,
+            withShared: input.with_shared ?? true,
           },
           projectOrder(input, viewer),
         ),

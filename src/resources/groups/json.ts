@@ -3,6 +3,7 @@ import { ownAvatar } from "../../core/avatars.ts";
 import * as field from "../../core/field.ts";
 import { presenter } from "../../core/presenter.ts";
 import { DEFAULT_PROTECTION } from "../application-settings/protection.ts";
+import { sharedWithGroups } from "../group-links/json.ts";
 import { groupSettings } from "../namespaces/kept.ts";
 import { dayOf } from "../namespaces/marked.ts";
 import { project } from "../projects/json.ts";
@@ -50,7 +51,7 @@ export const group = presenter(fields);
 
 const details = {
   ...fields,
-  shared_with_groups: field.constant([]),
+  shared_with_groups: sharedWithGroups("namespace_id", "n.id"),
   runners_token: field.constant(null),
 };
 
@@ -61,5 +62,10 @@ export const groupAlone = presenter(details);
 export const groupWithProjects = presenter({
   ...details,
   projects: field.embedded("projects", "array of Project", "[]", { items: project.fields }),
-  shared_projects: field.constant([]),
+  shared_projects: field.json(
+    `case when exists (select 1 from group_links l where l.group_id = n.id and l.project_id is not null)
+      then null else '[]' end`,
+    "array of Project",
+    { items: project.fields },
+  ),
 });

@@ -1,4 +1,7 @@
+import { linkedLevel } from "../../core/access/memberships.ts";
+import { ownedBy } from "../../core/access/owner.ts";
 import type { Role } from "../../core/access/roles.ts";
+import type { Source } from "../../core/access/source.ts";
 import {
   isEnding,
   memberGroups,
@@ -10,7 +13,7 @@ import { paginateFrom } from "../../core/lists/paginate.ts";
 import { searchStart } from "../../core/lists/search-index.ts";
 import type { Page, RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
-import { all, type Condition, when } from "../../store/conditions.ts";
+import { aboveNamespace, all, type Condition, when } from "../../store/conditions.ts";
 import { contains } from "../../store/patterns.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Reader, Value } from "../../store/port.ts";
@@ -33,12 +36,19 @@ export interface GroupFilter {
   visibility?: number | undefined;
   /** Only groups that are in no other one. */
   top?: boolean | undefined;
-  /** No group that is this one or below it. */
+  /** No group that is this one or below it; or only these. */
   notBelow?: number | undefined;
+  below?: number | undefined;
   /** Only groups on the list of those whose CI jobs may access this project. */
   allowedIn?: number | undefined;
-  /** Only this namespace, if it is a group, and those that it is in. */
+  /** Only this namespace, if it is a group, and those that it is in; and groups that are invited, if these are asked for. */
   above?: number | undefined;
+  /** Only groups that are invited to this group or project, or to a group above it. */
+  invitedTo?: Invited | undefined;
+  /** Only groups that this group is invited to. */
+  sharedWith?: number | undefined;
+  /** Only groups that this project may still be shared with. */
+  shareableWith?: Source | undefined;
   /** Only groups in which the caller has at least this role. */
   role?: Role | undefined;
   /** Only groups in which the caller may create these: as `abilities.ts` of projects and groups say, for many groups. */
@@ -47,6 +57,35 @@ export interface GroupFilter {
   member?: boolean | undefined;
   orderBy: "name" | "path" | "id";
   sort: "asc" | "desc";
+}
+
+/** Where groups are invited to, by which links. */
+export interface Invited {
+  readonly source: Source;
+  /** Its own links, and those of groups above it. */
+  readonly relation: readonly ("direct" | "inherited")[];
+  /** The access level that links give at least. */
+  readonly level?: number | undefined;
+}
+
+/** A query for the ids of groups that are invited. */
+function invited({ source, relation, level = 0 }: Invited): Condition {
+  const { column, id, namespaceId } = source;
+  const own = ownedBy("l", source);
+  const above = aboveNamespace("l.namespace_id", namespaceId);
+  const conditions = [
+    ...(relation.includes("direct") ? [own] : []),
+    ...(relation.includes("inherited")
+      ? [all([above, column === "namespace_id" ? when("l.namespace_id <> ?", id) : undefined])]
+      : []),
+  ];
+  const queries = conditions.map(
+    ({ sql }) => `select l.group_id as id from group_links l where ${sql} and l.access_level >= ?`,
+  );
+  return {
+    sql: queries.length > 0 ? queries.join(" union ") : "select 0 as id",
+    values: conditions.flatMap(({ values }) => [...values, level]),
+  };
 }
 
 /** The groups the caller may read. */
@@ -76,27 +115,60 @@ export async function list(
 
 const ACCEPTING = { projects: CREATION_LEVEL, groups: SUBGROUP_LEVEL } as const;
 
+const LINKED = linkedLevel("n.id");
+
 function accepting({ caller, today }: Viewer, what: keyof typeof ACCEPTING): Condition {
   const living = `not ${isEnding("n.id")}`;
   if (caller?.admin) return { sql: living, values: [] };
   const level = `select max(m.access_level) from members m
     join namespace_ancestors ma on ma.ancestor_id = m.namespace_id
     where ma.namespace_id = n.id and m.user_id = ? and (m.expires_at is null or m.expires_at > ?)`;
-  const values = [caller?.id ?? 0, today];
-  return { sql: `${living} and (${level}) >= ${ACCEPTING[what]}`, values };
+  const values = [caller?.id ?? 0, today, caller?.id ?? 0, today, today];
+  const least = ACCEPTING[what];
+  return { sql: `${living} and ((${level}) >= ${least} or (${LINKED}) >= ${least})`, values };
 }
 
-/** Where a list of what is marked for deletion may start. */
-function startsOf({ active, markedOn: day }: GroupFilter): Condition[] {
+/** A query for the ids of groups that a group is invited to. */
+const shared = (groupId: number): Condition => ({
+  sql: "select namespace_id as id from group_links where group_id = ? and namespace_id is not null",
+  values: [groupId],
+});
+
+/** The condition that a project may still be shared with a group: it is neither in the group nor shared with it. */
+function shareable({ id, namespaceId }: Source): Condition {
+  return {
+    sql: `n.id not in (select ancestor_id from namespace_ancestors where namespace_id = ?)
+      and n.id not in (select group_id from group_links where project_id = ?)`,
+    values: [namespaceId, id],
+  };
+}
+
+const isIn = ({ sql, values }: Condition): Condition => ({ sql: `n.id in (${sql})`, values });
+
+/** Where a list of what is marked for deletion, or of invited groups, may start. */
+function startsOf(filter: GroupFilter): Condition[] {
+  const { above, active, invitedTo, sharedWith, markedOn: day } = filter;
   const marked = markedOn("n", day);
   return [
+    ...(invitedTo ? [around(invitedTo, above)] : []),
+    ...(sharedWith === undefined ? [] : [shared(sharedWith)]),
     ...(marked ? [idsOf("namespaces n", marked)] : []),
     ...(active === false ? [{ sql: ENDING, values: [] }] : []),
   ];
 }
 
+const ABOVE = "select ancestor_id as id from namespace_ancestors where namespace_id = ?";
+
+/** A query for the ids of groups that are invited, and of those above a namespace, if these are asked for, too. */
+function around(invitedTo: Invited, above: number | undefined): Condition {
+  const { sql, values } = invited(invitedTo);
+  if (above === undefined) return { sql, values };
+  return { sql: `${ABOVE} union ${sql}`, values: [above, ...values] };
+}
+
 function filtered(viewer: Viewer, filter: GroupFilter): Condition {
   const { parentId, ancestorId, search, skip = [], role, member, active } = filter;
+  const { above, invitedTo } = filter;
   const skipped = skip.length > 0 ? placeholders(skip) : undefined;
   return all([
     when("n.kind = 'group'"),
@@ -115,9 +187,13 @@ function filtered(viewer: Viewer, filter: GroupFilter): Condition {
       "n.id not in (select namespace_id from namespace_ancestors where ancestor_id = ?)",
       filter.notBelow,
     ),
+    invitedTo && isIn(around(invitedTo, above)),
+    invitedTo ? undefined : when(`n.id in (${ABOVE})`, above),
+    filter.sharedWith === undefined ? undefined : isIn(shared(filter.sharedWith)),
+    filter.shareableWith && shareable(filter.shareableWith),
     when(
-      "n.id in (select ancestor_id from namespace_ancestors where namespace_id = ?)",
-      filter.above,
+      "n.id in (select namespace_id from namespace_ancestors where ancestor_id = ?)",
+      filter.below,
     ),
     when(
       "n.id in (select target_group_id from job_token_groups where project_id = ?)",

@@ -3,6 +3,7 @@ import { removeLater, removePart } from "../../jobs/removal.ts";
 import { belowGroup } from "../../store/conditions.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Database, Store } from "../../store/port.ts";
+import { removeOfGroups } from "../group-links/queries.ts";
 import {
   GROUP_PARTS,
   hasFewRows,
@@ -17,11 +18,12 @@ const CHUNK = 100;
 
 /**
  * Deletes a group with everything below it: at once if that has few rows. Otherwise nobody sees it any more, and a
- * worker deletes it.
+ * worker deletes it. Its members lose at once what they may do where it, or a group below it, was invited.
  *
  * @returns whether it was deleted at once
  */
 export async function remove(db: Database, groupId: number, now: number): Promise<boolean> {
+  await removeOfGroups(db, groupId);
   if (await hasFewRows(db, groupId)) {
     await db.run("delete from namespaces where id = ?", [groupId]);
     return true;

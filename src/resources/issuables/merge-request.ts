@@ -1,3 +1,4 @@
+import { linkedMembership } from "../../core/access/memberships.ts";
 import { ROLES } from "../../core/access/roles.ts";
 import { NOT_DELETED_USER, visibleMergeRequests } from "../../core/access/visibility.ts";
 import * as field from "../../core/field.ts";
@@ -82,6 +83,7 @@ const IS_FIRST = `case when exists (select 1 from merge_requests o
   or exists (select 1 from members me where me.user_id = mr.author_id and me.access_level >= ${ROLES.reporter}
     and (me.project_id = mr.project_id or me.namespace_id in
       (select ancestor_id from namespace_ancestors where namespace_id = p.namespace_id)))
+  or ${linkedMembership("p.namespace_id", "p.id", "mr.author_id", ROLES.reporter)}
   or exists (select 1 from namespaces o where o.id = p.namespace_id and o.owner_id = mr.author_id)
   then 0 else 1 end`;
 

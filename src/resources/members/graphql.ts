@@ -1,5 +1,10 @@
-import { inheritedBy, ownedBy } from "../../core/access/owner.ts";
-import { NOT_DELETED_USER, visibleOwner } from "../../core/access/visibility.ts";
+import {
+  directMemberships,
+  linkedMemberships,
+  membershipsWhere,
+} from "../../core/access/memberships.ts";
+import { type Heir, ownedBy } from "../../core/access/owner.ts";
+import { NOT_DELETED_USER, visibleLinks, visibleOwner } from "../../core/access/visibility.ts";
 import * as field from "../../core/field.ts";
 import {
   type Args,
@@ -33,8 +38,10 @@ import { searched } from "../users/queries.ts";
 import { ACCESS_LEVEL, accessLevelOf, LEVEL, MEMBER_LEVEL } from "./access-level.ts";
 import { memberResource } from "./index.ts";
 
+const USERS = `users u on u.id = m.user_id and ${NOT_DELETED_USER}`;
+
 const rows = {
-  from: `members m join users u on u.id = m.user_id and ${NOT_DELETED_USER}`,
+  from: `members m join ${USERS}`,
   key: "m.id",
   // As in REST, only users see who the members are.
   visible: (viewer: GraphContext["viewer"]): Condition =>
@@ -112,26 +119,28 @@ const filters = {
 } satisfies Args;
 
 /**
- * Members of a group or project: each user once, with the highest of the memberships that the relations name.
+ * Members of a group or project: each user once, with the best of the memberships that the relations name.
  *
- * @param scopes conditions on a row `x` of memberships
+ * @param memberships queries for them
  */
 function membersIn(
-  scopes: readonly Condition[],
+  memberships: readonly Condition[],
   { search, accessLevels, ids, sort }: Partial<Values<typeof filters>>,
   { viewer }: GraphContext,
 ): ChildQuery {
-  const scope = scopes.length > 0 ? any(scopes) : { sql: "1 = 0", values: [] };
-  const best: Condition = {
-    sql: `m.id in (select id from (
-        select x.id, row_number() over (partition by x.user_id
-          order by case when x.expires_at <= ? then 1 else 0 end, x.access_level desc, x.id) as place
-        from members x where ${scope.sql}) as ranked where place = 1)`,
-    values: [viewer.today, ...scope.values],
-  };
+  const named = memberships.length > 0 ? memberships : [membershipsWhere(NONE)];
+  const seen = rows.visible(viewer);
   return {
+    from: {
+      sql: `(select * from (select x.*, row_number() over (partition by x.user_id
+          order by case when x.expires_at <= ? then 1 else 0 end, x.access_level desc, x.id) as place
+        from (${named.map(({ sql }) => sql).join(" union all ")}) as x) as ranked where place = 1) as m
+        join ${USERS}`,
+      values: [viewer.today, ...named.flatMap(({ values }) => values)],
+    },
     where: all([
-      best,
+      // Who is invited by a group is seen by who sees that: see `visibleLinks`.
+      viewer.caller ? any([seen, { sql: "m.group_id is not null", values: [] }]) : seen,
       search ? searched(search, viewer.caller) : undefined,
       among("m.access_level", accessLevels),
       among(
@@ -142,6 +151,20 @@ function membersIn(
     order: sort ?? [{ sql: "m.id" }],
   };
 }
+
+const NONE: Condition = { sql: "1 = 0", values: [] };
+
+/** Memberships of a group or project itself, and of groups above it, as far as relations name them. */
+function directOf(own: Heir, relations: readonly string[]): Condition[] {
+  if (relations.includes("INHERITED")) return [directMemberships(own)];
+  return relations.includes("DIRECT") ? [membershipsWhere(ownedBy("x", own))] : [];
+}
+
+/** By which links the relations of a project are. */
+const LINKS_OF = [
+  ["INVITED_GROUPS", "own"],
+  ["SHARED_INTO_ANCESTORS", "above"],
+] as const;
 
 const bulk = {
   userIds: arg.required(arg.list(arg.gid("User"))),
@@ -195,21 +218,16 @@ export const graphqlModule: GraphqlModule = {
         query: ({ relations, ...args }, context, [groupId]) => {
           const id = groupId as number;
           const own = { column: "namespace_id", id, namespaceId: id } as const;
-          const scopes = [
-            relations.includes("INHERITED")
-              ? inheritedBy("x", own)
-              : relations.includes("DIRECT")
-                ? ownedBy("x", own)
-                : undefined,
-            relations.includes("DESCENDANTS")
-              ? all([belowGroup("x.namespace_id", id), when("x.namespace_id <> ?", id)])
-              : undefined,
-          ];
-          return membersIn(
-            scopes.filter((scope) => scope !== undefined),
-            args,
-            context,
-          );
+          const memberships = directOf(own, relations);
+          if (relations.includes("DESCENDANTS")) {
+            const below = all([belowGroup("x.namespace_id", id), when("x.namespace_id <> ?", id)]);
+            memberships.push(membershipsWhere(below));
+          }
+          if (relations.includes("SHARED_FROM_GROUPS")) {
+            const seen = visibleLinks(context.viewer, own);
+            memberships.push(linkedMemberships(own, seen, "both"));
+          }
+          return membersIn(memberships, args, context);
         },
       }),
       groupMembersCount: required(
@@ -244,18 +262,12 @@ export const graphqlModule: GraphqlModule = {
             id: id as number,
             namespaceId: namespaceId as number,
           } as const;
-          const scopes = [
-            relations.includes("INHERITED")
-              ? inheritedBy("x", own)
-              : relations.includes("DIRECT")
-                ? ownedBy("x", own)
-                : undefined,
-          ];
-          return membersIn(
-            scopes.filter((scope) => scope !== undefined),
-            args,
-            context,
-          );
+          const memberships = directOf(own, relations);
+          for (const [relation, to] of LINKS_OF) {
+            if (!relations.includes(relation)) continue;
+            memberships.push(linkedMemberships(own, visibleLinks(context.viewer, own), to));
+          }
+          return membersIn(memberships, args, context);
         },
       }),
     },

@@ -39,7 +39,7 @@ function routesOf(source: SourceKind) {
         members.list(db, presenter, page, source, input, viewer),
     }),
     list("/all", {
-      summary: `List the members of a ${source}, including those of its ancestor groups`,
+      summary: `List the members of a ${source}, including those of its ancestor groups and of invited groups`,
       input: {
         ...filters,
         show_seat_info: param.optional(param.boolean()),
@@ -51,13 +51,13 @@ function routesOf(source: SourceKind) {
         members.listAll(db, presenter, page, source, input, viewer),
     }),
     get("/all/:user_id", {
-      summary: "Get a member, direct or inherited from an ancestor group",
+      summary: "Get a member, direct, inherited from an ancestor group or of an invited group",
       input: id,
       presenter: member,
-      handle: async ({ db, source, presenter, input }) => {
-        const found = await members.findBest(db, source, input.user_id);
+      handle: async ({ db, source, presenter, input, viewer }) => {
+        const found = await members.bestRow(db, presenter, source, input.user_id, viewer);
         if (!found) throw notFound();
-        return members.row(db, presenter, found.id);
+        return found;
       },
     }),
     get("/:user_id", {

@@ -1,6 +1,7 @@
+import { membershipsIn } from "../../core/access/memberships.ts";
 import { type Heir, inheritedBy, type Owner, ownedBy } from "../../core/access/owner.ts";
 import type { Source } from "../../core/access/source.ts";
-import { NOT_DELETED_USER, type Viewer } from "../../core/access/visibility.ts";
+import { NOT_DELETED_USER, type Viewer, visibleLinks } from "../../core/access/visibility.ts";
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import { all, among, belowGroup, type Condition, when } from "../../store/conditions.ts";
@@ -10,8 +11,9 @@ import { removeGrantsOfStrangers } from "../protected-refs/grants.ts";
 import * as users from "../users/queries.ts";
 import type { Place } from "./followers.ts";
 
-const MEMBERS = `members m join users u on u.id = m.user_id and ${NOT_DELETED_USER}
+const PEOPLE = `users u on u.id = m.user_id and ${NOT_DELETED_USER}
   left join users mc on mc.id = m.created_by_id`;
+const MEMBERS = `members m join ${PEOPLE}`;
 
 /** A membership as stored. */
 export interface Member {
@@ -41,33 +43,36 @@ export function list(
 }
 
 /**
- * The members of a group or project and of its ancestor groups. Users with several memberships are listed once, with
- * the highest level; expired memberships only count if there is no other.
+ * All who belong to a group or project: its members, those of its ancestor groups, and those of groups that are invited to one
+ * of these. Users with several memberships are listed once, with the highest level; expired memberships only count if there
+ * is no other.
  */
 export function listAll(
   db: Reader,
   presenter: Presenter,
   page: Page,
-  source: Heir,
+  source: Source,
   filter: MemberFilter,
   viewer: Viewer,
 ): Promise<RowPage> {
-  const scope = inheritedBy("x", source);
-  const best = {
-    sql: `m.id in (
-      select id from (
-        select x.id, row_number() over (partition by x.user_id
-          order by case when x.expires_at <= ? then 1 else 0 end, x.access_level desc, x.id) as place
-        from members x where ${scope.sql}
-      ) as ranked where place = 1)`,
-    values: [viewer.today, ...scope.values],
-  };
-  const where = all([best, filtered(filter, viewer)]);
+  const best = bestIn(source, viewer);
+  const where = filtered(filter, viewer);
   return paginate(db, presenter, page, {
-    from: `${MEMBERS} where ${where.sql}`,
-    values: where.values,
+    from: `${best.sql} join ${PEOPLE} where ${where.sql}`,
+    values: [...best.values, ...where.values],
     order: "m.id",
   });
+}
+
+/** The best membership of each who belongs to a group or project, as a table `m`. @param userId whose alone */
+function bestIn(source: Source, viewer: Viewer, userId?: number): Condition {
+  const memberships = membershipsIn(source, visibleLinks(viewer, source));
+  return {
+    sql: `(select * from (select x.*, row_number() over (partition by x.user_id
+        order by case when x.expires_at <= ? then 1 else 0 end, x.access_level desc, x.id) as place
+      from (${memberships.sql}) as x${userId === undefined ? "" : " where x.user_id = ?"}) as ranked where place = 1) as m`,
+    values: [viewer.today, ...memberships.values, ...(userId === undefined ? [] : [userId])],
+  };
 }
 
 /** Which members a list has. */
@@ -105,6 +110,19 @@ export function find(db: Reader, owner: Owner, userId: number): Awaitable<Member
     `select id, user_id, access_level, expires_at, updated_at from members where ${owner.column} = ? and user_id = ?`,
     [owner.id, userId],
   );
+}
+
+/** The best membership of a user who belongs to a group or project, as a row of its presenter, or `undefined`. */
+export async function bestRow(
+  db: Reader,
+  presenter: Presenter,
+  source: Source,
+  userId: number,
+  viewer: Viewer,
+): Promise<Value[] | undefined> {
+  const best = bestIn(source, viewer, userId);
+  const sql = `select ${presenter.columns} from ${best.sql} join ${PEOPLE}`;
+  return (await db.rows(sql, best.values))[0];
 }
 
 /** A user's membership with the highest level, direct or of an ancestor group, or `undefined`. */

@@ -39,7 +39,7 @@ export const groupSettings = keptIn("n.kept_settings", {
   only_allow_merge_if_all_discussions_are_resolved: offOnly,
   only_allow_merge_if_pipeline_succeeds: offOnly,
   prevent_forking_outside_group: offOnly,
-  prevent_sharing_groups_outside_hierarchy: off,
+  prevent_sharing_groups_outside_hierarchy: effective(off),
   project_creation_level: effective(
     kept(
       param.choice(["noone", "administrator", "owner", "maintainer", "developer"]),
@@ -47,7 +47,7 @@ export const groupSettings = keptIn("n.kept_settings", {
     ),
   ),
   require_two_factor_authentication: offOnly,
-  share_with_group_lock: off,
+  share_with_group_lock: effective(off),
   shared_runners_minutes_limit: unlimitedOrNone,
   shared_runners_setting: fixed(
     param.choice([

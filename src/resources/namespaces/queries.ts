@@ -1,7 +1,9 @@
+import { linkedLevel } from "../../core/access/memberships.ts";
 import { BEING_DELETED } from "../../core/access/visibility.ts";
 import { belowGroup } from "../../store/conditions.ts";
 import { insertRow } from "../../store/insert.ts";
 import type { Awaitable, Database, Reader } from "../../store/port.ts";
+import { spreadBelow } from "./link-sources.ts";
 import { keepPaths, releasePaths } from "./redirects.ts";
 
 /** A group, or the namespace of a user's own projects. */
@@ -63,7 +65,9 @@ export function allGroups(db: Reader): Awaitable<Namespace[]> {
   return db.all<Namespace>(GROUPS);
 }
 
-/** A user's highest level in a namespace: as a member of it or of a group above, or as its owner; 0 if none. */
+const LINKED = linkedLevel("?");
+
+/** A user's highest level in a namespace: as they belong to it or to a group above, or as its owner; 0 if none. */
 export async function levelIn(
   db: Reader,
   namespaceId: number,
@@ -76,8 +80,10 @@ export async function levelIn(
        join namespace_ancestors a on a.ancestor_id = m.namespace_id
        where a.namespace_id = ? and m.user_id = ? and (m.expires_at is null or m.expires_at > ?)
        union all
+       ${LINKED}
+       union all
        select 50 from namespaces where id = ? and owner_id = ?) as levels`,
-    [namespaceId, userId, today, namespaceId, userId],
+    [namespaceId, userId, today, namespaceId, userId, today, today, namespaceId, userId],
   );
   return found?.level ?? 0;
 }
@@ -201,6 +207,7 @@ export async function setParent(
      where below.ancestor_id = ? and above.namespace_id = ?`,
     [groupId, parentId ?? 0],
   );
+  await spreadBelow(db, groupId);
 }
 
 /** Makes a group, and everything below it, no more visible than a level. */

@@ -65,6 +65,7 @@ export const PROJECT_PARTS: readonly Part[] = [
   ["members", "project_id", "id"],
   ["access_requests", "project_id", "id"],
   ["member_invitations", "project_id", "id"],
+  ["group_links", "project_id", "id"],
   ["project_stars", "project_id", "user_id"],
 ];
 
@@ -89,6 +90,9 @@ export const GROUP_PARTS: readonly Part[] = [
   ["members", "namespace_id", "id"],
   ["access_requests", "namespace_id", "id"],
   ["member_invitations", "namespace_id", "id"],
+  ["group_link_sources", "namespace_id", "link_id"],
+  ["group_links", "namespace_id", "id"],
+  ["group_links", "group_id", "id"],
   ["deploy_tokens", "namespace_id", "id"],
   ["resource_bots", "namespace_id", "user_id"],
 ];

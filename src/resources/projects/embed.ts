@@ -5,6 +5,7 @@ import type { Condition } from "../../store/conditions.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Reader, Value } from "../../store/port.ts";
 import { statement } from "../../store/texts.ts";
+import { embedShared } from "../group-links/queries.ts";
 import { mayCreateMergeRequestIn } from "../issuables/abilities.ts";
 import { basicProject, PROJECTS } from "./json.ts";
 import { COMMIT_COUNT, SIZES } from "./sizes.ts";
@@ -22,6 +23,7 @@ export async function embed(
     embedForkSources(db, rows, presenter, viewer),
     embedPermissions(db, rows, presenter, viewer),
     embedStatistics(db, rows, presenter, viewer),
+    embedShared(db, rows, presenter, "project_id", viewer),
   ]);
 }
 

@@ -34,10 +34,9 @@ export const projectListInput = {
   with_security_reports: unsupportedFlag(),
   repository_storage: unsupported(param.anyText()),
   with_programming_language: unsupported(param.anyText()),
-  // Nothing is hidden, projects that are marked for deletion are listed, and projects can't be shared.
+  // Nothing is hidden, and projects that are marked for deletion are listed.
   include_hidden: flagWithoutEffect(),
   include_pending_delete: flagWithoutEffect(),
-  with_shared: flagWithoutEffect(),
   topic: param.optional(param.commaSeparated({ max: MAX_TOPICS })),
   topic_id: param.optional(param.integer()),
   order_by: param.optional(

@@ -3,6 +3,7 @@ import { BEING_DELETED, VISIBILITY_WORDS } from "../../core/access/visibility.ts
 import { ownAvatar } from "../../core/avatars.ts";
 import * as field from "../../core/field.ts";
 import { type Presenter, presenter } from "../../core/presenter.ts";
+import { sharedWithGroups } from "../group-links/json.ts";
 import { dayOf } from "../namespaces/marked.ts";
 import { MAIN } from "../repositories/open.ts";
 import { namesOf, topicsOf } from "../topics/queries.ts";
@@ -150,7 +151,7 @@ const fullFields = {
   ci_job_token_scope_enabled: field.constant(false),
   runners_token: field.constant(null),
   runner_token_expiration_interval: field.constant(null),
-  shared_with_groups: field.constant([]),
+  shared_with_groups: sharedWithGroups("project_id", "p.id"),
   merge_method: field.text("p.merge_method"),
   request_access_enabled: field.flag("p.request_access_enabled"),
   only_allow_merge_if_pipeline_succeeds: field.flag("p.only_allow_merge_if_pipeline_succeeds"),

@@ -34,6 +34,10 @@ export interface ProjectFilter {
   /** Only projects directly in this namespace; with `below`, also in its subgroups. */
   namespaceId?: number | undefined;
   below?: boolean | undefined;
+  /** Also projects that are shared with the namespace, a group. */
+  withShared?: boolean | undefined;
+  /** Only projects that are shared with this group. */
+  sharedWith?: number | undefined;
   archived?: boolean | undefined;
   /** Only projects that are neither archived nor to be deleted, or only these. */
   active?: boolean | undefined;
@@ -120,9 +124,11 @@ export async function list(
   presenter: Presenter,
   page: Page,
   viewer: Viewer,
-  filter: ProjectFilter,
+  asked: ProjectFilter,
   wanted: ProjectOrder,
 ): Promise<RowPage> {
+  const { namespaceId = 0, withShared = false } = asked;
+  const filter = { ...asked, withShared: withShared && (await hasShared(db, namespaceId)) };
   const order = orderOf(wanted, filter.search);
   const start = await startOf(db, "p", startsOf(filter), () =>
     // The index has no paths of groups.
@@ -215,6 +221,8 @@ function startsOf(filter: ProjectFilter): Condition[] {
   const marked = markedOn("p", day);
   const spans = spansOf(filter, (column) => `p.${column}`);
   return [
+    ...(filter.sharedWith === undefined ? [] : [shared(filter.sharedWith)]),
+    ...(filter.withShared ? [ofGroupAndShared(filter)] : []),
     ...(spans.length > 0 ? [idsOf("projects p", all(spans))] : []),
     ...(marked ? [idsOf("projects p", marked)] : []),
     ...(active === false
@@ -230,20 +238,48 @@ function startsOf(filter: ProjectFilter): Condition[] {
   ];
 }
 
+/** A query for the ids of projects that are shared with a group. */
+const shared = (groupId: number): Condition => ({
+  sql: "select project_id as id from group_links where group_id = ? and project_id is not null",
+  values: [groupId],
+});
+
+/** A query for the ids of the projects of a group, and of those that are shared with it. */
+function ofGroupAndShared(filter: ProjectFilter): Condition {
+  const [own, lent] = [inNamespace("o", filter), shared(filter.namespaceId ?? 0)];
+  return {
+    sql: `select o.id from projects o where ${own?.sql} union ${lent.sql}`,
+    values: [...(own?.values ?? []), ...lent.values],
+  };
+}
+
+const isIn = ({ sql, values }: Condition): Condition => ({ sql: `p.id in (${sql})`, values });
+
+function inNamespace(alias: string, { namespaceId, below }: ProjectFilter): Condition | undefined {
+  return below && namespaceId !== undefined
+    ? belowGroup(`${alias}.namespace_id`, namespaceId)
+    : when(`${alias}.namespace_id = ?`, namespaceId);
+}
+
+/** Whether any projects are shared with a group: mostly none is, and lists of its own have indexes. */
+async function hasShared(db: Reader, groupId: number): Promise<boolean> {
+  const { sql, values } = shared(groupId);
+  return (await db.rows(`${sql} limit 1`, values)).length > 0;
+}
+
 const ACTIVE = `(${NOT_ARCHIVED} and p.marked_for_deletion_at is null and not ${isEnding("p.namespace_id")})`;
 
 /** The conditions on the project itself. */
 function columnConditions(filter: ProjectFilter): (Condition | undefined)[] {
-  const { archived, namespaceId, below, search } = filter;
+  const { archived, withShared, search } = filter;
   return [
     // Most are not: the sum keeps the engines from starting with them, in another order than the list's.
     archived === undefined ? undefined : when(archived ? "p.archived = 1" : NOT_ARCHIVED),
     filter.active === undefined ? undefined : when(filter.active ? ACTIVE : `not ${ACTIVE}`),
     markedOn("p", filter.markedOn),
     when("p.visibility = ?", filter.visibility),
-    below && namespaceId !== undefined
-      ? belowGroup("p.namespace_id", namespaceId)
-      : when("p.namespace_id = ?", namespaceId),
+    withShared ? isIn(ofGroupAndShared(filter)) : inNamespace("p", filter),
+    filter.sharedWith === undefined ? undefined : isIn(shared(filter.sharedWith)),
     search ? searchedProjects(search, filter.searchesNamespaces) : undefined,
     when("p.id in (select project_id from project_stars where user_id = ?)", filter.starredBy),
     when(

@@ -1,5 +1,6 @@
-import { type Heir, inheritedBy } from "../../core/access/owner.ts";
-import { NOT_DELETED_USER, type Viewer } from "../../core/access/visibility.ts";
+import { membershipsIn } from "../../core/access/memberships.ts";
+import type { Source } from "../../core/access/source.ts";
+import { NOT_DELETED_USER, type Viewer, visibleLinks } from "../../core/access/visibility.ts";
 import { startFrom } from "../../core/lists/index-start.ts";
 import { paginateFrom } from "../../core/lists/paginate.ts";
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
@@ -9,8 +10,8 @@ import type { Reader } from "../../store/port.ts";
 import * as users from "../users/queries.ts";
 
 /**
- * A page of the users who have access to a project: as its members, as those of a group above it, or because it is in
- * their namespace.
+ * A page of the users who have access to a project: as its members, as those of a group above it or of one that is
+ * invited, or because it is in their namespace.
  *
  * @param filter a part of their names, and ids of those who are left out
  */
@@ -18,14 +19,15 @@ export async function withAccess(
   db: Reader,
   presenter: Presenter,
   page: Page,
-  { caller, today }: Viewer,
-  source: Heir,
+  viewer: Viewer,
+  source: Source,
   { search, skip = [] }: { search?: string | undefined; skip?: readonly number[] | undefined },
 ): Promise<RowPage> {
-  const members = inheritedBy("m", source);
+  const { caller, today } = viewer;
+  const members = membershipsIn(source, visibleLinks(viewer, source));
   const ids = {
-    sql: `select m.user_id as id from members m
-        where ${members.sql} and (m.expires_at is null or m.expires_at > ?)
+    sql: `select m.user_id as id from (${members.sql}) as m
+        where (m.expires_at is null or m.expires_at > ?)
       union select owner_id as id from namespaces where id = ? and owner_id is not null`,
     values: [...members.values, today, source.namespaceId],
   };

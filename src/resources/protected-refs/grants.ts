@@ -1,5 +1,6 @@
+import { linkedMembership } from "../../core/access/memberships.ts";
 import { NOT_DELETED_USER, type Viewer } from "../../core/access/visibility.ts";
-import type { Condition } from "../../store/conditions.ts";
+import { among, type Condition, projectsBelow } from "../../store/conditions.ts";
 import { insertMany } from "../../store/insert.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
@@ -38,7 +39,8 @@ function heldBy(rule: "branch_id" | "tag_id", action: Action): string {
     case when exists (select 1 from protection_grants g where ${named} and g.user_id = ?) or exists (
       select 1 from protection_grants g cross join namespace_ancestors a cross join members m
       where ${named} and g.user_id is null
-        and g.group_id in (select ancestor_id from namespace_ancestors where namespace_id = p.namespace_id)
+        and g.group_id in (select ancestor_id from namespace_ancestors where namespace_id = p.namespace_id
+          union all select l.group_id from group_links l where l.project_id = p.id and (l.expires_at is null or l.expires_at > ?))
         and a.namespace_id = g.group_id and m.namespace_id = a.ancestor_id and m.user_id = ?
         and (m.expires_at is null or m.expires_at > ?))
     then 1 else 0 end as ${action}_named`;
@@ -58,7 +60,8 @@ const HELD = {
  */
 export function held(of: keyof typeof HELD, viewer: Viewer | undefined): Condition {
   const id = viewer?.caller?.id ?? 0;
-  const who = [id, id, viewer?.today ?? ""];
+  const today = viewer?.today ?? "";
+  const who = [id, today, id, today];
   return { sql: HELD[of], values: of === "protected_branches" ? [...who, ...who] : who };
 }
 
@@ -119,21 +122,59 @@ const PROJECT = `coalesce(
   (select b.project_id from protected_branches b where b.id = protection_grants.branch_id),
   (select t.project_id from protected_tags t where t.id = protection_grants.tag_id))`;
 
-/** Removes what lets users do something in projects that they are no longer members of, own or inherited. */
+/** Removes those of the named grants that let users do something in projects that they no longer belong to. */
+const ofStrangers = ({ sql, values }: Condition): Condition => ({
+  sql: `delete from protection_grants where ${sql} and not exists (
+     select 1 from projects p where p.id = ${PROJECT} and (
+       exists (select 1 from members m where m.user_id = protection_grants.user_id
+         and (m.project_id = p.id or m.namespace_id in (
+           select ancestor_id from namespace_ancestors where namespace_id = p.namespace_id)))
+       or ${linkedMembership("p.namespace_id", "p.id", "protection_grants.user_id")}))`,
+  values,
+});
+
+/** Removes what lets users do something in projects that they no longer belong to. */
 export async function removeGrantsOfStrangers(
   db: Database,
   userIds: readonly number[],
 ): Promise<void> {
   if (userIds.length === 0) return;
-  const among = placeholders(userIds);
-  await db.run(
-    `delete from protection_grants where user_id in (${among.sql}) and not exists (
-       select 1 from projects p join members m on m.user_id = protection_grants.user_id
-         and (m.project_id = p.id or m.namespace_id in (
-           select ancestor_id from namespace_ancestors where namespace_id = p.namespace_id))
-       where p.id = ${PROJECT})`,
-    among.values,
-  );
+  const { sql, values } = ofStrangers(among("user_id", userIds));
+  await db.run(sql, values);
+}
+
+/**
+ * Removes what lets a group that is no longer invited, and users who belonged to projects by that, do something there.
+ *
+ * @param link that has ended, of a project or of a group with what is below it
+ */
+export async function removeGrantsByLink(
+  db: Database,
+  link: {
+    readonly project_id: number | null;
+    readonly namespace_id: number | null;
+    readonly group_id: number;
+  },
+): Promise<void> {
+  const { project_id: projectId, namespace_id: namespaceId, group_id: groupId } = link;
+  if (projectId !== null) {
+    await db.run(
+      `delete from protection_grants where group_id = ? and ${PROJECT} = ? and group_id not in (
+         select a.ancestor_id from projects p join namespace_ancestors a on a.namespace_id = p.namespace_id
+         where p.id = ?)`,
+      [groupId, projectId, projectId],
+    );
+  }
+  const projects: Condition =
+    projectId === null
+      ? projectsBelow("project_id", namespaceId as number)
+      : { sql: "project_id = ?", values: [projectId] };
+  const { sql, values } = ofStrangers({
+    sql: `user_id is not null and (branch_id in (select id from protected_branches where ${projects.sql})
+      or tag_id in (select id from protected_tags where ${projects.sql}))`,
+    values: [...projects.values, ...projects.values],
+  });
+  await db.run(sql, values);
 }
 
 /** Removes what lets a deploy key do something in a project. */

@@ -1,4 +1,4 @@
-import { inheritedBy } from "../../core/access/owner.ts";
+import { membershipsIn } from "../../core/access/memberships.ts";
 import type { Source } from "../../core/access/source.ts";
 import { NOT_DELETED_USER } from "../../core/access/visibility.ts";
 import { ApiError } from "../../core/errors.ts";
@@ -30,17 +30,19 @@ const REFUSALS: Readonly<Record<Subject["column"], readonly [name: string, refus
 /** Queries for the ids of those that can hold rights in a project. */
 const HOLDERS: Readonly<Record<Named, (source: Source) => Condition>> = {
   user_id: (source) => {
-    const member = inheritedBy("m", source);
+    const members = membershipsIn(source);
     return {
-      sql: `select u.id from members m join users u on u.id = m.user_id and ${NOT_DELETED_USER}
-        where ${member.sql} and (m.expires_at is null or m.expires_at > ?) and u.id`,
-      values: [...member.values, source.viewer.today],
+      sql: `select u.id from (${members.sql}) as m join users u on u.id = m.user_id and ${NOT_DELETED_USER}
+        where (m.expires_at is null or m.expires_at > ?) and u.id`,
+      values: [...members.values, source.viewer.today],
     };
   },
-  group_id: ({ namespaceId }) => ({
-    sql: `select n.id from namespace_ancestors a join namespaces n on n.id = a.ancestor_id
-      where a.namespace_id = ? and n.kind = 'group' and n.id`,
-    values: [namespaceId],
+  group_id: ({ id, namespaceId, viewer }) => ({
+    sql: `select id from (select n.id from namespace_ancestors a join namespaces n on n.id = a.ancestor_id
+        where a.namespace_id = ? and n.kind = 'group'
+      union all select l.group_id from group_links l
+        where l.project_id = ? and (l.expires_at is null or l.expires_at > ?)) as n where n.id`,
+    values: [namespaceId, id, viewer.today],
   }),
   deploy_key_id: ({ id }) => ({
     sql: "select key_id from deploy_keys where project_id = ? and can_push = 1 and key_id",
@@ -49,7 +51,7 @@ const HOLDERS: Readonly<Record<Named, (source: Source) => Condition>> = {
 };
 
 /**
- * Checks that those who are to hold rights can: users are members of the project, groups are above it, deploy keys may push
+ * Checks that those who are to hold rights can: users are members of the project, groups are above it or invited to it, deploy keys may push
  * to it, and nobody holds a right twice.
  *
  * @throws ApiError 422 in GitLab's words

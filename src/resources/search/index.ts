@@ -1,7 +1,8 @@
 import type { Caller } from "../../core/access/caller.ts";
+import { membershipsIn } from "../../core/access/memberships.ts";
 import { inheritedBy } from "../../core/access/owner.ts";
 import type { Source } from "../../core/access/source.ts";
-import { readableSnippets, type Viewer } from "../../core/access/visibility.ts";
+import { readableSnippets, type Viewer, visibleLinks } from "../../core/access/visibility.ts";
 import * as param from "../../core/input.ts";
 import { unsupported, unsupportedFlag } from "../../core/kept.ts";
 import type { Page, RowPage } from "../../core/pagination.ts";
@@ -85,17 +86,20 @@ const issuables = (type: IssuableType): Scope => ({
   },
 });
 
-/** The condition that a row `u` of users belongs to a group or project, to a group above it, or to anything below it. */
+/**
+ * The condition that a row `u` of users belongs to a project, also by a group that is invited to it; or is a member of a
+ * group, of one above it, or of anything below it, as in GitLab.
+ */
 function belongsTo(source: Source): Condition {
-  const around = inheritedBy("m", source);
-  const members =
-    source.kind === "project"
-      ? around
-      : any([
-          around,
-          belowGroup("m.namespace_id", source.id),
-          projectsBelow("m.project_id", source.id),
-        ]);
+  if (source.kind === "project") {
+    const { sql, values } = membershipsIn(source, visibleLinks(source.viewer, source));
+    return { sql: `u.id in (select m.user_id from (${sql}) as m)`, values };
+  }
+  const members = any([
+    inheritedBy("m", source),
+    belowGroup("m.namespace_id", source.id),
+    projectsBelow("m.project_id", source.id),
+  ]);
   return {
     sql: `u.id in (select m.user_id from members m where ${members.sql})`,
     values: members.values,

@@ -74,10 +74,15 @@ export interface UserFilter {
   sort: "asc" | "desc";
 }
 
-/** The condition that a user `u` has no project, is a member of none, and of no group that has one below it. */
+const BELOW = (group: string) => `exists (select 1 from namespace_ancestors a
+  join projects p on p.namespace_id = a.namespace_id where a.ancestor_id = ${group})`;
+
+/** The condition that a user `u` has no project, belongs to none, and to no group that has one below it. */
 const WITHOUT_PROJECTS = `not exists (select 1 from members m where m.user_id = u.id
-    and (m.project_id is not null or exists (select 1 from namespace_ancestors a
-      join projects p on p.namespace_id = a.namespace_id where a.ancestor_id = m.namespace_id)))
+    and (m.project_id is not null or ${BELOW("m.namespace_id")}))
+  and not exists (select 1 from members m cross join group_link_sources s cross join group_links l
+    where m.user_id = u.id and s.namespace_id = m.namespace_id and l.id = s.link_id
+      and (l.project_id is not null or ${BELOW("l.namespace_id")}))
   and not exists (select 1 from namespaces n join projects p on p.namespace_id = n.id where n.owner_id = u.id)`;
 
 /** The users that match a filter. */

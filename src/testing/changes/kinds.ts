@@ -280,6 +280,17 @@ export const kinds: readonly Kind[] = [
     comesAlong: true,
   },
   {
+    type: "shared group",
+    rows: { group_links: "id" },
+    find: `select x.id as key, g.full_path as name, x.access_level as group_access_level, x.expires_at, ${OWNER_COLUMNS}
+      from group_links x join namespaces g on g.id = x.group_id ${OWNER}`,
+    key: "x.id",
+    path: ({ place: where, name }) => `${where} (shared group ${name})`,
+    within: place,
+    with: ({ name }) => String(name),
+    record: without("project", "namespace", "place", "name"),
+  },
+  {
     type: "invitation",
     rows: { member_invitations: "id" },
     find: `select x.id as key, x.email as invite_email, x.access_level, x.expires_at, ${OWNER_COLUMNS}
@@ -833,6 +844,7 @@ export const INTERNAL: Readonly<Record<string, string>> = {
   git_packs: "files and commits, which branches show",
   git_repositories: "facts about files",
   git_repository_packs: "files and commits, which branches show",
+  group_link_sources: "found in shared groups and groups",
   half_sign_ins: "sign-in",
   hook_deliveries: "what webhooks were told",
   invitations: "links by which users set their passwords",
