@@ -203,6 +203,7 @@ const steps = [
   `20261201-41-overwriting-imports`,
   `20261202-01-starred-since`,
   `20261202-02-keys-by-md5`,
+  `20261203-01-group-links`,
   `20261204-01-languages`,
   `20261204-02-places-of-audit-events`,
   `20261204-03-fetches-of-projects`,
@@ -2139,6 +2140,27 @@ const statements = [
 )`,
   `CREATE INDEX listeners_process on listeners (process)`,
   `CREATE INDEX ssh_keys_by_md5 on ssh_keys (fingerprint)`,
+  `CREATE TABLE group_links (
+  id integer primary key autoincrement,
+  namespace_id integer references namespaces (id) on delete cascade,
+  project_id integer references projects (id) on delete cascade,
+  group_id integer not null references namespaces (id) on delete cascade,
+  access_level integer not null,
+  expires_at text,
+  created_at integer not null,
+  updated_at integer not null,
+  check ((namespace_id is null) <> (project_id is null))
+)`,
+  `CREATE UNIQUE INDEX group_links_of_namespace on group_links (namespace_id, group_id) where namespace_id is not null`,
+  `CREATE UNIQUE INDEX group_links_of_project on group_links (project_id, group_id) where project_id is not null`,
+  `CREATE INDEX group_links_by_group on group_links (group_id, project_id, namespace_id)`,
+  `CREATE INDEX group_links_by_expiry on group_links (expires_at, id) where expires_at is not null`,
+  `CREATE TABLE group_link_sources (
+  link_id integer not null references group_links (id) on delete cascade,
+  namespace_id integer not null references namespaces (id) on delete cascade,
+  primary key (link_id, namespace_id)
+)`,
+  `CREATE INDEX group_link_sources_by_namespace on group_link_sources (namespace_id, link_id)`,
   `CREATE INDEX audit_events_of_places on audit_events (place_kind, place_id, created_at, id)
   where place_id is not null`,
   `CREATE INDEX audit_events_of_places_by_author
