@@ -27,11 +27,7 @@ function conditionOf(filter: AuditFilter): Condition {
           when("a.place_kind is null"),
           when("(a.user_id = ? or (a.user_id is null and a.author_id = ?))", of, of),
         ])
-      : all([
-          entity && when("a.place_id is not null"),
-          when("a.place_kind = ?", entity?.kind),
-          when("a.place_id = ?", of),
-        ]),
+      : all([when("a.place_kind = ?", entity?.kind), when("a.place_id = ?", of)]),
     when("a.author_id = ?", authorId),
     when("a.action = ?", action),
     when("a.created_at < ?", before),

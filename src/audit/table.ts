@@ -45,6 +45,7 @@ alter table audit_events add column place_id $int;
 alter table audit_events add column place_path $text;
 create index audit_events_of_places on audit_events (place_kind, place_id, created_at, id)
   where place_id is not null;
+create index audit_events_by_place_kind on audit_events (place_kind, id);
 create index audit_events_of_places_by_author
   on audit_events (place_kind, place_id, author_id, created_at, id) where place_id is not null;
 `,

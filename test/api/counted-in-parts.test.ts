@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Value } from "../../src/store/port.ts";
 import { engine, type Person, type TestApp, testApp } from "../helpers.ts";
 
-const MANY = 5000;
+const MANY = 31_000;
 let app: TestApp;
 let authorId = 0;
 

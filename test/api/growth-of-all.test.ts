@@ -110,6 +110,9 @@ const isGrowing = (path: string, query: string) =>
 /** Values of attributes that have no list of values: common and rare ones. */
 const VALUES: Readonly<Record<string, readonly string[]>> = {
   action: [],
+  config_file: [],
+  config_file_ref: [],
+  date: [],
   job: ["check"],
   job_token: [],
   pipeline_id: ["1"],

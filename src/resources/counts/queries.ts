@@ -44,7 +44,7 @@ const NOT_DELETED = {
 };
 
 /** Rows that a statement counts: nobody else is answered by SQLite meanwhile. */
-const AT_ONCE = 2000;
+const AT_ONCE = 10_000;
 
 /** How many rows of a table somebody wrote, part by part. It ends when the client leaves. */
 async function countWritten(

@@ -1,12 +1,15 @@
 import type { Viewer } from "../../core/access/visibility.ts";
-import { all, among, type Condition, when } from "../../store/conditions.ts";
+import { all, type Condition, when } from "../../store/conditions.ts";
 import type { Reader } from "../../store/port.ts";
 import type { Budget } from "../../turns/budget.ts";
 import { conditionsOf, type ListQuery, projectsOf, startOf } from "./list.ts";
 import type { IssuableType } from "./type.ts";
 
-/** Rows, or projects, that a statement looks at on SQLite: nobody else is answered meanwhile. */
-const AT_ONCE = 2000;
+/**
+ * Rows, or projects, that a statement looks at on SQLite, as many as a list may sort: nobody else is answered meanwhile,
+ * which takes some milliseconds.
+ */
+const AT_ONCE = 10_000;
 
 type Counting = Omit<ListQuery, "orderBy" | "sort">;
 
@@ -46,7 +49,7 @@ export async function countByState(
     }
   };
   // PostgreSQL answers others meanwhile.
-  if (start.isSelective || db.dialect === "postgres") {
+  if (start.isSelective || db.dialect === "postgres" || (await newest(db, table)) <= AT_ONCE) {
     await count(start.prefix, start.condition);
     return counts;
   }
@@ -55,6 +58,12 @@ export async function countByState(
     if (budget.isDue) await budget.pause();
   }
   return counts;
+}
+
+/** The highest id in a table: it has no more rows. */
+async function newest(db: Reader, table: string): Promise<number> {
+  const [row] = await db.rows(`select max(id) from ${table}`);
+  return Number(row?.[0] ?? 0);
 }
 
 /** Conditions that divide the rows of the projects of a list into those for one statement each. */
@@ -72,7 +81,7 @@ async function* windowsOf(
       together.push(id);
       rows += last;
       if (rows < AT_ONCE) continue;
-      yield among(column, together);
+      yield inProjects(column, together);
       together = [];
       rows = 0;
       continue;
@@ -89,8 +98,14 @@ async function* windowsOf(
       from = to;
     }
   }
-  if (together.length > 0) yield among(column, together);
+  if (together.length > 0) yield inProjects(column, together);
 }
+
+/** The condition that a row is in one of some projects, on SQLite: of one text, however many they are. */
+const inProjects = (column: string, ids: readonly number[]): Condition => ({
+  sql: `${column} in (select value from json_each(?))`,
+  values: [JSON.stringify(ids)],
+});
 
 /** The projects of a list that have rows, with the highest number of one: there are at most as many. */
 async function* projectsWith(
@@ -101,8 +116,7 @@ async function* projectsWith(
   const { projectId, groupId } = query;
   // Those of a group are found by it, and all are looked through.
   const isAll = projectId === undefined && groupId === undefined;
-  const [newest] = await db.rows("select max(id) from projects");
-  const max = Number(newest?.[0] ?? 0);
+  const max = await newest(db, "projects");
   for (let from = 0; from < max; from += isAll ? AT_ONCE : max) {
     const where = all([
       projectId === undefined ? projectsOf("", viewer, query) : when("p.id = ?", projectId),

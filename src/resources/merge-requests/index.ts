@@ -19,6 +19,7 @@ import { addVersion, renewVersion } from "../merge-request-versions/versions.ts"
 import { afterCommands, commandsIn } from "../quick-actions/perform.ts";
 import { checkCode, divergedCommits } from "./code.ts";
 import { collaborationIn, collaborationOf } from "./collaboration.ts";
+import { contextCommitRoutes } from "./context-commits.ts";
 import { mergeRoutes } from "./merging.ts";
 import { planChange, planOpening, requireOpening } from "./opening.ts";
 import * as requests from "./queries.ts";
@@ -226,6 +227,7 @@ export const mergeRequestResource: Resource = {
       }),
     ),
     ...versionRoutes,
+    ...contextCommitRoutes,
     ...sharedRoutes(MERGE_REQUEST),
   ],
 };

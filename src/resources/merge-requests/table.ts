@@ -188,4 +188,15 @@ create index merge_requests_by_created_at on merge_requests (project_id, created
 alter table merge_requests add column allow_collaboration $int not null default 0;
 `,
   },
+  {
+    // Commits that reviewers should know, beside those of the merge request.
+    id: "20261204-04-context-commits",
+    sql: `
+create table merge_request_context_commits (
+  merge_request_id $int not null references merge_requests (id) on delete cascade,
+  sha $text not null,
+  primary key (merge_request_id, sha)
+);
+`,
+  },
 ];

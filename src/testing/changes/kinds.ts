@@ -854,6 +854,7 @@ export const INTERNAL: Readonly<Record<string, string>> = {
   label_counts: "counts",
   listeners: "who listens",
   merge_request_committers: "found in commits",
+  merge_request_context_commits: "commits, which branches show",
   merge_request_issues: "found in texts",
   merge_request_versions: "what was pushed",
   namespace_ancestors: "found in groups",
