@@ -1068,9 +1068,15 @@ export function fixtureSeed(count: number): Seed {
   };
 }
 
-/** Creates this many of what {@link fixtureSeed} can't contain. */
-export async function createFixtures(app: Calls, count: number): Promise<void> {
-  for (const { create } of Object.values(FIXTURES)) await create?.(app, count);
+/** Creates this many of what {@link fixtureSeed} can't contain. @param without resources that the application doesn't have */
+export async function createFixtures(
+  app: Calls,
+  count: number,
+  without: readonly string[] = [],
+): Promise<void> {
+  for (const [name, { create }] of Object.entries(FIXTURES)) {
+    if (!without.includes(name)) await create?.(app, count);
+  }
 }
 
 /** Joins two parts of a seed: their lists and their members are combined. */

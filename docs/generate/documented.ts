@@ -53,6 +53,8 @@ interface Answer {
 /** A route with its documentation. */
 export interface Documented {
   route: Route;
+  /** The name of the resource that declares it. */
+  resource: string;
   operationId: string;
   parameters: Parameter[];
   scopes: readonly string[];
@@ -75,6 +77,7 @@ const FULL_PATH: AttributeNotes = { type: "string", about: "its full path" };
 export function documented({ mount, name }: Described, route: Route): Documented {
   return {
     route,
+    resource: name,
     get operationId() {
       return operationName(route);
     },

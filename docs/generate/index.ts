@@ -1,8 +1,8 @@
-// `npm run docs`: generates what follows from the code; test/docs fails while it is outdated. reference.md, kept.md and
+// `npm run docs`: generates what follows from the code; test/docs fails while it is outdated. The reference, kept.md and
 // openapi.json are made from the routes, coverage.md, coverage.json and the figures in README.md from the calls of clients,
 // orders.md and orders.openapi.json from the orders of test servers, schema.graphql from the types of GraphQL,
 // seed.schema.json, the table of followers in jobs.md, and what all steps of the schema make of an empty database.
-import { writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { coverage, coverageJson, readme } from "./coverage.ts";
 import { jobs } from "./followers.ts";
@@ -16,7 +16,7 @@ import { seedSchema } from "./seed.ts";
 
 /** What is generated, by its path in the parent folder. */
 export const documents: Record<string, () => string | Promise<string>> = {
-  "reference.md": reference,
+  ...reference(),
   "kept.md": keptAttributes,
   "coverage.md": coverage,
   "coverage.json": coverageJson,
@@ -31,6 +31,9 @@ export const documents: Record<string, () => string | Promise<string>> = {
 };
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  // Pages of resources that are no more.
+  rmSync(new URL("../reference", import.meta.url), { recursive: true, force: true });
+  mkdirSync(new URL("../reference", import.meta.url));
   for (const [name, generate] of Object.entries(documents)) {
     writeFileSync(new URL(`../${name}`, import.meta.url), await generate());
   }

@@ -42,7 +42,7 @@ export function keptAttributes(): string {
     "# Attributes without an effect",
     "",
     "GitLab has these attributes for features that do not exist here. [What clients may expect](compatibility.md) tells",
-    "more. Of all others that are documented for a route, [the reference](reference.md) tells what they do.",
+    "more. Of all others that are documented for a route, [the reference](reference/README.md) tells what they do.",
     "",
     "## Kept",
     "",

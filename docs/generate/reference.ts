@@ -1,5 +1,6 @@
 // The reference for people.
 
+import { PROGRAM_ADDRESSES } from "../../src/addresses/index.ts";
 import type { Fields } from "../../src/core/field.ts";
 import { takesRawBody } from "../../src/core/http/raw-body.ts";
 import type { AttributeNotes } from "../../src/core/input.ts";
@@ -12,12 +13,29 @@ import {
   documented,
   type Parameter,
 } from "./documented.ts";
+import { WITHOUT } from "./example-values.ts";
+import { type Example, examples } from "./examples.ts";
+import { TAGS } from "./tags.ts";
 
-/** The reference for people, in Markdown. */
-export function reference(of: readonly Described[] = described): string {
-  const known = new Map<Presenter, string>();
+/** The path of the page of a resource in the folder of documents. */
+const pageOf = (name: string) => `reference/${slug(name)}.md`;
+
+const GENERATED = "<!-- Generated from the routes by `npm run docs`: do not edit. -->";
+
+/** The pages of the reference, by their paths in the folder of documents: a contents, and one for each resource. */
+export function reference(
+  of: readonly Described[] = described,
+): Record<string, () => string | Promise<string>> {
+  const told = toldBy(of);
+  return {
+    "reference/README.md": () => contents(of),
+    ...Object.fromEntries(of.map((one) => [pageOf(one.name), () => page(one, told)])),
+  };
+}
+
+function contents(of: readonly Described[]): string {
   return [
-    "<!-- Generated from the routes by `npm run docs`: do not edit. -->",
+    GENERATED,
     "",
     "# Reference",
     "",
@@ -25,23 +43,83 @@ export function reference(of: readonly Described[] = described): string {
     "are sent in the query or, except with GET, as a JSON object, a form or multipart. `null` and, except for text, an empty value",
     "count as not sent, or clear an attribute that can be cleared. Lists accept `page` and `per_page`, and answer with",
     "`Link` and the `X-` headers. `search` and `query` match texts that contain the words, in any case. Errors are",
-    "described in [errors.md](errors.md). [openapi.json](openapi.json) is the machine-readable version.",
+    "described in [errors.md](../errors.md). [openapi.json](../openapi.json) is the machine-readable version.",
     "",
-    ...of.map(({ name }) => `- [${name}](#${anchor(name)})`),
+    "Each request is shown as a line with curl (7.82 or newer), and was really asked of a server with a record of every",
+    "kind when these pages were generated. The lines take its address and tokens from variables:",
     "",
-    ...of.flatMap((resource) => [
-      `## ${resource.name}`,
-      "",
-      ...resource.routes.flatMap((route) => section(documented(resource, route), known)),
-    ]),
+    "```sh",
+    "export GITLAB=http://127.0.0.1:3000 TOKEN=glpat-…",
+    "```",
+    "",
+    "Of answers, the first entry of each list and the beginnings of long texts are shown.",
+    "",
+    ...of.map(({ name }) => `- [${name}](${slug(name)}.md): ${about(name)}`),
+    "",
   ].join("\n");
 }
 
-function section(of: Documented, known: Map<Presenter, string>): string[] {
+/** What is not in openapi.json. */
+const OTHERS: Readonly<Record<string, string>> = {
+  [PROGRAM_ADDRESSES.name]: "Addresses that programs call beside the API, as GitLab's have them.",
+};
+
+/** What a resource is, with links from the reference's folder. */
+const about = (name: string) =>
+  (TAGS[name] ?? OTHERS[name] ?? "").replace(/\]\((?=[a-z]+\.md)/g, "](../");
+
+async function page(resource: Described, told: Told): Promise<string> {
+  const asked = await examples();
+  const sections = resource.routes.map((route) =>
+    section(documented(resource, route), told, asked.get(route)),
+  );
+  return [
+    GENERATED,
+    "",
+    `# ${resource.name}`,
+    "",
+    about(resource.name),
+    "",
+    ...(sections.length > 1
+      ? [
+          ...resource.routes.map(
+            (route) => `- [${titleOf(route)}](#${slug(titleOf(route))}): ${lowered(route.summary)}`,
+          ),
+          "",
+        ]
+      : []),
+    ...sections.flat(),
+  ].join("\n");
+}
+
+const titleOf = ({ method, path }: Route) => `${method} ${path}`;
+
+/** A sentence within another, unless it begins with a name. */
+const lowered = (text: string) =>
+  /^[A-Z][a-z]+ /.test(text) ? text.charAt(0).toLowerCase() + text.slice(1) : text;
+
+/** Where the fields of presenters are told: with the first route that answers with them. */
+type Told = ReadonlyMap<Presenter, Pick<Documented, "resource" | "route">>;
+
+function toldBy(of: readonly Described[]): Told {
+  const told = new Map<Presenter, Pick<Documented, "resource" | "route">>();
+  for (const resource of of) {
+    for (const route of resource.routes) {
+      for (const { presenter } of documented(resource, route).answers) {
+        if (!told.has(presenter)) told.set(presenter, { resource: resource.name, route });
+      }
+    }
+  }
+  return told;
+}
+
+/** The longest example of what is told elsewhere. */
+const SHORT = 400;
+
+function section(of: Documented, told: Told, example: Example | undefined): string[] {
   const { route, parameters, status } = of;
   const { isList, answersWith, alsoAnswers = {} } = route;
-  const title = `${route.method} ${route.path}`;
-  const lines = [`### ${title}`, "", `${route.summary}.`, "", rights(of), ""];
+  const lines = [`## ${titleOf(route)}`, "", `${route.summary}.`, "", rights(of), ""];
   if (parameters.length > 0) {
     lines.push("| attribute | | type | |", "|---|---|---|---|", ...parameters.map(row));
     if (route.atLeastOne) {
@@ -54,27 +132,35 @@ function section(of: Documented, known: Map<Presenter, string>): string[] {
     lines.push(`The body${most} may be of any type, and compressed with gzip.`, "");
   }
   if (route.body === "object") lines.push("The body is a JSON object (RFC 7644).", "");
-  const { examples } = route;
-  if (examples) {
-    lines.push(`Answers ${status} with, for example,`, "", "```json");
-    lines.push(JSON.stringify(examples[0], null, 2), "```", "");
+  const reason = WITHOUT[titleOf(route)];
+  if (reason !== undefined) lines.push(`${reason}`, "");
+  else if (example) lines.push("```sh", example.curl, "```", "");
+  const shown = reason === undefined ? example?.json : undefined;
+  let isNew = false;
+  const { examples: declared } = route;
+  if (declared) {
+    lines.push(`Answers ${status} with, for example,`, "", ...json(shown ?? declared[0]));
   } else if (of.answers.length === 0) {
     lines.push(`Answers ${status}${answersWith ? ` with \`${answersWith}\`` : ""}.`, "");
   }
   for (const { callers, presenter } of of.answers) {
     const whom = callers === undefined ? "" : ` to ${callers}`;
     const what = isList ? "a page of objects" : "an object";
-    const before = known.get(presenter);
-    if (before !== undefined) {
-      lines.push(
-        `Answers ${status}${whom} with ${what} as in [${before}](#${anchor(before)}).`,
-        "",
-      );
+    const first = told.get(presenter);
+    if (first && first.route !== route) {
+      const title = titleOf(first.route);
+      const file = first.resource === of.resource ? "" : `${slug(first.resource)}.md`;
+      const link = `[${title}](${file}#${slug(title)})`;
+      lines.push(`Answers ${status}${whom} with ${what} as in ${link}.`, "");
     } else {
       lines.push(`Answers ${status}${whom}${isList ? " with a page of" : " with"}`, "");
-      lines.push("```", written(presenter.fields, ""), "```", "");
-      known.set(presenter, title);
+      lines.push("```text", written(presenter.fields, ""), "```", "");
+      isNew = true;
     }
+  }
+  const isShort = JSON.stringify(shown ?? null).length <= SHORT;
+  if (!declared && shown !== undefined && (isNew || isShort)) {
+    lines.push("For example:", "", ...json(shown));
   }
   for (const [other, examples] of Object.entries(alsoAnswers)) {
     if (examples === "the same") {
@@ -87,6 +173,8 @@ function section(of: Documented, known: Map<Presenter, string>): string[] {
   }
   return lines;
 }
+
+const json = (value: unknown) => ["```json", JSON.stringify(value, null, 2), "```", ""];
 
 const WHO = { anyone: "Anyone", user: "Users", admin: "Administrators" };
 
@@ -166,8 +254,8 @@ function list(words: readonly string[], conjunction: string): string {
   return `${words.slice(0, -1).join(", ")} ${conjunction} ${words.at(-1)}`;
 }
 
-/** GitHub's anchor for a heading. */
-function anchor(heading: string): string {
+/** GitHub's anchor for a heading, and what a page is called. */
+function slug(heading: string): string {
   return heading
     .toLowerCase()
     .replace(/[^\w\- ]/g, "")

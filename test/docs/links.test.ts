@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
+import { filesBelow } from "../run/kinds.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const read = (path: string) => readFileSync(join(root, path), "utf8");
@@ -26,9 +27,7 @@ const anchorsOf = (path: string) =>
 
 const documents = [
   ...readdirSync(root).filter((name) => name.endsWith(".md")),
-  ...readdirSync(join(root, "docs"), { recursive: true })
-    .map((path) => join("docs", String(path)))
-    .filter((path) => path.endsWith(".md")),
+  ...filesBelow("docs").filter((path) => path.endsWith(".md")),
 ];
 
 describe("each link leads to something", () => {

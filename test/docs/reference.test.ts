@@ -1,11 +1,17 @@
-import { readFileSync } from "node:fs";
+import { execFile } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { described, documented, inOpenApi } from "../../docs/generate/documented.ts";
+import { EXAMPLES, WITHOUT } from "../../docs/generate/example-values.ts";
+import { examples, fill, START } from "../../docs/generate/examples.ts";
 import { documents } from "../../docs/generate/index.ts";
 import { unusedMeanings } from "../../docs/generate/meanings.ts";
 import { unknownSchemaNames } from "../../docs/generate/names.ts";
 import { openapi } from "../../docs/generate/openapi.ts";
 import { reference } from "../../docs/generate/reference.ts";
+import { startTestServer } from "../../src/testing.ts";
+import { tokenOf } from "../helpers.ts";
 
 const routes = described.flatMap((resource) => resource.routes);
 
@@ -47,12 +53,56 @@ describe("docs", () => {
   });
 });
 
-describe("reference.md", () => {
-  const text = reference();
-  const lineOf = (title: string) =>
-    text.split(`\n### ${title}\n`)[1]?.split("\n### ")[0]?.split("\n")[3];
+describe("the reference", () => {
+  const pages = reference();
+  const folder = new URL("../../docs/reference/", import.meta.url);
 
-  it("says which features a project must have, and what happens in archived ones", () => {
+  it("has a page for each resource, and no others", () => {
+    const names = Object.keys(pages).map((name) => name.replace("reference/", ""));
+    expect(readdirSync(folder).sort()).toEqual(names.sort());
+  });
+
+  it("has a request of each route that is accepted, except of those that say why not", async () => {
+    const asked = [...(await examples())];
+    const refused = asked
+      .filter(([route, { status }]) => status >= 400 && status !== (route.status ?? 200))
+      .map(([{ method, path }]) => `${method} ${path}`);
+    expect(refused.toSorted()).toEqual(Object.keys(WITHOUT).toSorted());
+    // The others are addresses that answers have, and Git's.
+    expect(asked.length).toBeGreaterThan(700);
+  });
+
+  it("has requests that a shell and curl send as they are meant", async () => {
+    const server = await startTestServer(START);
+    try {
+      await fill(server);
+      const lines = [...(await examples())].filter(
+        ([{ method, path }, { curl, status }]) =>
+          method === "GET" &&
+          status === 200 &&
+          !EXAMPLES[`${method} ${path}`]?.before &&
+          // Tokens, and what is random on each server.
+          !/_TOKEN"|0123456789abcdef|123e4567/.test(curl),
+      );
+      expect(lines.length).toBeGreaterThan(200);
+      const script = lines
+        .map(([, { curl }]) => curl.replace("curl ", "curl -sS -o /dev/null -w '%{http_code}\\n' "))
+        .join("\n");
+      const env = { ...process.env, GITLAB: server.url, TOKEN: tokenOf("admin") };
+      const { stdout } = await promisify(execFile)("sh", ["-c", script], { env });
+      const answered = stdout.trim().split("\n");
+      const others = lines.filter((_, at) => answered[at] !== "200").map(([, { curl }]) => curl);
+      expect(others).toEqual([]);
+    } finally {
+      await server.close();
+    }
+  });
+
+  it("says which features a project must have, and what happens in archived ones", async () => {
+    const texts = await Promise.all(Object.values(pages).map((page) => page()));
+    const text = texts.join("\n");
+    const lineOf = (title: string) =>
+      text.split(`\n## ${title}\n`)[1]?.split("\n## ")[0]?.split("\n")[3];
     const must = "The project must have";
     expect(lineOf("POST /projects/:id/wikis")).toContain(
       `${must} the feature \`wiki\` enabled, and must not be archived; else 403.`,

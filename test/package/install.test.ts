@@ -129,7 +129,7 @@ describe("the packed package", () => {
     const installed = join(project.folder, "node_modules/pm-api");
     const files = await readdir(installed, { recursive: true });
     const documents = files.filter((name) => name.endsWith(".md"));
-    expect(documents).toContain("docs/reference.md");
+    expect(documents).toContain("docs/reference/README.md");
     expect(files).toContain("docs/openapi.json");
     const dead: string[] = [];
     for (const document of documents) {

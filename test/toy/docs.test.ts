@@ -29,11 +29,12 @@ describe("the documents of the toys", () => {
     expect(Object.keys(responses)).toEqual(["200", "4XX", "5XX"]);
   });
 
-  it("say that a reading POST answers 200, and what bodies of any type may be", () => {
+  it("say that a reading POST answers 200, and what bodies of any type may be", async () => {
     expect(Object.keys(operation("post", "/search").responses)).toEqual(["200", "4XX", "5XX"]);
     const { requestBody } = operation("put", "/{topic_id}/digest");
     expect(Object.keys(requestBody?.content ?? {})).toEqual(["application/octet-stream"]);
-    const [, section] = reference(described).split("### PUT /projects/:id/topics/:topic_id/digest");
+    const page = await reference(described)["reference/topics.md"]?.();
+    const [, section] = page?.split("\n## PUT /projects/:id/topics/:topic_id/digest") ?? [];
     expect(section).toContain(
       "The body of at most 5000000 bytes may be of any type, and compressed with gzip.",
     );

@@ -1,0 +1,470 @@
+// What the examples of requests send: values that read well, and what is needed for a request to be accepted.
+
+import { createHash } from "node:crypto";
+import { operations, USER } from "../../test/api/_scim.ts";
+import { zipped } from "../../test/api/_zip.ts";
+import type { Person } from "../../test/helpers.ts";
+import { sshKeyOf } from "../../test/helpers.ts";
+
+export type Json = Readonly<Record<string, unknown>>;
+
+/** Performs a request before that of the example, and returns its answer. */
+// biome-ignore lint/suspicious/noExplicitAny: what is answered depends on the route
+export type Ask = (request: string, sent?: Json | FormData, as?: Person) => Promise<any>;
+
+/** What the example of a route has in particular. */
+export interface Special {
+  /** The caller. Default: the administrator. */
+  as?: Person;
+  /** Values of parameters of the path. */
+  params?: Json;
+  /** Attributes beside those that are required, or other values of these. */
+  sent?: Json;
+  headers?: Readonly<Record<string, string>>;
+  /** Makes what the request needs. @returns values as above that follow from it */
+  before?: (ask: Ask) => Promise<Pick<Special, "params" | "sent" | "headers"> | undefined>;
+}
+
+const SITE = "/projects/acme%2Fsite";
+
+/** Values of attributes by name. */
+export const NAMED: Json = {
+  access_level: 30,
+  actions: [{ action: "create", file_path: "docs/hello.md", content: "# Hello\n" }],
+  body: "Looks good to me.",
+  branch: "main",
+  color: "#1f75cb",
+  commit_message: "Say hello",
+  content: "# Hello\n",
+  cron: "0 1 * * *",
+  description: "What it is for",
+  duration: "1h30m",
+  email: "grace@example.com",
+  from: "t0",
+  image_url: "https://example.com/badge.svg",
+  key: "DEPLOY_TO",
+  link_url: "https://example.com",
+  message: "We are back at noon.",
+  name: "Example",
+  note: "Looks good to me.",
+  password: "correct horse",
+  path: "example",
+  redirect_uri: "https://app.example.com/callback",
+  ref: "main",
+  scopes: ["api"],
+  search: "issue",
+  source_branch: "feature-1",
+  target_branch: "main",
+  text: "Some *Markdown*",
+  title: "An example",
+  to: "main",
+  url: "https://hooks.example.com",
+  username: "grace",
+  user_id: 7,
+};
+
+/** Values of other attributes by type. */
+export const TYPED: Json = {
+  integer: 1,
+  number: 1,
+  boolean: true,
+  string: "A text",
+  date: "2026-02-01",
+  timestamp: "2026-02-01T12:00:00Z",
+};
+
+/** What a path says before the words of a record of a kind; the routes of these are alike. */
+const each = (paths: readonly string[], special: Special): Record<string, Special> =>
+  Object.fromEntries(paths.map((path) => [path, special]));
+
+const emoji = ["issues", "merge_requests", "snippets"].flatMap((kind) => [
+  `POST /projects/:id/${kind}/:noteable_id/award_emoji`,
+  `POST /projects/:id/${kind}/:noteable_id/notes/:note_id/award_emoji`,
+]);
+
+const key = { title: "A laptop", key: sshKeyOf(4711) };
+
+/** Of what must be done first: a request to another address. */
+const first = (request: string, json: Json = {}): Special => ({
+  before: async (ask) => {
+    await ask(request, json);
+    return undefined;
+  },
+});
+
+const both = (method: string, path: string) => [
+  `${method} /groups/:id${path}`,
+  `${method} /projects/:id${path}`,
+];
+
+/** Commits a CI configuration, and returns the branch that has it. */
+async function configured(ask: Ask, content: string): Promise<string> {
+  await ask(`POST ${SITE}/repository/commits`, {
+    branch: "topic",
+    start_branch: "main",
+    commit_message: "Configure [skip ci]",
+    actions: [{ action: "create", file_path: ".gitlab-ci.yml", content }],
+  });
+  return "topic";
+}
+
+const MANUAL = "deploy: { script: [make], when: manual }\n";
+const OF_REQUESTS = "test: { script: [make], rules: [{ if: $CI_MERGE_REQUEST_IID }] }\n";
+
+/** A runner that has taken a job, which is running. */
+async function runningJob(ask: Ask): Promise<{ token: string; id: number; job: string }> {
+  const { token } = await ask("POST /user/runners", { runner_type: "instance_type" });
+  const { id, token: job } = await ask("POST /jobs/request", { token }, "anonymous");
+  return { token, id, job };
+}
+
+const ofRunner: Special = {
+  as: "anonymous",
+  before: async (ask) => {
+    const { token } = await ask("POST /user/runners", { runner_type: "instance_type" }, "admin");
+    return { sent: { token } };
+  },
+};
+
+const ofJob: Special = {
+  as: "anonymous",
+  before: async (ask) => {
+    const { id, job } = await runningJob(ask);
+    return { params: { job_id: id }, sent: { token: job } };
+  },
+};
+
+/** A job that has ended. */
+const ended: Special = {
+  before: async (ask) => {
+    const { id, job } = await runningJob(ask);
+    await ask(`PUT /jobs/${id}`, { token: job, state: "failed" }, "anonymous");
+    return { params: { job_id: id } };
+  },
+};
+
+/** A job with a file in its artifacts. @param ends whether it has ended */
+async function storedJob(ask: Ask, ends = true): Promise<{ id: number; job: string }> {
+  const { id, job } = await runningJob(ask);
+  const form = new FormData();
+  form.append("token", job);
+  form.append("file", new Blob([zipped({ "log.txt": "All is well\n" })]), "artifacts.zip");
+  await ask(`POST /jobs/${id}/artifacts`, form, "anonymous");
+  if (ends) await ask(`PUT /jobs/${id}`, { token: job, state: "success" }, "anonymous");
+  return { id, job };
+}
+
+/** A merge request that can be merged. */
+const mergeable: Special = {
+  before: async (ask) => {
+    const actions = [{ action: "create", file_path: "added.md", content: "New\n" }];
+    const start = { branch: "topic", start_branch: "main", commit_message: "Add it", actions };
+    await ask(`POST ${SITE}/repository/commits`, start);
+    const request = { title: "Add it", source_branch: "topic", target_branch: "main" };
+    const { iid } = await ask(`POST ${SITE}/merge_requests`, request);
+    return { params: { merge_request_iid: iid } };
+  },
+};
+
+const DELETED = "It must have been marked for deletion, and its name has changed by that.";
+const OF_ROOT = "It is there on a server of its own only.";
+const OF_OAUTH = "It takes what an OAuth2 application has got: docs/oauth.md has examples.";
+const OF_PIPELINE = "A pipeline of the branch must have succeeded.";
+const SCIM = "/api/scim/v2/groups/:group_path*";
+const user = (userName: string) => ({
+  schemas: [USER],
+  userName,
+  externalId: userName,
+  emails: [{ type: "work", primary: true, value: userName }],
+});
+
+const searched = {
+  schemas: ["urn:ietf:params:scim:api:messages:2.0:SearchRequest"],
+  filter: 'userName eq "scim0@example.com"',
+};
+
+/** Routes without an example, and why. */
+export const WITHOUT: Readonly<Record<string, string>> = {
+  "PUT /projects/:id/merge_requests/:merge_request_iid/reset_approvals":
+    "It takes the token of a project or group.",
+  "GET /projects/:id/export/download": "The export must have ended, which takes some time.",
+  "POST /groups/:id/restore": DELETED,
+  "POST /projects/:id/restore": DELETED,
+  "GET /projects/:id/jobs/artifacts/:ref_name*/download": OF_PIPELINE,
+  "GET /projects/:id/jobs/artifacts/:ref_name*/raw/:artifact_path*": OF_PIPELINE,
+  "GET /favicon.ico": OF_ROOT,
+  "GET /robots.txt": OF_ROOT,
+  "GET /oauth/token/info": OF_OAUTH,
+  "POST /oauth/revoke": OF_OAUTH,
+  "POST /oauth/introspect": OF_OAUTH,
+};
+
+/** What routes have in particular, by method and path. */
+export const EXAMPLES: Readonly<Record<string, Special>> = {
+  ...each(emoji, { sent: { name: "rocket" } }),
+  ...each([...both("PUT", "/labels"), ...both("DELETE", "/labels")], {
+    sent: { name: "label 0" },
+  }),
+  ...each(["POST /hooks", ...both("POST", "/hooks")], { sent: { issues_events: true } }),
+  ...each(["PUT /hooks/:hook_id", ...both("PUT", "/hooks/:hook_id")], {
+    sent: { enable_ssl_verification: false },
+  }),
+  ...each(["POST /deploy_keys", "POST /projects/:id/deploy_keys", "POST /user/keys"], {
+    sent: key,
+  }),
+  "POST /users/:user_id/keys": { sent: key },
+  ...each(both("PUT", "/boards/:board_id/lists/:list_id"), {
+    before: async (ask) => {
+      for (const at of ["/groups/acme/boards/2", `${SITE}/boards/3`]) {
+        await ask(`POST ${at}/lists`, { label_id: 2 });
+      }
+      return undefined;
+    },
+  }),
+  ...each(both("POST", "/deploy_tokens"), { sent: { scopes: ["read_repository"] } }),
+  ...each(both("POST", "/invitations"), { sent: { email: "grace@example.com" } }),
+  ...each(["POST /snippets", "POST /projects/:id/snippets"], {
+    sent: { files: [{ file_path: "hello.md", content: "# Hello\n" }], visibility: "internal" },
+  }),
+  "POST /users": {
+    sent: {
+      email: "grace@example.com",
+      username: "grace",
+      name: "Grace",
+      password: "correct horse",
+    },
+  },
+  "POST /groups": { sent: { name: "Example", path: "example" } },
+  "POST /projects": { sent: { name: "Example", visibility: "private" } },
+  "POST /projects/:id/merge_requests/:merge_request_iid/unapprove": first(
+    `POST ${SITE}/merge_requests/1/approve`,
+  ),
+  "POST /projects/:id/repository/branches": { sent: { branch: "idea", ref: "main" } },
+  "POST /features/:name": { sent: { value: "true" } },
+  "POST /topics/merge": {
+    before: async (ask) => {
+      const { id } = await ask("POST /topics", { name: "games", title: "Games" });
+      return { sent: { source_topic_id: id, target_topic_id: 1 } };
+    },
+  },
+  "POST /projects/:id/repository/commits": {
+    sent: { branch: "main", actions: NAMED["actions"] },
+  },
+  "POST /projects/:id/repository/commits/:sha/cherry_pick": { sent: { branch: "main" } },
+  "POST /projects/:id/repository/commits/:sha/revert": { sent: { branch: "feature" } },
+  "POST /projects/:id/deployments": {
+    sent: { environment: "production", ref: "main", tag: false, status: "success" },
+  },
+  "PUT /projects/:id/deployments/:deployment_id": {
+    before: async (ask) => {
+      const { commit } = await ask(`GET ${SITE}/repository/branches/main`);
+      const started = { environment: "staging", sha: commit.id, ref: "main", tag: false };
+      const { id } = await ask(`POST ${SITE}/deployments`, { ...started, status: "running" });
+      return { params: { deployment_id: id }, sent: { status: "success" } };
+    },
+  },
+  "DELETE /projects/:id/deployments/:deployment_id": {
+    before: async (ask) => {
+      const { commit } = await ask(`GET ${SITE}/repository/branches/main`);
+      const started = { environment: "staging", sha: commit.id, ref: "main", tag: false };
+      const { id } = await ask(`POST ${SITE}/deployments`, { ...started, status: "failed" });
+      return { params: { deployment_id: id } };
+    },
+  },
+  "DELETE /users/:user_id/emails/:email_id": {
+    before: async (ask) => {
+      const { id } = await ask("POST /users/2/emails", { email: "second@example.com" });
+      return { params: { email_id: id } };
+    },
+  },
+  "POST /projects/:id/environments/stop_stale": { sent: { before: "2026-01-01T00:00:00Z" } },
+  "DELETE /projects/:id/environments/:environment_id": first(`POST ${SITE}/environments/1/stop`, {
+    force: true,
+  }),
+  "POST /projects/:id/repository/files/:file_path": { params: { file_path: "hello.md" } },
+  "GET /-/avatars/:name": { params: { name: "p-200.svg" } },
+  "POST /projects/:id/issues/:issue_iid/links": {
+    sent: { target_project_id: 1, target_issue_iid: 3 },
+  },
+  "POST /projects/:id/issues/:issue_iid/move": { sent: { to_project_id: 3 } },
+  ...each(
+    ["issues/:issue_iid", "merge_requests/:merge_request_iid"].map(
+      (path) => `POST /projects/:id/${path}/unsubscribe`,
+    ),
+    {
+      before: async (ask) => {
+        await ask(`POST ${SITE}/issues/1/subscribe`);
+        await ask(`POST ${SITE}/merge_requests/1/subscribe`);
+        return undefined;
+      },
+    },
+  ),
+  "POST /groups/:id/labels/:label_id/unsubscribe": first("POST /groups/acme/labels/1/subscribe"),
+  "POST /projects/:id/labels/:label_id/unsubscribe": first(`POST ${SITE}/labels/5/subscribe`),
+  "POST /projects/:id/unstar": first(`POST ${SITE}/star`),
+  "POST /users/:user_id/unfollow": first("POST /users/2/follow"),
+  "POST /projects/:id/jobs/:job_id/retry": ended,
+  "POST /projects/:id/jobs/:job_id/play": {
+    before: async (ask) => {
+      const { id } = await ask(`POST ${SITE}/pipeline`, { ref: await configured(ask, MANUAL) });
+      const [job] = await ask(`GET ${SITE}/pipelines/${id}/jobs`);
+      return { params: { job_id: job.id } };
+    },
+  },
+  ...each(
+    [
+      "POST /projects/:id/jobs/:job_id/erase",
+      "GET /projects/:id/jobs/:job_id/artifacts",
+      "GET /projects/:id/jobs/:job_id/artifacts/tree",
+      "POST /projects/:id/jobs/:job_id/artifacts/keep",
+      "DELETE /projects/:id/jobs/:job_id/artifacts",
+      "GET /projects/:id/jobs/:job_id/artifacts/:artifact_path*",
+    ],
+    { before: async (ask) => ({ params: { job_id: (await storedJob(ask)).id } }) },
+  ),
+  "GET /jobs/:job_id/artifacts": {
+    as: "anonymous",
+    before: async (ask) => {
+      const { id, job } = await storedJob(ask, false);
+      return { params: { job_id: id }, headers: { "JOB-TOKEN": job } };
+    },
+  },
+  "GET /job": {
+    as: "anonymous",
+    before: async (ask) => ({ headers: { "JOB-TOKEN": (await runningJob(ask)).job } }),
+  },
+  "POST /projects/:id/job_token_scope/allowlist": { sent: { target_project_id: 3 } },
+  "POST /projects/:id/job_token_scope/groups_allowlist": {
+    before: async (ask) => ({ sent: { target_group_id: (await ask("GET /groups/secret")).id } }),
+  },
+  ...each(both("POST", "/members"), { sent: { user_id: 7 } }),
+  "POST /projects/:id/merge_requests": {
+    sent: { source_branch: "topic" },
+    ...first(`POST ${SITE}/repository/branches`, { branch: "topic", ref: "feature" }),
+  },
+  "PUT /projects/:id/merge_requests/:merge_request_iid/merge": mergeable,
+  "PUT /projects/:id/merge_requests/:merge_request_iid/rebase": mergeable,
+  "GET /projects/:id/merge_requests/:merge_request_iid/merge_ref": mergeable,
+  "POST /projects/:id/pipeline": { sent: { ref: "pipelines" } },
+  "POST /projects/:id/merge_requests/:merge_request_iid/pipelines": {
+    before: async (ask) => {
+      const source_branch = await configured(ask, OF_REQUESTS);
+      const request = { title: "Add it", source_branch, target_branch: "main" };
+      const { iid } = await ask(`POST ${SITE}/merge_requests`, request);
+      return { params: { merge_request_iid: iid } };
+    },
+  },
+  "POST /projects/:id/releases": { sent: { tag_name: "v2.0", ref: "main" } },
+  "PUT /projects/:id/releases/:tag_name": { sent: { description: "What is new" } },
+  "PUT /projects/:id/releases/:tag_name/assets/links/:link_id": { sent: { name: "The manual" } },
+  "GET /projects/:id/repository/merge_base": { sent: { refs: ["main", "feature"] } },
+  "POST /runners/verify": ofRunner,
+  "POST /runners/reset_authentication_token": ofRunner,
+  "DELETE /runners": ofRunner,
+  "POST /jobs/request": ofRunner,
+  "DELETE /runners/managers": {
+    as: "anonymous",
+    before: async (ask) => {
+      const { token } = await ask("POST /user/runners", { runner_type: "instance_type" }, "admin");
+      await ask("POST /runners/verify", { token, system_id: "s_1" }, "anonymous");
+      return { sent: { token, system_id: "s_1" } };
+    },
+  },
+  "PUT /jobs/:job_id": ofJob,
+  "PATCH /jobs/:job_id/trace": {
+    as: "anonymous",
+    before: async (ask) => {
+      const { id, job } = await runningJob(ask);
+      return { params: { job_id: id }, headers: { "JOB-TOKEN": job, "Content-Range": "0-5" } };
+    },
+  },
+  "GET /keys": {
+    sent: {
+      fingerprint: `SHA256:${createHash("sha256")
+        .update(Buffer.from(sshKeyOf(0).split(" ")[1] ?? "", "base64"))
+        .digest("base64")
+        .replaceAll("=", "")}`,
+    },
+  },
+  "DELETE /projects/:id/fork": { params: { id: "admin/admin-0" } },
+  "POST /runners": {
+    as: "anonymous",
+    before: async (ask) => {
+      const { token } = await ask("POST /groups/acme/runners/reset_registration_token");
+      return { sent: { token } };
+    },
+  },
+  ...each(
+    [
+      "GET /projects/:id/uploads/:secret/:file_name",
+      "DELETE /projects/:id/uploads/:secret/:file_name",
+      "GET /-/project/:project_id/uploads/:secret/:file_name",
+    ],
+    {
+      before: async (ask) => {
+        const form = new FormData();
+        form.append("file", new Blob(["an upload"]), "a.txt");
+        const { url } = await ask(`POST ${SITE}/uploads`, form);
+        const [, , secret, file_name] = url.split("/");
+        return { params: { secret, file_name, project_id: 1 } };
+      },
+    },
+  ),
+  "POST /oauth/token": {
+    as: "anonymous",
+    before: async (ask) => {
+      await ask("PUT /users/2", { password: "correct horse" });
+      return undefined;
+    },
+    sent: { grant_type: "password", username: "owner", password: "correct horse" },
+  },
+  "POST /jobs/:job_id/artifacts": ofJob,
+  "DELETE /projects/:id/runners/:runner_id": {
+    before: async (ask) => {
+      await ask("POST /projects/3/runners", { runner_id: 4 });
+      return { params: { id: 3 } };
+    },
+  },
+  "POST /projects/:id/runners": { params: { id: 3 } },
+  ...each(
+    [
+      "PUT /projects/:id/pipeline_schedules/:pipeline_schedule_id",
+      "POST /projects/:id/pipeline_schedules/:pipeline_schedule_id/variables",
+      "PUT /projects/:id/pipeline_schedules/:pipeline_schedule_id/variables/:key",
+      "PUT /projects/:id/triggers/:trigger_id",
+    ],
+    { as: "owner" },
+  ),
+  "POST /projects/:id/repository/tags": { sent: { tag_name: "v2.0" } },
+  "PUT /projects/:id/transfer": { sent: { namespace: "secret" } },
+  "POST /groups/:id/transfer": { params: { id: "acme/team" } },
+  ...each(
+    ["POST /projects/:id/trigger/pipeline", "POST /projects/:id/ref/:ref*/trigger/pipeline"],
+    {
+      before: async (ask) => {
+        const { token } = await ask(`POST ${SITE}/triggers`, { description: "nightly" });
+        return { params: { ref: "pipelines" }, sent: { token, ref: "pipelines" } };
+      },
+    },
+  ),
+  ...each(
+    [
+      "POST /projects/:id/issues/:target_iid/todo",
+      "POST /projects/:id/merge_requests/:target_iid/todo",
+    ],
+    {
+      before: async (ask) => {
+        await ask("POST /todos/mark_as_done");
+        return undefined;
+      },
+    },
+  ),
+  "POST /applications": { sent: { scopes: "api" } },
+  [`POST ${SCIM}/Users`]: { sent: user("grace@example.com") },
+  [`PUT ${SCIM}/Users/:uid`]: { sent: user("scim0@example.com") },
+  [`PATCH ${SCIM}/Users/:uid`]: {
+    sent: operations({ op: "replace", path: "active", value: false }),
+  },
+  [`POST ${SCIM}/Users/.search`]: { sent: searched },
+  [`POST ${SCIM}/.search`]: { sent: searched },
+};
