@@ -207,6 +207,7 @@ const steps = [
   `20261204-01-languages`,
   `20261204-02-places-of-audit-events`,
   `20261204-03-fetches-of-projects`,
+  `20261204-04-context-commits`,
 ];
 
 const statements = [
@@ -2163,6 +2164,7 @@ const statements = [
   `CREATE INDEX group_link_sources_by_namespace on group_link_sources (namespace_id, link_id)`,
   `CREATE INDEX audit_events_of_places on audit_events (place_kind, place_id, created_at, id)
   where place_id is not null`,
+  `CREATE INDEX audit_events_by_place_kind on audit_events (place_kind, id)`,
   `CREATE INDEX audit_events_of_places_by_author
   on audit_events (place_kind, place_id, author_id, created_at, id) where place_id is not null`,
   `CREATE TABLE project_fetches (
@@ -2172,6 +2174,11 @@ const statements = [
   primary key (project_id, day)
 )`,
   `CREATE INDEX project_fetches_by_age on project_fetches (day, project_id)`,
+  `CREATE TABLE merge_request_context_commits (
+  merge_request_id integer not null references merge_requests (id) on delete cascade,
+  sha text not null,
+  primary key (merge_request_id, sha)
+)`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,
