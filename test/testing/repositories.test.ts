@@ -133,3 +133,34 @@ it("archives of projects are written and read", async () => {
   expect(requests.map(({ title }: { title: string }) => title)).toEqual(["Next"]);
   await server.close();
 });
+
+it.each([
+  ["cancel", "pending"],
+  ["play", "manual"],
+  ["retry", "failed"],
+  ["erase", "failed"],
+])("a job is answered to %s, whose commit nobody has read", async (verb, status) => {
+  await using server = await startTestServer({ seed });
+  const call = async (method: string, path: string, json?: object) => {
+    const response = await fetch(`${server.url}/api/v4/projects/acme%2Fsite${path}`, {
+      method,
+      headers: { "private-token": TOKEN, "content-type": "application/json" },
+      ...(json && { body: JSON.stringify(json) }),
+    });
+    return response.json();
+  };
+  const content =
+    "later: { script: make, when: manual, allow_failure: false }\nnow: { script: make }";
+  await call("POST", "/repository/commits", {
+    branch: "main",
+    commit_message: "CI",
+    actions: [{ action: "create", file_path: ".gitlab-ci.yml", content }],
+  });
+  const jobs = await call("GET", "/jobs");
+  const named = status === "manual" ? "later" : "now";
+  const { id, commit } = jobs.find(({ name }: { name: string }) => name === named);
+  if (status === "failed") await server.finishJob(id, { status: "failed", log: "No" });
+  await server.snapshots.save("before");
+  await server.snapshots.restore("before");
+  expect(await call("POST", `/jobs/${id}/${verb}`, {})).toMatchObject({ name: named, commit });
+});

@@ -73,16 +73,24 @@ async function countWritten(
 }
 
 const SHOWN = `visibility > ${BEING_DELETED}`;
+/** Rows that are of no project that is being deleted; some are of none. */
+const KEPT = `coalesce(project_id, 0) not in (${BEING_DELETED_ROWS.projects})`;
 
 /** What is counted of the instance: a table, and which of its rows. */
 const COUNTED = {
-  forks: ["projects", `forked_from_project_id is not null and ${SHOWN}`],
-  issues: ["issues", "1 = 1"],
-  merge_requests: ["merge_requests", "1 = 1"],
-  notes: ["notes", "1 = 1"],
-  snippets: ["snippets", "1 = 1"],
-  ssh_keys: ["ssh_keys", "user_id is not null"],
-  milestones: ["milestones", "1 = 1"],
+  forks: [
+    "projects",
+    `forked_from_project_id not in (${BEING_DELETED_ROWS.projects}) and ${SHOWN}`,
+  ],
+  issues: ["issues", KEPT],
+  merge_requests: ["merge_requests", KEPT],
+  notes: ["notes", KEPT],
+  snippets: ["snippets", KEPT],
+  ssh_keys: ["ssh_keys", `user_id is not null and user_id not in (${BEING_DELETED_ROWS.users})`],
+  milestones: [
+    "milestones",
+    `removed = 0 and ${KEPT} and (namespace_id is null or ${NOT_DELETED.namespace_id})`,
+  ],
   users: ["users", "state in ('active', 'blocked')"],
   projects: ["projects", SHOWN],
   groups: ["namespaces", `kind = 'group' and ${SHOWN}`],

@@ -4,7 +4,7 @@ import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
 import { MAX_READ_CHARACTERS, pageOf } from "../../core/pagination.ts";
 import { presenter, rowMaker } from "../../core/presenter.ts";
-import { Json, RawReply, type Resource, routes } from "../../core/resource.ts";
+import { AfterCommit, Json, RawReply, type Resource, routes } from "../../core/resource.ts";
 import type { ZipEntry } from "../../files/zip.ts";
 import { all, when, worded } from "../../store/conditions.ts";
 import type { Reader, Store, Value } from "../../store/port.ts";
@@ -25,7 +25,7 @@ import { cancel, play, retryJob } from "../ci/progress.ts";
 import { type GivenVariable, insertVariables } from "../ci/records.ts";
 import { FINISHED, type Status } from "../ci/statuses.ts";
 import { traceOf } from "../ci/traces.ts";
-import { jobRow, listJobs, scope } from "../pipelines/jobs.ts";
+import { type JobReading, jobRow, listJobs, scope } from "../pipelines/jobs.ts";
 import { mayRunJobsOf } from "../pipelines/rules.ts";
 import { openRepository } from "../repositories/open.ts";
 
@@ -92,6 +92,10 @@ const showing = {
   prepare: (_: unknown, preparing: Parameters<typeof openRepository>[0]) =>
     openRepository(preparing),
 } as const;
+
+/** A job that has been changed: its commit is read when the change is committed. */
+const changedJob = (context: JobReading, id: number) =>
+  new AfterCommit((db) => jobRow({ ...context, db }, id), "repository");
 
 /** What ways to look into artifacts have in common. */
 const looking = {
@@ -221,7 +225,7 @@ export const jobResource: Resource = {
         if (found.retried === 0) {
           await cancel(db, found.pipeline_id, { jobId: found.id, isForced: input.force }, now);
         }
-        return jobRow(context, found.id);
+        return changedJob(context, found.id);
       },
     }),
     post("/:job_id/retry", {
@@ -237,7 +241,7 @@ export const jobResource: Resource = {
         if (found.retried === 1 || !FINISHED.includes(found.status)) {
           throw forbidden("Job is not retryable");
         }
-        return jobRow(context, await retryJob(db, found, caller.id, now));
+        return changedJob(context, await retryJob(db, found, caller.id, now));
       },
     }),
     post("/:job_id/play", {
@@ -262,7 +266,7 @@ export const jobResource: Resource = {
         const place = { pipelineId: found.pipeline_id, jobId: found.id };
         await insertVariables(db, secrets, place, variables);
         await play(db, found, caller.id, now);
-        return jobRow(context, found.id);
+        return changedJob(context, found.id);
       },
     }),
     post("/:job_id/erase", {
@@ -282,7 +286,7 @@ export const jobResource: Resource = {
           "update ci_jobs set trace_bytes = 0, erased_at = ?, updated_at = ? where id = ?",
           [now, now, found.id],
         );
-        return jobRow(context, found.id);
+        return changedJob(context, found.id);
       },
     }),
     get("/:job_id/artifacts", {
@@ -324,7 +328,7 @@ export const jobResource: Resource = {
         const found = await findJob(db, source.id, input.job_id);
         if (!(await hasArtifacts(db, found.id))) throw notFound();
         await updateRow(db, "ci_jobs", found.id, { artifacts_expire_at: null }, now);
-        return jobRow(context, found.id);
+        return changedJob(context, found.id);
       },
     }),
     del("/:job_id/artifacts", {
