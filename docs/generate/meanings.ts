@@ -9,6 +9,16 @@ const MEANINGS: Readonly<Record<string, string>> = {
   "User follows/user_id": "the user, by id",
   "User statuses/user_id": "the user, by id or username",
   "Projects/user_id": "the user, by id or username",
+  "Commits/submodule": "the path of the submodule",
+  "Commits/commit_sha": "the commit that it is to be at, by its full name",
+  "Commits/version": "a semantic version, with or without `v`",
+  "Commits/date": "of the version. Default: now",
+  "Commits/trailer": "the trailer of commits that are listed. Default: `Changelog`",
+  "Commits/config_file":
+    "a file with `categories`, the titles of a trailer's values. Default: `.gitlab/changelog_config.yml`",
+  "Commits/config_file_ref":
+    "what has that file: a branch, tag or commit. Default: the default branch",
+  "Merge requests/commits": "full names of commits",
   "Members/type": "the kind of what they are members of",
   "Members/user_id": "the user, by id; when members are added, ids separated by commas",
   "Invitations/user_id": "ids of users, separated by commas",

@@ -172,6 +172,7 @@ const VALUES: Record<string, unknown> = {
   date: "2026-01-01",
   timestamp: "2020-01-01",
   "comma-separated string": "x",
+  "array of string": ["x"],
 };
 
 /** The minimal parameters of a route, with values that fail validation or change nothing of note. */

@@ -53,7 +53,10 @@ it("are refused if they are unknown, or there already", async () => {
   ]);
   const gone = await send(`DELETE ${path}`, { commits: [shas[1]] });
   expect([gone.status, gone.json]).toEqual(invalid);
-  expect((await send(`POST ${path}`, {})).status).toBe(400);
+  for (const json of [{}, { commits: [] }]) {
+    expect((await send(`POST ${path}`, json)).status).toBe(400);
+    expect((await send(`DELETE ${path}`, json)).status).toBe(400);
+  }
   expect(await listed()).toEqual([shas[2], shas[0]]);
 });
 

@@ -32,7 +32,11 @@ const BOUNDED =
  * users should know of it.
  */
 const GROWING: readonly [path: RegExp, query: RegExp, why: string][] = [
-  [/^\/user_counts$|\/issues_statistics$/, /(?:)/, "with what they count"],
+  [
+    /^\/user_counts$|\/issues_statistics$|^\/application\/statistics$/,
+    /(?:)/,
+    "with what they count",
+  ],
   [/^\/projects\/:id\/starrers$/, /search=/, "with the stars whose users are compared"],
   [
     /^\/groups\/:id\/(issues|merge_requests|releases)$/,

@@ -235,7 +235,12 @@ describe("openapi.json", () => {
 
   it("was checked against all of them", () => {
     const unseen = gets.map(({ path }) => path).filter((path) => !seen.has(path));
-    // They take the token of a job that runs, or what it has stored, or the fingerprint of a key: see test/api/runners.test.ts.
-    expect(unseen.sort()).toEqual(["/job", "/keys", "/projects/{id}/jobs/{job_id}/artifacts/tree"]);
+    // They take the token of a job that runs, or what it has stored, the fingerprint of a key, a version, or a tag that is
+    // signed: see test/api/{runners,changelogs}.test.ts.
+    expect(unseen.sort()).toEqual([
+      ...["/job", "/keys", "/projects/{id}/jobs/{job_id}/artifacts/tree"],
+      "/projects/{id}/repository/changelog",
+      "/projects/{id}/repository/tags/{tag_name}/signature",
+    ]);
   });
 });

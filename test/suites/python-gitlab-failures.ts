@@ -99,7 +99,6 @@ export const API: Failures = {
   "there is no list of the groups of a project": ["test_projects.py::test_project_groups_list"],
   "there are no push rules": ["test_push_rules.py::test_project_push_rules"],
   "there are no snapshots of whole repositories": ["test_repository.py::test_repository_tree"],
-  "there is no GET /application/statistics": ["test_statistics.py::test_get_statistics"],
   "users can't be banned": ["test_users.py::test_ban_user"],
   "identities of other providers are not kept": ["test_users.py::test_user_identities"],
 };
@@ -124,7 +123,4 @@ export const CLI: Failures = {
     "test_cli_artifacts.py::test_cli_project_artifact_raw",
   ],
   "it needs the internet": ["test_cli.py::test_invalid_auth_config[subprocess]"],
-  "there is no GET projects/:id/languages": [
-    "test_cli_projects.py::test_project_languages_custom_action[subprocess]",
-  ],
 };

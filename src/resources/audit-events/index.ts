@@ -1,11 +1,11 @@
 import * as audit from "../../audit/queries.ts";
 import { migrations } from "../../audit/table.ts";
-import { hasRole } from "../../core/access/roles.ts";
 import { notFound } from "../../core/errors.ts";
 import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
 import { presenter } from "../../core/presenter.ts";
 import { type Context, type Resource, type Route, routes } from "../../core/resource.ts";
+import { seesAllAuditEvents } from "./abilities.ts";
 
 const { get, list } = routes({ path: "/audit_events" });
 
@@ -47,9 +47,8 @@ const auditEventId = { audit_event_id: param.recordId() };
 
 /** What the caller sees of a group or project: all for its owners or maintainers, their own deeds for developers. */
 function seenIn({ source, caller }: Pick<Context, "source" | "caller">): audit.AuditFilter {
-  const isAll = hasRole(source, source.kind === "group" ? "owner" : "maintainer");
   const entity = { kind: source.kind, id: source.id };
-  return { entity, authorId: isAll ? undefined : caller?.id };
+  return { entity, authorId: seesAllAuditEvents(source) ? undefined : caller?.id };
 }
 
 /** The events of groups, or of projects. */

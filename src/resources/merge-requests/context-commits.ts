@@ -84,7 +84,8 @@ export const contextCommitRoutes: readonly Route[] = [
       await openCode(preparing, merge_request_iid);
       const opened = await openRepository(preparing, commits);
       const numbers = await commitsNamed(opened, commits);
-      if (numbers.length !== new Set(commits).size) throw invalid();
+      const isKnown = numbers.length > 0 && numbers.length === new Set(commits).size;
+      if (!isKnown) throw invalid();
       const rows = await commitRows(opened, numbers);
       const names = numbers.map((at) => commitId(opened.repository, at));
       return { names, shown: rows.map((row) => JSON.parse(commit.write(row, preparing.view))) };
@@ -117,7 +118,8 @@ export const contextCommitRoutes: readonly Route[] = [
       const { id } = await requireChangeable(context);
       const known = await namesOf(db, id);
       const names = [...new Set(input.commits)];
-      if (!names.every((name) => known.includes(name))) throw invalid();
+      const isKnown = names.length > 0 && names.every((name) => known.includes(name));
+      if (!isKnown) throw invalid();
       const among = placeholders(names);
       await db.run(
         `delete from merge_request_context_commits where merge_request_id = ? and sha in (${among.sql})`,
