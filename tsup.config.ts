@@ -1,3 +1,6 @@
+import { writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { resolve } from "node:path";
 import { transform } from "esbuild";
 import { defineConfig, type Options } from "tsup";
 
@@ -8,6 +11,7 @@ const packageEntries = {
   deno: "src/deno.ts",
   testing: "src/testing.ts",
 };
+const names = Object.keys(packageEntries);
 
 /** Started by file name, next to the others. */
 const worker = { "passwords-worker": "src/auth/passwords-worker.mjs" };
@@ -22,29 +26,72 @@ const shared = {
   removeNodeProtocol: false,
 } satisfies Options;
 
-/**
- * Makes CommonJS of the chunks, before tsup does: it would take `this.#open = …` for an assignment to an exported `open`,
- * and replace that.
- */
+/** Stands for `import.meta.url`, which CommonJS has not; if it was bundled into an ES module, the program's file does. */
+const OWN_URL = "importMetaUrl";
+
+/** Makes CommonJS of the chunks. tsup does so too, but replaces operators that Node has by functions, which are slow. */
 const commonJs = {
   name: "commonjs",
-  async renderChunk(this: { format: string }, code: string, { type }: { type: string }) {
-    if (this.format !== "cjs" || type !== "chunk") return;
-    // Jest has no `import()` in CommonJS.
-    const supported = { "dynamic-import": false };
-    return transform(code, { format: "cjs", platform: "node", target: shared.target, supported });
+  async renderChunk(code: string, { type }: { type: string }) {
+    if (type !== "chunk") return;
+    return transform(code, {
+      format: "cjs",
+      platform: "node",
+      target: shared.target,
+      // Jest has no `import()` in CommonJS.
+      supported: { "dynamic-import": false },
+      define: { "import.meta.url": OWN_URL },
+      ...(code.includes("import.meta.url") && {
+        banner: `const ${OWN_URL} = require("node:url").pathToFileURL(typeof __filename === "string" ? __filename : process.argv[1] ?? ".").href;`,
+      }),
+      // Names stay, for stack traces; without the spaces, the package is smaller.
+      minifySyntax: true,
+      minifyWhitespace: true,
+      lineLimit: 200,
+    });
   },
 } satisfies NonNullable<Options["plugins"]>[number];
 
+/** Lets ES modules import what CommonJS requires: the same code, so the same classes (decision 17). */
+async function addModules(): Promise<void> {
+  const require = createRequire(import.meta.url);
+  for (const name of names) {
+    const exported = Object.keys(require(resolve(`dist/${name}.cjs`)));
+    writeFileSync(`dist/${name}.js`, `export { ${exported.join(", ")} } from "./${name}.cjs";\n`);
+    writeFileSync(`dist/${name}.d.ts`, `export * from "./${name}.cjs";\n`);
+  }
+}
+
+/** The program imports the package as others do. */
+const ofPackage = {
+  name: "package",
+  setup(build) {
+    build.onResolve({ filter: new RegExp(`/src/(${names.join("|")})\\.ts$`) }, ({ path }) => ({
+      path: path.replace(/^.*\/src\/(\w+)\.ts$/, "./$1.js"),
+      external: true,
+    }));
+  },
+} satisfies NonNullable<Options["esbuildPlugins"]>[number];
+
 export default defineConfig([
-  // The CLI shares the package's chunks.
-  { ...shared, entry: { ...packageEntries, ...worker, "pm-cli": "cli/index.ts" }, format: "esm" },
-  // Replaces import.meta.url there.
-  { ...shared, entry: packageEntries, format: "cjs", shims: true, plugins: [commonJs] },
   {
     ...shared,
     entry: packageEntries,
-    format: ["esm", "cjs"],
+    format: "esm",
+    outExtension: () => ({ js: ".cjs" }),
+    plugins: [commonJs],
+    onSuccess: addModules,
+  },
+  {
+    ...shared,
+    entry: { ...worker, "pm-cli": "cli/index.ts" },
+    format: "esm",
+    esbuildPlugins: [ofPackage],
+  },
+  {
+    ...shared,
+    entry: packageEntries,
+    format: "cjs",
     dts: { only: true, resolve: [/^@hattip\//] },
   },
 ]);

@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import * as modules from "node:module";
 import { Command, CommanderError, Option } from "commander";
 import { version } from "../package.json";
 import { addAppCommands } from "./commands/app.ts";
@@ -105,6 +106,11 @@ function stackOf(error: unknown): string {
   const { message, stack } = describe(error);
   return stack ?? message;
 }
+
+/** Node 22.1 and newer. */
+const { enableCompileCache } = modules as { enableCompileCache?: () => unknown };
+// The library is imported later: what is compiled of it is kept for the next command.
+enableCompileCache?.();
 
 // A closed pipe must not end a command or stop a server.
 for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);

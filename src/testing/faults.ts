@@ -2,7 +2,7 @@ import { setMaxListeners } from "node:events";
 import { STATUS_CODES } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import * as v from "valibot";
-import { notFound } from "../core/errors.ts";
+import { ApiError, notFound } from "../core/errors.ts";
 import { type Incoming, isStreamed, type Reply, type Respond } from "../core/http/incoming.ts";
 import {
   durationOption,
@@ -119,7 +119,7 @@ export interface AddedFault extends Fault {
 
 /** A test server's faults. */
 export interface Faults {
-  /** Adds a fault, and returns its id. @throws OptionError if a part of it is wrong or misspelt */
+  /** Adds a fault, and returns its id. @throws OptionError if a part of it is wrong or misspelt @throws ApiError 409 if there are too many */
   add(fault: Fault): number;
   /** All faults, with what is left of each. */
   list(): AddedFault[];
@@ -144,6 +144,9 @@ interface Pending {
 /** What a request is, found out when a fault first asks. */
 type Recognize = () => Promise<Recognized>;
 
+/** The most faults that wait: each is compared with each request. */
+const MOST_FAULTS = 1000;
+
 /**
  * Creates the faults of a test server.
  *
@@ -167,6 +170,11 @@ export function createFaults(
   const faults: Faults = {
     add: (fault) => {
       readOptions("faults.add", faultOption, fault);
+      if (pending.length >= MOST_FAULTS) {
+        throw new ApiError(409, {
+          message: `There are ${MOST_FAULTS} faults already, which is the most: delete some`,
+        });
+      }
       const { after = 0, probability, seed = 1 } = fault;
       const { times = probability === undefined ? 1 : "all", route } = fault;
       last += 1;

@@ -1,5 +1,5 @@
 import type { Server } from "../adapters.ts";
-import { notFound } from "../core/errors.ts";
+import { ApiError, notFound } from "../core/errors.ts";
 import type { Incoming, Reply, Respond } from "../core/http/incoming.ts";
 import { createWorld, type World, type WorldOptions } from "./world.ts";
 
@@ -34,6 +34,9 @@ export interface Served {
   close(): Promise<void>;
 }
 
+/** The most worlds that orders add: each has a database in memory. */
+const MOST_WORLDS = 100;
+
 /** Where worlds without a port of their own are: below this path of the first one. */
 const PREFIX = "/-/worlds/";
 
@@ -45,6 +48,8 @@ export class Worlds {
   readonly #served = new Map<string, Served>();
   #main: Served | undefined;
   #last = 0;
+  /** How many are being added. */
+  #starting = 0;
 
   /** @param options of each world; an order may give another seed */
   constructor(serve: ServeWorld, answerIn: AnswerIn, options: WorldOptions) {
@@ -66,9 +71,25 @@ export class Worlds {
    * @param options `seed`: other data than that of the first world; `prefix`: it gets a path of the first one's address,
    *   which every link carries, instead of a port
    * @throws SeedError if the seed can't be used
+   * @throws ApiError 409 if there are too many
    */
   async add({ seed, prefix = false }: Pick<WorldOptions, "seed"> & { prefix?: boolean }) {
-    const world = await createWorld({ ...this.#options, ...(seed !== undefined && { seed }) });
+    // The first one is not counted.
+    if (this.#served.size - 1 + this.#starting >= MOST_WORLDS) {
+      throw new ApiError(409, {
+        message: `${MOST_WORLDS} worlds have been added already, which is the most: delete one`,
+      });
+    }
+    this.#starting += 1;
+    try {
+      const added = { ...this.#options, ...(seed !== undefined && { seed }) };
+      return await this.#begin(await createWorld(added), prefix);
+    } finally {
+      this.#starting -= 1;
+    }
+  }
+
+  async #begin(world: World, prefix: boolean): Promise<Served> {
     this.#last += 1;
     const id = String(this.#last);
     if (!prefix) return this.#listen(id, world);

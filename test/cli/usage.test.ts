@@ -1,4 +1,5 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import * as modules from "node:module";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { newFolder, root, run } from "./helpers.ts";
@@ -20,6 +21,16 @@ const commands = [
   "token revoke",
   "seed",
 ];
+
+it.skipIf(!("enableCompileCache" in modules))(
+  "keeps what is compiled for the next command, where Node can",
+  async () => {
+    const env = { TMPDIR: folder.path, NODE_COMPILE_CACHE: "", NODE_DISABLE_COMPILE_CACHE: "" };
+    expect((await run(["seed", "--db", join(folder.path, "cached.db")], { env })).code).toBe(0);
+    const kept = readdirSync(join(folder.path, "node-compile-cache"), { recursive: true });
+    expect(kept.length).toBeGreaterThan(10);
+  },
+);
 
 describe("--help", () => {
   it.each(["", ...commands])("of '%s' has examples", async (command) => {

@@ -1,4 +1,4 @@
-import { execFile } from "node:child_process";
+import { execFile, execFileSync } from "node:child_process";
 import { cp, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -125,7 +125,32 @@ describe("the packed package", () => {
     await project.node([...withoutRequireOfModules, "--eval", load]);
   });
 
-  it("contains the documents its own links lead to, and stays small", async () => {
+  it("has its code once: what is imported is what is required", async () => {
+    const dist = join(project.folder, "node_modules/pm-api/dist");
+    const modules = (await readdir(dist)).filter((name) =>
+      /^(index|node|bun|deno|testing)\.js$/.test(name),
+    );
+    expect(modules).toHaveLength(5);
+    for (const name of modules) {
+      const text = await readFile(join(dist, name), "utf8");
+      expect(text).toMatch(/^export \{ [\w, ]+ \} from "\.\/\w+\.cjs";\n$/);
+    }
+    const code = `import { ApiError, createApp } from "pm-api";
+      import { createRequire } from "node:module";
+      const required = createRequire(import.meta.url)("pm-api");
+      console.log(ApiError === required.ApiError, createApp === required.createApp);`;
+    await writeFile(join(project.folder, "once.mjs"), code);
+    expect(await project.node(["once.mjs"])).toBe("true true\n");
+  });
+
+  it("stays small", () => {
+    const pack = ["pack", "--dry-run", "--json", "--ignore-scripts"];
+    const listed = execFileSync("npm", pack, { cwd: root, encoding: "utf8", stdio: "pipe" });
+    const [{ size }] = JSON.parse(listed);
+    expect(size).toBeLessThan(1_800_000);
+  });
+
+  it("contains the documents its own links lead to", async () => {
     const installed = join(project.folder, "node_modules/pm-api");
     const files = await readdir(installed, { recursive: true });
     const documents = files.filter((name) => name.endsWith(".md"));

@@ -19,6 +19,15 @@ async function statuses(paths: readonly string[], token = server.token): Promise
 const repeated = (path: string, times: number) => Array.from({ length: times }, () => path);
 
 describe("faults", () => {
+  it("are at most a thousand", async () => {
+    const ids = Array.from({ length: 1000 }, () => server.faults.add({ status: 503 }));
+    const { status, json } = await tell(server, "POST", "faults", { status: 503 });
+    expect(status).toBe(409);
+    expect(json.message).toMatch(/^There are 1000 faults already/);
+    server.faults.remove(ids[0] as number);
+    expect((await tell(server, "POST", "faults", { status: 503 })).status).toBe(201);
+  });
+
   it("are added, listed with what is left of them, and removed", async () => {
     const added = await tell(server, "POST", "faults", {
       path: "/api/v4/*",

@@ -85,6 +85,17 @@ describe("the clock", () => {
 });
 
 describe("worlds", () => {
+  it("are at most a hundred beside the first one, also if they are added at once", async () => {
+    const added = await Promise.all(
+      Array.from({ length: 102 }, () => tell("POST", "worlds", { prefix: true })),
+    );
+    const refused = added.filter(({ status }) => status !== 201);
+    expect(refused.map(({ status }) => status)).toEqual([409, 409]);
+    expect(refused[0]?.json.message).toMatch(/^100 worlds have been added already/);
+    await tell("DELETE", "worlds/1");
+    expect((await tell("POST", "worlds", { prefix: true })).status).toBe(201);
+  });
+
   const seed = { users: [{ username: "ann", tokens: [{ token: "anns" }] }] };
   const tokenOf = (world: { tokens: Record<string, string> }) => Object.values(world.tokens)[0];
 

@@ -48,9 +48,16 @@ const examples = readdirSync(`${root}/examples`)
   .sort()
   .map((name) => linkTo(`examples/${name}/README.md`));
 
+const { description, repository } = JSON.parse(readFileSync(`${root}/package.json`, "utf8"));
+/** The project's address, once its owner has set it in package.json: `github:OWNER/NAME`, or a URL. */
+const address = (repository?.url ?? repository)
+  ?.replace(/^github:/, "https://github.com/")
+  .replace(/^gitlab:/, "https://gitlab.com/")
+  .replace(/^git\+|\.git$/g, "");
+
 export default {
   title: "pm-api",
-  description: JSON.parse(readFileSync(`${root}/package.json`, "utf8")).description,
+  description,
   srcDir: "../..",
   outDir: "../../build/site",
   cacheDir: "../../build/site-cache",
@@ -76,6 +83,7 @@ export default {
     nav: [
       { text: "Reference", link: "/docs/reference/" },
       { text: "Changes", link: "/CHANGELOG" },
+      ...(address === undefined ? [] : [{ text: "Source", link: address }]),
     ],
     sidebar: [
       { text: "Guides", items: namedIn(readFileSync(`${root}/README.md`, "utf8")) },
