@@ -4,8 +4,7 @@ import { routes } from "./routes.ts";
 
 /** Whoever asks has been active: that is noted after the answer. */
 const reading = routes.filter(
-  ({ method, path }) =>
-    method === "GET" && !["/user/activities", "/application/statistics"].includes(path),
+  ({ method, path }) => method === "GET" && path !== "/user/activities",
 );
 const isPostgres = engine === "postgres";
 const QUERIES = [...(isPostgres ? [] : [""]), "?scope=all&all_available=true"];

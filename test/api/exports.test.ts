@@ -69,6 +69,7 @@ function changed(change: (line: unknown) => unknown): Buffer {
 /** Resources whose records are about this server, or secret. */
 const LEFT_OUT = [
   "Access requests",
+  "Audit events",
   "CI variables",
   "Commit statuses",
   "Dependencies",

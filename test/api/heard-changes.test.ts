@@ -381,7 +381,7 @@ const SILENT: readonly [request: RegExp, kinds: RegExp][] = [
   // A label is taken from what had it.
   [/^DELETE .*\/labels/, /^(issue|merge_request) /],
   // Labels and milestones of groups are replaced by equal ones.
-  [/\/transfer |^POST \/groups\/[^/]+\/projects\//, /^(issue|merge_request|milestone) /],
+  [/\/(transfer|promote) |^POST \/groups\/[^/]+\/projects\//, /^(issue|merge_request|milestone) /],
   // Keys of machines are nobody's.
   [/\/deploy_keys\//, /^key /],
 ];

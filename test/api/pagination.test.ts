@@ -525,6 +525,15 @@ describe("every list", () => {
   /** Lists whose length nobody chooses, and records that requests alone don't make. Their own tests cover them. */
   const OTHERS: Readonly<Record<string, string>> = {
     "/features/definitions": "there are none",
+    "/projects/:id/registry/repositories": "likewise",
+    "/groups/:id/registry/repositories": "likewise",
+    "/projects/:id/clusters": "likewise",
+    "/groups/:id/clusters": "likewise",
+    "/projects/:id/cluster_agents": "likewise",
+    "/groups/:id/ldap_group_links": "likewise",
+    "/groups/:id/saml_group_links": "likewise",
+    "/projects/:id/merge_requests/:merge_request_iid/context_commits": "it has no pages",
+    "/projects/:id/repository/tags/:tag_name/signature": "only a signed tag has one",
     "/projects/:id/groups": "there are as many as groups around it",
     "/groups/:id/projects/shared": "there are none",
     "/templates/dockerfiles": "there are as many as come with the application",

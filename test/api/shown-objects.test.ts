@@ -154,6 +154,9 @@ const requests: Record<string, object | undefined> = {
   "POST /ci/lint": { content: "a: {script: x}", dry_run: true, ref: "$" },
   "GET /search?scope=blobs&search=secret&ref=$": undefined,
   "GET /-/search?scope=commits&search=secret&ref=$": undefined,
+  "GET /repository/changelog?version=1.0.0&from=$": undefined,
+  "GET /repository/changelog?version=1.0.0&from=main&to=$": undefined,
+  "POST /repository/changelog": { version: "1.0.0", from: "$", to: "main", branch: "x" },
   "GET /pipelines?sha=$": undefined,
   "GET /pipelines/latest?ref=$": undefined,
   "GET /jobs/artifacts/$/download?job=x": undefined,
@@ -168,6 +171,7 @@ const requests: Record<string, object | undefined> = {
 /** Routes with such a parameter that look up no commit by its name, or not by that of the caller's choice. */
 const OTHERS = [
   "POST /projects",
+  "POST /projects/user/:user_id",
   "POST /groups",
   "PUT /groups/:id",
   "GET /user/activities",

@@ -86,7 +86,7 @@ const KEPT = `coalesce(project_id, 0) not in (${BEING_DELETED_ROWS.projects})`;
 const COUNTED = {
   forks: [
     "projects",
-    `forked_from_project_id not in (${BEING_DELETED_ROWS.projects}) and ${SHOWN}`,
+    `forked_from_project_id > 0 and forked_from_project_id not in (${BEING_DELETED_ROWS.projects}) and ${SHOWN}`,
   ],
   issues: ["issues", KEPT],
   merge_requests: ["merge_requests", KEPT],
