@@ -116,6 +116,7 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
   action: [],
   config_file: [],
   config_file_ref: [],
+  trailer: [],
   date: [],
   job: ["check"],
   job_token: [],
@@ -215,7 +216,7 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
   updated_before: ["2015-01-01", "2030-01-01"],
   user_id: ["DEVELOPER"],
   username: ["developer", "nosuch"],
-  version: ["0123456789"],
+  version: ["0123456789", "1.0.0"],
   weight: ["3", "none", "any"],
 };
 

@@ -87,7 +87,7 @@ const p = () => `/projects/${id}`;
 /** Parameters that name commits, or may. */
 const NAMING = [
   ...["sha", "ref", "ref_name", "refs", "from", "to", "start_sha", "start_branch", "content_ref"],
-  ...["dry_run_ref", "commit_id", "position", "default_branch"],
+  ...["dry_run_ref", "commit_id", "commits", "position", "default_branch"],
 ];
 
 /** A request for each route that has one; `$` is the name of an object. */
@@ -162,6 +162,8 @@ const requests: Record<string, object | undefined> = {
   "GET /jobs/artifacts/$/download?job=x": undefined,
   "GET /jobs/artifacts/$/raw/x?job=x": undefined,
   "POST /merge_requests/IID/discussions": { body: "x", commit_id: "$" },
+  "POST /merge_requests/IID/context_commits": { commits: ["$"] },
+  "DELETE /merge_requests/IID/context_commits": { commits: ["$"] },
   "POST /merge_requests/IID/draft_notes": { note: "x", commit_id: "$" },
   "POST /merge_requests": { title: "x", source_branch: "$", target_branch: "main" },
   "PUT /merge_requests/IID": { target_branch: "$" },

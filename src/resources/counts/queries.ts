@@ -1,4 +1,9 @@
-import { BEING_DELETED, BEING_DELETED_ROWS, type Viewer } from "../../core/access/visibility.ts";
+import {
+  BEING_DELETED,
+  BEING_DELETED_ROWS,
+  PERSONAL_SNIPPET,
+  type Viewer,
+} from "../../core/access/visibility.ts";
 import type { Reader, Value } from "../../store/port.ts";
 import type { Budget } from "../../turns/budget.ts";
 import { valuesIn } from "../issuables/filter.ts";
@@ -62,17 +67,24 @@ async function countWritten(
     return count(db, `${table} where author_id = ? and ${NOT_DELETED.project_id}`, [authorId]);
   }
   // The sum keeps the engines from finding all of the author's for each part.
-  return countAll(db, table, `author_id + 0 = ${authorId} and ${NOT_DELETED.project_id}`, budget);
+  return countAll(db, table, `author_id + 0 = ? and ${NOT_DELETED.project_id}`, budget, [authorId]);
 }
 
 /** Counts rows of a table, on SQLite part by part: PostgreSQL answers others meanwhile. */
-async function countAll(db: Reader, table: string, where: string, budget: Budget): Promise<number> {
+async function countAll(
+  db: Reader,
+  table: string,
+  where: string,
+  budget: Budget,
+  values: readonly Value[] = [],
+): Promise<number> {
   const [newest] = await db.rows(`select max(id) from ${table}`);
   const max = Number(newest?.[0] ?? 0);
   const step = db.dialect === "postgres" ? max : AT_ONCE;
   let total = 0;
   for (let from = 0; from < max; from += step) {
-    total += await count(db, `${table} where id > ? and id <= ? and ${where}`, [from, from + step]);
+    const part = [from, from + step, ...values];
+    total += await count(db, `${table} where id > ? and id <= ? and ${where}`, part);
     if (budget.isDue) await budget.pause();
   }
   return total;
@@ -91,7 +103,7 @@ const COUNTED = {
   issues: ["issues", KEPT],
   merge_requests: ["merge_requests", KEPT],
   notes: ["notes", KEPT],
-  snippets: ["snippets", KEPT],
+  snippets: ["snippets s", `(${PERSONAL_SNIPPET} or project_id > 0 and ${KEPT})`],
   ssh_keys: ["ssh_keys", `user_id is not null and user_id not in (${BEING_DELETED_ROWS.users})`],
   milestones: [
     "milestones",

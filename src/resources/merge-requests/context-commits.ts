@@ -17,6 +17,24 @@ import { openCode } from "./code.ts";
 /** Context commits of a merge request, at most. */
 const MOST = 100;
 
+const EXAMPLE = {
+  id: "6104942438c14ec7bd21c6cd5bd995272b3faff6",
+  short_id: "61049424",
+  created_at: "2026-01-02T03:04:05.000Z",
+  parent_ids: ["7981d8b1e5d1a7a9a8d0c6d1b0a5c6f5f0f2e4d3"],
+  title: "Add a file",
+  message: "Add a file\n",
+  author_name: "Ada",
+  author_email: "ada@example.com",
+  authored_date: "2026-01-02T03:04:05.000Z",
+  committer_name: "Ada",
+  committer_email: "ada@example.com",
+  committed_date: "2026-01-02T03:04:05.000Z",
+  trailers: {},
+  extended_trailers: {},
+  web_url: "http://127.0.0.1:3000/acme/site/-/commit/6104942438c14ec7bd21c6cd5bd995272b3faff6",
+};
+
 const number = { merge_request_iid: param.recordId() };
 const named = {
   ...number,
@@ -76,9 +94,7 @@ export const contextCommitRoutes: readonly Route[] = [
   post("", {
     summary: "Add context commits to a merge request",
     input: named,
-    examples: [
-      [{ id: "6104942438c14ec7bd21c6cd5bd995272b3faff6", short_id: "61049424", title: "Add" }],
-    ],
+    examples: [[EXAMPLE]],
     prepare: async ({ merge_request_iid, commits }, preparing) => {
       // Who may not see the merge request learns nothing of commits.
       await openCode(preparing, merge_request_iid);
