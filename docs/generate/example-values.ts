@@ -187,6 +187,8 @@ const searched = {
 export const WITHOUT: Readonly<Record<string, string>> = {
   "PUT /projects/:id/merge_requests/:merge_request_iid/reset_approvals":
     "It takes the token of a project or group.",
+  "GET /projects/:id/repository/tags/:tag_name/signature": "The tag must be signed.",
+  "PUT /projects/:id/repository/submodules/:submodule": "The repository must have a submodule.",
   "GET /projects/:id/export/download": "The export must have ended, which takes some time.",
   "POST /groups/:id/restore": DELETED,
   "POST /projects/:id/restore": DELETED,
@@ -232,6 +234,31 @@ export const EXAMPLES: Readonly<Record<string, Special>> = {
       username: "grace",
       name: "Grace",
       password: "correct horse",
+    },
+  },
+  ...each(both("POST", "/share"), {
+    before: async (ask) => {
+      const { id } = await ask("POST /groups", { name: "Friends", path: "friends" });
+      return { sent: { group_id: id, group_access: 30 } };
+    },
+  }),
+  ...each(
+    ["GET", "POST"].map((method) => `${method} /projects/:id/repository/changelog`),
+    {
+      sent: { version: "1.0.0", from: "t0" },
+    },
+  ),
+  "POST /projects/:id/merge_requests/:merge_request_iid/context_commits": {
+    before: async (ask) => {
+      const { id } = await ask(`GET ${SITE}/repository/commits/main`);
+      return { sent: { commits: [id] } };
+    },
+  },
+  "DELETE /projects/:id/merge_requests/:merge_request_iid/context_commits": {
+    before: async (ask) => {
+      const { id } = await ask(`GET ${SITE}/repository/commits/main`);
+      await ask(`POST ${SITE}/merge_requests/1/context_commits`, { commits: [id] });
+      return { sent: { commits: [id] } };
     },
   },
   "POST /groups": { sent: { name: "Example", path: "example" } },

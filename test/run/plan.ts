@@ -101,13 +101,13 @@ export function passesOf({ mode, share, reach, filters = [] }: Plan): Pass[] {
     return [
       ...always.filter((file) => !isHeavy(file)),
       ...part(always.filter(isHeavy), "postgres", 4, share),
-      ...part(light, "postgres", 6, share),
+      ...part(light, "postgres", 8, share),
       ...part(others.filter(isHeavy), "postgres", SHARES, share + 11),
     ];
   };
   const ofRest = (own: readonly string[]) => [
-    ...own.filter((file) => !isClient(file)),
-    ...part(own.filter(isClient), "rest", 3, share),
+    ...own.filter((file) => !isInTurn(file)),
+    ...part(own.filter(isInTurn), "rest", 3, share),
   ];
   const quarter = (project: string) => (own: readonly string[]) => part(own, project, 4, share);
   const passes = [
@@ -160,7 +160,8 @@ function part(files: readonly string[], project: string, parts: number, share: n
 const nameOfBinary = (project: string) =>
   project === "timed" ? "tests of the binary that run alone" : "tests of the binary";
 
-const isClient = (file: string) => file.startsWith("test/clients/");
+/** Programs of others, and the code in documents. */
+const isInTurn = (file: string) => /^test\/(clients\/|docs\/code\.)/.test(file);
 const hasFiles = ({ files }: Pass) => files.length > 0;
 
 function pass(name: string, project: string, files: readonly string[]): Pass {
