@@ -164,7 +164,7 @@ const queryOf = (
 });
 
 /** The issues of a project. */
-export const ofProject = (args: Values<typeof filters>, context: GraphContext): ChildQuery => ({
+const ofProject = (args: Values<typeof filters>, context: GraphContext): ChildQuery => ({
   parent: "i.project_id",
   ...queryOf(args, context),
 });

@@ -40,7 +40,7 @@ export interface StagedCommit {
 type Edit = (tree: WorkTree, draft: Draft, parent: number | undefined) => Promise<void>;
 
 /** A repository that was opened for a commit. */
-interface CommitPlace extends Place {
+export interface CommitPlace extends Place {
   /** The name of the commit that it follows, in hex; `undefined` if its branch does not exist. */
   readonly start: string | undefined;
   /** Whether it is to follow something else than its branch. */
