@@ -278,26 +278,27 @@ export function visibleGroups(viewer: Viewer): Condition {
  * anything below the group is enough.
  */
 export function memberGroups(viewer: Viewer, role?: Role): Condition {
+  const ids = memberGroupIds(viewer, role);
+  return { sql: `(${NOT_DELETED_GROUP.sql} and n.id in (${ids.sql}))`, values: ids.values };
+}
+
+/** A query for the ids, as `id`, of the groups of {@link memberGroups}: some more than once. */
+export function memberGroupIds(viewer: Viewer, role?: Role): Condition {
   const id = idOf(viewer);
   const groups = groupsOf(id, viewer.today, ROLES[role ?? "guest"]);
-  const inherited = `select a.namespace_id from (${groups.sql}) as g
+  const inherited = `select a.namespace_id as id from (${groups.sql}) as g
       cross join namespace_ancestors a where a.ancestor_id = g.id`;
-  if (role) {
-    return {
-      sql: `(${NOT_DELETED_GROUP.sql} and n.id in (${inherited}))`,
-      values: groups.values,
-    };
-  }
+  if (role) return { sql: inherited, values: groups.values };
   const projects = projectsOf(id, viewer.today, ROLES.guest);
   return {
-    sql: `(${NOT_DELETED_GROUP.sql} and n.id in (${inherited}
+    sql: `${inherited}
       union all
       select a.ancestor_id from (${groups.sql}) as g
       cross join namespace_ancestors a where a.namespace_id = g.id
       union all
       select a.ancestor_id from (${projects.sql}) as g
       cross join projects q cross join namespace_ancestors a
-      where q.id = g.id and a.namespace_id = q.namespace_id))`,
+      where q.id = g.id and a.namespace_id = q.namespace_id`,
     values: [...groups.values, ...groups.values, ...projects.values],
   };
 }

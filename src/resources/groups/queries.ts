@@ -4,6 +4,7 @@ import type { Role } from "../../core/access/roles.ts";
 import type { Source } from "../../core/access/source.ts";
 import {
   isEnding,
+  memberGroupIds,
   memberGroups,
   type Viewer,
   visibleGroups,
@@ -101,7 +102,7 @@ export async function list(
     filter.ancestorId === undefined
       ? "namespaces n"
       : "namespace_ancestors a cross join namespaces n";
-  const start = await startOf(db, "n", startsOf(filter), () =>
+  const start = await startOf(db, "n", startsOf(viewer, filter), () =>
     searchStart(db, NAMESPACE_SEARCH, "n", search),
   );
   return paginateFrom(db, presenter, page, start, {
@@ -145,15 +146,17 @@ function shareable({ id, namespaceId }: Source): Condition {
 
 const isIn = ({ sql, values }: Condition): Condition => ({ sql: `n.id in (${sql})`, values });
 
-/** Where a list of what is marked for deletion, or of invited groups, may start. */
-function startsOf(filter: GroupFilter): Condition[] {
-  const { above, active, invitedTo, sharedWith, markedOn: day } = filter;
+/** Where a list may start: at what is marked for deletion, at invited groups, or at those that the caller belongs to. */
+function startsOf(viewer: Viewer, filter: GroupFilter): Condition[] {
+  const { above, active, invitedTo, member, role, sharedWith, markedOn: day } = filter;
   const marked = markedOn("n", day);
+  const own = (member || role) && !viewer.caller?.admin && memberGroupIds(viewer, role);
   return [
     ...(invitedTo ? [around(invitedTo, above)] : []),
     ...(sharedWith === undefined ? [] : [shared(sharedWith)]),
     ...(marked ? [idsOf("namespaces n", marked)] : []),
     ...(active === false ? [{ sql: ENDING, values: [] }] : []),
+    ...(own ? [{ sql: `select distinct id from (${own.sql}) as own`, values: own.values }] : []),
   ];
 }
 
