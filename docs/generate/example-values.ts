@@ -3,14 +3,13 @@
 import { createHash } from "node:crypto";
 import { operations, USER } from "../../test/api/_scim.ts";
 import { zipped } from "../../test/api/_zip.ts";
-import type { Person } from "../../test/helpers.ts";
+import type { Answer, Person } from "../../test/helpers.ts";
 import { sshKeyOf } from "../../test/helpers.ts";
 
 export type Json = Readonly<Record<string, unknown>>;
 
 /** Performs a request before that of the example, and returns its answer. */
-// biome-ignore lint/suspicious/noExplicitAny: what is answered depends on the route
-export type Ask = (request: string, sent?: Json | FormData, as?: Person) => Promise<any>;
+export type Ask = (request: string, sent?: Json | FormData, as?: Person) => Promise<Answer["json"]>;
 
 /** What the example of a route has in particular. */
 export interface Special {

@@ -145,6 +145,8 @@ type Said = boolean | string;
 /** A line of `.gitattributes` that is about languages. */
 interface Rule {
   readonly glob: Glob;
+  /** Names in its pattern. */
+  readonly names: number;
   readonly says: ReadonlyMap<string, Said>;
 }
 
@@ -163,7 +165,8 @@ function readRules(attributes: string): Rule[] {
     if (says.size === 0 || /^[#!]/.test(pattern)) continue;
     const bare = pattern.replace(/^\//, "").replace(/\/\*\*$/, "/**/*");
     const isRooted = pattern.includes("/");
-    rules.push({ glob: new Glob(`${isRooted ? "/" : "/**/"}${bare}`), says });
+    const glob = new Glob(`${isRooted ? "/" : "/**/"}${bare}`);
+    rules.push({ glob, names: bare.split("/").length + 1, says });
     if (rules.length === MOST_RULES) break;
   }
   return rules;
@@ -172,10 +175,17 @@ function readRules(attributes: string): Rule[] {
 /** How the files of a repository are told apart, by their paths and a `.gitattributes` at its root. */
 export class Linguist {
   readonly #rules: readonly Rule[];
+  readonly #names: number;
 
   /** @param attributes the text of `.gitattributes` */
   constructor(attributes: string) {
     this.#rules = readRules(attributes);
+    this.#names = this.#rules.reduce((total, { names }) => total + names, 0);
+  }
+
+  /** Steps that looking at a path may take: each of its names is compared with each of the rules. */
+  stepsFor(path: string): number {
+    return this.#names === 0 ? 0 : this.#names * path.split("/").length;
   }
 
   /** Whether nothing in a folder counts. @param path with a slash at its end */

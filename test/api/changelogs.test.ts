@@ -249,3 +249,13 @@ describe("submodules and signed tags", () => {
     expect((await signature("nosuch")).json).toEqual({ message: "404 Tag Not Found" });
   });
 });
+
+it("a section of more than two million characters is refused", async () => {
+  for (const name of ["one", "two", "three"]) {
+    await commit(`${"x".repeat(1_000_000)}\n\nChangelog: added`, name);
+  }
+  const { status, json } = await app.call(`GET ${LOG}?version=3.0.0`, { as: "owner" });
+  const message = "Failed to generate the changelog: the section would be too long";
+  expect([status, json]).toEqual([422, { message }]);
+  expect(await notes("version=3.0.0&from=main~1")).toContain("(1 change)");
+});

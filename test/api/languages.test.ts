@@ -95,6 +95,15 @@ describe("GET /projects/:id/languages", () => {
     });
   });
 
+  it("leaves out what would take too many comparisons with .gitattributes", async () => {
+    const rule = `${"**/a/".repeat(200)}b linguist-vendored`;
+    const path = await withFiles({
+      ".gitattributes": Array.from({ length: 50 }, () => rule).join("\n"),
+      ...{ [`${"a/".repeat(60)}x.rb`]: 50, "y.go": 1 },
+    });
+    expect(await languages(path)).toBe('{"Go":100}');
+  });
+
   it("has none without code, and for whoever may not read it", async () => {
     await app.call("POST /projects", {
       as: "owner",

@@ -48,6 +48,8 @@ interface Entry {
 const VERSION = /^v?(\d{1,9})\.(\d{1,9})\.(\d{1,9})(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$/;
 /** Larger files of settings are refused. */
 const MAX_CONFIG = 64 * 1024;
+/** Characters of titles in a section; longer sections are refused. */
+const MAX_TITLES = 2 * 1024 * 1024;
 /** Settings that this server does not follow. */
 const UNSUPPORTED = ["template", "date_format", "tag_regex", "include_groups"];
 
@@ -171,6 +173,7 @@ async function changelogOf(preparing: Preparing, asked: Asked): Promise<string> 
   const range = await log.first(repository, Number.MAX_SAFE_INTEGER);
   const categories = new Map<string, Entry[]>();
   const reverted = new Set<string>();
+  let characters = 0;
   for (const number of range) {
     if (budget.isDue) await budget.pause();
     const { id, message } = await readCommit(repository, number);
@@ -181,7 +184,10 @@ async function changelogOf(preparing: Preparing, asked: Asked): Promise<string> 
     if (value === undefined || reverted.has(id)) continue;
     const category = titles.get(value) ?? value;
     const entries = categories.get(category) ?? [];
-    entries.push({ title: titleOf(message), commit: number });
+    const title = titleOf(message);
+    characters += title.length + category.length;
+    if (characters > MAX_TITLES) throw failed("the section would be too long");
+    entries.push({ title, commit: number });
     categories.set(category, entries);
   }
   const brought = bringers(opened, range);

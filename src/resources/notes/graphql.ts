@@ -322,16 +322,20 @@ export const workItemNotes = ({ column }: NoteableType): OutputFields => ({
   }),
 });
 
+/** How many discussions begin with a comment. */
+export const discussionsCount = (type: NoteableType) =>
+  required(
+    loaded("Int", (ids, context) => countsOf(type, ids, context, "nt.reply = 0"), { empty: 0 }),
+  );
+
 /** What records with notes have. */
-export const noteableFields = (type: NoteableType): OutputFields => ({
+const noteableFields = (type: NoteableType): OutputFields => ({
   notes: required(notesOf(type.column)),
   discussions: costing(1, required(discussionsOf(type))),
   userNotesCount: required(
     loaded("Int", (ids, context) => countsOf(type, ids, context), { empty: 0 }),
   ),
-  userDiscussionsCount: required(
-    loaded("Int", (ids, context) => countsOf(type, ids, context, "nt.reply = 0"), { empty: 0 }),
-  ),
+  userDiscussionsCount: discussionsCount(type),
 });
 
 const noteId = arg.gid("Note", NOTE_CLASSES);

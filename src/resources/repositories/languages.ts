@@ -20,6 +20,10 @@ export type Share = readonly [name: string, share: number];
 const MOST_LANGUAGES = 5;
 /** Entries of a repository with languages: linguist looks at no larger ones. */
 const MOST_ENTRIES = 100_000;
+/** Steps of comparing paths with `.gitattributes`: about a second. Repositories that would take more have no languages. */
+const MOST_STEPS = 100_000_000;
+/** Paths that would take more, some milliseconds, are left out. */
+const MOST_STEPS_AT_ONCE = 1_000_000;
 /** Longer paths, and larger files with attributes, are left out. */
 const MAX_PATH = 4096;
 const MAX_ATTRIBUTES = 64 * 1024;
@@ -43,6 +47,7 @@ async function languagesOf(repository: Repository, oid: string, budget: Budget):
   const bytes = new Map<string, number>();
   const open = [{ tree: root, path: "" }];
   let seen = 0;
+  let steps = 0;
   for (let folder = open.pop(); folder; folder = open.pop()) {
     const entries = await entriesOf(repository, folder.tree);
     seen += entries.length;
@@ -58,6 +63,10 @@ async function languagesOf(repository: Repository, oid: string, budget: Budget):
         if (linguist.isLeftOut(`${path}/`)) continue;
         open.push({ tree: repository.findHex(object), path: `${path}/` });
       } else if (isRegular(mode)) {
+        const own = linguist.stepsFor(path);
+        if (own > MOST_STEPS_AT_ONCE) continue;
+        steps += own;
+        if (steps > MOST_STEPS) return [];
         const language = linguist.languageOf(path);
         if (!language) continue;
         const size = repository.sizeOf(repository.findHex(object));

@@ -28,7 +28,7 @@ import {
   ROWS,
 } from "../issues/graphql.ts";
 import { inGroup, type Namespace, projectNamespaceOf } from "../namespaces/graphql.ts";
-import { noteableFields } from "../notes/graphql.ts";
+import { discussionsCount } from "../notes/graphql.ts";
 import { moreCondition, moreFilters } from "./filters.ts";
 import { mutations } from "./mutations.ts";
 import { ISSUE_KIND, kinds, WIDGET, WIDGETS, workItemType, workItemTypes } from "./types.ts";
@@ -72,7 +72,7 @@ const workItem = rowType("WorkItem", {
     lockVersion: constant("Int!", 0),
     namespace: projectNamespaceOf("i.project_id"),
     state: required(workItemState),
-    userDiscussionsCount: noteableFields(ISSUE)["userDiscussionsCount"] as ReturnType<typeof gid>,
+    userDiscussionsCount: discussionsCount(ISSUE),
     workItemType: required(computed(workItemType, [], () => ISSUE_KIND)),
     userPermissions,
     createNoteEmail: constant("String", null),
