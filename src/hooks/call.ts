@@ -1,17 +1,9 @@
-import { type IncomingMessage, request as requestHttp } from "node:http";
-import { request as requestHttps } from "node:https";
-import { isIP } from "node:net";
-import { addressesOf, type Target } from "./addresses.ts";
+import type { IncomingMessage } from "node:http";
+import { type OutgoingRequest, send, until } from "../outgoing/request.ts";
 
 /** What is sent to a webhook. */
-export interface Call {
-  readonly url: URL;
-  readonly headers: Readonly<Record<string, string>>;
+export interface Call extends Omit<OutgoingRequest, "method"> {
   readonly body: string;
-  /** Whether the certificate of the receiver must be valid. */
-  readonly verifies: boolean;
-  /** Whether this machine and its networks may be called. */
-  readonly allowLocal: boolean;
 }
 
 /** What a webhook answered; of its body and headers, only the beginning is read. */
@@ -28,12 +20,9 @@ const MOST_BODY = 8192;
 const MOST_HEADERS = 50;
 /** Characters of each of these headers. */
 const MOST_HEADER = 1024;
-/** The address can't be reached, so that another one may be tried: nothing has been sent. */
-const UNREACHABLE = ["ECONNREFUSED", "EHOSTUNREACH", "ENETUNREACH", "EADDRNOTAVAIL"];
 
 /**
- * Calls a webhook. The connection goes to an address that was checked, whatever its name stands for a moment later.
- * Redirects are answers like any other: they are not followed, since they could lead anywhere with the hook's token.
+ * Calls a webhook. Redirects are not followed, since they could lead anywhere with the hook's token.
  *
  * @param signal ends it early
  * @throws ForbiddenAddress if its address must not be called, UnknownHost; Error if it can't be reached, or takes too long
@@ -42,83 +31,11 @@ export async function callHook(call: Call, signal: AbortSignal): Promise<CallAns
   const limit = AbortSignal.timeout(TIMEOUT);
   const either = AbortSignal.any([signal, limit]);
   try {
-    const addresses = await until(either, addressesOf(call.url, call.allowLocal));
-    for (const [at, address] of addresses.entries()) {
-      try {
-        return await send(call, address, either);
-      } catch (error) {
-        const { code = "" } = error as NodeJS.ErrnoException;
-        if (at === addresses.length - 1 || !UNREACHABLE.includes(code)) throw error;
-      }
-    }
-    throw new Error("there is no address");
+    return await read(await send({ ...call, method: "POST" }, either), either);
   } catch (error) {
     if (limit.aborted)
       throw new Error("the receiver took longer than ten seconds", { cause: error });
     throw error;
-  }
-}
-
-/** A result, unless the signal comes first. */
-function until<T>(signal: AbortSignal, result: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const stop = () => reject(signal.reason);
-    if (signal.aborted) stop();
-    signal.addEventListener("abort", stop, { once: true });
-    result.then(resolve, reject).finally(() => signal.removeEventListener("abort", stop));
-  });
-}
-
-function send(
-  { url, headers, body, verifies }: Call,
-  { address }: Target,
-  signal: AbortSignal,
-): Promise<CallAnswer> {
-  const isTls = url.protocol === "https:";
-  const host = url.hostname.replace(/^\[|\]$/g, "");
-  const { username, password } = url;
-  const options = {
-    host: address,
-    port: url.port === "" ? (isTls ? 443 : 80) : Number(url.port),
-    path: url.pathname + url.search,
-    method: "POST",
-    agent: false as const,
-    signal,
-    headers: {
-      ...headers,
-      host: url.host,
-      "content-length": String(Buffer.byteLength(body)),
-      connection: "close",
-      ...(username !== "" && { authorization: basic(username, password) }),
-    },
-  };
-  return new Promise((resolve, reject) => {
-    const onAnswer = (answer: IncomingMessage) => {
-      read(answer, signal).then(resolve, reject);
-    };
-    const request = isTls
-      ? requestHttps(
-          {
-            ...options,
-            ...(isIP(host) === 0 && { servername: host }),
-            rejectUnauthorized: verifies,
-          },
-          onAnswer,
-        )
-      : requestHttp(options, onAnswer);
-    request.on("error", reject);
-    request.end(body);
-  });
-}
-
-const basic = (username: string, password: string) =>
-  `Basic ${Buffer.from(`${decoded(username)}:${decoded(password)}`).toString("base64")}`;
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
   }
 }
 

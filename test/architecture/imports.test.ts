@@ -24,7 +24,7 @@ function importsBelow(folder: string): [file: string, imported: string][] {
 /** The folders of `src`, and files directly in it, from the bottom to the top: each imports only from those before it. */
 const ORDER = [
   ["store", "turns"],
-  ["files"],
+  ["files", "outgoing"],
   ["core", "git"],
   ["audit", "jobs"],
   ["hooks"],

@@ -2,8 +2,8 @@ import { ApiError } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import { unsupported, withoutEffect } from "../../core/kept.ts";
 import { BRANCHES, isRefName } from "../../git/refs.ts";
-import { addressesOf, ForbiddenAddress, UnknownHost } from "../../hooks/addresses.ts";
 import { HOOK_TRIGGERS, type HookTrigger } from "../../hooks/events.ts";
+import { addressesOf, ForbiddenAddress, UnknownHost } from "../../outgoing/addresses.ts";
 import { EVENTS_OF } from "./json.ts";
 
 /** Characters of a URL, of a header's value, and of the template of a payload. */
