@@ -48,6 +48,7 @@ import type { AppEventName, AppEventOf, AppListener } from "./resources/hooks/ap
 import { Listeners, type Unsubscribe } from "./resources/hooks/listeners.ts";
 import { callHooks, startHookCaller } from "./resources/hooks/worker.ts";
 import { makePipelines, startPipelines } from "./resources/pipelines/worker.ts";
+import { startMirrors } from "./resources/remote-mirrors/worker.ts";
 import { startRemover } from "./resources/remover.ts";
 import { runDue, startScheduler } from "./resources/schedules/scheduler.ts";
 import { endTransfers, startMover } from "./resources/transfers/worker.ts";
@@ -369,6 +370,7 @@ async function start(
     [
       mail !== undefined && (() => startMailer({ ...mail, ...working, url: url ?? "" })),
       deliver && (() => startHookCaller(delivering)),
+      deliver && (() => startMirrors({ ...working, secrets, outgoing, interval })),
       ...(background
         ? [
             () => startRemover(working),

@@ -111,9 +111,9 @@ export interface AppOptions extends SiteOptions {
 
 /** Options for webhooks. */
 export interface WebhookOptions {
-  /** Whether webhooks may be on this machine and in its networks, which others can't reach. Default false. */
+  /** Whether webhooks and mirrors may be on this machine and in its networks, which others can't reach. Default false. */
   allowLocalRequests?: boolean;
-  /** Whether this process calls webhooks. Default: as `background`. */
+  /** Whether this process calls webhooks and pushes to mirrors. Default: as `background`. */
   deliver?: boolean;
   /** How often the outbox is checked for calls, in milliseconds. Default 1000. */
   interval?: number;

@@ -958,6 +958,15 @@ const FIXTURES: Record<string, Fixture> = {
       "trigger ref": always("main"),
     },
   },
+  "Push mirrors": {
+    create: async (app, count) => {
+      for (const path of numbered(Math.min(count, 10), (at) => `a${at}.git`)) {
+        const url = `https://mirror:secret@git.example.invalid/${path}`;
+        await post(app, `${PROJECT}/remote_mirrors`, "owner", { url, enabled: true });
+      }
+    },
+    params: { mirror_id: listed("/projects/:project/remote_mirrors") },
+  },
   "Git over HTTP": { params: { repository: async () => "acme/site.git" } },
   Webhooks: {
     create: async (app, count) => {

@@ -64,6 +64,7 @@ const TABLES: Readonly<Record<string, readonly string[]>> = {
   v: ["users", "ci_variables"],
   up: ["project_uploads"],
   ue: ["user_emails"],
+  mir: ["remote_mirrors"],
   mi: ["member_invitations"],
   w: ["wiki_pages"],
   x: ["issue_links", "merge_request_issues"],

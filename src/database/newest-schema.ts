@@ -208,6 +208,7 @@ const steps = [
   `20261204-02-places-of-audit-events`,
   `20261204-03-fetches-of-projects`,
   `20261204-04-context-commits`,
+  `20261206-70-remote-mirrors`,
 ];
 
 const statements = [
@@ -2179,6 +2180,24 @@ const statements = [
   sha text not null,
   primary key (merge_request_id, sha)
 )`,
+  `CREATE TABLE remote_mirrors (
+  id integer primary key autoincrement,
+  project_id integer not null references projects (id) on delete cascade,
+  enabled integer not null,
+  url text not null,
+  credentials text,
+  only_protected_branches integer not null default 0,
+  keep_divergent_refs integer not null default 0,
+  mirror_branch_regex text,
+  update_status text not null default 'none',
+  last_update_at integer,
+  last_update_started_at integer,
+  last_successful_update_at integer,
+  last_error text,
+  created_at integer not null,
+  updated_at integer not null
+)`,
+  `CREATE INDEX remote_mirrors_of_project on remote_mirrors (project_id, id)`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,

@@ -45,6 +45,7 @@ import { pipelineResource } from "./pipelines/index.ts";
 import { projectResource } from "./projects/index.ts";
 import { protectedBranchResource, protectedTagResource } from "./protected-refs/index.ts";
 import { releaseResource } from "./releases/index.ts";
+import { remoteMirrorResource } from "./remote-mirrors/index.ts";
 import { repositoryResource } from "./repositories/index.ts";
 import { resourceEventResource } from "./resource-events/index.ts";
 import { reviewerResource } from "./reviewers/index.ts";
@@ -125,6 +126,7 @@ export const resources: readonly Resource[] = [
   packageResource,
   projectResource,
   releaseResource,
+  remoteMirrorResource,
   repositoryResource,
   protectedBranchResource,
   protectedTagResource,

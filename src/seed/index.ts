@@ -36,6 +36,7 @@ import {
 import { pipelinesPart } from "../resources/pipelines/seed.ts";
 import { personalProjectsPart, projectsPart } from "../resources/projects/seed.ts";
 import { releasesPart } from "../resources/releases/seed.ts";
+import { remoteMirrorsPart } from "../resources/remote-mirrors/seed.ts";
 import { pushesPart, repositoryPart } from "../resources/repositories/seed.ts";
 import { reviewersPart } from "../resources/reviewers/seed.ts";
 import { schedulesPart } from "../resources/schedules/seed.ts";
@@ -88,6 +89,7 @@ const inProject = {
   schedules: schedulesPart,
   triggers: triggersPart,
   hooks: hooksPart,
+  remote_mirrors: remoteMirrorsPart,
 };
 const inGroup = {
   ...inSource,
@@ -135,6 +137,7 @@ const COUNTED = [
   "schedules",
   "triggers",
   "hooks",
+  "remote_mirrors",
   "notification_settings",
   "events",
 ] as const;

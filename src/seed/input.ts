@@ -20,6 +20,7 @@ import type { NotificationSettingsSeed } from "../resources/notification-setting
 import type { PipelineSeed } from "../resources/pipelines/seed.ts";
 import type { ProjectSeed } from "../resources/projects/seed.ts";
 import type { ReleaseSeed } from "../resources/releases/seed.ts";
+import type { RemoteMirrorSeed } from "../resources/remote-mirrors/seed.ts";
 import type { PushSeed, RepositorySeed } from "../resources/repositories/seed.ts";
 import type { ScheduleSeed } from "../resources/schedules/seed.ts";
 import type { ScimTokenSeed, ScimUserSeed } from "../resources/scim/seed.ts";
@@ -93,6 +94,7 @@ interface FullProject extends ProjectSeed, InSource {
   schedules?: ScheduleSeed[] | undefined;
   triggers?: TriggerSeed[] | undefined;
   hooks?: HookSeed[] | undefined;
+  remote_mirrors?: RemoteMirrorSeed[] | undefined;
 }
 
 /** What belongs to issues, merge requests and snippets. */

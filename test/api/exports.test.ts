@@ -90,6 +90,7 @@ const LEFT_OUT = [
   "Pipeline triggers",
   "Pipelines",
   "Projects",
+  "Push mirrors",
   "Runners",
   "Sharing",
   "Todos",

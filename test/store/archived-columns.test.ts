@@ -81,6 +81,7 @@ it("each table of projects is archived, or left out on purpose", () => {
       "ci_variables",
     ],
     ...["runner_projects", "registration_tokens", "pipeline_triggers", "pipeline_schedules"],
+    "remote_mirrors",
     ...["deployments", "environments", "resource_bots", "notification_settings"],
     ...[
       "access_requests",

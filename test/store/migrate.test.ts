@@ -262,6 +262,7 @@ const FROZEN: Record<string, string> = {
   "20261201-41-overwriting-imports":
     "ddb7519fa2d3a17148e4163b55fde5ce58c3095e653e5adb5a140111ea42147f",
   "20261204-04-context-commits": "0ecbaa715c315ba57edd7d35e85d9dd5efe01863428c71849a9935d53ea493f1",
+  "20261206-70-remote-mirrors": "e5f94989df27201a1f3879e907e81111832c3a91ec095ebe602e049f96911dd2",
   "20261204-03-fetches-of-projects":
     "e03d932e9330bb843e988f5623efff666a21e344b59ba2a4313dc1d4ef336b30",
   "20261204-02-places-of-audit-events":

@@ -60,6 +60,7 @@ export const PROJECT_PARTS: readonly Part[] = [
   ["deploy_tokens", "project_id", "id"],
   ["badges", "project_id", "id"],
   ["hooks", "project_id", "id"],
+  ["remote_mirrors", "project_id", "id"],
   ["resource_bots", "project_id", "user_id"],
   ["notification_settings", "project_id", "id"],
   ["members", "project_id", "id"],

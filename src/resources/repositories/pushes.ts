@@ -33,6 +33,7 @@ import {
 } from "../merge-request-versions/refresh.ts";
 import { rightsOf, type Via } from "../protected-refs/abilities.ts";
 import { protectDefault } from "../protected-refs/changes.ts";
+import { queueAll as queueMirrors } from "../remote-mirrors/queries.ts";
 import { factsOf, type MainFacts, setMain } from "./facts.ts";
 
 /** What an event says about a change, but for whose it is. */
@@ -327,6 +328,7 @@ export async function apply(
     author_id: caller.id,
   }));
   await recordPushes(db, recorded, now);
+  if (made.length > 0) queueMirrors(db, id, now);
   const used = await usedIn(db, id, told);
   const writing = { db, source: project, caller, viewer, now };
   const tasks: PipelineTask[] = [];

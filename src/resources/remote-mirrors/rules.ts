@@ -1,0 +1,77 @@
+import { type AttributeErrors, invalid } from "../../core/errors.ts";
+import type { Secrets } from "../../core/secrets.ts";
+import { addressesOf, ForbiddenAddress, UnknownHost } from "../../outgoing/addresses.ts";
+import { purposeOf } from "./table.ts";
+
+/** Mirrors that a project may have. */
+export const MOST_MIRRORS = 10;
+/** What is shown in the place of a user and of a password. */
+const HIDDEN = "*****";
+/** Ports below this one are of other services, but for those of the web. */
+const FIRST_FREE_PORT = 1024;
+
+const blocked = (reason: string): AttributeErrors => ({ url: [`is blocked: ${reason}`] });
+
+/** The URL of a mirror, as it is stored. */
+export interface MirrorAddress {
+  /** With stars in the place of credentials. */
+  readonly url: string;
+  /** A user, and perhaps a colon and a password, as in a URL; `undefined` if it has none. */
+  readonly credentials: string | undefined;
+}
+
+/** Reads the URL of a mirror. @throws ApiError 400 */
+export function addressOf(text: string): MirrorAddress {
+  if (!URL.canParse(text)) throw invalid(blocked("URI is invalid"));
+  const url = new URL(text);
+  if (!/^https?:$/.test(url.protocol)) {
+    throw invalid(blocked("Only allowed schemes are http, https"));
+  }
+  const port = Number(url.port);
+  if (url.port !== "" && ![22, 80, 443].includes(port) && port < FIRST_FREE_PORT) {
+    throw invalid(blocked("Only allowed ports are 22, 80, 443, and any over 1024"));
+  }
+  if (url.username !== "" && !/^[a-z0-9]/i.test(url.username)) {
+    throw invalid(blocked("Username needs to start with an alphanumeric character"));
+  }
+  const { username, password } = url;
+  url.hash = "";
+  url.search = "";
+  if (username === "" && password === "") return { url: url.href, credentials: undefined };
+  url.username = "";
+  url.password = "";
+  const shown = password === "" ? HIDDEN : `${HIDDEN}:${HIDDEN}`;
+  return {
+    url: url.href.replace("//", `//${shown}@`),
+    credentials: password === "" ? username : `${username}:${password}`,
+  };
+}
+
+/**
+ * Checks to which addresses the host of a mirror leads. One that can't be resolved now is accepted: every update checks
+ * again.
+ *
+ * @throws ApiError 400
+ */
+export async function requirePublic({ url }: MirrorAddress, allowLocal: boolean): Promise<void> {
+  try {
+    await addressesOf(new URL(url), allowLocal);
+  } catch (error) {
+    if (error instanceof ForbiddenAddress) throw invalid(blocked(error.message));
+    if (!(error instanceof UnknownHost)) throw error;
+  }
+}
+
+/** The URL of a mirror with its credentials. @throws SecretKeyError if their key is missing */
+export function withCredentials(
+  { id, url, credentials }: { id: number; url: string; credentials: string | null },
+  secrets: Secrets,
+): URL {
+  const address = new URL(url);
+  const [, username = "", password = ""] =
+    /^([^:]*):?(.*)$/s.exec(credentials === null ? "" : secrets.open(credentials, purposeOf(id))) ??
+    [];
+  address.username = username;
+  address.password = password;
+  return address;
+}
