@@ -958,6 +958,23 @@ const FIXTURES: Record<string, Fixture> = {
       "trigger ref": always("main"),
     },
   },
+  "Feature flags": {
+    create: async (app, count) => {
+      const scopes = [{ environment_scope: "*" }];
+      for (const at of numbered(count, (index) => index)) {
+        const list = { name: `List ${at}`, user_xids: "1,2" };
+        await post(app, `${PROJECT}/feature_flags_user_lists`, "owner", list);
+        const strategies = [{ name: "default", parameters: {}, scopes }];
+        const flag = { name: `flag_${at}`, version: "new_version_flag", strategies };
+        await post(app, `${PROJECT}/feature_flags`, "owner", flag);
+      }
+    },
+    params: {
+      feature_flag_name: listed("/projects/:project/feature_flags", "name"),
+      "feature_flags_user_lists iid": listed("/projects/:project/feature_flags_user_lists", "iid"),
+      project_id: always("1"),
+    },
+  },
   "Push mirrors": {
     create: async (app, count) => {
       for (const path of numbered(Math.min(count, 10), (at) => `a${at}.git`)) {

@@ -64,6 +64,8 @@ const TABLES: Readonly<Record<string, readonly string[]>> = {
   v: ["users", "ci_variables"],
   up: ["project_uploads"],
   ue: ["user_emails"],
+  ff: ["feature_flags"],
+  fu: ["feature_flag_user_lists"],
   mir: ["remote_mirrors"],
   mi: ["member_invitations"],
   w: ["wiki_pages"],

@@ -461,6 +461,30 @@ export const EXAMPLES: Readonly<Record<string, Special>> = {
     ],
     { as: "owner" },
   ),
+  "POST /projects/:id/feature_flags": {
+    sent: {
+      name: "new_search",
+      version: "new_version_flag",
+      strategies: [
+        { name: "default", parameters: {}, scopes: [{ environment_scope: "production" }] },
+      ],
+    },
+  },
+  "PUT /projects/:id/feature_flags/:feature_flag_name": { sent: { name: "newer_search", active: false } },
+  ...each(
+    [
+      "GET /feature_flags/unleash/:project_id/client/features",
+      "GET /feature_flags/unleash/:project_id/features",
+      "POST /feature_flags/unleash/:project_id/client/register",
+      "POST /feature_flags/unleash/:project_id/client/metrics",
+    ],
+    {
+      before: async (ask) => {
+        const { token } = await ask(`POST ${SITE}/feature_flags_client/reset_token`, {}, "owner");
+        return { headers: { "unleash-instanceid": token, "unleash-appname": "production" } };
+      },
+    },
+  ),
   "POST /projects/:id/repository/tags": { sent: { tag_name: "v2.0" } },
   "PUT /projects/:id/transfer": { sent: { namespace: "secret" } },
   "POST /groups/:id/transfer": { params: { id: "acme/team" } },

@@ -16,6 +16,11 @@ const OPERATIONS: Readonly<Record<string, string>> = {
   "GET /projects/:id/merge_requests/:merge_request_iid/closes_issues":
     "listProjectMergeRequestClosedIssues",
   "GET /namespaces/:path/exists": "checkNamespace",
+  "GET /feature_flags/unleash/:project_id/client/features": "getUnleashClientFeatures",
+  "GET /feature_flags/unleash/:project_id/features": "getUnleashFeatures",
+  "POST /feature_flags/unleash/:project_id/client/register": "registerUnleashClient",
+  "POST /feature_flags/unleash/:project_id/client/metrics": "reportUnleashMetrics",
+  "POST /projects/:id/feature_flags_client/reset_token": "resetProjectFeatureFlagsToken",
   "GET /search": "search",
   "GET /groups/:id/search": "searchGroup",
   "GET /projects/:id/search": "searchProject",

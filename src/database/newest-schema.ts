@@ -209,6 +209,7 @@ const steps = [
   `20261204-03-fetches-of-projects`,
   `20261204-04-context-commits`,
   `20261206-70-remote-mirrors`,
+  `20261206-71-feature-flags`,
 ];
 
 const statements = [
@@ -2198,6 +2199,33 @@ const statements = [
   updated_at integer not null
 )`,
   `CREATE INDEX remote_mirrors_of_project on remote_mirrors (project_id, id)`,
+  `CREATE TABLE feature_flags (
+  id integer primary key autoincrement,
+  project_id integer not null references projects (id) on delete cascade,
+  name text not null,
+  description text,
+  active integer not null,
+  strategies text not null,
+  next_id integer not null,
+  created_at integer not null,
+  updated_at integer not null,
+  unique (project_id, name)
+)`,
+  `CREATE TABLE feature_flag_user_lists (
+  id integer primary key autoincrement,
+  iid integer not null,
+  project_id integer not null references projects (id) on delete cascade,
+  name text not null,
+  user_xids text not null,
+  created_at integer not null,
+  updated_at integer not null,
+  unique (project_id, iid),
+  unique (project_id, name)
+)`,
+  `CREATE TABLE feature_flag_clients (
+  project_id integer not null primary key references projects (id) on delete cascade,
+  digest text not null
+)`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,

@@ -54,6 +54,7 @@ const KINDS = {
   build: ["job"],
   release: ["releases"],
   deployment: ["deployment"],
+  feature_flag: ["feature_flag"],
   milestone: ["milestone"],
   emoji: ["emoji"],
   member: ["member", "system"],

@@ -21,6 +21,7 @@ import { draftNoteResource } from "./draft-notes/index.ts";
 import { environmentResource } from "./environments/index.ts";
 import { eventResource } from "./events/index.ts";
 import { exportResource } from "./exports/index.ts";
+import { featureFlagResource } from "./feature-flags/index.ts";
 import { featureResource } from "./features/index.ts";
 import { fileResource } from "./files/index.ts";
 import { groupResource } from "./groups/index.ts";
@@ -89,6 +90,7 @@ export const resources: readonly Resource[] = [
   branchResource,
   broadcastMessageResource,
   featureResource,
+  featureFlagResource,
   topicResource,
   commitResource,
   commitStatusResource,

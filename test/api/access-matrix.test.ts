@@ -236,6 +236,11 @@ const REFUSED_BY_HANDLERS: Record<string, 401 | 403> = {
   "GET /users": 403,
   // It takes only the token of a job that runs.
   "GET /job": 401,
+  // They take only the token of a project's programs.
+  "GET /feature_flags/unleash/:project_id/client/features": 401,
+  "GET /feature_flags/unleash/:project_id/features": 401,
+  "POST /feature_flags/unleash/:project_id/client/metrics": 401,
+  "POST /feature_flags/unleash/:project_id/client/register": 401,
   // Without scope=all they list the caller's own.
   "GET /issues": 401,
   "GET /issues_statistics": 401,
@@ -353,10 +358,12 @@ describe("the table of routes", () => {
       .filter(({ method, access, role }) => method !== "GET" && access === "anyone" && !role)
       .map(({ method, path }) => `${method} ${path}`);
     expect(open.sort()).toEqual([
-      // Runners have tokens of their own.
+      // Runners, and Unleash's clients, have tokens of their own.
       "DELETE /runners",
       "DELETE /runners/managers",
       "PATCH /jobs/:job_id/trace",
+      "POST /feature_flags/unleash/:project_id/client/metrics",
+      "POST /feature_flags/unleash/:project_id/client/register",
       "POST /jobs/:job_id/artifacts",
       "POST /jobs/request",
       "POST /runners",

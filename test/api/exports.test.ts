@@ -80,6 +80,7 @@ const LEFT_OUT = [
   "Environments",
   "Events",
   "Exports and imports",
+  "Feature flags",
   "Group and project access tokens",
   "Invitations",
   "Job token scope",

@@ -182,6 +182,8 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
   link_url: [],
   merge_user_id: ["DEVELOPER", "OWNER"],
   merge_user_username: ["developer", "owner"],
+  app_name: ["production"],
+  instance_id: ["none"],
   milestone: ["v1", "Common n50n", "none", "any", "nosuch"],
   my_reaction_emoji: ["any", "none", "rocket"],
   name: ["Common n7n", "nosuch"],

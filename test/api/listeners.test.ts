@@ -329,6 +329,7 @@ const PROMISED: Record<AppEventName, readonly string[]> = {
   job: ["build_id", "build_name", "build_stage", "build_status", "pipeline_id", "project_id"],
   release: ["id", "name", "tag", "project.id"],
   deployment: ["deployment_id", "status", "environment", "project.id"],
+  feature_flag: ["object_attributes.name", "object_attributes.active"],
   milestone: ["object_attributes.id", "object_attributes.iid", "object_attributes.state"],
   emoji: ["object_attributes.id", "object_attributes.name", "project.id"],
   wiki_page: ["object_attributes.slug", "object_attributes.title", "project.id"],
@@ -359,6 +360,9 @@ it("tells of every name, with what the types promise", { timeout: 60_000 }, asyn
   const [{ id: sha }] = (await all.call(`GET ${PROJECT}/repository/commits`, by)).json;
   const json = { environment: "staging", sha, ref: "main", tag: false, status: "running" };
   await all.call(`POST ${PROJECT}/deployments`, { ...by, json });
+  const flag = { name: "told", version: "new_version_flag" };
+  await all.call(`POST ${PROJECT}/feature_flags`, { ...by, json: flag });
+  await all.call(`PUT ${PROJECT}/feature_flags/told`, { ...by, json: { active: false } });
   await waitFor(() => nothingLeft(all));
   const valueAt = (payload: object, path: string) =>
     path.split(".").reduce<unknown>((at, part) => (at as Record<string, unknown>)?.[part], payload);

@@ -13,6 +13,7 @@ const CALLED: Record<string, Record<string, string>> = {
   "recordHookEvent(": {
     "award-emoji/index.ts": "nothing else follows from emoji on notes and snippets",
     "wikis/pushes.ts": "nothing else follows from pages of wikis",
+    "feature-flags/index.ts": "nothing else follows from feature flags",
     "tokens/expiry.ts": "nothing else follows from a token that will expire",
     "repositories/pushes.ts": "a push is followed where it is received",
     "ci/progress.ts": "pipelines and jobs are followed where their status is set",

@@ -1,6 +1,7 @@
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { rm, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -8,7 +9,7 @@ import { afterEach, beforeAll, beforeEach, expect, it } from "vitest";
 import { startTestServer, type TestServer } from "../../src/testing.ts";
 import { newFolder } from "../folder.ts";
 
-// semantic-release, release-it and danger are programs, installed apart from the project: test/client-programs.
+// semantic-release, release-it, danger and the clients of Unleash are programs, installed apart from the project: test/client-programs.
 
 const root = fileURLToPath(new URL("../client-programs", import.meta.url));
 const run = promisify(execFile);
@@ -221,4 +222,51 @@ it("danger keeps one note on a merge request up to date, and removes it once all
   await call(`PUT /merge_requests/${iid}`, { description: "Fine" });
   await review();
   expect(await notes()).toEqual([]);
+});
+
+it("Unleash's client asks for feature flags", async () => {
+  const list = await call("POST /feature_flags_user_lists", {
+    name: "Staff",
+    user_xids: "ann,bob",
+  });
+  await call("POST /feature_flags", {
+    name: "new_search",
+    version: "new_version_flag",
+    strategies: [
+      {
+        name: "gitlabUserList",
+        user_list_id: list.id,
+        scopes: [{ environment_scope: "production" }],
+      },
+      { name: "default", scopes: [{ environment_scope: "review/*" }] },
+    ],
+  });
+  const { token } = await call("POST /feature_flags_client/reset_token", {});
+  const { id } = await call("GET ");
+  const require = createRequire(join(root, "package.json"));
+  const { Unleash, UnleashEvents } = require("unleash-client");
+  const inEnvironment = async (appName: string) => {
+    const client = new Unleash({
+      url: `${server.url}/api/v4/feature_flags/unleash/${id}`,
+      appName,
+      instanceId: token,
+      refreshInterval: 20,
+      backupPath: folder,
+    });
+    await new Promise((resolve, reject) => {
+      client.once(UnleashEvents.Synchronized, resolve).once(UnleashEvents.Error, reject);
+    });
+    return client;
+  };
+  const production = await inEnvironment("production");
+  const isOn = (userId: string) => production.isEnabled("new_search", { userId });
+  expect([isOn("ann"), isOn("carl")]).toEqual([true, false]);
+  const review = await inEnvironment("review/1");
+  expect(review.isEnabled("new_search")).toBe(true);
+  const changed = new Promise((resolve) => production.once(UnleashEvents.Changed, resolve));
+  await call("PUT /feature_flags/new_search", { active: false });
+  await changed;
+  expect(isOn("ann")).toBe(false);
+  production.destroy();
+  review.destroy();
 });

@@ -76,6 +76,8 @@ beforeAll(async () => {
     ["/groups/acme/hooks", { url: "https://hooks.example.invalid" }],
     ["/hooks", { url: "https://hooks.example.invalid" }],
     [`${project}/triggers`, { description: "t" }],
+    [`${project}/feature_flags_user_lists`, { name: "l", user_xids: "1" }],
+    [`${project}/feature_flags`, { name: "f", version: "new_version_flag" }],
     [`${project}/pipeline_schedules`, { description: "s", ref: "main", cron: "0 1 * * *" }],
     [`${project}/pipeline_schedules/1/variables`, { key: "1", value: "v" }],
   ] as const) {
@@ -146,6 +148,7 @@ function addressesOf(path: string): string[] {
   const id = path.startsWith("/groups") ? "acme" : "acme%2Fsite";
   const own = path
     .replace("{id}", id)
+    .replace("{feature_flag_name}", "f")
     .replace("{slug}", "guides%2FHome")
     .replace("{branch}", "main")
     .replace("{tag_name}", "v1.0")
@@ -235,9 +238,11 @@ describe("openapi.json", () => {
 
   it("was checked against all of them", () => {
     const unseen = gets.map(({ path }) => path).filter((path) => !seen.has(path));
-    // They take the token of a job that runs, or what it has stored, the fingerprint of a key, a version, or a tag that is
-    // signed: see test/api/{runners,changelogs}.test.ts.
+    // They take the token of a job that runs, or of Unleash's clients, what a job has stored, the fingerprint of a key, a
+    // version, or a tag that is signed: see test/api/{runners,feature-flags,changelogs}.test.ts.
     expect(unseen.sort()).toEqual([
+      "/feature_flags/unleash/{project_id}/client/features",
+      "/feature_flags/unleash/{project_id}/features",
       ...["/job", "/keys", "/projects/{id}/jobs/{job_id}/artifacts/tree"],
       "/projects/{id}/repository/changelog",
       "/projects/{id}/repository/tags/{tag_name}/signature",

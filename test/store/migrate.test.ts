@@ -263,6 +263,7 @@ const FROZEN: Record<string, string> = {
     "ddb7519fa2d3a17148e4163b55fde5ce58c3095e653e5adb5a140111ea42147f",
   "20261204-04-context-commits": "0ecbaa715c315ba57edd7d35e85d9dd5efe01863428c71849a9935d53ea493f1",
   "20261206-70-remote-mirrors": "e5f94989df27201a1f3879e907e81111832c3a91ec095ebe602e049f96911dd2",
+  "20261206-71-feature-flags": "e7e990fd222f3ace8702aca6d485ba73474e96c05eec2c3a277026c69710b44f",
   "20261204-03-fetches-of-projects":
     "e03d932e9330bb843e988f5623efff666a21e344b59ba2a4313dc1d4ef336b30",
   "20261204-02-places-of-audit-events":

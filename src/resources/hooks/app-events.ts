@@ -12,6 +12,7 @@ export const APP_EVENTS = {
   job: "build",
   release: "release",
   deployment: "deployment",
+  feature_flag: "feature_flag",
   milestone: "milestone",
   emoji: "emoji",
   wiki_page: "wiki_page",
@@ -146,6 +147,15 @@ export interface AppEventPayloads {
     readonly environment: string;
     readonly project: EventProject;
   };
+  readonly feature_flag: About<
+    "feature_flag",
+    {
+      readonly id: number;
+      readonly name: string;
+      readonly description: string | null;
+      readonly active: boolean;
+    }
+  >;
   readonly milestone: About<
     "milestone",
     { readonly id: number; readonly iid: number; readonly title: string; readonly state: string }

@@ -34,7 +34,7 @@ export const urlInput = param.anyText({ max: LONG });
 type EventInput = Record<`${HookTrigger}_events`, ReturnType<typeof param.optional<boolean>>>;
 
 /** Events that never happen. */
-const NEVER: readonly HookTrigger[] = ["feature_flag", "vulnerability"];
+const NEVER: readonly HookTrigger[] = ["vulnerability"];
 
 /** The attributes of the events that hooks of a kind of owner can listen for. */
 export function eventInput(kind: keyof typeof EVENTS_OF): Partial<EventInput> {

@@ -90,6 +90,11 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
     sql: newest("deployments", "1 = 1"),
     missing: "deployments",
   },
+  feature_flag_events: {
+    kind: "feature_flag",
+    sql: newest("feature_flags", "1 = 1"),
+    missing: "feature flags",
+  },
   milestone_events: {
     kind: "milestone",
     action: "create",

@@ -2,6 +2,7 @@ import type { HookEventKind } from "../../../hooks/events.ts";
 import { issueEvent, mergeRequestEvent } from "./changes.ts";
 import { deploymentEvent } from "./deployments.ts";
 import { emojiEvent } from "./emoji.ts";
+import { featureFlagEvent } from "./feature-flags.ts";
 import type { MakePayload } from "./making.ts";
 import { milestoneEvent } from "./milestones.ts";
 import { noteEvent } from "./notes.ts";
@@ -25,6 +26,7 @@ const MAKERS: Readonly<Record<HookEventKind, MakePayload>> = {
   build: jobEvent,
   release: releaseEvent,
   deployment: deploymentEvent,
+  feature_flag: featureFlagEvent,
   milestone: milestoneEvent,
   emoji: emojiEvent,
   access_token: accessTokenEvent,
