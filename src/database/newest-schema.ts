@@ -208,6 +208,7 @@ const steps = [
   `20261204-02-places-of-audit-events`,
   `20261204-03-fetches-of-projects`,
   `20261204-04-context-commits`,
+  `20261206-10-issue-types`,
 ];
 
 const statements = [
@@ -452,7 +453,7 @@ const statements = [
   closed_by_id integer references users (id) on delete set null,
   created_at integer not null,
   updated_at integer not null
-, time_estimate integer not null default 0, total_time_spent integer not null default 0, relative_position integer, due_told text)`,
+, time_estimate integer not null default 0, total_time_spent integer not null default 0, relative_position integer, due_told text, issue_type text not null default 'issue', severity text not null default 'unknown')`,
   `CREATE UNIQUE INDEX issues_iid on issues (project_id, iid)`,
   `CREATE INDEX issues_by_author on issues (author_id, created_at, id)`,
   `CREATE TABLE issue_assignees (
@@ -2179,6 +2180,7 @@ const statements = [
   sha text not null,
   primary key (merge_request_id, sha)
 )`,
+  `CREATE INDEX issues_by_type on issues (issue_type, id) where issue_type <> 'issue'`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,

@@ -226,14 +226,21 @@ it("tells the kinds of work items of a project, and their widgets", async () => 
       ... on WorkItemWidgetDefinitionStatus { allowedStatuses { name } } } } } } }`;
   const kinds = async (variables: object) =>
     (await ask(app, query, variables)).namespace.workItemTypes.nodes;
-  const [issue, ...more] = await kinds({ path: "acme/site" });
-  expect(more).toEqual([]);
+  const [issue, incident, testCase, task] = await kinds({ path: "acme/site" });
+  expect([incident, testCase, task].map(({ name }) => name)).toEqual([
+    "Incident",
+    "Test Case",
+    "Task",
+  ]);
+  const hierarchy = { type: "HIERARCHY" };
+  expect(testCase.widgetDefinitions).not.toContainEqual(expect.objectContaining(hierarchy));
+  expect(task.widgetDefinitions).toContainEqual(expect.objectContaining(hierarchy));
   expect(issue).toMatchObject({
     id: "gid://gitlab/WorkItems::Type/1",
     name: "Issue",
     iconName: "work-item-issue",
     enabled: true,
-    supportedConversionTypes: [],
+    supportedConversionTypes: [{ name: "Incident" }, { name: "Test Case" }, { name: "Task" }],
   });
   expect(issue.widgetDefinitions).toContainEqual({
     __typename: "WorkItemWidgetDefinitionAssignees",
@@ -248,10 +255,11 @@ it("tells the kinds of work items of a project, and their widgets", async () => 
   expect(issue.widgetDefinitions).toContainEqual({
     __typename: "WorkItemWidgetDefinitionHierarchy",
     type: "HIERARCHY",
-    allowedChildTypes: { nodes: [] },
+    allowedChildTypes: { nodes: [{ name: "Task" }] },
   });
   expect(await kinds({ path: "acme/site", name: "ISSUE" })).toHaveLength(1);
-  expect(await kinds({ path: "acme/site", name: "TASK" })).toEqual([]);
+  expect(await kinds({ path: "acme/site", name: "TASK" })).toMatchObject([{ name: "Task" }]);
+  expect(await kinds({ path: "acme/site", name: "EPIC" })).toEqual([]);
   expect(await kinds({ path: "acme" })).toEqual([]);
 });
 

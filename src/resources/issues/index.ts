@@ -1,6 +1,6 @@
 import { findVisible } from "../../core/access/source.ts";
 import { inProject } from "../../core/access/visibility.ts";
-import { forbidden, notFound } from "../../core/errors.ts";
+import { forbidden, invalid, notFound } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import { unsupported } from "../../core/kept.ts";
 import { AfterCommit, type Context, type Resource, routes } from "../../core/resource.ts";
@@ -10,8 +10,7 @@ import { inputOf } from "../issuables/attributes.ts";
 import { change, created, stateColumns } from "../issuables/change.ts";
 import { parseDuration } from "../issuables/duration.ts";
 import { newRowOf, rowOf } from "../issuables/embed.ts";
-import { ISSUE } from "../issuables/issue.ts";
-import { TYPES } from "../issuables/issue-filters.ts";
+import { ISSUE, SEVERITIES } from "../issuables/issue.ts";
 import { ISSUE_ORDERS } from "../issuables/orders.ts";
 import { columnsIn, isPlanned, plannedLinks, planningInput } from "../issuables/planning.ts";
 import { reorder } from "../issuables/positions.ts";
@@ -30,13 +29,25 @@ const lists = listRoutes(ISSUE, {
 
 const attributes = {
   description: param.clearable(param.anyText({ max: param.LONG_TEXT })),
-  issue_type: unsupported(param.choice(TYPES), "issue"),
+  severity: param.noted(param.optional(param.choice(SEVERITIES)), {
+    about: "how bad an incident is; nothing else has a severity",
+  }),
   // No issue belongs to an epic: GitLab's 0 for that is accepted.
   epic_id: unsupported(param.integer(), 0),
   epic_iid: unsupported(param.integer(), 0),
   ...inputOf("issue"),
   ...planningInput,
 };
+
+/** The severity to set, if the caller may plan. @throws ApiError 400 unless it is one of an incident */
+function severityIn<S>(
+  { source, input: { severity } }: Pick<Context, "source"> & { input: { severity?: S } },
+  issue: { readonly issue_type?: unknown },
+): S | undefined {
+  if (severity === undefined || !mayPlan(source)) return undefined;
+  if (issue.issue_type === "incident") return severity;
+  throw invalid({ severity: ["can be set for incidents only"] });
+}
 
 const number = { issue_iid: param.recordId() };
 
@@ -64,11 +75,13 @@ async function changeIssue(
   if (!mayUpdate(ISSUE)(found, context)) throw forbidden();
   const isEstimated = time_estimate !== undefined && mayPlan(source);
   const columns = await columnsIn(context, ISSUE, input);
+  const severity = severityIn(context, { ...found, ...columns });
   await change(context, ISSUE, found, {
     columns: {
       title,
       description,
       ...columns,
+      severity,
       ...(isEstimated && {
         time_estimate: timeTracking.requireEstimate(parseDuration(time_estimate)),
       }),
@@ -127,7 +140,9 @@ export const issueResource: Resource = {
         const { title } = input;
         const { text: description, commands } = commandsIn(ISSUE, input.description);
         const at = input.created_at;
-        const { milestone_id, ...columns } = await columnsIn(context, ISSUE, input);
+        const { milestone_id, ...planned } = await columnsIn(context, ISSUE, input);
+        const severity = severityIn(context, planned);
+        const columns = { ...planned, ...(severity && { severity }) };
         const id = await issues.insertUnnumbered(
           db,
           {

@@ -8,7 +8,7 @@ import {
   type Word,
 } from "../../core/seeding.ts";
 import { columnsOf, type Seeded, seedEntriesOf } from "../issuables/attributes.ts";
-import { ISSUE } from "../issuables/issue.ts";
+import { ISSUE, SEVERITIES } from "../issuables/issue.ts";
 import {
   complete,
   type IssuableSeed,
@@ -22,6 +22,8 @@ import * as issues from "./queries.ts";
 /** An issue of a seed. */
 export interface IssueSeed extends IssuableSeed, Seeded<"issue"> {
   state?: Word<"opened" | "closed"> | undefined;
+  /** Of an incident. Default `"unknown"`. */
+  severity?: Word<(typeof SEVERITIES)[number]> | undefined;
 }
 
 /** A project's issues. @param nested what each of them has */
@@ -30,6 +32,7 @@ export const issuesPart = <Nested extends SeedParts<SeededIssuable>>(nested: Nes
     entries: {
       ...issuableEntries,
       state: v.optional(oneOf(["opened", "closed"]), "opened"),
+      severity: v.optional(oneOf(SEVERITIES), "unknown"),
       ...seedEntriesOf("issue"),
     },
     nested,
@@ -50,7 +53,7 @@ export const issuesPart = <Nested extends SeedParts<SeededIssuable>>(nested: Nes
           title,
           description,
           milestone_id: await milestoneIdOf(seeding, project, issue.milestone),
-          columns: columnsOf("issue", issue),
+          columns: { ...columnsOf("issue", issue), severity: issue.severity },
         },
         issue.created_at ?? seeding.now,
       );

@@ -3,8 +3,9 @@ import { dayOf } from "../../core/time.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Reader } from "../../store/port.ts";
 import { mayPlan } from "../issuables/abilities.ts";
+import { ISSUE_TYPES, type IssueType } from "../issuables/attributes.ts";
 import { humanDuration, parseDuration } from "../issuables/duration.ts";
-import { ISSUE } from "../issuables/issue.ts";
+import { ISSUE, SEVERITIES, severityName } from "../issuables/issue.ts";
 import { isDraft, MERGE_REQUEST, withoutDraft } from "../issuables/merge-request.ts";
 import * as issuables from "../issuables/queries.ts";
 import type { IssuableType, Writing } from "../issuables/type.ts";
@@ -284,6 +285,30 @@ const approval = (verb: "approve" | "unapprove"): Definition => ({
   }),
 });
 
+/** The type that an argument names, in any case and with spaces. */
+const typeIn = (argument: string): IssueType | undefined =>
+  ISSUE_TYPES.find((type) => type === argument.toLowerCase().replaceAll(" ", "_"));
+
+const setType = (
+  typeOf: (argument: string) => IssueType | undefined,
+  done: string,
+): Definition => ({
+  types: ISSUES,
+  step: ({ found }, argument) => {
+    const issue_type = typeOf(argument);
+    return issue_type === undefined || issue_type === found.issue_type
+      ? undefined
+      : sets({ issue_type }, done);
+  },
+});
+
+/** A severity by its name or by its number: `high`, `S2` or `2`. */
+function severityIn(argument: string): (typeof SEVERITIES)[number] | undefined {
+  const [, number] = /^s?([1-4])$/i.exec(argument) ?? [];
+  if (number !== undefined) return SEVERITIES[Number(number) - 1];
+  return SEVERITIES.find((severity) => severity === argument.toLowerCase());
+}
+
 /** All commands by their first name. */
 const DEFINITIONS: Readonly<Record<string, Definition>> = {
   close: setState("close"),
@@ -346,6 +371,23 @@ const DEFINITIONS: Readonly<Record<string, Definition>> = {
     types: ISSUES,
     plans: true,
     step: () => sets({ weight: null }, "Cleared weight."),
+  },
+  type: setType(typeIn, "Type changed successfully."),
+  promote_to: setType(
+    (argument) => (/^(issue|incident)$/i.test(argument) ? typeIn(argument) : undefined),
+    "Promoted successfully.",
+  ),
+  promote_to_incident: setType(() => "incident", "Issue has been promoted to incident."),
+  severity: {
+    types: ISSUES,
+    plans: true,
+    hasArgument: true,
+    step: ({ found }, argument) => {
+      const severity = severityIn(argument);
+      return severity === undefined || found.issue_type !== "incident"
+        ? undefined
+        : sets({ severity }, `Severity was set to ${severityName(severity)}.`);
+    },
   },
   estimate: {
     plans: true,

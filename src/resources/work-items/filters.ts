@@ -1,6 +1,6 @@
 import { type Args, arg, enumeration, type Values } from "../../graphql/declare.ts";
 import { all, among, type Condition, when } from "../../store/conditions.ts";
-import { ISSUE_KIND, KIND_ID } from "./types.ts";
+import { KIND_ID, KINDS } from "./types.ts";
 
 const HEALTH = enumeration("HealthStatusFilter", "Whether work items will be done in time.", [
   ...["onTrack", "needsAttention", "atRisk", "NONE", "ANY"],
@@ -46,13 +46,17 @@ const RELEASED = `select 1 from release_milestones rm join releases r on r.id = 
 const absent = (value: unknown) =>
   value === undefined || value === "NONE" ? undefined : when("1 = 0");
 
+/** The stored types of kinds. */
+const typesOf = (numbers: readonly number[]) =>
+  KINDS.flatMap(({ number, type }) => (type && numbers.includes(number) ? [type] : []));
+
 /** The condition of {@link moreFilters} on a row `i` of issues. */
 export function moreCondition(args: Partial<Values<typeof moreFilters>>): Condition {
   const { ids, workItemTypeIds, releaseTag, releaseTagWildcardId } = args;
   const tags = releaseTag && among("r.tag", releaseTag);
   return all([
     ids && among("i.id", ids),
-    workItemTypeIds && !workItemTypeIds.includes(ISSUE_KIND.number) ? when("1 = 0") : undefined,
+    workItemTypeIds && among("i.issue_type", typesOf(workItemTypeIds)),
     tags && {
       sql: `exists (${RELEASED} and ${tags.sql})`,
       values: tags.values,

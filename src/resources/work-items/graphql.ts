@@ -31,7 +31,7 @@ import { inGroup, type Namespace, projectNamespaceOf } from "../namespaces/graph
 import { discussionsCount } from "../notes/graphql.ts";
 import { moreCondition, moreFilters } from "./filters.ts";
 import { mutations } from "./mutations.ts";
-import { ISSUE_KIND, kinds, WIDGET, WIDGETS, workItemType, workItemTypes } from "./types.ts";
+import { kindOf, kinds, WIDGET, widgetsOf, workItemType, workItemTypes } from "./types.ts";
 import { classOf, fieldsOf, widgetTypes } from "./widgets.ts";
 
 // GitLab's newer clients know issues as work items: the same rows under another name, with most of what they have in
@@ -73,7 +73,7 @@ const workItem = rowType("WorkItem", {
     namespace: projectNamespaceOf("i.project_id"),
     state: required(workItemState),
     userDiscussionsCount: discussionsCount(ISSUE),
-    workItemType: required(computed(workItemType, [], () => ISSUE_KIND)),
+    workItemType: required(computed(workItemType, ["i.issue_type"], ([type]) => kindOf(type))),
     userPermissions,
     createNoteEmail: constant("String", null),
     externalAuthor: constant("String", null),
@@ -83,11 +83,11 @@ const workItem = rowType("WorkItem", {
     showPlanUpgradePromotion: constant("Boolean!", false),
     widgets: computed(
       "[WorkItemWidget!]",
-      ["i.id"],
-      ([id], _, { onlyTypes = WIDGETS, exceptTypes = [] }) =>
-        WIDGETS.filter((widget) => onlyTypes.includes(widget) && !exceptTypes.includes(widget)).map(
-          (widget) => ({ type: classOf(widget), key: id }),
-        ),
+      ["i.id", "i.issue_type"],
+      ([id, type], _, { onlyTypes, exceptTypes = [] }) =>
+        widgetsOf(kindOf(type))
+          .filter((one) => (onlyTypes?.includes(one) ?? true) && !exceptTypes.includes(one))
+          .map((widget) => ({ type: classOf(widget), key: id })),
       { onlyTypes: choice, exceptTypes: choice },
     ),
     features: required(one("WorkItemFeatures", "i.id")),

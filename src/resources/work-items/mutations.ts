@@ -1,3 +1,4 @@
+import { findVisible } from "../../core/access/source.ts";
 import { unreadable } from "../../core/errors.ts";
 import {
   type Args,
@@ -14,6 +15,8 @@ import {
 import type { Reader } from "../../store/port.ts";
 import { changeAward } from "../award-emoji/graphql.ts";
 import { health, STATUS_ID } from "../boards/absent.ts";
+import { mayPlan } from "../issuables/abilities.ts";
+import { ATTRIBUTES } from "../issuables/attributes.ts";
 import { labelNames } from "../issuables/graphql.ts";
 import { ISSUE } from "../issuables/issue.ts";
 import { LINK_TYPE, linkRoutes } from "../issue-links/graphql.ts";
@@ -24,7 +27,7 @@ import { namespace } from "../namespaces/graphql.ts";
 import { placeOfNoteable } from "../notes/places.ts";
 import { timelogRoutes } from "../time-tracking/timelogs.ts";
 import { finishTodos, markOn } from "../todos/graphql.ts";
-import { ISSUE_KIND, KIND_ID, KINDS } from "./types.ts";
+import { KIND_ID, KINDS, type Kind, kindOf } from "./types.ts";
 
 const workItemId = arg.gid("WorkItem");
 const item = { id: arg.required(workItemId) } satisfies Args;
@@ -78,11 +81,11 @@ const RELATIVE = enumeration("RelativePositionType", "Where a work item is moved
 const snake = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
 /** @throws GraphError if a widget is sent that nothing has */
-function requireKnown(sent: Readonly<Record<string, unknown>>): void {
+function requireKnown(sent: Readonly<Record<string, unknown>>, kind: string): void {
   const unknown = Object.keys(absentWidgets).filter((name) => sent[name] !== undefined);
   if (unknown.length === 0) return;
   const names = unknown.map((name) => `:${snake(name)}`).join(", ");
-  throw new GraphError(`Following widget keys are not supported by Issue type: [${names}]`);
+  throw new GraphError(`Following widget keys are not supported by ${kind} type: [${names}]`);
 }
 
 /** @throws ApiError if a work item is to be below another one */
@@ -161,11 +164,22 @@ function projectIn(namespacePath: string | undefined, projectPath: string | unde
   );
 }
 
-/** The name of a kind. @throws GraphError if there is none with this number */
-function nameOfKind(number: number): string {
+/** A kind by its number. @throws GraphError if there is none */
+function kindNumbered(number: number): Kind {
   const kind = KINDS.find((one) => one.number === number);
   if (!kind) throw new GraphError(`Work Item type with id ${number} was not found`);
-  return kind.name;
+  return kind;
+}
+
+/** @throws ApiError if the caller may not create work items of a kind in a project that they see */
+async function requireCreatable(
+  { db, viewer }: MutationContext,
+  project: string,
+  { name, type }: Kind,
+): Promise<void> {
+  const source = await findVisible(db, "project", project, viewer);
+  if (!source || !ATTRIBUTES.issue.issue_type.isPlanned(type) || mayPlan(source)) return;
+  throw unreadable(`You are not allowed to create work items of type ${name}.`);
 }
 
 const STATE_EVENT = enumeration<"close" | "reopen">("WorkItemStateEvent", "A change of state.", {
@@ -271,7 +285,7 @@ const namesOf = async (context: MutationContext, ids: readonly number[] | undefi
 /** Mutations of work items: they perform the routes of issues. */
 export const mutations: Readonly<Record<string, Mutation>> = {
   workItemCreate: mutation({
-    about: "Create a work item, which is an issue.",
+    about: "Create a work item: an issue, incident, task or test case.",
     input: {
       title: arg.required(arg.string),
       workItemTypeId: arg.required(KIND_ID),
@@ -292,10 +306,10 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     payload,
     run: async (sent, context) => {
       const id = projectIn(sent.namespacePath, sent.projectPath);
-      const kind = nameOfKind(sent.workItemTypeId);
-      if (kind !== ISSUE_KIND.name)
-        throw unreadable(`There are no work items of type ${kind} here`);
-      requireKnown(sent);
+      const kind = kindNumbered(sent.workItemTypeId);
+      if (!kind.type) throw unreadable(`There are no work items of type ${kind.name} here`);
+      requireKnown(sent, kind.name);
+      await requireCreatable(context, id, kind);
       requireNoParent(sent.hierarchyWidget?.parentId);
       const { createdAt, description, linkedItemsWidget: linked } = sent;
       requireFew(linked?.workItemsIds ?? []);
@@ -303,6 +317,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
       const created = await context.call(issueRoutes.create, {
         id,
         title: sent.title,
+        issue_type: kind.type,
         confidential: sent.confidential,
         created_at: createdAt === undefined ? undefined : new Date(createdAt).toISOString(),
         ...attributesOf({ ...sent, descriptionWidget: sent.descriptionWidget ?? older }),
@@ -327,7 +342,8 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     payload,
     run: async (sent, context) => {
       const { call, db } = context;
-      requireKnown(sent);
+      const [row] = await db.rows("select issue_type from issues where id = ?", [sent.id]);
+      requireKnown(sent, kindOf(row?.[0] ?? "issue").name);
       const { parentId, childrenIds, adjacentWorkItemId } = sent.hierarchyWidget ?? {};
       requireNoParent(parentId, childrenIds?.[0], adjacentWorkItemId);
       const changes = {
@@ -358,13 +374,16 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     },
   }),
   workItemConvert: mutation({
-    about: "Change the kind of a work item; here all are issues.",
+    about: "Change the kind of a work item.",
     input: { ...item, workItemTypeId: arg.required(KIND_ID) },
     payload,
-    run: async ({ id, workItemTypeId }) => {
-      const kind = nameOfKind(workItemTypeId);
-      if (kind === ISSUE_KIND.name) return { workItem: id };
-      throw unreadable(`You are not allowed to change the Work Item type to ${kind}.`);
+    run: async ({ id, workItemTypeId }, { call, db }) => {
+      const { name, type: issue_type } = kindNumbered(workItemTypeId);
+      const refused = unreadable(`You are not allowed to change the Work Item type to ${name}.`);
+      if (!issue_type) throw refused;
+      const changed = await call(issueRoutes.change, { ...(await placeOf(db, id)), issue_type });
+      if (changed["issue_type"] !== issue_type) throw refused;
+      return { workItem: id };
     },
   }),
   workItemAddLinkedItems: mutation({

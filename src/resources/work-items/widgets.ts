@@ -196,6 +196,10 @@ const ABSENT_FIELDS: Readonly<Record<string, OutputFields>> = {
   STATUS: { status },
 };
 
+/** The key of a widget: null for kinds that do not have it. */
+const keyOf = (name: string) =>
+  name === "HIERARCHY" ? "case when i.issue_type <> 'test_case' then i.id end" : "i.id";
+
 /** The class of a widget. */
 export const classOf = (widget: string): string => `WorkItemWidget${classPart(widget)}`;
 
@@ -216,7 +220,7 @@ const features = rowType("WorkItemFeatures", {
       const isThere = (WIDGETS as readonly string[]).includes(name);
       return [
         `${part[0]?.toLowerCase()}${part.slice(1)}`,
-        one(classOf(name), isThere ? "i.id" : "null"),
+        one(classOf(name), isThere ? keyOf(name) : "null"),
       ];
     }),
   ),
