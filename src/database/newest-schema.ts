@@ -209,6 +209,7 @@ const steps = [
   `20261204-03-fetches-of-projects`,
   `20261204-04-context-commits`,
   `20261206-10-issue-types`,
+  `20261206-11-work-item-parents`,
 ];
 
 const statements = [
@@ -2181,6 +2182,12 @@ const statements = [
   primary key (merge_request_id, sha)
 )`,
   `CREATE INDEX issues_by_type on issues (issue_type, id) where issue_type <> 'issue'`,
+  `CREATE TABLE work_item_parents (
+  issue_id integer not null primary key references issues (id) on delete cascade,
+  parent_id integer not null references issues (id) on delete cascade,
+  position integer not null
+)`,
+  `CREATE INDEX work_item_parents_by_parent on work_item_parents (parent_id, position, issue_id)`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,

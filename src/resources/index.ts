@@ -24,6 +24,7 @@ import { exportResource } from "./exports/index.ts";
 import { featureResource } from "./features/index.ts";
 import { fileResource } from "./files/index.ts";
 import { groupResource } from "./groups/index.ts";
+import { hierarchyResource } from "./hierarchy/index.ts";
 import { hookResource } from "./hooks/index.ts";
 import { issueLinkResource } from "./issue-links/index.ts";
 import { issueResource } from "./issues/index.ts";
@@ -102,6 +103,7 @@ export const resources: readonly Resource[] = [
   exportResource,
   fileResource,
   groupResource,
+  hierarchyResource,
   hookResource,
   invitationResource,
   issueLinkResource,

@@ -149,7 +149,7 @@ it("refuses by name what there is none of here", async () => {
     workItem: null,
   });
   expect(await refused({ hierarchyWidget: { childrenIds: [id] } })).toMatchObject({
-    errors: [expect.stringContaining("can't be below others")],
+    errors: [expect.stringContaining("is not allowed to point to itself")],
   });
   const create = (input: object) =>
     change(

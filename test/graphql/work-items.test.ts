@@ -292,7 +292,7 @@ it("has each widget as a feature, and null for what there is none of", async () 
         hasParent: false,
         parent: null,
         children: { count: 0 },
-        rolledUpCountsByType: [],
+        rolledUpCountsByType: [{ workItemType: { name: "Task" } }],
       },
       notes: { discussionLocked: false, discussions: { nodes: [] } },
       description: { taskCompletionStatus: { count: 0, completedCount: 0 }, edited: false },

@@ -300,6 +300,8 @@ const FROZEN: Record<string, string> = {
   "20261127-92-features": "2aef0b4f02c0dbcf16b7b1740889e834b2c8acfd882c174bfb7db9bb1456a20f",
   "20261203-01-group-links": "e84e895d0ac2c95ec64637ae7823df305dd07e995e5e0a7e675fa48690172e3d",
   "20261206-10-issue-types": "caf876924b817ac1bd435b7a7f3a80193c9a264ce2851a0a172ea90c0ca53467",
+  "20261206-11-work-item-parents":
+    "102df2f17beb4dedad618e08fad32040e0424fc4331333d27c8bcb95e19a3c83",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);

@@ -258,6 +258,11 @@ export const ARCHIVED: Readonly<Record<string, ArchivedTable>> = {
   issue_assignees: joined({ issue_id: row("issues"), user_id: person }),
   issue_labels: joined({ issue_id: row("issues"), label_id: label }),
   issue_subscriptions: joined({ issue_id: row("issues"), user_id: person, ...isVisited }),
+  work_item_parents: joined({
+    issue_id: row("issues"),
+    parent_id: row("issues"),
+    position: integer(-(2 ** 52), 2 ** 52),
+  }),
   issue_links: nested({
     source_id: row("issues"),
     target_id: row("issues"),

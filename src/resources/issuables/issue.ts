@@ -25,7 +25,7 @@ export const SEVERITIES = ["critical", "high", "medium", "low", "unknown"] as co
 
 /** A severity in words: `High - S2`. */
 export function severityName(severity: unknown): string {
-  const place = SEVERITIES.findIndex((one) => one === severity);
+  const place = SEVERITIES.indexOf(severity as (typeof SEVERITIES)[number]);
   const word = `${String(severity)[0]?.toUpperCase()}${String(severity).slice(1)}`;
   return severity === "unknown" ? word : `${word} - S${place + 1}`;
 }

@@ -30,6 +30,8 @@ export interface Issuable {
   readonly total_time_spent: number;
   /** Only of issues. */
   readonly issue_type?: IssueType;
+  /** 1 if only members may read it. */
+  readonly confidential?: number;
   readonly severity?: string;
   /** Only of merge requests. */
   readonly target_branch?: string;

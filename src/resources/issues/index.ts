@@ -1,3 +1,4 @@
+import { hasRole } from "../../core/access/roles.ts";
 import { findVisible } from "../../core/access/source.ts";
 import { inProject } from "../../core/access/visibility.ts";
 import { forbidden, invalid, notFound } from "../../core/errors.ts";
@@ -5,6 +6,7 @@ import * as param from "../../core/input.ts";
 import { unsupported } from "../../core/kept.ts";
 import { AfterCommit, type Context, type Resource, routes } from "../../core/resource.ts";
 import type { Database, Reader } from "../../store/port.ts";
+import { place, requireStillFitting } from "../hierarchy/changes.ts";
 import { mayPlan, maySetTimes, mayUpdate } from "../issuables/abilities.ts";
 import { inputOf } from "../issuables/attributes.ts";
 import { change, created, stateColumns } from "../issuables/change.ts";
@@ -61,6 +63,55 @@ const changes = {
 };
 const CHANGES = Object.keys(changes) as (keyof typeof changes)[];
 
+const beginnings = {
+  title: param.title(),
+  created_at: param.optional(param.looseInstant()),
+  iid: unsupported(param.integer()),
+  merge_request_to_resolve_discussions_of: unsupported(param.integer()),
+  discussion_to_resolve: unsupported(param.anyText()),
+  ...attributes,
+};
+
+async function createIssue(
+  context: Context<typeof beginnings, Database, unknown, "user"> & {
+    input: { parent_id?: number | undefined };
+  },
+) {
+  const { db, source, caller, input, now } = context;
+  const { title, parent_id: parentId } = input;
+  const { text: description, commands } = commandsIn(ISSUE, input.description);
+  const at = input.created_at;
+  const { milestone_id, ...planned } = await columnsIn(context, ISSUE, input);
+  const severity = severityIn(context, planned);
+  const columns = { ...planned, ...(severity && { severity }) };
+  const given = { project_id: source.id, author_id: caller.id, title, description };
+  const id = await issues.insertUnnumbered(
+    db,
+    { ...given, milestone_id, columns },
+    at !== undefined && maySetTimes(source) ? at : now,
+    parentId !== undefined,
+  );
+  const issue = { id, title, description: description ?? null, milestone_id };
+  await created(context, ISSUE, issue, plannedLinks(context, input));
+  if (parentId !== undefined) {
+    if (!hasRole(source, "guest")) throw forbidden();
+    await place(context, await issuables.findById(db, ISSUE, id), { parentId });
+  }
+  const read = isPlanned(input) || commands.length > 0 ? rowOf : newRowOf;
+  const answer = (reader: Reader) => read({ ...context, db: reader }, ISSUE, id);
+  return commands.length === 0
+    ? new AfterCommit(answer)
+    : afterCommands(context, ISSUE, id, commands, answer);
+}
+
+/** Creates an issue below another one, for GraphQL. */
+export const createBelow = project.post("/issues", {
+  summary: "Create an issue below another one",
+  input: { ...beginnings, parent_id: param.integer() },
+  presenter: ISSUE.single,
+  handle: createIssue,
+});
+
 async function changeIssue(
   context: Context<typeof changes & typeof number, Database, unknown, "user"> & {
     input: { time_estimate?: string | undefined };
@@ -76,6 +127,7 @@ async function changeIssue(
   const isEstimated = time_estimate !== undefined && mayPlan(source);
   const columns = await columnsIn(context, ISSUE, input);
   const severity = severityIn(context, { ...found, ...columns });
+  await requireStillFitting(context, found, columns);
   await change(context, ISSUE, found, {
     columns: {
       title,
@@ -126,43 +178,9 @@ export const issueResource: Resource = {
     project.post("/issues", {
       summary: "Create an issue",
       concurrency: "free",
-      input: {
-        title: param.title(),
-        created_at: param.optional(param.looseInstant()),
-        iid: unsupported(param.integer()),
-        merge_request_to_resolve_discussions_of: unsupported(param.integer()),
-        discussion_to_resolve: unsupported(param.anyText()),
-        ...attributes,
-      },
+      input: beginnings,
       presenter: ISSUE.single,
-      handle: async (context) => {
-        const { db, source, caller, input, now } = context;
-        const { title } = input;
-        const { text: description, commands } = commandsIn(ISSUE, input.description);
-        const at = input.created_at;
-        const { milestone_id, ...planned } = await columnsIn(context, ISSUE, input);
-        const severity = severityIn(context, planned);
-        const columns = { ...planned, ...(severity && { severity }) };
-        const id = await issues.insertUnnumbered(
-          db,
-          {
-            project_id: source.id,
-            author_id: caller.id,
-            title,
-            description,
-            milestone_id,
-            columns,
-          },
-          at !== undefined && maySetTimes(source) ? at : now,
-        );
-        const issue = { id, title, description: description ?? null, milestone_id };
-        await created(context, ISSUE, issue, plannedLinks(context, input));
-        const read = isPlanned(input) || commands.length > 0 ? rowOf : newRowOf;
-        const answer = (reader: Reader) => read({ ...context, db: reader }, ISSUE, id);
-        return commands.length === 0
-          ? new AfterCommit(answer)
-          : afterCommands(context, ISSUE, id, commands, answer);
-      },
+      handle: createIssue,
     }),
     singleRoute(ISSUE),
     project.put("/issues/:issue_iid", {

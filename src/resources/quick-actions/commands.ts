@@ -2,6 +2,8 @@ import type { Route } from "../../core/resource.ts";
 import { dayOf } from "../../core/time.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Reader } from "../../store/port.ts";
+import { placeRoute } from "../hierarchy/changes.ts";
+import { parentIdOf } from "../hierarchy/queries.ts";
 import { mayPlan } from "../issuables/abilities.ts";
 import { ISSUE_TYPES, type IssueType } from "../issuables/attributes.ts";
 import { humanDuration, parseDuration } from "../issuables/duration.ts";
@@ -260,6 +262,42 @@ const relate = (isDuplicate: boolean): Definition => ({
   },
 });
 
+/** The issue of a reference: of the same project, or of one that it names. */
+async function issueIn({ db, source }: About, argument: string) {
+  const [, project = source.fullPath, iid] = ISSUE_REFERENCE.exec(argument) ?? [];
+  const [row] = await db.rows(
+    `select i.id, i.iid from projects p join issues i on i.project_id = p.id
+     where lower(p.full_path) = lower(?) and i.iid = ?`,
+    [project, Number(iid ?? 0)],
+  );
+  return row && { id: row[0] as number, iid: row[1] as number };
+}
+
+/** Which issue is put below which one, or away: whether the caller may do so is for the route to say. */
+type Place = { readonly issue_iid: number; readonly parent_id: number | null };
+
+/** A command about an issue and another one. */
+const placed = (
+  read: (
+    about: About,
+    other: { readonly id: number; readonly iid: number },
+  ) => Promise<Place | undefined> | Place,
+  done: (reference: string) => string,
+): Definition => ({
+  types: ISSUES,
+  hasArgument: true,
+  step: async (about, argument) => {
+    const other = await issueIn(about, argument);
+    const place = other && (await read(about, other));
+    return place && placeStep(about, place, done(argument));
+  },
+});
+
+const placeStep = ({ source }: About, place: Place, summary: string): Step => ({
+  routes: [{ route: placeRoute, parameters: { id: source.id, ...place } }],
+  summary,
+});
+
 const move: Definition = {
   types: ISSUES,
   hasArgument: true,
@@ -372,6 +410,27 @@ const DEFINITIONS: Readonly<Record<string, Definition>> = {
     plans: true,
     step: () => sets({ weight: null }, "Cleared weight."),
   },
+  set_parent: placed(
+    ({ found }, { id }) => ({ issue_iid: found.iid, parent_id: id }),
+    (reference) => `Parent item set to ${reference}.`,
+  ),
+  remove_parent: {
+    types: ISSUES,
+    step: async (about) => {
+      const { db, found } = about;
+      if ((await parentIdOf(db, found.id)) === null) return undefined;
+      return placeStep(about, { issue_iid: found.iid, parent_id: null }, "Parent item removed.");
+    },
+  },
+  add_child: placed(
+    ({ found }, { iid }) => ({ issue_iid: iid, parent_id: found.id }),
+    (reference) => `Child items added: ${reference}.`,
+  ),
+  remove_child: placed(
+    async ({ db, found }, { id, iid }) =>
+      (await parentIdOf(db, id)) === found.id ? { issue_iid: iid, parent_id: null } : undefined,
+    (reference) => `Child item removed: ${reference}.`,
+  ),
   type: setType(typeIn, "Type changed successfully."),
   promote_to: setType(
     (argument) => (/^(issue|incident)$/i.test(argument) ? typeIn(argument) : undefined),

@@ -16,7 +16,12 @@ import {
   type Values,
 } from "../../graphql/declare.ts";
 import { all, when } from "../../store/conditions.ts";
-import { mayAdmin, mayDelete, mayMarkAsInternal } from "../issuables/abilities.ts";
+import {
+  mayAdmin,
+  mayAdminParentLink,
+  mayDelete,
+  mayMarkAsInternal,
+} from "../issuables/abilities.ts";
 import { permissions } from "../issuables/graphql.ts";
 import { ISSUE } from "../issuables/issue.ts";
 import { numberOf } from "../issuables/mutations.ts";
@@ -50,8 +55,8 @@ const userPermissions = permissions(ISSUE, "WorkItem", {
   moveWorkItem: mayAdmin(ISSUE),
   deleteWorkItem: (_, { source }) => !source.archived && mayDelete(source),
   markNoteAsInternal: (_, { source }) => !source.archived && mayMarkAsInternal(source),
+  adminParentLink: mayAdminParentLink,
   // There is nothing of these here.
-  adminParentLink: never,
   blockedWorkItems: never,
   cloneWorkItem: never,
   reportSpam: never,

@@ -15,6 +15,8 @@ import {
 import type { Reader } from "../../store/port.ts";
 import { changeAward } from "../award-emoji/graphql.ts";
 import { health, STATUS_ID } from "../boards/absent.ts";
+import { placeRoute } from "../hierarchy/changes.ts";
+import { parentIdOf } from "../hierarchy/queries.ts";
 import { mayPlan } from "../issuables/abilities.ts";
 import { ATTRIBUTES } from "../issuables/attributes.ts";
 import { labelNames } from "../issuables/graphql.ts";
@@ -22,6 +24,7 @@ import { ISSUE } from "../issuables/issue.ts";
 import { LINK_TYPE, linkRoutes } from "../issue-links/graphql.ts";
 import type { LinkType } from "../issue-links/queries.ts";
 import { issueRoutes } from "../issues/graphql.ts";
+import { createBelow } from "../issues/index.ts";
 import { LABEL_ID } from "../labels/graphql.ts";
 import { namespace } from "../namespaces/graphql.ts";
 import { placeOfNoteable } from "../notes/places.ts";
@@ -73,10 +76,11 @@ const absentWidgets = {
   ),
 } satisfies Args;
 
-const RELATIVE = enumeration("RelativePositionType", "Where a work item is moved.", [
-  "BEFORE",
-  "AFTER",
-]);
+const RELATIVE = enumeration<"before" | "after">(
+  "RelativePositionType",
+  "Where a work item is moved.",
+  { BEFORE: "before", AFTER: "after" },
+);
 
 const snake = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
@@ -88,11 +92,42 @@ function requireKnown(sent: Readonly<Record<string, unknown>>, kind: string): vo
   throw new GraphError(`Following widget keys are not supported by ${kind} type: [${names}]`);
 }
 
-/** @throws ApiError if a work item is to be below another one */
-function requireNoParent(...ids: readonly unknown[]): void {
-  if (ids.every((id) => id === null || id === undefined)) return;
-  throw unreadable("Work items can't be below others here: all of them are issues");
+/** Where a work item is put. */
+interface Place {
+  readonly parentId?: number | null | undefined;
+  readonly adjacentWorkItemId?: number | undefined;
+  readonly relativePosition?: "before" | "after" | undefined;
 }
+
+/** Puts a work item below another one, next to others, or away, if that is asked for. */
+async function putBelow(
+  { call, db }: MutationContext,
+  id: number,
+  { parentId, adjacentWorkItemId, relativePosition }: Place,
+): Promise<void> {
+  if (parentId === undefined && adjacentWorkItemId === undefined) return;
+  await call(placeRoute, {
+    ...(await placeOf(db, id)),
+    parent_id: parentId,
+    adjacent_id: adjacentWorkItemId,
+    relative_position: relativePosition,
+  });
+}
+
+/** Puts work items below one. @throws GraphError for too many */
+async function addChildren(
+  context: MutationContext,
+  parentId: number,
+  ids: readonly number[],
+): Promise<void> {
+  if (ids.length > MOST_CHILDREN) {
+    throw new GraphError(`No more than ${MOST_CHILDREN} work items can be added at the same time.`);
+  }
+  for (const id of ids) await putBelow(context, id, { parentId });
+}
+
+/** The most work items that are put below one at once. */
+const MOST_CHILDREN = 100;
 
 type Widgets = Partial<Values<typeof widgets>>;
 
@@ -310,12 +345,14 @@ export const mutations: Readonly<Record<string, Mutation>> = {
       if (!kind.type) throw unreadable(`There are no work items of type ${kind.name} here`);
       requireKnown(sent, kind.name);
       await requireCreatable(context, id, kind);
-      requireNoParent(sent.hierarchyWidget?.parentId);
+      const parentId = sent.hierarchyWidget?.parentId ?? undefined;
       const { createdAt, description, linkedItemsWidget: linked } = sent;
       requireFew(linked?.workItemsIds ?? []);
       const older = description === undefined ? undefined : { description };
-      const created = await context.call(issueRoutes.create, {
+      const route = parentId === undefined ? issueRoutes.create : createBelow;
+      const created = await context.call(route, {
         id,
+        parent_id: parentId,
         title: sent.title,
         issue_type: kind.type,
         confidential: sent.confidential,
@@ -344,8 +381,9 @@ export const mutations: Readonly<Record<string, Mutation>> = {
       const { call, db } = context;
       const [row] = await db.rows("select issue_type from issues where id = ?", [sent.id]);
       requireKnown(sent, kindOf(row?.[0] ?? "issue").name);
-      const { parentId, childrenIds, adjacentWorkItemId } = sent.hierarchyWidget ?? {};
-      requireNoParent(parentId, childrenIds?.[0], adjacentWorkItemId);
+      const { childrenIds = [], ...place } = sent.hierarchyWidget ?? {};
+      await putBelow(context, sent.id, place);
+      await addChildren(context, sent.id, childrenIds);
       const changes = {
         title: sent.title,
         confidential: sent.confidential,
@@ -407,6 +445,37 @@ export const mutations: Readonly<Record<string, Mutation>> = {
         await call(linkRoutes.remove, { ...at, issue_link_id: found?.id ?? 0 });
       }
       return { workItem: id, message: `Successfully unlinked IDs: ${listed(workItemsIds)}.` };
+    },
+  }),
+  workItemsHierarchyReorder: mutation({
+    about: "Put a work item below another one, or next to others.",
+    input: {
+      ...item,
+      parentId: workItemId,
+      adjacentWorkItemId: workItemId,
+      relativePosition: arg.choice(RELATIVE),
+    },
+    payload: {
+      ...payload,
+      adjacentWorkItem: property("WorkItem"),
+      parentWorkItem: property("WorkItem"),
+    },
+    run: async ({ id, ...sent }, context) => {
+      await putBelow(context, id, sent);
+      return {
+        workItem: id,
+        adjacentWorkItem: sent.adjacentWorkItemId ?? null,
+        parentWorkItem: await parentIdOf(context.db, id),
+      };
+    },
+  }),
+  workItemHierarchyAddChildrenItems: mutation({
+    about: "Put work items below another one.",
+    input: { ...item, childrenIds: arg.required(arg.list(workItemId)) },
+    payload: { ...payload, addedChildren: property("[WorkItem!]") },
+    run: async ({ id, childrenIds }, context) => {
+      await addChildren(context, id, childrenIds);
+      return { workItem: id, addedChildren: childrenIds };
     },
   }),
   workItemSubscribe: mutation({

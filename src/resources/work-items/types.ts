@@ -11,9 +11,9 @@ import {
   valueType,
 } from "../../graphql/declare.ts";
 import { listOf, pageOfList } from "../../graphql/loaded-pages.ts";
+import { childTypesOf } from "../hierarchy/types.ts";
 import { ISSUE_TYPES, type IssueType, typeName } from "../issuables/attributes.ts";
 import { TYPE } from "../issuables/issue-filters.ts";
-import { childTypesOf } from "./hierarchy.ts";
 
 /** The widgets that issues have, in the order in which they are shown. */
 export const WIDGETS = [
