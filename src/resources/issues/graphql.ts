@@ -59,7 +59,7 @@ import { ISSUE_ORDERS, orderValues } from "../issuables/orders.ts";
 import { tasksOf } from "../issuables/tasks.ts";
 import { LABEL_CLASSES, LABEL_ID } from "../labels/graphql.ts";
 import { inGroup } from "../namespaces/graphql.ts";
-import { changeWithEstimate, issueResource } from "./index.ts";
+import { changeWithEstimate, createBelow, issueResource } from "./index.ts";
 
 const STATE = enumeration("IssueState", "Whether an issue is open.", [
   "opened",
@@ -214,6 +214,7 @@ const ONE = "/projects/:id/issues/:issue_iid";
 /** The routes that change issues. */
 export const issueRoutes = {
   create: routeOf(issueResource, "POST /projects/:id/issues"),
+  createBelow,
   change: changeWithEstimate,
   destroy: routeOf(issueResource, `DELETE ${ONE}`),
   subscribe: routeOf(issueResource, `POST ${ONE}/subscribe`),

@@ -1,4 +1,3 @@
-import { hasRole } from "../../core/access/roles.ts";
 import { findVisible } from "../../core/access/source.ts";
 import { inProject } from "../../core/access/visibility.ts";
 import { forbidden, invalid, notFound } from "../../core/errors.ts";
@@ -7,7 +6,7 @@ import { unsupported } from "../../core/kept.ts";
 import { AfterCommit, type Context, type Resource, routes } from "../../core/resource.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { place, requireStillFitting } from "../hierarchy/changes.ts";
-import { mayPlan, maySetTimes, mayUpdate } from "../issuables/abilities.ts";
+import { mayAdminParentLink, mayPlan, maySetTimes, mayUpdate } from "../issuables/abilities.ts";
 import { inputOf } from "../issuables/attributes.ts";
 import { change, created, stateColumns } from "../issuables/change.ts";
 import { parseDuration } from "../issuables/duration.ts";
@@ -94,8 +93,9 @@ async function createIssue(
   const issue = { id, title, description: description ?? null, milestone_id };
   await created(context, ISSUE, issue, plannedLinks(context, input));
   if (parentId !== undefined) {
-    if (!hasRole(source, "guest")) throw forbidden();
-    await place(context, await issuables.findById(db, ISSUE, id), { parentId });
+    const child = await issuables.findById(db, ISSUE, id);
+    if (!mayAdminParentLink(child, context)) throw forbidden();
+    await place(context, child, { parentId });
   }
   const read = isPlanned(input) || commands.length > 0 ? rowOf : newRowOf;
   const answer = (reader: Reader) => read({ ...context, db: reader }, ISSUE, id);

@@ -24,7 +24,6 @@ import { ISSUE } from "../issuables/issue.ts";
 import { LINK_TYPE, linkRoutes } from "../issue-links/graphql.ts";
 import type { LinkType } from "../issue-links/queries.ts";
 import { issueRoutes } from "../issues/graphql.ts";
-import { createBelow } from "../issues/index.ts";
 import { LABEL_ID } from "../labels/graphql.ts";
 import { namespace } from "../namespaces/graphql.ts";
 import { placeOfNoteable } from "../notes/places.ts";
@@ -349,7 +348,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
       const { createdAt, description, linkedItemsWidget: linked } = sent;
       requireFew(linked?.workItemsIds ?? []);
       const older = description === undefined ? undefined : { description };
-      const route = parentId === undefined ? issueRoutes.create : createBelow;
+      const route = parentId === undefined ? issueRoutes.create : issueRoutes.createBelow;
       const created = await context.call(route, {
         id,
         parent_id: parentId,
