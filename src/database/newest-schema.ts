@@ -210,6 +210,7 @@ const steps = [
   `20261204-04-context-commits`,
   `20261206-10-issue-types`,
   `20261206-11-work-item-parents`,
+  `20261206-12-start-dates`,
 ];
 
 const statements = [
@@ -454,7 +455,7 @@ const statements = [
   closed_by_id integer references users (id) on delete set null,
   created_at integer not null,
   updated_at integer not null
-, time_estimate integer not null default 0, total_time_spent integer not null default 0, relative_position integer, due_told text, issue_type text not null default 'issue', severity text not null default 'unknown')`,
+, time_estimate integer not null default 0, total_time_spent integer not null default 0, relative_position integer, due_told text, issue_type text not null default 'issue', severity text not null default 'unknown', start_date text)`,
   `CREATE UNIQUE INDEX issues_iid on issues (project_id, iid)`,
   `CREATE INDEX issues_by_author on issues (author_id, created_at, id)`,
   `CREATE TABLE issue_assignees (

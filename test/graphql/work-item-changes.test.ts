@@ -64,7 +64,7 @@ it("creates work items with widgets, linked to others", async () => {
       assigneesWidget: { assigneeIds: [developer] },
       labelsWidget: { labelIds: [label] },
       milestoneWidget: { milestoneId: `gid://gitlab/Milestone/${milestone.json.id}` },
-      startAndDueDateWidget: { dueDate: "2026-12-24", startDate: null },
+      startAndDueDateWidget: { dueDate: "2026-12-24", startDate: "2026-12-01" },
       weightWidget: { weight: 4 },
       hierarchyWidget: { parentId: null },
       linkedItemsWidget: { workItemsIds: [other.id], linkType: "BLOCKS" },
@@ -81,6 +81,7 @@ it("creates work items with widgets, linked to others", async () => {
     assignees: [{ username: "developer" }],
     labels: ["bug"],
     milestone: { title: "v9" },
+    start_date: "2026-12-01",
     due_date: "2026-12-24",
     weight: 4,
   });
@@ -109,7 +110,8 @@ it("changes what each widget holds, and clears it", async () => {
     ["labelsWidget", { addLabelIds: [label] }, { labels: ["old"] }],
     ["assigneesWidget", { assigneeIds: [] }, { assignees: [] }],
     ["weightWidget", { weight: null }, { weight: null }],
-    ["startAndDueDateWidget", { dueDate: null }, { due_date: null }],
+    ["startAndDueDateWidget", { startDate: "2025-12-31" }, { start_date: "2025-12-31" }],
+    ["startAndDueDateWidget", { dueDate: null }, { due_date: null, start_date: "2025-12-31" }],
     ["milestoneWidget", { milestoneId: null }, { milestone: null }],
     ["notesWidget", { discussionLocked: true }, { discussion_locked: true }],
     ["notificationsWidget", { subscribed: false }, { subscribed: false }],
@@ -144,8 +146,9 @@ it("refuses by name what there is none of here", async () => {
   ).toEqual([
     "Following widget keys are not supported by Issue type: [:color_widget, :status_widget]",
   ]);
-  expect(await refused({ startAndDueDateWidget: { startDate: "2026-01-01" } })).toMatchObject({
-    errors: ["Issues have a due date, and no start date"],
+  const dates = { startDate: "2026-01-02", dueDate: "2026-01-01" };
+  expect(await refused({ startAndDueDateWidget: dates })).toMatchObject({
+    errors: ["Due date must be greater than or equal to start date"],
     workItem: null,
   });
   expect(await refused({ hierarchyWidget: { childrenIds: [id] } })).toMatchObject({

@@ -8,7 +8,7 @@ beforeAll(async () => {
   app = await testApp();
   const issues = [
     { title: "First", description: "Text", labels: "UX", assignee_ids: [2], weight: 3 },
-    { title: "Second", due_date: "2026-03-01" },
+    { title: "Second", start_date: "2026-02-01", due_date: "2026-03-01" },
     { title: "Third", weight: 4 },
   ];
   for (const json of issues) {
@@ -83,9 +83,17 @@ it("shows issues as work items with widgets", async () => {
   ]);
   expect(second.widgets).toContainEqual({
     type: "START_AND_DUE_DATE",
-    startDate: null,
+    startDate: "2026-02-01",
     dueDate: "2026-03-01",
   });
+  for (const [sort, expected] of [
+    ["START_DATE_ASC", ["2", "3", "1"]],
+    ["START_DATE_DESC", ["2", "3", "1"]],
+  ]) {
+    const query = `{ project(fullPath: "acme/site") { workItems(sort: ${sort}) { nodes { iid } } } }`;
+    const { nodes } = (await ask(app, query)).project.workItems;
+    expect(nodes.map(({ iid }: { iid: string }) => iid)).toEqual(expected);
+  }
 });
 
 const OTHERS = [

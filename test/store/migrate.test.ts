@@ -302,6 +302,7 @@ const FROZEN: Record<string, string> = {
   "20261206-10-issue-types": "caf876924b817ac1bd435b7a7f3a80193c9a264ce2851a0a172ea90c0ca53467",
   "20261206-11-work-item-parents":
     "102df2f17beb4dedad618e08fad32040e0424fc4331333d27c8bcb95e19a3c83",
+  "20261206-12-start-dates": "c5121572afc80581b6599f317737c090881e121fc274d935913fdc8587ab2396",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);

@@ -38,8 +38,8 @@ export interface IssuableAttribute {
   readonly tier?: Tier;
   /** Its name in answers. Default: its own. */
   readonly shownAs?: string;
-  /** Whether webhooks neither show it under this name nor tell that it was changed, as GitLab's. */
-  readonly isUntold?: true;
+  /** Whether webhooks do not show it, as GitLab's: they only tell changes of it, or not even these. */
+  readonly isUntold?: true | "unless changed";
   /** Whether GraphQL has it under other names, which are declared with the type. */
   readonly isApart?: true;
   /** What a mutation of its own does. Without it, no mutation sets it. */
@@ -64,7 +64,7 @@ export const ATTRIBUTES = {
       kind: "type",
       about: "what it is",
       isPlanned: (type) => type === "incident" || type === "test_case",
-      isUntold: true,
+      isUntold: "unless changed",
       isApart: true,
     },
     /** Default `false`. */
@@ -72,6 +72,14 @@ export const ATTRIBUTES = {
       kind: "flag",
       about: "whether only members who may see confidential issues see it",
       sets: "Make an issue confidential, or not.",
+    },
+    /** A day. */
+    start_date: {
+      kind: "day",
+      about: "the day on which work on it starts",
+      isPlanned: true,
+      isUntold: "unless changed",
+      isApart: true,
     },
     /** A day. */
     due_date: {

@@ -22,11 +22,11 @@ const SHARED = [
 /** The names of attributes whose changes hooks are told. */
 const toldOf = <P extends keyof typeof ATTRIBUTES>(prefix: P) =>
   attributesOf(prefix).flatMap(([name, { isUntold }]) =>
-    isUntold ? [] : [name as keyof (typeof ATTRIBUTES)[P]],
+    isUntold === true ? [] : [name as keyof (typeof ATTRIBUTES)[P]],
   );
 /** The columns whose changes hooks are told, besides labels and people. */
 export const TOLD_COLUMNS = {
-  issue: [...SHARED, "issue_type", "severity", ...toldOf("issue")],
+  issue: [...SHARED, "severity", ...toldOf("issue")],
   merge_request: [...SHARED, "target_branch", ...toldOf("merge_request")],
 } as const;
 /** What hooks call columns with names of their own. */

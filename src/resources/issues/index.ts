@@ -50,6 +50,14 @@ function severityIn<S>(
   throw invalid({ severity: ["can be set for incidents only"] });
 }
 
+/** @throws ApiError 400 if an issue is due before it starts */
+function requireDays(issue: object): void {
+  const { start_date: start, due_date: due } = issue as Partial<Record<string, string | null>>;
+  if (start && due && due < start) {
+    throw invalid({ due_date: ["must be greater than or equal to start date"] });
+  }
+}
+
 const number = { issue_iid: param.recordId() };
 
 const project = routes({ source: "project", features: ["issues"], whenDisabled: "leave out" });
@@ -83,6 +91,7 @@ async function createIssue(
   const { milestone_id, ...planned } = await columnsIn(context, ISSUE, input);
   const severity = severityIn(context, planned);
   const columns = { ...planned, ...(severity && { severity }) };
+  requireDays(columns);
   const given = { project_id: source.id, author_id: caller.id, title, description };
   const id = await issues.insertUnnumbered(
     db,
@@ -128,6 +137,7 @@ async function changeIssue(
   const columns = await columnsIn(context, ISSUE, input);
   const severity = severityIn(context, { ...found, ...columns });
   await requireStillFitting(context, found, columns);
+  requireDays({ ...found, ...columns });
   await change(context, ISSUE, found, {
     columns: {
       title,

@@ -207,4 +207,5 @@ alter table issues add column severity $text not null default 'unknown';
 create index issues_by_type on issues (issue_type, id) where issue_type <> 'issue';
 `,
   },
+  { id: "20261206-12-start-dates", sql: "alter table issues add column start_date $text;" },
 ];

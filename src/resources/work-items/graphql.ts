@@ -25,6 +25,7 @@ import {
 import { permissions } from "../issuables/graphql.ts";
 import { ISSUE } from "../issuables/issue.ts";
 import { numberOf } from "../issuables/mutations.ts";
+import { orderValues } from "../issuables/orders.ts";
 import { workItemState } from "../issue-links/graphql.ts";
 import {
   SORT as ISSUE_SORT,
@@ -99,7 +100,11 @@ const workItem = rowType("WorkItem", {
   },
 });
 
-const SORT: typeof ISSUE_SORT = { ...ISSUE_SORT, name: "WorkItemSort" };
+const SORT: typeof ISSUE_SORT = {
+  ...ISSUE_SORT,
+  name: "WorkItemSort",
+  values: { ...ISSUE_SORT.values, ...orderValues(ISSUE, ["start_date"]) },
+};
 const filters = {
   ...issueFilters,
   ...moreFilters,

@@ -46,7 +46,7 @@ const widgets = {
   }),
   milestoneWidget: input("Milestone", { milestoneId: arg.clearable(arg.gid("Milestone")) }),
   startAndDueDateWidget: input("StartAndDueDateUpdate", {
-    startDate: arg.about("Issues have none: refused.", arg.clearable(arg.plainDate)),
+    startDate: arg.clearable(arg.plainDate),
     dueDate: arg.clearable(arg.plainDate),
     isFixed: arg.about("Dates are always those that were set.", arg.boolean),
   }),
@@ -132,7 +132,6 @@ type Widgets = Partial<Values<typeof widgets>>;
 
 /** The attributes of an issue that widgets set. */
 function attributesOf({ startAndDueDateWidget: dates, ...sent }: Widgets) {
-  if (dates?.startDate) throw unreadable("Issues have a due date, and no start date");
   const ids = sent.assigneesWidget?.assigneeIds;
   const milestone = sent.milestoneWidget;
   return {
@@ -140,6 +139,7 @@ function attributesOf({ startAndDueDateWidget: dates, ...sent }: Widgets) {
     assignee_ids: ids && (ids.length > 0 ? ids : [0]),
     // Nothing is sent to clear it.
     milestone_id: milestone && (milestone.milestoneId ?? 0),
+    start_date: dates?.startDate,
     due_date: dates?.dueDate,
     weight: sent.weightWidget?.weight,
   };

@@ -262,7 +262,7 @@ const FIELDS: Readonly<Record<(typeof WIDGETS)[number], OutputFields>> = {
   NOTIFICATIONS: fieldsOf("subscribed"),
   PARTICIPANTS: fieldsOf("participants"),
   START_AND_DUE_DATE: {
-    startDate: date("null"),
+    startDate: date("i.start_date"),
     ...fieldsOf("dueDate"),
     isFixed: constant("Boolean!", true),
     rollUp: constant("Boolean!", false),
