@@ -25,6 +25,7 @@ import { featureFlagResource } from "./feature-flags/index.ts";
 import { featureResource } from "./features/index.ts";
 import { fileResource } from "./files/index.ts";
 import { groupResource } from "./groups/index.ts";
+import { hierarchyResource } from "./hierarchy/index.ts";
 import { hookResource } from "./hooks/index.ts";
 import { issueLinkResource } from "./issue-links/index.ts";
 import { issueResource } from "./issues/index.ts";
@@ -105,6 +106,7 @@ export const resources: readonly Resource[] = [
   exportResource,
   fileResource,
   groupResource,
+  hierarchyResource,
   hookResource,
   invitationResource,
   issueLinkResource,

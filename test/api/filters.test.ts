@@ -54,6 +54,7 @@ interface Row {
   /** Days from {@link TODAY}. */
   due: number | null;
   isConfidential: boolean;
+  type: "issue" | "incident" | "task" | "test_case";
   source: string;
   target: string;
   reviewers: readonly Person[];
@@ -96,6 +97,7 @@ function rowOf(kind: Kind, at: number): Row {
     weight: pick([null, 0, 3, 5], at >> 1),
     due: pick([null, 0, 1, -1, -13, -20, 6, 20, 36, 40, -22, 37, 5, -2], at),
     isConfidential: at % 7 === 3,
+    type: pick(["issue", "issue", "incident", "issue", "task", "test_case"], at >> 1),
     source: `branch-${at}`,
     target: pick(["main", "stable"], at >> 1),
     reviewers: pick<readonly Person[]>([[], ["reporter"], ["owner", "reporter"]], at),
@@ -137,6 +139,7 @@ beforeAll(async () => {
       .map(({ weight, due, ...row }) => ({
         ...common(row),
         confidential: row.isConfidential,
+        issue_type: row.type,
         state: row.state as "opened" | "closed",
         ...(weight !== null && { weight }),
         ...(due !== null && { due_date: dayAfter(due) }),
@@ -523,8 +526,8 @@ const CASES: Readonly<Record<Kind, Readonly<Record<string, Case>>>> = {
       args: { confidential: same },
     },
     issue_type: {
-      values: ["issue", "incident"],
-      matches: (_, value) => value === "issue",
+      values: ["issue", "incident", "task", "test_case"],
+      matches: ({ type }, value) => type === value,
       args: { types: (value: string) => [word(value.toUpperCase())] },
       notArgs: { types: (value: string) => [word(value.toUpperCase())] },
     },

@@ -13,7 +13,11 @@ import {
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Route } from "../../src/core/resource.ts";
 import { HOOK_TRIGGERS } from "../../src/hooks/events.ts";
-import { attributesOf } from "../../src/resources/issuables/attributes.ts";
+import {
+  attributesOf,
+  type IssueType,
+  typeName,
+} from "../../src/resources/issuables/attributes.ts";
 import { ISSUABLE_TYPES } from "../../src/resources/issuables/types.ts";
 import { createFixtures, fixtureSeed, type Places, pathOf, placesIn } from "../fixtures.ts";
 import { hasTurn, isLong } from "../forms.ts";
@@ -58,7 +62,7 @@ async function repair(): Promise<void> {
 
 /** The columns whose changes hooks are told, as in GitLab, by kind. */
 const COLUMNS = {
-  issue: [],
+  issue: ["severity"],
   merge_request: ["target_branch"],
   both: [
     ...["title", "description", "state", "milestone_id", "closed_at"],
@@ -78,9 +82,11 @@ async function toldNow(): Promise<Map<string, Shown>> {
     for (const row of await app.store.all<Shown>(`select * from ${table} order by id`, [])) {
       const columns = [...COLUMNS.both, ...COLUMNS[prefix]].map((name) => [name, row[name]]);
       const { state, closed_at, ...others } = Object.fromEntries(columns);
-      const attributes = attributesOf(prefix).flatMap(([name, { kind }]) =>
-        UNTOLD.includes(name) ? [] : [[name, kind === "flag" ? row[name] === 1 : row[name]]],
-      );
+      const attributes = attributesOf(prefix).flatMap(([name, { kind }]) => {
+        if (UNTOLD.includes(name)) return [];
+        if (kind === "type") return [["type", typeName(row[name] as IssueType)]];
+        return [[name, kind === "flag" ? row[name] === 1 : row[name]]];
+      });
       told.set(`${prefix} ${row["id"]}`, {
         ...others,
         ...Object.fromEntries(attributes),

@@ -107,6 +107,7 @@ describe("an issue", () => {
       merge_requests_count: 0,
       upvotes: 0,
       downvotes: 0,
+      start_date: null,
       due_date: "2027-02-03",
       confidential: false,
       discussion_locked: false,

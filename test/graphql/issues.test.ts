@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type TestApp, testApp } from "../helpers.ts";
-import { NOT_AVAILABLE, send } from "./ask.ts";
+import { ask, NOT_AVAILABLE, send } from "./ask.ts";
 
 let app: TestApp;
 
@@ -274,16 +274,25 @@ describe("mutations", () => {
     });
   });
 
-  it("are issues: other types are refused", async () => {
-    const made = { projectPath: "acme/team/core", title: "Typed" };
-    const { changed } = await change("createIssue", { ...made, type: "ISSUE" });
+  it("have a type, and incidents a severity", async () => {
+    const made = { projectPath: "acme/team/core", title: "Typed", type: "INCIDENT" };
+    const { changed } = await change("createIssue", made);
     expect(changed.errors).toEqual([]);
-    for (const answer of [
-      await change("createIssue", { ...made, type: "INCIDENT" }),
-      await change("updateIssue", { ...at, type: "INCIDENT" }),
-    ]) {
-      expect(answer.changed.errors).toEqual(["Issue type is not supported on this server"]);
-    }
+    const incident = { projectPath: made.projectPath, iid: changed.issue.iid };
+    const shown = async () => {
+      const query = `{ project(fullPath: "acme/team/core") { issue(iid: "${incident.iid}") { type severity } } }`;
+      return (await ask(app, query)).project.issue;
+    };
+    expect(await shown()).toEqual({ type: "INCIDENT", severity: "UNKNOWN" });
+    const graded = await change("issueSetSeverity", { ...incident, severity: "HIGH" });
+    expect(graded.changed.errors).toEqual([]);
+    expect(await shown()).toEqual({ type: "INCIDENT", severity: "HIGH" });
+    await change("updateIssue", { ...incident, type: "TASK" });
+    expect(await shown()).toEqual({ type: "TASK", severity: "UNKNOWN" });
+    const refused = await change("issueSetSeverity", { ...incident, severity: "LOW" });
+    expect(refused.changed.errors).toEqual(["Severity can be set for incidents only"]);
+    const unknown = await change("updateIssue", { ...incident, type: "EPIC" });
+    expect(unknown.changed).toMatchObject({ issue: null, errors: [expect.any(String)] });
   });
 
   it("list what is wrong with an attribute", async () => {

@@ -13,7 +13,6 @@ beforeEach(async () => {
 const SITE = "acme/site";
 const ISSUES = "/projects/acme%2Fsite/issues";
 const ISSUE_TYPE = "gid://gitlab/WorkItems::Type/1";
-const TASK_TYPE = "gid://gitlab/WorkItems::Type/5";
 const NOT_AVAILABLE =
   "The resource that you are attempting to access does not exist or you don't have permission to perform this action";
 
@@ -65,7 +64,7 @@ it("creates work items with widgets, linked to others", async () => {
       assigneesWidget: { assigneeIds: [developer] },
       labelsWidget: { labelIds: [label] },
       milestoneWidget: { milestoneId: `gid://gitlab/Milestone/${milestone.json.id}` },
-      startAndDueDateWidget: { dueDate: "2026-12-24", startDate: null },
+      startAndDueDateWidget: { dueDate: "2026-12-24", startDate: "2026-12-01" },
       weightWidget: { weight: 4 },
       hierarchyWidget: { parentId: null },
       linkedItemsWidget: { workItemsIds: [other.id], linkType: "BLOCKS" },
@@ -82,6 +81,7 @@ it("creates work items with widgets, linked to others", async () => {
     assignees: [{ username: "developer" }],
     labels: ["bug"],
     milestone: { title: "v9" },
+    start_date: "2026-12-01",
     due_date: "2026-12-24",
     weight: 4,
   });
@@ -110,7 +110,8 @@ it("changes what each widget holds, and clears it", async () => {
     ["labelsWidget", { addLabelIds: [label] }, { labels: ["old"] }],
     ["assigneesWidget", { assigneeIds: [] }, { assignees: [] }],
     ["weightWidget", { weight: null }, { weight: null }],
-    ["startAndDueDateWidget", { dueDate: null }, { due_date: null }],
+    ["startAndDueDateWidget", { startDate: "2025-12-31" }, { start_date: "2025-12-31" }],
+    ["startAndDueDateWidget", { dueDate: null }, { due_date: null, start_date: "2025-12-31" }],
     ["milestoneWidget", { milestoneId: null }, { milestone: null }],
     ["notesWidget", { discussionLocked: true }, { discussion_locked: true }],
     ["notificationsWidget", { subscribed: false }, { subscribed: false }],
@@ -145,12 +146,13 @@ it("refuses by name what there is none of here", async () => {
   ).toEqual([
     "Following widget keys are not supported by Issue type: [:color_widget, :status_widget]",
   ]);
-  expect(await refused({ startAndDueDateWidget: { startDate: "2026-01-01" } })).toMatchObject({
-    errors: ["Issues have a due date, and no start date"],
+  const dates = { startDate: "2026-01-02", dueDate: "2026-01-01" };
+  expect(await refused({ startAndDueDateWidget: dates })).toMatchObject({
+    errors: ["Due date must be greater than or equal to start date"],
     workItem: null,
   });
   expect(await refused({ hierarchyWidget: { childrenIds: [id] } })).toMatchObject({
-    errors: [expect.stringContaining("can't be below others")],
+    errors: [expect.stringContaining("is not allowed to point to itself")],
   });
   const create = (input: object) =>
     change(
@@ -161,21 +163,71 @@ it("refuses by name what there is none of here", async () => {
   const BOTH = ["Please provide either projectPath or namespacePath argument, but not both."];
   expect(await create({})).toEqual(BOTH);
   expect(await create({ projectPath: SITE, namespacePath: SITE })).toEqual(BOTH);
-  expect(await create({ projectPath: SITE, workItemTypeId: TASK_TYPE })).toMatchObject({
-    errors: ["There are no work items of type Task here"],
-  });
+  expect(
+    await create({ projectPath: SITE, workItemTypeId: "gid://gitlab/WorkItems::Type/8" }),
+  ).toMatchObject({ errors: ["There are no work items of type Epic here"] });
   expect(await create({ projectPath: "acme" })).toEqual([NOT_AVAILABLE]);
   const convert = (workItemTypeId: string) =>
     change("workItemConvert", { id, workItemTypeId }, "workItem { workItemType { name } }");
   expect(await convert(ISSUE_TYPE)).toMatchObject({
     workItem: { workItemType: { name: "Issue" } },
   });
-  expect(await convert(TASK_TYPE)).toMatchObject({
-    errors: ["You are not allowed to change the Work Item type to Task."],
+  expect(await convert("gid://gitlab/WorkItems::Type/9")).toMatchObject({
+    errors: ["You are not allowed to change the Work Item type to Ticket."],
   });
   expect(await convert("gid://gitlab/WorkItems::Type/99")).toEqual([
     "Work Item type with id 99 was not found",
   ]);
+});
+
+it("creates work items of each type, and changes the type", async () => {
+  const create = (type: number, as: Person = "owner") =>
+    change(
+      "workItemCreate",
+      {
+        namespacePath: SITE,
+        title: "Typed",
+        workItemTypeId: `gid://gitlab/WorkItems::Type/${type}`,
+      },
+      "workItem { id iid workItemType { id name iconName } }",
+      as,
+    );
+  for (const [type, name, icon, stored] of [
+    [1, "Issue", "work-item-issue", "issue"],
+    [2, "Incident", "work-item-incident", "incident"],
+    [3, "Test Case", "work-item-test-case", "test_case"],
+    [5, "Task", "work-item-task", "task"],
+  ] as const) {
+    const { workItem } = await create(type);
+    const id = `gid://gitlab/WorkItems::Type/${type}`;
+    expect(workItem.workItemType).toEqual({ id, name, iconName: icon });
+    expect(await rest(workItem.iid)).toMatchObject({
+      issue_type: stored,
+      type: stored.toUpperCase(),
+    });
+  }
+  const refused = await create(2, "guest");
+  expect(refused).toMatchObject({
+    errors: ["You are not allowed to create work items of type Incident."],
+    workItem: null,
+  });
+  const { workItem } = await create(5, "guest");
+  const convert = (type: number, as: Person = "owner") =>
+    change(
+      "workItemConvert",
+      { id: workItem.id, workItemTypeId: `gid://gitlab/WorkItems::Type/${type}` },
+      "workItem { workItemType { name } }",
+      as,
+    );
+  expect(await convert(2, "guest")).toMatchObject({
+    errors: ["You are not allowed to change the Work Item type to Incident."],
+  });
+  expect(await convert(1, "guest")).toEqual({
+    errors: [],
+    workItem: { workItemType: { name: "Issue" } },
+  });
+  expect(await convert(2)).toMatchObject({ workItem: { workItemType: { name: "Incident" } } });
+  expect(await rest(workItem.iid)).toMatchObject({ issue_type: "incident" });
 });
 
 it("links and unlinks at most ten work items, subscribes, and deletes", async () => {
@@ -230,6 +282,7 @@ it("lets nobody change what the routes of issues don't let them", async () => {
       ["workItemSubscribe", { id, subscribed: true }],
       ["workItemAddLinkedItems", { id, workItemsIds: [other.id] }],
       ["workItemRemoveLinkedItems", { id, workItemsIds: [other.id] }],
+      ["workItemConvert", { id, workItemTypeId: ISSUE_TYPE }],
     ] as const) {
       expect(
         await change(
@@ -241,13 +294,6 @@ it("lets nobody change what the routes of issues don't let them", async () => {
         `${as} ${name}`,
       ).toEqual([NOT_AVAILABLE]);
     }
-    const converted = await change(
-      "workItemConvert",
-      { id, workItemTypeId: ISSUE_TYPE },
-      "workItem { id }",
-      as,
-    );
-    expect(converted.workItem).toBeNull();
   }
 });
 

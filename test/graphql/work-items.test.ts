@@ -8,7 +8,7 @@ beforeAll(async () => {
   app = await testApp();
   const issues = [
     { title: "First", description: "Text", labels: "UX", assignee_ids: [2], weight: 3 },
-    { title: "Second", due_date: "2026-03-01" },
+    { title: "Second", start_date: "2026-02-01", due_date: "2026-03-01" },
     { title: "Third", weight: 4 },
   ];
   for (const json of issues) {
@@ -83,9 +83,17 @@ it("shows issues as work items with widgets", async () => {
   ]);
   expect(second.widgets).toContainEqual({
     type: "START_AND_DUE_DATE",
-    startDate: null,
+    startDate: "2026-02-01",
     dueDate: "2026-03-01",
   });
+  for (const [sort, expected] of [
+    ["START_DATE_ASC", ["2", "3", "1"]],
+    ["START_DATE_DESC", ["2", "3", "1"]],
+  ]) {
+    const query = `{ project(fullPath: "acme/site") { workItems(sort: ${sort}) { nodes { iid } } } }`;
+    const { nodes } = (await ask(app, query)).project.workItems;
+    expect(nodes.map(({ iid }: { iid: string }) => iid)).toEqual(expected);
+  }
 });
 
 const OTHERS = [
@@ -226,14 +234,21 @@ it("tells the kinds of work items of a project, and their widgets", async () => 
       ... on WorkItemWidgetDefinitionStatus { allowedStatuses { name } } } } } } }`;
   const kinds = async (variables: object) =>
     (await ask(app, query, variables)).namespace.workItemTypes.nodes;
-  const [issue, ...more] = await kinds({ path: "acme/site" });
-  expect(more).toEqual([]);
+  const [issue, incident, testCase, task] = await kinds({ path: "acme/site" });
+  expect([incident, testCase, task].map(({ name }) => name)).toEqual([
+    "Incident",
+    "Test Case",
+    "Task",
+  ]);
+  const hierarchy = { type: "HIERARCHY" };
+  expect(testCase.widgetDefinitions).not.toContainEqual(expect.objectContaining(hierarchy));
+  expect(task.widgetDefinitions).toContainEqual(expect.objectContaining(hierarchy));
   expect(issue).toMatchObject({
     id: "gid://gitlab/WorkItems::Type/1",
     name: "Issue",
     iconName: "work-item-issue",
     enabled: true,
-    supportedConversionTypes: [],
+    supportedConversionTypes: [{ name: "Incident" }, { name: "Test Case" }, { name: "Task" }],
   });
   expect(issue.widgetDefinitions).toContainEqual({
     __typename: "WorkItemWidgetDefinitionAssignees",
@@ -248,10 +263,11 @@ it("tells the kinds of work items of a project, and their widgets", async () => 
   expect(issue.widgetDefinitions).toContainEqual({
     __typename: "WorkItemWidgetDefinitionHierarchy",
     type: "HIERARCHY",
-    allowedChildTypes: { nodes: [] },
+    allowedChildTypes: { nodes: [{ name: "Task" }] },
   });
   expect(await kinds({ path: "acme/site", name: "ISSUE" })).toHaveLength(1);
-  expect(await kinds({ path: "acme/site", name: "TASK" })).toEqual([]);
+  expect(await kinds({ path: "acme/site", name: "TASK" })).toMatchObject([{ name: "Task" }]);
+  expect(await kinds({ path: "acme/site", name: "EPIC" })).toEqual([]);
   expect(await kinds({ path: "acme" })).toEqual([]);
 });
 
@@ -284,7 +300,7 @@ it("has each widget as a feature, and null for what there is none of", async () 
         hasParent: false,
         parent: null,
         children: { count: 0 },
-        rolledUpCountsByType: [],
+        rolledUpCountsByType: [{ workItemType: { name: "Task" } }],
       },
       notes: { discussionLocked: false, discussions: { nodes: [] } },
       description: { taskCompletionStatus: { count: 0, completedCount: 0 }, edited: false },

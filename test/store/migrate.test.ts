@@ -301,6 +301,10 @@ const FROZEN: Record<string, string> = {
     "490b6a5b365a033ca7ec51c9ec0c52ef801ba306427f2c0fa2b60181efe62fb1",
   "20261127-92-features": "2aef0b4f02c0dbcf16b7b1740889e834b2c8acfd882c174bfb7db9bb1456a20f",
   "20261203-01-group-links": "e84e895d0ac2c95ec64637ae7823df305dd07e995e5e0a7e675fa48690172e3d",
+  "20261206-10-issue-types": "caf876924b817ac1bd435b7a7f3a80193c9a264ce2851a0a172ea90c0ca53467",
+  "20261206-11-work-item-parents":
+    "102df2f17beb4dedad618e08fad32040e0424fc4331333d27c8bcb95e19a3c83",
+  "20261206-12-start-dates": "c5121572afc80581b6599f317737c090881e121fc274d935913fdc8587ab2396",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);

@@ -4,6 +4,7 @@ import { VISIBILITIES } from "../../core/access/visibility.ts";
 import { REPORT_TYPES } from "../approval-state/state.ts";
 import { NAMES } from "../award-emoji/names.ts";
 import { KINDS, ofEach } from "../issuables/attributes.ts";
+import { SEVERITIES } from "../issuables/issue.ts";
 import type { IssuableType } from "../issuables/type.ts";
 import { projectSettings } from "../projects/kept.ts";
 import {
@@ -179,6 +180,7 @@ export const ARCHIVED: Readonly<Record<string, ArchivedTable>> = {
     description: maybe(long),
     state: word("opened", "closed"),
     ...attributes("issue"),
+    severity: word(...SEVERITIES),
     milestone_id: maybe(row("milestones")),
     relative_position: place,
     ...closing,
@@ -256,6 +258,11 @@ export const ARCHIVED: Readonly<Record<string, ArchivedTable>> = {
   issue_assignees: joined({ issue_id: row("issues"), user_id: person }),
   issue_labels: joined({ issue_id: row("issues"), label_id: label }),
   issue_subscriptions: joined({ issue_id: row("issues"), user_id: person, ...isVisited }),
+  work_item_parents: joined({
+    issue_id: row("issues"),
+    parent_id: row("issues"),
+    position: integer(-(2 ** 52), 2 ** 52),
+  }),
   issue_links: nested({
     source_id: row("issues"),
     target_id: row("issues"),

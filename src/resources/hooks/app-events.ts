@@ -90,7 +90,11 @@ interface SystemPayload extends Others {
 
 /** The payloads, by the name of the event: those of webhooks (for the last five: of system hooks). */
 export interface AppEventPayloads {
-  readonly issue: About<"issue", Issuable & { readonly state: "opened" | "closed" }>;
+  /** `work_item` unless its type is a plain issue. */
+  readonly issue: About<
+    "issue" | "work_item",
+    Issuable & { readonly state: "opened" | "closed"; readonly type: string }
+  >;
   readonly merge_request: About<
     "merge_request",
     Issuable & {

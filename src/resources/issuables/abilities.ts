@@ -39,6 +39,10 @@ export const mayUpdate =
     !asking.source.archived &&
     (isTheirs(issuable, asking) || mayAdmin(type)(issuable, asking));
 
+/** Whether the caller may put an issue below another one, or take it away: members who may change it. */
+export const mayAdminParentLink: Ability<IssuableSubject> = (issue, asking) =>
+  hasRole(asking.source, "guest") && mayUpdate({ prefix: "issue" })(issue, asking);
+
 /** Whether the caller may delete an issue or merge request. */
 export const mayDelete = (source: Source): boolean => hasRole(source, "owner");
 

@@ -7,8 +7,21 @@ import { arg } from "../../graphql/declare/args.ts";
 import type { Arg } from "../../graphql/declare/declarations.ts";
 import type { Value } from "../../store/port.ts";
 
+/** The types of issues. */
+export const ISSUE_TYPES = ["issue", "incident", "test_case", "task"] as const;
+/** One of them. */
+export type IssueType = (typeof ISSUE_TYPES)[number];
+
+/** A type in words: `Test Case`. */
+export const typeName = (type: IssueType): string =>
+  type
+    .split("_")
+    .map((part) => `${part[0]?.toUpperCase()}${part.slice(1)}`)
+    .join(" ");
+
 /** The values of each kind of attribute in seeds. */
 interface Given {
+  type: IssueType;
   flag: boolean;
   day: string;
   count: number;
@@ -19,14 +32,16 @@ export interface IssuableAttribute {
   readonly kind: keyof Given;
   /** What it means, for the reference. */
   readonly about: string;
-  /** Whether it is ignored if the caller may not plan. */
-  readonly isPlanned?: true;
+  /** Whether it is ignored if the caller may not plan: always, or for which values. */
+  readonly isPlanned?: true | ((value: unknown) => boolean);
   /** The lowest tier that has it. Default: all do. */
   readonly tier?: Tier;
   /** Its name in answers. Default: its own. */
   readonly shownAs?: string;
-  /** Whether webhooks neither show it nor tell that it was changed, as GitLab's. */
-  readonly isUntold?: true;
+  /** Whether webhooks do not show it, as GitLab's: they only tell changes of it, or not even these. */
+  readonly isUntold?: true | "unless changed";
+  /** Whether GraphQL has it under other names, which are declared with the type. */
+  readonly isApart?: true;
   /** What a mutation of its own does. Without it, no mutation sets it. */
   readonly sets?: string;
   /** Its name in the arguments of mutations. Default: that of GraphQL's field. */
@@ -44,11 +59,27 @@ const discussion_locked = {
 /** All of them. Whatever reads, writes, shows or carries attributes is made of this table (decision 95). */
 export const ATTRIBUTES = {
   issue: {
+    /** Default `"issue"`. */
+    issue_type: {
+      kind: "type",
+      about: "what it is",
+      isPlanned: (type) => type === "incident" || type === "test_case",
+      isUntold: "unless changed",
+      isApart: true,
+    },
     /** Default `false`. */
     confidential: {
       kind: "flag",
       about: "whether only members who may see confidential issues see it",
       sets: "Make an issue confidential, or not.",
+    },
+    /** A day. */
+    start_date: {
+      kind: "day",
+      about: "the day on which work on it starts",
+      isPlanned: true,
+      isUntold: "unless changed",
+      isApart: true,
     },
     /** A day. */
     due_date: {
@@ -106,6 +137,16 @@ const count = () => v.pipe(v.number(), v.safeInteger(), v.minValue(0));
 
 /** All kinds of attributes. */
 export const KINDS: { readonly [K in keyof Given]: Kind<Given[K]> } = {
+  type: {
+    empty: "issue",
+    stored: () => v.picklist(ISSUE_TYPES),
+    given: () => v.picklist(ISSUE_TYPES),
+    input: param.unlessBlank(param.choice(ISSUE_TYPES)),
+    field: field.text,
+    type: "String",
+    argument: arg.string,
+    only: { type: arg.required(arg.string), read: (sent: string) => sent },
+  },
   flag: {
     empty: 0,
     stored: () => v.picklist([0, 1]),
@@ -176,12 +217,12 @@ export const fieldsOf = (prefix: Prefix, alias: string, isTold = false): field.F
 export function columnsOf(
   prefix: Prefix,
   given: Readonly<Record<string, unknown>>,
-  isTaken: (one: IssuableAttribute) => boolean = () => true,
+  isTaken: (one: IssuableAttribute, value: unknown) => boolean = () => true,
 ): Record<string, Value> {
   const columns: Record<string, Value> = {};
   for (const [name, one] of attributesOf(prefix)) {
     const value = given[name];
-    if (value === undefined || !isTaken(one)) continue;
+    if (value === undefined || !isTaken(one, value)) continue;
     columns[name] = typeof value === "boolean" ? Number(value) : (value as Value);
   }
   return columns;

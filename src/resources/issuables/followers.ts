@@ -6,6 +6,7 @@ import * as events from "../events/record.ts";
 import { askApprovers } from "./asking.ts";
 import type { Cause, Change } from "./changed.ts";
 import * as history from "./history.ts";
+import { severityName } from "./issue.ts";
 import { isDraft } from "./merge-request.ts";
 import { recordAction } from "./notes.ts";
 import { readers } from "./queries.ts";
@@ -54,7 +55,7 @@ const SHARED: readonly Follower<Change, Followed>[] = [
   },
   {
     does: "Notes say what was done",
-    after: ["target_branch", "reviewers", "asked", "note"],
+    after: ["target_branch", "issue_type", "severity", "reviewers", "asked", "note"],
     run: writeNotes,
   },
   {
@@ -190,6 +191,11 @@ async function writeNotes(change: Change): Promise<void> {
   if (branch) {
     await note(`changed target branch from \`${branch.previous}\` to \`${branch.current}\``);
   }
+  const { issue_type: kind, severity } = differences;
+  if (kind && kind.previous !== null) {
+    await note(`changed type from ${kind.previous} to ${kind.current}`.replaceAll("_", " "));
+  }
+  if (severity) await note(`changed the severity to **${severityName(severity.current)}**`);
   const { added, removed } = moves(change, "reviewers");
   const asked = cause.asked === undefined ? added : [cause.asked];
   const names = (ids: readonly number[]) => history.namesOf(writing.db, ids);

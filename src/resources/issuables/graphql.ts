@@ -125,7 +125,8 @@ function timeFields({ alias }: IssuableType): OutputFields {
 
 /** The fields of attributes. */
 function attributeFields({ prefix, alias }: IssuableType): OutputFields {
-  const fields = attributesOf(prefix).map(([name, { kind, shownAs = name, tier: lowest }]) => {
+  const own = attributesOf(prefix).filter(([, { isApart }]) => !isApart);
+  const fields = own.map(([name, { kind, shownAs = name, tier: lowest }]) => {
     const { type, field: fieldOf } = KINDS[kind];
     const column = `${alias}.${name}`;
     const shown = lowest

@@ -3,8 +3,9 @@ import { withoutIndex } from "../../core/lists/index-start.ts";
 import { dayOf } from "../../core/time.ts";
 import { arg, enumeration, recordId } from "../../graphql/declare/args.ts";
 import { GraphError } from "../../graphql/errors.ts";
-import { all, type Condition, when } from "../../store/conditions.ts";
+import { all, among, type Condition, when } from "../../store/conditions.ts";
 import type { Value } from "../../store/port.ts";
+import { ISSUE_TYPES } from "./attributes.ts";
 import { type Filters, filter, listOf, takes } from "./filter.ts";
 import {
   COMMON_FILTERS,
@@ -16,10 +17,7 @@ import {
   word,
 } from "./filters.ts";
 
-/** The kinds of issues that GitLab knows in REST, of which only the first is here. */
-export const TYPES = ["issue", "incident", "test_case", "task"] as const;
-
-/** The kinds of issues that GitLab knows. */
+/** The types of work items that GitLab knows: those of issues are {@link ISSUE_TYPES}. */
 export const TYPE = enumeration("IssueType", "What kind of issue it is.", [
   "ISSUE",
   "INCIDENT",
@@ -51,6 +49,9 @@ const SEARCHABLE = enumeration<"title" | "description">(
 
 const EVERY: Condition = { sql: "1 = 1", values: [] };
 const NO: Condition = { sql: "1 = 0", values: [] };
+
+const types = arg.list(arg.choice(TYPE));
+const inLowerCase = (sent: readonly string[]) => sent.map((type) => type.toLowerCase());
 
 /** A filter of what issues belong to in GitLab: here they belong to none. */
 const nowhere = () =>
@@ -242,10 +243,16 @@ export const ISSUE_FILTERS = {
     condition: (is) => when(`i.confidential = ${Number(is)}`),
   }),
   issue_type: filter<readonly string[]>({
-    input: param.optional(param.readAs(param.choice(TYPES), (type) => [type.toUpperCase()])),
-    arguments: { types: takes(arg.list(arg.choice(TYPE))) },
-    negatedArguments: { types: takes(arg.list(arg.choice(TYPE))) },
-    condition: (types) => (types.includes("ISSUE") ? EVERY : NO),
+    input: param.optional(param.readAs(param.choice(ISSUE_TYPES), listOf<string>)),
+    arguments: { types: takes(types, inLowerCase) },
+    negatedArguments: { types: takes(types, inLowerCase) },
+    condition: (types) => among("i.issue_type || ''", types),
+    index: (types) => {
+      if (types.includes("issue")) return [];
+      const { sql, values } = among("issue_type", types);
+      const ids = `select id from issues where issue_type <> 'issue' and ${sql}`;
+      return [{ ids: { sql: ids, values } }];
+    },
   }),
   epic_id: nowhere(),
   health_status: nowhere(),

@@ -20,6 +20,19 @@ const BLOCKED = `(select count(*) from
   (select k.target_id from issue_links k where k.source_id = i.id and k.link_type = 'blocks' limit 100) as k
   join issues bi on bi.id = k.target_id where bi.state = 'opened')`;
 
+/** How bad an incident is, from the worst: `S1` to `S4`. */
+export const SEVERITIES = ["critical", "high", "medium", "low", "unknown"] as const;
+
+/** A severity in words: `High - S2`. */
+export function severityName(severity: unknown): string {
+  const place = SEVERITIES.indexOf(severity as (typeof SEVERITIES)[number]);
+  const word = `${String(severity)[0]?.toUpperCase()}${String(severity).slice(1)}`;
+  return severity === "unknown" ? word : `${word} - S${place + 1}`;
+}
+
+/** The column of how bad an incident is: `critical`, `high`, `medium`, `low`, or `unknown` as of everything else. */
+export const SEVERITY = "case i.issue_type when 'incident' then i.severity else 'unknown' end";
+
 const link = (suffix: string) =>
   field.url(
     ["i.project_id", "i.iid"],
@@ -31,9 +44,8 @@ const NAMED = { prefix: "issue", alias: "i", path: "issues", sigil: "#" } as con
 const fields = {
   ...issuableFields(NAMED),
   merge_requests_count: field.embedded("merge_requests_count", "integer", "null"),
-  type: field.constant("ISSUE"),
-  issue_type: field.constant("issue"),
-  severity: field.constant("UNKNOWN"),
+  type: field.text("upper(i.issue_type)"),
+  severity: field.text(`upper(${SEVERITY})`),
   has_tasks: field.derived(
     ["i.description"],
     "boolean",

@@ -19,6 +19,7 @@ export const REQUEST_ORDERS = [...COMPUTED_ORDERS, "merged_at"] as const;
 export type ComputedOrder =
   | (typeof ISSUE_ORDERS)[number]
   | (typeof REQUEST_ORDERS)[number]
+  | "start_date"
   | "closed_at";
 
 const MOST = Number.MAX_SAFE_INTEGER;
@@ -47,7 +48,8 @@ function termsOf(
     case "title":
       return [{ sql: `lower(${alias}.title)`, isText: true, descending }];
     case "due_date":
-      return [nullsLast(`${alias}.due_date`, descending, true)];
+    case "start_date":
+      return [nullsLast(`${alias}.${order}`, descending, true)];
     case "popularity":
       return [
         {

@@ -31,7 +31,9 @@ export async function columnsIn(
   const columns = columnsOf(
     prefix,
     input,
-    (one) => hasTier(tier, one.tier) && (plans || !one.isPlanned),
+    ({ tier: lowest, isPlanned }, value) =>
+      hasTier(tier, lowest) &&
+      (plans || !(typeof isPlanned === "function" ? isPlanned(value) : isPlanned)),
   );
   const { milestone_id: id } = input;
   if (!plans || id === undefined) return columns;

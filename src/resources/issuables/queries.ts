@@ -10,7 +10,7 @@ import { all, type Condition, when } from "../../store/conditions.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 import { joined, statement } from "../../store/texts.ts";
-import { ATTRIBUTES } from "./attributes.ts";
+import { ATTRIBUTES, type IssueType } from "./attributes.ts";
 import { TOLD_COLUMNS } from "./told.ts";
 import type { Difference, IssuableType, NoteableType } from "./type.ts";
 
@@ -28,6 +28,11 @@ export interface Issuable {
   readonly closed_at: number | null;
   readonly time_estimate: number;
   readonly total_time_spent: number;
+  /** Only of issues. */
+  readonly issue_type?: IssueType;
+  /** 1 if only members may read it. */
+  readonly confidential?: number;
+  readonly severity?: string;
   /** Only of merge requests. */
   readonly target_branch?: string;
   readonly created_at: number;

@@ -1,5 +1,5 @@
 import { isoInstant } from "../../core/time.ts";
-import { type ATTRIBUTES, attributesOf } from "./attributes.ts";
+import { type ATTRIBUTES, attributesOf, type IssueType, typeName } from "./attributes.ts";
 import type { Differences, IssuableType } from "./type.ts";
 
 /** GitLab's numbers of states. */
@@ -22,13 +22,15 @@ const SHARED = [
 /** The names of attributes whose changes hooks are told. */
 const toldOf = <P extends keyof typeof ATTRIBUTES>(prefix: P) =>
   attributesOf(prefix).flatMap(([name, { isUntold }]) =>
-    isUntold ? [] : [name as keyof (typeof ATTRIBUTES)[P]],
+    isUntold === true ? [] : [name as keyof (typeof ATTRIBUTES)[P]],
   );
 /** The columns whose changes hooks are told, besides labels and people. */
 export const TOLD_COLUMNS = {
-  issue: [...SHARED, ...toldOf("issue")],
+  issue: [...SHARED, "severity", ...toldOf("issue")],
   merge_request: [...SHARED, "target_branch", ...toldOf("merge_request")],
 } as const;
+/** What hooks call columns with names of their own. */
+const TOLD_AS: Readonly<Record<string, string>> = { state: "state_id", issue_type: "type" };
 /** What issuables are linked with: lists of ids. */
 export const LINKS = ["labels", "assignees", "reviewers"] as const;
 
@@ -45,7 +47,7 @@ export function toldChanges(
       previous: shownAs(prefix, name, previous),
       current: shownAs(prefix, name, current),
     };
-    return [[name === "state" ? "state_id" : name, shown] as const];
+    return [[TOLD_AS[name] ?? name, shown] as const];
   });
   return Object.fromEntries(told);
 }
@@ -53,6 +55,7 @@ export function toldChanges(
 function shownAs(prefix: IssuableType["prefix"], name: string, value: unknown): unknown {
   if (value === null) return null;
   if (name === "state") return STATE_IDS[value as string];
+  if (name === "issue_type") return typeName(value as IssueType);
   if (name === "closed_at") return isoInstant(value as number);
   const isFlag = attributesOf(prefix).some(([own, { kind }]) => own === name && kind === "flag");
   return isFlag ? value === 1 : value;

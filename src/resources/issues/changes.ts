@@ -49,7 +49,7 @@ export async function move(
       title,
       description,
       milestone_id: milestone?.id,
-      columns: columnsOf("issue", { ...found }),
+      columns: { ...columnsOf("issue", { ...found }), severity: found.severity ?? "unknown" },
     },
     now,
   );

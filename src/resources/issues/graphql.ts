@@ -5,7 +5,6 @@ import {
   visibleIssues,
   visibleProjects,
 } from "../../core/access/visibility.ts";
-import * as field from "../../core/field.ts";
 import {
   type Args,
   arg,
@@ -43,7 +42,12 @@ import {
   labelNames,
   requireOnlyOne,
 } from "../issuables/graphql.ts";
-import { closingCounts, ISSUE } from "../issuables/issue.ts";
+import {
+  closingCounts,
+  ISSUE,
+  SEVERITIES,
+  SEVERITY as SEVERITY_COLUMN,
+} from "../issuables/issue.ts";
 import { TYPE } from "../issuables/issue-filters.ts";
 import {
   attributeArguments,
@@ -55,7 +59,7 @@ import { ISSUE_ORDERS, orderValues } from "../issuables/orders.ts";
 import { tasksOf } from "../issuables/tasks.ts";
 import { LABEL_CLASSES, LABEL_ID } from "../labels/graphql.ts";
 import { inGroup } from "../namespaces/graphql.ts";
-import { changeWithEstimate, issueResource } from "./index.ts";
+import { changeWithEstimate, createBelow, issueResource } from "./index.ts";
 
 const STATE = enumeration("IssueState", "Whether an issue is open.", [
   "opened",
@@ -63,7 +67,11 @@ const STATE = enumeration("IssueState", "Whether an issue is open.", [
   "locked",
   "all",
 ]);
-const SEVERITY = enumeration("IssuableSeverity", "How bad an incident is.", ["UNKNOWN"]);
+const SEVERITY = enumeration<(typeof SEVERITIES)[number]>(
+  "IssuableSeverity",
+  "How bad an incident is.",
+  Object.fromEntries(SEVERITIES.map((severity) => [severity.toUpperCase(), severity])),
+);
 
 /** The orders of issues. */
 export const SORT = sortEnum(
@@ -116,8 +124,8 @@ const issue = rowType("Issue", {
     ...issuableFields(ISSUE),
     hidden: constant("Boolean", false),
     state: required(word(STATE, "i.state")),
-    type: word(TYPE, field.constant("ISSUE")),
-    severity: word(SEVERITY, field.constant("UNKNOWN")),
+    type: word(TYPE, "upper(i.issue_type)"),
+    severity: word(SEVERITY, `upper(${SEVERITY_COLUMN})`),
     emailsDisabled: constant("Boolean!", false),
     relativePosition: computed("Int", ["i.relative_position"], ([position]) =>
       position === null ? null : shortPosition(position as number),
@@ -206,13 +214,17 @@ const ONE = "/projects/:id/issues/:issue_iid";
 /** The routes that change issues. */
 export const issueRoutes = {
   create: routeOf(issueResource, "POST /projects/:id/issues"),
+  createBelow,
   change: changeWithEstimate,
   destroy: routeOf(issueResource, `DELETE ${ONE}`),
   subscribe: routeOf(issueResource, `POST ${ONE}/subscribe`),
   unsubscribe: routeOf(issueResource, `POST ${ONE}/unsubscribe`),
 };
 const MOVE = routeOf(issueResource, "POST /projects/:id/issues/:issue_iid/move");
-const { payload, parametersOf, payloadFor, shared } = issuableMutations(ISSUE, issueResource);
+const { payload, parametersOf, payloadFor, setter, shared } = issuableMutations(
+  ISSUE,
+  issueResource,
+);
 
 const STATE_EVENT = enumeration("IssueStateEvent", "A change of state.", {
   CLOSE: "close",
@@ -346,6 +358,11 @@ export const graphqlModule: GraphqlModule = {
       },
     }),
     ...shared,
+    issueSetSeverity: setter(
+      "Set how bad an incident is.",
+      { severity: arg.required(arg.choice(SEVERITY)) },
+      ({ severity }) => ({ severity }),
+    ),
     issueMove: mutation({
       about: "Move an issue to another project.",
       input: { ...place, targetProjectPath: arg.required(arg.id) },

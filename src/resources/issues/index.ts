@@ -1,17 +1,17 @@
 import { findVisible } from "../../core/access/source.ts";
 import { inProject } from "../../core/access/visibility.ts";
-import { forbidden, notFound } from "../../core/errors.ts";
+import { forbidden, invalid, notFound } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import { unsupported } from "../../core/kept.ts";
 import { AfterCommit, type Context, type Resource, routes } from "../../core/resource.ts";
 import type { Database, Reader } from "../../store/port.ts";
-import { mayPlan, maySetTimes, mayUpdate } from "../issuables/abilities.ts";
+import { place, requireStillFitting } from "../hierarchy/changes.ts";
+import { mayAdminParentLink, mayPlan, maySetTimes, mayUpdate } from "../issuables/abilities.ts";
 import { inputOf } from "../issuables/attributes.ts";
 import { change, created, stateColumns } from "../issuables/change.ts";
 import { parseDuration } from "../issuables/duration.ts";
 import { newRowOf, rowOf } from "../issuables/embed.ts";
-import { ISSUE } from "../issuables/issue.ts";
-import { TYPES } from "../issuables/issue-filters.ts";
+import { ISSUE, SEVERITIES } from "../issuables/issue.ts";
 import { ISSUE_ORDERS } from "../issuables/orders.ts";
 import { columnsIn, isPlanned, plannedLinks, planningInput } from "../issuables/planning.ts";
 import { reorder } from "../issuables/positions.ts";
@@ -30,13 +30,33 @@ const lists = listRoutes(ISSUE, {
 
 const attributes = {
   description: param.clearable(param.anyText({ max: param.LONG_TEXT })),
-  issue_type: unsupported(param.choice(TYPES), "issue"),
+  severity: param.noted(param.optional(param.choice(SEVERITIES)), {
+    about: "how bad an incident is; nothing else has a severity",
+  }),
   // No issue belongs to an epic: GitLab's 0 for that is accepted.
   epic_id: unsupported(param.integer(), 0),
   epic_iid: unsupported(param.integer(), 0),
   ...inputOf("issue"),
   ...planningInput,
 };
+
+/** The severity to set, if the caller may plan. @throws ApiError 400 unless it is one of an incident */
+function severityIn<S>(
+  { source, input: { severity } }: Pick<Context, "source"> & { input: { severity?: S } },
+  issue: { readonly issue_type?: unknown },
+): S | undefined {
+  if (severity === undefined || !mayPlan(source)) return undefined;
+  if (issue.issue_type === "incident") return severity;
+  throw invalid({ severity: ["can be set for incidents only"] });
+}
+
+/** @throws ApiError 400 if an issue is due before it starts */
+function requireDays(issue: object): void {
+  const { start_date: start, due_date: due } = issue as Partial<Record<string, string | null>>;
+  if (start && due && due < start) {
+    throw invalid({ due_date: ["must be greater than or equal to start date"] });
+  }
+}
 
 const number = { issue_iid: param.recordId() };
 
@@ -49,6 +69,57 @@ const changes = {
   ...attributes,
 };
 const CHANGES = Object.keys(changes) as (keyof typeof changes)[];
+
+const beginnings = {
+  title: param.title(),
+  created_at: param.optional(param.looseInstant()),
+  iid: unsupported(param.integer()),
+  merge_request_to_resolve_discussions_of: unsupported(param.integer()),
+  discussion_to_resolve: unsupported(param.anyText()),
+  ...attributes,
+};
+
+async function createIssue(
+  context: Context<typeof beginnings, Database, unknown, "user"> & {
+    input: { parent_id?: number | undefined };
+  },
+) {
+  const { db, source, caller, input, now } = context;
+  const { title, parent_id: parentId } = input;
+  const { text: description, commands } = commandsIn(ISSUE, input.description);
+  const at = input.created_at;
+  const { milestone_id, ...planned } = await columnsIn(context, ISSUE, input);
+  const severity = severityIn(context, planned);
+  const columns = { ...planned, ...(severity && { severity }) };
+  requireDays(columns);
+  const given = { project_id: source.id, author_id: caller.id, title, description };
+  const id = await issues.insertUnnumbered(
+    db,
+    { ...given, milestone_id, columns },
+    at !== undefined && maySetTimes(source) ? at : now,
+    parentId !== undefined,
+  );
+  const issue = { id, title, description: description ?? null, milestone_id };
+  await created(context, ISSUE, issue, plannedLinks(context, input));
+  if (parentId !== undefined) {
+    const child = await issuables.findById(db, ISSUE, id);
+    if (!mayAdminParentLink(child, context)) throw forbidden();
+    await place(context, child, { parentId });
+  }
+  const read = isPlanned(input) || commands.length > 0 ? rowOf : newRowOf;
+  const answer = (reader: Reader) => read({ ...context, db: reader }, ISSUE, id);
+  return commands.length === 0
+    ? new AfterCommit(answer)
+    : afterCommands(context, ISSUE, id, commands, answer);
+}
+
+/** Creates an issue below another one, for GraphQL. */
+export const createBelow = project.post("/issues", {
+  summary: "Create an issue below another one",
+  input: { ...beginnings, parent_id: param.integer() },
+  presenter: ISSUE.single,
+  handle: createIssue,
+});
 
 async function changeIssue(
   context: Context<typeof changes & typeof number, Database, unknown, "user"> & {
@@ -64,11 +135,15 @@ async function changeIssue(
   if (!mayUpdate(ISSUE)(found, context)) throw forbidden();
   const isEstimated = time_estimate !== undefined && mayPlan(source);
   const columns = await columnsIn(context, ISSUE, input);
+  const severity = severityIn(context, { ...found, ...columns });
+  await requireStillFitting(context, found, columns);
+  requireDays({ ...found, ...columns });
   await change(context, ISSUE, found, {
     columns: {
       title,
       description,
       ...columns,
+      severity,
       ...(isEstimated && {
         time_estimate: timeTracking.requireEstimate(parseDuration(time_estimate)),
       }),
@@ -113,41 +188,9 @@ export const issueResource: Resource = {
     project.post("/issues", {
       summary: "Create an issue",
       concurrency: "free",
-      input: {
-        title: param.title(),
-        created_at: param.optional(param.looseInstant()),
-        iid: unsupported(param.integer()),
-        merge_request_to_resolve_discussions_of: unsupported(param.integer()),
-        discussion_to_resolve: unsupported(param.anyText()),
-        ...attributes,
-      },
+      input: beginnings,
       presenter: ISSUE.single,
-      handle: async (context) => {
-        const { db, source, caller, input, now } = context;
-        const { title } = input;
-        const { text: description, commands } = commandsIn(ISSUE, input.description);
-        const at = input.created_at;
-        const { milestone_id, ...columns } = await columnsIn(context, ISSUE, input);
-        const id = await issues.insertUnnumbered(
-          db,
-          {
-            project_id: source.id,
-            author_id: caller.id,
-            title,
-            description,
-            milestone_id,
-            columns,
-          },
-          at !== undefined && maySetTimes(source) ? at : now,
-        );
-        const issue = { id, title, description: description ?? null, milestone_id };
-        await created(context, ISSUE, issue, plannedLinks(context, input));
-        const read = isPlanned(input) || commands.length > 0 ? rowOf : newRowOf;
-        const answer = (reader: Reader) => read({ ...context, db: reader }, ISSUE, id);
-        return commands.length === 0
-          ? new AfterCommit(answer)
-          : afterCommands(context, ISSUE, id, commands, answer);
-      },
+      handle: createIssue,
     }),
     singleRoute(ISSUE),
     project.put("/issues/:issue_iid", {

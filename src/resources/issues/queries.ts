@@ -35,13 +35,16 @@ export async function insert(
 /**
  * Adds an issue and returns its id. On PostgreSQL it gets its project's next number only at the end of the transaction,
  * so that other transactions that add issues do not wait for the rest of this one.
+ *
+ * @param isNumberedNow whether it gets its number at once
  */
 export async function insertUnnumbered(
   db: Database,
   issue: NewIssue,
   now: number,
+  isNumberedNow = false,
 ): Promise<number> {
-  if (db.dialect === "sqlite") return (await insert(db, issue, now)).id;
+  if (isNumberedNow || db.dialect === "sqlite") return (await insert(db, issue, now)).id;
   // Until then it has a random negative number, which no other transaction sees.
   const placeholder = { iid: -randomInt(1, 2 ** 47), position: null };
   const id = await insertAs(db, placeholder, issue, now);

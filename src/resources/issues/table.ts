@@ -199,4 +199,13 @@ create index issues_by_weight on issues (weight, id) where weight is not null;
 create index issues_by_due_date on issues (due_date, id) where due_date is not null;
 `,
   },
+  {
+    id: "20261206-10-issue-types",
+    sql: `
+alter table issues add column issue_type $text not null default 'issue';
+alter table issues add column severity $text not null default 'unknown';
+create index issues_by_type on issues (issue_type, id) where issue_type <> 'issue';
+`,
+  },
+  { id: "20261206-12-start-dates", sql: "alter table issues add column start_date $text;" },
 ];

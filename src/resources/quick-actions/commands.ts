@@ -2,9 +2,12 @@ import type { Route } from "../../core/resource.ts";
 import { dayOf } from "../../core/time.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Reader } from "../../store/port.ts";
+import { placeRoute } from "../hierarchy/changes.ts";
+import { parentIdOf } from "../hierarchy/queries.ts";
 import { mayPlan } from "../issuables/abilities.ts";
+import { ISSUE_TYPES, type IssueType } from "../issuables/attributes.ts";
 import { humanDuration, parseDuration } from "../issuables/duration.ts";
-import { ISSUE } from "../issuables/issue.ts";
+import { ISSUE, SEVERITIES, severityName } from "../issuables/issue.ts";
 import { isDraft, MERGE_REQUEST, withoutDraft } from "../issuables/merge-request.ts";
 import * as issuables from "../issuables/queries.ts";
 import type { IssuableType, Writing } from "../issuables/type.ts";
@@ -259,6 +262,42 @@ const relate = (isDuplicate: boolean): Definition => ({
   },
 });
 
+/** The issue of a reference: of the same project, or of one that it names. */
+async function issueIn({ db, source }: About, argument: string) {
+  const [, project = source.fullPath, iid] = ISSUE_REFERENCE.exec(argument) ?? [];
+  const [row] = await db.rows(
+    `select i.id, i.iid from projects p join issues i on i.project_id = p.id
+     where lower(p.full_path) = lower(?) and i.iid = ?`,
+    [project, Number(iid ?? 0)],
+  );
+  return row && { id: row[0] as number, iid: row[1] as number };
+}
+
+/** Which issue is put below which one, or away: whether the caller may do so is for the route to say. */
+type Place = { readonly issue_iid: number; readonly parent_id: number | null };
+
+/** A command about an issue and another one. */
+const placed = (
+  read: (
+    about: About,
+    other: { readonly id: number; readonly iid: number },
+  ) => Promise<Place | undefined> | Place,
+  done: (reference: string) => string,
+): Definition => ({
+  types: ISSUES,
+  hasArgument: true,
+  step: async (about, argument) => {
+    const other = await issueIn(about, argument);
+    const place = other && (await read(about, other));
+    return place && placeStep(about, place, done(argument));
+  },
+});
+
+const placeStep = ({ source }: About, place: Place, summary: string): Step => ({
+  routes: [{ route: placeRoute, parameters: { id: source.id, ...place } }],
+  summary,
+});
+
 const move: Definition = {
   types: ISSUES,
   hasArgument: true,
@@ -283,6 +322,30 @@ const approval = (verb: "approve" | "unapprove"): Definition => ({
     summary: `${verb === "approve" ? "Approved" : "Unapproved"} the current merge request.`,
   }),
 });
+
+/** The type that an argument names, in any case and with spaces. */
+const typeIn = (argument: string): IssueType | undefined =>
+  ISSUE_TYPES.find((type) => type === argument.toLowerCase().replaceAll(" ", "_"));
+
+const setType = (
+  typeOf: (argument: string) => IssueType | undefined,
+  done: string,
+): Definition => ({
+  types: ISSUES,
+  step: ({ found }, argument) => {
+    const issue_type = typeOf(argument);
+    return issue_type === undefined || issue_type === found.issue_type
+      ? undefined
+      : sets({ issue_type }, done);
+  },
+});
+
+/** A severity by its name or by its number: `high`, `S2` or `2`. */
+function severityIn(argument: string): (typeof SEVERITIES)[number] | undefined {
+  const [, number] = /^s?([1-4])$/i.exec(argument) ?? [];
+  if (number !== undefined) return SEVERITIES[Number(number) - 1];
+  return SEVERITIES.find((severity) => severity === argument.toLowerCase());
+}
 
 /** All commands by their first name. */
 const DEFINITIONS: Readonly<Record<string, Definition>> = {
@@ -346,6 +409,44 @@ const DEFINITIONS: Readonly<Record<string, Definition>> = {
     types: ISSUES,
     plans: true,
     step: () => sets({ weight: null }, "Cleared weight."),
+  },
+  set_parent: placed(
+    ({ found }, { id }) => ({ issue_iid: found.iid, parent_id: id }),
+    (reference) => `Parent item set to ${reference}.`,
+  ),
+  remove_parent: {
+    types: ISSUES,
+    step: async (about) => {
+      const { db, found } = about;
+      if ((await parentIdOf(db, found.id)) === null) return undefined;
+      return placeStep(about, { issue_iid: found.iid, parent_id: null }, "Parent item removed.");
+    },
+  },
+  add_child: placed(
+    ({ found }, { iid }) => ({ issue_iid: iid, parent_id: found.id }),
+    (reference) => `Child items added: ${reference}.`,
+  ),
+  remove_child: placed(
+    async ({ db, found }, { id, iid }) =>
+      (await parentIdOf(db, id)) === found.id ? { issue_iid: iid, parent_id: null } : undefined,
+    (reference) => `Child item removed: ${reference}.`,
+  ),
+  type: setType(typeIn, "Type changed successfully."),
+  promote_to: setType(
+    (argument) => (/^(issue|incident)$/i.test(argument) ? typeIn(argument) : undefined),
+    "Promoted successfully.",
+  ),
+  promote_to_incident: setType(() => "incident", "Issue has been promoted to incident."),
+  severity: {
+    types: ISSUES,
+    plans: true,
+    hasArgument: true,
+    step: ({ found }, argument) => {
+      const severity = severityIn(argument);
+      return severity === undefined || found.issue_type !== "incident"
+        ? undefined
+        : sets({ severity }, `Severity was set to ${severityName(severity)}.`);
+    },
   },
   estimate: {
     plans: true,

@@ -1,6 +1,13 @@
-import { type Args, arg, enumeration, type Values } from "../../graphql/declare.ts";
+import {
+  type Args,
+  arg,
+  enumeration,
+  GraphError,
+  inputType,
+  type Values,
+} from "../../graphql/declare.ts";
 import { all, among, type Condition, when } from "../../store/conditions.ts";
-import { ISSUE_KIND, KIND_ID } from "./types.ts";
+import { KIND_ID, KINDS } from "./types.ts";
 
 const HEALTH = enumeration("HealthStatusFilter", "Whether work items will be done in time.", [
   ...["onTrack", "needsAttention", "atRisk", "NONE", "ANY"],
@@ -22,8 +29,15 @@ export const moreFilters = {
   workItemTypeIds: arg.list(KIND_ID),
   releaseTag: arg.list(arg.string),
   releaseTagWildcardId: arg.choice(RELEASE),
-  parentIds: arg.about("Work items below these: there are none.", arg.list(workItemId)),
+  parentIds: arg.about("Work items below these.", arg.list(workItemId)),
   parentWildcardId: arg.choice(PARENT),
+  hierarchyFilters: arg.input(
+    inputType("HierarchyFilterInput", "What work items are below.", {
+      parentIds: arg.list(workItemId),
+      parentWildcardId: arg.choice(PARENT),
+      includeDescendantWorkItems: arg.boolean,
+    }),
+  ),
   healthStatusFilter: arg.choice(HEALTH),
   iterationCadenceId: arg.about(
     "Work items of these series of iterations: there are none.",
@@ -33,7 +47,7 @@ export const moreFilters = {
   crmOrganizationId: arg.about("Work items of an organization: there are none.", arg.string),
   includeAncestors: arg.about("Groups have no work items of their own.", arg.boolean),
   includeDescendants: arg.about("Also those of all projects below a group.", arg.boolean),
-  includeDescendantWorkItems: arg.about("Work items are not below others.", arg.boolean),
+  includeDescendantWorkItems: arg.about("What is below others has nothing below it.", arg.boolean),
   excludeProjects: arg.about("Only those of groups: there are none.", arg.boolean),
   excludeGroupWorkItems: arg.about("Groups have no work items of their own.", arg.boolean),
 } satisfies Args;
@@ -46,20 +60,49 @@ const RELEASED = `select 1 from release_milestones rm join releases r on r.id = 
 const absent = (value: unknown) =>
   value === undefined || value === "NONE" ? undefined : when("1 = 0");
 
+/** The stored types of kinds. */
+const typesOf = (numbers: readonly number[]) =>
+  KINDS.flatMap(({ number, type }) => (type && numbers.includes(number) ? [type] : []));
+
+/** The condition that a row is below certain ones. */
+function placeCondition({
+  parentIds,
+  parentWildcardId,
+}: {
+  parentIds?: readonly number[] | undefined;
+  parentWildcardId?: "NONE" | "ANY" | undefined;
+} = {}): Condition | undefined {
+  if (parentIds && parentWildcardId) {
+    throw new GraphError(
+      "Only one of [parentIds, parentWildcardId] arguments is allowed at the same time.",
+    );
+  }
+  const of = parentIds && among("h.parent_id", parentIds);
+  const below = "select h.issue_id from work_item_parents h";
+  if (of) return { sql: `i.id in (${below} where ${of.sql})`, values: of.values };
+  const own = `exists (${below} where h.issue_id = i.id)`;
+  return parentWildcardId && when(parentWildcardId === "ANY" ? own : `not ${own}`);
+}
+
 /** The condition of {@link moreFilters} on a row `i` of issues. */
 export function moreCondition(args: Partial<Values<typeof moreFilters>>): Condition {
   const { ids, workItemTypeIds, releaseTag, releaseTagWildcardId } = args;
   const tags = releaseTag && among("r.tag", releaseTag);
   return all([
     ids && among("i.id", ids),
-    workItemTypeIds && !workItemTypeIds.includes(ISSUE_KIND.number) ? when("1 = 0") : undefined,
+    workItemTypeIds && among("i.issue_type", typesOf(workItemTypeIds)),
     tags && {
       sql: `exists (${RELEASED} and ${tags.sql})`,
       values: tags.values,
     },
     releaseTagWildcardId &&
       when(`${releaseTagWildcardId === "NONE" ? "not " : ""}exists (${RELEASED})`),
-    ...[args.parentIds, args.parentWildcardId, args.healthStatusFilter].map(absent),
-    ...[args.iterationCadenceId, args.crmContactId, args.crmOrganizationId].map(absent),
+    ...[args, args.hierarchyFilters].map(placeCondition),
+    ...[
+      args.healthStatusFilter,
+      args.iterationCadenceId,
+      args.crmContactId,
+      args.crmOrganizationId,
+    ].map(absent),
   ]);
 }

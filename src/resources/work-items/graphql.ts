@@ -16,10 +16,16 @@ import {
   type Values,
 } from "../../graphql/declare.ts";
 import { all, when } from "../../store/conditions.ts";
-import { mayAdmin, mayDelete, mayMarkAsInternal } from "../issuables/abilities.ts";
+import {
+  mayAdmin,
+  mayAdminParentLink,
+  mayDelete,
+  mayMarkAsInternal,
+} from "../issuables/abilities.ts";
 import { permissions } from "../issuables/graphql.ts";
 import { ISSUE } from "../issuables/issue.ts";
 import { numberOf } from "../issuables/mutations.ts";
+import { orderValues } from "../issuables/orders.ts";
 import { workItemState } from "../issue-links/graphql.ts";
 import {
   SORT as ISSUE_SORT,
@@ -31,7 +37,7 @@ import { inGroup, type Namespace, projectNamespaceOf } from "../namespaces/graph
 import { discussionsCount } from "../notes/graphql.ts";
 import { moreCondition, moreFilters } from "./filters.ts";
 import { mutations } from "./mutations.ts";
-import { ISSUE_KIND, kinds, WIDGET, WIDGETS, workItemType, workItemTypes } from "./types.ts";
+import { kindOf, kinds, WIDGET, widgetsOf, workItemType, workItemTypes } from "./types.ts";
 import { classOf, fieldsOf, widgetTypes } from "./widgets.ts";
 
 // GitLab's newer clients know issues as work items: the same rows under another name, with most of what they have in
@@ -50,8 +56,8 @@ const userPermissions = permissions(ISSUE, "WorkItem", {
   moveWorkItem: mayAdmin(ISSUE),
   deleteWorkItem: (_, { source }) => !source.archived && mayDelete(source),
   markNoteAsInternal: (_, { source }) => !source.archived && mayMarkAsInternal(source),
+  adminParentLink: mayAdminParentLink,
   // There is nothing of these here.
-  adminParentLink: never,
   blockedWorkItems: never,
   cloneWorkItem: never,
   reportSpam: never,
@@ -73,7 +79,7 @@ const workItem = rowType("WorkItem", {
     namespace: projectNamespaceOf("i.project_id"),
     state: required(workItemState),
     userDiscussionsCount: discussionsCount(ISSUE),
-    workItemType: required(computed(workItemType, [], () => ISSUE_KIND)),
+    workItemType: required(computed(workItemType, ["i.issue_type"], ([type]) => kindOf(type))),
     userPermissions,
     createNoteEmail: constant("String", null),
     externalAuthor: constant("String", null),
@@ -83,18 +89,22 @@ const workItem = rowType("WorkItem", {
     showPlanUpgradePromotion: constant("Boolean!", false),
     widgets: computed(
       "[WorkItemWidget!]",
-      ["i.id"],
-      ([id], _, { onlyTypes = WIDGETS, exceptTypes = [] }) =>
-        WIDGETS.filter((widget) => onlyTypes.includes(widget) && !exceptTypes.includes(widget)).map(
-          (widget) => ({ type: classOf(widget), key: id }),
-        ),
+      ["i.id", "i.issue_type"],
+      ([id, type], _, { onlyTypes, exceptTypes = [] }) =>
+        widgetsOf(kindOf(type))
+          .filter((one) => (onlyTypes?.includes(one) ?? true) && !exceptTypes.includes(one))
+          .map((widget) => ({ type: classOf(widget), key: id })),
       { onlyTypes: choice, exceptTypes: choice },
     ),
     features: required(one("WorkItemFeatures", "i.id")),
   },
 });
 
-const SORT: typeof ISSUE_SORT = { ...ISSUE_SORT, name: "WorkItemSort" };
+const SORT: typeof ISSUE_SORT = {
+  ...ISSUE_SORT,
+  name: "WorkItemSort",
+  values: { ...ISSUE_SORT.values, ...orderValues(ISSUE, ["start_date"]) },
+};
 const filters = {
   ...issueFilters,
   ...moreFilters,

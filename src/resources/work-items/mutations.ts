@@ -1,3 +1,4 @@
+import { findVisible } from "../../core/access/source.ts";
 import { unreadable } from "../../core/errors.ts";
 import {
   type Args,
@@ -14,6 +15,10 @@ import {
 import type { Reader } from "../../store/port.ts";
 import { changeAward } from "../award-emoji/graphql.ts";
 import { health, STATUS_ID } from "../boards/absent.ts";
+import { placeRoute } from "../hierarchy/changes.ts";
+import { parentIdOf } from "../hierarchy/queries.ts";
+import { mayPlan } from "../issuables/abilities.ts";
+import { ATTRIBUTES } from "../issuables/attributes.ts";
 import { labelNames } from "../issuables/graphql.ts";
 import { ISSUE } from "../issuables/issue.ts";
 import { LINK_TYPE, linkRoutes } from "../issue-links/graphql.ts";
@@ -24,7 +29,7 @@ import { namespace } from "../namespaces/graphql.ts";
 import { placeOfNoteable } from "../notes/places.ts";
 import { timelogRoutes } from "../time-tracking/timelogs.ts";
 import { finishTodos, markOn } from "../todos/graphql.ts";
-import { ISSUE_KIND, KIND_ID, KINDS } from "./types.ts";
+import { KIND_ID, KINDS, type Kind, kindOf } from "./types.ts";
 
 const workItemId = arg.gid("WorkItem");
 const item = { id: arg.required(workItemId) } satisfies Args;
@@ -41,7 +46,7 @@ const widgets = {
   }),
   milestoneWidget: input("Milestone", { milestoneId: arg.clearable(arg.gid("Milestone")) }),
   startAndDueDateWidget: input("StartAndDueDateUpdate", {
-    startDate: arg.about("Issues have none: refused.", arg.clearable(arg.plainDate)),
+    startDate: arg.clearable(arg.plainDate),
     dueDate: arg.clearable(arg.plainDate),
     isFixed: arg.about("Dates are always those that were set.", arg.boolean),
   }),
@@ -70,32 +75,63 @@ const absentWidgets = {
   ),
 } satisfies Args;
 
-const RELATIVE = enumeration("RelativePositionType", "Where a work item is moved.", [
-  "BEFORE",
-  "AFTER",
-]);
+const RELATIVE = enumeration<"before" | "after">(
+  "RelativePositionType",
+  "Where a work item is moved.",
+  { BEFORE: "before", AFTER: "after" },
+);
 
 const snake = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
 /** @throws GraphError if a widget is sent that nothing has */
-function requireKnown(sent: Readonly<Record<string, unknown>>): void {
+function requireKnown(sent: Readonly<Record<string, unknown>>, kind: string): void {
   const unknown = Object.keys(absentWidgets).filter((name) => sent[name] !== undefined);
   if (unknown.length === 0) return;
   const names = unknown.map((name) => `:${snake(name)}`).join(", ");
-  throw new GraphError(`Following widget keys are not supported by Issue type: [${names}]`);
+  throw new GraphError(`Following widget keys are not supported by ${kind} type: [${names}]`);
 }
 
-/** @throws ApiError if a work item is to be below another one */
-function requireNoParent(...ids: readonly unknown[]): void {
-  if (ids.every((id) => id === null || id === undefined)) return;
-  throw unreadable("Work items can't be below others here: all of them are issues");
+/** Where a work item is put. */
+interface Place {
+  readonly parentId?: number | null | undefined;
+  readonly adjacentWorkItemId?: number | undefined;
+  readonly relativePosition?: "before" | "after" | undefined;
 }
+
+/** Puts a work item below another one, next to others, or away, if that is asked for. */
+async function putBelow(
+  { call, db }: MutationContext,
+  id: number,
+  { parentId, adjacentWorkItemId, relativePosition }: Place,
+): Promise<void> {
+  if (parentId === undefined && adjacentWorkItemId === undefined) return;
+  await call(placeRoute, {
+    ...(await placeOf(db, id)),
+    parent_id: parentId,
+    adjacent_id: adjacentWorkItemId,
+    relative_position: relativePosition,
+  });
+}
+
+/** Puts work items below one. @throws GraphError for too many */
+async function addChildren(
+  context: MutationContext,
+  parentId: number,
+  ids: readonly number[],
+): Promise<void> {
+  if (ids.length > MOST_CHILDREN) {
+    throw new GraphError(`No more than ${MOST_CHILDREN} work items can be added at the same time.`);
+  }
+  for (const id of ids) await putBelow(context, id, { parentId });
+}
+
+/** The most work items that are put below one at once. */
+const MOST_CHILDREN = 100;
 
 type Widgets = Partial<Values<typeof widgets>>;
 
 /** The attributes of an issue that widgets set. */
 function attributesOf({ startAndDueDateWidget: dates, ...sent }: Widgets) {
-  if (dates?.startDate) throw unreadable("Issues have a due date, and no start date");
   const ids = sent.assigneesWidget?.assigneeIds;
   const milestone = sent.milestoneWidget;
   return {
@@ -103,6 +139,7 @@ function attributesOf({ startAndDueDateWidget: dates, ...sent }: Widgets) {
     assignee_ids: ids && (ids.length > 0 ? ids : [0]),
     // Nothing is sent to clear it.
     milestone_id: milestone && (milestone.milestoneId ?? 0),
+    start_date: dates?.startDate,
     due_date: dates?.dueDate,
     weight: sent.weightWidget?.weight,
   };
@@ -161,11 +198,22 @@ function projectIn(namespacePath: string | undefined, projectPath: string | unde
   );
 }
 
-/** The name of a kind. @throws GraphError if there is none with this number */
-function nameOfKind(number: number): string {
+/** A kind by its number. @throws GraphError if there is none */
+function kindNumbered(number: number): Kind {
   const kind = KINDS.find((one) => one.number === number);
   if (!kind) throw new GraphError(`Work Item type with id ${number} was not found`);
-  return kind.name;
+  return kind;
+}
+
+/** @throws ApiError if the caller may not create work items of a kind in a project that they see */
+async function requireCreatable(
+  { db, viewer }: MutationContext,
+  project: string,
+  { name, type }: Kind,
+): Promise<void> {
+  const source = await findVisible(db, "project", project, viewer);
+  if (!source || !ATTRIBUTES.issue.issue_type.isPlanned(type) || mayPlan(source)) return;
+  throw unreadable(`You are not allowed to create work items of type ${name}.`);
 }
 
 const STATE_EVENT = enumeration<"close" | "reopen">("WorkItemStateEvent", "A change of state.", {
@@ -271,7 +319,7 @@ const namesOf = async (context: MutationContext, ids: readonly number[] | undefi
 /** Mutations of work items: they perform the routes of issues. */
 export const mutations: Readonly<Record<string, Mutation>> = {
   workItemCreate: mutation({
-    about: "Create a work item, which is an issue.",
+    about: "Create a work item: an issue, incident, task or test case.",
     input: {
       title: arg.required(arg.string),
       workItemTypeId: arg.required(KIND_ID),
@@ -292,17 +340,20 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     payload,
     run: async (sent, context) => {
       const id = projectIn(sent.namespacePath, sent.projectPath);
-      const kind = nameOfKind(sent.workItemTypeId);
-      if (kind !== ISSUE_KIND.name)
-        throw unreadable(`There are no work items of type ${kind} here`);
-      requireKnown(sent);
-      requireNoParent(sent.hierarchyWidget?.parentId);
+      const kind = kindNumbered(sent.workItemTypeId);
+      if (!kind.type) throw unreadable(`There are no work items of type ${kind.name} here`);
+      requireKnown(sent, kind.name);
+      await requireCreatable(context, id, kind);
+      const parentId = sent.hierarchyWidget?.parentId ?? undefined;
       const { createdAt, description, linkedItemsWidget: linked } = sent;
       requireFew(linked?.workItemsIds ?? []);
       const older = description === undefined ? undefined : { description };
-      const created = await context.call(issueRoutes.create, {
+      const route = parentId === undefined ? issueRoutes.create : issueRoutes.createBelow;
+      const created = await context.call(route, {
         id,
+        parent_id: parentId,
         title: sent.title,
+        issue_type: kind.type,
         confidential: sent.confidential,
         created_at: createdAt === undefined ? undefined : new Date(createdAt).toISOString(),
         ...attributesOf({ ...sent, descriptionWidget: sent.descriptionWidget ?? older }),
@@ -327,9 +378,11 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     payload,
     run: async (sent, context) => {
       const { call, db } = context;
-      requireKnown(sent);
-      const { parentId, childrenIds, adjacentWorkItemId } = sent.hierarchyWidget ?? {};
-      requireNoParent(parentId, childrenIds?.[0], adjacentWorkItemId);
+      const [row] = await db.rows("select issue_type from issues where id = ?", [sent.id]);
+      requireKnown(sent, kindOf(row?.[0] ?? "issue").name);
+      const { childrenIds = [], ...place } = sent.hierarchyWidget ?? {};
+      await putBelow(context, sent.id, place);
+      await addChildren(context, sent.id, childrenIds);
       const changes = {
         title: sent.title,
         confidential: sent.confidential,
@@ -358,13 +411,16 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     },
   }),
   workItemConvert: mutation({
-    about: "Change the kind of a work item; here all are issues.",
+    about: "Change the kind of a work item.",
     input: { ...item, workItemTypeId: arg.required(KIND_ID) },
     payload,
-    run: async ({ id, workItemTypeId }) => {
-      const kind = nameOfKind(workItemTypeId);
-      if (kind === ISSUE_KIND.name) return { workItem: id };
-      throw unreadable(`You are not allowed to change the Work Item type to ${kind}.`);
+    run: async ({ id, workItemTypeId }, { call, db }) => {
+      const { name, type: issue_type } = kindNumbered(workItemTypeId);
+      const refused = unreadable(`You are not allowed to change the Work Item type to ${name}.`);
+      if (!issue_type) throw refused;
+      const changed = await call(issueRoutes.change, { ...(await placeOf(db, id)), issue_type });
+      if (changed["issue_type"] !== issue_type) throw refused;
+      return { workItem: id };
     },
   }),
   workItemAddLinkedItems: mutation({
@@ -388,6 +444,37 @@ export const mutations: Readonly<Record<string, Mutation>> = {
         await call(linkRoutes.remove, { ...at, issue_link_id: found?.id ?? 0 });
       }
       return { workItem: id, message: `Successfully unlinked IDs: ${listed(workItemsIds)}.` };
+    },
+  }),
+  workItemsHierarchyReorder: mutation({
+    about: "Put a work item below another one, or next to others.",
+    input: {
+      ...item,
+      parentId: workItemId,
+      adjacentWorkItemId: workItemId,
+      relativePosition: arg.choice(RELATIVE),
+    },
+    payload: {
+      ...payload,
+      adjacentWorkItem: property("WorkItem"),
+      parentWorkItem: property("WorkItem"),
+    },
+    run: async ({ id, ...sent }, context) => {
+      await putBelow(context, id, sent);
+      return {
+        workItem: id,
+        adjacentWorkItem: sent.adjacentWorkItemId ?? null,
+        parentWorkItem: await parentIdOf(context.db, id),
+      };
+    },
+  }),
+  workItemHierarchyAddChildrenItems: mutation({
+    about: "Put work items below another one.",
+    input: { ...item, childrenIds: arg.required(arg.list(workItemId)) },
+    payload: { ...payload, addedChildren: property("[WorkItem!]") },
+    run: async ({ id, childrenIds }, context) => {
+      await addChildren(context, id, childrenIds);
+      return { workItem: id, addedChildren: childrenIds };
     },
   }),
   workItemSubscribe: mutation({

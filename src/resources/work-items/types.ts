@@ -3,13 +3,16 @@ import {
   enumeration,
   type GraphqlModule,
   interfaceType,
-  NO_ROWS,
+  PAGE_ARGS,
   pagesOf,
   property,
   required,
   type ValueType,
   valueType,
 } from "../../graphql/declare.ts";
+import { listOf, pageOfList } from "../../graphql/loaded-pages.ts";
+import { childTypesOf } from "../hierarchy/types.ts";
+import { ISSUE_TYPES, type IssueType, typeName } from "../issuables/attributes.ts";
 import { TYPE } from "../issuables/issue-filters.ts";
 
 /** The widgets that issues have, in the order in which they are shown. */
@@ -41,11 +44,13 @@ export const classPart = (widget: string): string =>
     .join("");
 
 /** A kind of work items. */
-interface Kind {
+export interface Kind {
   /** GitLab's number for it. */
   readonly number: number;
   readonly name: string;
   readonly iconName: string;
+  /** What is stored of those that there are. */
+  readonly type: IssueType | undefined;
 }
 
 /** The kinds that GitLab has, in the order of their numbers. */
@@ -56,10 +61,23 @@ export const KINDS: readonly Kind[] = [
   number: at + 1,
   name,
   iconName: `work-item-${name === "Key Result" ? "keyresult" : name.toLowerCase().replace(" ", "-")}`,
+  type: ISSUE_TYPES.find((type) => typeName(type) === name),
 }));
 
-/** The kind of all work items here. */
-export const ISSUE_KIND = KINDS[0] as Kind;
+/** The kinds that work items have here. */
+const OFFERED = KINDS.filter(({ type }) => type !== undefined);
+
+/** The kind of a stored type. */
+export const kindOf = (type: unknown): Kind => OFFERED.find((kind) => kind.type === type) as Kind;
+
+/** Which kinds may be below one, and above it. */
+const below = ({ type }: Kind) => childTypesOf(type).map(kindOf);
+const above = ({ type }: Kind) =>
+  OFFERED.filter((kind) => childTypesOf(kind.type).some((child) => child === type));
+
+/** The widgets of a kind. */
+export const widgetsOf = (kind: Kind): readonly string[] =>
+  WIDGETS.filter((widget) => widget !== "HIERARCHY" || below(kind).length + above(kind).length > 0);
 
 /** The id of a kind, as an argument. */
 export const KIND_ID = arg.gid("WorkItemsType", ["WorkItems::Type"]);
@@ -92,10 +110,15 @@ const DEFINITIONS: readonly ValueType[] = [
   }),
   definition("Progress", { showPopover: constantly("Boolean", false) }),
 ];
-const none = property("WorkItemTypeConnection", () => NO_ROWS);
+const kindsThat = (read: (kind: Kind) => readonly Kind[]) =>
+  property(
+    "WorkItemTypeConnection",
+    ({ kind }: { kind: Kind }, _, args) => pageOfList(listOf(read(kind)), args),
+    PAGE_ARGS,
+  );
 const hierarchy = definition("Hierarchy", {
-  allowedChildTypes: none,
-  allowedParentTypes: none,
+  allowedChildTypes: kindsThat(below),
+  allowedParentTypes: kindsThat(above),
   autoExpandTreeOnMove: property("Boolean", () => false),
   propagatesMilestone: constantly("Boolean", false),
 });
@@ -134,9 +157,12 @@ const customFields = definition("CustomFields", {
 });
 
 const defined = new Set([...DEFINITIONS, hierarchy].map(({ name }) => name));
-const definitionOf = (widget: string) => {
+const definitionOf = (kind: Kind, widget: string) => {
   const type = `WorkItemWidgetDefinition${classPart(widget)}`;
-  return { type: defined.has(type) ? type : "WorkItemWidgetDefinitionGeneric", key: { widget } };
+  return {
+    type: defined.has(type) ? type : "WorkItemWidgetDefinitionGeneric",
+    key: { widget, kind },
+  };
 };
 
 /** What kind of work item one is. */
@@ -151,7 +177,7 @@ export const workItemType = valueType("WorkItemType", "What kind of work item it
   canPromoteToObjective: property("Boolean", () => false),
   isConfigurable: property("Boolean", () => false),
   isGroupWorkItemType: property("Boolean", () => false),
-  isIncidentManagement: property("Boolean", () => false),
+  isIncidentManagement: property("Boolean", ({ type }: Kind) => type === "incident"),
   isServiceDesk: property("Boolean", () => false),
   isFilterableListView: constantly("Boolean", true),
   isFilterableBoardView: constantly("Boolean", true),
@@ -161,33 +187,36 @@ export const workItemType = valueType("WorkItemType", "What kind of work item it
   useIssueView: property("Boolean", () => false),
   visibleInSettings: property("Boolean", () => true),
   enabledByDefaultForNewNamespaces: constantly("Boolean", true),
-  supportedConversionTypes: property("[WorkItemType!]", () => []),
-  unavailableWidgetsOnConversion: property("[WorkItemWidgetDefinition!]", () => [], {
-    target: arg.required(KIND_ID),
-  }),
-  widgetDefinitions: property("[WorkItemWidgetDefinition!]", () => WIDGETS.map(definitionOf)),
+  supportedConversionTypes: property("[WorkItemType!]", (kind: Kind) =>
+    OFFERED.filter((other) => other !== kind),
+  ),
+  unavailableWidgetsOnConversion: property(
+    "[WorkItemWidgetDefinition!]",
+    (kind: Kind, _, { target }) => {
+      const other = KINDS.find(({ number }) => number === target);
+      const kept = other ? widgetsOf(other) : [];
+      const lost = widgetsOf(kind).filter((widget) => !kept.includes(widget));
+      return lost.map((widget) => definitionOf(kind, widget));
+    },
+    { target: arg.required(KIND_ID) },
+  ),
+  widgetDefinitions: property("[WorkItemWidgetDefinition!]", (kind: Kind) =>
+    widgetsOf(kind).map((widget) => definitionOf(kind, widget)),
+  ),
 });
 
 const PAGES = pagesOf(workItemType, "A page of kinds of work items.");
 
-/** The kinds of work items of a project: issues. Groups have none of their own. */
+/** The kinds of work items of a project. Groups have none of their own. */
 export const workItemTypes = <T>(hasIssues: (of: T) => boolean) =>
   property(
     PAGES,
-    (of: T, _, { name, first }) => {
-      const isAsked = name === undefined || name === "ISSUE";
-      const nodes = hasIssues(of) && isAsked && first !== 0 ? [ISSUE_KIND] : [];
-      const edges = nodes.map((node) => ({ cursor: "1", node }));
-      return { ...NO_ROWS, nodes, edges, count: nodes.length };
+    (of: T, _, { name, ...args }) => {
+      const kinds = hasIssues(of) ? OFFERED : [];
+      const named = kinds.filter(({ type }) => name === undefined || type === name.toLowerCase());
+      return pageOfList(listOf(named), args);
     },
-    {
-      name: arg.choice(TYPE),
-      onlyAvailable: arg.boolean,
-      first: arg.int,
-      last: arg.int,
-      after: arg.string,
-      before: arg.string,
-    },
+    { name: arg.choice(TYPE), onlyAvailable: arg.boolean, ...PAGE_ARGS },
   );
 
 /** Kinds of work items and what they have. */

@@ -1,4 +1,8 @@
-import { visibleMergeRequests, visibleProjects } from "../../core/access/visibility.ts";
+import {
+  visibleIssues,
+  visibleMergeRequests,
+  visibleProjects,
+} from "../../core/access/visibility.ts";
 import * as field from "../../core/field.ts";
 import {
   arg,
@@ -9,9 +13,11 @@ import {
   date,
   emptyConnection,
   enumeration,
+  type GraphContext,
   type GraphqlModule,
   gid,
   interfaceType,
+  loaded,
   type OutputField,
   type OutputFields,
   one,
@@ -23,9 +29,12 @@ import {
   valueType,
   word,
 } from "../../graphql/declare.ts";
-import { all, when } from "../../store/conditions.ts";
+import { all, among, when } from "../../store/conditions.ts";
+import type { Value } from "../../store/port.ts";
 import { awardsOf } from "../award-emoji/graphql.ts";
 import { ABSENT } from "../boards/absent.ts";
+import { childTypesOf } from "../hierarchy/types.ts";
+import type { IssueType } from "../issuables/attributes.ts";
 import { timeStats } from "../issuables/fields.ts";
 import { issuableFields } from "../issuables/graphql.ts";
 import { ISSUE } from "../issuables/issue.ts";
@@ -35,7 +44,7 @@ import { ROWS, taskCompletion } from "../issues/graphql.ts";
 import { CLOSES } from "../merge-request-versions/references.ts";
 import { workItemNotes } from "../notes/graphql.ts";
 import { onTarget } from "../todos/graphql.ts";
-import { ABSENT_WIDGETS, classPart, WIDGET, WIDGETS } from "./types.ts";
+import { ABSENT_WIDGETS, classPart, kindOf, WIDGET, WIDGETS } from "./types.ts";
 
 const shared = issuableFields(ISSUE);
 /** Fields that issues share with merge requests. */
@@ -89,16 +98,84 @@ const depth = valueType("WorkItemTypeDepthLimitReachedByType", "Whether more fit
   workItemType: required(property("WorkItemType")),
   depthLimitReached: required(property("Boolean")),
 });
-const STATE = enumeration("WorkItemStateFilter", "Whether work items are open.", [
-  "OPEN",
-  "CLOSED",
-]);
-
-/** No work item: none is below another one here. */
-const nobody = connection("WorkItem", {
-  args: { state: arg.choice(STATE) },
-  query: () => ({ parent: "i.id", where: when("1 = 0") }),
+const STATE = enumeration("WorkItemStateFilter", "Whether work items are open.", {
+  OPEN: "opened",
+  CLOSED: "closed",
 });
+
+/** How many work items of a type are below another one, by whether they are open, and what they weigh. */
+interface Below {
+  readonly type: string;
+  readonly state: string;
+  readonly count: number;
+  readonly weight: number | null;
+}
+
+/** What the caller may read below some work items. */
+async function belowOf(
+  ids: readonly Value[],
+  { db, viewer }: GraphContext,
+): Promise<Map<Value, Below[]>> {
+  const wanted = all([among("h.parent_id", ids), visibleProjects(viewer), visibleIssues(viewer)]);
+  const rows = await db.rows(
+    `select h.parent_id, i.issue_type, i.state, count(*), sum(i.weight) from work_item_parents h
+     join issues i on i.id = h.issue_id join projects p on p.id = i.project_id
+     where ${wanted.sql} group by h.parent_id, i.issue_type, i.state`,
+    wanted.values,
+  );
+  const found = new Map<Value, Below[]>();
+  for (const [id, type, state, count, weight] of rows) {
+    const one = { count: Number(count), weight: weight === null ? null : Number(weight) };
+    found.set(id as Value, [
+      ...(found.get(id as Value) ?? []),
+      { type: type as string, state: state as string, ...one },
+    ]);
+  }
+  return found;
+}
+
+const countOf = (below: readonly Below[]) => below.reduce((sum, { count }) => sum + count, 0);
+
+/** The counts of each kind that may be below some work items. */
+async function countsOf(ids: readonly Value[], context: GraphContext): Promise<Map<Value, object>> {
+  const below = await belowOf(ids, context);
+  const these = among("id", ids);
+  const sql = `select id, issue_type from issues where ${these.sql}`;
+  const rows = await context.db.rows(sql, these.values);
+  return new Map(
+    rows.map(([id, type]) => [
+      id as Value,
+      childTypesOf(type as IssueType).map((child) => {
+        const own = (below.get(id as Value) ?? []).filter((one) => one.type === child);
+        const closed = countOf(own.filter(({ state }) => state === "closed"));
+        const total = countOf(own);
+        return {
+          workItemType: kindOf(child),
+          countsByState: { all: total, opened: total - closed, closed },
+        };
+      }),
+    ]),
+  );
+}
+
+/** What the work items below one weigh together; `null` if none has a weight. @param state of those that count */
+const weightBelow = (state?: string) =>
+  loaded("Int", async (ids, context) => {
+    const weights = new Map<Value, number | null>();
+    for (const [id, below] of await belowOf(ids, context)) {
+      const given = below.flatMap(({ weight }) => weight ?? []);
+      const counting = below.filter((one) => state === undefined || one.state === state);
+      const sum = counting.reduce((total, { weight }) => total + (weight ?? 0), 0);
+      weights.set(id, given.length > 0 ? sum : null);
+    }
+    return weights;
+  });
+const has = (condition: string) =>
+  required(
+    boolean(
+      `case when exists (select 1 from work_item_parents h where ${condition}) then 1 else 0 end`,
+    ),
+  );
 const { linkedWorkItems, ...blocks } = linkedFields;
 
 /** The fields of each widget, by its type. */
@@ -142,17 +219,39 @@ const FIELDS: Readonly<Record<(typeof WIDGETS)[number], OutputFields>> = {
     ),
   },
   HIERARCHY: {
-    parent: one("WorkItem", "null"),
-    children: nobody,
-    ancestors: nobody,
-    hasParent: constant("Boolean!", false),
-    hasChildren: constant("Boolean!", false),
+    parent: one(
+      "WorkItem",
+      "(select h.parent_id from work_item_parents h where h.issue_id = i.id)",
+    ),
+    children: connection("WorkItem", {
+      args: { state: arg.choice(STATE) },
+      query: ({ state }) => ({
+        join: "join work_item_parents h on h.issue_id = i.id",
+        parent: "h.parent_id",
+        where: when("i.state = ?", state),
+        order: [{ sql: "h.position" }, { sql: "i.id" }],
+      }),
+    }),
+    // Nothing that is below another one can have something below it.
+    ancestors: connection("WorkItem", {
+      query: () => ({
+        join: "join work_item_parents h on h.parent_id = i.id",
+        parent: "h.issue_id",
+      }),
+    }),
+    hasParent: has("h.issue_id = i.id"),
+    hasChildren: has("h.parent_id = i.id"),
     rolledUpCountsByType: {
-      ...property("[WorkItemTypeCountsByState!]!", () => []),
+      ...loaded("[WorkItemTypeCountsByState!]!", countsOf, { empty: [] }),
       declares: counted,
     },
     depthLimitReachedByType: {
-      ...property("[WorkItemTypeDepthLimitReachedByType!]!", () => []),
+      ...computed("[WorkItemTypeDepthLimitReachedByType!]!", ["i.issue_type"], ([type]) =>
+        childTypesOf(type as IssueType).map((child) => ({
+          workItemType: kindOf(child),
+          depthLimitReached: false,
+        })),
+      ),
       declares: depth,
     },
   },
@@ -163,7 +262,7 @@ const FIELDS: Readonly<Record<(typeof WIDGETS)[number], OutputFields>> = {
   NOTIFICATIONS: fieldsOf("subscribed"),
   PARTICIPANTS: fieldsOf("participants"),
   START_AND_DUE_DATE: {
-    startDate: date("null"),
+    startDate: date("i.start_date"),
     ...fieldsOf("dueDate"),
     isFixed: constant("Boolean!", true),
     rollUp: constant("Boolean!", false),
@@ -174,8 +273,8 @@ const FIELDS: Readonly<Record<(typeof WIDGETS)[number], OutputFields>> = {
   },
   WEIGHT: {
     ...fieldsOf("weight"),
-    rolledUpWeight: constant("Int", null),
-    rolledUpCompletedWeight: constant("Int", null),
+    rolledUpWeight: weightBelow(),
+    rolledUpCompletedWeight: weightBelow("closed"),
   },
 };
 
@@ -195,6 +294,10 @@ const ABSENT_FIELDS: Readonly<Record<string, OutputFields>> = {
   },
   STATUS: { status },
 };
+
+/** The key of a widget: null for kinds that do not have it. */
+const keyOf = (name: string) =>
+  name === "HIERARCHY" ? "case when i.issue_type <> 'test_case' then i.id end" : "i.id";
 
 /** The class of a widget. */
 export const classOf = (widget: string): string => `WorkItemWidget${classPart(widget)}`;
@@ -216,7 +319,7 @@ const features = rowType("WorkItemFeatures", {
       const isThere = (WIDGETS as readonly string[]).includes(name);
       return [
         `${part[0]?.toLowerCase()}${part.slice(1)}`,
-        one(classOf(name), isThere ? "i.id" : "null"),
+        one(classOf(name), isThere ? keyOf(name) : "null"),
       ];
     }),
   ),

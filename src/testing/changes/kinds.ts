@@ -388,6 +388,21 @@ export const kinds: readonly Kind[] = [
     ],
   },
   {
+    type: "parent",
+    rows: { work_item_parents: "issue_id" },
+    find: `select x.issue_id as key, s.iid as name, p.full_path as place, t.iid as parent, x.position
+      from work_item_parents x join issues s on s.id = x.issue_id join projects p on p.id = s.project_id
+      join issues t on t.id = x.parent_id`,
+    key: "x.issue_id",
+    path: ({ place: where, name }) => `${where}#${name} (parent)`,
+    within: ({ place: where, name }) => `${where}#${name}`,
+    record: (_, { place: where, parent, position }) => ({
+      parent_issue: `${where}#${parent}`,
+      position,
+    }),
+    noise: ["position"],
+  },
+  {
     type: "issue link",
     rows: { issue_links: "id" },
     find: `select x.id as key, s.iid as name, p.full_path as place, p.id as project, t.iid as target,

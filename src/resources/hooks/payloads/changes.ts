@@ -22,14 +22,16 @@ export async function issueEvent(
   if (!found) return undefined;
   const { attributes, labels, assignees } = found;
   const isConfidential = attributes["confidential"] === true;
+  // GitLab calls all but plain issues work items.
+  const kind = attributes["type"] === "Issue" ? "issue" : "work_item";
   const project = await projectOf(making, attributes["project_id"] as number);
   if (!project) return undefined;
   return {
     event: isConfidential ? "confidential_issues" : "issues",
     title: isConfidential ? "Confidential Issue Hook" : "Issue Hook",
     body: {
-      object_kind: "issue",
-      event_type: isConfidential ? "confidential_issue" : "issue",
+      object_kind: kind,
+      event_type: isConfidential ? `confidential_${kind}` : kind,
       user: await userOf(making, moment.userId),
       project,
       object_attributes: { ...attributes, ...after(moment) },

@@ -1,9 +1,9 @@
 import * as field from "../../../core/field.ts";
 import { type Presenter, presenter } from "../../../core/presenter.ts";
 import { HEAD } from "../../ci/heads.ts";
-import { fieldsOf } from "../../issuables/attributes.ts";
+import { fieldsOf, type IssueType, typeName } from "../../issuables/attributes.ts";
 import { plainFields, timeStats } from "../../issuables/fields.ts";
-import { ISSUE } from "../../issuables/issue.ts";
+import { ISSUE, SEVERITY } from "../../issuables/issue.ts";
 import { detailedStatus, mergeStateOf } from "../../issuables/merge-checks.ts";
 import { isDraft, MERGE_REQUEST } from "../../issuables/merge-request.ts";
 import { STATE_IDS } from "../../issuables/told.ts";
@@ -40,8 +40,8 @@ const issue = presenter({
   moved_to_id: field.integer("i.moved_to_id"),
   duplicated_to_id: none,
   relative_position: field.integer("i.relative_position"),
-  type: field.constant("Issue"),
-  severity: field.constant("unknown"),
+  type: field.derived(["i.issue_type"], "string", ([type]) => typeName(type as IssueType)),
+  severity: field.text(SEVERITY),
 });
 
 const draft = field.derived(["mr.title"], "boolean", ([title]) => isDraft(String(title)));

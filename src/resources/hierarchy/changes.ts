@@ -1,0 +1,174 @@
+import { inProject, visibleIssues, visibleProjects } from "../../core/access/visibility.ts";
+import { type ApiError, forbidden, invalid, unreadable } from "../../core/errors.ts";
+import * as param from "../../core/input.ts";
+import { routes } from "../../core/resource.ts";
+import { all } from "../../store/conditions.ts";
+import { mayAdminParentLink } from "../issuables/abilities.ts";
+import { type IssueType, typeName } from "../issuables/attributes.ts";
+import { happened } from "../issuables/change.ts";
+import { rowOf } from "../issuables/embed.ts";
+import { ISSUE } from "../issuables/issue.ts";
+import * as issuables from "../issuables/queries.ts";
+import { findIssuable } from "../issuables/rules.ts";
+import type { Writing } from "../issuables/type.ts";
+import * as links from "../issue-links/queries.ts";
+import * as hierarchy from "./queries.ts";
+import { childTypesOf } from "./types.ts";
+
+/** The most issues below one, as in GitLab. */
+export const MAX_CHILDREN = 5000;
+
+const words = ({ issue_type }: issuables.Issuable) =>
+  typeName(issue_type as IssueType).toLowerCase();
+
+/** The error for an issue that can't be below another one. */
+const refuse = ({ iid }: issuables.Issuable, reason: string): ApiError =>
+  unreadable(`#${iid} cannot be added: ${reason}`);
+
+/** An issue by its id, of the project that is changed. @throws ApiError 400 if it is not there */
+async function neighbourOf(
+  { db, source, viewer }: Writing,
+  child: issuables.Issuable,
+  id: number,
+): Promise<issuables.Issuable> {
+  const readable = all([visibleProjects(viewer), visibleIssues(viewer)]);
+  const [row] = await db.rows(
+    `select i.project_id, i.iid from issues i join projects p on p.id = i.project_id
+     where i.id = ? and ${readable.sql}`,
+    [id, ...readable.values],
+  );
+  if (!row) throw unreadable(`No Work Item found with ID: ${id}.`);
+  if (row[0] !== source.id) {
+    throw refuse(child, "parent must be in the same project or group as child.");
+  }
+  const seen = inProject(viewer, source);
+  return (await issuables.find(db, ISSUE, source.id, row[1] as number, seen)) as issuables.Issuable;
+}
+
+/** @throws ApiError 400 if an issue can't be below another one */
+async function requireFitting(
+  { db }: Writing,
+  child: issuables.Issuable,
+  parent: issuables.Issuable,
+): Promise<void> {
+  if (child.id === parent.id) throw refuse(child, "is not allowed to point to itself");
+  if (!childTypesOf(parent.issue_type).some((type) => type === child.issue_type)) {
+    throw refuse(child, "it's not allowed to add this type of parent item");
+  }
+  if (parent.confidential === 1 && child.confidential !== 1) {
+    const type = words(child);
+    throw refuse(
+      child,
+      `cannot assign a non-confidential ${type} to a confidential parent. Make the ${type} confidential and try again.`,
+    );
+  }
+  if (await links.areLinked(db, child.id, parent.id)) {
+    throw refuse(child, "cannot assign a linked work item as a parent");
+  }
+  if ((await hierarchy.countChildren(db, parent.id)) >= MAX_CHILDREN) {
+    throw refuse(child, "parent already has maximum number of children.");
+  }
+}
+
+/** What becomes of an issue's place. */
+export interface Placed {
+  /** The id of the issue that it is to be below; `null` for none. Default: where it is. */
+  readonly parentId?: number | null | undefined;
+  /** One that is below the same issue. Default: it comes last. */
+  readonly neighbour?: hierarchy.Neighbour | undefined;
+}
+
+/**
+ * Puts an issue below another one of its project, or next to others there, or takes it away; notes tell so on both.
+ *
+ * @param child which the caller may change
+ * @throws ApiError 400 if it can't be there
+ */
+export async function place(
+  writing: Writing,
+  child: issuables.Issuable,
+  { parentId, neighbour }: Placed,
+): Promise<void> {
+  const { db } = writing;
+  const current = await hierarchy.parentIdOf(db, child.id);
+  const wanted = parentId === undefined ? current : parentId;
+  if (neighbour && (wanted === null || (await hierarchy.parentIdOf(db, neighbour.id)) !== wanted)) {
+    throw unreadable("The adjacent work item is not below the same parent");
+  }
+  if (wanted !== null && wanted === current) {
+    if (neighbour && neighbour.id !== child.id)
+      await hierarchy.put(db, child.id, wanted, neighbour);
+    return;
+  }
+  const tell = (one: issuables.Issuable, note: string) => happened(writing, ISSUE, one, { note });
+  const parent = wanted === null ? undefined : await neighbourOf(writing, child, wanted);
+  if (parent) await requireFitting(writing, child, parent);
+  if (current !== null) {
+    const former = await issuables.findById(db, ISSUE, current);
+    await tell(former, `removed child ${words(child)} #${child.iid}`);
+    if (!parent) {
+      await hierarchy.takeAway(db, child.id);
+      await tell(child, `removed parent ${words(former)} #${former.iid}`);
+    }
+  }
+  if (!parent) return;
+  await hierarchy.put(db, child.id, parent.id, neighbour);
+  await tell(parent, `added #${child.iid} as child ${words(child)}`);
+  await tell(child, `added #${parent.iid} as parent ${words(parent)}`);
+}
+
+/** @throws ApiError 400 if an issue can't get another type, or be confidential or not, for what it is below or has below it */
+export async function requireStillFitting(
+  { db }: Pick<Writing, "db">,
+  found: issuables.Issuable,
+  columns: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  const { issue_type: type, confidential } = columns;
+  if (type !== undefined && type !== found.issue_type) {
+    const { parent, children } = await hierarchy.typesAround(db, found.id);
+    const changed = `cannot be changed to ${typeName(type as IssueType)} with`;
+    const wrong = (reason: string) => invalid({ work_item_type_id: [`${changed} ${reason}`] });
+    if (parent && !childTypesOf(parent as IssueType).some((one) => one === type)) {
+      throw wrong(`${typeName(parent as IssueType)} as parent type.`);
+    }
+    const fitting: readonly string[] = childTypesOf(type as IssueType);
+    if (children.some((child) => !fitting.includes(child))) {
+      throw wrong("these child item types.");
+    }
+  }
+  if (confidential !== undefined && confidential !== found.confidential) {
+    const around = await hierarchy.confidentialityAround(db, found.id);
+    if (confidential === 1 && around.hasPublicChild) {
+      const problem = "All child items must be confidential in order to turn on confidentiality.";
+      throw invalid({ base: [problem] });
+    }
+    if (confidential === 0 && around.isParentConfidential) {
+      throw invalid({
+        base: [`A non-confidential ${words(found)} cannot have a confidential parent.`],
+      });
+    }
+  }
+}
+
+const project = routes({ source: "project", features: ["issues"], whenDisabled: "leave out" });
+
+/** Puts an issue below another one, next to others or away, for GraphQL and quick actions. */
+export const placeRoute = project.put("/issues/:issue_iid", {
+  summary: "Put an issue below another one",
+  input: {
+    issue_iid: param.recordId(),
+    parent_id: param.clearable(param.integer()),
+    adjacent_id: param.optional(param.integer()),
+    relative_position: param.optional(param.choice(["before", "after"])),
+  },
+  presenter: ISSUE.single,
+  handle: async (context) => {
+    const { input } = context;
+    const child = await findIssuable(context, ISSUE, input.issue_iid, "Issue");
+    if (!mayAdminParentLink(child, context)) throw forbidden();
+    const { adjacent_id: id, relative_position: side = "before" } = input;
+    const neighbour = id === undefined ? undefined : { id, side };
+    await place(context, child, { parentId: input.parent_id, neighbour });
+    return rowOf(context, ISSUE, child.id);
+  },
+});

@@ -1,0 +1,11 @@
+import type { IssueType } from "../issuables/attributes.ts";
+
+/** Which types may be below one: tasks below issues and incidents. */
+const CHILD_TYPES: Readonly<Partial<Record<IssueType, readonly IssueType[]>>> = {
+  issue: ["task"],
+  incident: ["task"],
+};
+
+/** The types that may be below one. */
+export const childTypesOf = (type: IssueType | undefined): readonly IssueType[] =>
+  (type && CHILD_TYPES[type]) ?? [];
