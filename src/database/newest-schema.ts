@@ -208,6 +208,9 @@ const steps = [
   `20261204-02-places-of-audit-events`,
   `20261204-03-fetches-of-projects`,
   `20261204-04-context-commits`,
+  `20261206-10-issue-types`,
+  `20261206-11-work-item-parents`,
+  `20261206-12-start-dates`,
   `20261206-70-remote-mirrors`,
   `20261206-71-feature-flags`,
 ];
@@ -454,7 +457,7 @@ const statements = [
   closed_by_id integer references users (id) on delete set null,
   created_at integer not null,
   updated_at integer not null
-, time_estimate integer not null default 0, total_time_spent integer not null default 0, relative_position integer, due_told text)`,
+, time_estimate integer not null default 0, total_time_spent integer not null default 0, relative_position integer, due_told text, issue_type text not null default 'issue', severity text not null default 'unknown', start_date text)`,
   `CREATE UNIQUE INDEX issues_iid on issues (project_id, iid)`,
   `CREATE INDEX issues_by_author on issues (author_id, created_at, id)`,
   `CREATE TABLE issue_assignees (
@@ -2181,6 +2184,13 @@ const statements = [
   sha text not null,
   primary key (merge_request_id, sha)
 )`,
+  `CREATE INDEX issues_by_type on issues (issue_type, id) where issue_type <> 'issue'`,
+  `CREATE TABLE work_item_parents (
+  issue_id integer not null primary key references issues (id) on delete cascade,
+  parent_id integer not null references issues (id) on delete cascade,
+  position integer not null
+)`,
+  `CREATE INDEX work_item_parents_by_parent on work_item_parents (parent_id, position, issue_id)`,
   `CREATE TABLE remote_mirrors (
   id integer primary key autoincrement,
   project_id integer not null references projects (id) on delete cascade,
