@@ -225,6 +225,7 @@ const steady = (text: string) =>
 const VARIABLES: readonly (readonly [RegExp, string])[] = [
   [/\bglrt-\d{40}/g, "$RUNNER_TOKEN"],
   [/\bglcbt-\d{40}/g, "$JOB_TOKEN"],
+  [/\bglffct-\d{40}/g, "$CLIENT_TOKEN"],
   [/\bglptt-\d{40}/g, "$TRIGGER_TOKEN"],
   [/\bpmst-\d{40}/g, "$SCIM_TOKEN"],
   [/\bGR1348941-\d{40}/g, "$REGISTRATION_TOKEN"],

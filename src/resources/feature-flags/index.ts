@@ -294,10 +294,10 @@ const tokenRoute = postClient("/reset_token", {
   summary:
     "Create the token of the programs that ask for a project's feature flags; only this response has it",
   role: "maintainer",
-  examples: [{ token: "pmffc-0123456789abcdef0123456789abcdef01234567" }],
+  examples: [{ token: "glffct-0123456789abcdef0123456789abcdef01234567" }],
   handle: async (context) => {
     const { db, source } = context;
-    const { secret, digest } = newSecret("pmffc");
+    const { secret, digest } = newSecret("glffct");
     await flags.setClient(db, source.id, digest);
     await audit.log(context, "feature flag token made", { target: source.fullPath });
     return new Json({ token: secret });
