@@ -975,6 +975,18 @@ const FIXTURES: Record<string, Fixture> = {
       project_id: always("1"),
     },
   },
+  "Terraform states": {
+    create: async (app) => {
+      for (const name of ["kept", "deleted"]) {
+        const { status } = await app.call(`POST ${PROJECT}/terraform/state/${name}`, {
+          as: "owner",
+          json: { serial: 1, outputs: {} },
+        });
+        if (status !== 200) throw new Error(`the fixture's state: ${status}`);
+      }
+    },
+    params: { "state name": always("kept"), serial: always(1) },
+  },
   "Push mirrors": {
     create: async (app, count) => {
       for (const path of numbered(Math.min(count, 10), (at) => `a${at}.git`)) {

@@ -20,6 +20,8 @@ export interface Special {
   /** Attributes beside those that are required, or other values of these. */
   sent?: Json;
   headers?: Readonly<Record<string, string>>;
+  /** The body of a route that takes it as it is. Default: a line of text. */
+  text?: string;
   /** Makes what the request needs. @returns values as above that follow from it */
   before?: (ask: Ask) => Promise<Pick<Special, "params" | "sent" | "headers"> | undefined>;
 }
@@ -461,6 +463,7 @@ export const EXAMPLES: Readonly<Record<string, Special>> = {
     ],
     { as: "owner" },
   ),
+  "POST /projects/:id/terraform/state/:name": { text: '{"version": 4, "serial": 2}' },
   "POST /projects/:id/feature_flags": {
     sent: {
       name: "new_search",
@@ -470,7 +473,9 @@ export const EXAMPLES: Readonly<Record<string, Special>> = {
       ],
     },
   },
-  "PUT /projects/:id/feature_flags/:feature_flag_name": { sent: { name: "newer_search", active: false } },
+  "PUT /projects/:id/feature_flags/:feature_flag_name": {
+    sent: { name: "newer_search", active: false },
+  },
   ...each(
     [
       "GET /feature_flags/unleash/:project_id/client/features",

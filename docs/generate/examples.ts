@@ -123,8 +123,9 @@ async function example(
   const inQuery = method === "GET" || method === "DELETE" || takesRawBody(route);
   const base = resource.mount.name === "REST API" ? "/api/v4" : "";
   const address = `${base}${filled}${inQuery ? queryOf(sent) : ""}`;
+  const { text = TEXT } = special;
   const { options, type, body } = takesRawBody(route)
-    ? { options: [`--data-binary ${quoted(TEXT)}`], type: undefined, body: TEXT }
+    ? { options: [`--data-binary ${quoted(text)}`], type: undefined, body: text }
     : bodyOf(inQuery ? [] : sent, filePartOf(route));
 
   const response = await app.fetch(`${ADDRESS}${address}`, {
@@ -137,7 +138,7 @@ async function example(
     body,
     redirect: "manual",
   });
-  const text = await response.text();
+  const answer = await response.text();
   const isJson = /^application\/(scim\+)?json/.test(response.headers.get("content-type") ?? "");
   const line = [
     "curl",
@@ -150,7 +151,7 @@ async function example(
   return {
     curl: withVariables(steady(line)),
     status: response.status,
-    json: isJson && text !== "" ? shortened(JSON.parse(steady(text))) : undefined,
+    json: isJson && answer !== "" ? shortened(JSON.parse(steady(answer))) : undefined,
   };
 }
 

@@ -55,6 +55,7 @@ export const TAGS: Readonly<Record<string, string>> = {
   Projects: "Projects, stars and forks.",
   Releases: "Releases of projects, and links to their assets.",
   "Feature flags": "Flags that programs ask for, with Unleash's clients.",
+  "Terraform states": "States of Terraform and OpenTofu, with their locks.",
   "Push mirrors": "Other repositories to which projects push on what they get.",
   Reviewers: "Who was asked to review merge requests.",
   Runners: "What does the jobs of pipelines: programs such as GitLab's runner, which ask for jobs.",

@@ -57,6 +57,7 @@ export type AuditAction =
   | "feature flag changed"
   | "feature flag deleted"
   | "feature flag token made"
+  | "terraform state deleted"
   | "approval rule added"
   | "approval rule changed"
   | "approval rule removed"

@@ -11,6 +11,8 @@ export interface SealedColumn {
   readonly purpose: string;
   /** Whether an earlier version stored such secrets without encrypting them. */
   readonly wasPlain?: true;
+  /** How many are re-encrypted in one transaction. Default 100; fewer of large ones, which are in memory then. */
+  readonly batch?: number;
 }
 
 /** A secret that can't be read, since its key is missing. */
@@ -19,7 +21,7 @@ export interface LostSecret {
   readonly id: number;
 }
 
-/** How many secrets are re-encrypted in one transaction. */
+/** {@link SealedColumn.batch}. */
 const BATCH = 100;
 const FIRST_KEY = "$1$";
 const KEY_PREFIX = FIRST_KEY.length + 8;
@@ -123,7 +125,7 @@ export async function reencrypt(
 async function reencryptColumn(
   store: Store,
   secrets: Secrets,
-  { table, id, column, purpose }: SealedColumn,
+  { table, id, column, purpose, batch = BATCH }: SealedColumn,
   plainOnly: boolean,
 ): Promise<number> {
   const done = plainOnly ? FIRST_KEY : `${FIRST_KEY}${secrets.keyIds()[0]}`;
@@ -133,7 +135,7 @@ async function reencryptColumn(
     const rows = await store.rows(
       `select ${id}, ${column}, ${purpose} from ${table} where ${id} > ? and substr(${column}, 1, ?) <> ?
        order by ${id} limit ?`,
-      [after, done.length, done, BATCH],
+      [after, done.length, done, batch],
     );
     if (rows.length === 0) return encrypted;
     after = rows.at(-1)?.[0] as number;

@@ -213,6 +213,7 @@ const steps = [
   `20261206-12-start-dates`,
   `20261206-70-remote-mirrors`,
   `20261206-71-feature-flags`,
+  `20261206-72-terraform-states`,
 ];
 
 const statements = [
@@ -2235,6 +2236,26 @@ const statements = [
   `CREATE TABLE feature_flag_clients (
   project_id integer not null primary key references projects (id) on delete cascade,
   digest text not null
+)`,
+  `CREATE TABLE terraform_states (
+  id integer primary key autoincrement,
+  project_id integer not null references projects (id) on delete cascade,
+  name text not null,
+  lock_id text,
+  lock_info text,
+  locked_by text,
+  locked_at integer,
+  created_at integer not null,
+  updated_at integer not null,
+  unique (project_id, name)
+)`,
+  `CREATE TABLE terraform_state_versions (
+  id integer primary key autoincrement,
+  state_id integer not null references terraform_states (id) on delete cascade,
+  serial integer not null,
+  content text not null,
+  created_at integer not null,
+  unique (state_id, serial)
 )`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,

@@ -59,6 +59,7 @@ import { sharingResource } from "./sharing/index.ts";
 import { snippetResource } from "./snippets/index.ts";
 import { tagResource } from "./tags/index.ts";
 import { templateResource } from "./templates/index.ts";
+import { terraformStateResource } from "./terraform-states/index.ts";
 import { timeTrackingResource } from "./time-tracking/index.ts";
 import { todoResource } from "./todos/index.ts";
 import {
@@ -145,6 +146,7 @@ export const resources: readonly Resource[] = [
   tagResource,
   templateResource,
   timeTrackingResource,
+  terraformStateResource,
   todoResource,
   accessTokenResource,
   impersonationTokenResource,

@@ -447,8 +447,8 @@ describe("the table of routes", () => {
     );
   });
 
-  it("accepts job tokens only below a project: for releases, packages, environments, deployments, and mostly reading", () => {
-    const released = /^\/projects\/:id\/(releases|packages)(\/|$)/;
+  it("accepts job tokens only below a project: for releases, packages, environments, deployments, states of Terraform, and mostly reading", () => {
+    const released = /^\/projects\/:id\/(releases|packages|terraform)(\/|$)/;
     const opted = routes.filter(({ jobTokens, path }) => jobTokens && !released.test(path));
     expect(opted.map(({ method, path }) => `${method} ${path}`).sort()).toEqual([
       "DELETE /projects/:id/deployments/:deployment_id",

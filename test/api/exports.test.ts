@@ -94,6 +94,7 @@ const LEFT_OUT = [
   "Push mirrors",
   "Runners",
   "Sharing",
+  "Terraform states",
   "Todos",
   "Topics",
   "Uploads",

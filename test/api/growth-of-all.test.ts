@@ -183,6 +183,7 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
   merge_user_id: ["DEVELOPER", "OWNER"],
   merge_user_username: ["developer", "owner"],
   app_name: ["production"],
+  ID: ["none"],
   instance_id: ["none"],
   milestone: ["v1", "Common n50n", "none", "any", "nosuch"],
   my_reaction_emoji: ["any", "none", "rocket"],

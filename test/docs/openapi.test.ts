@@ -94,6 +94,8 @@ beforeAll(async () => {
     });
     expect([issuable, changed.status]).toEqual([issuable, 200]);
   }
+  const state = await post(`${project}/terraform/state/production`, { serial: 1 });
+  expect(state.status).toBe(200);
   await pushSigned();
   // Merge request 2, which can be merged, and whose rules can be changed.
   const actions = [{ action: "create", file_path: "logo.txt", content: "Larger\n" }];
@@ -149,6 +151,7 @@ function addressesOf(path: string): string[] {
   const own = path
     .replace("{id}", id)
     .replace("{feature_flag_name}", "f")
+    .replace("state/{name}", "state/production")
     .replace("{slug}", "guides%2FHome")
     .replace("{branch}", "main")
     .replace("{tag_name}", "v1.0")

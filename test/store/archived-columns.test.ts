@@ -83,6 +83,7 @@ it("each table of projects is archived, or left out on purpose", () => {
     ...["runner_projects", "registration_tokens", "pipeline_triggers", "pipeline_schedules"],
     "remote_mirrors",
     ...["feature_flags", "feature_flag_user_lists", "feature_flag_clients"],
+    ...["terraform_states", "terraform_state_versions"],
     ...["deployments", "environments", "resource_bots", "notification_settings"],
     ...[
       "access_requests",

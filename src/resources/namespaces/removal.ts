@@ -64,6 +64,7 @@ export const PROJECT_PARTS: readonly Part[] = [
   ["feature_flags", "project_id", "id"],
   ["feature_flag_user_lists", "project_id", "id"],
   ["feature_flag_clients", "project_id", "project_id"],
+  ["terraform_states", "project_id", "id"],
   ["resource_bots", "project_id", "user_id"],
   ["notification_settings", "project_id", "id"],
   ["members", "project_id", "id"],
