@@ -208,6 +208,7 @@ const steps = [
   `20261204-02-places-of-audit-events`,
   `20261204-03-fetches-of-projects`,
   `20261204-04-context-commits`,
+  `20261206-30-moderated-users`,
 ];
 
 const statements = [
@@ -2179,6 +2180,8 @@ const statements = [
   sha text not null,
   primary key (merge_request_id, sha)
 )`,
+  `CREATE INDEX users_active on users (last_activity_on, created_at, id) where state = 'active'`,
+  `CREATE INDEX users_banned on users (id) where state = 'banned'`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,

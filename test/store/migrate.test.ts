@@ -261,6 +261,7 @@ const FROZEN: Record<string, string> = {
     "349f8cd6e1f7ac1c7f63816b2c09f52619538d4ecf146d5ae10a82eff72fe2f8",
   "20261201-41-overwriting-imports":
     "ddb7519fa2d3a17148e4163b55fde5ce58c3095e653e5adb5a140111ea42147f",
+  "20261206-30-moderated-users": "1f172cf6472dc30111f545bc4615da7b9d2e8aee817ff5fd6388a94b09b60d80",
   "20261204-04-context-commits": "0ecbaa715c315ba57edd7d35e85d9dd5efe01863428c71849a9935d53ea493f1",
   "20261204-03-fetches-of-projects":
     "e03d932e9330bb843e988f5623efff666a21e344b59ba2a4313dc1d4ef336b30",

@@ -1,3 +1,4 @@
+import { USER_STATES } from "../../core/access/caller.ts";
 import { NOT_DELETED_USER, type Viewer, visibleGroups } from "../../core/access/visibility.ts";
 import { isoInstant } from "../../core/time.ts";
 import {
@@ -31,7 +32,7 @@ import { userSummaryFields } from "./json.ts";
 import { searched } from "./queries.ts";
 import { isHidden } from "./rules.ts";
 
-const STATE = enumeration("UserState", "Whether an account can be used.", ["active", "blocked"]);
+const STATE = enumeration("UserState", "Whether an account can be used.", [...USER_STATES]);
 const TYPE = enumeration("UserType", "What kind of account it is.", [
   "HUMAN",
   "GHOST",
@@ -183,7 +184,9 @@ export const graphqlModule: GraphqlModule = {
               search ? searched(search, caller) : undefined,
               // Only administrators learn who is one.
               args.admins ? (caller.admin ? when("u.admin = 1") : when("1 = 0")) : undefined,
-              active === undefined ? undefined : when("u.state = ?", active ? "active" : "blocked"),
+              active === undefined
+                ? undefined
+                : when(active ? "u.state = 'active'" : "u.state <> 'active'"),
               humans === false ? when("1 = 0") : undefined,
               when("u.id in (select m.user_id from members m where m.namespace_id = ?)", groupId),
             ]),

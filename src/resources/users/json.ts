@@ -9,7 +9,9 @@ export const userFields = (alias: string) => ({
   id: field.integer(`${alias}.id`),
   name: field.text(`${alias}.name`),
   username: field.text(`${alias}.username`),
-  state: field.text(`case when ${alias}.state = 'blocked' then 'blocked' else 'active' end`),
+  state: field.text(
+    `case ${alias}.state when 'ghost' then 'active' when 'removed' then 'active' else ${alias}.state end`,
+  ),
   avatar_url: avatarUrl(alias),
   web_url: field.url(`${alias}.username`, (username) => `/${username}`),
 });

@@ -52,6 +52,7 @@ export interface UserFilter {
   searcher?: { id: number; admin: boolean } | undefined;
   active?: boolean | undefined;
   blocked?: boolean | undefined;
+  deactivated?: boolean | undefined;
   twoFactor?: boolean | undefined;
   external?: boolean | undefined;
   /** Whether users of access tokens of groups and projects are left out. */
@@ -101,6 +102,7 @@ export async function list(
     search ? searched(search, searcher) : undefined,
     filter.active ? when("u.state = 'active'") : undefined,
     filter.blocked ? when("u.state = 'blocked'") : undefined,
+    filter.deactivated ? when("u.state = 'deactivated'") : undefined,
     twoFactor === undefined ? undefined : when(hasTwoFactor),
     when("u.external = ?", external === undefined ? undefined : Number(external)),
     filter.withoutBots ? when("u.id not in (select user_id from resource_bots)") : undefined,
@@ -223,6 +225,15 @@ export async function hasAddress(db: Reader, userId: number, email: string): Pro
   return found.length > 0;
 }
 
+/** A user's confirmed addresses, in small letters. */
+export async function addresses(db: Reader, userId: number): Promise<ReadonlySet<string>> {
+  const found = await db.rows(
+    `select a.email from (${CONFIRMED_ADDRESSES}) a where a.user_id = ?`,
+    [userId],
+  );
+  return new Set(found.map(([email]) => String(email)));
+}
+
 /** The ids of the users who have these confirmed addresses, by address in small letters. */
 export async function idsByAddresses(
   db: Reader,
@@ -274,8 +285,8 @@ export async function insert(db: Database, user: NewUser, now: number): Promise<
 }
 
 /**
- * Blocks or unblocks a user. While they are blocked, their sessions and tokens get 403; afterwards they have to sign in
- * again.
+ * Changes whether an account can be used. While it can't be, its sessions and tokens get 403; afterwards its user has to sign
+ * in again. Who is deactivated can do so at once, hence without a session that is refused.
  */
 export async function setState(
   db: Database,
@@ -283,7 +294,7 @@ export async function setState(
   state: User["state"],
   now: number,
 ): Promise<void> {
-  if (user.state === "blocked" && state === "active") await sessions.endAll(db, user.id);
+  if (state === "active" || state === "deactivated") await sessions.endAll(db, user.id);
   await updateRow(db, "users", user.id, { state }, now);
 }
 
