@@ -5,6 +5,7 @@ import { operations, USER } from "../../test/api/_scim.ts";
 import { zipped } from "../../test/api/_zip.ts";
 import type { Answer, Person } from "../../test/helpers.ts";
 import { sshKeyOf } from "../../test/helpers.ts";
+import { gpgKeyOf } from "../../test/pgp.ts";
 
 export type Json = Readonly<Record<string, unknown>>;
 
@@ -228,6 +229,9 @@ export const EXAMPLES: Readonly<Record<string, Special>> = {
     sent: key,
   }),
   "POST /users/:user_id/keys": { sent: key },
+  ...each(["POST /user/gpg_keys", "POST /users/:user_id/gpg_keys"], {
+    sent: { key: gpgKeyOf(4711) },
+  }),
   ...each(both("PUT", "/boards/:board_id/lists/:list_id"), {
     before: async (ask) => {
       for (const at of ["/groups/acme/boards/2", `${SITE}/boards/3`]) {

@@ -209,6 +209,9 @@ const steps = [
   `20261204-03-fetches-of-projects`,
   `20261204-04-context-commits`,
   `20261206-30-moderated-users`,
+  `20261206-31-gpg-keys`,
+  `20261206-32-custom-attributes`,
+  `20261206-33-service-accounts`,
 ];
 
 const statements = [
@@ -2182,6 +2185,66 @@ const statements = [
 )`,
   `CREATE INDEX users_active on users (last_activity_on, created_at, id) where state = 'active'`,
   `CREATE INDEX users_banned on users (id) where state = 'banned'`,
+  `CREATE TABLE gpg_keys (
+  id integer primary key autoincrement,
+  user_id integer not null references users (id) on delete cascade,
+  key text not null,
+  fingerprint text not null,
+  primary_keyid text not null,
+  user_ids text not null,
+  created_at integer not null,
+  updated_at integer not null,
+  removed_at integer
+)`,
+  `CREATE UNIQUE INDEX gpg_keys_by_fingerprint on gpg_keys (fingerprint) where removed_at is null`,
+  `CREATE INDEX gpg_keys_of_user on gpg_keys (user_id, id) where removed_at is null`,
+  `CREATE INDEX gpg_keys_removed on gpg_keys (user_id, removed_at, id)`,
+  `CREATE TABLE gpg_key_parts (
+  id integer primary key autoincrement,
+  gpg_key_id integer not null references gpg_keys (id) on delete cascade,
+  keyid text not null,
+  packet text not null,
+  is_primary integer not null,
+  is_revoked integer not null,
+  expires_at integer
+)`,
+  `CREATE INDEX gpg_key_parts_by_keyid on gpg_key_parts (keyid, id)`,
+  `CREATE INDEX gpg_key_parts_of_key on gpg_key_parts (gpg_key_id, id)`,
+  `CREATE TABLE custom_attributes (
+  id integer primary key autoincrement,
+  user_id integer references users (id) on delete cascade,
+  namespace_id integer references namespaces (id) on delete cascade,
+  project_id integer references projects (id) on delete cascade,
+  key text not null,
+  value text not null,
+  created_at integer not null,
+  updated_at integer not null
+)`,
+  `CREATE UNIQUE INDEX custom_attributes_of_user on custom_attributes (user_id, key)
+  where user_id is not null`,
+  `CREATE INDEX custom_attributes_by_value_of_user on custom_attributes (key, value, user_id)
+  where user_id is not null`,
+  `CREATE UNIQUE INDEX custom_attributes_of_namespace on custom_attributes (namespace_id, key)
+  where namespace_id is not null`,
+  `CREATE INDEX custom_attributes_by_value_of_namespace on custom_attributes (key, value, namespace_id)
+  where namespace_id is not null`,
+  `CREATE UNIQUE INDEX custom_attributes_of_project on custom_attributes (project_id, key)
+  where project_id is not null`,
+  `CREATE INDEX custom_attributes_by_value_of_project on custom_attributes (key, value, project_id)
+  where project_id is not null`,
+  `CREATE TABLE service_accounts (
+  user_id integer primary key references users (id) on delete cascade,
+  namespace_id integer references namespaces (id) on delete cascade,
+  project_id integer references projects (id) on delete cascade,
+  creator_id integer references users (id) on delete set null,
+  check (namespace_id is null or project_id is null)
+)`,
+  `CREATE INDEX service_accounts_of_namespace on service_accounts (namespace_id, user_id) where namespace_id is not null`,
+  `CREATE INDEX service_accounts_of_project on service_accounts (project_id, user_id) where project_id is not null`,
+  `CREATE INDEX service_accounts_by_creator on service_accounts (creator_id) where creator_id is not null`,
+  `CREATE TRIGGER service_accounts_removed after delete on service_accounts  begin update users set state = 'blocked' where id in (old.user_id) and state = 'active'; end`,
+  `CREATE TRIGGER service_accounts_of_hidden_projects after update of visibility on projects when (new.visibility = -1) begin update users set state = 'blocked' where id in (select user_id from service_accounts where project_id = new.id) and state = 'active'; end`,
+  `CREATE TRIGGER service_accounts_of_hidden_namespaces after update of visibility on namespaces when (new.visibility = -1) begin update users set state = 'blocked' where id in (select user_id from service_accounts where namespace_id = new.id) and state = 'active'; end`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,

@@ -183,6 +183,63 @@ describe("users", () => {
     expect(await user.ask()).toEqual([200, user.username]);
   });
 
+  it.each(["blocked", "deactivated", "banned", "blocked_pending_approval"] as const)(
+    "who are %s are let in nowhere",
+    async (state) => {
+      const user = await newUser();
+      const login = await app.fetch(
+        new Request("http://pm.test/oauth/token", {
+          method: "POST",
+          body: new URLSearchParams({
+            grant_type: "password",
+            username: user.username,
+            password: PASSWORD,
+          }),
+        }),
+      );
+      expect(login.status).toBe(200);
+      const { access_token } = (await login.json()) as { access_token: string };
+      const doors = async () => {
+        const bearer = { authorization: `Bearer ${access_token}` };
+        const basic = (password: string) => ({
+          authorization: `Basic ${Buffer.from(`${user.username}:${password}`).toString("base64")}`,
+        });
+        const git = "http://pm.test/acme/site.git/info/refs?service=git-upload-pack";
+        const json = { query: "{ currentUser { username } }" };
+        const granted = await app.fetch(
+          new Request("http://pm.test/oauth/token", {
+            method: "POST",
+            body: new URLSearchParams({
+              grant_type: "password",
+              username: user.username,
+              password: PASSWORD,
+            }),
+          }),
+        );
+        return [
+          (await user.ask())[0],
+          (await app.call("GET /user", { headers: bearer })).status,
+          (
+            await app.call("POST /api/graphql", {
+              headers: { "private-token": user.token },
+              json,
+            })
+          ).status,
+          (await app.call(`GET ${git}`, { headers: basic(user.token) })).status,
+          (await app.call(`GET ${git}`, { headers: basic(PASSWORD) })).status,
+          granted.status,
+        ];
+      };
+      expect(await doors()).toEqual([200, 200, 200, 200, 200, 200]);
+      await app.admin.users.update(user.username, { state });
+      expect(await doors()).toEqual([403, 403, 403, 401, 401, 400]);
+      const listed = await app.call(`GET /users?username=${user.username}`, { as: "admin" });
+      expect(listed.json[0].state).toBe(state);
+      await app.admin.users.update(user.username, { state: "active" });
+      expect(await doors()).toEqual([200, 200, 200, 200, 200, 200]);
+    },
+  );
+
   it("become active by signing in if they are deactivated, and only then", async () => {
     const user = await newUser();
     await move("deactivate", user.id);

@@ -81,7 +81,14 @@ it("each table of projects is archived, or left out on purpose", () => {
       "ci_variables",
     ],
     ...["runner_projects", "registration_tokens", "pipeline_triggers", "pipeline_schedules"],
-    ...["deployments", "environments", "resource_bots", "notification_settings"],
+    ...[
+      "deployments",
+      "environments",
+      "resource_bots",
+      "service_accounts",
+      "custom_attributes",
+      "notification_settings",
+    ],
     ...[
       "access_requests",
       "deploy_tokens",

@@ -1,4 +1,5 @@
 import {
+  countedNotes,
   NOT_DELETED_LABEL,
   type Viewer,
   visibleNotes,
@@ -130,7 +131,8 @@ export function participating(
   viewer: Viewer,
 ): Condition & { join: string } {
   const each = { each: "v", today: viewer.today } as const;
-  const notes = visibleNotes(viewer);
+  // Nobody who is banned is found: only active users are.
+  const notes = countedNotes(viewer);
   const { sql, values } = all([
     when(`${alias}.id = ?`, id),
     {

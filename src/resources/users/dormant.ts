@@ -8,7 +8,8 @@ import * as users from "./queries.ts";
 const DAY = 86_400_000;
 
 /** Users that no person is, who are not deactivated. */
-const IS_BOT = "u.id in (select user_id from resource_bots)";
+const IS_BOT =
+  "(u.id in (select user_id from resource_bots) or u.id in (select user_id from service_accounts))";
 
 /** Whether a user was active on a day or later, or is the user of an access token. @param day `YYYY-MM-DD` */
 export async function activityOf(

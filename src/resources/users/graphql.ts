@@ -37,6 +37,7 @@ const TYPE = enumeration("UserType", "What kind of account it is.", [
   "HUMAN",
   "GHOST",
   "PROJECT_BOT",
+  "SERVICE_ACCOUNT",
 ]);
 
 const permissions = valueType("UserPermissions", "What a user may do.", {
@@ -56,7 +57,8 @@ const preferences = valueType("UserPreferences", "How a user wants to see things
 });
 
 const TYPE_OF = `case when u.state = 'ghost' then 'GHOST'
-  when exists (select 1 from resource_bots rb where rb.user_id = u.id) then 'PROJECT_BOT' else 'HUMAN' end`;
+  when exists (select 1 from resource_bots rb where rb.user_id = u.id) then 'PROJECT_BOT'
+  when exists (select 1 from service_accounts sa where sa.user_id = u.id) then 'SERVICE_ACCOUNT' else 'HUMAN' end`;
 
 /** The columns that tell whether a profile hides something. */
 const PROFILE = ["u.id", "u.private_profile"] as const;
@@ -99,7 +101,9 @@ const fields = {
       caller?.admin || caller?.id === id ? day : null,
     ),
   ),
-  bot: required(boolean(`case ${TYPE_OF} when 'PROJECT_BOT' then 1 else 0 end`)),
+  bot: required(
+    boolean(`case when ${TYPE_OF} in ('PROJECT_BOT', 'SERVICE_ACCOUNT') then 1 else 0 end`),
+  ),
   human: boolean(`case ${TYPE_OF} when 'HUMAN' then 1 else 0 end`),
   gitpodEnabled: about("There is no Gitpod.", constant("Boolean", false)),
   // As GitLab's old name of the public address.

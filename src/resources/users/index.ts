@@ -7,6 +7,11 @@ import { paginate } from "../../core/pagination.ts";
 import { type Resource, routes } from "../../core/resource.ts";
 import { USER_SCOPES } from "../../core/scopes.ts";
 import { dayOf } from "../../core/time.ts";
+import {
+  attributeFilter,
+  customAttributeInput,
+  embedAttributes,
+} from "../custom-attributes/queries.ts";
 import * as changes from "./changes.ts";
 import {
   activity,
@@ -77,7 +82,7 @@ export const userResource: Resource = {
         admins: param.optional(param.boolean()),
         without_projects: param.optional(param.boolean()),
         auditors: unsupportedFlag(),
-        with_custom_attributes: unsupportedFlag(),
+        ...customAttributeInput,
         saml_provider_id: unsupported(param.integer()),
         // There are no users of GitLab's own, and none of LDAP.
         exclude_internal: flagWithoutEffect(),
@@ -111,12 +116,13 @@ export const userResource: Resource = {
           deactivated: input.deactivated,
           twoFactor: admin && input.two_factor ? input.two_factor === "enabled" : undefined,
           external: input.external ?? (input.exclude_external ? false : undefined),
-          withoutBots: humans || without_project_bots,
-          onlyBots: exclude_humans,
+          withoutBots: without_project_bots,
+          humans: humans || exclude_humans ? humans === true : undefined,
           inactive: input.exclude_active,
           admins: admin && input.admins,
           withoutProjects: admin && input.without_projects,
           identified: extern_uid !== undefined,
+          custom: attributeFilter(input, { caller }),
           createdAfter: admin ? startOf(input.created_after) : undefined,
           createdBefore: admin ? startOf(input.created_before) : undefined,
           orderBy: (admin ? input.order_by : undefined) ?? "id",
@@ -128,7 +134,10 @@ export const userResource: Resource = {
       summary: "Get a user",
       access: "anyone",
       scopes: USER_SCOPES,
-      input: { user_id: param.anyText() },
+      input: {
+        user_id: param.anyText(),
+        with_custom_attributes: customAttributeInput.with_custom_attributes,
+      },
       presenter: ({ caller, input }) => {
         if (caller?.admin) return adminUser;
         return String(caller?.id) === input.user_id ? ownProfile : publicUser;
@@ -142,6 +151,8 @@ export const userResource: Resource = {
           caller,
         );
         if (!found) throw notFound("User");
+        const shown = attributeFilter(input, { caller });
+        await embedAttributes(db, [found], presenter, "user_id", shown);
         return found;
       },
     }),
