@@ -344,11 +344,15 @@ const FIXTURES: Record<string, Fixture> = {
   },
   "Service accounts": {
     create: async (app, count) => {
-      for (const at of ["/groups/acme", "/projects/acme%2Fsite"]) {
+      for (const [at, prefix] of [
+        ["/groups/acme", "acme"],
+        ["/projects/acme%2Fsite", "site"],
+      ]) {
         const of = `${at}/service_accounts`;
         let newest = 0;
         for (const name of numbered(count, (index) => `robot ${index}`)) {
-          const { json } = await app.call(`POST ${of}`, { as: "owner", json: { name } });
+          const robot = { name, username: `${prefix}-${name.replace(" ", "-")}` };
+          const { json } = await app.call(`POST ${of}`, { as: "owner", json: robot });
           newest = json.id;
         }
         for (const name of numbered(count, (index) => `token ${index}`)) {

@@ -315,6 +315,9 @@ export const EXAMPLES: Readonly<Record<string, Special>> = {
       return { params: { deployment_id: id } };
     },
   },
+  ...each(["POST /service_accounts", ...both("POST", "/service_accounts")], {
+    sent: { name: "Deployer", username: "deployer" },
+  }),
   "POST /users/:user_id/deactivate": ofNewUser(),
   "POST /users/:user_id/ban": ofNewUser(),
   "POST /users/:user_id/unban": ofNewUser("ban"),

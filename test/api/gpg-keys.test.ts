@@ -99,6 +99,19 @@ describe("GPG keys", () => {
     await ask(`DELETE /user/gpg_keys/${id}`);
   });
 
+  it("are a hundred at most", async () => {
+    for (let at = 0; at < 100; at += 1) {
+      expect((await add(gpgKeyOf(1000 + at), "maintainer"))[0]).toBe(201);
+    }
+    expect(await add(gpgKeyOf(1100), "maintainer")).toEqual([
+      400,
+      { message: { key: ["is one too many: a user has at most 100"] } },
+    ]);
+    const [, keys] = await ask("GET /user/gpg_keys?per_page=100", "maintainer");
+    await ask(`DELETE /user/gpg_keys/${keys[0].id}`, "maintainer");
+    expect((await add(gpgKeyOf(1100), "maintainer"))[0]).toBe(201);
+  });
+
   it("are refused if they are none", async () => {
     const good = gpgKeyOf(5);
     const blank = {

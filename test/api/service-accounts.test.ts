@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Person, type TestApp, testApp } from "../helpers.ts";
+import { PASSWORD, type Person, type TestApp, testApp } from "../helpers.ts";
+import { Visitor } from "../visitor.ts";
 
 // Cases R79 and R80 of what GitLab answers.
 
@@ -17,7 +18,7 @@ const ask = async (request: string, as: Person = "owner", json?: object) => {
 const GENERATED = /^service_account_((group|project)_\d+_)?[0-9a-f]{32}$/;
 
 describe("service accounts of the instance", () => {
-  it("are made, listed and changed by administrators", async () => {
+  it("are made, listed and changed by administrators, and nobody signs in as one", async () => {
     const [status, made] = await ask("POST /service_accounts", "admin");
     expect([status, made]).toEqual([
       201,
@@ -63,6 +64,11 @@ describe("service accounts of the instance", () => {
       404,
       { message: "404 User Not Found" },
     ]);
+    await ask(`PUT /users/${robot.id}`, "admin", { password: PASSWORD });
+    const visitor = new Visitor(app);
+    await visitor.get("/users/sign_in");
+    const signedIn = await visitor.post("/users/sign_in", { login: "r2", password: PASSWORD });
+    expect(signedIn.status).toBe(401);
     const of = async (filter: string) =>
       (await ask(`GET /users?per_page=100&${filter}`, "admin"))[1].map(
         ({ username }: { username: string }) => username,

@@ -21,6 +21,9 @@ const gpgKey = presenter({
 const BEGIN = "-----BEGIN PGP PUBLIC KEY BLOCK-----";
 const END = "-----END PGP PUBLIC KEY BLOCK-----";
 
+/** Keys that a user has at most. */
+const MOST_KEYS = 100;
+
 const newKey = { key: param.anyText({ max: 100_000 }) };
 const keyId = { gpg_key_id: param.recordId() };
 const userId = { user_id: param.recordId() };
@@ -57,6 +60,9 @@ async function addKey(
   const same = await keys.findSame(db, key);
   if (same?.key === text) throw invalid({ key: ["has already been taken"] });
   if (same) throw refused("has already been taken");
+  if ((await keys.count(db, ownerId)) >= MOST_KEYS) {
+    throw invalid({ key: [`is one too many: a user has at most ${MOST_KEYS}`] });
+  }
   const id = await keys.insert(db, ownerId, text, key, now);
   await audit.log(context, "GPG key added", { userId: ownerId, target: key.keyId });
   return keys.row(db, presenter, id);

@@ -28,6 +28,13 @@ export function findSame(db: Reader, { fingerprint }: PublicKey): Awaitable<Key 
   return db.one<Key>(`${KEY} and fingerprint = ?`, [fingerprint]);
 }
 
+/** How many keys a user has. */
+export async function count(db: Reader, userId: number): Promise<number> {
+  const sql = "select count(*) from gpg_keys where user_id = ? and removed_at is null";
+  const [found] = await db.rows(sql, [userId]);
+  return found?.[0] as number;
+}
+
 /** Adds a key, instead of the same one that the user removed before. @param text with its armor. @returns its id */
 export async function insert(
   db: Database,
