@@ -52,6 +52,7 @@ import { startMirrors } from "./resources/remote-mirrors/worker.ts";
 import { startRemover } from "./resources/remover.ts";
 import { runDue, startScheduler } from "./resources/schedules/scheduler.ts";
 import { endTransfers, startMover } from "./resources/transfers/worker.ts";
+import { reactivate } from "./resources/users/changes.ts";
 import { startConverter } from "./resources/wikis/conversion.ts";
 import { withCommits } from "./store/after-commit.ts";
 import { type Migration, migrate } from "./store/migrate.ts";
@@ -302,6 +303,10 @@ async function start(
       const by = { id: null, name: "authenticate", ip: "" };
       await store.transaction((db) => createAccount(db, by, { username, name, email }, now()));
     },
+    reactivate: (userId) =>
+      store.transaction(async (db) => {
+        await reactivate(db, { id: null, name: "authenticate", ip: "" }, userId, now());
+      }),
     now,
     tier,
     edition,

@@ -751,7 +751,7 @@ const settings: Entity = {
     container_registry_import_target_plan: text,
     container_registry_token_expire_delay: shown(7, 8),
     custom_http_clone_url_root: text,
-    deactivate_dormant_users: only(false, true),
+    deactivate_dormant_users: off,
     deactivate_dormant_users_period: shown(7, 8),
     decompress_archive_file_timeout: shown(7, 8),
     default_artifacts_expire_in: text,

@@ -5,6 +5,7 @@ import { providerOf, USER } from "./api/_scim.ts";
 import { resourceOf } from "./api/routes.ts";
 import { baseSeed, type Person, sshKeyOf, type TestApp } from "./helpers.ts";
 import { entry, Objects, push } from "./packs.ts";
+import { gpgKeyOf } from "./pgp.ts";
 
 // What the tests that are generated from the routes need of each resource. A new resource adds its entry here, and is
 // covered by the access matrix, the lists and their query counts, random requests, worst shapes and lost access.
@@ -53,6 +54,17 @@ const listed =
       wanted.every(([name, value]) => one[name] === value),
     );
     return (found ?? json[0])?.[key] ?? 0;
+  };
+
+/** A token of the first service account that is listed; 0 if there is none. */
+const tokenOfFirst =
+  (place: string): Lookup =>
+  async (app, fill) => {
+    const of = `${fill(place)}/service_accounts`;
+    const accounts = await app.call(`GET ${of}`, { as: "admin" });
+    const [first] = accounts.status === 404 ? [] : accounts.json;
+    if (!first) return 0;
+    return listed(`${of}/${first.id}/personal_access_tokens`)(app, fill);
   };
 
 const always =
@@ -305,6 +317,56 @@ const FIXTURES: Record<string, Fixture> = {
     params: {
       key_id: listed("/user/keys"),
       "users key_id": listed("/users/:user_id/keys"),
+    },
+  },
+  "GPG keys": {
+    create: async (app, count) => {
+      for (const [at, as] of byAuthors(count, (author) => author as Person).entries()) {
+        await post(app, "/user/gpg_keys", as, { key: gpgKeyOf(at) });
+      }
+    },
+    params: {
+      gpg_key_id: listed("/user/gpg_keys"),
+      "users gpg_key_id": listed("/users/:user_id/gpg_keys"),
+    },
+  },
+  "Custom attributes": {
+    create: async (app, count) => {
+      const users = await app.call("GET /users?username=owner", { as: "admin" });
+      for (const at of ["/groups/acme", "/projects/acme%2Fsite", `/users/${users.json[0].id}`]) {
+        for (const key of numbered(count, (index) => `team-${index}`)) {
+          const json = { value: "a value" };
+          await app.call(`PUT ${at}/custom_attributes/${key}`, { as: "admin", json });
+        }
+      }
+    },
+    params: { "custom_attributes key": always("team-0") },
+  },
+  "Service accounts": {
+    create: async (app, count) => {
+      for (const [at, prefix] of [
+        ["/groups/acme", "acme"],
+        ["/projects/acme%2Fsite", "site"],
+      ]) {
+        const of = `${at}/service_accounts`;
+        let newest = 0;
+        for (const name of numbered(count, (index) => `robot ${index}`)) {
+          const robot = { name, username: `${prefix}-${name.replace(" ", "-")}` };
+          const { json } = await app.call(`POST ${of}`, { as: "owner", json: robot });
+          newest = json.id;
+        }
+        for (const name of numbered(count, (index) => `token ${index}`)) {
+          const json = { name, scopes: ["read_api"] };
+          await post(app, `${of}/${newest}/personal_access_tokens`, "owner", json);
+        }
+      }
+    },
+    params: {
+      "service_accounts user_id": listed("/service_accounts"),
+      "groups service_accounts user_id": listed("/groups/:group/service_accounts"),
+      "projects service_accounts user_id": listed("/projects/:project/service_accounts"),
+      "groups service_accounts token_id": tokenOfFirst("/groups/:group"),
+      "projects service_accounts token_id": tokenOfFirst("/projects/:project"),
     },
   },
   "Access requests": {

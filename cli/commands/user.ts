@@ -150,6 +150,21 @@ Examples:
     stateOf,
   );
 
+  changeCommand(
+    user,
+    "deactivate",
+    "refuse a user's tokens until they sign in",
+    { state: "deactivated" },
+    stateOf,
+  );
+  changeCommand(
+    user,
+    "ban",
+    "block a user, and hide what they wrote from others; `unblock` undoes it",
+    { state: "banned" },
+    stateOf,
+  );
+
   addPasswordCommand(user);
 
   oneUserCommand(

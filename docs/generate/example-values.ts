@@ -5,6 +5,7 @@ import { operations, USER } from "../../test/api/_scim.ts";
 import { zipped } from "../../test/api/_zip.ts";
 import type { Answer, Person } from "../../test/helpers.ts";
 import { sshKeyOf } from "../../test/helpers.ts";
+import { gpgKeyOf } from "../../test/pgp.ts";
 
 export type Json = Readonly<Record<string, unknown>>;
 
@@ -184,8 +185,22 @@ const searched = {
   filter: 'userName eq "scim0@example.com"',
 };
 
+/** About a user who has not done anything yet. @param earlier what is done to them before */
+const ofNewUser = (earlier?: string): Special => ({
+  before: async (ask) => {
+    const user = { username: "grace", name: "Grace", email: "grace@example.com" };
+    const { id } = await ask("POST /users", { ...user, force_random_password: true });
+    if (earlier) await ask(`POST /users/${id}/${earlier}`);
+    return { params: { user_id: id } };
+  },
+});
+
 /** Routes without an example, and why. */
 export const WITHOUT: Readonly<Record<string, string>> = {
+  "POST /users/:user_id/approve": "No account waits for approval where the examples are asked.",
+  "POST /users/:user_id/reject": "No account waits for approval where the examples are asked.",
+  "PATCH /users/:user_id/disable_two_factor":
+    "Nobody has a second factor where the examples are asked.",
   "PUT /projects/:id/merge_requests/:merge_request_iid/reset_approvals":
     "It takes the token of a project or group.",
   "GET /projects/:id/repository/tags/:tag_name/signature": "The tag must be signed.",
@@ -216,6 +231,9 @@ export const EXAMPLES: Readonly<Record<string, Special>> = {
     sent: key,
   }),
   "POST /users/:user_id/keys": { sent: key },
+  ...each(["POST /user/gpg_keys", "POST /users/:user_id/gpg_keys"], {
+    sent: { key: gpgKeyOf(4711) },
+  }),
   ...each(both("PUT", "/boards/:board_id/lists/:list_id"), {
     before: async (ask) => {
       for (const at of ["/groups/acme/boards/2", `${SITE}/boards/3`]) {
@@ -299,6 +317,12 @@ export const EXAMPLES: Readonly<Record<string, Special>> = {
       return { params: { deployment_id: id } };
     },
   },
+  ...each(["POST /service_accounts", ...both("POST", "/service_accounts")], {
+    sent: { name: "Deployer", username: "deployer" },
+  }),
+  "POST /users/:user_id/deactivate": ofNewUser(),
+  "POST /users/:user_id/ban": ofNewUser(),
+  "POST /users/:user_id/unban": ofNewUser("ban"),
   "DELETE /users/:user_id/emails/:email_id": {
     before: async (ask) => {
       const { id } = await ask("POST /users/2/emails", { email: "second@example.com" });

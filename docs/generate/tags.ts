@@ -61,7 +61,11 @@ export const TAGS: Readonly<Record<string, string>> = {
   Runners: "What does the jobs of pipelines: programs such as GitLab's runner, which ask for jobs.",
   "Repository files": "Files of projects' repositories, and commits that change one.",
   Repositories: "Files, archives and contributors of projects' repositories.",
+  "Service accounts":
+    "Users that programs are, of the instance, of groups and of projects, with their tokens.",
+  "Custom attributes": "Texts that administrators give to users, groups and projects, by keys.",
   "SSH keys": "Public keys of users.",
+  "GPG keys": "OpenPGP keys of users, by which signatures of commits and tags are verified.",
   "Deploy keys": "Public keys of projects.",
   "Deploy tokens":
     "Credentials of groups and projects for Git and packages, which belong to no user.",

@@ -1,5 +1,6 @@
 import * as param from "../core/input.ts";
 import { Json, RawReply, type Route, routes } from "../core/resource.ts";
+import { texts as gpgKeyTexts } from "../resources/gpg-keys/queries.ts";
 import { authorizedKeys } from "../resources/keys/queries.ts";
 import * as namespaces from "../resources/namespaces/queries.ts";
 import { requireUserNamed } from "../resources/users/rules.ts";
@@ -25,6 +26,17 @@ export const userAddresses: readonly Route[] = [
       const comment = `${user.name.replace(/\s+/g, " ")} (${new URL(view.base).hostname})`;
       const lines = (await authorizedKeys(db, user.id, now)).map((key) => `${key} ${comment}\n`);
       return new RawReply(200, { "content-type": "text/plain; charset=utf-8" }, lines.join(""));
+    },
+  }),
+  get("/:username.gpg", {
+    answersWith: "text/plain",
+    summary: "Get the GPG keys of a user, a hundred at most",
+    access: "anyone",
+    input: { username: param.anyText({ max: 255 }) },
+    handle: async ({ db, input }) => {
+      const user = await requireUserNamed(db, input.username);
+      const texts = (await gpgKeyTexts(db, user.id)).map((text) => `${text}\n`);
+      return new RawReply(200, { "content-type": "text/plain; charset=utf-8" }, texts.join(""));
     },
   }),
 ];

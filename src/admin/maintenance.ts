@@ -14,6 +14,7 @@ import { finishAll } from "../resources/remover.ts";
 import { noteFacts } from "../resources/repositories/facts.ts";
 import { sweepFetches } from "../resources/repositories/fetches.ts";
 import { tellExpiring } from "../resources/tokens/expiry.ts";
+import { deactivateDormant } from "../resources/users/dormant.ts";
 import type { AdminContext } from "./context.ts";
 import {
   isAge,
@@ -47,7 +48,7 @@ export interface MaintenanceAdmin {
   /**
    * Runs {@link purgeEvents}, {@link removeExpiredMembers}, {@link tidyRepositories} and {@link sweepFiles}, removes
    * projects and groups that were marked for deletion long enough, packages without files and the old logs of
-   * webhooks, tells webhooks which access tokens expire soon, and queues mails about issues that are due, unless one
+   * webhooks, deactivates dormant users if the settings say so, tells webhooks which access tokens expire soon, and queues mails about issues that are due, unless one
    * of the processes that share the database did so within a day. `createApp` calls it by itself unless `background`
    * is `false`; then call it every few minutes.
    *
@@ -137,6 +138,7 @@ export function maintenanceAdmin({
         await sweepUnheard(store, now());
         await tellExpiring(store, now());
         await tellDue(store, now());
+        await deactivateDormant(store, now());
         return { ...(await purge()), members };
       }),
     runJob,

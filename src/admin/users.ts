@@ -40,7 +40,10 @@ export interface UserChange {
   email?: string;
   /** Whether they are an administrator. */
   admin?: boolean;
-  /** `"blocked"` refuses their tokens and sessions; `"active"` accepts their tokens again. */
+  /**
+   * `"active"` accepts their tokens, the other states refuse them: `"deactivated"` until they sign in, `"banned"` also hides
+   * their issues, merge requests and notes from others.
+   */
   state?: UserState;
 }
 
@@ -236,6 +239,6 @@ export function userAdmin({ store, now, url }: AdminContext): UserAdmin {
 
 function userRecord(user: users.User): UserRecord {
   const { id, username, name, email } = user;
-  const state = user.state === "blocked" ? "blocked" : "active";
+  const state = user.state === "ghost" || user.state === "removed" ? "active" : user.state;
   return { id, username, name, email, state, admin: user.admin === 1 };
 }

@@ -12,11 +12,16 @@ export interface Account {
   readonly password_hash: string | null;
 }
 
-/** A user's account by user name or e-mail address, ignoring case, or `undefined`. */
+/** Users of access tokens and service accounts: they have tokens only, whoever gives them a password. */
+const NO_PERSON = `exists (select 1 from resource_bots b where b.user_id = users.id)
+  or exists (select 1 from service_accounts a where a.user_id = users.id)`;
+
+/** A user's account by user name or e-mail address, ignoring case, or `undefined`. Who is no person has no password there. */
 export async function findByLogin(db: Reader, login: string): Promise<Account | undefined> {
   const column = login.includes("@") ? "email" : "username";
   return db.one<Account>(
-    `select id, username, state, password_hash from users where lower(${column}) = lower(?)`,
+    `select id, username, state, case when ${NO_PERSON} then null else password_hash end as password_hash
+     from users where lower(${column}) = lower(?)`,
     [login],
   );
 }

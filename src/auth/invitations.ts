@@ -23,7 +23,7 @@ export async function create(
   return secret;
 }
 
-/** The active user a password link belongs to, or `undefined`. @param secret the secret in the link */
+/** The user a password link belongs to, or `undefined`: who is deactivated can sign in, too. @param secret the secret in the link */
 export async function findUser(
   db: Reader,
   secret: string,
@@ -32,7 +32,7 @@ export async function findUser(
   if (!/^[0-9a-f]{64}$/.test(secret)) return undefined;
   return db.one<{ id: number; username: string }>(
     `select u.id, u.username from invitations i join users u on u.id = i.user_id
-     where i.digest = ? and i.expires_at > ? and u.state = 'active'`,
+     where i.digest = ? and i.expires_at > ? and u.state in ('active', 'deactivated')`,
     [digestOf(secret), now],
   );
 }

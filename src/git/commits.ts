@@ -72,6 +72,61 @@ function parseTag(id: string, data: Buffer): AnnotatedTag {
   };
 }
 
+/** Something that is signed. */
+export interface Signed {
+  /** The signature, such as PGP's, with its armor. */
+  readonly signature: string;
+  /** What it is a signature of. */
+  readonly bytes: Buffer;
+  /** The address of who made the commit or tag. */
+  readonly email: string;
+}
+
+/** Reads the signature of a commit by its number; `undefined` if it has none. */
+export async function readSignedCommit(
+  repository: Repository,
+  commit: number,
+): Promise<Signed | undefined> {
+  const { signature, committer } = await readCommit(repository, commit);
+  if (signature === undefined) return undefined;
+  const { data } = await repository.read(repository.graph.objects[commit] as number);
+  return { signature, bytes: withoutSignatures(data), email: committer.email };
+}
+
+/** The content of a commit as it was signed: without signatures, which are headers of their own. */
+function withoutSignatures(data: Buffer): Buffer {
+  const kept: Buffer[] = [];
+  let isSignature = false;
+  let at = 0;
+  while (at < data.length && data[at] !== 0x0a) {
+    const newline = data.indexOf(0x0a, at);
+    const end = newline < 0 ? data.length : newline + 1;
+    const line = data.subarray(at, end);
+    isSignature = line[0] === 0x20 ? isSignature : line.indexOf("gpgsig") === 0;
+    if (!isSignature) kept.push(line);
+    at = end;
+  }
+  return Buffer.concat([...kept, data.subarray(at)]);
+}
+
+/** Where the signature of a tag begins: it ends its message. */
+const SIGNATURE = /^-----BEGIN (?:PGP SIGNATURE|PGP MESSAGE|SSH SIGNATURE|SIGNED MESSAGE)-----$/gm;
+
+/** Reads the signature of an annotated tag by the number of its object; `undefined` if it has none, or is no such tag. */
+export async function readSignedTag(
+  repository: Repository,
+  object: number,
+): Promise<Signed | undefined> {
+  if (repository.typeOf(object) !== TAG) return undefined;
+  const { data } = await repository.read(object);
+  const text = data.toString("latin1");
+  const start = [...text.matchAll(SIGNATURE)].at(-1)?.index;
+  const { tagger } = parseTag(repository.oidOf(object).toString("hex"), data);
+  if (start === undefined) return undefined;
+  const [bytes, signature] = [data.subarray(0, start), data.subarray(start).toString("utf8")];
+  return { signature, bytes, email: tagger?.email ?? "" };
+}
+
 /** Commits that were parsed, as long as their objects are kept. */
 const parsed = new WeakMap<GitObject, Commit>();
 

@@ -7,6 +7,7 @@ import { graphqlModule as boards } from "./boards/graphql.ts";
 import { graphqlModule as dependencies } from "./dependencies/graphql.ts";
 import { graphqlModule as discussions } from "./discussions/graphql.ts";
 import { graphqlModule as events } from "./events/graphql.ts";
+import { graphqlModule as gpgKeys } from "./gpg-keys/graphql.ts";
 import { graphqlModule as groups } from "./groups/graphql.ts";
 import { graphqlModule as issueLinks } from "./issue-links/graphql.ts";
 import { graphqlModule as issues } from "./issues/graphql.ts";
@@ -41,6 +42,7 @@ export const modules: readonly GraphqlModule[] = [
   groups,
   projects,
   repositories,
+  gpgKeys,
   protectedRefs,
   releases,
   pipelines,

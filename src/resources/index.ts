@@ -13,6 +13,7 @@ import { broadcastMessageResource } from "./broadcast-messages/index.ts";
 import { commitStatusResource } from "./commit-statuses/index.ts";
 import { commitResource } from "./commits/index.ts";
 import { countResource } from "./counts/index.ts";
+import { customAttributeResource } from "./custom-attributes/index.ts";
 import { dependencyResource } from "./dependencies/index.ts";
 import { deployTokenResource } from "./deploy-tokens/index.ts";
 import { deploymentResource } from "./deployments/index.ts";
@@ -24,6 +25,7 @@ import { exportResource } from "./exports/index.ts";
 import { featureFlagResource } from "./feature-flags/index.ts";
 import { featureResource } from "./features/index.ts";
 import { fileResource } from "./files/index.ts";
+import { gpgKeyResource } from "./gpg-keys/index.ts";
 import { groupResource } from "./groups/index.ts";
 import { hierarchyResource } from "./hierarchy/index.ts";
 import { hookResource } from "./hooks/index.ts";
@@ -55,6 +57,7 @@ import { runnerResource } from "./runners/index.ts";
 import { scheduleResource } from "./schedules/index.ts";
 import { scimResource } from "./scim/index.ts";
 import { searchResource } from "./search/index.ts";
+import { serviceAccountResource } from "./service-accounts/index.ts";
 import { sharingResource } from "./sharing/index.ts";
 import { snippetResource } from "./snippets/index.ts";
 import { tagResource } from "./tags/index.ts";
@@ -117,6 +120,9 @@ export const resources: readonly Resource[] = [
   deployKeyResource,
   deployTokenResource,
   sshKeyResource,
+  gpgKeyResource,
+  customAttributeResource,
+  serviceAccountResource,
   labelResource,
   lintResource,
   markdownResource,

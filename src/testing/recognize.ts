@@ -33,6 +33,7 @@ const SETTINGS: AuthSettings = {
     userActive: () => undefined,
   },
   authenticate: undefined,
+  reactivate: async () => undefined,
   createAccount: async () => undefined,
   url: undefined,
 };

@@ -1,4 +1,5 @@
 import * as audit from "../audit/log.ts";
+import { refusalOf } from "../auth/authenticators/user-row.ts";
 import { codeKey, countCode } from "../auth/confirm.ts";
 import * as pendingSignIns from "../auth/pending-sign-ins.ts";
 import * as sessions from "../auth/sessions.ts";
@@ -19,6 +20,7 @@ import { field, form, formText } from "../pages/form.ts";
 import { html } from "../pages/html.ts";
 import { homeOf, mountOf } from "../pages/navigation.ts";
 import { page, redirect } from "../pages/page.ts";
+import { reactivate } from "../resources/users/changes.ts";
 import * as users from "../resources/users/queries.ts";
 import type { Database } from "../store/port.ts";
 import { newPasswordRoutes } from "./new-password.ts";
@@ -51,9 +53,9 @@ export const signInPages: Resource = {
       prepare: ({ login, password }, preparing) => checkPassword(preparing, login, password),
       handle: async (context) => {
         const { db, input, prepared: user, view, now } = context;
-        if (user?.state !== "active") {
+        if (!user || !maySignIn(user)) {
           if (user) await recordFailedLogin(context, user.id);
-          const reason = user ? "Your account has been blocked." : "Invalid login or password.";
+          const reason = user ? refusalOf(user.state) : "Invalid login or password.";
           return signInPage(context, input.return_to, { reason, login: input.login });
         }
         if (!(await twoFactor.isOn(db, user.id))) return signIn(context, user, input.return_to);
@@ -90,7 +92,7 @@ export const signInPages: Resource = {
         const value = sessionOf(request);
         const userId = await pendingSignIns.findUser(db, value, now);
         const user = userId === undefined ? undefined : await users.find(db, userId);
-        if (value === undefined || user?.state !== "active") {
+        if (value === undefined || !user || !maySignIn(user)) {
           return redirect(mountOf(view) + SIGN_IN + queryOf(input.return_to));
         }
         const factor = await twoFactor.useCode(db, secrets, user.id, input.code, now);
@@ -123,6 +125,10 @@ export const signInPages: Resource = {
   ],
 };
 
+/** Whether a user may sign in: who is deactivated becomes active by it. */
+const maySignIn = ({ state }: { readonly state: string }) =>
+  state === "active" || state === "deactivated";
+
 async function signIn(
   context: Pick<Context, "request" | "caller" | "now" | "site" | "view"> & { db: Database },
   user: { id: number; username: string },
@@ -130,6 +136,7 @@ async function signIn(
 ): Promise<RawReply> {
   const { db, request, caller, now, view } = context;
   if (caller?.by.kind === "session") await sessions.end(db, caller.id, caller.by.id);
+  await reactivate(db, audit.actorOf({ request, caller: user }), user.id, now);
   await audit.log({ ...context, caller: user }, "signed in");
   const userAgent = request.header("user-agent") ?? "";
   const session = await sessions.open(db, { userId: user.id, ip: request.ip, userAgent }, now);

@@ -236,11 +236,11 @@ describe("submodules and signed tags", () => {
     expect((await send(`PUT ${SUBMODULES}/lib%2Fdep`, json, "stranger")).status).toBe(404);
   });
 
-  it("tell what made the signature", async () => {
+  it("tell what made the signature, where that can't be verified", async () => {
     const signature = (name: string) =>
       app.call(`GET /projects/owner%2Fmodules/repository/tags/${name}/signature`, { as: "owner" });
     const unverified = { verification_status: "unverified" };
-    expect((await signature("pgp")).json).toEqual({ signature_type: "PGP", ...unverified });
+    expect((await signature("pgp")).json).toMatchObject({ signature_type: "PGP", ...unverified });
     expect((await signature("x509")).json).toEqual({ signature_type: "X509", ...unverified });
     for (const name of ["plain", "light"]) {
       const { status, json } = await signature(name);

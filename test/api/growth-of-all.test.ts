@@ -67,7 +67,7 @@ const GROWING: readonly [path: RegExp, query: RegExp, why: string][] = [
   [/\/members\/all$/, /(?:)/, "with the members: each is listed once, with their best membership"],
   [
     /^\/users$/,
-    /blocked=|external=|created_|exclude_active=|admins=|without_projects=/,
+    /blocked=|deactivated=|external=|created_|exclude_active=|admins=|without_projects=/,
     "with all users, who are looked through",
   ],
   [
@@ -87,6 +87,7 @@ const GROWING: readonly [path: RegExp, query: RegExp, why: string][] = [
     /order_by=\w+_size/,
     "with the projects that match, which are sorted by what they store, for administrators",
   ],
+  [/^\/service_accounts$/, /order_by=username/, "with all service accounts, which are sorted"],
   [/\/descendant_groups$/, /(?:)/, "with the groups below, which are sorted"],
   [/^\/groups\/:id\/packages$/, /(?:)/, "with those of the group's projects, which are sorted"],
   [/^\/groups$/, /order_by=/, "with all groups, which are sorted"],
@@ -157,6 +158,7 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
   extern_uid: [],
   // Objects, of which one attribute tells records with equal keys apart.
   filter: [],
+  custom_attributes: [],
   // They need another order and status.
   finished_after: [],
   finished_before: [],

@@ -621,7 +621,7 @@ describe("blocking", () => {
     const self = await call(`POST /users/${ids["admin"]}/block`);
     expect([self.status, self.json]).toEqual([
       403,
-      { message: "403 Forbidden - You cannot block yourself." },
+      { message: "403 Forbidden - The API initiating user cannot be blocked by the API" },
     ]);
     for (const action of ["block", "unblock"]) {
       const { status, json } = await call(`POST /users/4711/${action}`);

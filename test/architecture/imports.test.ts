@@ -29,7 +29,7 @@ const ORDER = [
   ["audit", "jobs"],
   ["hooks"],
   ["auth"],
-  ["ci", "dependencies", "metrics", "graphql", "scim"],
+  ["ci", "dependencies", "metrics", "graphql", "scim", "signatures"],
   ["resources"],
   ["git-http"],
   ["notifications"],

@@ -15,6 +15,8 @@ const commands = [
   "user list",
   "user block",
   "user unblock",
+  "user deactivate",
+  "user ban",
   "token",
   "token create",
   "token list",

@@ -9,6 +9,7 @@ import { startTestServer, type TestServer } from "../../src/testing.ts";
 import { allSchemas, openapi as document, undocumented } from "../documented.ts";
 import { sshKeyOf } from "../helpers.ts";
 import { entry, Objects, pushHeaders, pushOf } from "../packs.ts";
+import { gpgKeyOf } from "../pgp.ts";
 
 const read = (name: string) => readFileSync(new URL(`../../docs/${name}`, import.meta.url), "utf8");
 
@@ -60,6 +61,7 @@ beforeAll(async () => {
     [`${project}/deploy_keys`, { title: "k", key: sshKeyOf(2) }],
     [`${project}/deploy_tokens`, { name: "t", scopes: ["read_repository"] }],
     ["/groups/acme/deploy_tokens", { name: "t", scopes: ["read_repository"] }],
+    ["/user/gpg_keys", { key: gpgKeyOf(1) }],
     ["/user/emails", { email: "further@example.com" }],
     [`${project}/invitations`, { email: "nobody@example.com", access_level: 10 }],
     ["/groups/acme/invitations", { email: "nobody@example.com", access_level: 10 }],
@@ -82,6 +84,13 @@ beforeAll(async () => {
     [`${project}/pipeline_schedules/1/variables`, { key: "1", value: "v" }],
   ] as const) {
     expect([path, (await post(path, body)).status]).toEqual([path, 201]);
+  }
+  for (const place of ["/users/1", "/groups/acme", project]) {
+    const set = await fetch(`${server.url}/api/v4${place}/custom_attributes/1?value=v`, {
+      method: "PUT",
+      headers: { "private-token": server.token as string },
+    });
+    expect([place, set.status]).toEqual([place, 200]);
   }
   // Nothing answers there, which their logs say.
   for (const hook of [`${project}/hooks/1/test/issues_events`, "/hooks/3"]) await post(hook, {});
@@ -242,13 +251,15 @@ describe("openapi.json", () => {
   it("was checked against all of them", () => {
     const unseen = gets.map(({ path }) => path).filter((path) => !seen.has(path));
     // They take the token of a job that runs, or of Unleash's clients, what a job has stored, the fingerprint of a key, a
-    // version, or a tag that is signed: see test/api/{runners,feature-flags,changelogs}.test.ts.
+    // version, a tag that is signed, or a service account: see test/api/{runners,feature-flags,changelogs,service-accounts}.test.ts.
     expect(unseen.sort()).toEqual([
       "/feature_flags/unleash/{project_id}/client/features",
       "/feature_flags/unleash/{project_id}/features",
+      "/groups/{id}/service_accounts/{user_id}/personal_access_tokens",
       ...["/job", "/keys", "/projects/{id}/jobs/{job_id}/artifacts/tree"],
       "/projects/{id}/repository/changelog",
       "/projects/{id}/repository/tags/{tag_name}/signature",
+      "/projects/{id}/service_accounts/{user_id}/personal_access_tokens",
     ]);
   });
 });

@@ -84,7 +84,14 @@ it("each table of projects is archived, or left out on purpose", () => {
     "remote_mirrors",
     ...["feature_flags", "feature_flag_user_lists", "feature_flag_clients"],
     ...["terraform_states", "terraform_state_versions"],
-    ...["deployments", "environments", "resource_bots", "notification_settings"],
+    ...[
+      "deployments",
+      "environments",
+      "resource_bots",
+      "service_accounts",
+      "custom_attributes",
+      "notification_settings",
+    ],
     ...[
       "access_requests",
       "deploy_tokens",

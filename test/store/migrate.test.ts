@@ -261,6 +261,12 @@ const FROZEN: Record<string, string> = {
     "349f8cd6e1f7ac1c7f63816b2c09f52619538d4ecf146d5ae10a82eff72fe2f8",
   "20261201-41-overwriting-imports":
     "ddb7519fa2d3a17148e4163b55fde5ce58c3095e653e5adb5a140111ea42147f",
+  "20261206-30-moderated-users": "1f172cf6472dc30111f545bc4615da7b9d2e8aee817ff5fd6388a94b09b60d80",
+  "20261206-31-gpg-keys": "dce9f6e9e82a2cbcaf804df8a125bb56a7005d518bee88346d1bc73a15b4aaa0",
+  "20261206-32-custom-attributes":
+    "90b84fe138f67286e1c5a5f8f987fef902a4c59de10da0421e7be9a862ce646c",
+  "20261206-33-service-accounts":
+    "065a25c6b3d307e198d6afdfca00563dac4c6d544b234b77702297dd4f24cfbc",
   "20261204-04-context-commits": "0ecbaa715c315ba57edd7d35e85d9dd5efe01863428c71849a9935d53ea493f1",
   "20261206-70-remote-mirrors": "e5f94989df27201a1f3879e907e81111832c3a91ec095ebe602e049f96911dd2",
   "20261206-72-terraform-states":

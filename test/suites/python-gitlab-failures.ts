@@ -50,19 +50,10 @@ export const API: Failures = {
     "test_epics.py::test_epic_issues",
     "test_epics.py::test_epic_notes",
   ],
-  "there are no custom attributes": [
-    "test_groups.py::test_group_custom_attributes",
-    "test_projects.py::test_project_custom_attributes",
-    "test_users.py::test_user_custom_attributes",
-  ],
   "there are no wikis of groups": [
     "test_groups.py::test_group_wiki",
     "test_wikis.py::test_group_wikis",
     "test_wikis.py::test_group_wiki_file_upload",
-  ],
-  "there are no GPG keys": [
-    "test_current_user.py::test_current_user_gpg_keys",
-    "test_users.py::test_user_gpg_keys",
   ],
   "there is no search for keys by fingerprint": [
     "test_keys.py::test_keys_ssh",
@@ -91,7 +82,6 @@ export const API: Failures = {
     "test_groups.py::test_groups",
   ],
   "there are no protected branches of groups": ["test_groups.py::test_group_protected_branches"],
-  "there are no service accounts": ["test_groups.py::test_group_service_account"],
   "there are no archives of groups": ["test_import_export.py::test_group_import_export"],
   "the test expects that it fails": [
     "test_import_export.py::test_project_import_export",
@@ -102,7 +92,6 @@ export const API: Failures = {
   "there is no list of the groups of a project": ["test_projects.py::test_project_groups_list"],
   "there are no push rules": ["test_push_rules.py::test_project_push_rules"],
   "there are no snapshots of whole repositories": ["test_repository.py::test_repository_tree"],
-  "users can't be banned": ["test_users.py::test_ban_user"],
   "identities of other providers are not kept": ["test_users.py::test_user_identities"],
 };
 

@@ -14,7 +14,7 @@ export const hostSignIn: Authenticator = {
     authenticate && (isVerified || isSafe(incoming) || !isCrossSite(incoming, url))
       ? ""
       : undefined,
-  callerOf: async (_, db, { host }, __, { authenticate, createAccount }) => {
+  callerOf: async (_, db, { host }, __, { authenticate, createAccount, reactivate }) => {
     const given = await (authenticate as Authenticate)(host);
     if (given === undefined || given === null) return undefined;
     const name = nameOf(given);
@@ -34,6 +34,10 @@ export const hostSignIn: Authenticator = {
       });
     }
     if (!row) throw forbidden(`There is no account here for '${name}'.`);
+    if (row.state === "deactivated") {
+      await reactivate(row.id);
+      row = { ...row, state: "active" };
+    }
     return callerOf(row, SESSION_SCOPES, { kind: "host" });
   },
 };

@@ -17,20 +17,31 @@ export interface UserRow {
 /** Signed-in users may do everything but act as others; so may CI jobs on routes that accept their tokens. */
 export const SESSION_SCOPES: readonly Scope[] = ["api"];
 
-/** 403 for a blocked user. */
+/** What somebody whose account can't be used is told. @param state of the account; not `"active"` */
+export function refusalOf(state: string): string {
+  if (state === "deactivated") {
+    return "Your account has been deactivated by your administrator. Please log back in from a web browser to reactivate your account.";
+  }
+  return state === "blocked_pending_approval"
+    ? "Your account is pending approval from your administrator and hence blocked."
+    : "Your account has been blocked.";
+}
+
+/** 403 for a user whose account can't be used. */
 export class BlockedError extends ApiError {
-  constructor() {
-    super(403, { message: "403 Forbidden - Your account has been blocked." });
+  /** @param state of the account */
+  constructor(state: string) {
+    super(403, { message: `403 Forbidden - ${refusalOf(state)}` });
   }
 }
 
 /**
  * The caller whose credential was found.
  *
- * @throws BlockedError for a blocked user
+ * @throws BlockedError for a user who is not active
  */
 export function callerOf(row: UserRow, scopes: readonly string[], by: Proof): Caller {
-  if (row.state !== "active") throw new BlockedError();
+  if (row.state !== "active") throw new BlockedError(row.state);
   // Not spread: spreading a row takes longer than finding it.
   const { id, username, admin, external } = row;
   return { id, username, admin: admin === 1, external: external === 1, scopes, by };

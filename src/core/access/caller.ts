@@ -1,8 +1,17 @@
 import { insufficientScope } from "../errors.ts";
 import type { DeployScope, Scope } from "../scopes.ts";
 
-/** The states an account can be put into: blocked users are refused. */
-export const USER_STATES = ["active", "blocked"] as const;
+/**
+ * The states an account can be put into: only active users are let in. Who is deactivated becomes active by signing in; of who
+ * is banned, others don't see the issues, merge requests and notes either.
+ */
+export const USER_STATES = [
+  "active",
+  "blocked",
+  "deactivated",
+  "banned",
+  "blocked_pending_approval",
+] as const;
 export type UserState = (typeof USER_STATES)[number];
 
 /** The parts of a user that decide what they may see. */

@@ -156,10 +156,26 @@ export function visibleCode(viewer: Viewer | EachUser): Condition {
 }
 
 /**
+ * The condition under which a row's author is not banned: as in GitLab, only administrators see what banned users wrote. A
+ * subquery, of which an index has the few that are.
+ *
+ * @param author SQL of the author's id
+ */
+export function notOfBanned(viewer: Viewer | EachUser, author: string): Condition {
+  if (!("each" in viewer) && viewer.caller?.admin) return { sql: "1 = 1", values: [] };
+  const sql = `not exists (select 1 from users b where b.state = 'banned' and b.id = ${author})`;
+  return { sql: "each" in viewer ? `(v.admin = 1 or ${sql})` : sql, values: [] };
+}
+
+/**
  * The condition under which the caller may read a row `i` of issues, in a project `p` they can read. Issues must be
  * enabled; only administrators, reporters and above, authors and assignees see confidential ones.
  */
 export function visibleIssues(viewer: Viewer | EachUser): Condition {
+  return all([issuesByRole(viewer), notOfBanned(viewer, "i.author_id")]);
+}
+
+function issuesByRole(viewer: Viewer | EachUser): Condition {
   const isEach = "each" in viewer;
   if (!isEach && isKnownAs("reporter", viewer)) return { sql: "p.issues_enabled = 1", values: [] };
   if (!isEach && !viewer.caller) {
@@ -190,6 +206,11 @@ export const visibleDeployments = atLeastReporter;
 export function visibleMergeRequests(viewer: Viewer | EachUser): Condition {
   const { sql, values } = visibleCode(viewer);
   return { sql: statement`(p.merge_requests_enabled = 1 and ${sql})`, values };
+}
+
+/** The condition under which the caller may read a row `mr` of merge requests of the project `p`, which they can read. */
+export function visibleMergeRequestRows(viewer: Viewer | EachUser): Condition {
+  return all([visibleMergeRequests(viewer), notOfBanned(viewer, "mr.author_id")]);
 }
 
 /** The condition under which the viewer may see the pipelines and jobs of a row `p` of projects: they must be enabled. */
@@ -251,6 +272,11 @@ export function readableSnippets(viewer: Viewer): Condition {
  * reporters and above, and administrators, read internal notes.
  */
 export function visibleNotes(viewer: Viewer | EachUser): Condition {
+  return all([countedNotes(viewer), notOfBanned(viewer, "nt.author_id")]);
+}
+
+/** {@link visibleNotes}, also those of banned users: an index can count them. */
+export function countedNotes(viewer: Viewer | EachUser): Condition {
   const isEach = "each" in viewer;
   if (!isEach && isKnownAs("reporter", viewer)) return { sql: "1 = 1", values: [] };
   if (!isEach && !viewer.caller) return { sql: "nt.internal = 0", values: [] };

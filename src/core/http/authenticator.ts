@@ -65,6 +65,8 @@ export interface AuthSettings {
   authenticate: Authenticate | undefined;
   /** Makes an account. @throws ApiError if the user name or address is malformed or taken */
   createAccount(profile: Profile): Promise<void>;
+  /** Makes a deactivated user active, as signing in does. */
+  reactivate(userId: number): Promise<void>;
   /** The public address, if it differs from the request's. */
   url: string | undefined;
 }

@@ -33,10 +33,23 @@ const ABSENT: readonly Absent[] = [
     what: "links with groups of LDAP",
   },
   {
+    ...{ source: "group", path: "/member_roles", role: "owner", fields: ["name", "description"] },
+    what: "roles beside the base ones",
+  },
+  {
     ...{ source: "group", path: "/saml_group_links", role: "owner", fields: ["name", "provider"] },
     what: "links with groups of SAML",
   },
 ];
+
+/** What answers with an empty list. @param fields the columns of an entry in GitLab that are texts */
+const nothing = (fields: readonly string[]) => ({
+  presenter: presenter({
+    id: field.integer("id"),
+    ...Object.fromEntries(fields.map((name) => [name, field.text(name)])),
+  }),
+  handle: () => ({ rows: [], hasNext: false, total: 0 }),
+});
 
 /**
  * Lists that programs read while they go through groups and projects, of what this server does not have: they are empty, since
@@ -45,15 +58,18 @@ const ABSENT: readonly Absent[] = [
 export const absentResource: Resource = {
   name: "Absent",
   migrations: [],
-  routes: ABSENT.map(({ source, path, what, role, fields }) =>
-    routes({ source }).list(path, {
-      summary: `List the ${what} of a ${source}: there are none`,
-      role,
-      presenter: presenter({
-        id: field.integer("id"),
-        ...Object.fromEntries(fields.map((name) => [name, field.text(name)])),
-      }),
-      handle: () => ({ rows: [], hasNext: false, total: 0 }),
+  routes: [
+    routes().list("/member_roles", {
+      summary: "List the roles beside the base ones: there are none",
+      access: "admin",
+      ...nothing(["name", "description"]),
     }),
-  ),
+    ...ABSENT.map(({ source, path, what, role, fields }) =>
+      routes({ source }).list(path, {
+        summary: `List the ${what} of a ${source}: there are none`,
+        role,
+        ...nothing(fields),
+      }),
+    ),
+  ],
 };

@@ -5,13 +5,15 @@ import { unsupportedFlag } from "../../core/kept.ts";
 import { MAX_READ_CHARACTERS, pageOf } from "../../core/pagination.ts";
 import { presenter, rowMaker } from "../../core/presenter.ts";
 import { AfterCommit, Json, RawReply, type Resource, routes } from "../../core/resource.ts";
-import { commitId, commitNumber, readCommit } from "../../git/commits.ts";
+import { commitId, commitNumber, readCommit, readSignedCommit } from "../../git/commits.ts";
 import { BRANCHES, isReserved, listRefs, listRefsBelow, TAGS } from "../../git/refs.ts";
 import { findCommit } from "../../git/revisions.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 import type { Budget } from "../../turns/budget.ts";
 import { lastPipeline } from "../ci/heads.ts";
 import { listedPipeline } from "../ci/json.ts";
+import { SIGNATURE_EXAMPLES, signatureJson } from "../gpg-keys/json.ts";
+import { verify } from "../gpg-keys/verify.ts";
 import { MERGE_REQUEST } from "../issuables/merge-request.ts";
 import * as changes from "../notes/changes.ts";
 import * as notes from "../notes/queries.ts";
@@ -28,13 +30,7 @@ import {
   readDiffs,
   statsOf,
 } from "../repositories/diffs.ts";
-import {
-  commit,
-  commitFields,
-  commitRow,
-  commitValues,
-  signatureJson,
-} from "../repositories/json.ts";
+import { commit, commitFields, commitRow, commitValues } from "../repositories/json.ts";
 import { pageOfLog } from "../repositories/log.ts";
 import {
   type OpenRepository,
@@ -430,18 +426,16 @@ export const commitResource: Resource = {
       },
     }),
     get("/:sha/signature", {
-      summary: "Get the signature of a commit, which is not verified",
+      summary: "Get the signature of a commit, and by whom it is",
       access: "anyone",
       input: sha,
-      examples: [
-        { signature_type: "PGP", verification_status: "unverified", commit_source: "gitaly" },
-      ],
+      examples: SIGNATURE_EXAMPLES.map((one) => ({ ...one, commit_source: "gitaly" })),
       prepare: (input, preparing) => openRepository(preparing, [input.sha]),
-      handle: async ({ input, prepared: opened }) => {
+      handle: async ({ db, input, prepared: opened }) => {
         const number = await requireCommit(opened, input.sha);
-        const { signature } = await readCommit(opened.repository, number);
-        if (signature === undefined) throw notFound("Signature");
-        return new Json({ ...signatureJson(signature), commit_source: "gitaly" });
+        const signed = await readSignedCommit(opened.repository, number);
+        if (!signed) throw notFound("Signature");
+        return new Json({ ...signatureJson(await verify(db, signed)), commit_source: "gitaly" });
       },
     }),
     routes({ source: "project", repository: true }).put("/repository/submodules/:submodule", {

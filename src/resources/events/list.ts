@@ -1,6 +1,7 @@
 import {
   memberProjects,
   NOT_DELETED_USER,
+  notOfBanned,
   type Viewer,
   visibleCode,
   visibleIssues,
@@ -305,8 +306,9 @@ export function visibleEvents(viewer: Viewer): Condition {
 function visibleTargets(viewer: Viewer): Condition {
   const [issue, code] = [visibleIssues(viewer), visibleCode(viewer)];
   const [snippet, note] = [visibleSnippets(viewer), visibleNotes(viewer)];
+  const request = notOfBanned(viewer, "mr.author_id");
   return {
-    sql: `(i.id is null or ${issue.sql}) and (s.id is null or ${snippet.sql}) and (nt.id is null or ${note.sql}) and (mr.id is null or p.merge_requests_enabled = 1)
+    sql: `(i.id is null or ${issue.sql}) and (s.id is null or ${snippet.sql}) and (nt.id is null or ${note.sql}) and (mr.id is null or p.merge_requests_enabled = 1 and ${request.sql})
       and (ms.id is null or p.issues_enabled = 1 or p.merge_requests_enabled = 1)
       and ((e.action <> 'pushed' and nt.merge_request_id is null and nt.noted_commit_id is null
         and (e.target_type is null or e.target_type <> 'MergeRequest')) or ${code.sql})`,

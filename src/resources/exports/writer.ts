@@ -134,7 +134,8 @@ class Writer {
     const among = placeholders(unnamed);
     const found = await this.#db.rows(
       `select id, username from users where id in (${among.sql})
-         and not exists (select 1 from resource_bots b where b.user_id = users.id)`,
+         and not exists (select 1 from resource_bots b where b.user_id = users.id)
+         and not exists (select 1 from service_accounts a where a.user_id = users.id and a.project_id is not null)`,
       among.values,
     );
     for (const [id, username] of found as [number, string][]) {

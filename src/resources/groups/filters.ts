@@ -1,6 +1,7 @@
 import { VISIBILITIES, VISIBILITY_NAMES, type Viewer } from "../../core/access/visibility.ts";
 import * as param from "../../core/input.ts";
-import { flagWithoutEffect, unsupported, unsupportedFlag } from "../../core/kept.ts";
+import { flagWithoutEffect, unsupported } from "../../core/kept.ts";
+import { attributeFilter, customAttributeInput } from "../custom-attributes/queries.ts";
 import type { GroupFilter } from "./queries.ts";
 
 /** Parameters of every list of groups. */
@@ -14,7 +15,7 @@ export const listInput = {
   min_access_level: param.optional(param.accessLevel()),
   visibility: param.optional(param.choice(VISIBILITY_NAMES)),
   top_level_only: param.optional(param.boolean()),
-  with_custom_attributes: unsupportedFlag(),
+  ...customAttributeInput,
   repository_storage: unsupported(param.anyText()),
   // Groups have no statistics.
   statistics: flagWithoutEffect(),
@@ -35,5 +36,6 @@ export function listFilter(input: param.Input<typeof listInput>, viewer: Viewer)
     member: viewer.caller !== undefined && !viewer.caller.admin && !input.all_available,
     orderBy: input.order_by ?? "name",
     sort: input.sort ?? "asc",
+    ...attributeFilter(input, viewer),
   };
 }

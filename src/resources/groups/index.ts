@@ -15,6 +15,11 @@ import * as settings from "../application-settings/queries.ts";
 import { requireSizeRight, requireUnrestricted } from "../application-settings/rules.ts";
 import { AVATAR_PART, avatar } from "../avatars/input.ts";
 import * as avatars from "../avatars/queries.ts";
+import {
+  attributeFilter,
+  customAttributeInput,
+  embedAttributes,
+} from "../custom-attributes/queries.ts";
 import { groupSettings } from "../namespaces/kept.ts";
 import { emailsDisabled } from "../namespaces/mails.ts";
 import { deletionInput, isToMark } from "../namespaces/marked.ts";
@@ -128,13 +133,20 @@ export const groupResource: Resource = {
     one.get("", {
       summary: "Get a group",
       access: "anyone",
-      input: { with_projects: param.optional(param.boolean()) },
+      input: {
+        with_projects: param.optional(param.boolean()),
+        with_custom_attributes: customAttributeInput.with_custom_attributes,
+      },
       presenter: ({ input }) => (input.with_projects === false ? groupAlone : groupWithProjects),
       handle: async (context) => {
-        const { source, presenter } = context;
-        return presenter === groupAlone
-          ? singleRow(context, source.id)
-          : rowWithProjects(context, source.id);
+        const { db, source, presenter, viewer, input } = context;
+        const row =
+          presenter === groupAlone
+            ? await singleRow(context, source.id)
+            : await rowWithProjects(context, source.id);
+        const shown = attributeFilter(input, viewer);
+        await embedAttributes(db, [row], presenter, "namespace_id", shown);
+        return row;
       },
     }),
     one.put("", {

@@ -3,6 +3,7 @@ import { ownAvatar } from "../../core/avatars.ts";
 import * as field from "../../core/field.ts";
 import { presenter } from "../../core/presenter.ts";
 import { DEFAULT_PROTECTION } from "../application-settings/protection.ts";
+import { customAttributes } from "../custom-attributes/json.ts";
 import { sharedWithGroups } from "../group-links/json.ts";
 import { groupSettings } from "../namespaces/kept.ts";
 import { dayOf } from "../namespaces/marked.ts";
@@ -41,6 +42,7 @@ const fields = {
   default_branch_protection_defaults: field.constant(DEFAULT_PROTECTION),
   organization_id: field.constant(1),
   marked_for_deletion_on: dayOf("n.marked_for_deletion_at"),
+  ...customAttributes,
   ldap_cn: field.constant(null),
   ldap_access: field.constant(null),
   repository_storage: field.constant("default"),

@@ -18,12 +18,18 @@ import { aboveNamespace, all, type Condition, when } from "../../store/condition
 import { contains } from "../../store/patterns.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Reader, Value } from "../../store/port.ts";
+import {
+  type AttributeFilter,
+  embedAttributes,
+  haveAttributes,
+  withAttributes,
+} from "../custom-attributes/queries.ts";
 import { CREATION_LEVEL, SUBGROUP_LEVEL } from "../namespaces/kept.ts";
 import { ENDING, markedOn } from "../namespaces/marked.ts";
 import { NAMESPACE_SEARCH } from "../namespaces/search.ts";
 
 /** Filters and order of a list of groups. */
-export interface GroupFilter {
+export interface GroupFilter extends AttributeFilter {
   /** Only direct subgroups of this group. */
   parentId?: number | undefined;
   /** Only subgroups of this group, and what is below them. */
@@ -105,13 +111,15 @@ export async function list(
   const start = await startOf(db, "n", startsOf(viewer, filter), () =>
     searchStart(db, NAMESPACE_SEARCH, "n", search),
   );
-  return paginateFrom(db, presenter, page, start, {
+  const listed = await paginateFrom(db, presenter, page, start, {
     alias: "n",
     tables,
     presented: { sql: tables, values: [] },
     where: filtered(viewer, filter),
     order: orderBy === "id" ? `n.id ${sort}` : `n.${orderBy} ${sort}, n.id ${sort}`,
   });
+  await embedAttributes(db, listed.rows, presenter, "namespace_id", filter);
+  return listed;
 }
 
 const ACCEPTING = { projects: CREATION_LEVEL, groups: SUBGROUP_LEVEL } as const;
@@ -152,6 +160,7 @@ function startsOf(viewer: Viewer, filter: GroupFilter): Condition[] {
   const marked = markedOn("n", day);
   const own = (member || role) && !viewer.caller?.admin && memberGroupIds(viewer, role);
   return [
+    ...withAttributes("namespace_id", filter),
     ...(invitedTo ? [around(invitedTo, above)] : []),
     ...(sharedWith === undefined ? [] : [shared(sharedWith)]),
     ...(marked ? [idsOf("namespaces n", marked)] : []),
@@ -180,6 +189,7 @@ function filtered(viewer: Viewer, filter: GroupFilter): Condition {
     active === undefined ? undefined : when(`${active ? "not " : ""}${isEnding("n.id")}`),
     markedOn("n", filter.markedOn),
     when("n.visibility + 0 = ?", filter.visibility),
+    ...haveAttributes("namespace_id", "n.id", filter),
     filter.top ? when("n.parent_id is null") : undefined,
     when("n.parent_id = ?", parentId),
     // There are few subgroups among all groups: reading these in their order would pass over all of them.

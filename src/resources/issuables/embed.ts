@@ -1,9 +1,9 @@
 import type { Caller } from "../../core/access/caller.ts";
 import {
+  countedNotes,
   inProject,
   NOT_DELETED_LABEL,
   NOT_DELETED_USER,
-  visibleNotes,
 } from "../../core/access/visibility.ts";
 import { notFound } from "../../core/errors.ts";
 import { placeholders } from "../../store/placeholders.ts";
@@ -108,7 +108,7 @@ async function embedded(
   const { db, viewer } = context;
   const { column, prefix } = type;
   const among = placeholders(ids);
-  const readable = visibleNotes(viewer);
+  const readable = countedNotes(viewer);
   // Sent together, so that PostgreSQL answers in one round trip.
   const [labelled, assigned, counted, fillInOwn] = await Promise.all([
     db.rows(

@@ -1,7 +1,7 @@
 import {
   type Viewer,
   visibleIssues,
-  visibleMergeRequests,
+  visibleMergeRequestRows,
   visibleProjects,
 } from "../../core/access/visibility.ts";
 import * as field from "../../core/field.ts";
@@ -122,7 +122,7 @@ export async function closingCounts(
 ): Promise<Map<Value, number>> {
   if (ids.length === 0) return new Map();
   const among = placeholders(ids);
-  const readable = all([visibleProjects(viewer), visibleMergeRequests(viewer)]);
+  const readable = all([visibleProjects(viewer), visibleMergeRequestRows(viewer)]);
   const found = await db.rows(
     statement`select i.id, (select count(*) from
         (select merge_request_id from merge_request_issues

@@ -1,6 +1,6 @@
 import { linkedMembership } from "../../core/access/memberships.ts";
 import { ROLES } from "../../core/access/roles.ts";
-import { NOT_DELETED_USER, visibleMergeRequests } from "../../core/access/visibility.ts";
+import { NOT_DELETED_USER, visibleMergeRequestRows } from "../../core/access/visibility.ts";
 import * as field from "../../core/field.ts";
 import { presenter } from "../../core/presenter.ts";
 import { placeholders } from "../../store/placeholders.ts";
@@ -114,7 +114,7 @@ export const MERGE_REQUEST: IssuableType = {
     left join users mb on mb.id = mr.merged_by_id
     left join merge_request_versions dv on dv.id =
       (select max(v.id) from merge_request_versions v where v.merge_request_id = mr.id)`,
-  visible: visibleMergeRequests,
+  visible: visibleMergeRequestRows,
   listed: presenter(fields),
   single: presenter({
     ...fields,

@@ -1,4 +1,5 @@
 import {
+  countedNotes,
   NOT_DELETED_LABEL,
   type Viewer,
   visibleNotes,
@@ -135,7 +136,8 @@ export function participating(
   viewer: Viewer,
 ): Condition & { join: string } {
   const each = { each: "v", today: viewer.today } as const;
-  const notes = visibleNotes(viewer);
+  // Nobody who is banned is found: only active users are.
+  const notes = countedNotes(viewer);
   const { sql, values } = all([
     when(`${alias}.id = ?`, id),
     {

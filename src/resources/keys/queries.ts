@@ -62,6 +62,27 @@ export function insert(db: Database, key: SshKey, values: NewKey, now: number): 
   });
 }
 
+/** A user's key that signs. */
+export interface SigningKey {
+  readonly id: number;
+  readonly user_id: number;
+  readonly title: string;
+  readonly key: string;
+  readonly usage_type: string;
+  readonly created_at: number;
+  readonly expires_at: number | null;
+}
+
+/** The key of a user with a fingerprint, as `SHA256:…`, if it is for signing; `undefined` if there is none. */
+export function findSigningKey(db: Reader, fingerprint: string): Awaitable<SigningKey | undefined> {
+  return db.one<SigningKey>(
+    `select k.id, k.user_id, k.title, k.key, k.usage_type, k.created_at, k.expires_at
+     from ssh_keys k join users u on u.id = k.user_id and ${NOT_DELETED_USER}
+     where k.fingerprint_sha256 = ? and k.usage_type <> 'auth'`,
+    [fingerprint],
+  );
+}
+
 /** The key with a fingerprint, as `SHA256:…` or as MD5 with or without `MD5:`; `undefined` if there is none. */
 export function findByFingerprint(db: Reader, fingerprint: string): Awaitable<Key | undefined> {
   if (fingerprint.startsWith("SHA256:")) {

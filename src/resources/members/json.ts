@@ -21,6 +21,6 @@ export const member = presenter(fields);
 export const memberWithSeat = presenter({
   ...fields,
   is_using_seat: field.flag(
-    `case when u.state <> 'blocked' and m.access_level > ${ROLES.guest} then 1 else 0 end`,
+    `case when u.state = 'active' and m.access_level > ${ROLES.guest} then 1 else 0 end`,
   ),
 });

@@ -52,11 +52,12 @@ const diffStatsSummary = valueType(
 interface Code {
   readonly version: VersionFacts;
   readonly repository: Repository;
-  readonly projectPath: string;
+  readonly project: { readonly id: number; readonly fullPath: string };
 }
 
 interface CodeRow {
   id: number;
+  project_id: number;
   full_path: string;
   repository_id: number;
   version: number;
@@ -70,7 +71,7 @@ async function codeOf(
   const versions = await latestOf(db, ids);
   const among = placeholders(ids);
   const rows = await db.all<CodeRow>(
-    `select mr.id, p.full_path, r.id as repository_id, r.version from merge_requests mr
+    `select mr.id, mr.project_id, p.full_path, r.id as repository_id, r.version from merge_requests mr
      join projects p on p.id = mr.project_id
      join git_repositories r on r.project_id = mr.project_id and r.kind = 'code'
      where mr.id in (${among.sql})`,
@@ -78,14 +79,15 @@ async function codeOf(
   );
   const opened = new Map<number, Repository>();
   const code = new Map<Value, Code>();
-  for (const { id, full_path, repository_id, version } of rows) {
+  for (const { id, project_id, full_path, repository_id, version } of rows) {
     const latest = versions.find(({ merge_request_id }) => merge_request_id === id);
     if (!latest) continue;
     const row = { id: repository_id, version };
     const repository = opened.get(repository_id) ?? (await openRecord(store, row));
     opened.set(repository_id, repository);
     if (repository.findHex(latest.head_sha) < 0) continue;
-    code.set(id, { version: latest, repository, projectPath: full_path });
+    const project = { id: project_id, fullPath: full_path };
+    code.set(id, { version: latest, repository, project });
   }
   return code;
 }

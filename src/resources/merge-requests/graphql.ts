@@ -1,6 +1,6 @@
 import {
   NOT_DELETED_MILESTONE,
-  visibleMergeRequests,
+  visibleMergeRequestRows,
   visibleProjects,
 } from "../../core/access/visibility.ts";
 import type { Tier } from "../../core/resource.ts";
@@ -155,7 +155,7 @@ const mergeRequest = rowType("MergeRequest", {
     left join milestones m on m.id = mr.milestone_id and ${NOT_DELETED_MILESTONE}`,
   key: "mr.id",
   implements: ["Awardable", "Todoable"],
-  visible: (viewer) => all([visibleProjects(viewer), visibleMergeRequests(viewer)]),
+  visible: (viewer) => all([visibleProjects(viewer), visibleMergeRequestRows(viewer)]),
   fields: {
     state: required(word(STATE, "mr.state")),
     draft: required(computed("Boolean", ["mr.title"], ([title]) => isDraft(String(title)))),

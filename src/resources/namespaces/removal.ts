@@ -66,12 +66,14 @@ export const PROJECT_PARTS: readonly Part[] = [
   ["feature_flag_clients", "project_id", "project_id"],
   ["terraform_states", "project_id", "id"],
   ["resource_bots", "project_id", "user_id"],
+  ["service_accounts", "project_id", "user_id"],
   ["notification_settings", "project_id", "id"],
   ["members", "project_id", "id"],
   ["access_requests", "project_id", "id"],
   ["member_invitations", "project_id", "id"],
   ["group_links", "project_id", "id"],
   ["project_stars", "project_id", "user_id"],
+  ["custom_attributes", "project_id", "id"],
 ];
 
 /** What a group has, besides projects and subgroups. */
@@ -100,6 +102,8 @@ export const GROUP_PARTS: readonly Part[] = [
   ["group_links", "group_id", "id"],
   ["deploy_tokens", "namespace_id", "id"],
   ["resource_bots", "namespace_id", "user_id"],
+  ["service_accounts", "namespace_id", "user_id"],
+  ["custom_attributes", "namespace_id", "id"],
 ];
 
 /** Projects that are hidden within the request; more are hidden right after it. */

@@ -1,6 +1,6 @@
 import type { Ability } from "../../core/access/abilities.ts";
 import { withSources } from "../../core/access/source.ts";
-import { visibleNotes, visibleProjects } from "../../core/access/visibility.ts";
+import { countedNotes, visibleNotes, visibleProjects } from "../../core/access/visibility.ts";
 import * as field from "../../core/field.ts";
 import { escaped } from "../../core/markup.ts";
 import {
@@ -288,7 +288,7 @@ async function countsOf(
   { db, viewer }: GraphContext,
   where = "1 = 1",
 ): Promise<Map<Value, unknown>> {
-  const [among, visible] = [placeholders(ids), visibleNotes(viewer)];
+  const [among, visible] = [placeholders(ids), countedNotes(viewer)];
   const counted = await db.rows(
     `select nt.${column}, count(*) from notes nt
      where nt.${column} in (${among.sql}) and nt.system = 0 and ${where} and ${visible.sql} group by nt.${column}`,

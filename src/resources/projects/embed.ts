@@ -5,6 +5,7 @@ import type { Condition } from "../../store/conditions.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Reader, Value } from "../../store/port.ts";
 import { statement } from "../../store/texts.ts";
+import { type AttributeFilter, embedAttributes } from "../custom-attributes/queries.ts";
 import { embedShared } from "../group-links/queries.ts";
 import { mayCreateMergeRequestIn } from "../issuables/abilities.ts";
 import { basicProject, PROJECTS } from "./json.ts";
@@ -16,6 +17,7 @@ export async function embed(
   rows: Value[][],
   presenter: Presenter,
   viewer: Viewer,
+  shown: AttributeFilter = {},
 ): Promise<void> {
   if (rows.length === 0) return;
   await Promise.all([
@@ -24,6 +26,7 @@ export async function embed(
     embedPermissions(db, rows, presenter, viewer),
     embedStatistics(db, rows, presenter, viewer),
     embedShared(db, rows, presenter, "project_id", viewer),
+    embedAttributes(db, rows, presenter, "project_id", shown),
   ]);
 }
 

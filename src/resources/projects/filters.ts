@@ -1,6 +1,7 @@
 import { VISIBILITIES, VISIBILITY_NAMES, type Viewer } from "../../core/access/visibility.ts";
 import * as param from "../../core/input.ts";
 import { flagWithoutEffect, unsupported, unsupportedFlag } from "../../core/kept.ts";
+import { attributeFilter, customAttributeInput } from "../custom-attributes/queries.ts";
 import { COLUMN_ORDERS, type ProjectFilter, type ProjectOrder } from "./list.ts";
 import { SIZE_ORDERS, type SizeOrder } from "./sizes.ts";
 
@@ -30,7 +31,7 @@ export const projectListInput = {
   imported: unsupportedFlag(),
   repository_checksum_failed: unsupportedFlag(),
   wiki_checksum_failed: unsupportedFlag(),
-  with_custom_attributes: unsupportedFlag(),
+  ...customAttributeInput,
   with_security_reports: unsupportedFlag(),
   repository_storage: unsupported(param.anyText()),
   with_programming_language: unsupported(param.anyText()),
@@ -82,5 +83,6 @@ export function projectFilter(
     searchesNamespaces: input.search_namespaces,
     topics: input.topic,
     topicId: input.topic_id,
+    ...attributeFilter(input, { caller }),
   };
 }

@@ -18,6 +18,7 @@ import {
 } from "../application-settings/rules.ts";
 import { AVATAR_PART, avatar } from "../avatars/input.ts";
 import * as avatars from "../avatars/queries.ts";
+import { attributeFilter, customAttributeInput } from "../custom-attributes/queries.ts";
 import { groupSettings } from "../namespaces/kept.ts";
 import { emailsDisabled } from "../namespaces/mails.ts";
 import { deletionInput, isToMark } from "../namespaces/marked.ts";
@@ -371,9 +372,13 @@ export const projectResource: Resource = {
       jobTokens: true,
       summary: "Get a project",
       access: "anyone",
-      input: { statistics: param.optional(param.boolean()) },
+      input: {
+        statistics: param.optional(param.boolean()),
+        with_custom_attributes: customAttributeInput.with_custom_attributes,
+      },
       presenter: listed,
-      handle: (context) => rowOf(context, context.source.id),
+      handle: ({ db, presenter, source, viewer, input }) =>
+        row(db, presenter, source.id, viewer, attributeFilter(input, viewer)),
     }),
     project.put("", {
       summary: "Change a project",

@@ -3,6 +3,7 @@ import { BEING_DELETED, VISIBILITY_WORDS } from "../../core/access/visibility.ts
 import { ownAvatar } from "../../core/avatars.ts";
 import * as field from "../../core/field.ts";
 import { type Presenter, presenter } from "../../core/presenter.ts";
+import { customAttributes } from "../custom-attributes/json.ts";
 import { sharedWithGroups } from "../group-links/json.ts";
 import { dayOf } from "../namespaces/marked.ts";
 import { MAIN } from "../repositories/open.ts";
@@ -177,6 +178,7 @@ const fullFields = {
   emails_enabled: field.flag("1 - p.emails_disabled"),
   emails_disabled: field.flag("p.emails_disabled"),
   ...keptFields,
+  ...customAttributes,
   container_expiration_policy: expirationPolicy,
   container_registry_enabled: field.derived(
     ["p.kept_settings"],

@@ -22,6 +22,11 @@ import { all, belowGroup, type Condition, when } from "../../store/conditions.ts
 import { contains } from "../../store/patterns.ts";
 import type { Reader, Value } from "../../store/port.ts";
 import { statement } from "../../store/texts.ts";
+import {
+  type AttributeFilter,
+  haveAttributes,
+  withAttributes,
+} from "../custom-attributes/queries.ts";
 import { ENDING, markedOn } from "../namespaces/marked.ts";
 import { hasTopic } from "../topics/queries.ts";
 import { embed } from "./embed.ts";
@@ -30,7 +35,7 @@ import { PROJECT_SEARCH } from "./search.ts";
 import { SIZE_ORDERS, type SizeOrder } from "./sizes.ts";
 
 /** The filters of a list of projects. */
-export interface ProjectFilter {
+export interface ProjectFilter extends AttributeFilter {
   /** Only projects directly in this namespace; with `below`, also in its subgroups. */
   namespaceId?: number | undefined;
   below?: boolean | undefined;
@@ -146,7 +151,7 @@ export async function list(
     order: order.sql,
     orderValues: order.values,
   });
-  await embed(db, listed.rows, presenter, viewer);
+  await embed(db, listed.rows, presenter, viewer, filter);
   return listed;
 }
 
@@ -161,7 +166,7 @@ export async function listByKey(
 ): Promise<KeysetPage> {
   const key = { column: "p.id", direction };
   const listed = await paginateByKey(db, presenter, page, filtered(viewer, filter), key);
-  await embed(db, listed.rows, presenter, viewer);
+  await embed(db, listed.rows, presenter, viewer, filter);
   return listed;
 }
 
@@ -221,6 +226,7 @@ function startsOf(filter: ProjectFilter): Condition[] {
   const marked = markedOn("p", day);
   const spans = spansOf(filter, (column) => `p.${column}`);
   return [
+    ...withAttributes("project_id", filter),
     ...(filter.sharedWith === undefined ? [] : [shared(filter.sharedWith)]),
     ...(filter.withShared ? [ofGroupAndShared(filter)] : []),
     ...(spans.length > 0 ? [idsOf("projects p", all(spans))] : []),
@@ -300,6 +306,7 @@ function columnConditions(filter: ProjectFilter): (Condition | undefined)[] {
       filter.allowedIn,
       filter.allowedIn,
     ),
+    ...haveAttributes("project_id", "p.id", filter),
     when("p.id > ?", filter.idAfter),
     when("p.id < ?", filter.idBefore),
   ];
@@ -315,11 +322,12 @@ export async function row(
   presenter: Presenter,
   projectId: number,
   viewer: Viewer,
+  shown: AttributeFilter = {},
 ): Promise<Value[]> {
   const [found] = await db.rows(
     statement`select ${presenter.columns} from ${PROJECTS} where p.id = ?`,
     [projectId],
   );
-  await embed(db, [found as Value[]], presenter, viewer);
+  await embed(db, [found as Value[]], presenter, viewer, shown);
   return found as Value[];
 }

@@ -149,7 +149,7 @@ async function commitsOf(
       return number === undefined ? [] : [{ id, number }];
     });
     const numbers = own.map(({ number }) => number);
-    const code = { repository, projectPath: project.fullPath };
+    const code = { repository, project };
     const read = await readCommits(context.db, code, numbers);
     for (const [index, { id }] of own.entries()) commits.set(id, read[index]);
   }

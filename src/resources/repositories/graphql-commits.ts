@@ -1,14 +1,25 @@
+import type { Source } from "../../core/access/source.ts";
 import { isoInstant } from "../../core/time.ts";
-import { type Commit, readCommit, type Signature, titleOf } from "../../git/commits.ts";
+import {
+  type Commit,
+  readCommit,
+  readSignedCommit,
+  type Signature,
+  type Signed,
+  titleOf,
+} from "../../git/commits.ts";
 import type { Repository } from "../../git/repository.ts";
 import { type GraphContext, property, required, valueType } from "../../graphql/declare.ts";
 import type { Reader } from "../../store/port.ts";
 import { idsByAddresses } from "../users/queries.ts";
 
 /** A commit as it is shown, with the id of the account whose address its author has. */
-interface ShownCommit extends Commit {
+export interface ShownCommit extends Commit {
+  readonly projectId: number;
   readonly webPath: string;
   readonly userId: number | null;
+  /** Reads its signature; `undefined` if it has none. */
+  readSigned(): Promise<Signed | undefined>;
 }
 
 const instant = (read: (commit: ShownCommit) => Signature) =>
@@ -41,7 +52,7 @@ export const commit = valueType("Commit", "A commit.", {
 /** Reads commits by their numbers, to be shown. */
 export async function readCommits(
   db: Reader,
-  { repository, projectPath }: { repository: Repository; projectPath: string },
+  { repository, project }: { repository: Repository; project: Pick<Source, "id" | "fullPath"> },
   numbers: readonly number[],
 ): Promise<ShownCommit[]> {
   const commits: Commit[] = [];
@@ -50,9 +61,11 @@ export async function readCommits(
     db,
     commits.map(({ author }) => author.email),
   );
-  return commits.map((read) => ({
+  return commits.map((read, at) => ({
     ...read,
-    webPath: `/${projectPath}/-/commit/${read.id}`,
+    projectId: project.id,
+    readSigned: () => readSignedCommit(repository, numbers[at] as number),
+    webPath: `/${project.fullPath}/-/commit/${read.id}`,
     userId: users.get(read.author.email.toLowerCase()) ?? null,
   }));
 }

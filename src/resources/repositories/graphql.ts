@@ -127,7 +127,7 @@ const tree = valueType("Tree", "A folder of a repository.", {
       const { repository, project } = place.opened;
       const log = logOf(repository, { from: [place.commit], path: path || undefined });
       const found = (await log.first(repository, 1)).slice(0, 1);
-      const [last] = await readCommits(db, { repository, projectPath: project.fullPath }, found);
+      const [last] = await readCommits(db, { repository, project }, found);
       return last ?? null;
     }),
   ),

@@ -75,13 +75,3 @@ function valuesOf(
     project_path: projectPath,
   };
 }
-
-/** What is told of a signature, which is not verified: what made it is known by how it begins. */
-export const signatureJson = (signature: string) => ({
-  signature_type: signature.startsWith("-----BEGIN SSH")
-    ? "SSH"
-    : signature.startsWith("-----BEGIN SIGNED")
-      ? "X509"
-      : "PGP",
-  verification_status: "unverified",
-});

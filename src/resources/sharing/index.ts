@@ -3,9 +3,10 @@ import type { Caller } from "../../core/access/caller.ts";
 import { ROLES } from "../../core/access/roles.ts";
 import { notFound } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
-import { unsupported, unsupportedFlag } from "../../core/kept.ts";
+import { unsupported } from "../../core/kept.ts";
 import { type Context, type Resource, routes } from "../../core/resource.ts";
 import type { Database } from "../../store/port.ts";
+import { attributeFilter, customAttributeInput } from "../custom-attributes/queries.ts";
 import { mayShareGroup } from "../group-links/abilities.ts";
 import { limitsOf, share, unshare } from "../group-links/changes.ts";
 import { projectLink } from "../group-links/json.ts";
@@ -30,7 +31,7 @@ const invitedFilter = {
   search,
   relation: param.optional(param.arrayOf(param.choice(RELATIONS))),
   min_access_level: param.optional(param.accessLevel()),
-  with_custom_attributes: unsupportedFlag(),
+  with_custom_attributes: customAttributeInput.with_custom_attributes,
 };
 const BY_NAME = { orderBy: "name", sort: "asc" } as const;
 
@@ -76,6 +77,7 @@ const invitedGroups = (source: "group" | "project") =>
         search: input.search,
         role: input.min_access_level,
         invitedTo: { source, relation: input.relation ?? RELATIONS },
+        ...attributeFilter(input, viewer),
       }),
   });
 

@@ -3,14 +3,23 @@ import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
 import { presenter, rowMaker } from "../../core/presenter.ts";
 import { AfterCommit, Json, type Resource, routes } from "../../core/resource.ts";
-import { commitNumber, readCommit, readTag, tagTime, timeOf } from "../../git/commits.ts";
+import {
+  commitNumber,
+  readCommit,
+  readSignedTag,
+  readTag,
+  tagTime,
+  timeOf,
+} from "../../git/commits.ts";
 import { Lru } from "../../git/lru.ts";
 import { type Ref, TAGS } from "../../git/refs.ts";
 import type { Reader, Value } from "../../store/port.ts";
+import { SIGNATURE_EXAMPLES, signatureJson } from "../gpg-keys/json.ts";
+import { verify } from "../gpg-keys/verify.ts";
 import { type RefRights, rightsOf } from "../protected-refs/abilities.ts";
 import { removeOf } from "../releases/followers.ts";
 import { notesOf } from "../releases/queries.ts";
-import { commitFields, commitValues, signatureJson } from "../repositories/json.ts";
+import { commitFields, commitValues } from "../repositories/json.ts";
 import { type OpenRepository, openRepository } from "../repositories/open.ts";
 import { pageByName, pageOfChosen, searched } from "../repositories/refs.ts";
 import { stageTag } from "../repositories/tag.ts";
@@ -173,18 +182,17 @@ export const tagResource: Resource = {
         (await rowsOf(db, opened, [requireTag(opened, input.tag_name)]))[0],
     }),
     get("/:tag_name/signature", {
-      summary: "Get the signature of an annotated tag, which is not verified",
+      summary: "Get the signature of an annotated tag, and by whom it is",
       access: "anyone",
       input: { tag_name: param.anyText({ max: 1024 }) },
-      examples: [{ signature_type: "PGP", verification_status: "unverified" }],
+      examples: SIGNATURE_EXAMPLES,
       prepare: ({ tag_name }, preparing) => openRepository(preparing, [TAGS + tag_name]),
-      handle: async ({ input, prepared: opened }) => {
+      handle: async ({ db, input, prepared: opened }) => {
         const { repository } = opened;
         const { oid } = requireTag(opened, input.tag_name);
-        const annotated = await readTag(repository, repository.findHex(oid));
-        const [signature] = /^-----BEGIN (?:PGP|SSH|SIGNED)/m.exec(annotated?.message ?? "") ?? [];
-        if (signature === undefined) throw notFound("Signature");
-        return new Json(signatureJson(signature));
+        const signed = await readSignedTag(repository, repository.findHex(oid));
+        if (!signed) throw notFound("Signature");
+        return new Json(signatureJson(await verify(db, signed)));
       },
     }),
     post("", {

@@ -9,6 +9,7 @@ import type { Database, Reader, Value } from "../../store/port.ts";
 import * as users from "../users/queries.ts";
 import { requireUser } from "../users/rules.ts";
 import * as changes from "./changes.ts";
+import { tokenFilter, tokenListInput } from "./filters.ts";
 import { impersonationFields, secretField, tokenFields } from "./json.ts";
 import * as tokens from "./queries.ts";
 import { expiryAfterRotation } from "./rules.ts";
@@ -152,16 +153,7 @@ export const personalTokenResource: Resource = {
       summary: "List personal access tokens: the caller's own; administrators see all",
       input: {
         user_id: param.optional(param.integer()),
-        state: param.optional(param.choice(["active", "inactive"])),
-        revoked: param.optional(param.boolean()),
-        search: param.optional(param.anyText()),
-        created_before: param.optional(param.instant()),
-        created_after: param.optional(param.instant()),
-        last_used_before: param.optional(param.instant()),
-        last_used_after: param.optional(param.instant()),
-        expires_before: param.optional(param.date()),
-        expires_after: param.optional(param.date()),
-        sort: param.optional(param.choice(tokens.SORTS)),
+        ...tokenListInput,
       },
       presenter: token,
       handle: async ({ db, presenter, page, input, viewer, caller }) => {
@@ -176,17 +168,7 @@ export const personalTokenResource: Resource = {
           userId: admin ? input.user_id : caller.id,
           // Only administrators see impersonation tokens.
           impersonation: admin ? undefined : false,
-          state: input.state,
-          revoked: input.revoked,
-          search: input.search,
-          createdBefore: input.created_before,
-          createdAfter: input.created_after,
-          lastUsedBefore: input.last_used_before,
-          lastUsedAfter: input.last_used_after,
-          expiresBefore: input.expires_before,
-          expiresAfter: input.expires_after,
-          sort: input.sort,
-          today: viewer.today,
+          ...tokenFilter(input, viewer.today),
         });
       },
     }),

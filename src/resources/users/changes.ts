@@ -1,7 +1,7 @@
 import * as audit from "../../audit/log.ts";
 import * as credentials from "../../auth/credentials.ts";
 import type { UserState } from "../../core/access/caller.ts";
-import { forbidden } from "../../core/errors.ts";
+import { conflict, forbidden } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import { requireFullPath } from "../../core/paths.ts";
 import { recordUser } from "../../hooks/records.ts";
@@ -92,7 +92,23 @@ export async function changePassword(
   await audit.log({ db, by, now }, "password changed", { userId: found.id });
 }
 
-/** Blocks or unblocks a user. @throws ApiError 403 for the last administrator */
+/** What the audit log says of an account that leaves a state for being active. */
+const LEFT: Readonly<Partial<Record<users.User["state"], audit.AuditAction>>> = {
+  blocked: "user unblocked",
+  deactivated: "user activated",
+  banned: "user unbanned",
+  blocked_pending_approval: "user approved",
+};
+
+/** What the audit log says of an account that gets into a state. */
+const ENTERED: Readonly<Record<Exclude<UserState, "active">, audit.AuditAction>> = {
+  blocked: "user blocked",
+  deactivated: "user deactivated",
+  banned: "user banned",
+  blocked_pending_approval: "user blocked",
+};
+
+/** Changes whether an account can be used. @throws ApiError 403 for the last administrator */
 export async function changeState(
   db: Database,
   by: audit.Actor,
@@ -100,10 +116,35 @@ export async function changeState(
   state: UserState,
   now: number,
 ): Promise<void> {
-  if (state === "blocked") await requireAnotherAdmin(db, found);
+  if (state !== "active") await requireAnotherAdmin(db, found);
   await users.setState(db, found, state, now);
-  const action = state === "blocked" ? "user blocked" : "user unblocked";
-  await audit.log({ db, by, now }, action, { userId: found.id });
+  const action = state === "active" ? LEFT[found.state] : ENTERED[state];
+  if (action) await audit.log({ db, by, now }, action, { userId: found.id });
+}
+
+/** Makes a deactivated user active, because they sign in. Others stay as they are. */
+export async function reactivate(
+  db: Database,
+  by: audit.Actor,
+  userId: number,
+  now: number,
+): Promise<void> {
+  const found = await users.find(db, userId);
+  if (found?.state === "deactivated") await changeState(db, by, found, "active", now);
+}
+
+/** Deletes a user whose account waits for approval. @throws ApiError 409 for another user */
+export async function rejectUser(
+  db: Database,
+  by: audit.Actor,
+  found: users.User,
+  now: number,
+): Promise<void> {
+  if (found.state !== "blocked_pending_approval") {
+    throw conflict("This user does not have a pending request");
+  }
+  await audit.log({ db, by, now }, "user rejected", { userId: found.id, target: found.username });
+  await deleteUser(db, by, found, now);
 }
 
 /**

@@ -1,3 +1,4 @@
+import { USER_STATES } from "../../core/access/caller.ts";
 import { NOT_DELETED_USER, type Viewer, visibleGroups } from "../../core/access/visibility.ts";
 import { isoInstant } from "../../core/time.ts";
 import {
@@ -31,11 +32,12 @@ import { userSummaryFields } from "./json.ts";
 import { searched } from "./queries.ts";
 import { isHidden } from "./rules.ts";
 
-const STATE = enumeration("UserState", "Whether an account can be used.", ["active", "blocked"]);
+const STATE = enumeration("UserState", "Whether an account can be used.", [...USER_STATES]);
 const TYPE = enumeration("UserType", "What kind of account it is.", [
   "HUMAN",
   "GHOST",
   "PROJECT_BOT",
+  "SERVICE_ACCOUNT",
 ]);
 
 const permissions = valueType("UserPermissions", "What a user may do.", {
@@ -55,7 +57,8 @@ const preferences = valueType("UserPreferences", "How a user wants to see things
 });
 
 const TYPE_OF = `case when u.state = 'ghost' then 'GHOST'
-  when exists (select 1 from resource_bots rb where rb.user_id = u.id) then 'PROJECT_BOT' else 'HUMAN' end`;
+  when exists (select 1 from resource_bots rb where rb.user_id = u.id) then 'PROJECT_BOT'
+  when exists (select 1 from service_accounts sa where sa.user_id = u.id) then 'SERVICE_ACCOUNT' else 'HUMAN' end`;
 
 /** The columns that tell whether a profile hides something. */
 const PROFILE = ["u.id", "u.private_profile"] as const;
@@ -98,7 +101,9 @@ const fields = {
       caller?.admin || caller?.id === id ? day : null,
     ),
   ),
-  bot: required(boolean(`case ${TYPE_OF} when 'PROJECT_BOT' then 1 else 0 end`)),
+  bot: required(
+    boolean(`case when ${TYPE_OF} in ('PROJECT_BOT', 'SERVICE_ACCOUNT') then 1 else 0 end`),
+  ),
   human: boolean(`case ${TYPE_OF} when 'HUMAN' then 1 else 0 end`),
   gitpodEnabled: about("There is no Gitpod.", constant("Boolean", false)),
   // As GitLab's old name of the public address.
@@ -183,7 +188,9 @@ export const graphqlModule: GraphqlModule = {
               search ? searched(search, caller) : undefined,
               // Only administrators learn who is one.
               args.admins ? (caller.admin ? when("u.admin = 1") : when("1 = 0")) : undefined,
-              active === undefined ? undefined : when("u.state = ?", active ? "active" : "blocked"),
+              active === undefined
+                ? undefined
+                : when(active ? "u.state = 'active'" : "u.state <> 'active'"),
               humans === false ? when("1 = 0") : undefined,
               when("u.id in (select m.user_id from members m where m.namespace_id = ?)", groupId),
             ]),

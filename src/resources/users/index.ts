@@ -1,14 +1,17 @@
 import { actorOf } from "../../audit/log.ts";
-import type { Caller, UserState } from "../../core/access/caller.ts";
 import { NOT_DELETED_USER } from "../../core/access/visibility.ts";
 import { forbidden, missing, notFound, unknownRoute } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import { flagWithoutEffect, unsupported, unsupportedFlag } from "../../core/kept.ts";
 import { paginate } from "../../core/pagination.ts";
-import { type Context, Json, type Resource, routes } from "../../core/resource.ts";
+import { type Resource, routes } from "../../core/resource.ts";
 import { USER_SCOPES } from "../../core/scopes.ts";
 import { dayOf } from "../../core/time.ts";
-import type { Database } from "../../store/port.ts";
+import {
+  attributeFilter,
+  customAttributeInput,
+  embedAttributes,
+} from "../custom-attributes/queries.ts";
 import * as changes from "./changes.ts";
 import {
   activity,
@@ -19,28 +22,14 @@ import {
   ownUser,
   publicUser,
 } from "./json.ts";
+import { moderationRoutes } from "./moderation.ts";
 import * as users from "./queries.ts";
 import { requireChangeable } from "./rules.ts";
 import { migrations } from "./table.ts";
 
 const id = { user_id: param.untypedId() };
 
-async function setState(
-  context: Pick<Context, "now" | "request"> & {
-    db: Database;
-    caller: Caller;
-    input: { user_id: number };
-  },
-  state: UserState,
-) {
-  const found = await requireChangeable(context.db, context.input.user_id);
-  // As in GitLab, which clients rely on to see whether they changed anything.
-  if (found.state === state) return new Json(state === "blocked" ? null : false);
-  await changes.changeState(context.db, actorOf(context), found, state, context.now);
-  return new Json(true);
-}
-
-const { del, get, list, post } = routes({ path: "/users" });
+const { del, get, list } = routes({ path: "/users" });
 const own = routes();
 
 function sixMonthsBefore(now: number): number {
@@ -81,6 +70,7 @@ export const userResource: Resource = {
         search: param.optional(param.anyText()),
         active: param.optional(param.boolean()),
         blocked: param.optional(param.boolean()),
+        deactivated: param.optional(param.boolean()),
         external: param.optional(param.boolean()),
         without_project_bots: param.optional(param.boolean()),
         extern_uid: param.unlessBlank(param.anyText()),
@@ -92,7 +82,7 @@ export const userResource: Resource = {
         admins: param.optional(param.boolean()),
         without_projects: param.optional(param.boolean()),
         auditors: unsupportedFlag(),
-        with_custom_attributes: unsupportedFlag(),
+        ...customAttributeInput,
         saml_provider_id: unsupported(param.integer()),
         // There are no users of GitLab's own, and none of LDAP.
         exclude_internal: flagWithoutEffect(),
@@ -123,14 +113,16 @@ export const userResource: Resource = {
           searcher: caller,
           active: input.active,
           blocked: input.blocked,
+          deactivated: input.deactivated,
           twoFactor: admin && input.two_factor ? input.two_factor === "enabled" : undefined,
           external: input.external ?? (input.exclude_external ? false : undefined),
-          withoutBots: humans || without_project_bots,
-          onlyBots: exclude_humans,
+          withoutBots: without_project_bots,
+          humans: humans || exclude_humans ? humans === true : undefined,
           inactive: input.exclude_active,
           admins: admin && input.admins,
           withoutProjects: admin && input.without_projects,
           identified: extern_uid !== undefined,
+          custom: attributeFilter(input, { caller }),
           createdAfter: admin ? startOf(input.created_after) : undefined,
           createdBefore: admin ? startOf(input.created_before) : undefined,
           orderBy: (admin ? input.order_by : undefined) ?? "id",
@@ -142,7 +134,10 @@ export const userResource: Resource = {
       summary: "Get a user",
       access: "anyone",
       scopes: USER_SCOPES,
-      input: { user_id: param.anyText() },
+      input: {
+        user_id: param.anyText(),
+        with_custom_attributes: customAttributeInput.with_custom_attributes,
+      },
       presenter: ({ caller, input }) => {
         if (caller?.admin) return adminUser;
         return String(caller?.id) === input.user_id ? ownProfile : publicUser;
@@ -156,6 +151,8 @@ export const userResource: Resource = {
           caller,
         );
         if (!found) throw notFound("User");
+        const shown = attributeFilter(input, { caller });
+        await embedAttributes(db, [found], presenter, "user_id", shown);
         return found;
       },
     }),
@@ -171,25 +168,7 @@ export const userResource: Resource = {
         return undefined;
       },
     }),
-    post("/:user_id/block", {
-      examples: [true],
-      summary: "Block a user: their tokens and sessions answer 403",
-      access: "admin",
-      input: id,
-      handle: async (context) => {
-        if (context.caller.id === context.input.user_id) {
-          throw forbidden("You cannot block yourself.");
-        }
-        return setState(context, "blocked");
-      },
-    }),
-    post("/:user_id/unblock", {
-      examples: [true],
-      summary: "Unblock a user",
-      access: "admin",
-      input: id,
-      handle: async (context) => setState(context, "active"),
-    }),
+    ...moderationRoutes,
   ],
 };
 

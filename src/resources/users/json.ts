@@ -3,13 +3,16 @@ import { BEING_DELETED } from "../../core/access/visibility.ts";
 import { avatarUrl } from "../../core/avatars.ts";
 import * as field from "../../core/field.ts";
 import { presenter } from "../../core/presenter.ts";
+import { customAttributes } from "../custom-attributes/json.ts";
 
 /** The summary of a user, for a query with this alias of `users`. */
 export const userFields = (alias: string) => ({
   id: field.integer(`${alias}.id`),
   name: field.text(`${alias}.name`),
   username: field.text(`${alias}.username`),
-  state: field.text(`case when ${alias}.state = 'blocked' then 'blocked' else 'active' end`),
+  state: field.text(
+    `case ${alias}.state when 'ghost' then 'active' when 'removed' then 'active' else ${alias}.state end`,
+  ),
   avatar_url: avatarUrl(alias),
   web_url: field.url(`${alias}.username`, (username) => `/${username}`),
 });
@@ -20,10 +23,13 @@ export const userSummaryFields = userFields("u");
 /** What lists of users tell besides their summary. No account is ever locked here. */
 const listedFields = { ...userSummaryFields, locked: field.constant(false) };
 
-/** Whether a user is that of an access token of a group or project, which is not being deleted. */
+/** Whether a user is a service account, or that of an access token of a group or project that is not being deleted. */
 const isBot = `case when exists (select 1 from resource_bots rb left join projects bp on bp.id = rb.project_id
   left join namespaces bn on bn.id = rb.namespace_id
-  where rb.user_id = u.id and coalesce(bp.visibility, bn.visibility) > ${BEING_DELETED}) then 1 else 0 end`;
+  where rb.user_id = u.id and coalesce(bp.visibility, bn.visibility) > ${BEING_DELETED})
+  or exists (select 1 from service_accounts sa left join projects sp on sp.id = sa.project_id
+    left join namespaces sn on sn.id = sa.namespace_id
+    where sa.user_id = u.id and coalesce(sp.visibility, sn.visibility, 0) > ${BEING_DELETED}) then 1 else 0 end`;
 
 const profile = {
   locked: listedFields.locked,
@@ -121,6 +127,7 @@ export const ownUser = presenter({ ...account, ...alone });
 
 const administered = {
   ...account,
+  ...customAttributes,
   is_admin: field.flag("u.admin"),
   note: field.text("u.note"),
   created_by: field.constant(null),

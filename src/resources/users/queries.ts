@@ -1,6 +1,7 @@
 import * as sessions from "../../auth/sessions.ts";
 import type { UserState } from "../../core/access/caller.ts";
 import { NOT_DELETED_USER } from "../../core/access/visibility.ts";
+import { startOf } from "../../core/lists/index-start.ts";
 import { paginateFrom } from "../../core/lists/paginate.ts";
 import { searchStart } from "../../core/lists/search-index.ts";
 import type { Page, RowPage } from "../../core/pagination.ts";
@@ -11,6 +12,12 @@ import { contains } from "../../store/patterns.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
+import {
+  type AttributeFilter,
+  embedAttributes,
+  haveAttributes,
+  withAttributes,
+} from "../custom-attributes/queries.ts";
 import * as namespaces from "../namespaces/queries.ts";
 import { USER_SEARCH } from "./search.ts";
 
@@ -52,14 +59,15 @@ export interface UserFilter {
   searcher?: { id: number; admin: boolean } | undefined;
   active?: boolean | undefined;
   blocked?: boolean | undefined;
+  deactivated?: boolean | undefined;
   twoFactor?: boolean | undefined;
   external?: boolean | undefined;
   /** Whether users of access tokens of groups and projects are left out. */
   withoutBots?: boolean | undefined;
   /** Only users with an external identity, which nobody has. */
   identified?: boolean | undefined;
-  /** Only users of access tokens. */
-  onlyBots?: boolean | undefined;
+  /** Only people, or only users of access tokens and service accounts. */
+  humans?: boolean | undefined;
   /** No active users. */
   inactive?: boolean | undefined;
   /** Only administrators. */
@@ -70,9 +78,14 @@ export interface UserFilter {
   createdBefore?: number | undefined;
   /** A further condition on a row `u`. */
   among?: Condition | undefined;
+  /** Which custom attributes they must have, and whether these are shown. */
+  custom?: AttributeFilter | undefined;
   orderBy: "id" | "name" | "username" | "created_at" | "updated_at";
   sort: "asc" | "desc";
 }
+
+/** A query for the ids of users that no person is. */
+const BOTS = "select user_id from resource_bots union all select user_id from service_accounts";
 
 const BELOW = (group: string) => `exists (select 1 from namespace_ancestors a
   join projects p on p.namespace_id = a.namespace_id where a.ancestor_id = ${group})`;
@@ -92,7 +105,7 @@ export async function list(
   page: Page,
   filter: UserFilter,
 ): Promise<RowPage> {
-  const { search, searcher, twoFactor, external } = filter;
+  const { search, searcher, twoFactor, external, custom = {} } = filter;
   const hasTwoFactor = `u.id ${twoFactor ? "in" : "not in"}
     (select user_id from two_factor where enabled_at is not null)`;
   const where = all([
@@ -101,10 +114,13 @@ export async function list(
     search ? searched(search, searcher) : undefined,
     filter.active ? when("u.state = 'active'") : undefined,
     filter.blocked ? when("u.state = 'blocked'") : undefined,
+    filter.deactivated ? when("u.state = 'deactivated'") : undefined,
     twoFactor === undefined ? undefined : when(hasTwoFactor),
     when("u.external = ?", external === undefined ? undefined : Number(external)),
     filter.withoutBots ? when("u.id not in (select user_id from resource_bots)") : undefined,
-    filter.onlyBots ? when("u.id in (select user_id from resource_bots)") : undefined,
+    filter.humans === undefined
+      ? undefined
+      : when(`u.id ${filter.humans ? "not " : ""}in (${BOTS})`),
     filter.inactive ? when("u.state <> 'active'") : undefined,
     filter.admins ? when("u.admin = 1") : undefined,
     filter.withoutProjects ? when(WITHOUT_PROJECTS) : undefined,
@@ -112,18 +128,21 @@ export async function list(
     when("u.created_at >= ?", filter.createdAfter),
     when("u.created_at < ?", filter.createdBefore),
     filter.among,
+    ...haveAttributes("user_id", "u.id", custom),
   ]);
   const { orderBy, sort } = filter;
-  const start = await searchStart(db, USER_SEARCH, "u", search, {
-    also: withAddress(search ?? ""),
-  });
-  return paginateFrom(db, presenter, page, start, {
+  const start = await startOf(db, "u", withAttributes("user_id", custom), () =>
+    searchStart(db, USER_SEARCH, "u", search, { also: withAddress(search ?? "") }),
+  );
+  const listed = await paginateFrom(db, presenter, page, start, {
     alias: "u",
     tables: "users u",
     presented: { sql: "users u", values: [] },
     where,
     order: orderBy === "id" ? `u.id ${sort}` : `u.${orderBy} ${sort}, u.id ${sort}`,
   });
+  await embedAttributes(db, listed.rows, presenter, "user_id", custom);
+  return listed;
 }
 
 /** A query for the users with an e-mail address. */
@@ -223,6 +242,15 @@ export async function hasAddress(db: Reader, userId: number, email: string): Pro
   return found.length > 0;
 }
 
+/** A user's confirmed addresses, in small letters. */
+export async function addresses(db: Reader, userId: number): Promise<ReadonlySet<string>> {
+  const found = await db.rows(
+    `select a.email from (${CONFIRMED_ADDRESSES}) a where a.user_id = ?`,
+    [userId],
+  );
+  return new Set(found.map(([email]) => String(email)));
+}
+
 /** The ids of the users who have these confirmed addresses, by address in small letters. */
 export async function idsByAddresses(
   db: Reader,
@@ -274,8 +302,8 @@ export async function insert(db: Database, user: NewUser, now: number): Promise<
 }
 
 /**
- * Blocks or unblocks a user. While they are blocked, their sessions and tokens get 403; afterwards they have to sign in
- * again.
+ * Changes whether an account can be used. While it can't be, its sessions and tokens get 403; afterwards its user has to sign
+ * in again. Who is deactivated can do so at once, hence without a session that is refused.
  */
 export async function setState(
   db: Database,
@@ -283,7 +311,7 @@ export async function setState(
   state: User["state"],
   now: number,
 ): Promise<void> {
-  if (user.state === "blocked" && state === "active") await sessions.endAll(db, user.id);
+  if (state === "active" || state === "deactivated") await sessions.endAll(db, user.id);
   await updateRow(db, "users", user.id, { state }, now);
 }
 

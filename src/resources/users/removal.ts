@@ -52,6 +52,7 @@ export const USER_PARTS: readonly Part[] = [
   ["user_emails", "user_id", "id"],
   ["user_statuses", "user_id", "user_id"],
   ["resource_bots", "user_id", "user_id"],
+  ["service_accounts", "user_id", "user_id"],
   ["scim_users", "user_id", "id"],
   ["invitations", "user_id", "digest"],
   ["sessions", "user_id", "id"],
@@ -64,6 +65,8 @@ export const USER_PARTS: readonly Part[] = [
   ["oauth_applications", "user_id", "id"],
   ["pipeline_triggers", "owner_id", "id"],
   ["ssh_keys", "user_id", "id"],
+  ["gpg_keys", "user_id", "id"],
+  ["custom_attributes", "user_id", "id"],
 ];
 
 /** What names a user, and stays without them. */
@@ -79,6 +82,7 @@ export const USER_REFERENCES: readonly Part[] = [
   ["project_imports", "user_id", "project_id"],
   ["projects", "creator_id", "id"],
   ["resource_bots", "creator_id", "user_id"],
+  ["service_accounts", "creator_id", "user_id"],
   ["runners", "creator_id", "id"],
   ["pipeline_schedules", "owner_id", "id"],
   ["wiki_attachments", "author_id", "id"],

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { hashPassword } from "../../auth/passwords.ts";
+import { USER_STATES, type UserState } from "../../core/access/caller.ts";
 import {
   type InsertNested,
   type InstantSeed,
@@ -24,7 +25,7 @@ export interface UserSeed {
   password?: string | undefined;
   admin?: boolean | undefined;
   external?: boolean | undefined;
-  state?: Word<"active" | "blocked"> | undefined;
+  state?: Word<UserState> | undefined;
   created_at?: InstantSeed;
 }
 
@@ -38,7 +39,7 @@ export const usersPart = <Nested extends SeedParts<SeededUser>>(nested: Nested) 
       password: v.optional(v.string()),
       admin: v.optional(v.boolean(), false),
       external: v.optional(v.boolean(), false),
-      state: v.optional(oneOf(["active", "blocked"]), "active"),
+      state: v.optional(oneOf(USER_STATES), "active"),
       created_at: instant,
     },
     nested,

@@ -140,4 +140,12 @@ update users set website_url = null where website_url like '%:%'
     id: "20261129-80-notes-about-users",
     sql: "alter table users add column note $text;\n",
   },
+  {
+    // For finding who did nothing for long, and whose contributions are hidden.
+    id: "20261206-30-moderated-users",
+    sql: `
+create index users_active on users (last_activity_on, created_at, id) where state = 'active';
+create index users_banned on users (id) where state = 'banned';
+`,
+  },
 ];

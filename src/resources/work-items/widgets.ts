@@ -1,6 +1,6 @@
 import {
   visibleIssues,
-  visibleMergeRequests,
+  visibleMergeRequestRows,
   visibleProjects,
 } from "../../core/access/visibility.ts";
 import * as field from "../../core/field.ts";
@@ -56,7 +56,8 @@ const closing = rowType("WorkItemClosingMergeRequest", {
   from: `merge_request_issues x join merge_requests mr on mr.id = x.merge_request_id
     join projects p on p.id = mr.project_id`,
   key: "x.merge_request_id",
-  visible: (viewer) => all([visibleProjects(viewer), visibleMergeRequests(viewer), when(CLOSES)]),
+  visible: (viewer) =>
+    all([visibleProjects(viewer), visibleMergeRequestRows(viewer), when(CLOSES)]),
   fields: {
     id: gid("MergeRequestsClosingIssues", "x.merge_request_id"),
     // Others can't be added.

@@ -201,6 +201,30 @@ export const kinds: readonly Kind[] = [
     api: ({ user, key }) => `/users/${user}/keys/${key}`,
   },
   {
+    type: "gpg key",
+    rows: { gpg_keys: "id" },
+    find: `select x.id as key, x.primary_keyid as name, u.username as place, u.id as user
+      from gpg_keys x join users u on u.id = x.user_id`,
+    key: "x.id",
+    where: "x.removed_at is null",
+    path: ({ place: user, name }) => `${user} (gpg key ${name})`,
+    within: place,
+    api: ({ user, key }) => `/users/${user}/gpg_keys/${key}`,
+  },
+  {
+    type: "custom attribute",
+    rows: { custom_attributes: "id" },
+    find: `select x.id as key, x.key as name, coalesce(u.username, n.full_path, p.full_path) as place,
+        case when u.id is not null then 'users/' || u.id when n.id is not null then 'groups/' || n.id
+          else 'projects/' || p.id end as owner
+      from custom_attributes x left join users u on u.id = x.user_id left join namespaces n on n.id = x.namespace_id
+      left join projects p on p.id = x.project_id`,
+    key: "x.id",
+    path: ({ place: owner, name }) => `${owner} (custom attribute ${name})`,
+    within: place,
+    api: ({ owner, name }) => `/${owner}/custom_attributes/${encodeURIComponent(String(name))}`,
+  },
+  {
     type: "access token",
     rows: { tokens: "id" },
     find: `select x.id as key, x.name, coalesce(p.full_path, n.full_path, u.username) as place from tokens x
@@ -859,6 +883,7 @@ export const INTERNAL: Readonly<Record<string, string>> = {
   git_packs: "files and commits, which branches show",
   git_repositories: "facts about files",
   git_repository_packs: "files and commits, which branches show",
+  gpg_key_parts: "found in GPG keys",
   group_link_sources: "found in shared groups and groups",
   half_sign_ins: "sign-in",
   hook_deliveries: "what webhooks were told",
@@ -882,6 +907,7 @@ export const INTERNAL: Readonly<Record<string, string>> = {
   pipeline_schedule_runs: "which schedule has started a pipeline",
   pipeline_variables: "what a pipeline was given",
   processes: "who does work",
+  service_accounts: "which users are programs",
   project_exports: "archives to be written",
   project_fetches: "counts",
   project_imports: "archives to be read",
