@@ -923,6 +923,10 @@ const FIXTURES: Record<string, Fixture> = {
       "pipeline_schedules key": always("KEY_0"),
     },
   },
+  "Push rules": {
+    group: () => ({ push_rule: { member_check: true } }),
+    project: () => ({ push_rule: { prevent_secrets: true } }),
+  },
   "Job token scope": {
     create: async (app, count) => {
       const { json: projects } = await app.call("GET /projects?simple=true", { as: "admin" });

@@ -46,6 +46,7 @@ const TABLES: Readonly<Record<string, readonly string[]>> = {
   rn: ["runners"],
   pf: ["package_files"],
   pk: ["packages"],
+  pu: ["push_rules"],
   r: ["releases"],
   rk: ["release_links"],
   rv: ["merge_request_reviewers"],

@@ -222,6 +222,12 @@ export const EXAMPLES: Readonly<Record<string, Special>> = {
       return undefined;
     },
   }),
+  ...each(both("POST", "/push_rule"), {
+    before: async (ask) => {
+      for (const at of ["/groups/acme", SITE]) await ask(`DELETE ${at}/push_rule`);
+      return { sent: { commit_message_regex: "^[A-Z]", max_file_size: 10 } };
+    },
+  }),
   ...each(both("POST", "/deploy_tokens"), { sent: { scopes: ["read_repository"] } }),
   ...each(both("POST", "/invitations"), { sent: { email: "grace@example.com" } }),
   ...each(["POST /snippets", "POST /projects/:id/snippets"], {

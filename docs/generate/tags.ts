@@ -53,6 +53,8 @@ export const TAGS: Readonly<Record<string, string>> = {
   Pipelines: "Runs of what projects' `.gitlab-ci.yml` configures.",
   Packages: "Packages of projects: files under a name and a version.",
   Projects: "Projects, stars and forks.",
+  "Push rules":
+    "What pushes to a project have to fit: branches, messages, people, files. Those of groups are copied to new projects.",
   Releases: "Releases of projects, and links to their assets.",
   Reviewers: "Who was asked to review merge requests.",
   Runners: "What does the jobs of pipelines: programs such as GitLab's runner, which ask for jobs.",

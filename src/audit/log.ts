@@ -84,7 +84,10 @@ export type AuditAction =
   | "e-mail address added"
   | "e-mail address removed"
   | "deploy token made"
-  | "deploy token removed";
+  | "deploy token removed"
+  | "push rule added"
+  | "push rule changed"
+  | "push rule removed";
 
 /** Who did something, and from where. */
 export interface Actor {

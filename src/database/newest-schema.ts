@@ -208,6 +208,7 @@ const steps = [
   `20261204-02-places-of-audit-events`,
   `20261204-03-fetches-of-projects`,
   `20261204-04-context-commits`,
+  `20261206-50-push-rules`,
 ];
 
 const statements = [
@@ -2179,6 +2180,29 @@ const statements = [
   sha text not null,
   primary key (merge_request_id, sha)
 )`,
+  `CREATE TABLE push_rules (
+  id integer primary key autoincrement,
+  namespace_id integer references namespaces (id) on delete cascade,
+  project_id integer references projects (id) on delete cascade,
+  commit_message_regex text,
+  commit_message_negative_regex text,
+  branch_name_regex text,
+  author_email_regex text,
+  file_name_regex text,
+  deny_delete_tag integer not null default 0,
+  member_check integer not null default 0,
+  prevent_secrets integer not null default 0,
+  max_file_size integer not null default 0,
+  commit_committer_check integer not null default 0,
+  commit_committer_name_check integer not null default 0,
+  reject_unsigned_commits integer not null default 0,
+  reject_non_dco_commits integer not null default 0,
+  created_at integer not null,
+  updated_at integer not null,
+  check ((namespace_id is null) <> (project_id is null))
+)`,
+  `CREATE UNIQUE INDEX push_rules_of_namespace on push_rules (namespace_id)`,
+  `CREATE UNIQUE INDEX push_rules_of_project on push_rules (project_id)`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,

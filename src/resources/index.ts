@@ -44,6 +44,7 @@ import { packageResource } from "./packages/index.ts";
 import { pipelineResource } from "./pipelines/index.ts";
 import { projectResource } from "./projects/index.ts";
 import { protectedBranchResource, protectedTagResource } from "./protected-refs/index.ts";
+import { pushRuleResource } from "./push-rules/index.ts";
 import { releaseResource } from "./releases/index.ts";
 import { repositoryResource } from "./repositories/index.ts";
 import { resourceEventResource } from "./resource-events/index.ts";
@@ -124,6 +125,7 @@ export const resources: readonly Resource[] = [
   pipelineResource,
   packageResource,
   projectResource,
+  pushRuleResource,
   releaseResource,
   repositoryResource,
   protectedBranchResource,

@@ -90,6 +90,8 @@ const LEFT_OUT = [
   "Pipeline triggers",
   "Pipelines",
   "Projects",
+  // The rule of the group that the project is imported into holds.
+  "Push rules",
   "Runners",
   "Sharing",
   "Todos",

@@ -299,6 +299,7 @@ const FROZEN: Record<string, string> = {
     "490b6a5b365a033ca7ec51c9ec0c52ef801ba306427f2c0fa2b60181efe62fb1",
   "20261127-92-features": "2aef0b4f02c0dbcf16b7b1740889e834b2c8acfd882c174bfb7db9bb1456a20f",
   "20261203-01-group-links": "e84e895d0ac2c95ec64637ae7823df305dd07e995e5e0a7e675fa48690172e3d",
+  "20261206-50-push-rules": "3651f743c637f8a822b4c5e4e564a27f746a7cb5569e91523e93350152c1a902",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);

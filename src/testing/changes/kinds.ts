@@ -336,6 +336,15 @@ export const kinds: readonly Kind[] = [
     noise: ["rendered_link_url", "rendered_image_url"],
   },
   {
+    type: "push rule",
+    rows: { push_rules: "id" },
+    find: `select x.id as key, ${OWNER_COLUMNS} from push_rules x ${OWNER}`,
+    key: "x.id",
+    path: ({ place: where }) => `${where} (push rule)`,
+    within: place,
+    api: (found) => `${ofOwner(found)}/push_rule`,
+  },
+  {
     ...owned("variable", "ci_variables", { at: "variables", name: "key", by: "name" }),
     find: `select x.id as key, x.key as name, x.environment_scope as scope, ${OWNER_COLUMNS} from ci_variables x ${OWNER}`,
     api: (found) =>
