@@ -26,6 +26,8 @@ export const TAGS: Readonly<Record<string, string>> = {
   "Draft notes": "Comments on merge requests that only their author sees until they are published.",
   Environments: "Where projects deploy to.",
   Events: "Activity of users.",
+  "External status checks":
+    "Services elsewhere that are told of merge requests, and say whether they may be merged.",
   "Exports and imports": "Projects as archives, to take them to another server.",
   GraphQL:
     'Operations of GraphQL: see [graphql.md](graphql.md). Errors are `{"errors": [{"message": …}]}`.',
@@ -53,6 +55,8 @@ export const TAGS: Readonly<Record<string, string>> = {
   Pipelines: "Runs of what projects' `.gitlab-ci.yml` configures.",
   Packages: "Packages of projects: files under a name and a version.",
   Projects: "Projects, stars and forks.",
+  "Protected environments":
+    "Who may deploy to environments of projects, or to tiers of environments below groups, and whose approval that needs.",
   "Push rules":
     "What pushes to a project have to fit: branches, messages, people, files. Those of groups are copied to new projects.",
   Releases: "Releases of projects, and links to their assets.",

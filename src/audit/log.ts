@@ -87,7 +87,13 @@ export type AuditAction =
   | "deploy token removed"
   | "push rule added"
   | "push rule changed"
-  | "push rule removed";
+  | "push rule removed"
+  | "status check added"
+  | "status check changed"
+  | "status check removed"
+  | "environment protected"
+  | "environment protection changed"
+  | "environment unprotected";
 
 /** Who did something, and from where. */
 export interface Actor {

@@ -209,6 +209,8 @@ const steps = [
   `20261204-03-fetches-of-projects`,
   `20261204-04-context-commits`,
   `20261206-50-push-rules`,
+  `20261206-51-status-checks`,
+  `20261206-52-protected-environments`,
 ];
 
 const statements = [
@@ -297,7 +299,7 @@ const statements = [
   created_at integer not null,
   updated_at integer not null,
   last_activity_at integer not null
-, issue_count integer not null default 0, merge_request_count integer not null default 0, forked_from_project_id integer references projects (id) on delete set null, autoclose_referenced_issues integer not null default 1, merge_commit_template text, squash_commit_template text, reset_approvals_on_push integer not null default 1, selective_code_owner_removals integer not null default 0, disable_overriding_approvers_per_merge_request integer not null default 0, merge_requests_author_approval integer not null default 0, merge_requests_disable_committers_approval integer not null default 0, require_password_to_approve integer not null default 0, resolve_outdated_diff_discussions integer not null default 0, squash_option text not null default 'default_off', remove_source_branch_after_merge integer not null default 0, ci_config_path text, build_timeout integer not null default 3600, ci_default_git_depth integer not null default 20, kept_settings text, emails_disabled integer not null default 0, allow_merge_on_skipped_pipeline integer not null default 0, max_artifacts_size integer, job_token_scope_enabled integer not null default 1, marked_for_deletion_at integer)`,
+, issue_count integer not null default 0, merge_request_count integer not null default 0, forked_from_project_id integer references projects (id) on delete set null, autoclose_referenced_issues integer not null default 1, merge_commit_template text, squash_commit_template text, reset_approvals_on_push integer not null default 1, selective_code_owner_removals integer not null default 0, disable_overriding_approvers_per_merge_request integer not null default 0, merge_requests_author_approval integer not null default 0, merge_requests_disable_committers_approval integer not null default 0, require_password_to_approve integer not null default 0, resolve_outdated_diff_discussions integer not null default 0, squash_option text not null default 'default_off', remove_source_branch_after_merge integer not null default 0, ci_config_path text, build_timeout integer not null default 3600, ci_default_git_depth integer not null default 20, kept_settings text, emails_disabled integer not null default 0, allow_merge_on_skipped_pipeline integer not null default 0, max_artifacts_size integer, job_token_scope_enabled integer not null default 1, marked_for_deletion_at integer, only_allow_merge_if_all_status_checks_passed integer not null default 0)`,
   `CREATE UNIQUE INDEX projects_full_path on projects (lower(full_path))`,
   `CREATE UNIQUE INDEX projects_name on projects (namespace_id, lower(name))`,
   `CREATE INDEX projects_by_visibility on projects (archived, visibility, namespace_id)`,
@@ -1679,7 +1681,7 @@ const statements = [
   failures integer not null default 0,
   disabled_until integer,
   created_at integer not null,
-  updated_at integer not null,
+  updated_at integer not null, check_name text,
   check (project_id is null or namespace_id is null)
 )`,
   `CREATE INDEX hooks_of_project on hooks (project_id, id) where project_id is not null`,
@@ -2203,6 +2205,58 @@ const statements = [
 )`,
   `CREATE UNIQUE INDEX push_rules_of_namespace on push_rules (namespace_id)`,
   `CREATE UNIQUE INDEX push_rules_of_project on push_rules (project_id)`,
+  `CREATE TABLE status_check_branches (
+  hook_id integer not null references hooks (id) on delete cascade,
+  branch_id integer not null references protected_branches (id) on delete cascade,
+  primary key (hook_id, branch_id)
+)`,
+  `CREATE INDEX status_check_branches_by_branch on status_check_branches (branch_id)`,
+  `CREATE TABLE status_check_responses (
+  id integer primary key autoincrement,
+  merge_request_id integer not null references merge_requests (id) on delete cascade,
+  hook_id integer not null references hooks (id) on delete cascade,
+  sha text not null,
+  status text not null,
+  created_at integer not null
+)`,
+  `CREATE UNIQUE INDEX status_check_responses_of_request on status_check_responses (merge_request_id, hook_id)`,
+  `CREATE INDEX status_check_responses_by_hook on status_check_responses (hook_id)`,
+  `CREATE TABLE protected_environments (
+  id integer primary key autoincrement,
+  namespace_id integer references namespaces (id) on delete cascade,
+  project_id integer references projects (id) on delete cascade,
+  name text not null,
+  created_at integer not null,
+  updated_at integer not null,
+  check ((namespace_id is null) <> (project_id is null))
+)`,
+  `CREATE UNIQUE INDEX protected_environments_of_project on protected_environments (project_id, name)`,
+  `CREATE UNIQUE INDEX protected_environments_of_namespace on protected_environments (namespace_id, name)`,
+  `CREATE TABLE environment_grants (
+  id integer primary key autoincrement,
+  environment_id integer not null references protected_environments (id) on delete cascade,
+  action text not null,
+  access_level integer,
+  user_id integer references users (id) on delete cascade,
+  group_id integer references namespaces (id) on delete cascade,
+  group_inheritance_type integer not null default 0,
+  required_approvals integer not null default 0
+)`,
+  `CREATE INDEX environment_grants_of_environment on environment_grants (environment_id, id)`,
+  `CREATE INDEX environment_grants_by_user on environment_grants (user_id)`,
+  `CREATE INDEX environment_grants_by_group on environment_grants (group_id)`,
+  `CREATE TABLE deployment_approvals (
+  id integer primary key autoincrement,
+  deployment_id integer not null references deployments (id) on delete cascade,
+  user_id integer not null references users (id) on delete cascade,
+  grant_id integer references environment_grants (id) on delete set null,
+  status text not null,
+  comment text,
+  created_at integer not null
+)`,
+  `CREATE UNIQUE INDEX deployment_approvals_of_deployment on deployment_approvals (deployment_id, user_id)`,
+  `CREATE INDEX deployment_approvals_by_user on deployment_approvals (user_id)`,
+  `CREATE INDEX deployment_approvals_by_grant on deployment_approvals (grant_id)`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,

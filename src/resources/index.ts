@@ -43,6 +43,7 @@ import { notificationSettingsResource } from "./notification-settings/index.ts";
 import { packageResource } from "./packages/index.ts";
 import { pipelineResource } from "./pipelines/index.ts";
 import { projectResource } from "./projects/index.ts";
+import { protectedEnvironmentResource } from "./protected-environments/index.ts";
 import { protectedBranchResource, protectedTagResource } from "./protected-refs/index.ts";
 import { pushRuleResource } from "./push-rules/index.ts";
 import { releaseResource } from "./releases/index.ts";
@@ -55,6 +56,7 @@ import { scimResource } from "./scim/index.ts";
 import { searchResource } from "./search/index.ts";
 import { sharingResource } from "./sharing/index.ts";
 import { snippetResource } from "./snippets/index.ts";
+import { statusCheckResource } from "./status-checks/index.ts";
 import { tagResource } from "./tags/index.ts";
 import { templateResource } from "./templates/index.ts";
 import { timeTrackingResource } from "./time-tracking/index.ts";
@@ -129,6 +131,7 @@ export const resources: readonly Resource[] = [
   releaseResource,
   repositoryResource,
   protectedBranchResource,
+  protectedEnvironmentResource,
   protectedTagResource,
   resourceEventResource,
   reviewerResource,
@@ -138,6 +141,7 @@ export const resources: readonly Resource[] = [
   searchResource,
   sharingResource,
   snippetResource,
+  statusCheckResource,
   tagResource,
   templateResource,
   timeTrackingResource,

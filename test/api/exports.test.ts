@@ -80,6 +80,7 @@ const LEFT_OUT = [
   "Environments",
   "Events",
   "Exports and imports",
+  "External status checks",
   "Group and project access tokens",
   "Invitations",
   "Job token scope",
@@ -90,6 +91,7 @@ const LEFT_OUT = [
   "Pipeline triggers",
   "Pipelines",
   "Projects",
+  "Protected environments",
   // The rule of the group that the project is imported into holds.
   "Push rules",
   "Runners",

@@ -534,6 +534,7 @@ describe("every list", () => {
     "/groups/:id/saml_group_links": "likewise",
     "/projects/:id/merge_requests/:merge_request_iid/context_commits": "it has no pages",
     "/projects/:id/repository/tags/:tag_name/signature": "only a signed tag has one",
+    "/groups/:id/protected_environments": "there are as many as tiers",
     "/projects/:id/groups": "there are as many as groups around it",
     "/groups/:id/projects/shared": "there are none",
     "/templates/dockerfiles": "there are as many as come with the application",

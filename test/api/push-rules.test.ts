@@ -114,7 +114,7 @@ describe("a push rule", () => {
     await rule("DELETE");
     const log = await app.call("GET /audit_events?per_page=3", { as: "admin" });
     expect(
-      log.json.map(({ details }: { details: Record<string, string> }) => details.custom_message),
+      log.json.map(({ details }: { details: Record<string, string> }) => details["custom_message"]),
     ).toEqual(["push rule removed", "push rule changed", "push rule added"]);
   });
 });

@@ -300,6 +300,9 @@ const FROZEN: Record<string, string> = {
   "20261127-92-features": "2aef0b4f02c0dbcf16b7b1740889e834b2c8acfd882c174bfb7db9bb1456a20f",
   "20261203-01-group-links": "e84e895d0ac2c95ec64637ae7823df305dd07e995e5e0a7e675fa48690172e3d",
   "20261206-50-push-rules": "3651f743c637f8a822b4c5e4e564a27f746a7cb5569e91523e93350152c1a902",
+  "20261206-51-status-checks": "4abb8de1bbba65c8a082873004821e82d5cd79a0d7058fd419b61f6f7367a8e7",
+  "20261206-52-protected-environments":
+    "90d2b31d8f6a60f849f9745aef30d649ced830f4527500f42b85fd9a7ff008fd",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);
