@@ -955,6 +955,15 @@ const FIXTURES: Record<string, Fixture> = {
       ),
     },
   },
+  "Freeze periods": {
+    create: async (app, count) => {
+      for (const hour of numbered(count, (at) => at % 24)) {
+        const json = { freeze_start: `0 ${hour} * * 5`, freeze_end: "0 7 * * 1" };
+        await post(app, `${PROJECT}/freeze_periods`, "owner", json);
+      }
+    },
+    params: { freeze_period_id: listed("/projects/:project/freeze_periods") },
+  },
   "Push rules": {
     group: () => ({ push_rule: { member_check: true } }),
     project: () => ({ push_rule: { prevent_secrets: true } }),

@@ -47,6 +47,7 @@ const TABLES: Readonly<Record<string, readonly string[]>> = {
   pf: ["package_files"],
   pk: ["packages"],
   pu: ["push_rules"],
+  fp: ["freeze_periods"],
   pe: ["protected_environments"],
   eg: ["environment_grants"],
   da: ["deployment_approvals"],

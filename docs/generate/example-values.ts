@@ -242,6 +242,10 @@ export const EXAMPLES: Readonly<Record<string, Special>> = {
   ...each(both("PUT", "/protected_environments/:name"), {
     sent: { deploy_access_levels: [{ access_level: 30 }] },
   }),
+  "POST /projects/:id/freeze_periods": {
+    sent: { freeze_start: "0 23 * * 5", freeze_end: "0 7 * * 1" },
+  },
+  "PUT /projects/:id/freeze_periods/:freeze_period_id": { sent: { freeze_end: "0 8 * * 1" } },
   ...each(both("POST", "/push_rule"), {
     before: async (ask) => {
       for (const at of ["/groups/acme", SITE]) await ask(`DELETE ${at}/push_rule`);

@@ -29,6 +29,7 @@ export const TAGS: Readonly<Record<string, string>> = {
   "External status checks":
     "Services elsewhere that are told of merge requests, and say whether they may be merged.",
   "Exports and imports": "Projects as archives, to take them to another server.",
+  "Freeze periods": "When projects are not to be deployed, which jobs are told.",
   GraphQL:
     'Operations of GraphQL: see [graphql.md](graphql.md). Errors are `{"errors": [{"message": …}]}`.',
   Groups: "Groups and subgroups.",

@@ -93,7 +93,10 @@ export type AuditAction =
   | "status check removed"
   | "environment protected"
   | "environment protection changed"
-  | "environment unprotected";
+  | "environment unprotected"
+  | "freeze period added"
+  | "freeze period changed"
+  | "freeze period removed";
 
 /** Who did something, and from where. */
 export interface Actor {

@@ -211,6 +211,7 @@ const steps = [
   `20261206-50-push-rules`,
   `20261206-51-status-checks`,
   `20261206-52-protected-environments`,
+  `20261206-53-freeze-periods`,
 ];
 
 const statements = [
@@ -2257,6 +2258,16 @@ const statements = [
   `CREATE UNIQUE INDEX deployment_approvals_of_deployment on deployment_approvals (deployment_id, user_id)`,
   `CREATE INDEX deployment_approvals_by_user on deployment_approvals (user_id)`,
   `CREATE INDEX deployment_approvals_by_grant on deployment_approvals (grant_id)`,
+  `CREATE TABLE freeze_periods (
+  id integer primary key autoincrement,
+  project_id integer not null references projects (id) on delete cascade,
+  freeze_start text not null,
+  freeze_end text not null,
+  cron_timezone text not null,
+  created_at integer not null,
+  updated_at integer not null
+)`,
+  `CREATE INDEX freeze_periods_of_project on freeze_periods (project_id, created_at, id)`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,

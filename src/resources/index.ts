@@ -23,6 +23,7 @@ import { eventResource } from "./events/index.ts";
 import { exportResource } from "./exports/index.ts";
 import { featureResource } from "./features/index.ts";
 import { fileResource } from "./files/index.ts";
+import { freezePeriodResource } from "./freeze-periods/index.ts";
 import { groupResource } from "./groups/index.ts";
 import { hookResource } from "./hooks/index.ts";
 import { issueLinkResource } from "./issue-links/index.ts";
@@ -104,6 +105,7 @@ export const resources: readonly Resource[] = [
   eventResource,
   exportResource,
   fileResource,
+  freezePeriodResource,
   groupResource,
   hookResource,
   invitationResource,

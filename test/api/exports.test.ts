@@ -81,6 +81,7 @@ const LEFT_OUT = [
   "Events",
   "Exports and imports",
   "External status checks",
+  "Freeze periods",
   "Group and project access tokens",
   "Invitations",
   "Job token scope",

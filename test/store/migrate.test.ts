@@ -303,6 +303,7 @@ const FROZEN: Record<string, string> = {
   "20261206-51-status-checks": "4abb8de1bbba65c8a082873004821e82d5cd79a0d7058fd419b61f6f7367a8e7",
   "20261206-52-protected-environments":
     "90d2b31d8f6a60f849f9745aef30d649ced830f4527500f42b85fd9a7ff008fd",
+  "20261206-53-freeze-periods": "11940267c8b16c606a2c6ccc9f81c4b9def128b193b8fd89949f282064858439",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);

@@ -354,6 +354,7 @@ export const kinds: readonly Kind[] = [
     within: place,
     record: without("project", "place"),
   },
+  ofProjects("freeze period", "freeze_periods", { at: "freeze_periods", name: "freeze_start" }),
   {
     type: "push rule",
     rows: { push_rules: "id" },
