@@ -212,6 +212,7 @@ const steps = [
   `20261206-51-status-checks`,
   `20261206-52-protected-environments`,
   `20261206-53-freeze-periods`,
+  `20261206-54-group-approval-settings`,
 ];
 
 const statements = [
@@ -2268,6 +2269,18 @@ const statements = [
   updated_at integer not null
 )`,
   `CREATE INDEX freeze_periods_of_project on freeze_periods (project_id, created_at, id)`,
+  `CREATE TABLE group_approval_settings (
+  id integer primary key autoincrement,
+  namespace_id integer not null references namespaces (id) on delete cascade,
+  merge_requests_author_approval integer,
+  merge_requests_disable_committers_approval integer,
+  disable_overriding_approvers_per_merge_request integer,
+  reset_approvals_on_push integer,
+  require_password_to_approve integer,
+  created_at integer not null,
+  updated_at integer not null
+)`,
+  `CREATE UNIQUE INDEX group_approval_settings_of_namespace on group_approval_settings (namespace_id)`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,

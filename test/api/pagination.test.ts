@@ -530,6 +530,7 @@ describe("every list", () => {
     "/projects/:id/clusters": "likewise",
     "/groups/:id/clusters": "likewise",
     "/projects/:id/cluster_agents": "likewise",
+    "/projects/:id/merge_trains": "likewise",
     "/groups/:id/ldap_group_links": "likewise",
     "/groups/:id/saml_group_links": "likewise",
     "/projects/:id/merge_requests/:merge_request_iid/context_commits": "it has no pages",

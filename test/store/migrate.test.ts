@@ -304,6 +304,8 @@ const FROZEN: Record<string, string> = {
   "20261206-52-protected-environments":
     "90d2b31d8f6a60f849f9745aef30d649ced830f4527500f42b85fd9a7ff008fd",
   "20261206-53-freeze-periods": "11940267c8b16c606a2c6ccc9f81c4b9def128b193b8fd89949f282064858439",
+  "20261206-54-group-approval-settings":
+    "2e3ec57f44150ad4dbb2ccf65f9c04190fe45ca0b3de52375282631e716ecf42",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);

@@ -64,7 +64,7 @@ const letDeploy = (protectionIds: readonly number[], grants: readonly HeldGrant[
  *
  * @param tier `undefined` for an environment that is not there yet
  */
-export async function protectionsOf(
+async function protectionsOf(
   db: Reader,
   { id, namespaceId }: Pick<Source, "id" | "namespaceId">,
   { name, tier }: { readonly name: string; readonly tier: string | undefined },
@@ -191,7 +191,7 @@ export const missingOf = (
   );
 
 /** How many approvals a deployment still needs by the rules among some grants. */
-export async function missingApprovals(
+async function missingApprovals(
   db: Reader,
   deploymentId: number,
   grants: readonly HeldGrant[],

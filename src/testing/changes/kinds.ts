@@ -354,6 +354,16 @@ export const kinds: readonly Kind[] = [
     within: place,
     record: without("project", "place"),
   },
+  {
+    type: "approval settings",
+    rows: { group_approval_settings: "id" },
+    find: `select x.id as key, n.full_path as place, n.id as namespace from group_approval_settings x
+      join namespaces n on n.id = x.namespace_id`,
+    key: "x.id",
+    path: ({ place: where }) => `${where} (approval settings)`,
+    within: place,
+    api: ({ namespace }) => `/groups/${namespace}/merge_request_approval_setting`,
+  },
   ofProjects("freeze period", "freeze_periods", { at: "freeze_periods", name: "freeze_start" }),
   {
     type: "push rule",
