@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type Person, type TestApp, testApp, tokenOf } from "../helpers.ts";
 import { entry, MULTIPLEXED, Objects, pushHeaders, pushOf, pushTo } from "../packs.ts";
+import { openWorkshop } from "./_git.ts";
 import { type CodeProject, newCodeProject } from "./_merge-requests.ts";
 
 let app: TestApp;
@@ -312,6 +313,24 @@ describe("a push", () => {
     const other = others.commit(treeOf(others, { c: "text" }), [old], { message: "R-2\n" });
     expect(await send([change], objects.pack)).toEqual(refused(text));
     expect(await send([{ ...change, to: other.toString("hex") }], others.pack)).toEqual(isDone);
+  });
+
+  it("is refused in words that Git shows", async () => {
+    await given({ commit_message_regex: "^JIRA-" });
+    const workshop = await openWorkshop(app);
+    try {
+      const url = workshop.url(project.fullPath, "developer");
+      await workshop.git("", "clone", "--quiet", url, "clone");
+      await workshop.git("clone", "checkout", "--quiet", "-b", "shown");
+      await workshop.git("clone", "commit", "--quiet", "--allow-empty", "-m", "x");
+      const said = await workshop.failure("clone", "push", "origin", "shown");
+      expect(said).toContain("remote: GitLab: Commit message does not follow the pattern '^JIRA-'");
+      expect(said).toContain("pre-receive hook declined");
+      await workshop.git("clone", "commit", "--quiet", "--amend", "--allow-empty", "-m", "JIRA-1");
+      await workshop.git("clone", "push", "--quiet", "origin", "shown");
+    } finally {
+      await workshop.close();
+    }
   });
 
   it("may not delete tags, which the API may", async () => {
