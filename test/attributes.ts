@@ -211,7 +211,7 @@ const project: Entity = {
     mr_default_target_self: off,
     name: fresh((n) => `Name ${n}`),
     only_allow_merge_if_all_discussions_are_resolved: off,
-    only_allow_merge_if_all_status_checks_passed: only(false, true),
+    only_allow_merge_if_all_status_checks_passed: off,
     only_allow_merge_if_pipeline_succeeds: off,
     only_mirror_protected_branches: only(false, true),
     package_registry_access_level: only("enabled", "private"),

@@ -985,6 +985,51 @@ const FIXTURES: Record<string, Fixture> = {
       "pipeline_schedules key": always("KEY_0"),
     },
   },
+  "External status checks": {
+    create: async (app, count) => {
+      for (const name of numbered(count, (index) => `check ${index}`)) {
+        const json = { name, external_url: `https://checks.test/${name}` };
+        await post(app, `${PROJECT}/external_status_checks`, "owner", json);
+      }
+    },
+    params: {
+      check_id: listed("/projects/:project/external_status_checks"),
+      external_status_check_id: listed("/projects/:project/external_status_checks"),
+    },
+  },
+  "Protected environments": {
+    create: async (app, count) => {
+      const deploy_access_levels = [...(await grants(app)), ...(await grants(app))];
+      for (const path of [PROJECT, "/groups/acme"]) {
+        const tiers = ["staging", "testing", "development", "other"];
+        const names = path === PROJECT ? numbered(count, (at) => `guarded ${at}`) : tiers;
+        for (const name of names.slice(0, Math.max(count, 1))) {
+          const json = { name, deploy_access_levels, approval_rules: [{ access_level: 40 }] };
+          await post(app, `${path}/protected_environments`, "owner", json);
+        }
+      }
+    },
+    params: {
+      "groups protected_environments name": listed("/groups/:group/protected_environments", "name"),
+      "projects protected_environments name": listed(
+        "/projects/:project/protected_environments",
+        "name",
+      ),
+    },
+  },
+  "Freeze periods": {
+    create: async (app, count) => {
+      for (const hour of numbered(count, (at) => at % 24)) {
+        const json = { freeze_start: `0 ${hour} * * 5`, freeze_end: "0 7 * * 1" };
+        await post(app, `${PROJECT}/freeze_periods`, "owner", json);
+      }
+    },
+    params: { freeze_period_id: listed("/projects/:project/freeze_periods") },
+  },
+  "Push rules": {
+    group: () => ({ push_rule: { member_check: true } }),
+    project: () => ({ push_rule: { prevent_secrets: true } }),
+  },
   "Job token scope": {
     create: async (app, count) => {
       const { json: projects } = await app.call("GET /projects?simple=true", { as: "admin" });

@@ -71,7 +71,6 @@ export const SETTINGS_OF_PROJECTS = {
   mirror_overwrites_diverged_branches: false,
   mirror_trigger_builds: false,
   mr_default_target_self: false,
-  only_allow_merge_if_all_status_checks_passed: false,
   only_mirror_protected_branches: false,
   prevent_merge_without_jira_issue: false,
   protect_merge_request_pipelines: false,

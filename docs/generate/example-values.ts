@@ -158,15 +158,27 @@ async function storedJob(ask: Ask, ends = true): Promise<{ id: number; job: stri
 
 /** A merge request that can be merged. */
 const mergeable: Special = {
-  before: async (ask) => {
-    const actions = [{ action: "create", file_path: "added.md", content: "New\n" }];
-    const start = { branch: "topic", start_branch: "main", commit_message: "Add it", actions };
-    await ask(`POST ${SITE}/repository/commits`, start);
-    const request = { title: "Add it", source_branch: "topic", target_branch: "main" };
-    const { iid } = await ask(`POST ${SITE}/merge_requests`, request);
-    return { params: { merge_request_iid: iid } };
-  },
+  before: async (ask) => ({ params: { merge_request_iid: (await openRequest(ask)).iid } }),
 };
+
+async function openRequest(ask: Ask) {
+  const actions = [{ action: "create", file_path: "added.md", content: "New\n" }];
+  const start = { branch: "topic", start_branch: "main", commit_message: "Add it", actions };
+  await ask(`POST ${SITE}/repository/commits`, start);
+  const request = { title: "Add it", source_branch: "topic", target_branch: "main" };
+  return ask(`POST ${SITE}/merge_requests`, request);
+}
+
+/** A merge request that an external status check has or has not passed. */
+async function checkedRequest(ask: Ask, status: string) {
+  const { iid, sha } = await openRequest(ask);
+  const added = { name: "Laboratory", external_url: "https://checks.example.com/acme" };
+  const { id } = await ask(`POST ${SITE}/external_status_checks`, added);
+  const sent = { sha, external_status_check_id: id, status };
+  await ask(`POST ${SITE}/merge_requests/${iid}/status_check_responses`, sent);
+  const params = { merge_request_iid: iid, external_status_check_id: id };
+  return { params, sent };
+}
 
 const DELETED = "It must have been marked for deletion, and its name has changed by that.";
 const OF_ROOT = "It is there on a server of its own only.";
@@ -210,6 +222,8 @@ export const WITHOUT: Readonly<Record<string, string>> = {
   "POST /projects/:id/restore": DELETED,
   "GET /projects/:id/jobs/artifacts/:ref_name*/download": OF_PIPELINE,
   "GET /projects/:id/jobs/artifacts/:ref_name*/raw/:artifact_path*": OF_PIPELINE,
+  "POST /projects/:id/deployments/:deployment_id/approval":
+    "A protected environment must have blocked the deployment.",
   "GET /favicon.ico": OF_ROOT,
   "GET /robots.txt": OF_ROOT,
   "GET /oauth/token/info": OF_OAUTH,
@@ -240,6 +254,22 @@ export const EXAMPLES: Readonly<Record<string, Special>> = {
         await ask(`POST ${at}/lists`, { label_id: 2 });
       }
       return undefined;
+    },
+  }),
+  ...each(both("POST", "/protected_environments"), {
+    sent: { name: "production", deploy_access_levels: [{ access_level: 40 }] },
+  }),
+  ...each(both("PUT", "/protected_environments/:name"), {
+    sent: { deploy_access_levels: [{ access_level: 30 }] },
+  }),
+  "POST /projects/:id/freeze_periods": {
+    sent: { freeze_start: "0 23 * * 5", freeze_end: "0 7 * * 1" },
+  },
+  "PUT /projects/:id/freeze_periods/:freeze_period_id": { sent: { freeze_end: "0 8 * * 1" } },
+  ...each(both("POST", "/push_rule"), {
+    before: async (ask) => {
+      for (const at of ["/groups/acme", SITE]) await ask(`DELETE ${at}/push_rule`);
+      return { sent: { commit_message_regex: "^[A-Z]", max_file_size: 10 } };
     },
   }),
   ...each(both("POST", "/deploy_tokens"), { sent: { scopes: ["read_repository"] } }),
@@ -397,6 +427,18 @@ export const EXAMPLES: Readonly<Record<string, Special>> = {
   "PUT /projects/:id/merge_requests/:merge_request_iid/merge": mergeable,
   "PUT /projects/:id/merge_requests/:merge_request_iid/rebase": mergeable,
   "GET /projects/:id/merge_requests/:merge_request_iid/merge_ref": mergeable,
+  "POST /projects/:id/external_status_checks": {
+    sent: { name: "Laboratory", external_url: "https://checks.example.com/acme" },
+  },
+  "PUT /projects/:id/external_status_checks/:check_id": { sent: { shared_secret: "a long one" } },
+  "POST /projects/:id/merge_requests/:merge_request_iid/status_check_responses": {
+    before: async (ask) => {
+      const { params, sent } = await checkedRequest(ask, "passed");
+      return { params: { merge_request_iid: params.merge_request_iid }, sent };
+    },
+  },
+  "POST /projects/:id/merge_requests/:merge_request_iid/status_checks/:external_status_check_id/retry":
+    { before: async (ask) => ({ params: (await checkedRequest(ask, "failed")).params }) },
   "POST /projects/:id/pipeline": { sent: { ref: "pipelines" } },
   "POST /projects/:id/merge_requests/:merge_request_iid/pipelines": {
     before: async (ask) => {

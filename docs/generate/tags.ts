@@ -26,7 +26,10 @@ export const TAGS: Readonly<Record<string, string>> = {
   "Draft notes": "Comments on merge requests that only their author sees until they are published.",
   Environments: "Where projects deploy to.",
   Events: "Activity of users.",
+  "External status checks":
+    "Services elsewhere that are told of merge requests, and say whether they may be merged.",
   "Exports and imports": "Projects as archives, to take them to another server.",
+  "Freeze periods": "When projects are not to be deployed, which jobs are told.",
   GraphQL:
     'Operations of GraphQL: see [graphql.md](graphql.md). Errors are `{"errors": [{"message": …}]}`.',
   Groups: "Groups and subgroups.",
@@ -53,6 +56,10 @@ export const TAGS: Readonly<Record<string, string>> = {
   Pipelines: "Runs of what projects' `.gitlab-ci.yml` configures.",
   Packages: "Packages of projects: files under a name and a version.",
   Projects: "Projects, stars and forks.",
+  "Protected environments":
+    "Who may deploy to environments of projects, or to tiers of environments below groups, and whose approval that needs.",
+  "Push rules":
+    "What pushes to a project have to fit: branches, messages, people, files. Those of groups are copied to new projects.",
   Releases: "Releases of projects, and links to their assets.",
   "Feature flags": "Flags that programs ask for, with Unleash's clients.",
   "Terraform states": "States of Terraform and OpenTofu, with their locks.",

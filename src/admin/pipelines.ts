@@ -1,7 +1,7 @@
 import { conflict, notFound } from "../core/errors.ts";
 import * as param from "../core/input.ts";
 import { inputOf, readArgument, readOptions } from "../core/options.ts";
-import { finish, noteRun, refuseOutdated, setStatus } from "../resources/ci/progress.ts";
+import { finish, noteRun, refuseGated, setStatus } from "../resources/ci/progress.ts";
 import { appendTrace } from "../resources/ci/traces.ts";
 import type { Database } from "../store/port.ts";
 import type { AdminContext } from "./context.ts";
@@ -77,7 +77,7 @@ export async function endJob(
   if (job.status !== "pending" && job.status !== "running") {
     throw conflict(`409 Conflict - The job is ${job.status}`);
   }
-  if (!(job.status === "pending" && (await refuseOutdated(db, job, at)))) {
+  if (!(job.status === "pending" && (await refuseGated(db, job, at)))) {
     if (job.status === "pending") await setStatus(db, [job.id], "running", at);
     const text = Buffer.from(log);
     await appendTrace(db, job, job.trace_bytes, text, []);

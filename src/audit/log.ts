@@ -98,7 +98,19 @@ export type AuditAction =
   | "e-mail address added"
   | "e-mail address removed"
   | "deploy token made"
-  | "deploy token removed";
+  | "deploy token removed"
+  | "push rule added"
+  | "push rule changed"
+  | "push rule removed"
+  | "status check added"
+  | "status check changed"
+  | "status check removed"
+  | "environment protected"
+  | "environment protection changed"
+  | "environment unprotected"
+  | "freeze period added"
+  | "freeze period changed"
+  | "freeze period removed";
 
 /** Who did something, and from where. */
 export interface Actor {

@@ -41,6 +41,17 @@ export function nextRun(expression: string, timeZone: string, after: Date): Date
   return read(expression, NAMED_ZONES.get(timeZone) ?? timeZone)?.nextRun(after) ?? undefined;
 }
 
+/**
+ * The last moment, at another one or before it, that an expression of cron fits; else as {@link nextRun}.
+ *
+ * @param at to the second
+ */
+export function lastRun(expression: string, timeZone: string, at: Date): Date | undefined {
+  if (!isTimeZone(timeZone)) return undefined;
+  const cron = read(expression, NAMED_ZONES.get(timeZone) ?? timeZone);
+  return cron?.previousRuns(1, new Date(at.getTime() + 1))[0];
+}
+
 function read(expression: string, timezone: string): Cron | undefined {
   if (expression.length > MAX_LENGTH || !FIELDS.test(expression)) return undefined;
   try {

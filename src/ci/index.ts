@@ -1,6 +1,6 @@
 import type { Circumstances, Configuration, Plan, Reading } from "./types.ts";
 
-export { isCron, isTimeZone, nextRun } from "./cron.ts";
+export { isCron, isTimeZone, lastRun, nextRun } from "./cron.ts";
 export { DotenvError, MOST_DOTENV_BYTES, readDotenv } from "./dotenv.ts";
 export { durationOf } from "./durations.ts";
 export { RUNNER_FAILURES } from "./failures.ts";

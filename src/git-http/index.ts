@@ -224,7 +224,8 @@ const gitRoutes = [
         if (project && kind === "wiki") {
           return { kind, ...(await receiveWiki(push, refs)), caller, project };
         }
-        const target = { row, head: refs.head, base: view.base };
+        const pusher = { caller, via: "push" } as const;
+        const target = { row, head: refs.head, base: view.base, pusher };
         const received = {
           kind: "code" as const,
           store,

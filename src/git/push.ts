@@ -166,10 +166,15 @@ export async function applyPush(
   if (made.length > 0) {
     const hasGarbage = hasFailed || made.some(({ change }) => change.isForced);
     await addPack(db, repositoryId, packId, hasGarbage);
-  } else if (packId !== undefined) {
-    await db.run("delete from git_packs where id = ?", [packId]);
+  } else {
+    await dropStaged(db, push);
   }
   return outcomes;
+}
+
+/** Deletes what a push has staged, in a transaction that does not make it. */
+export async function dropStaged(db: Database, { staged }: Pick<Push, "staged">): Promise<void> {
+  if (staged) await db.run("delete from git_packs where id = ?", [staged.pack.id]);
 }
 
 /** Whether the objects that a push was checked with are all there; the packs of its lender become shared. */

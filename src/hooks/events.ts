@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import * as outbox from "../jobs/outbox.ts";
+import { insertRow } from "../store/insert.ts";
 import type { Awaitable, Database, Reader, Value } from "../store/port.ts";
 
 /**
@@ -205,6 +206,20 @@ export function recordHookEvent({ db, now, request }: Recording, moment: HookEve
     },
     now,
   );
+}
+
+/** Tells one hook of a moment, whatever it listens for: as {@link recordHookEvent}, but no other hook and no listener. */
+export async function tellHook(
+  { db, now }: Recording,
+  hookId: number,
+  { kind, userId, id, action, data }: Omit<HookEvent, "of">,
+): Promise<void> {
+  const own = randomUUID();
+  const delivery = await insertRow(db, "hook_deliveries", {
+    ...{ hook_id: hookId, moment: own, event_uuid: own, kind, user_id: userId, created_at: now },
+    data: JSON.stringify({ id, action, ...data }),
+  });
+  await outbox.add(db, HOOKS, [{ delivery }], now, () => hookId);
 }
 
 /** No hook is called twice in a chain, and no chain calls too many. */

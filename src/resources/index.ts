@@ -25,6 +25,7 @@ import { exportResource } from "./exports/index.ts";
 import { featureFlagResource } from "./feature-flags/index.ts";
 import { featureResource } from "./features/index.ts";
 import { fileResource } from "./files/index.ts";
+import { freezePeriodResource } from "./freeze-periods/index.ts";
 import { gpgKeyResource } from "./gpg-keys/index.ts";
 import { groupResource } from "./groups/index.ts";
 import { hierarchyResource } from "./hierarchy/index.ts";
@@ -47,7 +48,9 @@ import { notificationSettingsResource } from "./notification-settings/index.ts";
 import { packageResource } from "./packages/index.ts";
 import { pipelineResource } from "./pipelines/index.ts";
 import { projectResource } from "./projects/index.ts";
+import { protectedEnvironmentResource } from "./protected-environments/index.ts";
 import { protectedBranchResource, protectedTagResource } from "./protected-refs/index.ts";
+import { pushRuleResource } from "./push-rules/index.ts";
 import { releaseResource } from "./releases/index.ts";
 import { remoteMirrorResource } from "./remote-mirrors/index.ts";
 import { repositoryResource } from "./repositories/index.ts";
@@ -60,6 +63,7 @@ import { searchResource } from "./search/index.ts";
 import { serviceAccountResource } from "./service-accounts/index.ts";
 import { sharingResource } from "./sharing/index.ts";
 import { snippetResource } from "./snippets/index.ts";
+import { statusCheckResource } from "./status-checks/index.ts";
 import { tagResource } from "./tags/index.ts";
 import { templateResource } from "./templates/index.ts";
 import { terraformStateResource } from "./terraform-states/index.ts";
@@ -109,6 +113,7 @@ export const resources: readonly Resource[] = [
   eventResource,
   exportResource,
   fileResource,
+  freezePeriodResource,
   groupResource,
   hierarchyResource,
   hookResource,
@@ -136,10 +141,12 @@ export const resources: readonly Resource[] = [
   pipelineResource,
   packageResource,
   projectResource,
+  pushRuleResource,
   releaseResource,
   remoteMirrorResource,
   repositoryResource,
   protectedBranchResource,
+  protectedEnvironmentResource,
   protectedTagResource,
   resourceEventResource,
   reviewerResource,
@@ -149,6 +156,7 @@ export const resources: readonly Resource[] = [
   searchResource,
   sharingResource,
   snippetResource,
+  statusCheckResource,
   tagResource,
   templateResource,
   timeTrackingResource,

@@ -35,6 +35,7 @@ import {
 } from "../resources/notification-settings/seed.ts";
 import { pipelinesPart } from "../resources/pipelines/seed.ts";
 import { personalProjectsPart, projectsPart } from "../resources/projects/seed.ts";
+import { pushRulePart } from "../resources/push-rules/seed.ts";
 import { releasesPart } from "../resources/releases/seed.ts";
 import { remoteMirrorsPart } from "../resources/remote-mirrors/seed.ts";
 import { pushesPart, repositoryPart } from "../resources/repositories/seed.ts";
@@ -66,6 +67,7 @@ const inSource = {
   badges: badgesPart,
   boards: boardsPart,
   variables: variablesPart,
+  push_rule: pushRulePart,
 };
 const inProject = {
   ...inSource,

@@ -19,6 +19,7 @@ import type { NoteSeed } from "../resources/notes/seed.ts";
 import type { NotificationSettingsSeed } from "../resources/notification-settings/seed.ts";
 import type { PipelineSeed } from "../resources/pipelines/seed.ts";
 import type { ProjectSeed } from "../resources/projects/seed.ts";
+import type { PushRuleSeed } from "../resources/push-rules/seed.ts";
 import type { ReleaseSeed } from "../resources/releases/seed.ts";
 import type { RemoteMirrorSeed } from "../resources/remote-mirrors/seed.ts";
 import type { PushSeed, RepositorySeed } from "../resources/repositories/seed.ts";
@@ -62,6 +63,8 @@ interface InSource {
   variables?: VariableSeed[] | undefined;
   /** By user name. */
   notification_settings?: Record<string, NotificationSettingsSeed> | undefined;
+  /** What pushes have to fit. */
+  push_rule?: PushRuleSeed | undefined;
 }
 
 /** A group with its contents. */

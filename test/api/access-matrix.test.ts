@@ -173,6 +173,7 @@ const VALUES: Record<string, unknown> = {
   timestamp: "2020-01-01",
   "comma-separated string": "x",
   "array of string": ["x"],
+  "array of object": [],
 };
 
 /** The minimal parameters of a route, with values that fail validation or change nothing of note. */

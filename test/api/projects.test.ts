@@ -143,6 +143,7 @@ const full = (id: number) => ({
   only_allow_merge_if_pipeline_succeeds: false,
   allow_merge_on_skipped_pipeline: false,
   only_allow_merge_if_all_discussions_are_resolved: false,
+  only_allow_merge_if_all_status_checks_passed: false,
   remove_source_branch_after_merge: false,
   squash_option: "default_off",
   resolve_outdated_diff_discussions: false,

@@ -179,6 +179,7 @@ const OTHERS = [
   "GET /user/activities",
   "GET /projects/:id/jobs",
   "POST /projects/:id/merge_requests/:merge_request_iid/approve",
+  "POST /projects/:id/merge_requests/:merge_request_iid/status_check_responses",
   "PUT /projects/:id/merge_requests/:merge_request_iid/merge",
   "PUT /projects/:id/merge_requests/:merge_request_iid/draft_notes/:draft_note_id",
   "PUT /projects/:id/pipeline_schedules/:pipeline_schedule_id",

@@ -313,6 +313,13 @@ const FROZEN: Record<string, string> = {
   "20261206-11-work-item-parents":
     "102df2f17beb4dedad618e08fad32040e0424fc4331333d27c8bcb95e19a3c83",
   "20261206-12-start-dates": "c5121572afc80581b6599f317737c090881e121fc274d935913fdc8587ab2396",
+  "20261206-50-push-rules": "3651f743c637f8a822b4c5e4e564a27f746a7cb5569e91523e93350152c1a902",
+  "20261206-51-status-checks": "4abb8de1bbba65c8a082873004821e82d5cd79a0d7058fd419b61f6f7367a8e7",
+  "20261206-52-protected-environments":
+    "90d2b31d8f6a60f849f9745aef30d649ced830f4527500f42b85fd9a7ff008fd",
+  "20261206-53-freeze-periods": "11940267c8b16c606a2c6ccc9f81c4b9def128b193b8fd89949f282064858439",
+  "20261206-54-group-approval-settings":
+    "2e3ec57f44150ad4dbb2ccf65f9c04190fe45ca0b3de52375282631e716ecf42",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);

@@ -29,6 +29,11 @@ const ABSENT: readonly Absent[] = [
     what: "agents for Kubernetes",
   },
   {
+    ...{ source: "project", path: "/merge_trains", role: "developer" },
+    fields: ["status", "target_branch"],
+    what: "cars of merge trains",
+  },
+  {
     ...{ source: "group", path: "/ldap_group_links", role: "owner", fields: ["cn", "provider"] },
     what: "links with groups of LDAP",
   },

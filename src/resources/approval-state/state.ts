@@ -5,6 +5,7 @@ import { hasCodeOwners } from "../protected-refs/tiers.ts";
 import { fits } from "../protected-refs/wildcards.ts";
 import { approvers } from "./approvers.ts";
 import { keepingCoverage } from "./coverage.ts";
+import { inForce } from "./settings.ts";
 
 /** How far the approval of a merge request is. */
 export interface ApprovalState {
@@ -262,9 +263,9 @@ function gathered<T>(
 async function requestsOf(db: Reader, ids: readonly number[]): Promise<Request[]> {
   const among = placeholders(ids);
   const sql = `select mr.id, mr.project_id, mr.author_id, mr.target_branch,
-       p.merge_requests_author_approval as author_may_approve,
-       1 - p.merge_requests_disable_committers_approval as committers_may_approve,
-       1 - p.disable_overriding_approvers_per_merge_request as may_override
+       ${inForce("merge_requests_author_approval")} as author_may_approve,
+       1 - ${inForce("merge_requests_disable_committers_approval")} as committers_may_approve,
+       1 - ${inForce("disable_overriding_approvers_per_merge_request")} as may_override
      from merge_requests mr join projects p on p.id = mr.project_id where mr.id in (${among.sql})`;
   if (ids.length > 1) return db.all<Request>(sql, among.values);
   // The store caches single rows (decision 3).

@@ -4,6 +4,7 @@ import { among } from "../../store/conditions.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { CONFIRMED_ADDRESSES } from "../users/queries.ts";
 import type { OwnedFiles, ReviewFacts } from "./review.ts";
+import { inForce } from "./settings.ts";
 
 /** A merge request whose code is stored. */
 interface Owner {
@@ -48,7 +49,7 @@ export async function storeReview(
 export async function resetApprovals(db: Database, request: Owner): Promise<void> {
   await db.run(
     `delete from approvals where merge_request_id = ?
-       and (select reset_approvals_on_push from projects where id = ?) = 1`,
+       and (select ${inForce("reset_approvals_on_push")} from projects p where p.id = ?) = 1`,
     [request.id, request.project_id],
   );
 }

@@ -4,6 +4,7 @@ import type { Context } from "../../core/resource.ts";
 import { isoInstant } from "../../core/time.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Reader, Value } from "../../store/port.ts";
+import { inForce } from "../approval-state/settings.ts";
 import {
   type ApprovalState,
   approvalState,
@@ -85,7 +86,7 @@ export async function stateOf(answering: Answering, request: Issuable): Promise<
 /** Whether those who approve a project's merge requests must confirm it with their password. */
 export async function requiresPassword(db: Reader, projectId: number): Promise<boolean> {
   const project = await db.one<{ is_required: number }>(
-    "select require_password_to_approve as is_required from projects where id = ?",
+    `select ${inForce("require_password_to_approve")} as is_required from projects p where p.id = ?`,
     [projectId],
   );
   return project?.is_required === 1;

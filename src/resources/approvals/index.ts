@@ -6,6 +6,7 @@ import { ApiError, forbidden, invalid, notFound, unauthorized } from "../../core
 import * as param from "../../core/input.ts";
 import { type Context, Json, type Resource, routes } from "../../core/resource.ts";
 import type { Reader, Value } from "../../store/port.ts";
+import { inForce } from "../approval-state/settings.ts";
 import { hasRules, REPORT_TYPES } from "../approval-state/state.ts";
 import { mayApprove, mayUpdate, mayUpdateApprovers } from "../issuables/abilities.ts";
 import { happened } from "../issuables/change.ts";
@@ -414,7 +415,7 @@ const targetOf = ({ source }: Pick<Context, "source">, rule: string) => ({
 /** Whether merge requests of a project can have rules of their own. */
 async function isOverridable({ db, source }: Pick<Context, "db" | "source">): Promise<boolean> {
   const [row] = await db.rows(
-    "select disable_overriding_approvers_per_merge_request from projects where id = ?",
+    `select ${inForce("disable_overriding_approvers_per_merge_request")} from projects p where p.id = ?`,
     [source.id],
   );
   return row?.[0] === 0;

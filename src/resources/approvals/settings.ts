@@ -4,8 +4,16 @@ import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
 import { presenter } from "../../core/presenter.ts";
 import { type Context, type Route, routes } from "../../core/resource.ts";
+import { insertRow } from "../../store/insert.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
+import {
+  inForce,
+  isLocked,
+  isShared,
+  type SharedSetting,
+  STRICT,
+} from "../approval-state/settings.ts";
 import type { Writing } from "../issuables/type.ts";
 import { requireOfAnybody } from "./changes.ts";
 
@@ -47,20 +55,46 @@ const settings = presenter({
   approvers: field.constant([]),
   approver_groups: field.constant([]),
   approvals_before_merge: field.integer(OF_ANYBODY),
-  ...each(FLAGS, (name) => field.flag(`p.${name}`)),
-  require_reauthentication_to_approve: field.flag("p.require_password_to_approve"),
+  ...each(FLAGS, (name) => field.flag(countingOf(name))),
+  require_reauthentication_to_approve: field.flag(countingOf("require_password_to_approve")),
 });
 
-const newerSettings = presenter(
-  each(NEWER_NAMES, (name) => {
-    const [flag, isOpposite] = NEWER[name];
-    return field.nested({
-      value: field.flag(isOpposite ? `1 - p.${flag}` : `p.${flag}`),
-      locked: field.constant(false),
-      inherited_from: field.constant(null),
-    });
-  }),
-);
+/** SQL of what counts for a project `p`. */
+function countingOf(flag: Flag): string {
+  return isShared(flag) ? inForce(flag) : `p.${flag}`;
+}
+
+/** A presenter of the settings by the names of newer clients. */
+const newerOf = (value: (flag: Flag) => string, locked: (flag: SharedSetting) => string) =>
+  presenter(
+    each(NEWER_NAMES, (name) => {
+      const [flag, isOpposite] = NEWER[name];
+      const shown = value(flag);
+      const lock = isShared(flag) ? locked(flag) : undefined;
+      return field.nested({
+        value: field.flag(isOpposite ? `1 - ${shown}` : shown),
+        locked: lock ? field.flag(`case when ${lock} then 1 else 0 end`) : field.constant(false),
+        inherited_from: lock
+          ? field.text(`case when ${lock} then 'group' end`)
+          : field.constant(null),
+      });
+    }),
+  );
+
+const newerSettings = newerOf(countingOf, isLocked);
+
+/** Whether a group above a group `n` is strict. */
+const isLockedAbove = (flag: SharedSetting): string =>
+  `exists (select 1 from namespace_ancestors sa join group_approval_settings up on up.namespace_id = sa.ancestor_id
+    where sa.namespace_id = n.id and sa.ancestor_id <> n.id and up.${flag} = ${STRICT[flag]})`;
+
+/** SQL of what counts for a group `n` with its own settings `own`: what nobody has said is not strict. */
+const groupValue = (flag: Flag): string =>
+  isShared(flag)
+    ? `case when ${isLockedAbove(flag)} then ${STRICT[flag]} else coalesce(own.${flag}, ${1 - STRICT[flag]}) end`
+    : "0";
+
+const groupSettings = newerOf(groupValue, isLockedAbove);
 
 const flagsInput = each(FLAGS, () => param.optional(param.boolean()));
 const settingsInput = {
@@ -80,6 +114,63 @@ async function settingsOf({
   return row as Value[];
 }
 
+type Flags = Partial<Record<Flag, boolean | undefined>>;
+
+/** @throws ApiError 400 */
+function requireSupported(flags: Flags): void {
+  if (flags.selective_code_owner_removals) {
+    throw invalid({ selective_code_owner_removals: ["is not supported"] });
+  }
+}
+
+/** Checks that nothing is allowed that a group above forbids. @throws ApiError 400 */
+async function requireUnlocked(
+  db: Reader,
+  flags: Flags,
+  {
+    from,
+    id,
+    isLocked: locked,
+  }: {
+    readonly from: string;
+    readonly id: number;
+    readonly isLocked: (flag: SharedSetting) => string;
+  },
+): Promise<void> {
+  const lenient = FLAGS.filter(isShared).filter(
+    (name) => flags[name] !== undefined && Number(flags[name]) !== STRICT[name],
+  );
+  if (lenient.length === 0) return;
+  const columns = lenient.map((name) => `case when ${locked(name)} then 1 else 0 end`);
+  const [row] = await db.rows(`select ${columns.join(", ")} from ${from}`, [id]);
+  const refused = lenient.filter((_, at) => row?.[at] === 1);
+  if (refused.length > 0) throw invalid(each(refused, () => ["is locked by a group"]));
+}
+
+/** What newer clients send, by the names of the columns. */
+function flagsOf(input: Partial<Record<Newer, boolean | undefined>>): Flags {
+  const flags: Flags = {};
+  for (const name of NEWER_NAMES) {
+    const [flag, isOpposite] = NEWER[name];
+    const value = input[name];
+    if (value !== undefined) flags[flag] = value !== isOpposite;
+  }
+  return flags;
+}
+
+async function groupSettingsOf({
+  db,
+  source,
+  presenter: shown,
+}: Pick<Context, "source" | "presenter"> & { db: Reader }): Promise<Value[]> {
+  const [row] = await db.rows(
+    `select ${shown.columns} from namespaces n
+     left join group_approval_settings own on own.namespace_id = n.id where n.id = ?`,
+    [source.id],
+  );
+  return row as Value[];
+}
+
 /** Changes the settings that are sent. @throws ApiError 400 */
 async function change(
   context: Writing &
@@ -88,9 +179,8 @@ async function change(
   flags: Partial<Record<Flag, boolean | undefined>>,
 ): Promise<Value[]> {
   const { db, source, now } = context;
-  if (flags.selective_code_owner_removals) {
-    throw invalid({ selective_code_owner_removals: ["is not supported"] });
-  }
+  requireSupported(flags);
+  await requireUnlocked(db, flags, { from: "projects p where p.id = ?", id: source.id, isLocked });
   const columns = each(FLAGS, (name) =>
     flags[name] === undefined ? undefined : Number(flags[name]),
   );
@@ -101,6 +191,7 @@ async function change(
 }
 
 const { get, post, put } = routes({ source: "project" });
+const ofGroup = routes({ source: "group" });
 
 /** What projects say about approvals. */
 export const settingRoutes: readonly Route[] = [
@@ -138,14 +229,44 @@ export const settingRoutes: readonly Route[] = [
     input: newerInput,
     atLeastOne: NEWER_NAMES,
     presenter: newerSettings,
-    handle: (context) => {
-      const flags: Partial<Record<Flag, boolean>> = {};
-      for (const name of NEWER_NAMES) {
-        const [flag, isOpposite] = NEWER[name];
-        const value = context.input[name];
-        if (value !== undefined) flags[flag] = value !== isOpposite;
-      }
-      return change(context, flags);
+    handle: (context) => change(context, flagsOf(context.input)),
+  }),
+  ofGroup.get("/merge_request_approval_setting", {
+    summary: "Get what a group says about approvals in the projects below it",
+    role: "owner",
+    tier: "premium",
+    presenter: groupSettings,
+    handle: groupSettingsOf,
+  }),
+  ofGroup.put("/merge_request_approval_setting", {
+    summary:
+      "Change what a group says about approvals: what it forbids, no project below it allows",
+    role: "owner",
+    tier: "premium",
+    input: newerInput,
+    atLeastOne: NEWER_NAMES,
+    presenter: groupSettings,
+    handle: async (context) => {
+      const { db, source, now } = context;
+      const flags = flagsOf(context.input);
+      requireSupported(flags);
+      const above = { from: "namespaces n where n.id = ?", id: source.id, isLocked: isLockedAbove };
+      await requireUnlocked(db, flags, above);
+      const [known] = await db.rows(
+        "select id from group_approval_settings where namespace_id = ?",
+        [source.id],
+      );
+      const id = known
+        ? (known[0] as number)
+        : await insertRow(db, "group_approval_settings", {
+            ...{ namespace_id: source.id, created_at: now, updated_at: now },
+          });
+      const columns = each(FLAGS.filter(isShared), (name) =>
+        flags[name] === undefined ? undefined : Number(flags[name]),
+      );
+      await updateRow(db, "group_approval_settings", id, columns, now);
+      await audit.log(context, "approval settings changed", { target: source.fullPath });
+      return groupSettingsOf(context);
     },
   }),
 ];

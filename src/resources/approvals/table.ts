@@ -83,4 +83,22 @@ create index merge_request_committers_by_user on merge_request_committers (user_
     id: "20261130-11-reports-of-approval-rules",
     sql: "alter table approval_rules add column report_type $text;\n",
   },
+  {
+    // What groups say for all projects below them; null for nothing.
+    id: "20261206-54-group-approval-settings",
+    sql: `
+create table group_approval_settings (
+  id $id,
+  namespace_id $int not null references namespaces (id) on delete cascade,
+  merge_requests_author_approval $int,
+  merge_requests_disable_committers_approval $int,
+  disable_overriding_approvers_per_merge_request $int,
+  reset_approvals_on_push $int,
+  require_password_to_approve $int,
+  created_at $int not null,
+  updated_at $int not null
+);
+create unique index group_approval_settings_of_namespace on group_approval_settings (namespace_id);
+`,
+  },
 ];

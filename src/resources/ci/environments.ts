@@ -16,6 +16,7 @@ export interface Environment {
   id: number;
   name: string;
   state: EnvironmentState;
+  tier: EnvironmentTier;
   updated_at: number;
 }
 
@@ -40,7 +41,7 @@ export function findEnvironment(
 ): Awaitable<Environment | undefined> {
   const [column, value] = "id" in by ? ["id", by.id] : ["name", by.name];
   return db.one<Environment>(
-    `select id, name, state, updated_at from environments where project_id = ? and ${column} = ?`,
+    `select id, name, state, tier, updated_at from environments where project_id = ? and ${column} = ?`,
     [projectId, value],
   );
 }

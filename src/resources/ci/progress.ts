@@ -13,6 +13,7 @@ import { among } from "../../store/conditions.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 import { copyDeployment, deploy } from "./deploying.ts";
+import { environmentGates, PROTECTED, REJECTED } from "./environment-rights.ts";
 import { OUTDATED, outdatedAmong } from "./outdated.ts";
 import { CANCELABLE, FINISHED, STATUS_NAMES, type Status, TRANSITIONS } from "./statuses.ts";
 import { endOf } from "./traces.ts";
@@ -237,41 +238,115 @@ export async function settle(db: Database, pipelineId: number, now: number): Pro
   let jobs = await jobsOf(db, pipelineId);
   for (let next = startable(jobs); next.length > 0; next = startable(jobs)) {
     const deploying = next.filter(({ job, status }) => status === "pending" && job.hasEnvironment);
-    const outdated = await outdatedAmong(
+    const gates = await gatesOf(
       db,
       deploying.map(({ job }) => job.id),
+      undefined,
+      now,
     );
     const statuses = new Map<number, Status>(
-      next.map(({ job, status }) => [job.id, outdated.has(job.id) ? "failed" : status]),
+      next.map(({ job, status }) => [job.id, gates.statusOf(job.id) ?? status]),
     );
     for (const status of new Set(statuses.values())) {
       const ids = [...statuses].flatMap(([id, own]) => (own === status ? [id] : []));
-      if (status === "failed") await failOutdated(db, ids, now);
+      if (status === "failed") await failGated(db, gates, ids, now);
       else await setStatus(db, ids, status, now);
       if (status === "scheduled") await schedule(db, ids, now);
     }
+    await block(db, gates, now);
     jobs = jobs.map((job) => ({ ...job, status: statuses.get(job.id) ?? job.status }));
   }
   await setPipelineStatus(db, pipelineId, jobs, now);
 }
 
-/** Ends jobs that have not started, since they would deploy what is outdated. They are not tried again by themselves. */
-async function failOutdated(db: Database, ids: readonly number[], now: number): Promise<void> {
-  await setStatus(db, ids, "failed", now);
-  const these = among("id", ids);
-  await db.run(
-    `update ci_jobs set failure_reason = '${OUTDATED}', started_at = null where ${these.sql}`,
-    these.values,
-  );
+/** What keeps jobs from starting that deploy: why they fail, or that they wait for approvals. */
+interface Gates {
+  readonly failures: ReadonlyMap<number, string>;
+  readonly blocked: readonly number[];
+  /** The status that a job gets in place of `pending`. */
+  readonly statusOf: (jobId: number) => Status | undefined;
 }
 
-/** Ends a job instead of starting it, if it would deploy what is outdated. @returns whether it has done so */
-export async function refuseOutdated(db: Database, job: EndableJob, now: number): Promise<boolean> {
-  const isOutdated = (await outdatedAmong(db, [job.id])).size > 0;
-  if (!isOutdated) return false;
-  await failOutdated(db, [job.id], now);
+/** @param userId for whom they are to start; `undefined` for whom they were made */
+async function gatesOf(
+  db: Reader,
+  jobIds: readonly number[],
+  userId: number | undefined,
+  now: number,
+): Promise<Gates> {
+  const outdated = await outdatedAmong(db, jobIds);
+  const environments = await environmentGates(db, jobIds, userId, now);
+  const failures = new Map<number, string>();
+  const blocked: number[] = [];
+  for (const id of jobIds) {
+    if (outdated.has(id)) failures.set(id, OUTDATED);
+    else if (environments.get(id) === "refused") failures.set(id, PROTECTED);
+    else if (environments.get(id) === "blocked") blocked.push(id);
+  }
+  const statusOf = (id: number) =>
+    failures.has(id) ? "failed" : blocked.includes(id) ? "manual" : undefined;
+  return { failures, blocked, statusOf };
+}
+
+/** Ends jobs that have not started, since they may not deploy. They are not tried again by themselves. */
+async function failGated(
+  db: Database,
+  { failures }: Gates,
+  ids: readonly number[],
+  now: number,
+): Promise<void> {
+  await setStatus(db, ids, "failed", now);
+  for (const id of ids) {
+    await db.run("update ci_jobs set failure_reason = ?, started_at = null where id = ?", [
+      failures.get(id) ?? null,
+      id,
+    ]);
+  }
+}
+
+/** Notes that deployments wait for approvals, whose jobs are `manual`. */
+async function block(db: Database, { blocked }: Gates, now: number): Promise<void> {
+  if (blocked.length === 0) return;
+  const these = among("job_id", blocked);
+  await db.run(`update deployments set status = 'blocked', updated_at = ? where ${these.sql}`, [
+    now,
+    ...these.values,
+  ]);
+}
+
+/** Lets jobs that are `created` or wait start, as far as they may. @param userId for whom */
+async function enqueue(
+  db: Database,
+  jobId: number,
+  userId: number | undefined,
+  now: number,
+): Promise<void> {
+  const gates = await gatesOf(db, [jobId], userId, now);
+  const status = gates.statusOf(jobId) ?? "pending";
+  if (status === "failed") await failGated(db, gates, [jobId], now);
+  else if (status !== (await statusOf(db, jobId))) await setStatus(db, [jobId], status, now);
+  await block(db, gates, now);
+}
+
+async function statusOf(db: Reader, jobId: number): Promise<Status> {
+  const [row] = await db.rows("select status from ci_jobs where id = ?", [jobId]);
+  return (row as [Status])[0];
+}
+
+/** Ends a job instead of starting it, if it may not deploy. @returns whether it has done so */
+export async function refuseGated(db: Database, job: EndableJob, now: number): Promise<boolean> {
+  const gates = await gatesOf(db, [job.id], undefined, now);
+  if (gates.failures.size === 0) return false;
+  await failGated(db, gates, [job.id], now);
   await settle(db, job.pipeline_id, now);
   return true;
+}
+
+/** Ends a job whose deployment somebody has rejected. */
+export async function reject(db: Database, job: EndableJob, now: number): Promise<void> {
+  const failures = new Map([[job.id, REJECTED]]);
+  await failGated(db, { failures, blocked: [], statusOf: () => "failed" }, [job.id], now);
+  await settle(db, job.pipeline_id, now);
 }
 
 /** Notes that a job of a pipeline runs, from which nothing follows but that the pipeline does. */
@@ -365,7 +440,7 @@ export async function finish(
       [failureReason, isAllowed ? 1 : 0, job.id],
     );
     if (await mayTryAgain(db, job, spec, failureReason, exitCode)) {
-      await setStatus(db, [await copy(db, job.id, undefined, now)], "pending", now);
+      await enqueue(db, await copy(db, job.id, undefined, now), undefined, now);
     }
   }
   await settle(db, job.pipeline_id, now);
@@ -466,7 +541,7 @@ export async function retryJob(
   now: number,
 ): Promise<number> {
   const copied = await copy(db, job.id, userId, now);
-  await setStatus(db, [copied], "pending", now);
+  await enqueue(db, copied, undefined, now);
   await revive(db, job.pipeline_id, [{ name: job.name, stageIndex: job.stage_index }], now);
   await settle(db, job.pipeline_id, now);
   return copied;
@@ -485,9 +560,9 @@ export async function retryPipeline(
     [pipelineId],
   );
   const ended = new Set(kinds.map(([id]) => id as number));
-  const outdated = await outdatedAmong(db, [...ended]);
+  const { failures } = await gatesOf(db, [...ended], userId, now);
   const retried = (await jobsOf(db, pipelineId)).filter(
-    ({ id }) => ended.has(id) && !outdated.has(id),
+    ({ id }) => ended.has(id) && !failures.has(id),
   );
   if (retried.length === 0) return;
   for (const { id } of retried) await copy(db, id, userId, now);
@@ -567,18 +642,17 @@ export async function inherit(
   await settle(db, pipeline_id, now);
 }
 
-/** Starts a job that waits for somebody, or for its time; one that would deploy what is outdated fails. */
+/** Starts a job that waits for somebody, for its time or for approvals; one that may not deploy fails. */
 export async function play(
   db: Database,
   job: EndableJob,
   userId: number | undefined,
   now: number,
 ): Promise<void> {
-  if (await refuseOutdated(db, job, now)) return;
-  await setStatus(db, [job.id], "pending", now);
   if (userId !== undefined) {
     await db.run("update ci_jobs set user_id = ? where id = ?", [userId, job.id]);
     await db.run("update deployments set user_id = ? where job_id = ?", [userId, job.id]);
   }
+  await enqueue(db, job.id, undefined, now);
   await settle(db, job.pipeline_id, now);
 }

@@ -36,7 +36,7 @@ export const TRANSITIONS: Readonly<Record<Status, readonly Status[]>> = {
   preparing: LEFT_WAITING,
   waiting_for_callback: LEFT_WAITING,
   manual: ["pending", "failed", "canceled"],
-  scheduled: ["pending", "failed", "canceled"],
+  scheduled: ["pending", "manual", "failed", "canceled"],
   pending: ["running", "failed", "canceled"],
   running: ["success", "failed", "canceling", "canceled"],
   canceling: ["canceled"],

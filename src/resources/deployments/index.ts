@@ -1,5 +1,6 @@
 import type { Caller } from "../../core/access/caller.ts";
 import { ApiError, badRequest, forbidden, invalid, notFound } from "../../core/errors.ts";
+import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
 import { presenter } from "../../core/presenter.ts";
 import { type Context, type Resource, routes } from "../../core/resource.ts";
@@ -7,7 +8,8 @@ import { commitId } from "../../git/commits.ts";
 import { BRANCHES, TAGS } from "../../git/refs.ts";
 import { findCommit } from "../../git/revisions.ts";
 import type { Reader } from "../../store/port.ts";
-import { nameErrors } from "../ci/environment-names.ts";
+import { nameErrors, tierOf } from "../ci/environment-names.ts";
+import { mayDeployTo } from "../ci/environment-rights.ts";
 import {
   DEPLOYMENT_STATUSES,
   findEnvironment,
@@ -23,12 +25,30 @@ import { MERGE_REQUEST } from "../issuables/merge-request.ts";
 import { commitsOf, forgetDeployed, requestsMergedBy } from "../pipelines/deployed.ts";
 import { fillJobs } from "../pipelines/jobs.ts";
 import { openRepository } from "../repositories/open.ts";
+import { userSummaryFields } from "../users/json.ts";
+import { chooseRule, fillApprovals, follow, rulesOfDeployment } from "./approvals.ts";
 import * as deployments from "./queries.ts";
 import { migrations } from "./table.ts";
 
 const { del, get, list, post, put } = routes({ source: "project", path: "/deployments" });
 
-const deployment = presenter(deploymentFields);
+const approval = {
+  user: field.nested(userSummaryFields),
+  status: field.text("da.status"),
+  created_at: field.instant("da.created_at"),
+  comment: field.text("da.comment"),
+};
+const approvalPresenter = presenter(approval);
+
+const deployment = presenter({
+  ...deploymentFields,
+  pending_approval_count: field.integer("0 as pending_approval_count"),
+  approvals: field.embedded("approvals", "array of approval", "[]", { items: approval }),
+  approval_summary: field.json(
+    `'{"rules":[]}' as approval_summary`,
+    "object with `rules`, each with its `deployment_approvals`",
+  ),
+});
 
 const id = { deployment_id: param.recordId() };
 
@@ -122,6 +142,7 @@ export const deploymentResource: Resource = {
         const sorted = [order, input.sort ?? "asc"] as const;
         const listed = await deployments.list(db, presenter, page, source.id, filter, sorted);
         await fillJobs(context, listed.rows);
+        await fillApprovals(context, approvalPresenter, listed.rows);
         return listed;
       },
     }),
@@ -136,7 +157,34 @@ export const deploymentResource: Resource = {
         const found = await findOne(context);
         const row = await deployments.row(context.db, context.presenter, found.id);
         await fillJobs(context, [row]);
+        await fillApprovals(context, approvalPresenter, [row]);
         return row;
+      },
+    }),
+    post("/:deployment_id/approval", {
+      summary: "Approve or reject a deployment that waits for approvals",
+      role: "reporter",
+      concurrency: "per project",
+      input: {
+        ...id,
+        status: param.choice(["approved", "rejected"]),
+        comment: param.clearable(param.anyText({ max: 1000 })),
+        represented_as: param.unlessBlank(param.anyText()),
+      },
+      presenter: approvalPresenter,
+      handle: async (context) => {
+        const { db, source, caller, input, presenter: shown, now } = context;
+        const found = await findOne(context);
+        const rules = await rulesOfDeployment(db, source, found.id);
+        const own = await chooseRule(db, { source, caller }, found.id, rules, input.represented_as);
+        const { status: said, comment } = input;
+        const approvalId = await deployments.say(
+          db,
+          { deploymentId: found.id, userId: caller.id, ruleId: own.id, status: said, comment },
+          now,
+        );
+        await follow(db, found, said, rules, now);
+        return deployments.approvalRow(db, shown, approvalId);
       },
     }),
     list("/:deployment_id/merge_requests", {
@@ -189,6 +237,8 @@ export const deploymentResource: Resource = {
         const errors = nameErrors(name);
         if (errors.length > 0) throw invalid({ environment: errors });
         const found = await findEnvironment(db, source.id, { name });
+        const target = { name, tier: found?.tier ?? tierOf(name) };
+        if (!(await mayDeployTo(db, source, target))) throw forbidden();
         const made = await insertDeployment(
           db,
           {
@@ -215,9 +265,11 @@ export const deploymentResource: Resource = {
       input: { ...id, status },
       presenter: deployment,
       handle: async (context) => {
-        const { db, input, presenter, now } = context;
+        const { db, source, input, presenter, now } = context;
         const found = await findOne(context);
         if (found.job_id !== null) throw forbidden();
+        const target = await findEnvironment(db, source.id, { id: found.environment_id });
+        if (target && !(await mayDeployTo(db, source, target))) throw forbidden();
         const isPossible =
           input.status === "running"
             ? ["created", "blocked"].includes(found.status)

@@ -110,6 +110,42 @@ export async function isCurrent(db: Reader, { id, environment_id }: Deployment):
   return rows[0]?.[0] === id;
 }
 
+/** What somebody says of a deployment. */
+export interface Said {
+  readonly deploymentId: number;
+  readonly userId: number;
+  readonly ruleId: number;
+  readonly status: "approved" | "rejected";
+  readonly comment?: string | null | undefined;
+}
+
+/** Records what somebody says of a deployment, in place of what they said before. @returns the id of the record */
+export async function say(
+  db: Database,
+  { deploymentId, userId, ruleId, status, comment = null }: Said,
+  now: number,
+): Promise<number> {
+  const [row] = await db.rows(
+    `insert into deployment_approvals (deployment_id, user_id, grant_id, status, comment, created_at)
+     values (?, ?, ?, ?, ?, ?)
+     on conflict (deployment_id, user_id) do update set grant_id = excluded.grant_id,
+       status = excluded.status, comment = excluded.comment, created_at = excluded.created_at
+     returning id`,
+    [deploymentId, userId, ruleId, status, comment, now],
+  );
+  return (row as [number])[0];
+}
+
+/** An approval as a row for its presenter. */
+export async function approvalRow(db: Reader, presenter: Presenter, id: number): Promise<Value[]> {
+  const rows = await db.rows(
+    `select ${presenter.columns} from deployment_approvals da join users u on u.id = da.user_id
+     where da.id = ?`,
+    [id],
+  );
+  return rows[0] as Value[];
+}
+
 /** Removes a deployment. */
 export async function remove(db: Database, id: number): Promise<void> {
   await db.run("delete from deployments where id = ?", [id]);

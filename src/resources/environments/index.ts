@@ -6,6 +6,7 @@ import { webAddressProblem } from "../../core/web-addresses.ts";
 import type { Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import { nameErrors, TIERS } from "../ci/environment-names.ts";
+import { mayDeployTo } from "../ci/environment-rights.ts";
 import {
   type Environment,
   findEnvironment,
@@ -176,6 +177,7 @@ export const environmentResource: Resource = {
         const found = await findOne(context);
         const job = input.force ? undefined : await stopJobOf(db, found);
         if (job && !(await mayRunJobsOf(db, source, job))) throw forbidden();
+        if (!(await mayDeployTo(db, source, found))) throw forbidden();
         if (found.state === "available" || (found.state === "stopping" && input.force)) {
           await stopEnvironment(db, found, job, caller.id, now);
         }

@@ -411,6 +411,7 @@ export const SETTINGS: Readonly<Record<string, ArchivedColumn>> = {
   request_access_enabled: flag,
   public_jobs: flag,
   only_allow_merge_if_pipeline_succeeds: flag,
+  only_allow_merge_if_all_status_checks_passed: flag,
   allow_merge_on_skipped_pipeline: flag,
   only_allow_merge_if_all_discussions_are_resolved: flag,
   autoclose_referenced_issues: flag,

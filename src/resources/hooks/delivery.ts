@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from "node:crypto";
+import { createHash, createHmac, randomUUID } from "node:crypto";
 import { viewOf } from "../../core/http/request.ts";
 import type { Outgoing } from "../../core/outgoing.ts";
 import type { Secrets } from "../../core/secrets.ts";
@@ -14,6 +14,7 @@ import {
 import { hasten } from "../../jobs/outbox.ts";
 import { insertRow } from "../../store/insert.ts";
 import type { Database, Reader, Store } from "../../store/port.ts";
+import { branchTest } from "../check-state/state.ts";
 import { fits } from "../protected-refs/wildcards.ts";
 import { filledIn } from "./input.ts";
 import { payloadOf } from "./payloads/makers.ts";
@@ -90,8 +91,9 @@ export async function readyPayload(
     return { title: JSON.parse(headers)["X-Gitlab-Event"], trigger, body: sent };
   }
   const payload = await makePayload(delivering, hook, delivery);
-  if (!payload || !(isTest || (await isFor(hook, payload)))) return undefined;
-  const { event, title, body } = payload;
+  if (!payload || !(isTest || (await isFor(delivering.store, hook, payload)))) return undefined;
+  const { event, title } = payload;
+  const body = { ...payload.body, ...(await checkBlock(delivering, hook)) };
   const text = rendered(hook.custom_webhook_template, body) ?? JSON.stringify(body);
   return {
     title: hook.project_id === null && hook.namespace_id === null ? "System Hook" : title,
@@ -112,9 +114,25 @@ function makePayload(
   return payloadOf({ store, view }, moment);
 }
 
+/** What the payload of a status check says of it. Its address is stored with the payload: without secrets. */
+async function checkBlock(
+  { store, secrets }: Delivering,
+  hook: hooks.Hook,
+): Promise<Record<string, object>> {
+  if (hook.check_name === null) return {};
+  const { url } = await openSecrets(store, secrets, hook);
+  const { id, check_name: name } = hook;
+  return { external_approval_rule: { id, name, external_url: maskedUrl(url) } };
+}
+
 /** Whether a hook is told of an event, and of the branch that it is about. */
-async function isFor(hook: hooks.Hook, { event, branch }: HookPayload): Promise<boolean> {
+async function isFor(
+  db: Reader,
+  hook: hooks.Hook,
+  { event, branch }: HookPayload,
+): Promise<boolean> {
   if ((hook.events & maskOf([event])) === 0) return false;
+  if (hook.check_name !== null) return (await branchTest(db, [hook.id]))(hook.id, branch ?? "");
   const filter = hook.push_events_branch_filter;
   const filtered: readonly HookTrigger[] = ["push"];
   if (branch === undefined || filter === null || !filtered.includes(event)) return true;
@@ -206,7 +224,7 @@ export async function attempt(
   };
   const secret = {
     ...Object.fromEntries(own),
-    ...(token !== undefined && { "X-Gitlab-Token": token }),
+    ...(token !== undefined && tokenHeader(hook, token, payload.body)),
   };
   const hidden = Object.keys(secret).map((name) => [name, "[REDACTED]"]);
   const headers = { ...shown, ...Object.fromEntries(hidden) };
@@ -235,6 +253,16 @@ export async function attempt(
     if (signal.aborted) throw error;
     return done(undefined, error instanceof Error ? error.message : String(error));
   }
+}
+
+/** How a receiver knows who calls: status checks sign what they send, others send the secret itself. */
+function tokenHeader(
+  { check_name: name }: hooks.Hook,
+  token: string,
+  body: string,
+): Record<string, string> {
+  if (name === null) return { "X-Gitlab-Token": token };
+  return { "X-Gitlab-Signature": createHmac("sha256", token).update(body).digest("hex") };
 }
 
 /** The same for every attempt: receivers recognize by it what they have seen. */

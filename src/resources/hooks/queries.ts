@@ -11,10 +11,10 @@ import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
 /** Whose hooks: a group's or project's; without an owner, those of the instance. */
 export type HookOwner = Owner | undefined;
 
-/** The hooks `h` of an owner. */
+/** The hooks `h` of an owner, without status checks. */
 function ownHooks(owner: HookOwner): Condition {
   return owner
-    ? { sql: `h.${owner.column} = ?`, values: [owner.id] }
+    ? { sql: `h.${owner.column} = ? and h.check_name is null`, values: [owner.id] }
     : { sql: "h.project_id is null and h.namespace_id is null", values: [] };
 }
 
@@ -104,11 +104,13 @@ export interface Hook {
   readonly failures: number;
   readonly disabled_until: number | null;
   readonly updated_at: number;
+  /** Of a status check: then it is told of merge requests that have to pass it. */
+  readonly check_name: string | null;
 }
 
 const COLUMNS = `h.id, h.project_id, h.namespace_id, h.url, h.events, h.enable_ssl_verification,
   h.push_events_branch_filter, h.branch_filter_strategy, h.custom_webhook_template, h.base, h.failures,
-  h.disabled_until, h.updated_at`;
+  h.disabled_until, h.updated_at, h.check_name`;
 
 /** A hook of an owner, or `undefined`. */
 export function find(
@@ -121,6 +123,18 @@ export function find(
     ...values,
     hookId,
   ]);
+}
+
+/** A status check of a project, or `undefined`. */
+export function findCheck(
+  db: Reader,
+  projectId: number,
+  hookId: number,
+): Awaitable<Readonly<Hook> | undefined> {
+  return db.one<Hook>(
+    `select ${COLUMNS} from hooks h where h.project_id = ? and h.check_name is not null and h.id = ?`,
+    [projectId, hookId],
+  );
 }
 
 /** The hook with this id, whoever owns it, or `undefined`. */

@@ -5,6 +5,7 @@ import { placeholders } from "../../store/placeholders.ts";
 import type { Reader, Value } from "../../store/port.ts";
 import { statement } from "../../store/texts.ts";
 import { HAS_RULES, statesOf } from "../approval-state/state.ts";
+import { checksOf } from "../check-state/state.ts";
 import { ACTIVE, HEAD_STATUS } from "../ci/heads.ts";
 
 /** The title prefixes of drafts, which cannot be merged, in lower case. */
@@ -43,6 +44,8 @@ export interface MergeCheck {
   readonly fails?: (code: Mergeability) => boolean;
   /** Whether it is about approvals: then it fails only if one is missing. */
   readonly ofApprovals?: true;
+  /** Whether it is about status checks: then it fails only if the merge request has not passed one. */
+  readonly ofStatusChecks?: true;
   /** What merging answers: 405 `405 Method Not Allowed`, or 406 `Branch cannot be merged`. */
   readonly answer: 405 | 406;
   /** Whether it may come to pass by itself: then a merge request can be told to be merged as soon as it does. */
@@ -75,6 +78,14 @@ const MERGE_CHECKS: readonly MergeCheck[] = [
       and coalesce(${HEAD_STATUS}, 'none') <> 'success'
       and not (p.allow_merge_on_skipped_pipeline = 1 and coalesce(${HEAD_STATUS}, 'none') = 'skipped'))`,
     answer: 405,
+  },
+  {
+    status: "status_checks_must_pass",
+    when: `(mr.state = 'opened' and mr.sha is not null and p.only_allow_merge_if_all_status_checks_passed = 1
+      and exists (select 1 from hooks h where h.project_id = mr.project_id and h.check_name is not null))`,
+    ofStatusChecks: true,
+    answer: 405,
+    mayPass: true,
   },
   { status: "conflict", ofCode: true, fails: ({ hasConflicts }) => hasConflicts, answer: 406 },
   {
@@ -117,6 +128,7 @@ const FACTS = `select mr.id as id, mr.state as state, mr.sha as sha, target.oid 
     on target.repository_id = gr.id and target.name = '${BRANCHES}' || mr.target_branch`;
 
 const OF_APPROVALS = MERGE_CHECKS.findIndex(({ ofApprovals }) => ofApprovals);
+const OF_STATUS_CHECKS = MERGE_CHECKS.findIndex(({ ofStatusChecks }) => ofStatusChecks);
 
 /** Where approvals count: see {@link statesOf}. */
 export type Approving = Pick<Context, "tier" | "viewer">;
@@ -136,7 +148,24 @@ export async function mergeStatesOf(
   if (ids.length === 0) return new Map();
   const rows = await factsOf(db, ids);
   const isApproved = await approvedAmong(db, rows, approving);
-  return new Map(rows.map((row) => [row[0] as Value, stateOf(row, isApproved(row[0] as number))]));
+  const hasPassed = await passedAmong(db, rows);
+  return new Map(
+    rows.map((row) => {
+      const id = row[0] as number;
+      return [id, stateOf(row, { isApproved: isApproved(id), hasPassed: hasPassed(id) })];
+    }),
+  );
+}
+
+/** Asks what status checks say. @returns whether a merge request has passed all that are asked about it */
+async function passedAmong(db: Reader, rows: readonly Value[][]): Promise<(id: number) => boolean> {
+  const asked = rows.filter((row) => isApplying(row[APPLIES_AT], OF_STATUS_CHECKS));
+  if (asked.length === 0) return () => true;
+  const checks = await checksOf(
+    db,
+    asked.map(([id]) => id as number),
+  );
+  return (id) => (checks.get(id) ?? []).every(({ status }) => status === "passed");
 }
 
 /**
@@ -182,7 +211,10 @@ export async function mergeStateOf(
 const APPLIES_AT = 5;
 
 /** @param row of {@link FACTS} */
-function stateOf(row: Value[], isApproved: boolean): MergeState {
+function stateOf(
+  row: Value[],
+  { isApproved, hasPassed }: { readonly isApproved: boolean; readonly hasPassed: boolean },
+): MergeState {
   const [, state, source, target, hasCode, applies] = row;
   const isOpen = state === "opened";
   const heads =
@@ -191,11 +223,12 @@ function stateOf(row: Value[], isApproved: boolean): MergeState {
       : undefined;
   const code = heads && knownMergeability(heads.source, heads.target);
   const failed = MERGE_CHECKS.find(
-    ({ ofCode, fails, ofApprovals }, at) =>
+    ({ ofCode, fails, ofApprovals, ofStatusChecks }, at) =>
       isApplying(applies, at) &&
       (!ofCode || hasCode === 1) &&
       (!fails || (code !== undefined && fails(code))) &&
-      !(ofApprovals && isApproved),
+      !(ofApprovals && isApproved) &&
+      !(ofStatusChecks && hasPassed),
   );
   const isPossible = !isOpen || hasCode === 0 || (code?.isAhead && !code.hasConflicts);
   const status = isPossible ? "can_be_merged" : "cannot_be_merged";

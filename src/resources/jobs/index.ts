@@ -1,10 +1,18 @@
 import { basename } from "node:path/posix";
+import type { Caller } from "../../core/access/caller.ts";
 import { badRequest, forbidden, invalid, notFound, unreadable } from "../../core/errors.ts";
 import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
 import { MAX_READ_CHARACTERS, pageOf } from "../../core/pagination.ts";
 import { presenter, rowMaker } from "../../core/presenter.ts";
-import { AfterCommit, Json, RawReply, type Resource, routes } from "../../core/resource.ts";
+import {
+  AfterCommit,
+  type Context,
+  Json,
+  RawReply,
+  type Resource,
+  routes,
+} from "../../core/resource.ts";
 import type { ZipEntry } from "../../files/zip.ts";
 import { all, when, worded } from "../../store/conditions.ts";
 import type { Reader, Store, Value } from "../../store/port.ts";
@@ -19,6 +27,7 @@ import {
   hasArtifacts,
 } from "../ci/artifacts.ts";
 import { countOf } from "../ci/counts.ts";
+import { environmentGates } from "../ci/environment-rights.ts";
 import { job } from "../ci/json.ts";
 import { outdatedAmong } from "../ci/outdated.ts";
 import { cancel, play, retryJob } from "../ci/progress.ts";
@@ -62,9 +71,19 @@ async function findJob(db: Reader, projectId: number, jobId: number): Promise<Fo
   return found;
 }
 
-/** Checks that a job would not deploy what is outdated. @throws ApiError 403 */
-async function requireCurrent(db: Reader, { id }: FoundJob): Promise<void> {
-  if ((await outdatedAmong(db, [id])).size > 0) throw forbidden();
+/** Checks that a caller may let a job deploy, and that it would not deploy what is outdated. @throws ApiError 403 */
+async function requireDeployable(
+  { db, caller, now }: Pick<Context, "now"> & { db: Reader; caller: Caller },
+  { id }: FoundJob,
+): Promise<void> {
+  const gates = await environmentGates(db, [id], caller.id, now);
+  if (gates.get(id) === "refused" || (await outdatedAmong(db, [id])).size > 0) throw forbidden();
+}
+
+/** Whether a job waits for approvals of its deployment. */
+async function isBlocked(db: Reader, { id }: FoundJob): Promise<boolean> {
+  const sql = "select 1 from deployments where job_id = ? and status = 'blocked'";
+  return (await db.rows(sql, [id])).length > 0;
 }
 
 /** Variables that a job can be given. */
@@ -237,7 +256,7 @@ export const jobResource: Resource = {
         const { db, source, caller, input, now } = context;
         const found = await findJob(db, source.id, input.job_id);
         if (!(await mayRunJobsOf(db, source, found))) throw forbidden();
-        await requireCurrent(db, found);
+        await requireDeployable(context, found);
         if (found.retried === 1 || !FINISHED.includes(found.status)) {
           throw forbidden("Job is not retryable");
         }
@@ -260,9 +279,11 @@ export const jobResource: Resource = {
         const variables = readAttributes(input.job_variables_attributes);
         const found = await findJob(db, source.id, input.job_id);
         if (!(await mayRunJobsOf(db, source, found))) throw forbidden();
-        await requireCurrent(db, found);
+        await requireDeployable(context, found);
         const isWaiting = found.status === "manual" || found.status === "scheduled";
-        if (!isWaiting || found.retried === 1) throw badRequest("Unplayable Job");
+        if (!isWaiting || found.retried === 1 || (await isBlocked(db, found))) {
+          throw badRequest("Unplayable Job");
+        }
         const place = { pipelineId: found.pipeline_id, jobId: found.id };
         await insertVariables(db, secrets, place, variables);
         await play(db, found, caller.id, now);

@@ -176,19 +176,19 @@ function placeOf({
 }: Pick<Place, "store" | "db" | "secrets" | "edition"> & {
   readonly source: CodeSource;
   readonly caller: { readonly id: number } | undefined;
-  readonly view: { readonly base: string };
+  readonly view: { readonly base: string; readonly now: number };
 }): Place {
   const userId = caller?.id ?? null;
-  return { store, db, secrets, project: source, userId, base: view.base, edition };
+  return { store, db, secrets, project: source, userId, base: view.base, edition, at: view.now };
 }
 
 /** What a configuration of a commit is read for, without a pipeline. */
 async function circumstancesAt(
-  { db, secrets, project, userId, base, edition }: Place,
+  { db, secrets, project, userId, base, edition, at }: Place,
   opened: OpenRepository,
   commit: number,
 ): Promise<Circumstances> {
-  const makers: Makers = { db, opened, base, edition, userId };
+  const makers: Makers = { db, opened, base, edition, userId, at };
   const target = {
     ref: opened.defaultBranch,
     tag: false,

@@ -8,6 +8,7 @@ import { commitNumber } from "../../git/commits.ts";
 import { Draft } from "../../git/draft.ts";
 import { logOf } from "../../git/log.ts";
 import { mergeAndNote } from "../../git/mergeability.ts";
+import { dropStaged } from "../../git/push.ts";
 import { BRANCHES, type Ref } from "../../git/refs.ts";
 import type { Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
@@ -99,7 +100,8 @@ export async function stageMerge(
   const isOwn = removal?.place.project.id === source.id;
   const changes = removal && isOwn ? [change, removal.change] : [change];
   const { row, head } = opened;
-  const place = { row, head, base: view.base, project: source };
+  const pusher = { caller, via: "merge" } as const;
+  const place = { row, head, base: view.base, project: source, pusher };
   const push = await stagePush(store, draft, changes, place, now);
   // The message of the merge itself closes nothing, as in GitLab.
   const closing = push.closing.filter(({ commit }) => commit !== made.mergeCommit);
@@ -314,6 +316,24 @@ async function planRemoval(preparing: Preparing, { request }: RequestCode) {
     rights.isProtected(source_branch) ||
     rights.refusalOf({ ...change, isForced: true }, "api") !== undefined;
   return isKept ? undefined : { place, change };
+}
+
+/**
+ * Notes why the project's push rule refuses a merge that was staged, if it does: then it is made no more.
+ *
+ * @returns whether it is refused
+ */
+export async function noteRefusal(
+  { db, now }: Pick<Writing, "db" | "now">,
+  requestId: number,
+  { received, removal }: StagedMerge,
+): Promise<boolean> {
+  const reason = received?.ruled ?? removal?.ruled;
+  if (reason === undefined) return false;
+  for (const push of [received?.push, removal?.push]) if (push) await dropStaged(db, push);
+  const columns = { merge_error: reason, auto_merge: 0 };
+  await updateRow(db, "merge_requests", requestId, columns, now);
+  return true;
 }
 
 /**

@@ -9,7 +9,14 @@ import { MERGE_REQUEST } from "../issuables/merge-request.ts";
 import { findIssuable } from "../issuables/rules.ts";
 import { mayMergeRequest } from "../protected-refs/abilities.ts";
 import { orDiscard } from "../repositories/write.ts";
-import { applyMerge, noteAutoMerge, requireReady, stageMerge, waitToMerge } from "./merge.ts";
+import {
+  applyMerge,
+  noteAutoMerge,
+  noteRefusal,
+  requireReady,
+  stageMerge,
+  waitToMerge,
+} from "./merge.ts";
 import { storeMergeRef } from "./merge-ref.ts";
 import * as requests from "./queries.ts";
 import { applyRebase, stageRebase } from "./rebase.ts";
@@ -48,7 +55,7 @@ export const mergeLater: Route = put("/merge_later", {
 export const mergeRoutes: readonly Route[] = [
   put("/merge", {
     summary:
-      "Merge a merge request; 405 if it is not ready, 406 for conflicts, 409 if `sha` is not its head",
+      "Merge a merge request; 405 if it is not ready, 406 for conflicts, 409 if `sha` is not its head, 422 if a push rule refuses it",
     input: {
       ...number,
       sha: param.optional(param.anyText()),
@@ -65,12 +72,18 @@ export const mergeRoutes: readonly Route[] = [
       const { db, source, input, prepared: staged } = context;
       const found = await findIssuable(context, MERGE_REQUEST, input.merge_request_iid);
       const request = { ...found, ...(await requests.branchesOf(db, found.id)) };
-      await orDiscard(staged === "later" ? undefined : staged.received, async () => {
-        if (!(await mayMergeRequest(db, source, request.id))) throw unauthorized();
-        if (staged === "later") return noteAutoMerge(context, request, input);
-        await requireReady(context, request, input.sha);
-        return applyMerge(context, request, staged, input);
-      });
+      const isRefused = await orDiscard(
+        staged === "later" ? undefined : staged.received,
+        async () => {
+          if (!(await mayMergeRequest(db, source, request.id))) throw unauthorized();
+          if (staged === "later") return noteAutoMerge(context, request, input);
+          await requireReady(context, request, input.sha);
+          if (await noteRefusal(context, request.id, staged)) return true;
+          return applyMerge(context, request, staged, input);
+        },
+      );
+      // GitLab's answer says no more than that; the reason is the merge request's `merge_error`.
+      if (isRefused) return new Json({ message: "Branch cannot be merged" }, 422);
       return rowOf(context, MERGE_REQUEST, found.id);
     },
   }),

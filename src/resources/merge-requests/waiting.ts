@@ -11,7 +11,7 @@ import { hasHeadSucceeded } from "../ci/heads.ts";
 import { COLUMNS, type Issuable } from "../issuables/queries.ts";
 import { mayMergeRequest } from "../protected-refs/abilities.ts";
 import { orDiscard } from "../repositories/write.ts";
-import { applyMerge, type MergeInput, requireReady, stageMerge } from "./merge.ts";
+import { applyMerge, type MergeInput, noteRefusal, requireReady, stageMerge } from "./merge.ts";
 
 /** What merging without a request needs. */
 export interface MergingLater {
@@ -92,6 +92,7 @@ async function attempt({ store, now: clock, tier, base }: MergingLater, id: numb
       if (!request) throw new ApiError(405, { message: "405 Method Not Allowed" });
       if (!(await mayMergeRequest(db, source, request.id))) throw unauthorized();
       await requireReady(writing, request, sha ?? undefined);
+      if (await noteRefusal(writing, request.id, staged)) return;
       await applyMerge(writing, request, staged, input);
     }),
   );

@@ -14,6 +14,7 @@ import { entryAt, treeOf, typeOfMode } from "../../git/trees.ts";
 import type { Reader } from "../../store/port.ts";
 import { NO_SHA } from "../ci/records.ts";
 import { ciSettingsOf } from "../ci/settings.ts";
+import { isFrozen } from "../freeze-periods/frozen.ts";
 import type { OpenRepository } from "../repositories/open.ts";
 import { requestVariables } from "./request-variables.ts";
 
@@ -60,6 +61,8 @@ export interface Makers {
   /** Which GitLab clients are told they speak to. */
   readonly edition: Edition;
   readonly userId: number | null;
+  /** The instant, in epoch milliseconds. */
+  readonly at: number;
 }
 
 /** What names of projects, branches and jobs become in host names. */
@@ -118,7 +121,7 @@ export async function predefinedVariables(
   makers: Makers,
   { ref, tag, isProtected, sha, before, source, request }: Target,
 ): Promise<Variable[]> {
-  const { db, opened, base, edition, userId } = makers;
+  const { db, opened, base, edition, userId, at } = makers;
   const { project, repository } = opened;
   const facts = (await db.one<ProjectFacts>(
     `select p.name, p.path, p.description, p.namespace_id, n.full_path as namespace, p.default_branch
@@ -156,6 +159,7 @@ export async function predefinedVariables(
     GITLAB_FEATURES: "",
     CI_PIPELINE_SOURCE: source,
     CI_CONFIG_PATH: configurationPath,
+    CI_DEPLOY_FREEZE: (await isFrozen(db, project.id, at)) ? "true" : undefined,
     CI_PROJECT_ID: String(project.id),
     CI_PROJECT_NAME: facts.path,
     CI_PROJECT_TITLE: facts.name,

@@ -45,6 +45,8 @@ export interface Place {
   readonly base: string;
   readonly edition: Edition;
   readonly secrets: Pick<Secrets, "open">;
+  /** The instant, in epoch milliseconds. */
+  readonly at: number;
 }
 
 /** The pipeline that is wanted. */
@@ -100,7 +102,7 @@ const SKIPS = /\[(ci[ _-]skip|skip[ _-]ci)\]/i;
  * @throws PipelineRefusal if there is nothing to run, or the user may not
  */
 export async function planCreation(place: Place, wanted: Wanted): Promise<Creation> {
-  const { db, store, project, userId, base, edition, secrets } = place;
+  const { db, store, project, userId, base, edition, secrets, at } = place;
   const { source, request, variables = [] } = wanted;
   if (variables.some(({ value }) => value.includes("\0"))) {
     throw new PipelineRefusal(["Variables can't contain null bytes"]);
@@ -128,7 +130,7 @@ export async function planCreation(place: Place, wanted: Wanted): Promise<Creati
   const target: Target = { ref, tag, isProtected, sha, before, source, request };
   const settings = await ciSettingsOf(db, project.id);
   const creation = { project, userId, target, variables, settings };
-  const makers: Makers = { db, opened, base, edition, userId };
+  const makers: Makers = { db, opened, base, edition, userId, at };
   const predefined = await predefinedVariables(makers, target);
   const own = await variablesFor(db, secrets, project, { isProtected, environment: undefined });
   const circumstances = circumstancesOf(makers, target, {

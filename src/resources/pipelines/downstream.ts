@@ -17,7 +17,7 @@ import {
 import { projectFor } from "./rules.ts";
 
 /** Where pipelines are started that jobs start, but for the project and the user. */
-export type Starting = Omit<Place, "project" | "userId" | "secrets"> & {
+export type Starting = Omit<Place, "project" | "userId" | "secrets" | "at"> & {
   readonly secrets: Parameters<typeof storePipeline>[1];
   readonly now: () => number;
 };
@@ -104,7 +104,7 @@ async function planDownstream(
   if (variables.length > 0 && !secrets.mayEncrypt) {
     throw new Failure("downstream_pipeline_creation_failed");
   }
-  const place = { ...starting, userId: bridge.user_id };
+  const place = { ...starting, userId: bridge.user_id, at: starting.now() };
   if (trigger.project === undefined) {
     await requireRoom(db, bridge, undefined);
     return planCreation(
@@ -140,7 +140,7 @@ const fullRef = ({ ref, tag }: Pick<Bridge, "ref" | "tag">) => (tag === 1 ? TAGS
 
 /** The values that names in a job's `trigger` and variables stand for. */
 async function valuesOf(
-  { db, store, base, edition, secrets }: Starting,
+  { db, store, base, edition, secrets, now }: Starting,
   bridge: Bridge,
   project: Source,
   request: OfMergeRequest | undefined,
@@ -148,7 +148,7 @@ async function valuesOf(
 ): Promise<Map<string, string>> {
   const opened = await openRepository({ db, store, source: project });
   const predefined = await predefinedVariables(
-    { db, opened, base, edition, userId: bridge.user_id },
+    { db, opened, base, edition, userId: bridge.user_id, at: now() },
     {
       ref: request?.source_branch ?? bridge.ref,
       tag: bridge.tag === 1,

@@ -280,7 +280,16 @@ export const pipelineResource: Resource = {
         { store, db, source: project, caller, view, edition, secrets },
       ) =>
         planCreation(
-          { store, db, project, userId: caller.id, base: view.base, edition, secrets },
+          {
+            store,
+            db,
+            project,
+            userId: caller.id,
+            base: view.base,
+            edition,
+            secrets,
+            at: view.now,
+          },
           { ref, source: "api", variables: readVariables(variables) },
         ),
       handle: async (context) => {
@@ -420,7 +429,16 @@ export const pipelineResource: Resource = {
         const project = await projectFor(db, request.source_project_id, caller.id, now);
         if (!project) throw forbidden();
         return planCreation(
-          { store, db, project, userId: caller.id, base: view.base, edition, secrets },
+          {
+            store,
+            db,
+            project,
+            userId: caller.id,
+            base: view.base,
+            edition,
+            secrets,
+            at: view.now,
+          },
           { ref: request.source_branch, source: "merge_request_event", request },
         );
       },

@@ -180,7 +180,7 @@ async function placeOf(
 ): Promise<Place | undefined> {
   const db = store.reader();
   const project = await projectFor(db, projectId, userId, now());
-  return project && { store, db, project, userId, base, edition, secrets };
+  return project && { store, db, project, userId, base, edition, secrets, at: now() };
 }
 
 /** Plans a pipeline, and returns what stores it: with mistakes in the configuration, a failed one. */

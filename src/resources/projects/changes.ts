@@ -3,6 +3,7 @@ import type { Database } from "../../store/port.ts";
 import { tell } from "../members/followers.ts";
 import * as members from "../members/queries.ts";
 import type { Namespace } from "../namespaces/queries.ts";
+import { copyRule } from "../push-rules/queries.ts";
 import { changed } from "./followers.ts";
 import * as projects from "./queries.ts";
 import { requireFree, requireVisibility } from "./rules.ts";
@@ -23,6 +24,7 @@ export async function createProject(
   requireVisibility(namespace, project.visibility);
   await requireFree(db, namespace, project);
   const id = await projects.insert(db, project, now);
+  await copyRule(db, namespace.id, id, now);
   await changed({ db, now }, "create", { id, name, userId: creator_id });
   if (namespace.owner_id !== null) {
     const membership = {

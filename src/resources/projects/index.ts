@@ -65,6 +65,7 @@ const FLAGS = [
   "only_allow_merge_if_pipeline_succeeds",
   "allow_merge_on_skipped_pipeline",
   "only_allow_merge_if_all_discussions_are_resolved",
+  "only_allow_merge_if_all_status_checks_passed",
   "autoclose_referenced_issues",
   "resolve_outdated_diff_discussions",
   "remove_source_branch_after_merge",

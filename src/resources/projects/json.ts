@@ -160,6 +160,9 @@ const fullFields = {
   only_allow_merge_if_all_discussions_are_resolved: field.flag(
     "p.only_allow_merge_if_all_discussions_are_resolved",
   ),
+  only_allow_merge_if_all_status_checks_passed: field.flag(
+    "p.only_allow_merge_if_all_status_checks_passed",
+  ),
   remove_source_branch_after_merge: field.flag("p.remove_source_branch_after_merge"),
   squash_option: field.text("p.squash_option"),
   repository_object_format: field.constant("sha1"),

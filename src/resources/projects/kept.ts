@@ -90,7 +90,6 @@ export const projectSettings = keptIn("p.kept_settings", {
   model_registry_access_level: disabled,
   monitor_access_level: disabled,
   mr_default_target_self: off,
-  only_allow_merge_if_all_status_checks_passed: offOnly,
   only_mirror_protected_branches: offOnly,
   package_registry_access_level: enabledOnly,
   packages_enabled: onOnly,

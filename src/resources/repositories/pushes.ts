@@ -33,6 +33,7 @@ import {
 } from "../merge-request-versions/refresh.ts";
 import { rightsOf, type Via } from "../protected-refs/abilities.ts";
 import { protectDefault } from "../protected-refs/changes.ts";
+import { type Pusher, refusalByRule } from "../push-rules/check.ts";
 import { queueAll as queueMirrors } from "../remote-mirrors/queries.ts";
 import { factsOf, type MainFacts, setMain } from "./facts.ts";
 
@@ -55,6 +56,8 @@ export interface PreparedPush<P extends Push = Push> {
   readonly base: string | undefined;
   /** The newest commit of the default branch before: new branches add what it does not have. */
   readonly tip: string | undefined;
+  /** Why the project's push rule refuses it, if it does. */
+  readonly ruled: string | undefined;
 }
 
 /** An issue that the message of a commit refers to. */
@@ -76,6 +79,8 @@ interface Target {
   readonly head: string;
   /** The public address: messages may refer to pages below it. */
   readonly base?: string | undefined;
+  /** Whose push it is: what it is made with decides what push rules say. Without one, none is asked. */
+  readonly pusher?: Pusher | undefined;
 }
 
 /**
@@ -88,10 +93,14 @@ export async function receive<P extends Push>(
   store: Store,
   push: P,
   projectId: number | undefined,
-  { row, head, base }: Target,
+  { row, head, base, pusher }: Target,
   budget = new Budget(),
 ): Promise<PreparedPush<P>> {
   const db = store.reader();
+  const ruled =
+    projectId === undefined || !pusher
+      ? undefined
+      : await refusalByRule(db, projectId, push, pusher, head, budget);
   const main = row && (await findRef(db, row.id, head))?.oid;
   const isEmpty = !row || !(await hasBranches(db, row.id));
   const events = await eventsOf(push, head, main, budget);
@@ -102,7 +111,7 @@ export async function receive<P extends Push>(
     refreshes.set(change, await planRefresh(store, projectId, push, change, base, budget));
   }
   const configured = await configuredIn(db, projectId, push, events.keys(), budget);
-  const known = { push, events, refreshes, configured, base, tip: main };
+  const known = { push, events, refreshes, configured, base, tip: main, ruled };
   const change = mainChange(push, head, isEmpty);
   if (change?.to === undefined) return { ...known, main: undefined, closing: [] };
   const { name, from, to } = change;
@@ -269,6 +278,7 @@ export async function apply(
     closing,
     base,
     tip,
+    ruled,
     project: { id },
   }: Received,
   via: Via,
@@ -282,7 +292,7 @@ export async function apply(
   const names = push.changes.map(({ name }) => name);
   const rights = await rightsOf(db, project, names);
   const possible = push.changes.filter(({ problem }) => problem === undefined);
-  const refusal = firstOf(possible, (change) => rights.refusalOf(change, via));
+  const refusal = firstOf(possible, (change) => rights.refusalOf(change, via)) ?? ruled;
   const repositoryId = await create(db, id, "code");
   const outcomes = await applyPush(
     db,

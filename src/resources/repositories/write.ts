@@ -82,7 +82,8 @@ export async function stage(
   changes: readonly RefChange[],
 ): Promise<Received> {
   const { store, project, caller, now } = place;
-  return { ...(await stagePush(store, draft, changes, place, now)), project, caller };
+  const target = { ...place, pusher: { caller, via: "api" } as const };
+  return { ...(await stagePush(store, draft, changes, target, now)), project, caller };
 }
 
 /**

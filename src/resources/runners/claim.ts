@@ -5,7 +5,7 @@ import type { Condition } from "../../store/conditions.ts";
 import { insertRow } from "../../store/insert.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { deploy } from "../ci/deploying.ts";
-import { noteRun, refuseOutdated } from "../ci/progress.ts";
+import { noteRun, refuseGated } from "../ci/progress.ts";
 import { findRunner, type Runner } from "./credentials.ts";
 
 /** A job that a runner has got. */
@@ -127,7 +127,7 @@ export async function claim(
       string | null,
     ];
     if (environment !== null) {
-      if (await refuseOutdated(db, { id, pipeline_id }, now)) continue;
+      if (await refuseGated(db, { id, pipeline_id }, now)) continue;
       await deploy(db, [id], "running", now);
     }
     await recordJobs({ db, now }, projectId, [id], "running");

@@ -30,6 +30,8 @@ export interface Making {
   /** The public address, without a trailing slash. */
   readonly base: string;
   readonly edition: Edition;
+  /** The instant, in epoch milliseconds. */
+  readonly at: number;
 }
 
 interface JobFacts {
@@ -90,7 +92,7 @@ const secret = (key: string, value: string): RunnerVariable => ({
 
 /** Everything that a runner needs to do a job, in the form that GitLab's runners expect. */
 export async function payloadOf(making: Making, job: ClaimedJob): Promise<object> {
-  const { db, store, secrets, base, edition } = making;
+  const { db, store, secrets, base, edition, at } = making;
   const facts = (await db.one<JobFacts>(FACTS, [job.id])) as JobFacts;
   const spec = await specOf(db, job.id);
   const source = projectOf(job.project_id, facts);
@@ -98,7 +100,7 @@ export async function payloadOf(making: Making, job: ClaimedJob): Promise<object
   const ref = request?.source_branch ?? facts.ref;
   const opened = await openRepository({ db, store, source });
   const predefined = await predefinedVariables(
-    { db, opened, base, edition, userId: job.user_id },
+    { db, opened, base, edition, userId: job.user_id, at },
     {
       ref,
       tag: facts.tag === 1,

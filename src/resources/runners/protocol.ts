@@ -228,7 +228,7 @@ export const protocolRoutes = [
       const got = runner.paused === 1 ? undefined : await claim(db, runner, manager, now);
       if (!got) return new RawReply(204, { "x-gitlab-last-update": await lastUpdate(db) });
       return new AfterCommit(async (reader) => {
-        const making = { db: reader, store, secrets, base: view.base, edition };
+        const making = { db: reader, store, secrets, base: view.base, edition, at: now };
         const payload = await payloadOf(making, got);
         return new RawReply(201, { "content-type": "application/json" }, JSON.stringify(payload));
       }, "repository");

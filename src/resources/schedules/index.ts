@@ -291,7 +291,16 @@ export const scheduleResource: Resource = {
       examples: [{ message: "201 Created" }],
       prepare: async (input, { store, db, secrets, source: project, caller, view, edition }) => {
         const found = await findOne({ db, source: project, input });
-        const place = { store, db, secrets, project, userId: caller.id, base: view.base, edition };
+        const place = {
+          store,
+          db,
+          secrets,
+          project,
+          userId: caller.id,
+          base: view.base,
+          edition,
+          at: view.now,
+        };
         return { found, creation: await planOf(place, found) };
       },
       handle: async ({ db, secrets, prepared: { found, creation }, now }) => {

@@ -92,10 +92,10 @@ async function plan(
   schedule: schedules.Schedule,
   project: Source,
 ): Promise<Planned> {
-  const { store, secrets, base, edition, onError } = settings;
+  const { store, secrets, base, edition, onError, now } = settings;
   try {
     const userId = schedule.owner_id;
-    const place = { store, db: store, secrets, project, userId, base, edition };
+    const place = { store, db: store, secrets, project, userId, base, edition, at: now() };
     return await planOf(place, schedule);
   } catch (error) {
     if (error instanceof PipelineRefusal) return error;

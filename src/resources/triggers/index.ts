@@ -136,7 +136,7 @@ async function prepare(
     variable_type: "file",
   };
   const creation = await planCreation(
-    { store, db, secrets, project, userId: found.owner_id, base: view.base, edition },
+    { store, db, secrets, project, userId: found.owner_id, base: view.base, edition, at: now },
     {
       ref: input.ref,
       source: found.id === null ? "pipeline" : "trigger",

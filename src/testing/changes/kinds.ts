@@ -360,6 +360,45 @@ export const kinds: readonly Kind[] = [
     noise: ["rendered_link_url", "rendered_image_url"],
   },
   {
+    ...owned("protected environment", "protected_environments", {
+      at: "protected_environments",
+      name: "name",
+      by: "name",
+    }),
+    rows: { protected_environments: "id", environment_grants: "environment_id" },
+  },
+  {
+    type: "deployment approval",
+    rows: { deployment_approvals: "id" },
+    find: `select x.id as key, d.iid as deployment, u.username as user, x.status, x.comment, ${PROJECT_COLUMNS}
+      from deployment_approvals x join deployments d on d.id = x.deployment_id
+      join users u on u.id = x.user_id join projects p on p.id = d.project_id`,
+    key: "x.id",
+    path: ({ place: where, deployment, user }) => `${where} (approval of ${deployment} by ${user})`,
+    within: place,
+    record: without("project", "place"),
+  },
+  {
+    type: "approval settings",
+    rows: { group_approval_settings: "id" },
+    find: `select x.id as key, n.full_path as place, n.id as namespace from group_approval_settings x
+      join namespaces n on n.id = x.namespace_id`,
+    key: "x.id",
+    path: ({ place: where }) => `${where} (approval settings)`,
+    within: place,
+    api: ({ namespace }) => `/groups/${namespace}/merge_request_approval_setting`,
+  },
+  ofProjects("freeze period", "freeze_periods", { at: "freeze_periods", name: "freeze_start" }),
+  {
+    type: "push rule",
+    rows: { push_rules: "id" },
+    find: `select x.id as key, ${OWNER_COLUMNS} from push_rules x ${OWNER}`,
+    key: "x.id",
+    path: ({ place: where }) => `${where} (push rule)`,
+    within: place,
+    api: (found) => `${ofOwner(found)}/push_rule`,
+  },
+  {
     ...owned("variable", "ci_variables", { at: "variables", name: "key", by: "name" }),
     find: `select x.id as key, x.key as name, x.environment_scope as scope, ${OWNER_COLUMNS} from ci_variables x ${OWNER}`,
     api: (found) =>
@@ -370,6 +409,7 @@ export const kinds: readonly Kind[] = [
   },
   {
     ...owned("webhook", "hooks", { at: "hooks", name: "url" }),
+    where: "x.check_name is null",
     rows: { hooks: "id", hook_secrets: "hook_id" },
     api: (found) => `${found["place"] === null ? "" : ofOwner(found)}/hooks/${found["key"]}`,
     noise: ["alert_status", "disabled_until"],
@@ -756,6 +796,24 @@ export const kinds: readonly Kind[] = [
     find: `select x.id as key, x.name || case when x.version is null then '' else ' ' || x.version end as name,
       ${PROJECT_COLUMNS} from packages x ${PROJECT}`,
     noise: ["pipelines", "tags", "last_downloaded_at"],
+  },
+  {
+    ...ofProjects("status check", "hooks", { at: "external_status_checks", name: "check_name" }),
+    rows: { hooks: "id", hook_secrets: "hook_id", status_check_branches: "hook_id" },
+    where: "x.check_name is not null",
+    api: (found) => `${ofProject(found)}/external_status_checks?per_page=100`,
+    pick: ({ id }, { key }) => id === key,
+  },
+  {
+    type: "status check response",
+    rows: { status_check_responses: "id" },
+    find: `select x.id as key, h.check_name as name, x.status, x.sha, m.iid as request, ${PROJECT_COLUMNS}
+      from status_check_responses x join hooks h on h.id = x.hook_id
+      join merge_requests m on m.id = x.merge_request_id join projects p on p.id = m.project_id`,
+    key: "x.id",
+    path: ({ place: where, request, name }) => `${where}!${request} (status check ${name})`,
+    within: ({ place: where, request }) => `${where}!${request}`,
+    record: without("project", "place", "request"),
   },
   {
     type: "upload",
