@@ -324,6 +324,13 @@ const ABSENT_FIELDS: Readonly<Record<string, OutputFields>> = {
         firstName: required(property("String")),
         lastName: required(property("String")),
         email: property("String"),
+        phone: property("String"),
+        organization: property(
+          valueType("CustomerRelationsOrganization", "A customer.", {
+            id: required(property("ID")),
+            name: required(property("String")),
+          }),
+        ),
       }),
     ),
     contactsAvailable: constant("Boolean!", false),
