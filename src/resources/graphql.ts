@@ -1,4 +1,5 @@
 import type { GraphqlModule } from "../graphql/declare.ts";
+import { graphqlModule as absent } from "./absent/graphql.ts";
 import { graphqlModule as accounts } from "./accounts/graphql.ts";
 import { graphqlModule as approvals } from "./approvals/graphql.ts";
 import { graphqlModule as awardEmoji } from "./award-emoji/graphql.ts";
@@ -52,6 +53,7 @@ export const modules: readonly GraphqlModule[] = [
   issues,
   issueLinks,
   workItems,
+  absent,
   mergeRequests,
   approvals,
   boards,

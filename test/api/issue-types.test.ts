@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ask } from "../graphql/ask.ts";
 import { type Person, type TestApp, testApp, waitFor } from "../helpers.ts";
 import { type Receiver, startReceiver } from "./_receiver.ts";
 
@@ -79,6 +80,25 @@ describe("the type of an issue", () => {
         if (path !== "/issues_statistics" || json.statistics) expect(found, request).toBe(count);
       }
     }
+  });
+
+  it("keeps tasks and test cases from boards", async () => {
+    const labels = "on-board";
+    const call = (request: string, json?: object) =>
+      app.call(request, { as: "owner", ...(json && { json }) });
+    const { json: board } = await call("POST /projects/acme%2Fsite/boards", { name: "Types" });
+    for (const issue_type of ["issue", "incident", "task", "test_case"]) {
+      await make({ title: issue_type, issue_type, labels });
+    }
+    const { json: found } = await call("GET /projects/acme%2Fsite/labels/on-board");
+    const path = `/projects/acme%2Fsite/boards/${board.id}/lists`;
+    const { json: list } = await call(`POST ${path}`, { label_id: found.id });
+    const query = `{ boardList(id: "gid://gitlab/List/${list.id}") { issuesCount issues { nodes { title } } } }`;
+    const { boardList } = await ask(app, query);
+    expect(boardList).toEqual({
+      issuesCount: 2,
+      issues: { nodes: [{ title: "issue" }, { title: "incident" }] },
+    });
   });
 
   it("goes to another project with the issue, with the severity", async () => {

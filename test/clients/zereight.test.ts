@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -8,6 +8,7 @@ import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { buildSchema, parse, validate } from "graphql";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { startTestServer, type TestServer } from "../../src/testing.ts";
 import { zipped } from "../api/_zip.ts";
@@ -180,6 +181,25 @@ async function pipeline(): Promise<World> {
     await delay(50);
   }
 }
+
+it.runIf(isLong)("each GraphQL document that it has is valid", () => {
+  const program = readFileSync(
+    join(root, "node_modules/@zereight/mcp-gitlab/build/index.js"),
+    "utf8",
+  );
+  const schema = buildSchema(
+    readFileSync(new URL("../../docs/schema.graphql", import.meta.url), "utf8"),
+  );
+  // Documents that the program puts together are not whole.
+  const documents = [...program.matchAll(/`(\s*(?:query|mutation)\b[^`]*)`/g)]
+    .map(([, text = ""]) => text)
+    .filter((text) => /^\s*(query|mutation)\b[^{.]*\{/.test(text) && !text.includes("${"));
+  expect(documents.length).toBeGreaterThan(20);
+  const problems = documents.flatMap((text) =>
+    validate(schema, parse(text)).map(({ message }) => [text.slice(0, 200), message]),
+  );
+  expect(problems).toEqual([]);
+});
 
 it.runIf(isLong)(
   "the tools of @zereight/mcp-gitlab fail where they are expected to, and nowhere else",

@@ -16,6 +16,13 @@ const iterationCadence = valueType("IterationCadence", "A series of iterations."
   title: required(property("String")),
   durationInWeeks: property("Int"),
 });
+const iterationState = enumeration("IterationState", "When an iteration is.", [
+  "upcoming",
+  "current",
+  "opened",
+  "closed",
+  "all",
+]);
 const iteration = valueType("Iteration", "A time in which issues are done.", {
   id: required(property("ID")),
   iid: required(property("ID")),
@@ -23,6 +30,9 @@ const iteration = valueType("Iteration", "A time in which issues are done.", {
   description: property("String"),
   startDate: property("Time"),
   dueDate: property("Time"),
+  state: required({ ...property("IterationState"), declares: iterationState }),
+  createdAt: required(property("Time")),
+  updatedAt: required(property("Time")),
   webPath: required(property("String")),
   webUrl: required(property("String")),
   iterationCadence: required(property(iterationCadence)),
@@ -54,13 +64,6 @@ export const health = enumeration("HealthStatus", "Whether an issue will be done
   "onTrack",
   "needsAttention",
   "atRisk",
-]);
-const iterationState = enumeration("IterationState", "When an iteration is.", [
-  "upcoming",
-  "current",
-  "opened",
-  "closed",
-  "all",
 ]);
 const iterations = emptyConnection(iteration, {
   state: arg.choice(iterationState),

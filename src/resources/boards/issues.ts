@@ -294,6 +294,8 @@ function conditionsOf(
   };
   return [
     ...conditions[list_type](),
+    // As in GitLab, boards show neither tasks nor test cases.
+    when("i.issue_type in ('issue', 'incident')"),
     visibleIssues(viewer),
     when("i.milestone_id = ?", board.milestone_id ?? undefined),
     when("i.weight = ?", board.weight ?? undefined),

@@ -216,17 +216,19 @@ export const issueRoutes = {
   create: routeOf(issueResource, "POST /projects/:id/issues"),
   createBelow,
   change: changeWithEstimate,
+  reorder: routeOf(issueResource, `PUT ${ONE}/reorder`),
+  move: routeOf(issueResource, `POST ${ONE}/move`),
   destroy: routeOf(issueResource, `DELETE ${ONE}`),
   subscribe: routeOf(issueResource, `POST ${ONE}/subscribe`),
   unsubscribe: routeOf(issueResource, `POST ${ONE}/unsubscribe`),
 };
-const MOVE = routeOf(issueResource, "POST /projects/:id/issues/:issue_iid/move");
 const { payload, parametersOf, payloadFor, setter, shared } = issuableMutations(
   ISSUE,
   issueResource,
 );
 
-const STATE_EVENT = enumeration("IssueStateEvent", "A change of state.", {
+/** Closing and reopening issues. */
+export const ISSUE_STATE_EVENT = enumeration("IssueStateEvent", "A change of state.", {
   CLOSE: "close",
   REOPEN: "reopen",
 });
@@ -316,7 +318,7 @@ export const graphqlModule: GraphqlModule = {
         title: arg.string,
         description: arg.clearable(arg.string),
         ...attributeArguments("issue"),
-        stateEvent: arg.choice(STATE_EVENT),
+        stateEvent: arg.choice(ISSUE_STATE_EVENT),
         labelIds: looseIds,
         addLabelIds: looseIds,
         removeLabelIds: looseIds,
@@ -373,7 +375,9 @@ export const graphqlModule: GraphqlModule = {
           [input.targetProjectPath],
         );
         if (!target) throw notAvailable();
-        return payloadFor(await call(MOVE, { ...parametersOf(input), to_project_id: target.id }));
+        return payloadFor(
+          await call(issueRoutes.move, { ...parametersOf(input), to_project_id: target.id }),
+        );
       },
     }),
   },

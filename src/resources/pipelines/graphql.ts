@@ -238,6 +238,9 @@ const job = rowType("CiJob", {
       ([name, isAllowed, path, key]) =>
         detailedJob(name as Status, isAllowed === 1, `/${path}/-/jobs/${key}`),
     ),
+    failureMessage: string(
+      "case when cj.status = 'failed' then replace(cj.failure_reason, '_', ' ') end",
+    ),
     allowFailure: required(boolean("cj.allow_failure")),
     active: required(boolean(`case when cj.status in ${ACTIVE} then 1 else 0 end`)),
     manualJob: boolean("case when cj.run_when = 'manual' then 1 else 0 end"),

@@ -35,6 +35,7 @@ import {
 } from "../issues/graphql.ts";
 import { inGroup, type Namespace, projectNamespaceOf } from "../namespaces/graphql.ts";
 import { discussionsCount } from "../notes/graphql.ts";
+import { bulkMutations } from "./bulk.ts";
 import { moreCondition, moreFilters } from "./filters.ts";
 import { mutations } from "./mutations.ts";
 import { kindOf, kinds, WIDGET, widgetsOf, workItemType, workItemTypes } from "./types.ts";
@@ -192,5 +193,5 @@ export const graphqlModule: GraphqlModule = {
       }),
     },
   },
-  mutations,
+  mutations: { ...mutations, ...bulkMutations },
 };

@@ -31,7 +31,8 @@ import { timelogRoutes } from "../time-tracking/timelogs.ts";
 import { finishTodos, markOn } from "../todos/graphql.ts";
 import { KIND_ID, KINDS, type Kind, kindOf } from "./types.ts";
 
-const workItemId = arg.gid("WorkItem");
+/** The id of a work item, as an argument. */
+export const workItemId = arg.gid("WorkItem");
 const item = { id: arg.required(workItemId) } satisfies Args;
 const payload = { workItem: property("WorkItem") };
 
@@ -39,7 +40,7 @@ const input = <const A extends Args>(name: string, fields: A) =>
   arg.input(inputType(`WorkItemWidget${name}Input`, "What a widget of a work item gets.", fields));
 
 /** The widgets that a new work item and a change have in common. */
-const widgets = {
+export const widgets = {
   descriptionWidget: input("Description", { description: arg.required(arg.string) }),
   assigneesWidget: input("Assignees", {
     assigneeIds: arg.required(arg.list(arg.gid("User"))),
@@ -131,7 +132,7 @@ const MOST_CHILDREN = 100;
 type Widgets = Partial<Values<typeof widgets>>;
 
 /** The attributes of an issue that widgets set. */
-function attributesOf({ startAndDueDateWidget: dates, ...sent }: Widgets) {
+export function attributesOf({ startAndDueDateWidget: dates, ...sent }: Widgets) {
   const ids = sent.assigneesWidget?.assigneeIds;
   const milestone = sent.milestoneWidget;
   return {
@@ -216,10 +217,15 @@ async function requireCreatable(
   throw unreadable(`You are not allowed to create work items of type ${name}.`);
 }
 
-const STATE_EVENT = enumeration<"close" | "reopen">("WorkItemStateEvent", "A change of state.", {
-  CLOSE: "close",
-  REOPEN: "reopen",
-});
+/** Closing and reopening. */
+export const STATE_EVENT = enumeration<"close" | "reopen">(
+  "WorkItemStateEvent",
+  "A change of state.",
+  {
+    CLOSE: "close",
+    REOPEN: "reopen",
+  },
+);
 const EMOJI_ACTION = enumeration<"add" | "remove" | "toggle">(
   "WorkItemAwardEmojiUpdateAction",
   "What becomes of an emoji.",
@@ -243,7 +249,7 @@ const timelog = arg.input(
 );
 
 /** The widgets that only a change has. */
-const changing = {
+export const changing = {
   labelsWidget: input("LabelsUpdate", {
     addLabelIds: arg.list(LABEL_ID),
     removeLabelIds: arg.list(LABEL_ID),
@@ -313,7 +319,7 @@ async function applyOthers(
 }
 
 /** The names of labels by their ids. */
-const namesOf = async (context: MutationContext, ids: readonly number[] | undefined) =>
+export const namesOf = async (context: MutationContext, ids: readonly number[] | undefined) =>
   ids && (await labelNames(context, ids));
 
 /** Mutations of work items: they perform the routes of issues. */
@@ -475,6 +481,19 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     run: async ({ id, childrenIds }, context) => {
       await addChildren(context, id, childrenIds);
       return { workItem: id, addedChildren: childrenIds };
+    },
+  }),
+  workItemsReorder: mutation({
+    about: "Move a work item between others, in the order of `RELATIVE_POSITION_ASC`.",
+    input: { ...item, moveBeforeId: workItemId, moveAfterId: workItemId },
+    payload,
+    run: async ({ id, moveBeforeId, moveAfterId }, { call, db }) => {
+      await call(issueRoutes.reorder, {
+        ...(await placeOf(db, id)),
+        move_before_id: moveBeforeId,
+        move_after_id: moveAfterId,
+      });
+      return { workItem: id };
     },
   }),
   workItemSubscribe: mutation({

@@ -270,6 +270,7 @@ const FIELDS: Readonly<Record<(typeof WIDGETS)[number], OutputFields>> = {
   },
   TIME_TRACKING: {
     ...fieldsOf("timeEstimate", "totalTimeSpent"),
+    timelogs: connection("Timelog", { query: () => ({ parent: "tl.issue_id" }) }),
     humanReadableAttributes: one(timeWords.name, "i.id"),
   },
   WEIGHT: {
@@ -279,6 +280,17 @@ const FIELDS: Readonly<Record<(typeof WIDGETS)[number], OutputFields>> = {
   },
 };
 
+const designs = valueType("DesignCollection", "Pictures that belong to an issue.", {
+  designs: emptyConnection(
+    valueType("Design", "A picture that belongs to an issue.", {
+      id: required(property("ID")),
+      filename: required(property("String")),
+      fullPath: required(property("String")),
+      image: required(property("String")),
+      imageV432x230: property("String"),
+    }),
+  ),
+});
 const { iteration, status, healthStatus } = ABSENT.ofIssues;
 /** The fields of widgets that no work item has, for documents that name them. */
 const ABSENT_FIELDS: Readonly<Record<string, OutputFields>> = {
@@ -294,6 +306,50 @@ const ABSENT_FIELDS: Readonly<Record<string, OutputFields>> = {
     updatedAt: constant("Time", null),
   },
   STATUS: { status },
+  VERIFICATION_STATUS: { verificationStatus: constant("String", null) },
+  TEST_REPORTS: {
+    testReports: emptyConnection(
+      valueType("TestReport", "A report about a requirement.", {
+        id: required(property("ID")),
+        state: required(property("String")),
+        createdAt: required(property("Time")),
+        author: property("UserCore"),
+      }),
+    ),
+  },
+  DESIGNS: { designCollection: { ...property("DesignCollection"), declares: designs } },
+  CRM_CONTACTS: {
+    contacts: emptyConnection(
+      valueType("CustomerRelationsContact", "A person at a customer.", {
+        id: required(property("ID")),
+        firstName: required(property("String")),
+        lastName: required(property("String")),
+        email: property("String"),
+        phone: property("String"),
+        organization: property(
+          valueType("CustomerRelationsOrganization", "A customer.", {
+            id: required(property("ID")),
+            name: required(property("String")),
+          }),
+        ),
+      }),
+    ),
+    contactsAvailable: constant("Boolean!", false),
+  },
+  EMAIL_PARTICIPANTS: {
+    emailParticipants: emptyConnection(
+      valueType("EmailParticipantType", "Somebody who takes part by mail.", {
+        email: required(property("String")),
+      }),
+    ),
+  },
+  LINKED_RESOURCES: {
+    linkedResources: emptyConnection(
+      valueType("WorkItemLinkedResource", "An address that belongs to a work item.", {
+        url: required(property("String")),
+      }),
+    ),
+  },
 };
 
 /** The key of a widget: null for kinds that do not have it. */
