@@ -15,6 +15,8 @@ const FLAGS: Readonly<Record<string, number>> = {
 
 /** A regular expression. */
 export interface Expression {
+  /** What comparing it with a character of a text costs at most, in steps: some ten nanoseconds each. */
+  readonly steps: number;
   /** Whether a part of a text fits it. It takes time that grows with the text's length only. */
   fits(text: string): boolean;
   /** The last part of a text that fits it, or what its groups are there, with spaces between. As linear as {@link fits}. */
@@ -33,8 +35,13 @@ export function readExpression(text: string, flags = ""): Expression | undefined
   try {
     const all = bits.reduce<number>((sum, bit) => sum | (bit as number), 0);
     const compiled = RE2JS.compile(text, all);
-    if (compiled.programSize() > MAX_STEPS) return undefined;
-    return { fits: (one) => compiled.matcher(one).find(), last: (one) => lastOf(compiled, one) };
+    const steps = compiled.programSize();
+    if (steps > MAX_STEPS) return undefined;
+    return {
+      steps,
+      fits: (one) => compiled.matcher(one).find(),
+      last: (one) => lastOf(compiled, one),
+    };
   } catch {
     return undefined;
   }

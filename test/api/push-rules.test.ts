@@ -358,9 +358,20 @@ describe("a push", () => {
   });
 
   it("is refused if there is too much to look at", async () => {
-    await given({ commit_message_regex: "x" });
+    await given({ commit_message_regex: "^(?:[a-z]?){400}$" });
     expect(await push({ message: "x".repeat(33 * 1024) })).toEqual(
-      refused("Commit message is too long for the push rules to be checked"),
+      refused("A text is too long for the push rules to be checked"),
+    );
+    const objects = new Objects();
+    let commit: Buffer | undefined;
+    for (let at = 0; at <= 10_000; at += 1) {
+      const message = `Commit ${at}\n`;
+      const tree = treeOf(objects, { n: "text" });
+      commit = objects.commit(tree, commit ? [commit] : [], { message, time: 1_600_000_000 + at });
+    }
+    const change = { name: "refs/heads/long", to: commit?.toString("hex") };
+    expect(await send([change], objects.pack)).toEqual(
+      refused("The push is too large for the push rules to be checked."),
     );
   });
 });

@@ -24,15 +24,16 @@ const MOST_COMMITS = 10_000;
 /** Folders that are read for the files of all of them, and files that they may change. */
 const MOST_FOLDERS = 100_000;
 const MOST_FILES = 100_000;
-/** Characters of all messages that are compared with patterns, and of one: a comparison can't be interrupted. */
-const MOST_CHARACTERS = 8 * 1024 * 1024;
-const LONGEST = 32 * 1024;
+/** Steps of all comparisons with patterns, some seconds, and of one, some tenths: that can't be interrupted. */
+const MOST_STEPS = 128_000_000;
+const LONGEST_STEPS = 4_000_000;
 /** Characters of an address: longer ones fit no pattern. */
 const LONGEST_ADDRESS = 1000;
 const MEBIBYTE = 1024 * 1024;
 
 const TOO_MANY =
   "The push is too large for the push rules to be checked. Push fewer commits at a time.";
+const TOO_LONG = "A text is too long for the push rules to be checked";
 
 /** Paths of files with secrets, by GitLab's list. */
 const SECRETS = [
@@ -59,8 +60,16 @@ export async function refusalByRule(
   const rule = await findRule(db, { column: "project_id", id: projectId });
   if (!rule) return undefined;
   const check = new RuleCheck(db, rule, push, pusher, await patternsOf(rule), budget);
-  return check.names(defaultBranch) ?? (await check.commits());
+  try {
+    return (await check.names(defaultBranch)) ?? (await check.commits());
+  } catch (error) {
+    if (error instanceof TooMuch) return error.message;
+    throw error;
+  }
 }
+
+/** Thrown where there is more to compare than a push may take: its message is why the push is refused. */
+class TooMuch extends Error {}
 
 /** An address as texts have it. */
 const shown = (email: string) => email.slice(0, LONGEST_ADDRESS);
@@ -95,7 +104,7 @@ class RuleCheck {
   readonly #budget: Budget;
   readonly #objects: CountedObjects;
   /** What may still be looked at. */
-  #charactersLeft = MOST_CHARACTERS;
+  #stepsLeft = MOST_STEPS;
   #filesLeft = MOST_FILES;
   /** What is known of addresses. */
   readonly #known = new Map<string, boolean>();
@@ -119,9 +128,10 @@ class RuleCheck {
   }
 
   /** Why names of branches or tags are refused. */
-  names(defaultBranch: string): string | undefined {
+  async names(defaultBranch: string): Promise<string | undefined> {
     const { deny_delete_tag, branch_name_regex: pattern } = this.#rule;
     for (const { name, to } of this.#push.changes) {
+      if (this.#budget.isDue) await this.#budget.pause();
       if (name.startsWith(TAGS)) {
         const isDenied = to === undefined && deny_delete_tag === 1 && this.#pusher.via === "push";
         if (isDenied) return "You cannot delete a tag";
@@ -151,21 +161,21 @@ class RuleCheck {
     return undefined;
   }
 
+  /** @throws TooMuch */
   #fits(pattern: string, text: string, flags = ""): boolean {
-    return this.#patterns.get(flags + pattern)?.fits(text) ?? true;
+    const expression = this.#patterns.get(flags + pattern);
+    if (!expression) return true;
+    const steps = expression.steps * text.length;
+    if (steps > LONGEST_STEPS) throw new TooMuch(TOO_LONG);
+    this.#stepsLeft -= steps;
+    if (this.#stepsLeft < 0) throw new TooMuch(TOO_MANY);
+    return expression.fits(text);
   }
 
   /** What is wrong with a commit, in GitLab's order. */
   async #commit({ message, author, committer, signature }: Commit): Promise<string | undefined> {
     const rule = this.#rule;
     const { commit_message_regex: wanted, commit_message_negative_regex: forbidden } = rule;
-    if (wanted || forbidden) {
-      if (message.length > LONGEST) {
-        return "Commit message is too long for the push rules to be checked";
-      }
-      this.#charactersLeft -= message.length;
-      if (this.#charactersLeft < 0) return TOO_MANY;
-    }
     if (wanted && !this.#fits(wanted, message, "m")) {
       return `Commit message does not follow the pattern '${wanted}'`;
     }
