@@ -16,7 +16,7 @@ import * as hierarchy from "./queries.ts";
 import { childTypesOf } from "./types.ts";
 
 /** The most issues below one, as in GitLab. */
-export const MAX_CHILDREN = 5000;
+const MAX_CHILDREN = 5000;
 
 const words = ({ issue_type }: issuables.Issuable) =>
   typeName(issue_type as IssueType).toLowerCase();
