@@ -169,9 +169,24 @@ describe.each([
   });
 
   it("are as many as there are seats", async () => {
-    let last: unknown[] = [201];
-    for (let at = 0; at < 101 && last[0] === 201; at += 1) last = await ask(`POST ${of}`);
-    expect(last).toEqual([
+    const { json } = await app.call(`GET ${path}`, { as: "owner" });
+    const column = kind === "group" ? "namespace_id" : "project_id";
+    const [, listed] = await ask(`GET ${of}?per_page=100`);
+    await app.store.transaction(async (db) => {
+      for (let at = listed.length; at < 100; at += 1) {
+        const name = `${kind}${at}`;
+        await db.run(
+          "insert into users (username, name, email, created_at, updated_at) values (?, ?, ?, 0, 0)",
+          [name, name, name],
+        );
+        await db.run(
+          `insert into service_accounts (user_id, ${column})
+           select id, ? from users where username = ?`,
+          [json.id, name],
+        );
+      }
+    });
+    expect(await ask(`POST ${of}`)).toEqual([
       400,
       {
         message: "400 Bad request - No more seats are available to create Service Account User",
