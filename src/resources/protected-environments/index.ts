@@ -2,6 +2,7 @@ import * as audit from "../../audit/log.ts";
 import { membershipsIn } from "../../core/access/memberships.ts";
 import { ROLES } from "../../core/access/roles.ts";
 import type { Source } from "../../core/access/source.ts";
+import { NOT_DELETED_USER } from "../../core/access/visibility.ts";
 import { ApiError, conflict, notFound } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import { unsupported } from "../../core/kept.ts";
@@ -193,7 +194,7 @@ async function fill(
   const grants = await db.rows(
     `select ${approvalRule.columns}, eg.environment_id, eg.action from environment_grants eg
      left join users u on u.id = eg.user_id left join namespaces n on n.id = eg.group_id
-     where ${these.sql} order by eg.id`,
+     where ${these.sql} and (eg.user_id is null or ${NOT_DELETED_USER}) order by eg.id`,
     these.values,
   );
   for (const row of rows) {

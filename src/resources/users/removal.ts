@@ -33,6 +33,8 @@ export const USER_PARTS: readonly Part[] = [
   ["merge_request_reviewers", "user_id", "merge_request_id"],
   ["merge_request_committers", "user_id", "merge_request_id"],
   ["approvals", "user_id", "merge_request_id"],
+  ["environment_grants", "user_id", "id"],
+  ["deployment_approvals", "user_id", "id"],
   ["approval_rule_users", "user_id", "rule_id"],
   ["protection_grants", "user_id", "id"],
   ["draft_notes", "author_id", "id"],
