@@ -243,8 +243,8 @@ it("Unleash's client asks for feature flags", async () => {
   });
   const { token } = await call("POST /feature_flags_client/reset_token", {});
   const { id } = await call("GET ");
-  const require = createRequire(join(root, "package.json"));
-  const { Unleash, UnleashEvents } = require("unleash-client");
+  const load = createRequire(join(root, "package.json"));
+  const { Unleash, UnleashEvents } = load("unleash-client");
   const inEnvironment = async (appName: string) => {
     const client = new Unleash({
       url: `${server.url}/api/v4/feature_flags/unleash/${id}`,
