@@ -36,6 +36,8 @@ const ED25519 = "2b06010401da470f01";
 
 /** Packets of a key that are read, and signatures that are verified: no key takes longer. */
 const MOST_PACKETS = 500;
+/** Bytes of a key, which is hashed with its size in two bytes. */
+const MOST_KEY_BYTES = 0xffff;
 /** Bits of the largest RSA key. */
 const MOST_BITS = 8192;
 const MAY_SIGN = 0x02;
@@ -358,7 +360,7 @@ interface Material {
 
 /** Reads the packet of a key of version 4 (RFC 9580 §5.5); `undefined` for kinds that can't be verified here. */
 function materialOf(packet: Buffer): Material | undefined {
-  if (packet.length < 8 || packet[0] !== 4) return undefined;
+  if (packet.length < 8 || packet.length > MOST_KEY_BYTES || packet[0] !== 4) return undefined;
   const algorithm = packet[5] as number;
   const rest = packet.subarray(6);
   // RSA for everything, and for signatures only.

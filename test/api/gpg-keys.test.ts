@@ -121,6 +121,10 @@ describe("GPG keys", () => {
 
   it("are refused if they are none", async () => {
     const good = gpgKeyOf(5);
+    // An RSA key of 2048 bits with 70,000 bytes after it: no fingerprint is of so many.
+    const longKey = Buffer.alloc(6 + 70_000, 1);
+    longKey.set([0xc6, 0xff, 0, 1, 0x11, 0x70, 4, 0, 0, 0, 0, 1, 8, 0], 0);
+    longKey.set([0, 17], 14 + 256);
     const blank = {
       message: { fingerprint: ["can't be blank"], primary_keyid: ["can't be blank"] },
     };
@@ -131,6 +135,7 @@ describe("GPG keys", () => {
       // Nobody has signed that it is theirs.
       [armored("PGP PUBLIC KEY BLOCK", [Buffer.from("c6ff0000000104", "hex")]), blank],
       [armored("PGP PUBLIC KEY BLOCK", [Buffer.alloc(300, 0xc6)]), blank],
+      [armored("PGP PUBLIC KEY BLOCK", [longKey]), blank],
       [good.replace(/.{9}(?=\n.*\n-----END)/, "AAAAAAAAA"), blank],
     ] as const) {
       expect(await add(key)).toEqual([400, answer]);
