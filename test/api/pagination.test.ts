@@ -539,6 +539,8 @@ describe("every list", () => {
     "/projects/:id/repository/tags/:tag_name/signature": "only a signed tag has one",
     "/projects/:id/remote_mirrors": "there are at most ten",
     "/groups/:id/protected_environments": "there are as many as tiers",
+    "/groups/:id/milestones/:milestone_id/burndown_events": "only milestones with dates have some",
+    "/projects/:id/milestones/:milestone_id/burndown_events": "likewise",
     "/projects/:id/groups": "there are as many as groups around it",
     "/groups/:id/projects/shared": "there are none",
     "/templates/dockerfiles": "there are as many as come with the application",

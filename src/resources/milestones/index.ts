@@ -5,6 +5,7 @@ import { type Context, type Resource, routes, type SourceKind } from "../../core
 import type { Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import { takeMilestone } from "../ended-milestones.ts";
+import { burndown, burndownEvent } from "./burndown.ts";
 import { changed } from "./followers.ts";
 import { anyMilestone, groupMilestone, projectMilestone } from "./json.ts";
 import * as milestones from "./queries.ts";
@@ -89,6 +90,16 @@ function routesOf(source: SourceKind) {
       presenter,
       handle: async (context) =>
         milestones.row(context.db, context.presenter, (await findMilestone(context)).id),
+    }),
+    list("/:milestone_id/burndown_events", {
+      summary: "List when the issues of a milestone were created, closed and reopened",
+      tier: "premium",
+      input: id,
+      presenter: burndownEvent,
+      handle: async (context) => {
+        const { db, presenter, page, viewer } = context;
+        return burndown(db, presenter, page, viewer, await findMilestone(context));
+      },
     }),
     post("", {
       summary: "Create a milestone",
