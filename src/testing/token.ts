@@ -25,7 +25,7 @@ export function withToken(given: Seed, now: number): Start {
 
 function findOrAddToken(seed: Seed, today: string): Start {
   const { users = [] } = seed;
-  const active = users.filter(({ state }) => state !== "blocked");
+  const active = users.filter(({ state = "active" }) => state === "active");
   const byRank = [...active.filter(({ admin }) => admin), ...active.filter(({ admin }) => !admin)];
   for (const { tokens = [] } of byRank) {
     const own = tokens.find(({ expires_at }) => expires_at === undefined || expires_at > today);

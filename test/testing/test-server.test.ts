@@ -139,7 +139,9 @@ describe("the seed", () => {
   it("issues a token if nobody has a valid one", async () => {
     expect(await whose({ users: [ann, root] })).toBe("root");
     expect(await whose({ users: [ann, { username: "bob" }] })).toBe("ann");
-    expect(await whose({ users: [{ ...ann, state: "blocked" }, { username: "bob" }] })).toBe("bob");
+    for (const state of ["blocked", "banned", "deactivated"] as const) {
+      expect(await whose({ users: [{ ...ann, state }, { username: "bob" }] })).toBe("bob");
+    }
     const expired = [{ token: "old", expires_at: "2020-01-01" }];
     expect(await whose({ users: [{ ...ann, tokens: expired }] })).toBe("ann");
   });
