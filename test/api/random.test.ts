@@ -66,7 +66,7 @@ beforeAll(async () => {
   await waitFor(async () => {
     const [unused] = await store.rows(
       `select count(*) from (select id from tokens where last_used_at is null and name <> 'a token'
-           and user_id not in (select user_id from resource_bots)
+           and user_id not in (select user_id from resource_bots union all select user_id from service_accounts)
          union all select max(id) from scim_tokens having max(last_used_at) is null
          union all select u.id from users u join tokens t on t.user_id = u.id
            where u.state = 'active' and u.last_activity_on is null and t.last_used_at is not null) as unused`,

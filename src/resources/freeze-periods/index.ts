@@ -23,8 +23,8 @@ const freezePeriod = presenter({
 
 const id = { freeze_period_id: param.recordId() };
 const attributes = {
-  freeze_start: param.optional(param.trimmed()),
-  freeze_end: param.optional(param.trimmed()),
+  freeze_start: param.unlessBlank(param.trimmed()),
+  freeze_end: param.unlessBlank(param.trimmed()),
   cron_timezone: param.unlessBlank(param.trimmed()),
 };
 
