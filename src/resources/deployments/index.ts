@@ -44,10 +44,7 @@ const deployment = presenter({
   ...deploymentFields,
   pending_approval_count: field.integer("0 as pending_approval_count"),
   approvals: field.embedded("approvals", "array of approval", "[]", { items: approval }),
-  approval_summary: field.json(
-    `'{"rules":[]}' as approval_summary`,
-    "object with `rules`, each with its `deployment_approvals`",
-  ),
+  approval_summary: field.json(`'{"rules":[]}' as approval_summary`, "object"),
 });
 
 const id = { deployment_id: param.recordId() };

@@ -74,6 +74,7 @@ const stateRoutes = [
     role: "developer",
     input: { ...named, ...lockId },
     answersWith: "application/json",
+    alsoAnswers: { 204: [] },
     handle: async ({ db, source, input, secrets }) => {
       const state = await states.find(db, source.id, input.name);
       const version = state && (await states.findVersion(db, secrets, state.id));
@@ -89,6 +90,7 @@ const stateRoutes = [
     maxBodyBytes: MOST_BYTES,
     status: 200,
     answersWith: "application/json",
+    alsoAnswers: { 204: [] },
     handle: async ({ db, source, input, body, secrets, now }) => {
       if (body.length === 0) return new RawReply(204, {});
       const found = await states.find(db, source.id, input.name);
@@ -108,6 +110,7 @@ const stateRoutes = [
     role: "maintainer",
     input: { ...named, ...lockId },
     status: 200,
+    answersWith: "application/json",
     handle: async (context) => {
       const { db, source, input } = context;
       const found = await findState(db, source, input.name);
@@ -154,6 +157,7 @@ const stateRoutes = [
     role: "maintainer",
     input: { ...named, ...lockId },
     status: 200,
+    answersWith: "application/json",
     handle: async ({ db, source, input, now }) => {
       const found = await findState(db, source, input.name);
       if (input.ID !== undefined) requireLock(found, input.ID);
