@@ -38,7 +38,10 @@ const CALLED: Record<string, Record<string, string>> = {
     "ci/progress.ts": "pipelines and jobs are followed where their status is set",
     "pipelines/create.ts": "a pipeline that can't be made has no jobs",
   },
-  "queueReady(": { "ci/progress.ts": "where it is" },
+  "queueReady(": {
+    "ci/progress.ts": "where it is",
+    "status-checks/index.ts": "nothing else follows from what a status check says",
+  },
   "queueEnd(": { "ci/progress.ts": "where it is" },
   "askApprovers(": { "issuables/asking.ts": "where it is" },
   "storeReferences(": { "issuables/references.ts": "where it is" },

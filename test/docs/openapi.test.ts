@@ -44,6 +44,7 @@ beforeAll(async () => {
       body: JSON.stringify(body),
     });
   const project = "/projects/acme%2Fsite";
+  const deployers = { deploy_access_levels: [{ access_level: 40 }] };
   for (const [path, body] of [
     [`${project}/issues`, { title: "Open", assignee_ids: [1], labels: "css" }],
     [`${project}/snippets`, { title: "t", file_name: "f", content: "c", visibility: "public" }],
@@ -80,6 +81,9 @@ beforeAll(async () => {
     [`${project}/triggers`, { description: "t" }],
     [`${project}/feature_flags_user_lists`, { name: "l", user_xids: "1" }],
     [`${project}/feature_flags`, { name: "f", version: "new_version_flag" }],
+    [`${project}/freeze_periods`, { freeze_start: "0 23 * * 5", freeze_end: "0 7 * * 1" }],
+    [`${project}/protected_environments`, { name: "1", ...deployers }],
+    ["/groups/acme/protected_environments", { name: "production", ...deployers }],
     [`${project}/pipeline_schedules`, { description: "s", ref: "main", cron: "0 1 * * *" }],
     [`${project}/pipeline_schedules/1/variables`, { key: "1", value: "v" }],
   ] as const) {
@@ -161,6 +165,7 @@ function addressesOf(path: string): string[] {
     .replace("{id}", id)
     .replace("{feature_flag_name}", "f")
     .replace("state/{name}", "state/production")
+    .replace(/^(\/groups\/.*\/protected_environments)\/\{name\}/, "$1/production")
     .replace("{slug}", "guides%2FHome")
     .replace("{branch}", "main")
     .replace("{tag_name}", "v1.0")

@@ -63,9 +63,9 @@ const ALWAYS_ON_POSTGRES =
 /** What differs most between runtimes: their SQLite, zlib, streams, HTTP, cryptography, expressions, dates, Unicode. */
 const ALWAYS_ON_RUNTIMES =
   /^test\/(store\/|api\/(git|git-hostile|bodies|uploads|stored-files|wikis-attachments|avatars|exports|hooks|hook-deliveries|mail|metrics|search-index|code-search|lengths|protocol)\.test)/;
-/** Of these, what repeats itself at length: kills, copies of databases, and documents of old versions. */
+/** Of these, what repeats itself at length: kills, copies of databases, documents of old versions, and indexes of many. */
 const SELDOM_ON_RUNTIMES =
-  /^test\/store\/(database|git-crash|merge-race|migrate|outbox-crash|postgres)/;
+  /^test\/(store\/(database|git-crash|merge-race|migrate|outbox-crash|postgres)|api\/search-index)/;
 
 /** Starting, and one server. */
 const ALWAYS_ON_BINARY = /^test\/cli\/(binary|start|serve)\.test/;

@@ -35,3 +35,7 @@ export function mayDownload(downloader: Downloader, access: ArtifactAccess): boo
   if (downloader === "later job" || access === "all") return true;
   return access !== "none" && hasRole(downloader, access);
 }
+
+/** Whether somebody has the access level that a grant of a protected environment names; `null` names none. */
+export const reaches = ({ level }: Pick<Source, "level">, wanted: number | null): boolean =>
+  wanted !== null && level >= wanted;

@@ -2,6 +2,7 @@ import { type Source, sourcesById } from "../../core/access/source.ts";
 import { dayOf } from "../../core/time.ts";
 import { among } from "../../store/conditions.ts";
 import type { Reader } from "../../store/port.ts";
+import { reaches } from "./abilities.ts";
 
 /** The `failure_reason` of a job whose user may not deploy to its environment, and of one that somebody has rejected. */
 export const PROTECTED = "protected_environment_failure";
@@ -48,7 +49,7 @@ export async function grantsFor(
   );
   return grants.map(({ access_level: level, user_id, in_group, ...grant }) => {
     const isNamed = in_group === 1 || (user_id !== null && user_id === caller?.id);
-    const isHeld = caller?.admin === true || isNamed || (level !== null && source.level >= level);
+    const isHeld = caller?.admin === true || isNamed || reaches(source, level);
     return { ...grant, isHeld };
   });
 }

@@ -389,6 +389,30 @@ export const kinds: readonly Kind[] = [
     api: ({ namespace }) => `/groups/${namespace}/merge_request_approval_setting`,
   },
   ofProjects("freeze period", "freeze_periods", { at: "freeze_periods", name: "freeze_start" }),
+  ofProjects("feature flag", "feature_flags", { at: "feature_flags", name: "name", by: "name" }),
+  {
+    ...ofProjects("list of users", "feature_flag_user_lists", {
+      at: "feature_flags_user_lists",
+      name: "name",
+      by: "iid",
+    }),
+    find: `select x.id as key, x.iid, x.name as name, ${PROJECT_COLUMNS} from feature_flag_user_lists x ${PROJECT}`,
+  },
+  {
+    ...ofProjects("push mirror", "remote_mirrors", { at: "remote_mirrors", name: "url" }),
+    noise: ["last_update_at", "last_update_started_at", "last_successful_update_at"],
+  },
+  {
+    type: "terraform state",
+    rows: { terraform_states: "id", terraform_state_versions: "state_id" },
+    find: `select x.id as key, x.name, x.locked_by, ${PROJECT_COLUMNS},
+        (select max(serial) from terraform_state_versions where state_id = x.id) as serial
+      from terraform_states x ${PROJECT}`,
+    key: "x.id",
+    path: ({ place: where, name }) => `${where} (terraform state ${name})`,
+    within: place,
+    record: without("project", "place"),
+  },
   {
     type: "push rule",
     rows: { push_rules: "id" },
@@ -936,6 +960,7 @@ export const INTERNAL: Readonly<Record<string, string>> = {
   downstream_pipelines: "which job has started a pipeline",
   event_counts: "counts",
   events: "what was done, again",
+  feature_flag_clients: "secrets",
   git_pack_indexes: "files and commits, which branches show",
   git_pack_pieces: "files and commits, which branches show",
   git_packs: "files and commits, which branches show",

@@ -218,6 +218,8 @@ const projectJson = (row) => {
     allow_merge_on_skipped_pipeline: row.allow_merge_on_skipped_pipeline === 1,
     only_allow_merge_if_all_discussions_are_resolved:
       row.only_allow_merge_if_all_discussions_are_resolved === 1,
+    only_allow_merge_if_all_status_checks_passed:
+      row.only_allow_merge_if_all_status_checks_passed === 1,
     remove_source_branch_after_merge: row.remove_source_branch_after_merge === 1,
     squash_option: row.squash_option,
     repository_object_format: "sha1",
