@@ -8,6 +8,7 @@ import { coverage, coverageJson, readme } from "./coverage.ts";
 import { jobs } from "./followers.ts";
 import { graphqlSchema } from "./graphql.ts";
 import { keptAttributes } from "./kept.ts";
+import { inLines } from "./lines.ts";
 import { newestSchema } from "./newest-schema.ts";
 import { openapi } from "./openapi.ts";
 import { ordersOpenapi, ordersPage } from "./orders.ts";
@@ -26,24 +27,9 @@ export const documents: Record<string, () => string | Promise<string>> = {
   "jobs.md": jobs,
   "openapi.json": () => `${inLines(openapi(), 3)}\n`,
   "schema.graphql": graphqlSchema,
-  "seed.schema.json": () => `${JSON.stringify(seedSchema(), null, 2)}\n`,
+  "seed.schema.json": () => `${inLines(seedSchema(), 3)}\n`,
   "../src/database/newest-schema.ts": newestSchema,
 };
-
-/**
- * A value as JSON, with lines for its members and theirs, so deep: what is deeper has no spaces, which half of a large document
- * would be.
- */
-function inLines(value: unknown, depth: number): string {
-  if (depth === 0 || typeof value !== "object" || value === null || Array.isArray(value)) {
-    return JSON.stringify(value);
-  }
-  const members = Object.entries(value).filter(([, member]) => member !== undefined);
-  const lines = members.map(
-    ([name, member]) => `${JSON.stringify(name)}: ${inLines(member, depth - 1)}`,
-  );
-  return `{\n${lines.join(",\n")}\n}`;
-}
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   // Pages of resources that are no more.

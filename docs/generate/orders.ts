@@ -1,9 +1,11 @@
 // What a test server can be told over HTTP: orders.md and orders.openapi.json, from src/testing/orders.
+
 import { toJsonSchema } from "@valibot/to-json-schema";
 import type { GenericSchema } from "valibot";
 import { VERSION } from "../../src/core/version.ts";
 import { orders } from "../../src/testing/orders/index.ts";
 import type { Order } from "../../src/testing/orders/order.ts";
+import { inLines } from "./lines.ts";
 import type { Json } from "./schemas.ts";
 
 const all = [...orders] as unknown as readonly Order<unknown, unknown>[];
@@ -88,7 +90,7 @@ export function ordersOpenapi(): string {
     servers: [{ url: "http://127.0.0.1:8080" }],
     paths,
   };
-  return `${JSON.stringify(document, null, 2)}\n`;
+  return `${inLines(document, 3)}\n`;
 }
 
 /** orders.md. */
