@@ -14,7 +14,19 @@ const KEY_BYTES = 32;
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 /** An encrypted text: format version, key id, then IV, ciphertext and tag in Base64. */
-const SEALED = /^\$1\$([0-9a-f]{8})\$([\w-]+)$/;
+const SEALED = /^\$1\$([0-9a-f]{8})\$/;
+const NO_BASE64URL = /[^\w-]/;
+
+/**
+ * The id of the key of an encrypted secret, and what is encrypted; `undefined` for what is not. A pattern for the whole would
+ * run out of stack on large ones.
+ */
+function partsOf(sealed: string): [keyId: string, encrypted: string] | undefined {
+  const [head, id] = SEALED.exec(sealed) ?? [];
+  if (head === undefined || id === undefined) return undefined;
+  const encrypted = sealed.slice(head.length);
+  return encrypted === "" || NO_BASE64URL.test(encrypted) ? undefined : [id, encrypted];
+}
 
 /** The key is missing, or is not the one that encrypted a secret. The message is for operators. */
 export class SecretKeyError extends Error {
@@ -99,7 +111,7 @@ export function createSecrets(
 
 /** The id of the key that encrypted a text; `undefined` if it was never encrypted. */
 export function keyIdOf(sealed: string): string | undefined {
-  return SEALED.exec(sealed)?.[1];
+  return partsOf(sealed)?.[0];
 }
 
 function secretsOf(ring: KeyRing): Secrets {
@@ -129,10 +141,11 @@ function secretsOf(ring: KeyRing): Secrets {
       return `$1$${key.id}$${Buffer.concat(bytes).toString("base64url")}`;
     },
     open: (sealed, of) => {
-      const parts = SEALED.exec(sealed);
+      const parts = partsOf(sealed);
       if (!parts) return sealed;
-      const key = keyOf(parts[1] as string);
-      const bytes = Buffer.from(parts[2] as string, "base64url");
+      const [keyId, encrypted] = parts;
+      const key = keyOf(keyId);
+      const bytes = Buffer.from(encrypted, "base64url");
       try {
         const iv = bytes.subarray(0, IV_BYTES);
         const decipher = createDecipheriv("aes-256-gcm", key.bytes, iv)
