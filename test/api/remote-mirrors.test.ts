@@ -178,6 +178,18 @@ describe("failures", () => {
     expect(await there()).toBe(await here());
   });
 
+  it("that nobody foresaw do not keep a mirror from being updated", async () => {
+    const { id } = await addMirror();
+    backend.instead = () => [502, {}];
+    await sync(id, "to_retry");
+    await app.store.transaction((db) =>
+      db.run("update remote_mirrors set update_status = 'started' where id = ?", [id]),
+    );
+    backend.instead = () => undefined;
+    await sync(id);
+    expect(await there()).toBe(await here());
+  });
+
   it("stop after three tries, until the next push", async () => {
     const { id } = await addMirror();
     backend.instead = () => [401, {}];

@@ -155,7 +155,8 @@ const mirrorRoutes = [
           "Cannot proceed with the push mirroring. Please verify your mirror configuration.";
         throw new ApiError(400, { message });
       }
-      if (found.update_status !== "started") await mirrors.queue(db, found.id, now);
+      if (found.update_status === "started") await mirrors.hurry(db, found.id);
+      else await mirrors.queue(db, found.id, now);
       return undefined;
     },
   }),

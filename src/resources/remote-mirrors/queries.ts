@@ -128,6 +128,11 @@ export async function queue(db: Database, id: number, now: number): Promise<void
   await db.run("update remote_mirrors set update_status = 'scheduled' where id = ?", [id]);
 }
 
+/** Has an update that failed in an unforeseen way, and looks as if it ran, repeated at once. */
+export async function hurry(db: Database, id: number): Promise<void> {
+  await hasten(db, MIRROR_WORKER, id);
+}
+
 /** Notes that an update of a mirror begins: pushes from now on need another one. */
 export async function begin(db: Database, id: number, now: number): Promise<void> {
   await db.run(
