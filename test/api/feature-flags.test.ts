@@ -223,6 +223,30 @@ describe("lists of users", () => {
   });
 });
 
+it("at most fifty strategies of a project have a list of users", async () => {
+  const project = await app.call("POST /projects", { as: "owner", json: { name: "listed" } });
+  const path = `/projects/${project.json.id}`;
+  const ask = (request: string, json: object) => app.call(request, { as: "owner", json });
+  const list = { name: "A", user_xids: "1" };
+  const { json } = await ask(`POST ${path}/feature_flags_user_lists`, list);
+  const listed = { name: "gitlabUserList", user_list_id: json.id };
+  const some = (count: number) => Array.from({ length: count }, () => listed);
+  for (const [name, count, status] of [
+    ["a", 20, 201],
+    ["b", 20, 201],
+    ["c", 11, 400],
+    ["c", 10, 201],
+  ] as const) {
+    const flag = { name, version, strategies: some(count) };
+    expect([name, (await ask(`POST ${path}/feature_flags`, flag)).status]).toEqual([name, status]);
+  }
+  const more = await ask(`PUT ${path}/feature_flags/c`, { strategies: some(1) });
+  expect([more.status, more.json.message]).toEqual([
+    400,
+    ["Project has too many strategies with user lists (maximum is 50)"],
+  ]);
+});
+
 describe("Unleash's clients", () => {
   const reset = async () =>
     (await call(`POST ${PROJECT}/feature_flags_client/reset_token`, { as: "maintainer" })).json

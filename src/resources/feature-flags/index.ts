@@ -25,6 +25,8 @@ const VERSION = "new_version_flag";
 /** Flags of a project, as in GitLab, and lists of users: programs ask for all of them at once. */
 const MOST_FLAGS = 200;
 const MOST_LISTS = 50;
+/** Strategies of a project with a list, which programs get whole for each. */
+const MOST_LISTED = 50;
 const LONGEST_NAME = 63;
 const LONGEST_LIST = 65_536;
 
@@ -100,11 +102,20 @@ async function requireFree({ db, source }: Pick<Context, "db" | "source">, name:
 async function mergedOf(
   { db, source, input }: Pick<Context, "db" | "source"> & { input: param.Input<typeof attributes> },
   before: Parameters<typeof merge>[0],
+  ownId?: number,
 ) {
   const sent = input.strategies ?? [];
   const needsLists = sent.some(({ user_list_id: list }) => list != null);
   const lists = needsLists ? await flags.listsById(db, source.id) : new Map<number, unknown>();
-  return merge(before, sent, (id) => lists.has(id));
+  const merged = merge(before, sent, (id) => lists.has(id));
+  if (needsLists) {
+    const others = (await flags.findAll(db, source.id)).filter(({ id }) => id !== ownId);
+    const all = [...others.flatMap(flags.strategiesOf), ...merged.strategies];
+    if (all.filter(({ user_list_id: list }) => list !== null).length > MOST_LISTED) {
+      throw refusal(`Project has too many strategies with user lists (maximum is ${MOST_LISTED})`);
+    }
+  }
+  return merged;
 }
 
 const targetOf = ({ source }: Pick<Context, "source">, name: string) => ({
@@ -167,7 +178,7 @@ const flagRoutes: Route[] = [
         await requireFree(context, input.name);
       }
       const before = { strategies: flags.strategiesOf(found), nextId: found.next_id };
-      const { strategies, nextId } = await mergedOf(context, before);
+      const { strategies, nextId } = await mergedOf(context, before, found.id);
       const { name, description, active } = input;
       const changed = active === undefined ? undefined : Number(active);
       const stored = { strategies: JSON.stringify(strategies), next_id: nextId };
