@@ -43,7 +43,7 @@ async function longestTurnOf(work: () => Promise<unknown>): Promise<number> {
  */
 export async function longestTurn(work: () => Promise<unknown>, enough = 4): Promise<number> {
   let least = Number.POSITIVE_INFINITY;
-  for (let tries = 0; tries < 3 && least > enough; tries += 1) {
+  for (let tries = 0; tries < 8 && least > enough; tries += 1) {
     const unit = usual();
     least = Math.min(least, (await longestTurnOf(work)) / Math.min(unit, usual()));
   }

@@ -40,6 +40,8 @@ interface Stages {
   theirs: Content | undefined;
   /** What our tree has there; `ours` may be from where the file was before it was renamed. */
   readonly own: Content | undefined;
+  /** Whether some of it is from where the file was before it was renamed. */
+  readonly isMoved: boolean;
 }
 
 type SideName = "ours" | "theirs";
@@ -101,7 +103,8 @@ class Merge {
     for (const { from, to } of changes) {
       const { path } = (from ?? to) as FileEntry;
       const unchanged = { base: from, ours: from, theirs: from };
-      const known = this.#stages.get(path) ?? { ...unchanged, own: name === "ours" ? to : from };
+      const own = name === "ours" ? to : from;
+      const known = this.#stages.get(path) ?? { ...unchanged, own, isMoved: false };
       this.#stages.set(path, { ...known, [name]: to });
     }
   }
@@ -197,7 +200,7 @@ class Merge {
 
   #update(path: string, part: Partial<Stages>): void {
     const stages = this.#stages.get(path);
-    if (stages) this.#stages.set(path, { ...stages, ...part });
+    if (stages) this.#stages.set(path, { ...stages, ...part, isMoved: true });
   }
 
   /** Leaves nothing at a path. */
@@ -208,10 +211,14 @@ class Merge {
     return stages;
   }
 
-  async #resolve({ base, ours, theirs }: Stages): Promise<Resolution> {
-    if (areSame(ours, theirs) || areSame(base, theirs)) return { content: ours, isClean: true };
-    if (areSame(base, ours)) return { content: theirs, isClean: true };
-    if (ours && theirs) return this.#mergeContents(base, ours, theirs);
+  async #resolve({ base, ours, theirs, isMoved }: Stages): Promise<Resolution> {
+    const areAlike = !ours || !theirs || kindOf(ours.mode) === kindOf(theirs.mode);
+    // Git does not see that one side left a file as it was if the other renamed it and it is a link or submodule now.
+    if (areAlike || !isMoved) {
+      if (areSame(ours, theirs) || areSame(base, theirs)) return { content: ours, isClean: true };
+      if (areSame(base, ours)) return { content: theirs, isClean: true };
+    }
+    if (ours && theirs && areAlike) return this.#mergeContents(base, ours, theirs);
     return { content: this.#depth > 0 ? base : (ours ?? theirs), isClean: false };
   }
 

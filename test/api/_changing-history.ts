@@ -116,8 +116,15 @@ function put(files: Files, path: string, file: File): void {
  * A random history for `git fast-import`: a branch `main`, and the commits of the whole history as tags `c1` and so on.
  *
  * @param isCalm whether commits change little, and are often merged
+ * @param isUnique whether no two files of a commit have the same content: which of them a merge takes for the renamed one
+ *   depends on Git's hash tables
  */
-export function changingHistory(seed: number, commits: number, isCalm = false): string {
+export function changingHistory(
+  seed: number,
+  commits: number,
+  isCalm = false,
+  isUnique = false,
+): string {
   const draw = randomOf(seed);
   const trees = new Map<number, Files>();
   const out: string[] = [];
@@ -133,6 +140,13 @@ export function changingHistory(seed: number, commits: number, isCalm = false): 
     const most = isCalm ? 3 : 6;
     for (let changes = mark === 1 ? 12 : draw(most); changes > 0; changes -= 1) {
       change(draw, files, isCalm && mark > 1);
+    }
+    if (isUnique) {
+      const contents = new Set<string>();
+      for (const [path, { content }] of [...files]) {
+        if (contents.has(content)) files.delete(path);
+        contents.add(content);
+      }
     }
     trees.set(mark, files);
     out.push(`commit refs/tags/c${mark}\nmark :${mark}\n`);

@@ -18,12 +18,13 @@ shareWorkshop((opened) => {
 
 const CONFLICT = "conflict";
 
-/** The tree that Git merges two commits to, or that there are conflicts. */
-async function mergedByGit(source: string, names: readonly string[]): Promise<string> {
+/** The tree that Git merges two commits to, or that there are conflicts; `undefined` if it fails an assertion of its own. */
+async function mergedByGit(source: string, names: readonly string[]): Promise<string | undefined> {
   const options = ["merge-tree", "--write-tree", "--no-messages"];
   try {
     return await git(source, ...options, ...names);
   } catch (error) {
+    if (/merge-ort\.c.+Assertion .+ failed/.test(String(error))) return undefined;
     // Git then says nothing where its errors go.
     if (!String(error).endsWith(": ")) throw error;
     return CONFLICT;
@@ -38,6 +39,7 @@ async function isMerged(
 ): Promise<boolean> {
   const { graph } = repository;
   const expected = await mergedByGit(source, names);
+  if (expected === undefined) return false;
   const commits = (await git(source, "rev-parse", ...names)).split("\n");
   const [one = -1, other = -1] = commits.map((oid) => graph.commitOf(repository.findHex(oid)));
   const draft = new Draft(repository);
@@ -50,7 +52,7 @@ async function isMerged(
 describe.each(histories(1, 3))("%s", (_, seed) => {
   it.each(["wild", "calm"])("is merged as git merge-tree does, if it is %s", async (kind) => {
     const source = `${kind}-${seed}`;
-    const history = changingHistory(seed, COMMITS, kind === "calm");
+    const history = changingHistory(seed, COMMITS, kind === "calm", true);
     const repository = await workshop.pushed(source, history);
     const draw = randomOf(seed);
     for (let pair = 0; pair < PAIRS; pair += 1) {

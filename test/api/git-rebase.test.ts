@@ -101,7 +101,7 @@ describe.each(histories(1, 3))("%s", (_, seed) => {
   it("is rebased and squashed as Git does", async () => {
     const source = `calm-${seed}`;
     const tree = `${source}-tree`;
-    await workshop.importInto(source, changingHistory(seed, COMMITS, true));
+    await workshop.importInto(source, changingHistory(seed, COMMITS, true, true));
     // A link may be empty, which no file system has.
     await git("", "clone", "--quiet", "-c", "core.symlinks=false", source, tree);
     const draw = randomOf(seed);

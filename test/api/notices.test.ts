@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import PostalMime from "postal-mime";
 import { SMTPServer } from "smtp-server";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { type Person, type TestApp, testApp, waitFor } from "../helpers.ts";
+import { clock, type Person, type TestApp, testApp, waitFor } from "../helpers.ts";
 import { type CodeProject, lines, newCodeProject } from "./_merge-requests.ts";
 
 interface Received {
@@ -15,6 +15,11 @@ interface Received {
   messageId: string;
   inReplyTo: string | undefined;
 }
+
+const DAY = 86_400_000;
+
+/** How much later it is for the application: these tests are not to run past midnight. */
+const LATER = DAY / 2 - (Date.now() % DAY);
 
 let app: TestApp;
 let server: SMTPServer;
@@ -49,6 +54,7 @@ beforeAll(async () => {
   const smtp = `smtp://127.0.0.1:${(server.server.address() as AddressInfo).port}`;
   app = await testApp({
     background: true,
+    now: () => clock() + LATER,
     url: "https://pm.example.com",
     mail: { smtp, from: "pm@example.com", interval: 10 },
   });
@@ -365,7 +371,8 @@ it("conflicts of a merge request that waits are told to author and merger, with 
 });
 
 it("a due date is told a day before, once, to those who take part and who chose it", async () => {
-  const day = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
+  const day = (days: number) =>
+    new Date(Date.now() + LATER + days * DAY).toISOString().slice(0, 10);
   const open = async (title: string, due_date: string | null, json: object = {}) => {
     const answer = await project.send("POST", "/issues", { title, due_date, ...json });
     expect(answer.status).toBe(201);

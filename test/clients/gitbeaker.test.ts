@@ -458,7 +458,7 @@ describe("errors", () => {
     expect(await refusal(heavy)).toEqual([400, '{"weight":["must be between 0 and 9"]}']);
     const nameless = gitlab.Groups.create(undefined as unknown as string, "new");
     expect(await refusal(nameless)).toEqual([400, '400 (Bad request) "name" not given']);
-    expect(await refusal(gitlab.FeatureFlags.all("acme/site"))).toEqual([404, "404 Not Found"]);
+    expect(await refusal(gitlab.GeoNodes.all())).toEqual([404, "404 Not Found"]);
   });
 
   it("contain the answer", async () => {
