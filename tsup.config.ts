@@ -16,6 +16,18 @@ const names = Object.keys(packageEntries);
 /** Started by file name, next to the others. */
 const worker = { "passwords-worker": "src/auth/passwords-worker.mjs" };
 
+/** Takes of the list of emoji what is used: it is the largest table of the package. */
+const emoji = {
+  name: "emoji",
+  setup(build) {
+    build.onLoad({ filter: /\/gemoji\/index\.js$/ }, async ({ path }) => {
+      const { gemoji } = await import(path);
+      const used = gemoji.map(({ emoji, names, description }) => ({ emoji, names, description }));
+      return { contents: `export const gemoji = ${JSON.stringify(used)};` };
+    });
+  },
+} satisfies NonNullable<Options["esbuildPlugins"]>[number];
+
 const shared = {
   target: "node20",
   outDir: "dist",
@@ -78,6 +90,7 @@ export default defineConfig([
     ...shared,
     entry: packageEntries,
     format: "esm",
+    esbuildPlugins: [emoji],
     outExtension: () => ({ js: ".cjs" }),
     plugins: [commonJs],
     onSuccess: addModules,
