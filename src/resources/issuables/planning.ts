@@ -1,3 +1,5 @@
+import type { Heir } from "../../core/access/owner.ts";
+import type { Source } from "../../core/access/source.ts";
 import * as param from "../../core/input.ts";
 import { type Context, hasTier } from "../../core/resource.ts";
 import type { Reader, Value } from "../../store/port.ts";
@@ -41,6 +43,12 @@ export async function columnsIn(
   return { ...columns, milestone_id: milestone?.id ?? null };
 }
 
+/** Whose labels are created for what is in a place: those of epics are their group's. */
+const labelOwnerOf = (source: Source): Heir =>
+  source.isOfEpics
+    ? { column: "namespace_id", id: source.namespaceId, namespaceId: source.namespaceId }
+    : source;
+
 /** Whether an input asks for labels or assignees. */
 export function isPlanned(input: Planning): boolean {
   const { labels, add_labels, assignee_id, assignee_ids } = input;
@@ -50,7 +58,7 @@ export function isPlanned(input: Planning): boolean {
 /** What an input asks for of labels, assignees and reviewers: nothing if the caller is below reporter. */
 export function plannedLinks(
   { db, source, now }: Pick<Writing, "db" | "source" | "now">,
-  input: Planning & { readonly reviewer_ids?: readonly number[] | null | undefined },
+  input: Partial<Planning> & { readonly reviewer_ids?: readonly number[] | null | undefined },
 ): Pick<Wanted, "labels" | "assignees" | "reviewers"> {
   if (!mayPlan(source)) return {};
   const { labels: named, add_labels: added = [], remove_labels: removed = [] } = input;
@@ -65,7 +73,10 @@ export function plannedLinks(
           const kept =
             named === undefined ? before.filter(({ name }) => !removed.includes(name)) : [];
           const names = [...new Set([...(named ?? []), ...added])];
-          return [...kept.map(({ id }) => id), ...(await labelsNamed(db, source, names, now))];
+          return [
+            ...kept.map(({ id }) => id),
+            ...(await labelsNamed(db, labelOwnerOf(source), names, now)),
+          ];
         },
     assignees: idsIn(assignee_ids),
     reviewers: idsIn(reviewer_ids),
