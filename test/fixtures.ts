@@ -532,8 +532,15 @@ const FIXTURES: Record<string, Fixture> = {
         ...(index === 0 && author === AUTHORS[0] && discussed(count)),
       })),
     }),
+    create: async (app, count) => {
+      for (const iid of numbered(count, (at) => at + 2)) {
+        const other = { target_group_id: "acme", target_epic_iid: iid };
+        await post(app, "/groups/acme/epics/1/related_epics", "owner", other);
+      }
+    },
     params: {
       epic_iid: listed("/groups/:group/epics?sort=asc", "iid"),
+      related_epic_link_id: listed("/groups/:group/related_epic_links"),
       epic_issue_id: listed("/groups/:group/epics/:epic_iid/issues", "epic_issue_id"),
       child_epic_id: listed("/groups/:group/epics/:epic_iid/epics"),
       "epics issue_id": listed("/projects/:project/issues?sort=asc"),

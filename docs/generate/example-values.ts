@@ -403,6 +403,12 @@ export const EXAMPLES: Readonly<Record<string, Special>> = {
       },
     },
   ),
+  "POST /groups/:id/epics/:epic_iid/related_epics": {
+    before: async (ask) => {
+      const { iid } = await ask("POST /groups/acme/epics", { title: "A new epic" });
+      return { sent: { target_group_id: "acme", target_epic_iid: iid } };
+    },
+  },
   "POST /groups/:id/epics/:epic_iid/unsubscribe": {
     before: async (ask) => {
       await ask("POST /groups/acme/epics/1/subscribe");

@@ -281,6 +281,8 @@ const SCHEMAS: Readonly<Record<string, string>> = {
   listGroupEpicIssues: "EpicIssue",
   addGroupEpicIssue: "EpicIssueAssociation",
   listGroupEpicChildren: "EpicChild",
+  listGroupEpicRelatedEpics: "RelatedEpic",
+  listGroupRelatedEpicLinks: "RelatedEpicLink",
   listIssues: "Issue",
   "listIssues:2": "IssueWithLabels",
   getProjectIssue: "IssueDetails",

@@ -541,3 +541,56 @@ describe("epics below an epic", () => {
     expect([itself.status, itself.text]).toEqual([400, expect.stringContaining("ancestor")]);
   });
 });
+
+describe("related epics", () => {
+  it("are linked in both directions, shown where they can be read, and unlinked", async () => {
+    const one = await create("One");
+    const other = await create("Other", {}, "secret");
+    const secret = await done("GET /groups/secret");
+    const target = { target_group_id: secret.id, target_epic_iid: 1, link_type: "blocks" };
+    const linked = await send(`POST ${EPICS}/1/related_epics`, "reporter", target);
+    expect([linked.status, linked.json]).toMatchObject([
+      201,
+      {
+        source_epic: { id: one.id },
+        target_epic: { id: other.id },
+        link_type: "blocks",
+        created_at: expect.any(String),
+        updated_at: expect.any(String),
+      },
+    ]);
+    const { id } = linked.json;
+    expect(await done(`GET ${EPICS}/1/related_epics`)).toMatchObject([
+      {
+        title: "Other",
+        related_epic_link_id: id,
+        link_type: "blocks",
+        link_created_at: linked.json.created_at,
+        link_updated_at: linked.json.updated_at,
+      },
+    ]);
+    expect(await done("GET /groups/secret/epics/1/related_epics")).toMatchObject([
+      { title: "One", link_type: "is_blocked_by" },
+    ]);
+    expect(await done(`GET ${GROUP}/related_epic_links`)).toEqual([linked.json]);
+    expect(await done(`GET ${GROUP}/related_epic_links?created_before=2020-01-01`)).toEqual([]);
+    for (const as of ["stranger", "anonymous"] as const) {
+      expect(await done(`GET ${EPICS}/1/related_epics`, undefined, as)).toEqual([]);
+      expect(await done(`GET ${GROUP}/related_epic_links`, undefined, as)).toEqual([]);
+    }
+    const again = await send(`POST ${EPICS}/1/related_epics`, "owner", target);
+    expect(again.status).toBe(409);
+    const own = { target_group_id: "acme", target_epic_iid: 1 };
+    expect((await send(`POST ${EPICS}/1/related_epics`, "owner", own)).status).toBe(400);
+    const none = { target_group_id: "acme", target_epic_iid: 9 };
+    expect((await send(`POST ${EPICS}/1/related_epics`, "owner", none)).status).toBe(404);
+    expect((await send(`POST ${EPICS}/1/related_epics`, "guest", target)).status).toBe(403);
+    const below = await send(`PUT ${EPICS}/1`, "owner", { parent_id: other.id });
+    expect([below.status, below.text]).toEqual([400, expect.stringContaining("linked work item")]);
+    expect((await send(`DELETE ${EPICS}/1/related_epics/${id}`, "guest")).status).toBe(403);
+    const gone = await send(`DELETE ${EPICS}/1/related_epics/${id}`, "reporter");
+    expect([gone.status, gone.json]).toEqual([200, linked.json]);
+    expect((await send(`DELETE ${EPICS}/1/related_epics/${id}`, "reporter")).status).toBe(404);
+    expect(await done(`GET ${GROUP}/related_epic_links`)).toEqual([]);
+  });
+});

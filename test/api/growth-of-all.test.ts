@@ -44,9 +44,9 @@ const GROWING: readonly [path: RegExp, query: RegExp, why: string][] = [
     "with the projects of the group: the first rows of each are looked at",
   ],
   [
-    /^\/groups\/:id\/(-\/)?epics(\/:epic_iid\/(issues|epics|links))?$/,
+    /^\/groups\/:id\/(related_epic_links|(-\/)?epics(\/:epic_iid\/(issues|epics|links|related_epics))?)$/,
     /(?:)/,
-    "with the epics, which are sorted, or with what is below one",
+    "with the epics and their links, which are sorted, or with what is below one",
   ],
   [
     /\/(issues|merge_requests)$/,

@@ -13,7 +13,7 @@ const fields = {
   updated_at: field.instant("ae.updated_at"),
   awardable_id: field.integer(`coalesce(${target.id}, ae.note_id)`),
   awardable_type: field.text(
-    `case when ae.issue_id in (select id from issues where issue_type = 'epic') then 'Epic'
+    `case when exists (select 1 from issues o where o.id = ae.issue_id and o.issue_type = 'epic') then 'Epic'
       else coalesce(${target.className}, 'Note') end`,
   ),
 };

@@ -188,12 +188,15 @@ const {
   del,
   list,
   post,
-  put: change,
+  put: putOne,
 } = routes({
   source: "group",
   isOfEpics: true,
   path: "/epics/:epic_iid",
 });
+
+/** A change that answers the list it is made in. */
+const change: typeof putOne = (...declared) => ({ ...putOne(...declared), isList: true });
 
 const epicOf = (context: Reading & { input: { epic_iid: number } }) =>
   findIssuable(context, EPIC, context.input.epic_iid);

@@ -19,6 +19,7 @@ import { findIssuable } from "../issuables/rules.ts";
 import { attributes, beginnings, create, daysOf, detailsAfter } from "./changes.ts";
 import { childRoutes } from "./children.ts";
 import * as epics from "./queries.ts";
+import { relatedRoutes } from "./related.ts";
 import { migrations } from "./table.ts";
 
 /** The filters of epics are those of issues. */
@@ -164,5 +165,6 @@ export const epicResource: Resource = {
     ]),
     ...subscriptionRoutes(EPIC),
     ...childRoutes,
+    ...relatedRoutes,
   ],
 };

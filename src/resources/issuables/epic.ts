@@ -82,6 +82,10 @@ const fields = {
   }),
 };
 
+/** Joins what an epic `i` of a hidden project `p` shows. */
+export const epicJoins = `join namespaces gn on gn.id = p.namespace_id
+  left join epic_details ed on ed.issue_id = i.id left join users u on u.id = i.author_id`;
+
 /** Epics of groups: issues of the hidden projects that have them (docs/decisions/0104). */
 export const EPIC: IssuableType = {
   table: "issues",
@@ -104,8 +108,7 @@ export const EPIC: IssuableType = {
     columns: ["title", "description"],
     owners: ["project_id"],
   },
-  from: `issues i join projects p on p.id = i.project_id join namespaces gn on gn.id = p.namespace_id
-    left join epic_details ed on ed.issue_id = i.id left join users u on u.id = i.author_id`,
+  from: `issues i join projects p on p.id = i.project_id ${epicJoins}`,
   visible: visibleIssues,
   projects: visibleHomes,
   listed: presenter(fields),

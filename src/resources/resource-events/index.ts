@@ -32,7 +32,7 @@ const common = {
   user: field.nested(userFields("u")),
   created_at: field.instant("re.created_at"),
   resource_type: field.text(
-    `case when re.issue_id in (select id from issues where issue_type = 'epic') then 'Epic'
+    `case when exists (select 1 from issues o where o.id = re.issue_id and o.issue_type = 'epic') then 'Epic'
       else ${target.className} end`,
   ),
   resource_id: field.integer(target.id),
