@@ -297,6 +297,19 @@ describe("where epics are kept", () => {
   });
 });
 
+it("of a group that is transferred has that group's label in place of one it cannot have", async () => {
+  await create("Ship it", { labels: "UX" }, "acme/team");
+  const { id } = await done("GET /groups/acme%2Fteam");
+  await done(`POST /groups/${id}/transfer`, {});
+  expect(await done("GET /groups/team/epics/1", undefined, "admin")).toMatchObject({
+    labels: ["UX"],
+    references: { full: "team&1" },
+  });
+  expect(
+    await done("GET /groups/team/labels?only_group_labels=true", undefined, "admin"),
+  ).toMatchObject([{ name: "UX", color: "#ff0000" }]);
+});
+
 describe("an epic has", () => {
   beforeEach(() => create("Ship it", { labels: "UX" }));
 

@@ -1,5 +1,4 @@
-import type { Heir } from "../../core/access/owner.ts";
-import type { Source } from "../../core/access/source.ts";
+import { labelOwnerOf } from "../../core/access/owner.ts";
 import * as param from "../../core/input.ts";
 import { type Context, hasTier } from "../../core/resource.ts";
 import type { Reader, Value } from "../../store/port.ts";
@@ -42,12 +41,6 @@ export async function columnsIn(
   const milestone = id ? await milestones.findFor(db, source, { id }) : undefined;
   return { ...columns, milestone_id: milestone?.id ?? null };
 }
-
-/** Whose labels are created for what is in a place: those of epics are their group's. */
-const labelOwnerOf = (source: Source): Heir =>
-  source.isOfEpics
-    ? { column: "namespace_id", id: source.namespaceId, namespaceId: source.namespaceId }
-    : source;
 
 /** Whether an input asks for labels or assignees. */
 export function isPlanned(input: Planning): boolean {
