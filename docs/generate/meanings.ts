@@ -87,7 +87,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   end_date: "the same as `due_date_fixed`",
   "Epics/start_date": "the same as `start_date_fixed`",
   "Epics/due_date": "the same as `due_date_fixed`",
-  "Epics/updated_at": "when it was changed. Default: now",
+  "Epics/updated_at": "when it was changed: of owners. Default: now",
   "Issues/issue_id": "the issue, by id",
   fingerprint: "of the key, as `SHA256:…`, or MD5 with or without `MD5:`",
   target_iid: "the issue or merge request, by its number in the project",

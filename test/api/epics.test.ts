@@ -167,6 +167,17 @@ describe("an epic", () => {
     expect((await send("GET /groups/secret/epics/1", "guest")).status).toBe(200);
   });
 
+  it("has the times that owners say", async () => {
+    const [created_at, updated_at] = ["2020-01-01T00:00:00.000Z", "2020-02-02T00:00:00.000Z"];
+    expect(await create("Ship it", { created_at })).toMatchObject({ created_at });
+    expect(await done(`PUT ${EPICS}/1`, { updated_at })).toMatchObject({ updated_at });
+    const { json } = await send(`POST ${EPICS}`, "reporter", { title: "Next", created_at });
+    expect(json.created_at).not.toBe(created_at);
+    const change = { title: "Last", updated_at };
+    const { json: changed } = await send(`PUT ${EPICS}/1`, "reporter", change);
+    expect(changed.updated_at).not.toBe(updated_at);
+  });
+
   it("that is confidential is read by its author and reporters only", async () => {
     await create("Secret", { confidential: true });
     await done(`POST ${EPICS}/1/notes`, { body: "A note" });

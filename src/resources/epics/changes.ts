@@ -4,6 +4,7 @@ import * as param from "../../core/input.ts";
 import type { Context } from "../../core/resource.ts";
 import type { Database } from "../../store/port.ts";
 import { place } from "../hierarchy/changes.ts";
+import { maySetTimes } from "../issuables/abilities.ts";
 import { created } from "../issuables/change.ts";
 import { EPIC } from "../issuables/epic.ts";
 import { plannedLinks } from "../issuables/planning.ts";
@@ -98,7 +99,7 @@ export async function create(
         ...daysOf(details),
       },
     },
-    input.created_at ?? now,
+    (maySetTimes(source) ? input.created_at : undefined) ?? now,
   );
   await epics.replaceDetails(db, id, details);
   const writing = { ...context, source: home };

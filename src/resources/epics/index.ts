@@ -5,6 +5,7 @@ import { presenter } from "../../core/presenter.ts";
 import { type Resource, routes } from "../../core/resource.ts";
 import { aboveNamespace, all, any, belowGroup } from "../../store/conditions.ts";
 import { place, requireStillFitting } from "../hierarchy/changes.ts";
+import { maySetTimes } from "../issuables/abilities.ts";
 import { change, remove, stateColumns } from "../issuables/change.ts";
 import { rowOf } from "../issuables/embed.ts";
 import { EPIC } from "../issuables/epic.ts";
@@ -146,7 +147,8 @@ export const epicResource: Resource = {
           await requireStillFitting(context, found, columns);
           await epics.replaceDetails(db, found.id, details);
           const links = plannedLinks(context, input);
-          const wanted = { columns: { ...columns, updated_at: input.updated_at }, ...links };
+          const updated_at = maySetTimes(context.source) ? input.updated_at : undefined;
+          const wanted = { columns: { ...columns, updated_at }, ...links };
           await change(context, EPIC, found, wanted);
           if (input.parent_id !== undefined) {
             await place(context, await findById(db, EPIC, found.id), { parentId: input.parent_id });
