@@ -435,7 +435,7 @@ const issue: Entity = {
     description: text,
     discussion_locked: off,
     due_date: shown("2026-12-24", "2026-12-31"),
-    epic_id: nothing(0, 1),
+    epic_id: testedIn("test/api/epics.test.ts"),
     epic_iid: nothing(0, 1),
     issue_type: shown("incident", "incident"),
     labels: seen(({ labels }) => labels, ["a,b", ["a", "b"]], [["c"], ["c"]]),

@@ -516,6 +516,36 @@ const FIXTURES: Record<string, Fixture> = {
       issue_id: listed("/projects/:project/issues?sort=asc"),
     },
   },
+  Epics: {
+    group: (count) => ({
+      epics: byAuthors(count, (author, index) => ({
+        title: "An epic",
+        author,
+        labels: ["UX"],
+        todos: [...AUTHORS],
+        // The first has as many epics and issues below it.
+        ...((index > 0 || author !== AUTHORS[0]) && { parent: 1 }),
+        ...(index === 0 &&
+          author === AUTHORS[0] && {
+            issues: numbered(count, (at) => `acme/site#${at + 1}`),
+          }),
+        ...(index === 0 && author === AUTHORS[0] && discussed(count)),
+      })),
+    }),
+    create: async (app, count) => {
+      for (const iid of numbered(count, (at) => at + 2)) {
+        const other = { target_group_id: "acme", target_epic_iid: iid };
+        await post(app, "/groups/acme/epics/1/related_epics", "owner", other);
+      }
+    },
+    params: {
+      epic_iid: listed("/groups/:group/epics?sort=asc", "iid"),
+      related_epic_link_id: listed("/groups/:group/related_epic_links"),
+      epic_issue_id: listed("/groups/:group/epics/:epic_iid/issues", "epic_issue_id"),
+      child_epic_id: listed("/groups/:group/epics/:epic_iid/epics"),
+      "epics issue_id": listed("/projects/:project/issues?sort=asc"),
+    },
+  },
   "Issue links": {
     project: (count) => ({
       issue_links: numbered(count, (index) => ({ source: 1, target: index + 2 })),
@@ -575,6 +605,8 @@ const FIXTURES: Record<string, Fixture> = {
   Notes: {
     params: {
       noteable_id: listed("/projects/:project/issues?sort=asc", "iid"),
+      "epics noteable_id": listed("/groups/:group/epics?sort=asc", "iid"),
+      "epics note_id": listed("/groups/:group/epics/:epic_iid/notes?sort=asc"),
       "merge_requests noteable_id": listed("/projects/:project/merge_requests?sort=asc", "iid"),
       "snippets noteable_id": listed(DISCUSSED_SNIPPET),
       note_id: listed("/projects/:project/issues/:issue_iid/notes?sort=asc"),
@@ -587,6 +619,7 @@ const FIXTURES: Record<string, Fixture> = {
   Discussions: {
     params: {
       discussion_id: listed("/projects/:project/issues/:issue_iid/discussions"),
+      "epics discussion_id": listed("/groups/:group/epics/:epic_iid/discussions"),
       "merge_requests discussion_id": listed(
         "/projects/:project/merge_requests/:merge_request_iid/discussions",
       ),
@@ -610,6 +643,12 @@ const FIXTURES: Record<string, Fixture> = {
       "merge_requests award_id": listed(
         "/projects/:project/merge_requests/:merge_request_iid/award_emoji",
       ),
+      "epics award_id": listed("/groups/:group/epics/:epic_iid/award_emoji"),
+      "epics notes award_id": async (app, fill) => {
+        const epic = fill("/groups/:group/epics/:epic_iid");
+        const note = await listed(`${epic}/notes?sort=asc`)(app, fill);
+        return listed(`${epic}/notes/${note}/award_emoji`)(app, fill);
+      },
       "notes award_id": listed("/projects/:project/issues/:issue_iid/notes/:note_id/award_emoji"),
       "merge_requests notes award_id": async (app, fill) => {
         const request = fill("/projects/:project/merge_requests/:merge_request_iid");
@@ -627,15 +666,16 @@ const FIXTURES: Record<string, Fixture> = {
     params: {
       todo_id: listed("/todos"),
       target_iid: listed("/projects/:project/issues?sort=asc", "iid"),
+      "epics target_iid": listed("/groups/:group/epics?sort=asc", "iid"),
       "merge_requests target_iid": listed("/projects/:project/merge_requests?sort=asc", "iid"),
     },
   },
   "Resource events": {
     create: async (app, count) => {
       const { json } = await app.call(`GET ${PROJECT}/milestones`, { as: "owner" });
-      for (const path of ["issues/1", "merge_requests/1"]) {
-        const put = (change: object) =>
-          app.call(`PUT ${PROJECT}/${path}`, { as: "owner", json: change });
+      const places = ["issues/1", "merge_requests/1"].map((path) => `${PROJECT}/${path}`);
+      for (const place of [...places, "/groups/acme/epics/1"]) {
+        const put = (change: object) => app.call(`PUT ${place}`, { as: "owner", json: change });
         await put({ add_labels: labels(count).map(({ name }) => name) });
         for (let at = 0; at < count; at += 1) {
           const closes = at % 2 === 0;
@@ -647,10 +687,14 @@ const FIXTURES: Record<string, Fixture> = {
       }
     },
     params: Object.fromEntries(
-      ["issues/:issue_iid", "merge_requests/:merge_request_iid"].flatMap((issuable) =>
+      [
+        "projects/:project/issues/:issue_iid",
+        "projects/:project/merge_requests/:merge_request_iid",
+        "groups/:group/epics/:epic_iid",
+      ].flatMap((issuable) =>
         ["label", "milestone", "state"].map((kind) => [
-          `${issuable.split("/")[0]} resource_${kind}_events event_id`,
-          listed(`/projects/:project/${issuable}/resource_${kind}_events`),
+          `${issuable.split("/")[2]} resource_${kind}_events event_id`,
+          listed(`/${issuable}/resource_${kind}_events`),
         ]),
       ),
     ),

@@ -79,9 +79,14 @@ export const TYPED: Json = {
 const each = (paths: readonly string[], special: Special): Record<string, Special> =>
   Object.fromEntries(paths.map((path) => [path, special]));
 
-const emoji = ["issues", "merge_requests", "snippets"].flatMap((kind) => [
-  `POST /projects/:id/${kind}/:noteable_id/award_emoji`,
-  `POST /projects/:id/${kind}/:noteable_id/notes/:note_id/award_emoji`,
+const emoji = [
+  "projects/:id/issues",
+  "projects/:id/merge_requests",
+  "projects/:id/snippets",
+  "groups/:id/epics",
+].flatMap((kind) => [
+  `POST /${kind}/:noteable_id/award_emoji`,
+  `POST /${kind}/:noteable_id/notes/:note_id/award_emoji`,
 ]);
 
 const key = { title: "A laptop", key: sshKeyOf(4711) };
@@ -368,6 +373,48 @@ export const EXAMPLES: Readonly<Record<string, Special>> = {
   "POST /projects/:id/issues/:issue_iid/links": {
     sent: { target_project_id: 1, target_issue_iid: 3 },
   },
+  ...each(["PUT /groups/:id/epics/:epic_iid", "PUT /groups/:id/-/epics/:epic_iid"], {
+    sent: { title: "Ship it", state_event: "close" },
+  }),
+  ...each(["POST /groups/:id/epics/:epic_iid/issues/:issue_id"], {
+    before: async (ask) => {
+      const { id } = await ask(`POST ${SITE}/issues`, { title: "A new issue" });
+      return { params: { issue_id: id } };
+    },
+  }),
+  ...each(
+    ["epics", "links"].map((path) => `POST /groups/:id/epics/:epic_iid/${path}/:child_epic_id`),
+    {
+      before: async (ask) => {
+        const { id } = await ask("POST /groups/acme/epics", { title: "A new epic" });
+        return { params: { child_epic_id: id } };
+      },
+    },
+  ),
+  ...each(
+    ["epics", "links"].map((path) => `PUT /groups/:id/epics/:epic_iid/${path}/:child_epic_id`),
+    {
+      before: async (ask) => {
+        const [first, second] = [
+          await ask("POST /groups/acme/epics/1/epics", { title: "First" }),
+          await ask("POST /groups/acme/epics/1/epics", { title: "Second" }),
+        ];
+        return { params: { child_epic_id: first.id }, sent: { move_before_id: second.id } };
+      },
+    },
+  ),
+  "POST /groups/:id/epics/:epic_iid/related_epics": {
+    before: async (ask) => {
+      const { iid } = await ask("POST /groups/acme/epics", { title: "A new epic" });
+      return { sent: { target_group_id: "acme", target_epic_iid: iid } };
+    },
+  },
+  "POST /groups/:id/epics/:epic_iid/unsubscribe": {
+    before: async (ask) => {
+      await ask("POST /groups/acme/epics/1/subscribe");
+      return undefined;
+    },
+  },
   "POST /projects/:id/issues/:issue_iid/move": { sent: { to_project_id: 3 } },
   ...each(
     ["issues/:issue_iid", "merge_requests/:merge_request_iid"].map(
@@ -571,6 +618,7 @@ export const EXAMPLES: Readonly<Record<string, Special>> = {
   ...each(
     [
       "POST /projects/:id/issues/:target_iid/todo",
+      "POST /groups/:id/epics/:target_iid/todo",
       "POST /projects/:id/merge_requests/:target_iid/todo",
     ],
     {

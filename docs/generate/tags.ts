@@ -25,6 +25,8 @@ export const TAGS: Readonly<Record<string, string>> = {
   Discussions: "Threads of comments on issues, merge requests, snippets and commits.",
   "Draft notes": "Comments on merge requests that only their author sees until they are published.",
   Environments: "Where projects deploy to.",
+  Epics:
+    "Epics of groups, with issues and further epics below them. `/groups/:id/-/epics` is another address of `/groups/:id/epics`.",
   Events: "Activity of users.",
   "External status checks":
     "Services elsewhere that are told of merge requests, and say whether they may be merged.",

@@ -55,6 +55,8 @@ export interface SeededSource {
   readonly createdAt: number;
   /** The latest event in it so far; 0 if there is none. */
   lastEventAt: number;
+  /** Whether it is the hidden project that has a group's epics. */
+  readonly isOfEpics?: true;
 }
 
 /** A seed being inserted: what its parts share. */

@@ -223,6 +223,7 @@ const steps = [
   `20261206-70-remote-mirrors`,
   `20261206-71-feature-flags`,
   `20261206-72-terraform-states`,
+  `20261209-75-epics`,
 ];
 
 const statements = [
@@ -2424,6 +2425,14 @@ const statements = [
   content text not null,
   created_at integer not null,
   unique (state_id, serial)
+)`,
+  `CREATE TABLE epic_details (
+  issue_id integer not null primary key references issues (id) on delete cascade,
+  color text,
+  start_date_fixed text,
+  start_date_is_fixed integer not null default 0,
+  due_date_fixed text,
+  due_date_is_fixed integer not null default 0
 )`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,

@@ -20,6 +20,7 @@ import { deploymentResource } from "./deployments/index.ts";
 import { discussionResource } from "./discussions/index.ts";
 import { draftNoteResource } from "./draft-notes/index.ts";
 import { environmentResource } from "./environments/index.ts";
+import { epicResource } from "./epics/index.ts";
 import { eventResource } from "./events/index.ts";
 import { exportResource } from "./exports/index.ts";
 import { featureFlagResource } from "./feature-flags/index.ts";
@@ -110,6 +111,7 @@ export const resources: readonly Resource[] = [
   draftNoteResource,
   emailResource,
   environmentResource,
+  epicResource,
   eventResource,
   exportResource,
   fileResource,

@@ -19,6 +19,7 @@ import { dependenciesPart } from "../resources/dependencies/seed.ts";
 import { deploymentsPart } from "../resources/deployments/seed.ts";
 import { diffNotesPart } from "../resources/discussions/seed.ts";
 import { environmentsPart } from "../resources/environments/seed.ts";
+import { epicsPart } from "../resources/epics/seed.ts";
 import { sharedWithGroupsPart } from "../resources/group-links/seed.ts";
 import { groupsPart } from "../resources/groups/seed.ts";
 import { hooksPart } from "../resources/hooks/seed.ts";
@@ -98,6 +99,7 @@ const inGroup = {
   scim_tokens: scimTokensPart,
   scim_users: scimUsersPart,
   projects: projectsPart(inProject),
+  epics: epicsPart({ ...inNoteable, todos: todosPart }),
   hooks: hooksPart,
 };
 const inSeed = {
@@ -110,7 +112,12 @@ const inSeed = {
 } satisfies SeedParts<undefined>;
 
 /** Schemas of attributes that occur in several places, by a name for each. */
-export const definitions = schemasOf({ ...inProject, ...inIssuable, groups: inSeed.groups });
+export const definitions = schemasOf({
+  ...inProject,
+  ...inIssuable,
+  epics: inGroup.epics,
+  groups: inSeed.groups,
+});
 
 /** What is counted, in the order of reports. */
 const COUNTED = [
@@ -124,6 +131,7 @@ const COUNTED = [
   "wiki_pages",
   "dependencies",
   "issues",
+  "epics",
   "merge_requests",
   "releases",
   "snippets",

@@ -6,6 +6,7 @@ import type { DependencySeed } from "../resources/dependencies/seed.ts";
 import type { DeploymentSeed } from "../resources/deployments/seed.ts";
 import type { DiffNoteSeed } from "../resources/discussions/seed.ts";
 import type { EnvironmentSeed } from "../resources/environments/seed.ts";
+import type { EpicSeed } from "../resources/epics/seed.ts";
 import type { SharedWithGroupsSeed } from "../resources/group-links/seed.ts";
 import type { HookSeed } from "../resources/hooks/seed.ts";
 import type { IssueLinkSeed } from "../resources/issue-links/seed.ts";
@@ -73,6 +74,8 @@ interface FullGroup extends SourceSeed, InSource {
   /** What the group's identity provider says about its people. */
   scim_users?: ScimUserSeed[] | undefined;
   projects?: FullProject[] | undefined;
+  /** In the order of their `iid`s. */
+  epics?: (EpicSeed & InEpic)[] | undefined;
   hooks?: HookSeed[] | undefined;
   subgroups?: FullGroup[] | undefined;
 }
@@ -104,6 +107,12 @@ interface FullProject extends ProjectSeed, InSource {
 interface InNoteable {
   notes?: FullNote[] | undefined;
   award_emoji?: AwardEmojiSeed | undefined;
+}
+
+/** What belongs to epics. */
+interface InEpic extends InNoteable {
+  /** User names of people with a todo for it, which is done if it is no longer open. */
+  todos?: string[] | undefined;
 }
 
 /** What belongs to issues and to merge requests. */

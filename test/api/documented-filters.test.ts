@@ -42,6 +42,9 @@ const DOCUMENTED: Readonly<Record<string, string>> = {
   "/issues": `${ISSUES} non_archived`,
   "/groups/:id/issues": `${ISSUES} non_archived`,
   "/projects/:id/issues": ISSUES,
+  "/groups/:id/epics": `author_id author_username confidential created_after created_before include_ancestor_groups
+    include_descendant_groups labels my_reaction_emoji not order_by search sort state updated_after updated_before
+    with_labels_details`,
   "/merge_requests": REQUESTS,
   "/groups/:id/merge_requests": `${REQUESTS} non_archived`,
   "/projects/:id/merge_requests": REQUESTS,

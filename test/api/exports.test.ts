@@ -119,6 +119,9 @@ const OF_PIPELINES = [
 ];
 
 /** What the same record is in both projects: without ids, and with the name and path of the first one. */
+/** Epics are the group's: archives of projects have none. */
+const OF_EPICS = ["epic", "epic_iid"];
+
 function comparable(value: unknown, name = ""): unknown {
   if (Array.isArray(value))
     return value.filter((entry) => !isBot(entry)).map((entry) => comparable(entry));
@@ -131,7 +134,11 @@ function comparable(value: unknown, name = ""): unknown {
   }
   if (typeof value !== "object" || value === null) return value;
   const entries = Object.entries(value).filter(
-    ([key]) => key !== "id" && !key.endsWith("_id") && !OF_PIPELINES.includes(key),
+    ([key]) =>
+      key !== "id" &&
+      !key.endsWith("_id") &&
+      !OF_PIPELINES.includes(key) &&
+      !OF_EPICS.includes(key),
   );
   return Object.fromEntries(entries.map(([key, inner]) => [key, comparable(inner, key)]));
 }

@@ -44,6 +44,11 @@ const GROWING: readonly [path: RegExp, query: RegExp, why: string][] = [
     "with the projects of the group: the first rows of each are looked at",
   ],
   [
+    /^\/groups\/:id\/(related_epic_links|(-\/)?epics(\/:epic_iid\/(issues|epics|links|related_epics))?)$/,
+    /(?:)/,
+    "with the epics and their links, which are sorted, or with what is below one",
+  ],
+  [
     /\/(issues|merge_requests)$/,
     /labels=none|milestone(_id)?=(none|None|Upcoming|Started)|iids|state=(merged|locked)/,
     "with the rows that are passed over, if the matching ones are rare or old",

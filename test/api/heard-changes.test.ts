@@ -384,6 +384,8 @@ const SILENT: readonly [request: RegExp, kinds: RegExp][] = [
   [/^DELETE \/(projects|groups|users)\/[^/]+ /, /./],
   // A copy has the notes of the issue that was moved.
   [/^POST .*\/move\b|^issueMove /, /^note /],
+  // Hooks are told nothing of epics.
+  [/^(POST|PUT|DELETE) \/groups\/[^/]+\/(-\/)?epics\b/, /^(issue|note|emoji) /],
   // A label is taken from what had it.
   [/^DELETE .*\/labels/, /^(issue|merge_request) /],
   // Labels and milestones of groups are replaced by equal ones.

@@ -759,8 +759,8 @@ it("a list takes as many queries for many issues as for one", async () => {
     expect(listed.rows).toHaveLength(size);
     return queries;
   };
-  expect(await cost(1)).toBe(6);
-  expect(await cost(29)).toBe(6);
+  expect(await cost(1)).toBe(7);
+  expect(await cost(29)).toBe(7);
   await store.close();
   await own.close();
   await drop();

@@ -99,11 +99,18 @@ beforeAll(async () => {
   // Nothing answers there, which their logs say.
   for (const hook of [`${project}/hooks/1/test/issues_events`, "/hooks/3"]) await post(hook, {});
   await post("/groups/acme/hooks/2/test/issues_events", {});
-  for (const issuable of ["issues/1", "merge_requests/1"]) {
-    const changed = await fetch(`${server.url}/api/v4${project}/${issuable}`, {
+  for (const issuable of [
+    `${project}/issues/1`,
+    `${project}/merge_requests/1`,
+    "/groups/acme/epics/1",
+  ]) {
+    const changed = await fetch(`${server.url}/api/v4${issuable}`, {
       method: "PUT",
       headers: { "private-token": server.token, "content-type": "application/json" },
-      body: JSON.stringify({ add_labels: "new", milestone_id: null }),
+      body: JSON.stringify({
+        add_labels: "new",
+        ...(issuable.includes("epics") ? { state_event: "close" } : { milestone_id: null }),
+      }),
     });
     expect([issuable, changed.status]).toEqual([issuable, 200]);
   }

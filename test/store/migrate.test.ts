@@ -320,6 +320,7 @@ const FROZEN: Record<string, string> = {
   "20261206-53-freeze-periods": "11940267c8b16c606a2c6ccc9f81c4b9def128b193b8fd89949f282064858439",
   "20261206-54-group-approval-settings":
     "2e3ec57f44150ad4dbb2ccf65f9c04190fe45ca0b3de52375282631e716ecf42",
+  "20261209-75-epics": "1f8d1b99430c4d1008fc3418b423b6cfdb149ba6fd105c1579b3a1b7dabb4e90",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);

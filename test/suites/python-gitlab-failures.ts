@@ -45,11 +45,6 @@ export const API: Failures = {
     "test_repository.py::test_repository_archive_formats[bz2-is_tarfile]",
     "test_repository.py::test_repository_archive_formats[tar.bz2-is_tarfile]",
   ],
-  "there are no epics": [
-    "test_epics.py::test_epics",
-    "test_epics.py::test_epic_issues",
-    "test_epics.py::test_epic_notes",
-  ],
   "there are no wikis of groups": [
     "test_groups.py::test_group_wiki",
     "test_wikis.py::test_group_wikis",

@@ -11,7 +11,15 @@ export interface Owner {
 export interface Heir extends Owner {
   /** The group itself, or the project's namespace. */
   readonly namespaceId: number;
+  /** Whether it is the hidden project that has a group's epics. */
+  readonly isOfEpics?: true;
 }
+
+/** Whose labels are made for what belongs to a group or project: those of epics are their group's. */
+export const labelOwnerOf = (heir: Heir): Heir =>
+  heir.isOfEpics
+    ? { column: "namespace_id", id: heir.namespaceId, namespaceId: heir.namespaceId }
+    : heir;
 
 /** The condition under which a row with columns `namespace_id` and `project_id` belongs to a group or project. */
 export function ownedBy(alias: string, owner: Owner): Condition {

@@ -29,6 +29,8 @@ export interface Source {
   readonly archived: boolean;
   /** Whether it is a project whose pipelines and jobs everybody sees who sees the project. */
   readonly hasPublicJobs: boolean;
+  /** Whether it is the hidden project that has a group's epics: see {@link epicsOf}. */
+  readonly isOfEpics?: true;
 }
 
 const ADMIN_LEVEL = 100;
@@ -75,6 +77,26 @@ export async function findVisible(
     source.visibility > BEING_DELETED &&
     (source.level > 0 || isOpenTo(viewer, source) || (await isMemberBelow(db, source, viewer)));
   return isVisible ? source : undefined;
+}
+
+/** The path of a hidden project that has the epics of a group, in that group: no project that people make can have it. */
+export const EPICS_PATH = "-";
+
+/**
+ * The hidden project that has a group's epics (docs/decisions/0104), as a place with the rights that the caller has in the
+ * group. Its id is 0 if the group has had no epic yet.
+ */
+export async function epicsOf(db: Reader, group: Source): Promise<Source> {
+  const id = await homeOf(db, group.fullPath);
+  return { ...group, kind: "project", column: "project_id", id, isOfEpics: true };
+}
+
+/** The id of the hidden project that has the epics of the group with a path; 0 if there is none. */
+export async function homeOf(db: Reader, groupPath: string): Promise<number> {
+  const [row] = await db.rows("select id from projects where lower(full_path) = lower(?)", [
+    `${groupPath}/${EPICS_PATH}`,
+  ]);
+  return Number(row?.[0] ?? 0);
 }
 
 /** The project that had a path before, if the caller may read it. */

@@ -15,6 +15,11 @@ export const VISIBILITY_NAMES = Object.keys(VISIBILITIES) as Visibility[];
 
 /** The level of groups and projects that are being deleted, which nobody may read. */
 export const BEING_DELETED = -1;
+/**
+ * The level of the hidden projects that have the epics of groups (docs/decisions/0104): nobody may read these projects, nor
+ * see them in lists; who may read their epics is decided by the group. See {@link visibleHomes}.
+ */
+export const OF_EPICS = -2;
 
 /** Queries for the ids of what is being deleted, which nobody sees any more: mostly nothing. */
 export const BEING_DELETED_ROWS = {
@@ -107,6 +112,8 @@ export function visibleProjects(viewer: Viewer | EachUser): Condition {
 
 // The sums keep the engines from starting with the level: most rows have it, in another order than a list's.
 const NOT_DELETED_PROJECT: Condition = { sql: `p.visibility + 0 > ${BEING_DELETED}`, values: [] };
+/** Also of the hidden projects that have the epics of groups. */
+const LIVING: Condition = { sql: `p.visibility + 0 <> ${BEING_DELETED}`, values: [] };
 const NOT_DELETED_GROUP: Condition = { sql: `n.visibility + 0 > ${BEING_DELETED}`, values: [] };
 
 /** The condition for projects that need no membership or in which the viewer has at least `role`. */
@@ -128,8 +135,14 @@ function openOrMember(viewer: Viewer | EachUser, role: Role): Condition {
  * The condition under which the caller has at least `role` in a row `p` of projects: because they belong to it or to a group
  * above it (`memberships.ts`), or because it is in their own namespace. Its cost grows with the caller's memberships, not
  * with the table.
+ *
+ * @param among which projects it holds for. Default: those that can be seen
  */
-export function memberProjects(viewer: Viewer | EachUser, role: Role = "guest"): Condition {
+export function memberProjects(
+  viewer: Viewer | EachUser,
+  role: Role = "guest",
+  among = NOT_DELETED_PROJECT,
+): Condition {
   if ("level" in viewer && viewer.level !== undefined) {
     return { sql: hasRole({ level: viewer.level }, role) ? "1 = 1" : "1 = 0", values: [] };
   }
@@ -137,7 +150,7 @@ export function memberProjects(viewer: Viewer | EachUser, role: Role = "guest"):
   const groups = groupsOf(id, viewer.today, ROLES[role]);
   const projects = projectsOf(id, viewer.today, ROLES[role]);
   return {
-    sql: statement`(${NOT_DELETED_PROJECT.sql} and (p.namespace_id in (
+    sql: statement`(${among.sql} and (p.namespace_id in (
         select a.namespace_id from (${groups.sql}) as g
         cross join namespace_ancestors a where a.ancestor_id = g.id
         union all
@@ -168,6 +181,27 @@ export function notOfBanned(viewer: Viewer | EachUser, author: string): Conditio
 }
 
 /**
+ * The condition under which a row `p` of projects is the hidden one that has the epics of a group which the viewer may read:
+ * because of its visibility, or since they belong to it, or to anything in it.
+ */
+export function visibleHomes(viewer: Viewer | EachUser): Condition {
+  const isHome = `p.visibility + 0 = ${OF_EPICS}`;
+  const inGroup = (sql: string) =>
+    `(${isHome} and exists (select 1 from namespaces hn where hn.id = p.namespace_id and hn.visibility > ${BEING_DELETED} and ${sql}))`;
+  if (!("each" in viewer) && (viewer.caller?.admin || !viewer.caller)) {
+    const floor = viewer.caller ? BEING_DELETED : floorOf(viewer);
+    return { sql: inGroup("hn.visibility > ?"), values: [floor] };
+  }
+  const { sql, values } = memberGroupIds(viewer);
+  const open =
+    "each" in viewer ? `v.admin = 1 or hn.visibility > ${EACH_FLOOR}` : "hn.visibility > ?";
+  return {
+    sql: statement`${inGroup(`(${open} or hn.id in (${sql}))`)}`,
+    values: [...("each" in viewer ? [] : [floorOf(viewer)]), ...values],
+  };
+}
+
+/**
  * The condition under which the caller may read a row `i` of issues, in a project `p` they can read. Issues must be
  * enabled; only administrators, reporters and above, authors and assignees see confidential ones.
  */
@@ -181,7 +215,7 @@ function issuesByRole(viewer: Viewer | EachUser): Condition {
   if (!isEach && !viewer.caller) {
     return { sql: "(p.issues_enabled = 1 and i.confidential = 0)", values: [] };
   }
-  const [id, reporter] = [idOf(viewer), memberProjects(viewer, "reporter")];
+  const [id, reporter] = [idOf(viewer), memberProjects(viewer, "reporter", LIVING)];
   return {
     sql: statement`(p.issues_enabled = 1 and (i.confidential = 0 ${isEach ? "or v.admin = 1" : ""} or i.author_id = ${id.sql}
       or exists (select 1 from issue_assignees ia where ia.issue_id = i.id and ia.user_id = ${id.sql})
@@ -280,7 +314,7 @@ export function countedNotes(viewer: Viewer | EachUser): Condition {
   const isEach = "each" in viewer;
   if (!isEach && isKnownAs("reporter", viewer)) return { sql: "1 = 1", values: [] };
   if (!isEach && !viewer.caller) return { sql: "nt.internal = 0", values: [] };
-  const reporter = memberProjects(viewer, "reporter");
+  const reporter = memberProjects(viewer, "reporter", LIVING);
   return {
     sql: statement`(nt.internal = 0 ${isEach ? "or v.admin = 1" : ""}
       or exists (select 1 from projects p where p.id = nt.project_id and ${reporter.sql}))`,
@@ -309,7 +343,7 @@ export function memberGroups(viewer: Viewer, role?: Role): Condition {
 }
 
 /** A query for the ids, as `id`, of the groups of {@link memberGroups}: some more than once. */
-export function memberGroupIds(viewer: Viewer, role?: Role): Condition {
+export function memberGroupIds(viewer: Viewer | EachUser, role?: Role): Condition {
   const id = idOf(viewer);
   const groups = groupsOf(id, viewer.today, ROLES[role ?? "guest"]);
   const inherited = `select a.namespace_id as id from (${groups.sql}) as g

@@ -1,15 +1,16 @@
 import type { Caller } from "../../core/access/caller.ts";
 import { ApiError, notFound, unauthorized } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
-import { type Context, Json, type Resource, type Route, routes } from "../../core/resource.ts";
+import { type Context, Json, type Resource, type Route } from "../../core/resource.ts";
 import { recordHookEvent } from "../../hooks/events.ts";
 import { recordRemoval } from "../../hooks/records.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { mayCreateNote } from "../issuables/abilities.ts";
+import { routesBelow } from "../issuables/places.ts";
 import * as todos from "../issuables/todos.ts";
 import type { NoteableType } from "../issuables/type.ts";
 import { isIssuable } from "../issuables/types.ts";
-import { NOTEABLE_TYPES } from "../notes/noteables.ts";
+import { NOTEABLE_TYPES, NOTED_TYPES } from "../notes/noteables.ts";
 import { findNote, findNoteable } from "../notes/rules.ts";
 import { awardEmoji, toldAward } from "./json.ts";
 import { knownNames } from "./known.ts";
@@ -53,12 +54,10 @@ const awardableOn = (on: On) => ({
 });
 
 const builderOf = (type: NoteableType, on: On) =>
-  routes({
-    source: "project",
-    path: `/${type.path}/:noteable_id${on === "note" ? "/notes/:note_id" : ""}/award_emoji`,
-    features: [type.path],
-    whenDisabled: type.whenDisabled,
-  });
+  routesBelow(
+    type,
+    `/${type.path}/:noteable_id${on === "note" ? "/notes/:note_id" : ""}/award_emoji`,
+  );
 
 type Giving = Pick<Context, "now" | "request" | "source"> & {
   db: Database;
@@ -83,8 +82,11 @@ async function give(
   if (!prepared.has(name)) throw refuse("is not included in the list");
   const id = await awards.insert(db, to, { name, user_id: caller.id }, now);
   if (id === undefined) throw refuse("has already been taken");
-  const of = { project: source.id };
-  recordHookEvent(context, { kind: "emoji", of, userId: caller.id, id, action: "award" });
+  // Webhooks are told nothing of epics.
+  if (!source.isOfEpics) {
+    const of = { project: source.id };
+    recordHookEvent(context, { kind: "emoji", of, userId: caller.id, id, action: "award" });
+  }
   if (isIssuable(type)) todos.resolve(db, type, to.targetId, caller.id, now);
   return id;
 }
@@ -94,7 +96,9 @@ async function take(context: Omit<Giving, "prepared">, id: number): Promise<void
   const of = { project: context.source.id };
   const moment = { kind: "emoji", of, userId: context.caller.id, id, action: "revoke" } as const;
   const from = "award_emoji ae where ae.id = ?";
-  await recordRemoval(context, moment, { columns: toldAward.columns, from });
+  if (!context.source.isOfEpics) {
+    await recordRemoval(context, moment, { columns: toldAward.columns, from });
+  }
   await awards.remove(context.db, id);
 }
 
@@ -197,11 +201,11 @@ function routesOf(type: NoteableType, on: On, what: string) {
   ];
 }
 
-/** Emoji given to issues, merge requests and snippets, and to their notes. */
+/** Emoji given to issues, epics, merge requests and snippets, and to their notes. */
 export const awardEmojiResource: Resource = {
   name: "Award emoji",
   migrations,
-  routes: NOTEABLE_TYPES.flatMap((type) => [
+  routes: NOTED_TYPES.flatMap((type) => [
     ...routesOf(type, "target", type.one),
     ...routesOf(type, "note", `a note on ${type.one}`),
   ]),

@@ -12,7 +12,10 @@ const fields = {
   created_at: field.instant("ae.created_at"),
   updated_at: field.instant("ae.updated_at"),
   awardable_id: field.integer(`coalesce(${target.id}, ae.note_id)`),
-  awardable_type: field.text(`coalesce(${target.className}, 'Note')`),
+  awardable_type: field.text(
+    `case when exists (select 1 from issues o where o.id = ae.issue_id and o.issue_type = 'epic') then 'Epic'
+      else coalesce(${target.className}, 'Note') end`,
+  ),
 };
 
 /** An emoji, with the user `u` who gave it. */

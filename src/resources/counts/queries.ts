@@ -100,7 +100,7 @@ const COUNTED = {
     "projects",
     `forked_from_project_id > 0 and forked_from_project_id not in (${BEING_DELETED_ROWS.projects}) and ${SHOWN}`,
   ],
-  issues: ["issues", KEPT],
+  issues: ["issues", `issue_type <> 'epic' and ${KEPT}`],
   merge_requests: ["merge_requests", KEPT],
   notes: ["notes", KEPT],
   snippets: ["snippets s", `(${PERSONAL_SNIPPET} or project_id > 0 and ${KEPT})`],

@@ -1,8 +1,9 @@
 import { ApiError } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
-import { type Context, type Resource, type Route, routes } from "../../core/resource.ts";
+import type { Context, Resource, Route } from "../../core/resource.ts";
 import type { Reader } from "../../store/port.ts";
 import { MERGE_REQUEST } from "../issuables/merge-request.ts";
+import { routesBelow } from "../issuables/places.ts";
 import type { NoteableType } from "../issuables/type.ts";
 import { isIssuable } from "../issuables/types.ts";
 import * as changes from "../notes/changes.ts";
@@ -10,10 +11,10 @@ import * as discussions from "../notes/discussions.ts";
 import { editNote } from "../notes/edit.ts";
 import { body, reply, target, written } from "../notes/input.ts";
 import { note } from "../notes/json.ts";
-import { NOTEABLE_TYPES } from "../notes/noteables.ts";
+import { NOTEABLE_TYPES, NOTED_TYPES } from "../notes/noteables.ts";
 import * as notes from "../notes/queries.ts";
 import { findDiscussion, findNoteable, findNoteOf } from "../notes/rules.ts";
-import { COMMANDS_ONLY, writeNote } from "../quick-actions/perform.ts";
+import { COMMANDS_ONLY, takesCommands, writeNote } from "../quick-actions/perform.ts";
 import { commitRoutes } from "./commits.ts";
 import { commitId, position } from "./input.ts";
 import { placeOnRequest } from "./requests.ts";
@@ -45,12 +46,7 @@ const exclusive = () =>
   new ApiError(400, { message: "400 (Bad request) body, resolved are mutually exclusive" });
 
 function routesOf(type: NoteableType): Route[] {
-  const { del, get, list, post, put } = routes({
-    source: "project",
-    path: `/${type.path}/:noteable_id/discussions`,
-    features: [type.path],
-    whenDisabled: type.whenDisabled,
-  });
+  const { del, get, list, post, put } = routesBelow(type, `/${type.path}/:noteable_id/discussions`);
   return [
     list("", {
       summary: `List the discussions of ${type.one}, the oldest first`,
@@ -72,7 +68,7 @@ function routesOf(type: NoteableType): Route[] {
     }),
     post("", {
       summary: `Begin a discussion on ${type.one}`,
-      ...(isIssuable(type) && { alsoAnswers: COMMANDS_ONLY }),
+      ...(takesCommands(type) && { alsoAnswers: COMMANDS_ONLY }),
       input: { ...target, ...written, ...(type === MERGE_REQUEST ? ofDiffs : ofOthers) },
       presenter: discussions.discussion,
       prepare: (input, preparing) => placeOnRequest(preparing, input.noteable_id, input),
@@ -118,7 +114,7 @@ function routesOf(type: NoteableType): Route[] {
     }),
     post("/:discussion_id/notes", {
       summary: "Reply in a discussion; a note that stood alone then begins a thread",
-      ...(isIssuable(type) && { alsoAnswers: COMMANDS_ONLY }),
+      ...(takesCommands(type) && { alsoAnswers: COMMANDS_ONLY }),
       input: { ...one, ...reply },
       presenter: note,
       handle: async (context) => {
@@ -140,7 +136,7 @@ function routesOf(type: NoteableType): Route[] {
     }),
     put("/:discussion_id/notes/:note_id", {
       summary: "Change the text of a note, or resolve it, or take that back",
-      ...(isIssuable(type) && { alsoAnswers: COMMANDS_ONLY }),
+      ...(takesCommands(type) && { alsoAnswers: COMMANDS_ONLY }),
       input: {
         ...oneNote,
         body: param.optional(body),
@@ -173,7 +169,7 @@ function routesOf(type: NoteableType): Route[] {
 
 const WRITE = new Map(
   NOTEABLE_TYPES.map((type) => {
-    const { post } = routes({ source: "project", path: `/${type.path}`, features: [type.path] });
+    const { post } = routesBelow(type, `/${type.path}`);
     const route = post("/:noteable_id/notes", {
       summary: `Write a note on ${type.one}, or reply in one of its discussions`,
       input: { ...target, ...written, discussion_id: param.optional(param.anyText()) },
@@ -201,9 +197,9 @@ const WRITE = new Map(
 /** The route that writes a note, alone or as a reply: GraphQL has one mutation for both. */
 export const writeRouteOf = (type: NoteableType): Route => WRITE.get(type) as Route;
 
-/** Discussions on issues, merge requests, snippets and commits. */
+/** Discussions on issues, epics, merge requests, snippets and commits. */
 export const discussionResource: Resource = {
   name: "Discussions",
   migrations: [],
-  routes: [...NOTEABLE_TYPES.flatMap(routesOf), ...commitRoutes],
+  routes: [...NOTED_TYPES.flatMap(routesOf), ...commitRoutes],
 };

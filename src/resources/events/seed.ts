@@ -5,7 +5,7 @@ import * as events from "./record.ts";
 type SeededEvent<E extends events.NewEvent | events.Push> = Omit<E, "project_id" | "author_id">;
 
 /**
- * Queues an event of a project. Events are written in batches, since a history has far more of them than of anything
+ * Queues an event of a project; of epics there are none. Events are written in batches, since a history has far more of them than of anything
  * else.
  *
  * @throws SeedError if the seed has no such author
@@ -17,6 +17,7 @@ export function recordEvent(
   seeded: SeededEvent<events.NewEvent> | SeededEvent<events.Push>,
   at: number,
 ): Promise<void> {
+  if (project.isOfEpics) return Promise.resolve();
   project.lastEventAt = Math.max(project.lastEventAt, at);
   seeding.count("events", 1);
   const event = { ...seeded, project_id: project.id, author_id: seeding.userId(author), at };

@@ -1,12 +1,14 @@
-import { inProject, visibleIssues, visibleProjects } from "../../core/access/visibility.ts";
-import { type ApiError, forbidden, invalid, unreadable } from "../../core/errors.ts";
+import { findVisible } from "../../core/access/source.ts";
+import { visibleHomes, visibleIssues, visibleProjects } from "../../core/access/visibility.ts";
+import { type ApiError, conflict, forbidden, invalid, unreadable } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import { routes } from "../../core/resource.ts";
-import { all } from "../../store/conditions.ts";
-import { mayAdminParentLink } from "../issuables/abilities.ts";
+import { all, any } from "../../store/conditions.ts";
+import { mayAdminEpicRelation, mayAdminParentLink } from "../issuables/abilities.ts";
 import { type IssueType, typeName } from "../issuables/attributes.ts";
 import { happened } from "../issuables/change.ts";
 import { rowOf } from "../issuables/embed.ts";
+import { EPIC } from "../issuables/epic.ts";
 import { ISSUE } from "../issuables/issue.ts";
 import * as issuables from "../issuables/queries.ts";
 import { findIssuable } from "../issuables/rules.ts";
@@ -21,36 +23,66 @@ const MAX_CHILDREN = 5000;
 const words = ({ issue_type }: issuables.Issuable) =>
   typeName(issue_type as IssueType).toLowerCase();
 
-/** The error for an issue that can't be below another one. */
-const refuse = ({ iid }: issuables.Issuable, reason: string): ApiError =>
-  unreadable(`#${iid} cannot be added: ${reason}`);
+const typeOf = ({ issue_type }: issuables.Issuable) => (issue_type === "epic" ? EPIC : ISSUE);
 
-/** An issue by its id, of the project that is changed. @throws ApiError 400 if it is not there */
+/** An issue as notes refer to it: `#3`, or `&3` for an epic. */
+const named = (one: issuables.Issuable) => `${typeOf(one).sigil}${one.iid}`;
+
+/** The error for an issue that can't be below another one. */
+const refuse = (child: issuables.Issuable, reason: string): ApiError =>
+  unreadable(`${named(child)} cannot be added: ${reason}`);
+
+/** An epic, or an issue of the project that is changed, by its id. @throws ApiError 400 if it is not there, 403 for an epic of a group that the caller does not belong to */
 async function neighbourOf(
   { db, source, viewer }: Writing,
   child: issuables.Issuable,
   id: number,
 ): Promise<issuables.Issuable> {
-  const readable = all([visibleProjects(viewer), visibleIssues(viewer)]);
+  const readable = all([
+    any([visibleProjects(viewer), visibleHomes(viewer)]),
+    visibleIssues(viewer),
+  ]);
   const [row] = await db.rows(
-    `select i.project_id, i.iid from issues i join projects p on p.id = i.project_id
+    `select i.project_id, i.issue_type, p.namespace_id from issues i join projects p on p.id = i.project_id
      where i.id = ? and ${readable.sql}`,
     [id, ...readable.values],
   );
   if (!row) throw unreadable(`No Work Item found with ID: ${id}.`);
-  if (row[0] !== source.id) {
+  if (row[0] !== source.id && row[1] !== "epic") {
     throw refuse(child, "parent must be in the same project or group as child.");
   }
-  const seen = inProject(viewer, source);
-  return (await issuables.find(db, ISSUE, source.id, row[1] as number, seen)) as issuables.Issuable;
+  if (row[0] !== source.id) {
+    const group = await findVisible(db, "group", String(row[2]), viewer);
+    if (!group || !mayAdminEpicRelation(group)) throw forbidden();
+  }
+  return issuables.findById(db, ISSUE, id);
 }
 
-/** @throws ApiError 400 if an issue can't be below another one */
-async function requireFitting(
+/** @throws ApiError 409 if epics would be too deep below each other, or 400 if one would be below itself */
+async function requireDepth(
   { db }: Writing,
   child: issuables.Issuable,
   parent: issuables.Issuable,
 ): Promise<void> {
+  if (child.issue_type !== "epic") return;
+  const above = await hierarchy.idsAbove(db, parent.id);
+  if (above.includes(child.id)) {
+    throw refuse(child, "it's already an ancestor of the parent");
+  }
+  if (above.length + 1 + (await hierarchy.levelsOf(db, child.id)) > hierarchy.MAX_DEPTH) {
+    throw conflict(
+      `This epic cannot be added. One or more epics would exceed the maximum depth (${hierarchy.MAX_DEPTH}) from its most distant ancestor.`,
+    );
+  }
+}
+
+/** @throws ApiError 400 if an issue can't be below another one */
+async function requireFitting(
+  writing: Writing,
+  child: issuables.Issuable,
+  parent: issuables.Issuable,
+): Promise<void> {
+  const { db } = writing;
   if (child.id === parent.id) throw refuse(child, "is not allowed to point to itself");
   if (!childTypesOf(parent.issue_type).some((type) => type === child.issue_type)) {
     throw refuse(child, "it's not allowed to add this type of parent item");
@@ -68,6 +100,7 @@ async function requireFitting(
   if ((await hierarchy.countChildren(db, parent.id)) >= MAX_CHILDREN) {
     throw refuse(child, "parent already has maximum number of children.");
   }
+  await requireDepth(writing, child, parent);
 }
 
 /** What becomes of an issue's place. */
@@ -100,21 +133,25 @@ export async function place(
       await hierarchy.put(db, child.id, wanted, neighbour);
     return;
   }
-  const tell = (one: issuables.Issuable, note: string) => happened(writing, ISSUE, one, { note });
+  // What an epic is above of may be of another project.
+  const tell = (one: issuables.Issuable, note: string) =>
+    happened({ ...writing, source: { ...writing.source, id: one.project_id } }, typeOf(one), one, {
+      note,
+    });
   const parent = wanted === null ? undefined : await neighbourOf(writing, child, wanted);
   if (parent) await requireFitting(writing, child, parent);
   if (current !== null) {
     const former = await issuables.findById(db, ISSUE, current);
-    await tell(former, `removed child ${words(child)} #${child.iid}`);
+    await tell(former, `removed child ${words(child)} ${named(child)}`);
     if (!parent) {
       await hierarchy.takeAway(db, child.id);
-      await tell(child, `removed parent ${words(former)} #${former.iid}`);
+      await tell(child, `removed parent ${words(former)} ${named(former)}`);
     }
   }
   if (!parent) return;
   await hierarchy.put(db, child.id, parent.id, neighbour);
-  await tell(parent, `added #${child.iid} as child ${words(child)}`);
-  await tell(child, `added #${parent.iid} as parent ${words(parent)}`);
+  await tell(parent, `added ${named(child)} as child ${words(child)}`);
+  await tell(child, `added ${named(parent)} as parent ${words(parent)}`);
 }
 
 /** @throws ApiError 400 if an issue can't get another type, or be confidential or not, for what it is below or has below it */

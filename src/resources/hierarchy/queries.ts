@@ -3,6 +3,9 @@ import type { Database, Reader } from "../../store/port.ts";
 /** The distance between the positions of two children that nobody has moved. */
 const GAP = 2 ** 20;
 
+/** The most levels of epics, one below another, as in GitLab. */
+export const MAX_DEPTH = 7;
+
 /** Where a child is put: next to another one of the same parent. */
 export interface Neighbour {
   readonly id: number;
@@ -13,6 +16,35 @@ export interface Neighbour {
 export async function parentIdOf(db: Reader, id: number): Promise<number | null> {
   const [row] = await db.rows("select parent_id from work_item_parents where issue_id = ?", [id]);
   return (row?.[0] ?? null) as number | null;
+}
+
+/** The ids of what is above one, from its parent on: at most as many as epics may be deep, and one more. */
+export async function idsAbove(db: Reader, id: number): Promise<number[]> {
+  const rows = await db.rows(
+    `with recursive above (id, depth) as (
+       select parent_id, 1 from work_item_parents where issue_id = ?
+       union all
+       select h.parent_id, above.depth + 1 from above join work_item_parents h on h.issue_id = above.id
+       where above.depth <= ${MAX_DEPTH})
+     select id from above order by depth`,
+    [id],
+  );
+  return rows.map(([above]) => above as number);
+}
+
+/** How many levels of epics there are from one on: 1 if none is below it. */
+export async function levelsOf(db: Reader, id: number): Promise<number> {
+  const [row] = await db.rows(
+    `with recursive below (id, depth) as (
+       select cast(? as bigint), 1
+       union all
+       select h.issue_id, below.depth + 1 from below join work_item_parents h on h.parent_id = below.id
+         join issues i on i.id = h.issue_id
+       where i.issue_type = 'epic' and below.depth <= ${MAX_DEPTH})
+     select max(depth) from below`,
+    [id],
+  );
+  return Number(row?.[0]);
 }
 
 /** How many are below one. */
@@ -44,6 +76,15 @@ export async function put(
 /** Takes an issue away from the one that it is below. */
 export async function takeAway(db: Database, id: number): Promise<void> {
   await db.run("delete from work_item_parents where issue_id = ?", [id]);
+}
+
+/** Puts one issue into the place of another one below its epic, if it is below one. */
+export async function hand(db: Database, fromId: number, toId: number): Promise<void> {
+  await db.run(
+    `update work_item_parents set issue_id = ?
+     where issue_id = ? and parent_id in (select id from issues where issue_type = 'epic')`,
+    [toId, fromId],
+  );
 }
 
 /** A position for a child; `undefined` if there is no room next to its neighbour. */

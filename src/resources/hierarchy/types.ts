@@ -1,9 +1,10 @@
 import type { IssueType } from "../issuables/attributes.ts";
 
-/** Which types may be below one: tasks below issues and incidents. */
+/** Which types may be below one: tasks below issues and incidents; issues and epics below epics. */
 const CHILD_TYPES: Readonly<Partial<Record<IssueType, readonly IssueType[]>>> = {
   issue: ["task"],
   incident: ["task"],
+  epic: ["issue", "epic"],
 };
 
 /** The types that may be below one. */

@@ -43,6 +43,10 @@ export const mayUpdate =
 export const mayAdminParentLink: Ability<IssuableSubject> = (issue, asking) =>
   hasRole(asking.source, "guest") && mayUpdate({ prefix: "issue" })(issue, asking);
 
+/** Whether the caller may put something below the epics of a group: its members, as in GitLab. */
+export const mayAdminEpicRelation = (group: Source): boolean =>
+  !group.archived && hasRole(group, "guest");
+
 /** Whether the caller may delete an issue or merge request. */
 export const mayDelete = (source: Source): boolean => hasRole(source, "owner");
 

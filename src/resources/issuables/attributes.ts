@@ -7,10 +7,10 @@ import { arg } from "../../graphql/declare/args.ts";
 import type { Arg } from "../../graphql/declare/declarations.ts";
 import type { Value } from "../../store/port.ts";
 
-/** The types of issues. */
+/** The types of issues of projects. */
 export const ISSUE_TYPES = ["issue", "incident", "test_case", "task"] as const;
-/** One of them. */
-export type IssueType = (typeof ISSUE_TYPES)[number];
+/** One of them, or that of epics. */
+export type IssueType = (typeof ISSUE_TYPES)[number] | "epic";
 
 /** A type in words: `Test Case`. */
 export const typeName = (type: IssueType): string =>

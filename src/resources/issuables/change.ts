@@ -78,7 +78,7 @@ export function happened(
 function followed(change: Change): Promise<void> {
   const { type, differences, cause } = change;
   const happens = (name: string) => (differences[name] ?? cause[name as keyof Cause]) !== undefined;
-  return follow(FOLLOWERS[type.prefix], change, happens);
+  return follow(FOLLOWERS[type.path === "epics" ? "epic" : type.prefix], change, happens);
 }
 
 /** What is different between two rows: in the columns that the second one has. */

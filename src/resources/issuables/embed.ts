@@ -164,17 +164,27 @@ function fillIn(
     what: COUNTED[what as keyof typeof COUNTED],
     count: String(count),
   }));
-  const at = Object.fromEntries(FILLED.map((name) => [name, presenter.at(name)])) as Places;
-  const lacking = lackingIn(prefix, tier).map((name) => presenter.at(name));
+  // Epics show fewer fields.
+  const isShown = (name: string) => name in presenter.fields;
+  const at = Object.fromEntries(
+    FILLED.map((name) => [name, isShown(name) ? presenter.at(name) : undefined]),
+  ) as Places;
+  const lacking = lackingIn(prefix, tier)
+    .filter(isShown)
+    .map((name) => presenter.at(name));
   for (const row of rows) {
-    const id = row[at.id] as Value;
+    const id = row[presenter.at("id")] as Value;
     for (const place of lacking) row[place] = HIDDEN;
     const [own = [], assigned = []] = [labels.get(id), assignees.get(id)];
-    row[at.labels] = `[${own.join(",")}]`;
-    row[at.assignees] = `[${assigned.join(",")}]`;
-    row[at.assignee] = assigned[0] ?? "null";
-    row[at.user_notes_count] = row[at.upvotes] = row[at.downvotes] = "0";
-    for (const { what, count } of counts.get(id) ?? []) row[at[what]] = count;
+    const put = (name: (typeof FILLED)[number], text: string) => {
+      const place = at[name];
+      if (place !== undefined) row[place] = text;
+    };
+    put("labels", `[${own.join(",")}]`);
+    put("assignees", `[${assigned.join(",")}]`);
+    put("assignee", assigned[0] ?? "null");
+    for (const name of Object.values(COUNTED)) put(name, "0");
+    for (const { what, count } of counts.get(id) ?? []) put(what, count);
   }
 }
 
@@ -184,5 +194,5 @@ const COUNTED = {
   thumbsup: "upvotes",
   thumbsdown: "downvotes",
 } as const;
-const FILLED = ["id", "labels", "assignees", "assignee", ...Object.values(COUNTED)] as const;
-type Places = Record<(typeof FILLED)[number], number>;
+const FILLED = ["labels", "assignees", "assignee", ...Object.values(COUNTED)] as const;
+type Places = Record<(typeof FILLED)[number], number | undefined>;

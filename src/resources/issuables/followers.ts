@@ -131,6 +131,7 @@ const WEBHOOKS: Follower<Change, Followed> = {
  */
 export const FOLLOWERS = {
   issue: [...SHARED, WEBHOOKS],
+  epic: SHARED.filter(({ run }) => run !== recordEvent && run !== tellAssignees),
   merge_request: [...SHARED, ...OF_REQUESTS, WEBHOOKS],
 } as const;
 

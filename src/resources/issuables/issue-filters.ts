@@ -1,9 +1,10 @@
+import { type Viewer, visibleHomes, visibleIssues } from "../../core/access/visibility.ts";
 import * as param from "../../core/input.ts";
 import { withoutIndex } from "../../core/lists/index-start.ts";
 import { dayOf } from "../../core/time.ts";
 import { arg, enumeration, recordId } from "../../graphql/declare/args.ts";
 import { GraphError } from "../../graphql/errors.ts";
-import { all, among, type Condition, when } from "../../store/conditions.ts";
+import { all, among, type Condition, rowByRow, when } from "../../store/conditions.ts";
 import type { Value } from "../../store/port.ts";
 import { ISSUE_TYPES } from "./attributes.ts";
 import { type Filters, filter, listOf, takes } from "./filter.ts";
@@ -13,6 +14,7 @@ import {
   noneOrAny,
   noneOrAnyNamed,
   type Somebody,
+  somebody,
   states,
   word,
 } from "./filters.ts";
@@ -59,6 +61,15 @@ const nowhere = () =>
     input: param.unlessBlank(param.anyText()),
     condition: (text) => (text.toLowerCase() === "none" ? EVERY : NO),
   });
+
+/** A query for the id of an epic, if the caller may read it. */
+function readableEpic(id: number, { level: _, ...viewer }: Viewer): Condition {
+  const readable = all([when("i.id = ?", id), visibleHomes(viewer), visibleIssues(viewer)]);
+  return {
+    sql: `select i.id from issues i join projects p on p.id = i.project_id where ${readable.sql}`,
+    values: readable.values,
+  };
+}
 
 /** A weight, as a text. @throws GraphError for anything else */
 function weightOf(text: string): Weight {
@@ -254,7 +265,28 @@ export const ISSUE_FILTERS = {
       return [{ ids: { sql: ids, values } }];
     },
   }),
-  epic_id: nowhere(),
+  epic_id: filter<Somebody>({
+    input: somebody(),
+    condition: (epic, { viewer }) => {
+      if (typeof epic === "number") {
+        const { sql, values } = readableEpic(epic, viewer);
+        const below = `select 1 from work_item_parents h where h.issue_id = i.id and h.parent_id in (${sql})`;
+        return { sql: rowByRow(below), values };
+      }
+      const below = `select 1 from work_item_parents h join issues e on e.id = h.parent_id
+        where h.issue_id = i.id and e.issue_type = 'epic'`;
+      return when(epic === "any" ? rowByRow(below) : `not ${rowByRow(below)}`);
+    },
+    index: (epic, { viewer }) => {
+      if (epic === "none") return [];
+      const { sql, values } =
+        epic === "any"
+          ? { sql: "select id from issues where issue_type = 'epic'", values: [] }
+          : readableEpic(epic, viewer);
+      const ids = `select issue_id as id from work_item_parents where parent_id in (${sql})`;
+      return [{ ids: { sql: ids, values }, isBroad: epic === "any" }];
+    },
+  }),
   health_status: nowhere(),
   iteration_id: filter<string>({
     ...nowhere(),

@@ -10,6 +10,7 @@ import { all } from "../../store/conditions.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Reader, Value } from "../../store/port.ts";
 import { statement } from "../../store/texts.ts";
+import { type ParentEpic, parentEpics } from "./epic.ts";
 import { issuableFields, subscribed } from "./fields.ts";
 import { placeLabels } from "./positions.ts";
 import { taskStatus, tasksOf } from "./tasks.ts";
@@ -41,6 +42,16 @@ const link = (suffix: string) =>
 
 const NAMED = { prefix: "issue", alias: "i", path: "issues", sigil: "#" } as const;
 
+const shownEpic = {
+  id: field.integer("id"),
+  iid: field.integer("iid"),
+  title: field.text("title"),
+  url: field.text("url"),
+  group_id: field.integer("group_id"),
+  human_readable_end_date: field.text("human_readable_end_date"),
+  human_readable_timestamp: field.text("human_readable_timestamp"),
+};
+
 const fields = {
   ...issuableFields(NAMED),
   merge_requests_count: field.embedded("merge_requests_count", "integer", "null"),
@@ -56,8 +67,8 @@ const fields = {
     field.derived(["i.description"], "string", ([text]) => taskStatus(String(text))),
   ),
   moved_to_id: field.integer("i.moved_to_id"),
-  epic: field.constant(null),
-  epic_iid: field.constant(null),
+  epic: field.embedded("epic", "object", "null", { fields: shownEpic }),
+  epic_iid: field.embedded("epic_iid", "integer", "null"),
   iteration: field.constant(null),
   health_status: field.constant(null),
   service_desk_reply_to: field.constant(null),
@@ -69,6 +80,29 @@ const fields = {
     closed_as_duplicate_of: field.constant(null),
   }),
 };
+
+const DAY = new Intl.DateTimeFormat("en-US", { dateStyle: "medium", timeZone: "UTC" });
+
+/** How far an epic is, in GitLab's words. */
+function timeOf({ start_date: start, due_date: due }: ParentEpic, today: string): string | null {
+  const bold = (what: string | number) => `<strong>${what}</strong>`;
+  if (due !== null && due < today) return bold("Past due");
+  if (start !== null && start > today) return bold("Upcoming");
+  if (due === null) return null;
+  const days = (Date.parse(due) - Date.parse(today)) / 86_400_000;
+  return days === 0 ? bold("Today") : `${bold(days)} ${days === 1 ? "day" : "days"} remaining`;
+}
+
+/** An epic as the issues below it show it. */
+const epicOf = (epic: ParentEpic, today: string) => ({
+  id: epic.id,
+  iid: epic.iid,
+  title: epic.title,
+  url: `/groups/${epic.group_path}/-/epics/${epic.iid}`,
+  group_id: epic.group_id,
+  human_readable_end_date: epic.due_date && DAY.format(Date.parse(epic.due_date)),
+  human_readable_timestamp: timeOf(epic, today),
+});
 
 /** Issues. */
 export const ISSUE: IssuableType = {
@@ -91,6 +125,7 @@ export const ISSUE: IssuableType = {
   },
   from: `issues i join projects p on p.id = i.project_id ${issuableJoins("i")}`,
   visible: visibleIssues,
+  projects: visibleProjects,
   listed: presenter(fields),
   single: presenter({
     ...fields,
@@ -100,9 +135,15 @@ export const ISSUE: IssuableType = {
   place: placeLabels,
   readOwn: async (ids, { db, presenter, viewer, source }) => {
     const from = source?.kind === "group" ? source.fullPath : null;
-    const counts = await closingCounts(db, ids, viewer);
+    const [counts, epics] = await Promise.all([
+      closingCounts(db, ids, viewer),
+      parentEpics(db, ids, viewer),
+    ]);
     return (rows) => {
       for (const row of rows) {
+        const epic = epics.get(row[presenter.at("id")] as Value);
+        row[presenter.at("epic_iid")] = String(epic?.iid ?? null);
+        row[presenter.at("epic")] = epic ? JSON.stringify(epicOf(epic, viewer.today)) : "null";
         const count = counts.get(row[presenter.at("id")] as Value) ?? 0;
         row[presenter.at("merge_requests_count")] = String(count);
         row[presenter.at("references")] = from;

@@ -41,6 +41,8 @@ export interface ListQuery {
   readonly projectId?: number | undefined;
   /** Only those in projects of this group and its subgroups. */
   readonly groupId?: number | undefined;
+  /** The projects whose rows it has, in place of those. */
+  readonly within?: Condition;
   /** Whether archived projects are left out. */
   readonly isWithoutArchived?: boolean;
   readonly values: { readonly [Name in FilterName]?: unknown };
@@ -155,8 +157,9 @@ function orderSql(type: IssuableType, { orderBy, sort }: ListQuery) {
 export function projectsOf(
   alias: string,
   viewer: Viewer,
-  { projectId, groupId, isWithoutArchived }: Omit<ListQuery, "orderBy" | "sort">,
+  { projectId, groupId, within, isWithoutArchived }: Omit<ListQuery, "orderBy" | "sort">,
 ): Condition {
+  if (within) return within;
   return all([
     projectId === undefined ? visibleProjects(viewer) : when(`${alias}.project_id = ?`, projectId),
     groupId === undefined ? undefined : belowGroup("p.namespace_id", groupId),

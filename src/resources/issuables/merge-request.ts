@@ -1,6 +1,10 @@
 import { linkedMembership } from "../../core/access/memberships.ts";
 import { ROLES } from "../../core/access/roles.ts";
-import { NOT_DELETED_USER, visibleMergeRequestRows } from "../../core/access/visibility.ts";
+import {
+  NOT_DELETED_USER,
+  visibleMergeRequestRows,
+  visibleProjects,
+} from "../../core/access/visibility.ts";
 import * as field from "../../core/field.ts";
 import { presenter } from "../../core/presenter.ts";
 import { placeholders } from "../../store/placeholders.ts";
@@ -115,6 +119,7 @@ export const MERGE_REQUEST: IssuableType = {
     left join merge_request_versions dv on dv.id =
       (select max(v.id) from merge_request_versions v where v.merge_request_id = mr.id)`,
   visible: visibleMergeRequestRows,
+  projects: visibleProjects,
   listed: presenter(fields),
   single: presenter({
     ...fields,

@@ -1,3 +1,4 @@
+import { labelOwnerOf } from "../../core/access/owner.ts";
 import * as param from "../../core/input.ts";
 import { type Context, hasTier } from "../../core/resource.ts";
 import type { Reader, Value } from "../../store/port.ts";
@@ -50,7 +51,7 @@ export function isPlanned(input: Planning): boolean {
 /** What an input asks for of labels, assignees and reviewers: nothing if the caller is below reporter. */
 export function plannedLinks(
   { db, source, now }: Pick<Writing, "db" | "source" | "now">,
-  input: Planning & { readonly reviewer_ids?: readonly number[] | null | undefined },
+  input: Partial<Planning> & { readonly reviewer_ids?: readonly number[] | null | undefined },
 ): Pick<Wanted, "labels" | "assignees" | "reviewers"> {
   if (!mayPlan(source)) return {};
   const { labels: named, add_labels: added = [], remove_labels: removed = [] } = input;
@@ -65,7 +66,10 @@ export function plannedLinks(
           const kept =
             named === undefined ? before.filter(({ name }) => !removed.includes(name)) : [];
           const names = [...new Set([...(named ?? []), ...added])];
-          return [...kept.map(({ id }) => id), ...(await labelsNamed(db, source, names, now))];
+          return [
+            ...kept.map(({ id }) => id),
+            ...(await labelsNamed(db, labelOwnerOf(source), names, now)),
+          ];
         },
     assignees: idsIn(assignee_ids),
     reviewers: idsIn(reviewer_ids),

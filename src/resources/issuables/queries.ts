@@ -3,7 +3,6 @@ import {
   NOT_DELETED_LABEL,
   type Viewer,
   visibleNotes,
-  visibleProjects,
 } from "../../core/access/visibility.ts";
 import { paginate, type RowPage } from "../../core/pagination.ts";
 import type { Context } from "../../core/resource.ts";
@@ -97,7 +96,7 @@ const USERS = 1000;
  */
 export async function readers(
   db: Reader,
-  { table, alias, visible }: NoteableType,
+  { table, alias, visible, projects }: NoteableType,
   { id, noteId }: { id: number; noteId?: number | null | undefined },
   who: { ids: readonly number[] } | { usernames: readonly string[] },
   today: string,
@@ -105,7 +104,7 @@ export async function readers(
   const wanted: readonly Value[] = "ids" in who ? who.ids : who.usernames;
   const each = { each: "v", today } as const;
   const conditions = all([
-    visibleProjects(each),
+    projects(each),
     visible(each),
     noteId == null ? undefined : visibleNote(noteId, visibleNotes(each)),
   ]);
@@ -131,7 +130,7 @@ function visibleNote(noteId: number, { sql, values }: Condition): Condition {
 
 /** Users `v` who participate in an issuable, if they may read it: with joins of it and its project, and the condition. */
 export function participating(
-  { table, alias, column, involved, visible }: IssuableType,
+  { table, alias, column, involved, visible, projects }: IssuableType,
   id: number,
   viewer: Viewer,
 ): Condition & { join: string } {
@@ -150,7 +149,7 @@ export function participating(
       values: [id, ...involved.map(() => id), id, ...notes.values, id],
     },
     when("v.state = 'active'"),
-    visibleProjects(each),
+    projects(each),
     visible(each),
   ]);
   // The condition names the one row: there is nothing of the users to join it by.

@@ -11,6 +11,7 @@ import { rowOf } from "./embed.ts";
 import { detailedLabels } from "./fields.ts";
 import { inputOf, valuesIn } from "./filter.ts";
 import { FILTERS, type ListQuery, list } from "./list.ts";
+import { routesBelow } from "./places.ts";
 import { participants, subscribe } from "./queries.ts";
 import { findIssuable } from "./rules.ts";
 import type { IssuableType } from "./type.ts";
@@ -46,7 +47,7 @@ export function listRoutes(
     const chosen = of(context);
     return chosen === type.listed && context.input["with_labels_details"] ? detailed : chosen;
   };
-  const { path, many, whenDisabled, jobTokens } = type;
+  const { path, many, jobTokens } = type;
   const filters = FILTERS[type.prefix];
   const input = {
     ...inputOf(filters),
@@ -57,7 +58,7 @@ export function listRoutes(
   };
   const ofMany = { ...input, non_archived: param.optional(param.boolean()) };
   const group = routes({ source: "group" });
-  const project = routes({ source: "project", features: [path], whenDisabled });
+  const project = routesBelow(type, "");
   /** @param scope whose rows it has, if the caller does not say so */
   const listed = (context: Listing, { of_milestone, ...place }: Place, scope = "all") => {
     const { input: sent, caller } = context;
@@ -126,8 +127,8 @@ export function listRoutes(
 
 /** Getting one issuable. */
 export function singleRoute(type: IssuableType): Route {
-  const { path, parameter, one, whenDisabled, jobTokens } = type;
-  const { get } = routes({ source: "project", features: [path], whenDisabled });
+  const { path, parameter, one, jobTokens } = type;
+  const { get } = routesBelow(type, "");
   return get(`/${path}/:${parameter}`, {
     ...(jobTokens && { jobTokens }),
     summary: `Get ${one} by its number within the project`,
@@ -145,13 +146,13 @@ const participant = presenter(userFields("v"));
 
 /** Deleting an issuable, the list of its participants, subscribing to it, and unsubscribing. */
 export function sharedRoutes(type: IssuableType): Route[] {
-  const { path, parameter, one, whenDisabled } = type;
-  const { del, list, post } = routes({ source: "project", features: [path], whenDisabled });
+  const { path, parameter, one } = type;
+  const { del, list } = routesBelow(type, "");
   const deletion = del(`/${path}/:${parameter}`, {
     summary: `Delete ${one} with its notes`,
     input: numberOf(type),
     handle: async (context) => {
-      const name = type.prefix === "issue" ? "Issue" : undefined;
+      const name = type.path === "issues" ? "Issue" : undefined;
       await remove(
         context,
         type,
@@ -170,7 +171,14 @@ export function sharedRoutes(type: IssuableType): Route[] {
       return participants(context, type, id);
     },
   });
-  const subscriptions = (["subscribe", "unsubscribe"] as const).map((verb) =>
+  return [deletion, participation, ...subscriptionRoutes(type)];
+}
+
+/** Subscribing to an issuable, and unsubscribing. */
+export function subscriptionRoutes(type: IssuableType): Route[] {
+  const { path, parameter, one } = type;
+  const { post } = routesBelow(type, "");
+  return (["subscribe", "unsubscribe"] as const).map((verb) =>
     post(`/${path}/:${parameter}/${verb}`, {
       whenArchived: "allow",
       alsoAnswers: { 304: [] },
@@ -188,7 +196,6 @@ export function sharedRoutes(type: IssuableType): Route[] {
       },
     }),
   );
-  return [deletion, participation, ...subscriptions];
 }
 
 /** The schema of the path parameter with an issuable's number. */

@@ -14,7 +14,7 @@ export interface DiscussedType {
   /** The column with which notes refer to this one. */
   readonly column: "issue_id" | "merge_request_id" | "snippet_id" | "noted_commit_id";
   /** The class name in answers. */
-  readonly className: "Issue" | "MergeRequest" | "Snippet" | "Commit";
+  readonly className: "Issue" | "Epic" | "MergeRequest" | "Snippet" | "Commit";
   /** One of them, in words: `an issue`. */
   readonly one: string;
 }
@@ -30,17 +30,19 @@ export interface NoteableType extends DiscussedType {
   readonly number: "iid" | "id";
   /** In lists of events the name of the target's type. */
   readonly prefix: "issue" | "merge_request" | "snippet";
-  readonly className: "Issue" | "MergeRequest" | "Snippet";
-  /** Their segment in URL paths, and the project's feature. */
-  readonly path: "issues" | "merge_requests" | "snippets";
+  readonly className: "Issue" | "Epic" | "MergeRequest" | "Snippet";
+  /** Their segment in URL paths and, but for epics, the project's feature. */
+  readonly path: "issues" | "epics" | "merge_requests" | "snippets";
   /** The character before the number in references. */
-  readonly sigil: "#" | "!" | "$";
+  readonly sigil: "#" | "&" | "!" | "$";
   /** What one is called: `issue`. */
   readonly name: string;
   /** What reading routes do if the project has the feature disabled: see `SharedOfSource` in core/resource.ts. */
   readonly whenDisabled: "refuse" | "leave out";
   /** The condition under which the caller may read a row in a project `p` they can read. */
   readonly visible: (viewer: Viewer | EachUser) => Condition;
+  /** The condition on the projects `p` that can have such rows which the caller reads. */
+  readonly projects: (viewer: Viewer | EachUser) => Condition;
 }
 
 /**
@@ -53,10 +55,10 @@ export interface IssuableType extends NoteableType {
   readonly column: "issue_id" | "merge_request_id";
   /** Also the prefix of the tables of assignees, labels and subscriptions. */
   readonly prefix: "issue" | "merge_request";
-  readonly className: "Issue" | "MergeRequest";
-  readonly path: "issues" | "merge_requests";
-  /** The path parameter with their number in the project. */
-  readonly parameter: "issue_iid" | "merge_request_iid";
+  readonly className: "Issue" | "Epic" | "MergeRequest";
+  readonly path: "issues" | "epics" | "merge_requests";
+  /** The path parameter with their number in the project, or in the group. */
+  readonly parameter: "issue_iid" | "epic_iid" | "merge_request_iid";
   /** Several of them, in words: `issues`. */
   readonly many: string;
   /** The tables with its users who take part because they are assigned to it, or asked to review it. */

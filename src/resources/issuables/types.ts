@@ -1,6 +1,7 @@
 import type { Viewer } from "../../core/access/visibility.ts";
 import { all, type Condition } from "../../store/conditions.ts";
 import { statement } from "../../store/texts.ts";
+import { EPIC } from "./epic.ts";
 import { ISSUE } from "./issue.ts";
 import { MERGE_REQUEST } from "./merge-request.ts";
 import type { DiscussedType, IssuableType, NoteableType } from "./type.ts";
@@ -13,9 +14,9 @@ export function typeNamed(className: unknown): IssuableType | undefined {
   return ISSUABLE_TYPES.find((type) => type.className === className);
 }
 
-/** Whether it is a type of issuable. */
+/** Whether it is a type of issuable, or that of epics. */
 export function isIssuable(type: DiscussedType): type is IssuableType {
-  return (ISSUABLE_TYPES as readonly DiscussedType[]).includes(type);
+  return type === EPIC || (ISSUABLE_TYPES as readonly DiscussedType[]).includes(type);
 }
 
 /**
@@ -26,6 +27,9 @@ export function isIssuable(type: DiscussedType): type is IssuableType {
  */
 export function targetOf(alias: string, types: readonly NoteableType[] = ISSUABLE_TYPES) {
   const each = (write: (type: NoteableType) => string) => types.map(write);
+  const classNames = each(
+    ({ column, className }) => `when ${alias}.${column} is not null then '${className}'`,
+  ).join(" ");
   const numbered = types.filter(({ number }) => number === "iid");
   return {
     /** Joins the types' tables. */
@@ -34,12 +38,14 @@ export function targetOf(alias: string, types: readonly NoteableType[] = ISSUABL
         `left join ${type.table} ${type.alias} on ${type.alias}.id = ${alias}.${type.column}`,
     ).join(" "),
     id: `coalesce(${each(({ column }) => `${alias}.${column}`).join(", ")})`,
-    className: `case ${each(({ column, className }) => `when ${alias}.${column} is not null then '${className}'`).join(" ")} end`,
+    /** The class name that clients are shown, with {@link joins}: epics are issues here. */
+    shownName: `case when i.issue_type = 'epic' then 'Epic' ${classNames} end`,
+    className: `case ${classNames} end`,
     /** With {@link joins}. */
     iid: `coalesce(${numbered.map((type) => `${type.alias}.iid`).join(", ")})`,
     number: `coalesce(${each((type) => `${type.alias}.${type.number}`).join(", ")})`,
     /** Their path below that of their project, with {@link joins}. */
-    path: `case ${each((type) => `when ${alias}.${type.column} is not null then '${type.path}/' || ${type.alias}.${type.number}`).join(" ")} end`,
+    path: `case when i.issue_type = 'epic' then 'epics/' || i.iid ${each((type) => `when ${alias}.${type.column} is not null then '${type.path}/' || ${type.alias}.${type.number}`).join(" ")} end`,
     /** The condition under which the viewer may read it, in a project `p` they can read; with {@link joins}. */
     visible: (viewer: Viewer): Condition =>
       all(

@@ -1,5 +1,6 @@
 import { findSource } from "../../core/access/source.ts";
 import { ApiError } from "../../core/errors.ts";
+import * as hierarchy from "../hierarchy/queries.ts";
 import { mayAdminIssues, mayPlan } from "../issuables/abilities.ts";
 import { columnsOf } from "../issuables/attributes.ts";
 import { change, created, stateColumns } from "../issuables/change.ts";
@@ -19,7 +20,7 @@ function refuseMove(reason: string): ApiError {
 
 /**
  * Copies an issue with its notes and the time spent on it into another project, matching labels and milestone by name.
- * The copy takes over its links, and it is closed.
+ * The copy takes over its links and its place below an epic, and it is closed.
  *
  * @returns the id of the copy
  * @throws ApiError 400 if the caller may not move it there, 404 if there is no such project
@@ -55,6 +56,7 @@ export async function move(
   );
   await notes.copy(db, ISSUE, found.id, { project_id: target.id, id: copy.id });
   await links.hand(db, found.id, copy.id);
+  await hierarchy.hand(db, found.id, copy.id);
   await timeTracking.copy(db, ISSUE, found.id, { project_id: target.id, id: copy.id });
   const closed = stateColumns(context, found, "close");
   await change(context, ISSUE, found, { columns: { moved_to_id: copy.id, ...closed } });

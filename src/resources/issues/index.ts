@@ -18,6 +18,7 @@ import { reorder } from "../issuables/positions.ts";
 import * as issuables from "../issuables/queries.ts";
 import { listRoutes, sharedRoutes, singleRoute } from "../issuables/routes.ts";
 import { findIssuable } from "../issuables/rules.ts";
+import type { Writing } from "../issuables/type.ts";
 import { afterCommands, commandsIn } from "../quick-actions/perform.ts";
 import * as timeTracking from "../time-tracking/changes.ts";
 import { move } from "./changes.ts";
@@ -33,8 +34,8 @@ const attributes = {
   severity: param.noted(param.optional(param.choice(SEVERITIES)), {
     about: "how bad an incident is; nothing else has a severity",
   }),
-  // No issue belongs to an epic: GitLab's 0 for that is accepted.
-  epic_id: unsupported(param.integer(), 0),
+  // 0 is GitLab's for none.
+  epic_id: param.clearable(param.integer()),
   epic_iid: unsupported(param.integer(), 0),
   ...inputOf("issue"),
   ...planningInput,
@@ -79,13 +80,24 @@ const beginnings = {
   ...attributes,
 };
 
+/** Puts an issue below an epic, or another issue. @throws ApiError 403 */
+async function putBelow(
+  context: Writing,
+  { id, assigned }: Pick<issuables.Issuable, "id" | "assigned">,
+  parentId: number | null,
+): Promise<void> {
+  const child = { ...(await issuables.findById(context.db, ISSUE, id)), assigned };
+  if (!mayAdminParentLink(child, context)) throw forbidden();
+  await place(context, child, { parentId });
+}
+
 async function createIssue(
   context: Context<typeof beginnings, Database, unknown, "user"> & {
     input: { parent_id?: number | undefined };
   },
 ) {
   const { db, source, caller, input, now } = context;
-  const { title, parent_id: parentId } = input;
+  const { title, epic_id: epicId, parent_id: parentId = epicId || undefined } = input;
   const { text: description, commands } = commandsIn(ISSUE, input.description);
   const at = input.created_at;
   const { milestone_id, ...planned } = await columnsIn(context, ISSUE, input);
@@ -101,12 +113,9 @@ async function createIssue(
   );
   const issue = { id, title, description: description ?? null, milestone_id };
   await created(context, ISSUE, issue, plannedLinks(context, input));
-  if (parentId !== undefined) {
-    const child = await issuables.findById(db, ISSUE, id);
-    if (!mayAdminParentLink(child, context)) throw forbidden();
-    await place(context, child, { parentId });
-  }
-  const read = isPlanned(input) || commands.length > 0 ? rowOf : newRowOf;
+  if (parentId !== undefined) await putBelow(context, { id, assigned: 0 }, parentId);
+  const isPlain = !isPlanned(input) && commands.length === 0 && parentId === undefined;
+  const read = isPlain ? newRowOf : rowOf;
   const answer = (reader: Reader) => read({ ...context, db: reader }, ISSUE, id);
   return commands.length === 0
     ? new AfterCommit(answer)
@@ -152,6 +161,7 @@ async function changeIssue(
     },
     ...plannedLinks(context, input),
   });
+  if (input.epic_id !== undefined) await putBelow(context, found, input.epic_id || null);
   return afterCommands(context, ISSUE, found.id, commands, (reader) =>
     rowOf({ ...context, db: reader }, ISSUE, found.id),
   );

@@ -185,7 +185,7 @@ async function addNumbered(
     for (const { written, full_path } of wanted.filter(({ id }) => id === projectId)) {
       const text = `${pathFrom(own, full_path)}${sigil}${count}`;
       const about = state === "opened" ? text : `${text} - ${state}`;
-      links.set(keyOf({ kind: sigil, project: written, name: String(count) }), {
+      links.set(keyOf({ kind: sigil as "#", project: written, name: String(count) }), {
         href: `${view.base}/${full_path}/-/${path}/${count}`,
         title: String(title),
         className: prefix,

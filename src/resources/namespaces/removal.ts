@@ -165,7 +165,7 @@ export async function hideProjects(
   const { sql, values } = projectsBelow(namespaceId);
   return db.run(
     `update projects set visibility = ${BEING_DELETED}
-     where id in (${sql} and visibility > ${BEING_DELETED} limit ?)`,
+     where id in (${sql} and visibility <> ${BEING_DELETED} limit ?)`,
     [...values, most],
   );
 }

@@ -18,12 +18,13 @@ interface Change {
   readonly before?: string | undefined;
 }
 
-/** What follows from notes that are written or edited, in this order. */
+/** What follows from notes that are written or edited, in this order. Feeds and webhooks are told nothing of epics. */
 export const FOLLOWERS: readonly Follower<Change, "written" | "edited">[] = [
   {
     does: "The feed has an event, of which mails tell",
     after: ["written"],
     run: ({ writing: { db, source, caller, now }, note: { id } }) => {
+      if (source.isOfEpics) return;
       const event = { project_id: source.id, author_id: caller.id, action: "commented" } as const;
       events.record(db, { ...event, target: { type: "note", id } }, now);
     },
@@ -31,14 +32,16 @@ export const FOLLOWERS: readonly Follower<Change, "written" | "edited">[] = [
   {
     does: "Webhooks and listeners are told",
     after: ["written", "edited"],
-    run: ({ writing, note: { id }, before }) =>
+    run: ({ writing, note: { id }, before }) => {
+      if (writing.source.isOfEpics) return;
       recordHookEvent(writing, {
         kind: "note",
         of: { project: writing.source.id },
         userId: writing.caller.id,
         id,
         action: before === undefined ? "create" : "update",
-      }),
+      });
+    },
   },
   {
     does: "Its author's to-do items about the issue or merge request are done",

@@ -1,15 +1,16 @@
 import { inProject } from "../../core/access/visibility.ts";
 import * as param from "../../core/input.ts";
-import { type Context, type Resource, routes } from "../../core/resource.ts";
+import type { Context, Resource } from "../../core/resource.ts";
 import type { Reader } from "../../store/port.ts";
+import { routesBelow } from "../issuables/places.ts";
 import type { NoteableType } from "../issuables/type.ts";
 import { isIssuable } from "../issuables/types.ts";
-import { COMMANDS_ONLY, writeNote } from "../quick-actions/perform.ts";
+import { COMMANDS_ONLY, takesCommands, writeNote } from "../quick-actions/perform.ts";
 import * as changes from "./changes.ts";
 import { editNote } from "./edit.ts";
 import { body, target, written } from "./input.ts";
 import { note } from "./json.ts";
-import { NOTEABLE_TYPES } from "./noteables.ts";
+import { NOTED_TYPES } from "./noteables.ts";
 import * as notes from "./queries.ts";
 import { findNote, findNoteable } from "./rules.ts";
 import { migrations } from "./table.ts";
@@ -27,12 +28,7 @@ async function find(context: In, type: NoteableType) {
 }
 
 function routesOf(type: NoteableType) {
-  const { del, get, list, post, put } = routes({
-    source: "project",
-    path: `/${type.path}/:noteable_id/notes`,
-    features: [type.path],
-    whenDisabled: type.whenDisabled,
-  });
+  const { del, get, list, post, put } = routesBelow(type, `/${type.path}/:noteable_id/notes`);
   return [
     list("", {
       summary: `List the notes of ${type.one}, newest first`,
@@ -69,10 +65,10 @@ function routesOf(type: NoteableType) {
       },
     }),
     post("", {
-      summary: isIssuable(type)
+      summary: takesCommands(type)
         ? `Write a note on ${type.one}, or perform quick actions; 202 for nothing but these`
         : `Write a note on ${type.one}`,
-      ...(isIssuable(type) && { alsoAnswers: COMMANDS_ONLY }),
+      ...(takesCommands(type) && { alsoAnswers: COMMANDS_ONLY }),
       input: { ...target, ...written },
       presenter: note,
       handle: async (context) => {
@@ -88,10 +84,10 @@ function routesOf(type: NoteableType) {
       },
     }),
     put("/:note_id", {
-      summary: isIssuable(type)
+      summary: takesCommands(type)
         ? "Change a note, or perform quick actions; 202 for nothing but these"
         : "Change a note",
-      ...(isIssuable(type) && { alsoAnswers: COMMANDS_ONLY }),
+      ...(takesCommands(type) && { alsoAnswers: COMMANDS_ONLY }),
       input: { ...one, body },
       presenter: note,
       handle: async (context) => {
@@ -112,9 +108,9 @@ function routesOf(type: NoteableType) {
   ];
 }
 
-/** Notes on issues, merge requests and snippets. */
+/** Notes on issues, epics, merge requests and snippets. */
 export const noteResource: Resource = {
   name: "Notes",
   migrations,
-  routes: NOTEABLE_TYPES.flatMap(routesOf),
+  routes: NOTED_TYPES.flatMap(routesOf),
 };

@@ -56,8 +56,8 @@ export const note = presenter({
   updated_at: field.instant("nt.updated_at"),
   system: field.flag("nt.system"),
   noteable_id: field.integer(noteable.id),
-  noteable_type: field.text(`coalesce(${noteable.className}, 'Commit')`),
-  project_id: field.integer("nt.project_id"),
+  noteable_type: field.text(`coalesce(${noteable.shownName}, 'Commit')`),
+  project_id: field.integer("case when i.issue_type = 'epic' then null else nt.project_id end"),
   commit_id: field.onlyIf(ON_DIFF, field.text("nt.commit_id")),
   resolvable: field.flag(resolvable),
   resolved: field.onlyIf(

@@ -8,6 +8,7 @@ import {
   type RouteRunner,
 } from "../../core/resource.ts";
 import type { Awaitable, Reader } from "../../store/port.ts";
+import { EPIC } from "../issuables/epic.ts";
 import * as issuables from "../issuables/queries.ts";
 import type { DiscussedType, IssuableType, Writing } from "../issuables/type.ts";
 import { isIssuable } from "../issuables/types.ts";
@@ -29,13 +30,17 @@ export interface Outcome {
   readonly summary: readonly string[];
 }
 
+/** Whether texts on a record may have commands: on issues and merge requests, not on epics. */
+export const takesCommands = (type: DiscussedType): type is IssuableType =>
+  isIssuable(type) && type !== EPIC;
+
 /** Cuts the commands for a type out of a text, if there is one. @param most how many */
 export function commandsIn<Text extends string | null | undefined>(
   type: IssuableType,
   text: Text,
   most?: number,
 ): Parsed<Text | string> {
-  if (typeof text !== "string") return { text, commands: [] };
+  if (typeof text !== "string" || !takesCommands(type)) return { text, commands: [] };
   return parse(text, (name) => definitionOf(type, name) !== undefined, most);
 }
 
@@ -102,7 +107,7 @@ export async function writeNote(
   body: string,
   write: (text: string) => Promise<Read>,
 ): Promise<HandlerResult> {
-  if (!isIssuable(type)) return (await write(body))(context.db);
+  if (!takesCommands(type)) return (await write(body))(context.db);
   const { text, commands } = commandsIn(type, body);
   if (commands.length === 0) return (await write(body))(context.db);
   const read = text === "" ? undefined : await write(text);

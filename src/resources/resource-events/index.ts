@@ -4,7 +4,9 @@ import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
 import { paginate } from "../../core/pagination.ts";
 import { type Presenter, presenter } from "../../core/presenter.ts";
-import { type Resource, type Route, routes } from "../../core/resource.ts";
+import type { Resource, Route } from "../../core/resource.ts";
+import { EPIC } from "../issuables/epic.ts";
+import { routesBelow } from "../issuables/places.ts";
 import { numberOf } from "../issuables/routes.ts";
 import { findIssuable } from "../issuables/rules.ts";
 import type { IssuableType } from "../issuables/type.ts";
@@ -29,7 +31,10 @@ const common = {
   id: field.integer("re.id"),
   user: field.nested(userFields("u")),
   created_at: field.instant("re.created_at"),
-  resource_type: field.text(target.className),
+  resource_type: field.text(
+    `case when exists (select 1 from issues o where o.id = re.issue_id and o.issue_type = 'epic') then 'Epic'
+      else ${target.className} end`,
+  ),
   resource_id: field.integer(target.id),
 };
 
@@ -70,8 +75,8 @@ const KINDS: readonly Kind[] = [
 ];
 
 function routesOf(type: IssuableType, { name, summary, presenter: shown, joins }: Kind): Route[] {
-  const { path, parameter, column, one, whenDisabled } = type;
-  const { get, list } = routes({ source: "project", features: [path], whenDisabled });
+  const { path, parameter, column, one } = type;
+  const { get, list } = routesBelow(type, "");
   const at = `/${path}/:${parameter}/resource_${name}_events` as const;
   const number = numberOf(type);
   const table = `resource_${name}_events re`;
@@ -112,9 +117,12 @@ function routesOf(type: IssuableType, { name, summary, presenter: shown, joins }
   ];
 }
 
-/** Changes of the labels, milestones and states of issues and merge requests. */
+/** Changes of the labels, milestones and states of issues, epics and merge requests. */
 export const resourceEventResource: Resource = {
   name: "Resource events",
   migrations,
-  routes: ISSUABLE_TYPES.flatMap((type) => KINDS.flatMap((kind) => routesOf(type, kind))),
+  routes: [
+    ...ISSUABLE_TYPES.flatMap((type) => KINDS.flatMap((kind) => routesOf(type, kind))),
+    ...KINDS.filter(({ name }) => name !== "milestone").flatMap((kind) => routesOf(EPIC, kind)),
+  ],
 };

@@ -1,4 +1,4 @@
-import { visibleSnippets } from "../../core/access/visibility.ts";
+import { visibleProjects, visibleSnippets } from "../../core/access/visibility.ts";
 import type { NoteableType } from "../issuables/type.ts";
 
 /** Snippets of projects, as their notes and awards need them. */
@@ -15,4 +15,5 @@ export const SNIPPET: NoteableType = {
   one: "a snippet",
   whenDisabled: "refuse",
   visible: visibleSnippets,
+  projects: visibleProjects,
 };

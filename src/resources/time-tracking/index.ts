@@ -1,10 +1,11 @@
 import { invalid } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import { presenter } from "../../core/presenter.ts";
-import { type Resource, type Route, routes } from "../../core/resource.ts";
+import type { Resource, Route } from "../../core/resource.ts";
 import type { Reader, Value } from "../../store/port.ts";
 import { parseDuration } from "../issuables/duration.ts";
 import { timeStats } from "../issuables/fields.ts";
+import { routesBelow } from "../issuables/places.ts";
 import { numberOf } from "../issuables/routes.ts";
 import { findIssuable } from "../issuables/rules.ts";
 import type { IssuableType } from "../issuables/type.ts";
@@ -13,8 +14,8 @@ import * as changes from "./changes.ts";
 import { migrations } from "./table.ts";
 
 function routesOf(type: IssuableType): Route[] {
-  const { path, parameter, one, whenDisabled } = type;
-  const { get, post } = routes({ source: "project", features: [path], whenDisabled });
+  const { path, parameter, one } = type;
+  const { get, post } = routesBelow(type, "");
   const at = `/${path}/:${parameter}` as const;
   const number = numberOf(type);
   const stats = presenter(timeStats(type.alias));

@@ -1,7 +1,8 @@
 import { forbidden, invalid, notFound } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
-import { Json, type Route, routes } from "../../core/resource.ts";
+import { Json, type Route } from "../../core/resource.ts";
 import { parseDuration } from "../issuables/duration.ts";
+import { routesBelow } from "../issuables/places.ts";
 import { numberOf } from "../issuables/routes.ts";
 import { findIssuable } from "../issuables/rules.ts";
 import type { IssuableType } from "../issuables/type.ts";
@@ -17,9 +18,9 @@ interface TimelogRoutes {
 }
 
 function routesOf(type: IssuableType): TimelogRoutes {
-  const { path, parameter, one, whenDisabled } = type;
+  const { path, parameter, one } = type;
   const at = `/${path}/:${parameter}/timelogs` as const;
-  const { post, del } = routes({ source: "project", features: [path], whenDisabled });
+  const { post, del } = routesBelow(type, "");
   const number = numberOf(type);
   return {
     create: post(at, {

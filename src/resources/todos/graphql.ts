@@ -1,3 +1,4 @@
+import { visibleProjects } from "../../core/access/visibility.ts";
 import {
   type Args,
   arg,
@@ -62,7 +63,8 @@ const todo = rowType("Todo", {
   about: "Something to do for the caller.",
   from: TODOS,
   key: "td.id",
-  visible: readable,
+  // Those about epics have no target in GraphQL.
+  visible: (viewer) => all([visibleProjects(viewer), readable(viewer)]),
   fields: {
     id: gid("Todo", "td.id"),
     action: required(word(ACTION, "td.action")),

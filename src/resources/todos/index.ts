@@ -5,22 +5,27 @@ import { presenter } from "../../core/presenter.ts";
 import { type Context, Json, type Resource, routes } from "../../core/resource.ts";
 import type { Reader, Value } from "../../store/port.ts";
 import { rowsOf } from "../issuables/embed.ts";
+import { EPIC } from "../issuables/epic.ts";
+import { routesBelow } from "../issuables/places.ts";
 import { findIssuable } from "../issuables/rules.ts";
 import { add } from "../issuables/todos.ts";
 import type { IssuableType } from "../issuables/type.ts";
-import { ISSUABLE_TYPES, typeNamed } from "../issuables/types.ts";
+import { ISSUABLE_TYPES } from "../issuables/types.ts";
 import { userFields } from "../users/json.ts";
 import * as todos from "./queries.ts";
 import { migrations } from "./table.ts";
 
-/** For each type of issuable, a case of an SQL expression. */
-const byType = (write: (type: IssuableType) => string) =>
-  `case ${ISSUABLE_TYPES.map((type) => `when td.${type.column} is not null then ${write(type)}`).join(" ")} end`;
+/** The types of what todos are about. */
+const TYPES: readonly IssuableType[] = [...ISSUABLE_TYPES, EPIC];
+
+/** A column that is null where a todo is about an epic, or where it is not. */
+const ifOnEpic = (column: string) => `case when ${todos.ON_EPIC} then ${column} end`;
+const unlessOnEpic = (column: string) => `case when not ${todos.ON_EPIC} then ${column} end`;
 
 const todo = presenter({
   id: field.integer("td.id"),
   project: field.nested({
-    id: field.integer("p.id"),
+    id: field.integer(unlessOnEpic("p.id")),
     description: field.text("p.description"),
     name: field.text("p.name"),
     name_with_namespace: field.text("n.full_name || ' / ' || p.name"),
@@ -28,14 +33,23 @@ const todo = presenter({
     path_with_namespace: field.text("p.full_path"),
     created_at: field.instant("p.created_at"),
   }),
+  group: field.omittedIfNull(
+    field.nested({
+      id: field.integer(ifOnEpic("n.id")),
+      name: field.text("n.name"),
+      path: field.text("n.path"),
+      kind: field.text("n.kind"),
+      full_path: field.text("n.full_path"),
+    }),
+  ),
   author: field.nested(userFields("u")),
   action_name: field.text("td.action"),
-  target_type: field.text(todos.target.className),
+  target_type: field.text(todos.target.shownName),
   // Type and id, which `embedTargets` replaces with the issue or merge request.
   target: field.json(
-    `${byType(({ className, column }) => `'${className} ' || td.${column}`)} as target`,
-    "Issue or Merge request",
-    { either: ISSUABLE_TYPES.map(({ listed }) => listed.fields) },
+    `${todos.target.shownName} || ' ' || ${todos.target.id} as target`,
+    "Issue, Merge request or Epic",
+    { either: TYPES.map(({ listed }) => listed.fields) },
   ),
   target_url: todos.targetUrl,
   body: field.text(todos.BODY),
@@ -49,7 +63,7 @@ type Presented = Pick<Context, "presenter" | "view" | "viewer" | "tier"> & { db:
 async function embedTargets(context: Presented, rows: Value[][]): Promise<void> {
   const at = context.presenter.at("target");
   const written = new Map<Value, string>();
-  for (const type of ISSUABLE_TYPES) {
+  for (const type of TYPES) {
     const { listed, className } = type;
     const targets = rows.map((row) => String(row[at]).split(" "));
     const ids = targets.filter(([name]) => name === className).map(([, id]) => Number(id));
@@ -70,7 +84,7 @@ async function rowOf(context: Presented, id: number) {
 }
 
 const markRoute = (type: IssuableType) =>
-  routes({ source: "project", features: [type.path] }).post(`/${type.path}/:target_iid/todo`, {
+  routesBelow({ ...type, whenDisabled: "refuse" }, "").post(`/${type.path}/:target_iid/todo`, {
     whenArchived: "allow",
     alsoAnswers: { 304: [] },
     summary: `Create a todo for ${type.one}; 304 if a pending one exists`,
@@ -146,7 +160,7 @@ export const todoResource: Resource = {
         project_id: param.optional(param.integer()),
         group_id: param.optional(param.integer()),
         state: param.optional(param.choice(todos.STATES)),
-        type: param.optional(param.choice(ISSUABLE_TYPES.map(({ className }) => className))),
+        type: param.optional(param.choice(TYPES.map(({ className }) => className))),
       },
       presenter: todo,
       handle: async (context) => {
@@ -157,7 +171,7 @@ export const todoResource: Resource = {
           projectIds: oneOrNone(input.project_id),
           groupIds: oneOrNone(input.group_id),
           states: [input.state ?? "pending"],
-          types: oneOrNone(typeNamed(input.type)),
+          types: oneOrNone(TYPES.find(({ className }) => className === input.type)),
         });
         await embedTargets(context, listed.rows);
         return listed;
@@ -179,6 +193,6 @@ export const todoResource: Resource = {
         return rowOf(context, input.todo_id);
       },
     }),
-    ...ISSUABLE_TYPES.map(markRoute),
+    ...TYPES.map(markRoute),
   ],
 };

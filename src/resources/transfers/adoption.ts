@@ -1,8 +1,9 @@
-import type { Heir } from "../../core/access/owner.ts";
+import { type Heir, labelOwnerOf } from "../../core/access/owner.ts";
 import {
   BEING_DELETED,
   NOT_DELETED_LABEL,
   NOT_DELETED_MILESTONE,
+  OF_EPICS,
 } from "../../core/access/visibility.ts";
 import { inBatches } from "../../jobs/batches.ts";
 import { roomLeft, SMALL } from "../../jobs/removal.ts";
@@ -154,13 +155,17 @@ export async function placesBelow(
 ): Promise<Heir[]> {
   const below = belowGroup("n.id", groupId);
   const found = await db.rows(
-    `select 'namespace_id', n.id, n.id from namespaces n where ${below.sql} and n.visibility > ${BEING_DELETED}
+    `select 'namespace_id', n.id, n.id, 0 from namespaces n where ${below.sql} and n.visibility > ${BEING_DELETED}
      union all
-     select 'project_id', p.id, p.namespace_id from projects p join namespaces n on n.id = p.namespace_id
-     where ${below.sql} and p.visibility > ${BEING_DELETED} limit ?`,
+     select 'project_id', p.id, p.namespace_id, case when p.visibility = ${OF_EPICS} then 1 else 0 end
+     from projects p join namespaces n on n.id = p.namespace_id
+     where ${below.sql} and p.visibility <> ${BEING_DELETED} limit ?`,
     [...below.values, ...below.values, most],
   );
-  return found.map(([column, id, namespaceId]) => ({ column, id, namespaceId }) as Heir);
+  return found.map(
+    ([column, id, namespaceId, isOfEpics]) =>
+      ({ column, id, namespaceId, ...(isOfEpics === 1 && { isOfEpics: true }) }) as Heir,
+  );
 }
 
 /** The ids of all rows of a table that belong to a group or project. */
@@ -179,7 +184,7 @@ async function adoptOf(
   for (const label of await strangeLabels(db, place, kind, some)) {
     const { id, name } = label;
     const own = (await labels.findInherited(db, place, { name }))?.id;
-    const to = own ?? (await labels.insert(db, place, label, now));
+    const to = own ?? (await labels.insert(db, labelOwnerOf(place), label, now));
     for (const naming of kind.labels) await rename(db, naming, "label_id", some, { from: id, to });
   }
   for (const milestone of await strangeMilestones(db, place, kind, some)) {

@@ -1,4 +1,5 @@
 import type { Heir } from "../../core/access/owner.ts";
+import { EPICS_PATH } from "../../core/access/source.ts";
 import * as outbox from "../../jobs/outbox.ts";
 import {
   startWorker,
@@ -45,7 +46,9 @@ async function placesOf(store: Store, transferred: Transferred): Promise<Heir[]>
   if ("group" in transferred) return placesBelow(store, transferred.group);
   const project = await projects.find(store, transferred.project);
   if (!project) return [];
-  return [{ column: "project_id", id: project.id, namespaceId: project.namespace_id }];
+  const { id, namespace_id: namespaceId, path } = project;
+  const place = { column: "project_id", id, namespaceId } as const;
+  return [path === EPICS_PATH ? { ...place, isOfEpics: true } : place];
 }
 
 /** How the worker does its tasks. */

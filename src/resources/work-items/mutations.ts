@@ -18,7 +18,7 @@ import { health, STATUS_ID } from "../boards/absent.ts";
 import { placeRoute } from "../hierarchy/changes.ts";
 import { parentIdOf } from "../hierarchy/queries.ts";
 import { mayPlan } from "../issuables/abilities.ts";
-import { ATTRIBUTES } from "../issuables/attributes.ts";
+import { ATTRIBUTES, type IssueType, typeName } from "../issuables/attributes.ts";
 import { labelNames } from "../issuables/graphql.ts";
 import { ISSUE } from "../issuables/issue.ts";
 import { LINK_TYPE, linkRoutes } from "../issue-links/graphql.ts";
@@ -29,7 +29,7 @@ import { namespace } from "../namespaces/graphql.ts";
 import { placeOfNoteable } from "../notes/places.ts";
 import { timelogRoutes } from "../time-tracking/timelogs.ts";
 import { finishTodos, markOn } from "../todos/graphql.ts";
-import { KIND_ID, KINDS, type Kind, kindOf } from "./types.ts";
+import { KIND_ID, KINDS, type Kind } from "./types.ts";
 
 /** The id of a work item, as an argument. */
 export const workItemId = arg.gid("WorkItem");
@@ -385,7 +385,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     run: async (sent, context) => {
       const { call, db } = context;
       const [row] = await db.rows("select issue_type from issues where id = ?", [sent.id]);
-      requireKnown(sent, kindOf(row?.[0] ?? "issue").name);
+      requireKnown(sent, typeName((row?.[0] ?? "issue") as IssueType));
       const { childrenIds = [], ...place } = sent.hierarchyWidget ?? {};
       await putBelow(context, sent.id, place);
       await addChildren(context, sent.id, childrenIds);

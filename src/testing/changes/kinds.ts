@@ -275,6 +275,8 @@ export const kinds: readonly Kind[] = [
     find: `select x.id as key, x.full_path as name, n.full_path as place
       from projects x join namespaces n on n.id = x.namespace_id`,
     key: "x.id",
+    // Hidden ones have the epics of groups.
+    where: "x.visibility >= -1",
     path: ({ name }) => String(name),
     within: place,
     api: ({ key }) => `/projects/${key}`,
@@ -462,6 +464,7 @@ export const kinds: readonly Kind[] = [
     rows: { issues: "id", issue_labels: "issue_id", issue_assignees: "issue_id" },
     find: `select x.id as key, x.iid as name, ${PROJECT_COLUMNS} from issues x ${PROJECT}`,
     key: "x.id",
+    where: "x.issue_type <> 'epic'",
     path: ({ place: where, name }) => `${where}#${name}`,
     within: place,
     api: ({ project, name }) => `/projects/${project}/issues/${name}`,
@@ -474,6 +477,17 @@ export const kinds: readonly Kind[] = [
       "type",
       "imported_from",
     ],
+  },
+  {
+    type: "epic",
+    rows: { issues: "id", issue_labels: "issue_id", epic_details: "issue_id" },
+    find: `select x.id as key, x.iid as name, n.full_path as place, n.id as in_group from issues x
+      join projects p on p.id = x.project_id join namespaces n on n.id = p.namespace_id`,
+    key: "x.id",
+    where: "x.issue_type = 'epic'",
+    path: ({ place: where, name }) => `${where}&${name}`,
+    within: place,
+    api: ({ in_group: group, name }) => `/groups/${group}/epics/${name}`,
   },
   {
     type: "parent",
