@@ -24,6 +24,7 @@ import { groupsPart } from "../resources/groups/seed.ts";
 import { hooksPart } from "../resources/hooks/seed.ts";
 import { issueLinksPart } from "../resources/issue-links/seed.ts";
 import { issuesPart } from "../resources/issues/seed.ts";
+import { iterationCadencesPart } from "../resources/iterations/seed.ts";
 import { labelsPart } from "../resources/labels/seed.ts";
 import { membersPart } from "../resources/members/seed.ts";
 import { mergeRequestsPart } from "../resources/merge-requests/seed.ts";
@@ -95,6 +96,7 @@ const inProject = {
 };
 const inGroup = {
   ...inSource,
+  iteration_cadences: iterationCadencesPart,
   scim_tokens: scimTokensPart,
   scim_users: scimUsersPart,
   projects: projectsPart(inProject),
@@ -119,6 +121,7 @@ const COUNTED = [
   "projects",
   "labels",
   "milestones",
+  "iteration_cadences",
   "boards",
   "badges",
   "wiki_pages",

@@ -418,8 +418,8 @@ export const graphqlModule: GraphqlModule = {
   types: [board, boardList],
   extend: {
     Issue: ABSENT.ofIssues,
-    Group: { ...boardsOf("b.namespace_id"), ...ABSENT.ofSources },
-    Project: { ...boardsOf("b.project_id"), ...ABSENT.ofSources },
+    Group: boardsOf("b.namespace_id"),
+    Project: boardsOf("b.project_id"),
     Query: {
       boardList: first("BoardList", {
         args: { id: arg.required(arg.gid("List")), ...issueFilters },

@@ -10,6 +10,8 @@ import { all } from "../../store/conditions.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Reader, Value } from "../../store/port.ts";
 import { statement } from "../../store/texts.ts";
+import { iterationFields } from "../iterations/json.ts";
+import { NOT_DELETED_ITERATION } from "../iterations/queries.ts";
 import { issuableFields, subscribed } from "./fields.ts";
 import { placeLabels } from "./positions.ts";
 import { taskStatus, tasksOf } from "./tasks.ts";
@@ -58,7 +60,7 @@ const fields = {
   moved_to_id: field.integer("i.moved_to_id"),
   epic: field.constant(null),
   epic_iid: field.constant(null),
-  iteration: field.constant(null),
+  iteration: field.nested(iterationFields),
   health_status: field.constant(null),
   service_desk_reply_to: field.constant(null),
   _links: field.nested({
@@ -69,6 +71,11 @@ const fields = {
     closed_as_duplicate_of: field.constant(null),
   }),
 };
+
+/** Joins what the fields of an issue need: as of every issuable, and its iteration. */
+export const issueJoins = `${issuableJoins("i")}
+  left join iterations it on it.id = i.iteration_id and ${NOT_DELETED_ITERATION}
+  left join namespaces itn on itn.id = it.namespace_id`;
 
 /** Issues. */
 export const ISSUE: IssuableType = {
@@ -89,7 +96,7 @@ export const ISSUE: IssuableType = {
     columns: ["title", "description"],
     owners: ["project_id"],
   },
-  from: `issues i join projects p on p.id = i.project_id ${issuableJoins("i")}`,
+  from: `issues i join projects p on p.id = i.project_id ${issueJoins}`,
   visible: visibleIssues,
   listed: presenter(fields),
   single: presenter({

@@ -4,7 +4,7 @@ import type { Presenter } from "../../core/presenter.ts";
 import { all, among, when } from "../../store/conditions.ts";
 import { insertRow } from "../../store/insert.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
-import { issuableJoins } from "../issuables/type.ts";
+import { issueJoins } from "../issuables/issue.ts";
 
 /** How issues can be linked. A link that says `is_blocked_by` is stored as one that `blocks`, the other way round. */
 export const LINK_TYPES = ["relates_to", "blocks", "is_blocked_by"] as const;
@@ -60,7 +60,7 @@ export function list(
   const readable = all([visibleProjects(viewer), visibleIssues(viewer)]);
   const linked = `${LINKED} x join issues i on i.id = x.other_id join projects p on p.id = i.project_id`;
   return paginate(db, presenter, page, {
-    from: `${linked} ${issuableJoins("i")} where x.issue_id = ? and ${readable.sql}`,
+    from: `${linked} ${issueJoins} where x.issue_id = ? and ${readable.sql}`,
     countFrom: `${linked} where x.issue_id = ? and ${readable.sql}`,
     values: [issueId, ...readable.values],
     order: "x.id",

@@ -57,6 +57,7 @@ import {
 } from "../issuables/mutations.ts";
 import { ISSUE_ORDERS, orderValues } from "../issuables/orders.ts";
 import { tasksOf } from "../issuables/tasks.ts";
+import { setIteration } from "../issue-iterations.ts";
 import { LABEL_CLASSES, LABEL_ID } from "../labels/graphql.ts";
 import { inGroup } from "../namespaces/graphql.ts";
 import { changeWithEstimate, createBelow, issueResource } from "./index.ts";
@@ -131,6 +132,7 @@ const issue = rowType("Issue", {
       position === null ? null : shortPosition(position as number),
     ),
     closedAsDuplicateOf: one("Issue", "null"),
+    iteration: one("Iteration", "i.iteration_id"),
     // Who changed it last is not stored.
     updatedBy: one("UserCore", "null"),
     moved: computed("Boolean", ["i.moved_to_id"], ([id]) => id !== null),
@@ -365,6 +367,15 @@ export const graphqlModule: GraphqlModule = {
       { severity: arg.required(arg.choice(SEVERITY)) },
       ({ severity }) => ({ severity }),
     ),
+    issueSetIteration: mutation({
+      about: "Put an issue into an iteration, or take it out.",
+      input: { ...place, iterationId: arg.clearable(arg.gid("Iteration")) },
+      payload,
+      run: async (input, { call }) => {
+        const { iterationId: id = null } = input;
+        return payloadFor(await call(setIteration, { ...parametersOf(input), iteration_id: id }));
+      },
+    }),
     issueMove: mutation({
       about: "Move an issue to another project.",
       input: { ...place, targetProjectPath: arg.required(arg.id) },

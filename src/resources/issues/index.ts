@@ -99,7 +99,8 @@ async function createIssue(
     at !== undefined && maySetTimes(source) ? at : now,
     parentId !== undefined,
   );
-  const issue = { id, title, description: description ?? null, milestone_id };
+  const { weight } = planned;
+  const issue = { id, title, description: description ?? null, milestone_id, weight };
   await created(context, ISSUE, issue, plannedLinks(context, input));
   if (parentId !== undefined) {
     const child = await issuables.findById(db, ISSUE, id);
