@@ -470,7 +470,8 @@ const MEANINGS: Readonly<Record<string, string>> = {
   // Time.
   issue_type: "the kind of issue: all are `issue`, so a list of others is empty",
   epic_id: "id of an epic, or `None`; issues have no epics here",
-  iteration_id: "only of the iteration with this id, or `None`, `Any`, or `Current`: of one that today is in",
+  iteration_id:
+    "only of the iteration with this id, or `None`, `Any`, or `Current`: of one that today is in",
   iteration_title: "only of iterations with this title",
   health_status: "health of an issue, or `None`; issues have no health here",
   "Issues/updated_at":

@@ -79,7 +79,8 @@ export const TAGS: Readonly<Record<string, string>> = {
     "Credentials of groups and projects for Git and packages, which belong to no user.",
   "Protected branches": "Who may push to branches and merge into them.",
   "Protected tags": "Who may create tags.",
-  "Resource events": "When labels, milestones and states of issues and merge requests changed, and iterations and weights of issues.",
+  "Resource events":
+    "When labels, milestones and states of issues and merge requests changed, and iterations and weights of issues.",
   Sharing: "Groups that are invited to projects and to other groups.",
   Search: "Searches of everything, of a group or of a project.",
   Snippets: "Texts of users and projects.",

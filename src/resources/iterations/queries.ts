@@ -1,6 +1,6 @@
 import type { Heir } from "../../core/access/owner.ts";
 import { type Viewer, visibleGroups } from "../../core/access/visibility.ts";
-import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
+import { offsetOf, type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import {
   aboveNamespace,
@@ -9,6 +9,7 @@ import {
   any,
   belowGroup,
   type Condition,
+  joinFound,
   when,
 } from "../../store/conditions.ts";
 import { insertRow } from "../../store/insert.ts";
@@ -110,7 +111,10 @@ export function inScope(
   ]);
 }
 
-/** The iterations of a group, or of a project's group, that the viewer may see, in the order of their days. */
+/**
+ * The iterations of a group, or of a project's group, that the viewer may see, in the order of their days: of each group only
+ * the first ones are read.
+ */
 export function list(
   db: Reader,
   presenter: Presenter,
@@ -119,24 +123,18 @@ export function list(
   { namespaceId }: Pick<Heir, "namespaceId">,
   filter: IterationFilter & Scope,
 ): Promise<RowPage> {
-  const visible = visibleGroups(viewer);
   // Whoever sees a group or project sees the iterations that it has from above.
-  const seen = any([
-    aboveNamespace("it.namespace_id", namespaceId),
-    {
-      sql: `exists (select 1 from namespaces n where n.id = it.namespace_id and ${visible.sql})`,
-      values: visible.values,
-    },
-  ]);
-  const where = all([
-    inScope("it.namespace_id", namespaceId, filter),
-    filter.descendants ? seen : undefined,
-    fitting(filter, viewer.today),
-  ]);
+  const seen = any([aboveNamespace("n.id", namespaceId), visibleGroups(viewer)]);
+  const groups = all([inScope("n.id", namespaceId, filter), filter.descendants ? seen : undefined]);
+  const own = fitting(filter, viewer.today);
+  const ofGroup = `select it.id from iterations it where it.namespace_id = n.id and ${own.sql}`;
+  const first = `${ofGroup} order by it.due_date, it.id limit ?`;
   return paginate(db, presenter, page, {
-    from: `iterations it join namespaces itn on itn.id = it.namespace_id where ${where.sql}`,
-    countFrom: `iterations it where ${where.sql}`,
-    values: where.values,
+    from: `namespaces n ${joinFound(db.dialect, "iterations", "it", first)}
+      join namespaces itn on itn.id = it.namespace_id where ${groups.sql}`,
+    values: [...own.values, offsetOf(page) + page.size + 1, ...groups.values],
+    countFrom: `namespaces n join iterations it on it.namespace_id = n.id and ${own.sql} where ${groups.sql}`,
+    countValues: [...own.values, ...groups.values],
     order: "it.due_date, it.id",
   });
 }
