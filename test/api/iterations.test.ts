@@ -411,9 +411,60 @@ describe("issues", () => {
     );
     const none = await run("workItemUpdate", { id, iterationWidget: { iterationId: null } });
     expect(none.workItem.features.iteration.iteration).toBeNull();
-    const { json } = await app.call("POST /graphql", { as: "owner", json: {} });
-    expect(json).toBeDefined();
     await send(app, "owner", `mutation { workItemDelete(input: {id: "${id}"}) { errors } }`);
+  });
+});
+
+describe("other mutations and boards", () => {
+  const iteration = (title: string) => `gid://gitlab/Iteration/${ids[title]}`;
+
+  it("create and change issues in iterations", async () => {
+    const { data } = await send(
+      app,
+      "owner",
+      `mutation ($id: IterationID!) { createIssue(input: {projectPath: "acme/site", title: "In", iterationId: $id}) {
+        issue { id iid iteration { title } } errors } }`,
+      { id: iteration("Sprint 1") },
+    );
+    const { issue } = data.createIssue;
+    expect(issue.iteration).toEqual({ title: "Sprint 1" });
+    const { id } = (await app.call("GET /groups/acme", { as: "owner" })).json;
+    const bulk = await send(
+      app,
+      "owner",
+      `mutation ($input: IssuesBulkUpdateInput!) { issuesBulkUpdate(input: $input) { updatedIssueCount errors } }`,
+      {
+        input: {
+          ids: [issue.id],
+          parentId: `gid://gitlab/Group/${id}`,
+          iterationId: iteration("Sprint 2"),
+        },
+      },
+    );
+    expect(bulk.data.issuesBulkUpdate).toEqual({ updatedIssueCount: 1, errors: [] });
+    expect((await read(`${SITE}/${issue.iid}`)).iteration.title).toBe("Sprint 2");
+    await app.call(`DELETE ${SITE}/${issue.iid}`, { as: "owner" });
+  });
+
+  it("filter the issues of boards", async () => {
+    const made = await app.call("POST /projects/acme%2Fsite/boards", {
+      as: "owner",
+      json: { name: "Work" },
+    });
+    const id = `gid://gitlab/Board/${made.json.id}`;
+    const found = async (filters: string) => {
+      const query = `{ project(fullPath: "acme/site") { board(id: "${id}") { iteration { id } iterationCadence { id }
+        lists { nodes { listType iteration { id } issues(filters: ${filters}) { nodes { title } } } } } } }`;
+      const { data, errors } = await send(app, "owner", query);
+      expect(errors).toBeUndefined();
+      const [open] = data.project.board.lists.nodes;
+      return titles(open.issues.nodes);
+    };
+    expect(await found(`{ iterationId: ["${iteration("Sprint 1")}"] }`)).toEqual(["Three"]);
+    expect(await found('{ iterationTitle: "Sprint 2" }')).toEqual(["Four"]);
+    expect(await found("{ iterationWildcardId: CURRENT }")).toEqual(["Four"]);
+    expect(await found(`{ not: { iterationId: ["${iteration("Sprint 1")}"] } }`)).toHaveLength(4);
+    expect(await found("{ not: { iterationWildcardId: CURRENT } }")).toHaveLength(4);
   });
 });
 

@@ -47,7 +47,8 @@ const ITERATION_WILDCARD = enumeration<IterationValue>(
   "Iterations by what they have in common.",
   { NONE: "none", ANY: "any", CURRENT: "current" },
 );
-const NEGATED_ITERATION = enumeration<IterationValue>(
+/** The same, where iterations are left out. */
+export const NEGATED_ITERATION = enumeration<IterationValue>(
   "NegatedIterationWildcardId",
   "Iterations by what they have in common.",
   { CURRENT: "current" },
@@ -60,8 +61,9 @@ const iterationId = () =>
     if (/^\d{1,15}$/.test(text)) return text === "0" ? "none" : [Number(text)];
     return text.toLowerCase() === "current" ? "current" : (noneOrAny(text) ?? param.REFUSED);
   });
-const iterationIds = (sent: readonly (string | null)[]) =>
-  sent.map((id) => recordId(id as string, "Iteration"));
+/** Ids of iterations, which boards send as numbers. */
+const iterationIds = (sent: readonly unknown[]) =>
+  sent.map((id) => recordId(String(id), "Iteration"));
 
 const IN_ITERATION = withoutIndex("i.iteration_id");
 /** A query for the ids of the iterations that today is in. */

@@ -290,6 +290,7 @@ export const graphqlModule: GraphqlModule = {
         labelIds: arg.list(LABEL_ID),
         assigneeIds: arg.list(arg.gid("User")),
         milestoneId: arg.gid("Milestone"),
+        iterationId: arg.gid("Iteration"),
         iid: arg.about("Ignored: the project numbers its issues.", arg.int),
         createdAt: arg.time,
         type: arg.choice(TYPE),
@@ -297,20 +298,24 @@ export const graphqlModule: GraphqlModule = {
       payload,
       run: async (input, { call, db, viewer }) => {
         requireOnlyOne(input, "labels", "labelIds");
-        return payloadFor(
-          await call(issueRoutes.create, {
-            id: input.projectPath,
-            title: input.title,
-            description: input.description,
-            ...attributesIn("issue", input),
-            labels: input.labels ?? (await namesOf({ db, viewer }, input.labelIds)),
-            assignee_ids: input.assigneeIds,
-            milestone_id: input.milestoneId,
-            issue_type: input.type?.toLowerCase(),
-            created_at:
-              input.createdAt === undefined ? undefined : new Date(input.createdAt).toISOString(),
-          }),
-        );
+        const { iterationId } = input;
+        const created = await call(issueRoutes.create, {
+          id: input.projectPath,
+          title: input.title,
+          description: input.description,
+          ...attributesIn("issue", input),
+          labels: input.labels ?? (await namesOf({ db, viewer }, input.labelIds)),
+          assignee_ids: input.assigneeIds,
+          milestone_id: input.milestoneId,
+          issue_type: input.type?.toLowerCase(),
+          created_at:
+            input.createdAt === undefined ? undefined : new Date(input.createdAt).toISOString(),
+        });
+        if (iterationId !== undefined) {
+          const at = { id: input.projectPath, issue_iid: created["iid"] };
+          await call(setIteration, { ...at, iteration_id: iterationId });
+        }
+        return payloadFor(created);
       },
     }),
     updateIssue: mutation({

@@ -8,6 +8,7 @@ import {
   type ChildQuery,
   computed,
   connection,
+  constant,
   date,
   digits,
   enumeration,
@@ -111,6 +112,9 @@ const iteration = rowType("Iteration", {
     updatedAt: required(time("it.updated_at")),
     webPath: required(string(PATH)),
     webUrl: required(string(field.url(PATH, (path) => path))),
+    // Projects have no pages of iterations.
+    scopedPath: constant("String", null),
+    scopedUrl: constant("String", null),
     iterationCadence: required(one("IterationCadence", "it.cadence_id")),
   },
 });

@@ -155,12 +155,14 @@ export const bulkMutations: Readonly<Record<string, Mutation>> = {
       assigneeIds: arg.list(arg.gid("User")),
       confidential: arg.boolean,
       milestoneId: arg.clearable(arg.gid("Milestone")),
+      iterationId: arg.clearable(arg.gid("Iteration")),
       stateEvent: arg.choice(ISSUE_STATE_EVENT),
       subscriptionEvent: arg.choice(SUBSCRIPTION_EVENT),
     },
     payload: { updatedIssueCount: property("Int") },
     run: async ({ ids, parentId, subscriptionEvent, ...sent }, context) => {
-      const { assigneeIds, milestoneId } = sent;
+      const { assigneeIds, milestoneId, iterationId } = sent;
+      const iterationWidget = iterationId === undefined ? undefined : { iterationId };
       const changes = {
         confidential: sent.confidential,
         state_event: sent.stateEvent,
@@ -170,7 +172,9 @@ export const bulkMutations: Readonly<Record<string, Mutation>> = {
         remove_labels: await namesOf(context, sent.removeLabelIds),
       };
       const path = await pathOfParent(context, parentId);
-      const count = await changeEach(context, path, ids, changes, subscriptionEvent);
+      const count = await changeEach(context, path, ids, changes, subscriptionEvent, {
+        iterationWidget,
+      });
       return { updatedIssueCount: count };
     },
   }),
