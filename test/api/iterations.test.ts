@@ -148,6 +148,7 @@ describe("lists", () => {
     ["search=company", []],
     ["search=company&in[]=cadence_title", [null, null]],
     ["search=2&in[]=title&in[]=cadence_title", ["Sprint 2"]],
+    ["search=company&in=title,cadence_title", [null, null]],
     ["updated_after=2030-01-01", []],
     ["updated_before=2030-01-01&per_page=2", ["Sprint 1", "Sprint 2"]],
     ["updated_before=2020-01-01", []],
@@ -174,6 +175,38 @@ describe("lists", () => {
     expect(await read("/projects/owner%2Fown/iterations")).toEqual([]);
     const wrong = await app.call("GET /groups/acme/iterations?state=late", { as: "owner" });
     expect(wrong.status).toBe(400);
+  });
+
+  it("are in seeds, which are refused if they make no sense", async () => {
+    const seeded = (path: string, cadence: object) =>
+      app.admin.seed({
+        groups: [{ path, iteration_cadences: [{ title: "Seeded", ...cadence }] }],
+      } as Seed);
+    const span = (start_date: string, due_date: string) => ({ start_date, due_date });
+    await expect(seeded("one", { automatic: true })).rejects.toThrow(
+      "the iteration cadence Seeded of one needs start_date, duration_in_weeks and iterations_in_advance",
+    );
+    for (const iterations of [
+      [span("2026-01-01", "2026-01-07"), span("2026-01-07", "2026-01-08")],
+      [span("2026-01-07", "2026-01-01")],
+    ]) {
+      await expect(seeded("one", { iterations })).rejects.toThrow("has iterations that overlap");
+    }
+    await expect(
+      app.admin.seed({
+        projects: [
+          {
+            namespace: "owner",
+            path: "seeded",
+            issues: [{ title: "Lost", author: "owner", iteration: "Sprint 1" }],
+          },
+        ],
+      }),
+    ).rejects.toThrow("owner/seeded has no iteration Sprint 1");
+    const { iteration_cadences } = await seeded("one", {
+      iterations: [span("2026-01-08", "2026-01-09"), span("2026-01-01", "2026-01-07")],
+    });
+    expect(iteration_cadences).toBe(1);
   });
 
   it("need the tier premium", async () => {

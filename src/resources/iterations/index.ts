@@ -15,7 +15,9 @@ function listOf(source: SourceKind) {
     input: {
       state: param.optional(param.choice(STATES)),
       search: param.unlessBlank(param.anyText()),
-      in: param.optional(param.arrayOf(param.choice(["title", "cadence_title"]), { max: 10 })),
+      in: param.optional(
+        param.among(param.commaSeparated({ max: 10 }), ["title", "cadence_title"]),
+      ),
       include_ancestors: param.optional(param.boolean()),
       include_descendants: param.optional(param.boolean()),
       updated_after: param.optional(param.looseInstant()),

@@ -45,15 +45,11 @@ export function lacking(
 ): Span[] {
   const [days, now, start] = [weeks * 7, numberOf(today), numberOf(start_date)];
   const last = present.at(-1);
-  const next = last ? onWeekday(numberOf(last.due_date) + 1, start) : start;
-  const count = () => {
-    if (next <= now) return Math.floor((now - next) / days) + 1 + ahead;
-    if (!last) return ahead;
-    const current = currentOf(present, today);
-    const planned = Math.floor((next - numberOf(current?.due_date ?? today) - 1) / days);
-    return Math.max(0, ahead - planned);
-  };
-  return spansFrom(dayNumbered(next), weeks, Math.min(count(), MOST_AT_ONCE));
+  const next = last ? Math.max(start, onWeekday(numberOf(last.due_date) + 1, start)) : start;
+  const coming = present.filter((span) => span.start_date > today).length;
+  const missed = next <= now ? Math.floor((now - next) / days) + 1 : 0;
+  const count = Math.max(0, missed + ahead - coming);
+  return spansFrom(dayNumbered(next), weeks, Math.min(count, MOST_AT_ONCE));
 }
 
 /** The iteration of some that today is in. */

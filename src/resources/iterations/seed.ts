@@ -63,6 +63,20 @@ export const iterationCadencesPart = seedList({
   counted: "iteration_cadences",
   async insert({ db, now }, seeded, group: SeededSource) {
     const { iterations: given, ...cadence } = seeded;
+    const { automatic, start_date, duration_in_weeks, iterations_in_advance } = cadence;
+    const named = `iteration cadence ${cadence.title} of ${group.fullPath}`;
+    if (automatic && !(start_date && duration_in_weeks && iterations_in_advance)) {
+      throw new SeedError(
+        `the ${named} needs start_date, duration_in_weeks and iterations_in_advance`,
+      );
+    }
+    const byDays = [...given].sort((one, other) => (one.start_date < other.start_date ? -1 : 1));
+    for (const [place, { start_date: start, due_date: due }] of byDays.entries()) {
+      const before = byDays[place - 1];
+      if (due < start || (before && before.due_date >= start)) {
+        throw new SeedError(`the ${named} has iterations that overlap`);
+      }
+    }
     const columns = {
       title: cadence.title,
       description: cadence.description ?? null,
