@@ -7,6 +7,7 @@ import { GraphError } from "../../graphql/errors.ts";
 import { all, among, type Condition, rowByRow, when } from "../../store/conditions.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Value } from "../../store/port.ts";
+import { CADENCE_ID } from "../iterations/ids.ts";
 import { inCadences } from "../iterations/queries.ts";
 import { ISSUE_TYPES } from "./attributes.ts";
 import { type Filters, filter, listOf, takes } from "./filter.ts";
@@ -101,8 +102,6 @@ const SEARCHABLE = enumeration<"title" | "description">(
 const EVERY: Condition = { sql: "1 = 1", values: [] };
 const NO: Condition = { sql: "1 = 0", values: [] };
 
-/** The id of a cadence of iterations. */
-const CADENCE_ID = arg.gid("IterationsCadence", ["Iterations::Cadence"]);
 const types = arg.list(arg.choice(TYPE));
 const inLowerCase = (sent: readonly string[]) => sent.map((type) => type.toLowerCase());
 

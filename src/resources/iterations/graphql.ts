@@ -39,12 +39,9 @@ import { contains } from "../../store/patterns.ts";
 import type { Reader, Value } from "../../store/port.ts";
 import { timeframe } from "../milestones/graphql.ts";
 import { ACTIONS } from "./actions.ts";
+import { CADENCE_CLASSES, CADENCE_ID } from "./ids.ts";
 import { DAYS, type IterationState, stateOf } from "./json.ts";
 import { fitting, inScope, NOT_DELETED_ITERATION, type SearchedField } from "./queries.ts";
-
-const CADENCE_CLASSES = ["Iterations::Cadence"];
-/** The id of a cadence, as an argument. */
-export const CADENCE_ID = arg.gid("IterationsCadence", CADENCE_CLASSES);
 
 const STATE = enumeration<IterationState | "opened" | "all">(
   "IterationState",

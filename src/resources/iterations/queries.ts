@@ -58,7 +58,7 @@ export interface IterationFilter {
 export type SearchedField = "title" | "cadence_title";
 
 /** The condition that a row `it` of iterations is in a state today. */
-export function inState(state: IterationState | "opened", today: string): Condition {
+function inState(state: IterationState | "opened", today: string): Condition {
   if (state === "opened") return { sql: "it.due_date >= ?", values: [today] };
   if (state === "closed") return { sql: "it.due_date < ?", values: [today] };
   if (state === "upcoming") return { sql: "it.start_date > ?", values: [today] };

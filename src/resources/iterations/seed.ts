@@ -7,7 +7,7 @@ import { schedule } from "./changes.ts";
 import * as iterations from "./queries.ts";
 
 /** An iteration of a seed. */
-export interface IterationSeed {
+interface IterationSeed {
   title?: string | undefined;
   description?: string | undefined;
   /** A day. */
