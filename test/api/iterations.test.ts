@@ -518,7 +518,20 @@ describe("moves", () => {
     ).toMatchObject([{ action: "add", iteration: { title: "Sprint 1" } }]);
     expect((await move(4, "elsewhere/far")).iteration).toBeNull();
     const saw = await idOf("acme/tools/saw");
-    expect((await read(`/projects/${saw}/issues/2`)).iteration.title).toBe("Tools 1");
+    const inSaw = async (iid: number) => (await read(`/projects/${saw}/issues/${iid}`)).iteration;
+    await put("1", "Sprint 1", { project: "acme/tools/saw" });
+    expect((await inSaw(1)).title).toBe("Sprint 1");
+    const [tools, elsewhere] = [
+      await read("/groups/acme%2Ftools"),
+      await read("/groups/elsewhere"),
+    ];
+    const group = await app.call(`POST /groups/${tools.id}/transfer`, {
+      as: "owner",
+      json: { group_id: elsewhere.id },
+    });
+    expect(group.status).toBe(201);
+    // Its own iterations go along with a group.
+    expect([await inSaw(1), (await inSaw(2)).title]).toEqual([null, "Tools 1"]);
     const moved = await app.call(`PUT /projects/${saw}/transfer`, {
       as: "owner",
       json: { namespace: "elsewhere" },

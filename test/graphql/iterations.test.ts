@@ -429,3 +429,64 @@ describe("automation", () => {
     expect(after.json.iteration).toBeNull();
   });
 });
+
+describe("limits", () => {
+  const dated = (from: number, to: number) => ({ startDate: day(from), dueDate: day(to) });
+
+  it("refuses more cadences and iterations than lists should sort", async () => {
+    const id = await cadence({ title: "Full" });
+    const number = Number(id.split("/").at(-1));
+    await app.store.transaction(async (db) => {
+      const [row] = await db.rows("select namespace_id from iteration_cadences where id = ?", [
+        number,
+      ]);
+      const group = row?.[0] as number;
+      for (let at = 0; at < 500; at += 1) {
+        await db.run(
+          `insert into iterations (iid, namespace_id, cadence_id, start_date, due_date, created_at, updated_at)
+           values (?, ?, ?, ?, ?, 1, 1)`,
+          [1000 + at, group, number, day(-2 * at - 2), day(-2 * at - 1)],
+        );
+      }
+      for (let at = 1; at < 50; at += 1) {
+        await db.run(
+          `insert into iteration_cadences (namespace_id, title, automatic, active, created_at, updated_at)
+           values (?, 'More', 0, 1, 1, 1)`,
+          [group],
+        );
+      }
+    });
+    const input = { groupPath: "acme", iterationsCadenceId: id, ...dated(1, 2) };
+    expect((await change("iterationCreate", input, ITERATION)).errors).toEqual([
+      "Cadence has too many iterations (maximum is 500)",
+    ]);
+    const more = { groupPath: "acme", title: "More", automatic: false, active: true };
+    expect((await change("iterationCadenceCreate", more, CADENCE)).errors).toEqual([
+      "Group has too many iteration cadences (maximum is 50)",
+    ]);
+    const ended = await change("iterationCadenceDestroy", { id }, "group { id }");
+    expect(ended.errors).toEqual([]);
+    await app.store.transaction((db) =>
+      db.run("delete from iteration_cadences where title = 'More'"),
+    );
+  });
+
+  it("keeps open issues where they are if a cadence does not roll over, or is not active", async () => {
+    const automation = { automatic: true, startDate: new Date(now).toISOString().slice(0, 10) };
+    for (const cause of [{ rollOver: false }, { rollOver: true, active: false }]) {
+      const sizes = { durationInWeeks: 1, iterationsInAdvance: 1 };
+      const id = await cadence({ title: "Stays", ...automation, ...sizes, rollOver: true });
+      const [first] = await iterationsOf(id);
+      const set = { projectPath: "acme/site", iid: "3", iterationId: first?.id };
+      await change("issueSetIteration", set, "issue { id }");
+      await change("iterationCadenceUpdate", { id, ...cause }, CADENCE);
+      now += 8 * DAY;
+      await app.admin.maintenance.sweepDaily();
+      const { json } = await app.call("GET /projects/acme%2Fsite/issues/3", { as: "owner" });
+      expect([json.iteration.start_date, json.iteration.state]).toEqual([first?.startDate, 3]);
+      expect(await iterationsOf(id)).toHaveLength("active" in cause ? 2 : 3);
+      await change("iterationCadenceDestroy", { id }, "group { id }");
+      automation.startDate = new Date(now).toISOString().slice(0, 10);
+    }
+  });
+});
