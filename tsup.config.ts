@@ -21,7 +21,7 @@ const emoji = {
   name: "emoji",
   setup(build) {
     build.onLoad({ filter: /\/gemoji\/index\.js$/ }, async ({ path }) => {
-      const { gemoji } = await import(path);
+      const { gemoji }: typeof import("gemoji") = await import(path);
       const used = gemoji.map(({ emoji, names, description }) => ({ emoji, names, description }));
       return { contents: `export const gemoji = ${JSON.stringify(used)};` };
     });

@@ -18,6 +18,7 @@ interface Ids {
   developer: number;
   label: number;
   milestone: number;
+  iteration: number;
   issue: number;
   merge_request: number;
 }
@@ -66,6 +67,7 @@ async function idsOf({ call }: Pick<TestApp, "call">): Promise<Ids> {
     developer: await find("/users?username=developer"),
     label: await find("/groups/acme/labels?search=UX"),
     milestone: await find("/groups/acme/milestones?search=v1"),
+    iteration: await find("/groups/acme/iterations"),
     issue: await find(`${project}/issues/1`),
     merge_request: await find(`${project}/merge_requests/1`),
   };
@@ -94,7 +96,7 @@ async function addRows(
 /** The tables whose ids others refer to. */
 const HAS_ID = new Set([
   ...["users", "namespaces", "projects", "labels", "milestones", "issues", "merge_requests"],
-  ...["scim_users", "boards"],
+  ...["iterations", "scim_users", "boards"],
 ]);
 
 async function addPeopleAndPlaces(db: Database, add: Add, ids: Ids, rows: number) {
@@ -163,6 +165,13 @@ async function addWork(
   const titled = { title: TEXT, iid: "1000 + x", ...times };
   await add("milestones", { ...titled, namespace_id: ids.group });
   const milestones = await add("milestones", { ...titled, project_id: ids.project });
+  const iterations = await add("iterations", {
+    ...titled,
+    namespace_id: ids.group,
+    cadence_id: `(select cadence_id from iterations where id = ${ids.iteration})`,
+    start_date: "'2030-01-01'",
+    due_date: "'2030-01-31'",
+  });
   const shared = {
     iid: "1000 + x",
     title: TEXT,
@@ -185,7 +194,8 @@ async function addWork(
   };
   const confidential = "case when x % 50 = 1 then 1 else 0 end";
   const position = { relative_position: "x * 1048576", confidential };
-  const issues = await add("issues", { ...here, ...position });
+  const iteration_id = `case when x % 50 = 0 then ${iterations} + x else ${ids.iteration} end`;
+  const issues = await add("issues", { ...here, ...position, iteration_id });
   const otherIssues = await add("issues", { ...elsewhere, ...position });
   const branches = {
     source_branch: "'branch' || x",
@@ -227,16 +237,16 @@ async function addWork(
       id,
     ]);
   }
-  return { issues, requests, labels, milestones };
+  return { issues, requests, labels, milestones, iterations };
 }
 
 async function addTalk(
   add: Add,
   ids: Ids,
   params: Places["params"],
-  crowded: { users: number; issues: number; requests: number; labels: number; milestones: number },
+  crowded: Record<"users" | "issues" | "requests" | "labels" | "milestones" | "iterations", number>,
 ): Promise<void> {
-  const { users, issues, requests, labels, milestones } = crowded;
+  const { users, issues, requests, labels, milestones, iterations } = crowded;
   const snippet = params["projects snippet_id"] as number;
   const user_id = `${users} + x`;
   const places = [
@@ -292,6 +302,10 @@ async function addTalk(
     const subscriptions = `${column.replace("_id", "")}_subscriptions`;
     await add(subscriptions, { [column]: id, user_id, subscribed: 1 });
   }
+  const event = { issue_id: ids.issue, user_id, created_at: at };
+  const iterated = { iteration_id: `${iterations} + x`, action: "'add'" };
+  await add("resource_iteration_events", { ...event, ...iterated });
+  await add("resource_weight_events", { ...event, weight: "x" });
   await add("label_subscriptions", { label_id: ids.label, user_id });
   await add("issue_links", {
     source_id: ids.issue,

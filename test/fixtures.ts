@@ -422,6 +422,20 @@ const FIXTURES: Record<string, Fixture> = {
       "projects label_id": listed("/projects/:project/labels?include_ancestor_groups=false"),
     },
   },
+  Iterations: {
+    group: (count) => ({
+      iteration_cadences: [
+        {
+          title: "Weeks",
+          iterations: numbered(count, (index) => ({
+            title: `week ${index}`,
+            start_date: dayAfter(7 * index),
+            due_date: dayAfter(7 * index + 6),
+          })),
+        },
+      ],
+    }),
+  },
   Milestones: {
     group: (count) => ({ milestones: milestones(count, "of the group") }),
     project: (count) => ({ milestones: milestones(count, "of the project") }),
@@ -510,7 +524,9 @@ const FIXTURES: Record<string, Fixture> = {
     },
   },
   Issues: {
-    project: (count) => ({ issues: issuables(count) }),
+    project: (count) => ({
+      issues: issuables(count).map((issue) => ({ ...issue, iteration: "week 0" })),
+    }),
     params: {
       issue_iid: listed("/projects/:project/issues?sort=asc", "iid"),
       issue_id: listed("/projects/:project/issues?sort=asc"),
@@ -682,8 +698,20 @@ const FIXTURES: Record<string, Fixture> = {
           await put({
             state_event: closes ? "close" : "reopen",
             milestone_id: closes ? null : json[0].id,
+            ...(place.endsWith("issues/1") && { weight: at }),
           });
         }
+      }
+      const { json: weeks } = await app.call(`GET ${PROJECT}/iterations`, { as: "owner" });
+      for (const at of numbered(count, (index) => index)) {
+        const iterationId = at % 2 === 0 ? null : `gid://gitlab/Iteration/${weeks[0].id}`;
+        await app.call("POST /api/graphql", {
+          as: "owner",
+          json: {
+            query: `mutation ($input: IssueSetIterationInput!) { issueSetIteration(input: $input) { errors } }`,
+            variables: { input: { projectPath: "acme/site", iid: "1", iterationId } },
+          },
+        });
       }
     },
     params: Object.fromEntries(
@@ -691,12 +719,14 @@ const FIXTURES: Record<string, Fixture> = {
         "projects/:project/issues/:issue_iid",
         "projects/:project/merge_requests/:merge_request_iid",
         "groups/:group/epics/:epic_iid",
-      ].flatMap((issuable) =>
-        ["label", "milestone", "state"].map((kind) => [
+      ].flatMap((issuable) => {
+        const kinds = ["label", "milestone", "state"];
+        if (issuable.includes("/issues/")) kinds.push("iteration", "weight");
+        return kinds.map((kind) => [
           `${issuable.split("/")[2]} resource_${kind}_events event_id`,
           listed(`/${issuable}/resource_${kind}_events`),
-        ]),
-      ),
+        ]);
+      }),
     ),
   },
   "SCIM tokens and identities": {
@@ -1282,6 +1312,11 @@ function joined<T extends object>(one: T, other: Partial<T> = {}): T {
 
 function guests(count: number) {
   return Object.fromEntries(numbered(count, (index) => [`member${index}`, "guest" as const]));
+}
+
+/** A day, `YYYY-MM-DD`, after the first of the iterations. */
+function dayAfter(days: number) {
+  return new Date(Date.UTC(2026, 0, 5 + days)).toISOString().slice(0, 10);
 }
 
 function milestones(count: number, newest: string) {

@@ -24,6 +24,7 @@ type User = NonNullable<Seed["users"]>[number];
 type Group = NonNullable<Seed["groups"]>[number];
 type Project = NonNullable<Group["projects"]>[number];
 type Label = NonNullable<Group["labels"]>[number];
+type Cadence = NonNullable<Group["iteration_cadences"]>[number];
 type Milestone = NonNullable<Group["milestones"]>[number];
 type Members = NonNullable<Group["members"]>;
 type Visibility = NonNullable<Group["visibility"]>;
@@ -203,6 +204,7 @@ class Generator {
       members,
       labels: labels.map((label) => this.#colored(label)),
       milestones: this.#quarters(),
+      iteration_cadences: [this.#fortnights()],
       boards: [firstBoard, { name: "Support", lists: this.#workflow(3, 8) }],
       // The first company looks after the second one.
       ...(index === 1 && { shared_with_groups: { [plain(COMPANIES[0] as string)]: "reporter" } }),
@@ -338,6 +340,19 @@ class Generator {
         created_at: start,
       };
     });
+  }
+
+  /** Two weeks each, from the current ones on. */
+  #fortnights(): Cadence {
+    const weeks = Math.floor((this.#now / DAY - FIRST_MONDAY) / 14);
+    return {
+      title: "Fortnights",
+      automatic: true,
+      roll_over: true,
+      start_date: dayOf((FIRST_MONDAY + weeks * 14) * DAY),
+      duration_in_weeks: 2,
+      iterations_in_advance: 3,
+    };
   }
 
   /** The last and the current sprint, from a Monday to the Friday of the next week. */

@@ -64,7 +64,7 @@ export function keptAttributes(): string {
     ...table(filters.filter(({ kind }) => kind === "effect")),
     "",
     "These are refused with 400, “is not supported on this server”, unless they are blank or leave nothing out. Others that",
-    "ask for what nothing here has, such as an iteration, are answered with an empty list.",
+    "ask for what nothing here has, such as a health status, are answered with an empty list.",
     "",
     ...table(filters.filter(({ kind }) => kind === "support")),
     "",

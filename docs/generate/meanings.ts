@@ -489,8 +489,9 @@ const MEANINGS: Readonly<Record<string, string>> = {
   // Time.
   issue_type: "the kind of issue: all are `issue`, so a list of others is empty",
   epic_id: "id of an epic; in lists, also `None` or `Any`",
-  iteration_id: "id of an iteration, or `None`; issues have no iterations here",
-  iteration_title: "the title of the iteration: there are none, so no issue has one",
+  iteration_id:
+    "only of the iteration with this id, or `None`, `Any`, or `Current`: of one that today is in",
+  iteration_title: "only of iterations with this title",
   health_status: "health of an issue, or `None`; issues have no health here",
   "Issues/updated_at":
     "when it was changed last, as ISO 8601: now, unless the caller is an owner or administrator",

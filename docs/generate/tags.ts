@@ -37,6 +37,7 @@ export const TAGS: Readonly<Record<string, string>> = {
   Groups: "Groups and subgroups.",
   "Issue links": "Relations between issues.",
   Issues: "Issues of projects.",
+  Iterations: "Times of groups in which issues are done; GraphQL changes them.",
   Jobs: "Jobs of projects' pipelines.",
   Labels: "Labels of groups and projects.",
   Markdown: "Markdown as HTML.",
@@ -80,7 +81,8 @@ export const TAGS: Readonly<Record<string, string>> = {
     "Credentials of groups and projects for Git and packages, which belong to no user.",
   "Protected branches": "Who may push to branches and merge into them.",
   "Protected tags": "Who may create tags.",
-  "Resource events": "When labels, milestones and states of issues and merge requests changed.",
+  "Resource events":
+    "When labels, milestones and states of issues and merge requests changed, and iterations and weights of issues.",
   Sharing: "Groups that are invited to projects and to other groups.",
   Search: "Searches of everything, of a group or of a project.",
   Snippets: "Texts of users and projects.",

@@ -9,6 +9,7 @@ import { deleteDue } from "../resources/due-deletions.ts";
 import { removeExports } from "../resources/exports/queries.ts";
 import { sweepLogs } from "../resources/hooks/retention.ts";
 import { tellDue } from "../resources/issues/due.ts";
+import { turnIterations } from "../resources/iterations/turning.ts";
 import { removeEmpty } from "../resources/packages/queries.ts";
 import { finishAll } from "../resources/remover.ts";
 import { noteFacts } from "../resources/repositories/facts.ts";
@@ -48,7 +49,8 @@ export interface MaintenanceAdmin {
   /**
    * Runs {@link purgeEvents}, {@link removeExpiredMembers}, {@link tidyRepositories} and {@link sweepFiles}, removes
    * projects and groups that were marked for deletion long enough, packages without files and the old logs of
-   * webhooks, deactivates dormant users if the settings say so, tells webhooks which access tokens expire soon, and queues mails about issues that are due, unless one
+   * webhooks, deactivates dormant users if the settings say so, makes the iterations of automatic
+   * cadences and rolls over those that are over, tells webhooks which access tokens expire soon, and queues mails about issues that are due, unless one
    * of the processes that share the database did so within a day. `createApp` calls it by itself unless `background`
    * is `false`; then call it every few minutes.
    *
@@ -138,6 +140,7 @@ export function maintenanceAdmin({
         await sweepUnheard(store, now());
         await tellExpiring(store, now());
         await tellDue(store, now());
+        await turnIterations(store, now());
         await deactivateDormant(store, now());
         return { ...(await purge()), members };
       }),

@@ -19,6 +19,7 @@ export type Hidden =
   | { readonly group: number }
   | { readonly label: number }
   | { readonly milestone: number }
+  | { readonly iteration: number }
   | { readonly user: number };
 
 /** Queues the deletion of what has been hidden in this transaction. */

@@ -12,6 +12,7 @@ import { graphqlModule as gpgKeys } from "./gpg-keys/graphql.ts";
 import { graphqlModule as groups } from "./groups/graphql.ts";
 import { graphqlModule as issueLinks } from "./issue-links/graphql.ts";
 import { graphqlModule as issues } from "./issues/graphql.ts";
+import { graphqlModule as iterations } from "./iterations/graphql.ts";
 import { graphqlModule as labels } from "./labels/graphql.ts";
 import { graphqlModule as markdown } from "./markdown/graphql.ts";
 import { graphqlModule as members } from "./members/graphql.ts";
@@ -49,6 +50,7 @@ export const modules: readonly GraphqlModule[] = [
   pipelines,
   members,
   labels,
+  iterations,
   milestones,
   issues,
   issueLinks,

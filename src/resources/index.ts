@@ -33,6 +33,7 @@ import { hierarchyResource } from "./hierarchy/index.ts";
 import { hookResource } from "./hooks/index.ts";
 import { issueLinkResource } from "./issue-links/index.ts";
 import { issueResource } from "./issues/index.ts";
+import { iterationResource } from "./iterations/index.ts";
 import { jobTokenScopeResource } from "./job-token-scope/index.ts";
 import { jobResource } from "./jobs/index.ts";
 import { deployKeyResource, sshKeyResource } from "./keys/index.ts";
@@ -122,6 +123,7 @@ export const resources: readonly Resource[] = [
   invitationResource,
   issueLinkResource,
   issueResource,
+  iterationResource,
   jobResource,
   jobTokenScopeResource,
   deployKeyResource,

@@ -11,6 +11,7 @@ import {
 import type { Store } from "../store/port.ts";
 import { removeOfAuthor } from "./events/record.ts";
 import { removeGroup } from "./groups/removal.ts";
+import { removeIteration } from "./iterations/removal.ts";
 import { removeLabel } from "./labels/removal.ts";
 import { removeMilestone } from "./milestones/removal.ts";
 import * as namespaces from "./namespaces/queries.ts";
@@ -35,6 +36,7 @@ export async function finish(
   if ("project" in hidden) return removeProjects(store, [hidden.project], signal);
   if ("group" in hidden) return removeGroup(store, hidden.group, signal);
   if ("label" in hidden) return removeLabel(store, hidden.label, signal);
+  if ("iteration" in hidden) return removeIteration(store, hidden.iteration, signal);
   if ("milestone" in hidden) return removeMilestone(store, hidden.milestone, signal);
   const personal = await namespaces.findPersonal(store, hidden.user);
   if (personal) await removeGroup(store, personal.id, signal);
@@ -49,6 +51,7 @@ export async function finishAll(store: Store, now: number): Promise<void> {
      union all select 'project', id from projects where visibility = ${BEING_DELETED}
      union all select 'label', id from labels where removed = 1
      union all select 'milestone', id from milestones where removed = 1
+     union all select 'iteration', id from iterations where removed = 1
      union all select 'user', id from users where state = 'removed'`,
   );
   for (const [kind, id] of found) {

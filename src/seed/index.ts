@@ -25,6 +25,7 @@ import { groupsPart } from "../resources/groups/seed.ts";
 import { hooksPart } from "../resources/hooks/seed.ts";
 import { issueLinksPart } from "../resources/issue-links/seed.ts";
 import { issuesPart } from "../resources/issues/seed.ts";
+import { iterationCadencesPart } from "../resources/iterations/seed.ts";
 import { labelsPart } from "../resources/labels/seed.ts";
 import { membersPart } from "../resources/members/seed.ts";
 import { mergeRequestsPart } from "../resources/merge-requests/seed.ts";
@@ -96,6 +97,7 @@ const inProject = {
 };
 const inGroup = {
   ...inSource,
+  iteration_cadences: iterationCadencesPart,
   scim_tokens: scimTokensPart,
   scim_users: scimUsersPart,
   projects: projectsPart(inProject),
@@ -126,6 +128,7 @@ const COUNTED = [
   "projects",
   "labels",
   "milestones",
+  "iteration_cadences",
   "boards",
   "badges",
   "wiki_pages",

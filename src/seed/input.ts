@@ -11,6 +11,7 @@ import type { SharedWithGroupsSeed } from "../resources/group-links/seed.ts";
 import type { HookSeed } from "../resources/hooks/seed.ts";
 import type { IssueLinkSeed } from "../resources/issue-links/seed.ts";
 import type { IssueSeed } from "../resources/issues/seed.ts";
+import type { IterationCadenceSeed } from "../resources/iterations/seed.ts";
 import type { LabelSeed } from "../resources/labels/seed.ts";
 import type { MembersSeed } from "../resources/members/seed.ts";
 import type { MergeRequestSeed } from "../resources/merge-requests/seed.ts";
@@ -70,6 +71,8 @@ interface InSource {
 
 /** A group with its contents. */
 interface FullGroup extends SourceSeed, InSource {
+  /** Series of iterations, of which issues name one. */
+  iteration_cadences?: IterationCadenceSeed[] | undefined;
   scim_tokens?: ScimTokenSeed[] | undefined;
   /** What the group's identity provider says about its people. */
   scim_users?: ScimUserSeed[] | undefined;

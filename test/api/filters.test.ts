@@ -31,6 +31,15 @@ const MILESTONES = {
 } as const;
 type Title = keyof typeof MILESTONES;
 
+/** Iterations by their titles: their cadence, and their days from {@link TODAY}. */
+const ITERATIONS = {
+  sprint: { cadence: "Weeks", days: [-3, 3] },
+  "sprint before": { cadence: "Weeks", days: [-30, -20] },
+  "whole quarter": { cadence: "Quarters", days: [-60, 30] },
+} as const;
+type IterationTitle = keyof typeof ITERATIONS;
+const CADENCES = ["Weeks", "Quarters"] as const;
+
 /** What a row is, as the plain loop sees it. */
 interface Row {
   kind: Kind;
@@ -43,6 +52,8 @@ interface Row {
   assignees: readonly Person[];
   labels: readonly string[];
   milestone: Title | null;
+  /** Of an issue. */
+  iteration: IterationTitle | null;
   /** Days before today. */
   age: number;
   /** Days from {@link TODAY} on which it was closed or merged. */
@@ -90,6 +101,7 @@ function rowOf(kind: Kind, at: number): Row {
     ),
     labels: pick([[], ["UX"], ["UX", "Testing"], ["Testing"], ["None such"]], at >> 1),
     milestone: pick([null, ...(Object.keys(MILESTONES) as Title[])], at),
+    iteration: pick([null, ...(Object.keys(ITERATIONS) as IterationTitle[])], at >> 1),
     age: (at * 7) % 40,
     endedAfter: state === "opened" ? null : -((at * 5) % 9),
     emoji: pick([[], ["rocket"], ["thumbsup", "rocket"], []], at + (at >> 3)),
@@ -141,6 +153,7 @@ beforeAll(async () => {
         confidential: row.isConfidential,
         issue_type: row.type,
         state: row.state as "opened" | "closed",
+        ...(row.iteration && { iteration: row.iteration }),
         ...(weight !== null && { weight }),
         ...(due !== null && { due_date: dayAfter(due) }),
       })),
@@ -162,6 +175,16 @@ beforeAll(async () => {
         {
           ...acme,
           milestones: [],
+          iteration_cadences: CADENCES.map((title) => ({
+            title,
+            iterations: Object.entries(ITERATIONS)
+              .filter(([, { cadence }]) => cadence === title)
+              .map(([name, { days }]) => ({
+                title: name,
+                start_date: dayAfter(days[0]),
+                due_date: dayAfter(days[1]),
+              })),
+          })),
           projects: [
             { path: "site", name: "Site", visibility: "public", ...seeded("acme/site") },
             { path: "old", name: "Old", ...seeded("acme/old") },
@@ -188,6 +211,11 @@ beforeAll(async () => {
         path,
       ]);
       ids[path] = found?.id ?? 0;
+    }
+    for (const table of ["iterations", "iteration_cadences"]) {
+      for (const [id, title] of await db.rows(`select id, title from ${table}`)) {
+        ids[title as string] = id as number;
+      }
     }
     await db.run("update projects set archived = 1 where full_path = 'acme/old'");
     for (const row of [...ROWS.issues, ...ROWS.merge_requests]) await complete(row);
@@ -534,14 +562,40 @@ const CASES: Readonly<Record<Kind, Readonly<Record<string, Case>>>> = {
     epic_id: nowhere,
     health_status: nowhere,
     iteration_id: {
-      ...nowhere,
-      not: ["5"],
+      values: ["None", "any", "Current", ...Object.keys(ITERATIONS)],
+      not: ["Current", "sprint", "None"],
+      rest: (value: string) => String(ids[value] ?? value),
+      matches: ({ iteration }, value: string) => {
+        const of = iteration && ITERATIONS[iteration];
+        if (value === "None") return of === null;
+        if (value === "any") return of !== null;
+        if (value === "Current") return of !== null && of.days[0] <= 0 && of.days[1] >= 0;
+        return iteration === value;
+      },
       args: {
-        iterationId: (value: string) => (value === "None" ? undefined : [value]),
-        iterationWildcardId: (value: string) => word(value === "None" ? "NONE" : "CURRENT"),
+        iterationId: (value: string) => ids[value] && [`gid://gitlab/Iteration/${ids[value]}`],
+        iterationWildcardId: (value: string) => only("none", "any", "current")(value.toLowerCase()),
+      },
+      notArgs: {
+        iterationId: (value: string) => ids[value] && [String(ids[value])],
+        iterationWildcardId: (value: string) => only("current")(value.toLowerCase()),
       },
     },
-    iteration_title: { ...nowhere, not: ["None"] },
+    iteration_title: {
+      values: [...Object.keys(ITERATIONS), "nosuch"],
+      not: ["sprint"],
+      matches: ({ iteration }, value) => iteration === value,
+      args: { iterationTitle: same },
+      notArgs: { iterationTitle: same },
+    },
+    iteration_cadence_id: {
+      values: CADENCES,
+      matches: ({ iteration }, value) =>
+        iteration !== null && ITERATIONS[iteration].cadence === value,
+      args: {
+        iterationCadenceId: (value: string) => [`gid://gitlab/Iterations::Cadence/${ids[value]}`],
+      },
+    },
   },
   merge_requests: {
     ...COMMON,

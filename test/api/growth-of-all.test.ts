@@ -50,7 +50,7 @@ const GROWING: readonly [path: RegExp, query: RegExp, why: string][] = [
   ],
   [
     /\/(issues|merge_requests)$/,
-    /labels=none|milestone(_id)?=(none|None|Upcoming|Started)|iids|state=(merged|locked)/,
+    /labels=none|milestone(_id)?=(none|None|Upcoming|Started)|iteration_id=none|iids|state=(merged|locked)/,
     "with the rows that are passed over, if the matching ones are rare or old",
   ],
   [
@@ -79,6 +79,11 @@ const GROWING: readonly [path: RegExp, query: RegExp, why: string][] = [
     /\/milestones$/,
     /state=|updated_|include_/,
     "with those of the owner, and of groups above and what is below, which are looked through",
+  ],
+  [
+    /\/iterations$/,
+    /state=(upcoming|current|started|closed)|search=|updated_|include_descendants=/,
+    "with those of the group, at most 25,000, and of those below, which are looked through",
   ],
   [/\/notes$/, /activity_filter=/, "with the notes of one record, which are looked through"],
   [/\/(groups|subgroups)$/, /visibility=|top_level_only=/, "with those that are passed over"],
@@ -155,8 +160,8 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
   entity_id: [],
   epic_id: ["1", "none"],
   health_status: ["any"],
-  iteration_id: ["1", "any"],
-  iteration_title: ["nosuch"],
+  iteration_id: ["1", "none", "any", "current"],
+  iteration_title: ["Common n50n", "week 0", "nosuch"],
   environment: ["review/0", "nosuch"],
   expires_after: ["2020-01-01"],
   expires_before: ["2020-01-01"],

@@ -76,6 +76,9 @@ const ROUTES: Readonly<Record<string, string>> = {
   GroupMember:
     "select id, '/groups/' || namespace_id || '/members/' || user_id from members where project_id is null",
   Issue: "select id, '/projects/' || project_id || '/issues/' || iid from issues",
+  // Whoever sees a group sees its iterations.
+  Iteration: "select id, '/groups/' || namespace_id from iterations",
+  IterationCadence: "select id, '/groups/' || namespace_id from iteration_cadences",
   Label: `select id, ${OWNER} || '/labels/' || id from labels`,
   LinkedWorkItemType: `select x.id, '/projects/' || project_id || '/issues/' || iid || '/links/' || x.id
     from issue_links x join issues i on i.id = x.source_id`,
@@ -223,7 +226,12 @@ const inProject = (author = "owner") => ({
 function world(): Seed {
   const base = fixtureSeed(1);
   const [acme, ...others] = base.groups as NonNullable<Seed["groups"]>;
-  const here = { labels: [{ name: "group" }], milestones: [{ title: "group" }] };
+  const days = { start_date: "2026-01-01", due_date: "2026-01-31" };
+  const here = {
+    labels: [{ name: "group" }],
+    milestones: [{ title: "group" }],
+    iteration_cadences: [{ title: "group", iterations: [{ title: "group", ...days }] }],
+  };
   return {
     ...base,
     groups: [

@@ -71,6 +71,7 @@ it("shows issues as work items with widgets", async () => {
     { type: "DESCRIPTION", description: "Text" },
     { type: "DEVELOPMENT" },
     { type: "HIERARCHY" },
+    { type: "ITERATION" },
     { type: "LABELS", labels: { nodes: [{ title: "UX" }] } },
     { type: "LINKED_ITEMS" },
     { type: "MILESTONE" },
@@ -98,7 +99,7 @@ it("shows issues as work items with widgets", async () => {
 
 const OTHERS = [
   ...["ASSIGNEES", "AWARD_EMOJI", "CURRENT_USER_TODOS", "DESCRIPTION", "DEVELOPMENT", "HIERARCHY"],
-  ...["LABELS", "LINKED_ITEMS", "MILESTONE", "NOTES", "NOTIFICATIONS", "PARTICIPANTS"],
+  ...["ITERATION", "LABELS", "LINKED_ITEMS", "MILESTONE", "NOTES", "NOTIFICATIONS", "PARTICIPANTS"],
   "TIME_TRACKING",
 ];
 
@@ -304,7 +305,8 @@ it("has each widget as a feature, and null for what there is none of", async () 
       },
       notes: { discussionLocked: false, discussions: { nodes: [] } },
       description: { taskCompletionStatus: { count: 0, completedCount: 0 }, edited: false },
-      ...{ status: null, customFields: null, healthStatus: null, iteration: null },
+      ...{ status: null, customFields: null, healthStatus: null },
+      iteration: { iteration: null },
       ...{ color: null, progress: null },
     },
   });

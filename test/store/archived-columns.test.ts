@@ -12,8 +12,8 @@ const columnsOf = (name: string) => tables.get(name)?.columns.map((column) => co
 const LEFT_OUT: Record<string, readonly string[]> = {
   // A label of a group becomes the project's; the rest is filled by the database, or when the row is placed.
   issue_labels: ["open_position"],
-  // It is about another project, or mails of this server.
-  issues: ["moved_to_id", "due_told"],
+  // It is about another project, mails of this server, or its groups.
+  issues: ["moved_to_id", "due_told", "iteration_id"],
   // It is about another project, or asked for by a person of this server.
   merge_requests: [
     "merge_error",

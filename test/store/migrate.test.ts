@@ -321,6 +321,11 @@ const FROZEN: Record<string, string> = {
   "20261206-54-group-approval-settings":
     "2e3ec57f44150ad4dbb2ccf65f9c04190fe45ca0b3de52375282631e716ecf42",
   "20261209-75-epics": "1f8d1b99430c4d1008fc3418b423b6cfdb149ba6fd105c1579b3a1b7dabb4e90",
+  "20261208-74-iterations": "5de217d53e9e482d32838e4423c9bf77358a5eddcf417f00edb5c92d84bfdc6c",
+  "20261208-75-issue-iterations":
+    "8b4d47dc355f5387e54307d7fc9cdcc0ce4ffc3e980b2e45ba311009fe58dc3e",
+  "20261208-76-iteration-and-weight-events":
+    "91197244a4e24fbe4251aebb4e5c9fadf6aac7694ca8a1d2c5bbbfef210985f1",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);

@@ -29,7 +29,6 @@ export const FAILURES: Failures = {
     "get_group_milestone_burndown_events",
     "get_milestone_burndown_events",
   ],
-  "there are no iterations": ["list_group_iterations"],
   "there are no protected environments, whose deployments would be approved": [
     "approve_deployment",
   ],

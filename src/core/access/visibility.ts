@@ -25,6 +25,7 @@ export const OF_EPICS = -2;
 export const BEING_DELETED_ROWS = {
   labels: "select id from labels where removed = 1",
   milestones: "select id from milestones where removed = 1",
+  iterations: "select id from iterations where removed = 1",
   users: "select id from users where state = 'removed'",
   projects: `select id from projects where visibility = ${BEING_DELETED}`,
 } as const;

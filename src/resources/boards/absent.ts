@@ -2,8 +2,8 @@ import {
   absent,
   arg,
   constant,
-  emptyConnection,
   enumeration,
+  one,
   property,
   required,
   valueType,
@@ -11,32 +11,6 @@ import {
 
 // Boards and issues of GitLab's paid tiers have more, which its pages ask for: here there is none.
 
-const iterationCadence = valueType("IterationCadence", "A series of iterations.", {
-  id: required(property("ID")),
-  title: required(property("String")),
-  durationInWeeks: property("Int"),
-});
-const iterationState = enumeration("IterationState", "When an iteration is.", [
-  "upcoming",
-  "current",
-  "opened",
-  "closed",
-  "all",
-]);
-const iteration = valueType("Iteration", "A time in which issues are done.", {
-  id: required(property("ID")),
-  iid: required(property("ID")),
-  title: property("String"),
-  description: property("String"),
-  startDate: property("Time"),
-  dueDate: property("Time"),
-  state: required({ ...property("IterationState"), declares: iterationState }),
-  createdAt: required(property("Time")),
-  updatedAt: required(property("Time")),
-  webPath: required(property("String")),
-  webUrl: required(property("String")),
-  iterationCadence: required(property(iterationCadence)),
-});
 const category = enumeration("WorkItemStatusCategoryEnum", "The kind of a status.", [
   "TRIAGE",
   "TO_DO",
@@ -65,25 +39,17 @@ export const health = enumeration("HealthStatus", "Whether an issue will be done
   "needsAttention",
   "atRisk",
 ]);
-const iterations = emptyConnection(iteration, {
-  state: arg.choice(iterationState),
-  title: arg.string,
-  search: arg.string,
-  includeAncestors: arg.boolean,
-  includeDescendants: arg.boolean,
-});
+const iteration = one("Iteration", "null");
 
 /** Fields of what there is none of here, by what has them. */
 export const ABSENT = {
   ofIssues: {
-    iteration: absent(iteration),
     status: absent(status),
     epic: absent(epic),
     healthStatus: { ...constant(health.name, null), declares: health },
   },
-  ofBoards: { iteration: absent(iteration), iterationCadence: absent(iterationCadence) },
-  ofLists: { iteration: absent(iteration), status: absent(status) },
-  ofSources: { iterations },
+  ofBoards: { iteration, iterationCadence: one("IterationCadence", "null") },
+  ofLists: { iteration, status: absent(status) },
 };
 
 /** The id of a status, as an argument. */

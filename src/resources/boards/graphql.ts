@@ -35,7 +35,7 @@ import { all, type Condition, when } from "../../store/conditions.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Reader, Value } from "../../store/port.ts";
 import { labelNames, requireOnlyOne } from "../issuables/graphql.ts";
-import { TYPE } from "../issuables/issue-filters.ts";
+import { NEGATED_ITERATION, TYPE } from "../issuables/issue-filters.ts";
 import { filters, issueCondition } from "../issues/graphql.ts";
 import { LABEL_ID } from "../labels/graphql.ts";
 import { ABSENT, STATUS_ID } from "./absent.ts";
@@ -70,6 +70,9 @@ const NEGATED = inputType("NegatedBoardIssueInput", "What a list leaves out.", {
   types: arg.list(arg.choice(TYPE)),
   weight: arg.string,
   myReactionEmoji: arg.string,
+  iterationId: arg.list(arg.gid("Iteration")),
+  iterationTitle: arg.string,
+  iterationWildcardId: arg.choice(NEGATED_ITERATION),
 });
 
 /** Arguments of lists of issues that are the same here. */
@@ -85,6 +88,9 @@ const SHARED: ReadonlySet<string> = new Set([
   "search",
   "types",
   "myReactionEmoji",
+  "iterationTitle",
+  "iterationWildcardId",
+  "iterationCadenceId",
   "or",
 ]);
 
@@ -92,6 +98,7 @@ const FILTER = inputType("BoardIssueInput", "Which issues a list shows.", {
   ...Object.fromEntries(Object.entries<Arg<unknown>>(filters).filter(([name]) => SHARED.has(name))),
   milestoneTitle: arg.string,
   assigneeUsername: arg.about("All of these assignees.", arg.listWithNulls(arg.string)),
+  iterationId: arg.list(arg.gid("Iteration")),
   not: arg.input(NEGATED),
 });
 
@@ -418,8 +425,8 @@ export const graphqlModule: GraphqlModule = {
   types: [board, boardList],
   extend: {
     Issue: ABSENT.ofIssues,
-    Group: { ...boardsOf("b.namespace_id"), ...ABSENT.ofSources },
-    Project: { ...boardsOf("b.project_id"), ...ABSENT.ofSources },
+    Group: boardsOf("b.namespace_id"),
+    Project: boardsOf("b.project_id"),
     Query: {
       boardList: first("BoardList", {
         args: { id: arg.required(arg.gid("List")), ...issueFilters },

@@ -342,6 +342,12 @@ export const ARCHIVED: Readonly<Record<string, ArchivedTable>> = {
     source_commit: maybe(oid),
     source_merge_request_id: maybe(row("merge_requests")),
   }),
+  resource_weight_events: nested({
+    issue_id: row("issues"),
+    user_id: maybe(author),
+    weight: maybe(integer()),
+    created_at: instant,
+  }),
   timelogs: owned({
     ...noteable,
     user_id: maybe(author),

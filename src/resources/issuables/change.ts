@@ -50,6 +50,8 @@ export async function created(
   type: IssuableType,
   issuable: Omit<Change["issuable"], "state"> & {
     readonly milestone_id?: number | null | undefined;
+    readonly weight?: Value | undefined;
+    readonly iteration_id?: number | undefined;
   },
   wanted: Omit<Wanted, "columns">,
   cause: Cause = {},

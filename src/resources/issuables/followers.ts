@@ -19,6 +19,7 @@ import type { Difference, IssuableType } from "./type.ts";
 type Followed =
   | (typeof TOLD_COLUMNS)[IssuableType["prefix"]][number]
   | (typeof LINKS)[number]
+  | "iteration_id"
   | keyof Cause;
 
 const SHARED: readonly Follower<Change, Followed>[] = [
@@ -80,6 +81,25 @@ const SHARED: readonly Follower<Change, Followed>[] = [
   },
 ];
 
+const OF_ISSUES: readonly Follower<Change, Followed>[] = [
+  {
+    does: "Its history has the iteration that it was put into or taken out of",
+    after: ["iteration_id"],
+    run: ({ writing, issuable, differences }) =>
+      history.recordIteration(
+        writing,
+        issuable.id,
+        differences["iteration_id"] as Difference<number | null>,
+      ),
+  },
+  {
+    does: "Its history has its new weight",
+    after: ["weight"],
+    run: ({ writing, issuable, differences }) =>
+      history.recordWeight(writing, issuable.id, differences["weight"]?.current as number | null),
+  },
+];
+
 const OF_REQUESTS: readonly Follower<Change, Followed>[] = [
   {
     does: "Mails tell that an approval was taken back",
@@ -130,7 +150,7 @@ const WEBHOOKS: Follower<Change, Followed> = {
  * before.
  */
 export const FOLLOWERS = {
-  issue: [...SHARED, WEBHOOKS],
+  issue: [...SHARED, ...OF_ISSUES, WEBHOOKS],
   epic: SHARED.filter(({ run }) => run !== recordEvent && run !== tellAssignees),
   merge_request: [...SHARED, ...OF_REQUESTS, WEBHOOKS],
 } as const;

@@ -57,6 +57,31 @@ export async function recordMilestone(
   });
 }
 
+/** Records that the caller put an issue into an iteration, or took it out. */
+export async function recordIteration(
+  { db, caller, now }: Recording,
+  issueId: number,
+  { previous, current }: Difference<number | null>,
+): Promise<void> {
+  await insertRow(db, "resource_iteration_events", {
+    issue_id: issueId,
+    user_id: caller.id,
+    iteration_id: current ?? previous,
+    action: current === null ? "remove" : "add",
+    created_at: now,
+  });
+}
+
+/** Records that the caller changed the weight of an issue. @param weight the new one; `null` for none */
+export async function recordWeight(
+  { db, caller, now }: Recording,
+  issueId: number,
+  weight: number | null,
+): Promise<void> {
+  const event = { issue_id: issueId, user_id: caller.id, weight, created_at: now };
+  await insertRow(db, "resource_weight_events", event);
+}
+
 /** Records that the caller changed the state of an issuable. */
 export function recordState(
   { db, caller, now }: Recording,

@@ -1,11 +1,19 @@
-import { type Viewer, visibleHomes, visibleIssues } from "../../core/access/visibility.ts";
+import {
+  BEING_DELETED_ROWS,
+  type Viewer,
+  visibleHomes,
+  visibleIssues,
+} from "../../core/access/visibility.ts";
 import * as param from "../../core/input.ts";
 import { withoutIndex } from "../../core/lists/index-start.ts";
 import { dayOf } from "../../core/time.ts";
 import { arg, enumeration, recordId } from "../../graphql/declare/args.ts";
 import { GraphError } from "../../graphql/errors.ts";
 import { all, among, type Condition, rowByRow, when } from "../../store/conditions.ts";
+import { placeholders } from "../../store/placeholders.ts";
 import type { Value } from "../../store/port.ts";
+import { CADENCE_ID } from "../iterations/ids.ts";
+import { inCadences } from "../iterations/queries.ts";
 import { ISSUE_TYPES } from "./attributes.ts";
 import { type Filters, filter, listOf, takes } from "./filter.ts";
 import {
@@ -38,11 +46,59 @@ const STATE = enumeration("IssuableState", "Which states a list shows.", [
   "locked",
   "all",
 ]);
-const ITERATION_WILDCARD = enumeration(
+/** Iterations by their ids, none, any, or those that today is in. */
+type IterationValue = readonly number[] | "none" | "any" | "current";
+
+const ITERATION_WILDCARD = enumeration<IterationValue>(
   "IterationWildcardId",
   "Iterations by what they have in common.",
-  ["NONE", "ANY", "CURRENT"],
+  { NONE: "none", ANY: "any", CURRENT: "current" },
 );
+/** The same, where iterations are left out. */
+export const NEGATED_ITERATION = enumeration<IterationValue>(
+  "NegatedIterationWildcardId",
+  "Iterations by what they have in common.",
+  { CURRENT: "current" },
+);
+const ITERATION_IDS = arg.listWithNulls(arg.id);
+
+/** An iteration by its id, or by a word, ignoring case. */
+const iterationId = () =>
+  word((text): IterationValue | typeof param.REFUSED => {
+    if (/^\d{1,15}$/.test(text)) return text === "0" ? "none" : [Number(text)];
+    return text.toLowerCase() === "current" ? "current" : (noneOrAny(text) ?? param.REFUSED);
+  });
+/** Ids of iterations, which boards send as numbers. */
+const iterationIds = (sent: readonly unknown[]) =>
+  sent.map((id) => recordId(String(id), "Iteration"));
+
+const IN_ITERATION = withoutIndex("i.iteration_id");
+/** A query for the ids of the iterations that today is in. */
+const currentIterations = ({ today }: Viewer): Condition => ({
+  sql: `select id from iterations where removed = 0 and start_date <= ? and due_date >= ?`,
+  values: [today, today],
+});
+/** Where a list of the issues of some iterations may start. @param found a query for their ids, or these */
+const startAtIterations = ({ sql, values }: Condition) => [
+  { ids: { sql: `select id from issues where iteration_id in (${sql})`, values } },
+];
+/** The condition that an issue is in an iteration that a condition on its row `t` holds for. */
+const inIteration = (condition: Condition): Condition => ({
+  sql: rowByRow(
+    `select 1 from iterations t where t.id = i.iteration_id and t.removed = 0 and ${condition.sql}`,
+  ),
+  values: condition.values,
+});
+const titledIteration = () =>
+  filter<string>({
+    input: param.unlessBlank(param.anyText()),
+    negated: param.unlessBlank(param.anyText()),
+    arguments: { iterationTitle: takes(arg.string) },
+    negatedArguments: { iterationTitle: takes(arg.string) },
+    condition: (title) => inIteration({ sql: "t.title = ?", values: [title] }),
+    index: (title) =>
+      startAtIterations({ sql: "select id from iterations where title = ?", values: [title] }),
+  });
 const SEARCHABLE = enumeration<"title" | "description">(
   "IssuableSearchableField",
   "What a search looks into.",
@@ -288,19 +344,52 @@ export const ISSUE_FILTERS = {
     },
   }),
   health_status: nowhere(),
-  iteration_id: filter<string>({
-    ...nowhere(),
-    negated: param.unlessBlank(param.anyText()),
+  iteration_id: filter<IterationValue>({
+    input: iterationId(),
+    negated: iterationId(),
     arguments: {
-      iterationId: takes(
-        arg.about("No issue is in an iteration.", arg.listWithNulls(arg.id)),
-        () => "any",
-      ),
+      iterationId: takes(ITERATION_IDS, iterationIds),
       iterationWildcardId: takes(arg.choice(ITERATION_WILDCARD)),
     },
+    negatedArguments: {
+      iterationId: takes(ITERATION_IDS, iterationIds),
+      iterationWildcardId: takes(arg.choice(NEGATED_ITERATION)),
+    },
+    condition: (value, { viewer: { today } }) => {
+      const removed = `in (${BEING_DELETED_ROWS.iterations})`;
+      switch (value) {
+        case "none":
+          return when(`(${IN_ITERATION} is null or ${IN_ITERATION} ${removed})`);
+        case "any":
+          return when(`(${IN_ITERATION} is not null and ${IN_ITERATION} not ${removed})`);
+        case "current":
+          return inIteration({
+            sql: "t.start_date <= ? and t.due_date >= ?",
+            values: [today, today],
+          });
+        default:
+          return all([among(IN_ITERATION, value), when(`${IN_ITERATION} not ${removed}`)]);
+      }
+    },
+    index: (value, { viewer }) => {
+      if (value === "none") return [];
+      if (value === "any") {
+        const ids = "select id from issues where iteration_id is not null";
+        return [{ ids: { sql: ids, values: [] }, isBroad: true }];
+      }
+      return startAtIterations(
+        value === "current" ? currentIterations(viewer) : placeholders(value),
+      );
+    },
   }),
-  iteration_title: filter<string>({
-    ...nowhere(),
-    negated: param.unlessBlank(param.anyText()),
+  iteration_title: titledIteration(),
+  /** Only GraphQL has it. */
+  iteration_cadence_id: filter<readonly number[]>({
+    arguments: { iterationCadenceId: takes(arg.list(CADENCE_ID)) },
+    condition: (ids) => inCadences(IN_ITERATION, ids),
+    index: (ids) => {
+      const { sql, values } = among("cadence_id", ids);
+      return startAtIterations({ sql: `select id from iterations where ${sql}`, values });
+    },
   }),
 } satisfies Filters;

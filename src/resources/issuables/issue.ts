@@ -10,6 +10,8 @@ import { all } from "../../store/conditions.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Reader, Value } from "../../store/port.ts";
 import { statement } from "../../store/texts.ts";
+import { iterationFields } from "../iterations/json.ts";
+import { NOT_DELETED_ITERATION } from "../iterations/queries.ts";
 import { type ParentEpic, parentEpics } from "./epic.ts";
 import { issuableFields, subscribed } from "./fields.ts";
 import { placeLabels } from "./positions.ts";
@@ -69,7 +71,7 @@ const fields = {
   moved_to_id: field.integer("i.moved_to_id"),
   epic: field.embedded("epic", "object", "null", { fields: shownEpic }),
   epic_iid: field.embedded("epic_iid", "integer", "null"),
-  iteration: field.constant(null),
+  iteration: field.nested(iterationFields),
   health_status: field.constant(null),
   service_desk_reply_to: field.constant(null),
   _links: field.nested({
@@ -104,6 +106,11 @@ const epicOf = (epic: ParentEpic, today: string) => ({
   human_readable_timestamp: timeOf(epic, today),
 });
 
+/** Joins what the fields of an issue need: as of every issuable, and its iteration. */
+export const issueJoins = `${issuableJoins("i")}
+  left join iterations it on it.id = i.iteration_id and ${NOT_DELETED_ITERATION}
+  left join namespaces itn on itn.id = it.namespace_id`;
+
 /** Issues. */
 export const ISSUE: IssuableType = {
   ...NAMED,
@@ -123,7 +130,7 @@ export const ISSUE: IssuableType = {
     columns: ["title", "description"],
     owners: ["project_id"],
   },
-  from: `issues i join projects p on p.id = i.project_id ${issuableJoins("i")}`,
+  from: `issues i join projects p on p.id = i.project_id ${issueJoins}`,
   visible: visibleIssues,
   projects: visibleProjects,
   listed: presenter(fields),

@@ -33,6 +33,7 @@ export interface Issuable {
   /** 1 if only members may read it. */
   readonly confidential?: number;
   readonly severity?: string;
+  readonly iteration_id?: number | null;
   /** Only of merge requests. */
   readonly target_branch?: string;
   readonly created_at: number;
@@ -44,14 +45,14 @@ export interface Issuable {
 }
 
 const OWN = ["id", "iid", "project_id", "author_id", "created_at", "updated_at"];
-const columnsOf = (prefix: IssuableType["prefix"], alias: string) =>
-  [...new Set([...OWN, ...TOLD_COLUMNS[prefix], ...Object.keys(ATTRIBUTES[prefix])])]
+const columnsOf = (prefix: IssuableType["prefix"], alias: string, ...more: readonly string[]) =>
+  [...new Set([...OWN, ...TOLD_COLUMNS[prefix], ...Object.keys(ATTRIBUTES[prefix]), ...more])]
     .map((name) => `${alias}.${name}`)
     .join(", ");
 
 /** SQL of the columns of {@link Issuable}, without `visible`, by prefix. */
 export const COLUMNS: Readonly<Record<IssuableType["prefix"], string>> = {
-  issue: columnsOf("issue", "i"),
+  issue: columnsOf("issue", "i", "iteration_id"),
   merge_request: columnsOf("merge_request", "mr"),
 };
 

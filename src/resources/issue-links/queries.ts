@@ -5,8 +5,8 @@ import { all, among, belowGroup, type Condition, when } from "../../store/condit
 import { insertRow } from "../../store/insert.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 import { EPIC } from "../issuables/epic.ts";
-import { ISSUE } from "../issuables/issue.ts";
-import { type IssuableType, issuableJoins } from "../issuables/type.ts";
+import { ISSUE, issueJoins } from "../issuables/issue.ts";
+import type { IssuableType } from "../issuables/type.ts";
 
 /** How issues can be linked. A link that says `is_blocked_by` is stored as one that `blocks`, the other way round. */
 export const LINK_TYPES = ["relates_to", "blocks", "is_blocked_by"] as const;
@@ -80,7 +80,7 @@ export function list(
     order: "x.id",
   });
 }
-const OF_ISSUES = { type: ISSUE, joins: issuableJoins("i") };
+const OF_ISSUES = { type: ISSUE, joins: issueJoins };
 
 /**
  * A link of an issue or epic, in either direction, or `undefined`: also if the caller may not read the other one. It has the

@@ -8,6 +8,7 @@ import { ISSUE } from "../issuables/issue.ts";
 import * as issuables from "../issuables/queries.ts";
 import type { Writing } from "../issuables/type.ts";
 import * as links from "../issue-links/queries.ts";
+import * as iterations from "../iterations/queries.ts";
 import * as labels from "../labels/queries.ts";
 import * as milestones from "../milestones/queries.ts";
 import * as notes from "../notes/queries.ts";
@@ -42,6 +43,8 @@ export async function move(
       ? undefined
       : await milestones.findFor(db, source, { id: found.milestone_id });
   const milestone = from && (await milestones.findFor(db, target, { title: from.title }));
+  const { iteration_id: id } = found;
+  const iteration = id ? await iterations.findFor(db, target, { id }) : undefined;
   const copy = await issues.insert(
     db,
     {
@@ -50,6 +53,7 @@ export async function move(
       title,
       description,
       milestone_id: milestone?.id,
+      iteration_id: iteration?.id,
       columns: { ...columnsOf("issue", { ...found }), severity: found.severity ?? "unknown" },
     },
     now,
@@ -65,7 +69,7 @@ export async function move(
   await created(
     { ...context, source: target },
     ISSUE,
-    { ...copy, title, description, milestone_id: milestone?.id },
+    { ...copy, title, description, milestone_id: milestone?.id, iteration_id: iteration?.id },
     {
       labels: () => labelIds,
       assignees: await issuables.peopleOf(db, ISSUE, "assignees", found.id),

@@ -57,6 +57,7 @@ import {
 } from "../issuables/mutations.ts";
 import { ISSUE_ORDERS, orderValues } from "../issuables/orders.ts";
 import { tasksOf } from "../issuables/tasks.ts";
+import { setIteration } from "../issue-iterations.ts";
 import { LABEL_CLASSES, LABEL_ID } from "../labels/graphql.ts";
 import { inGroup } from "../namespaces/graphql.ts";
 import { changeWithEstimate, createBelow, issueResource } from "./index.ts";
@@ -131,6 +132,7 @@ const issue = rowType("Issue", {
       position === null ? null : shortPosition(position as number),
     ),
     closedAsDuplicateOf: one("Issue", "null"),
+    iteration: one("Iteration", "i.iteration_id"),
     // Who changed it last is not stored.
     updatedBy: one("UserCore", "null"),
     moved: computed("Boolean", ["i.moved_to_id"], ([id]) => id !== null),
@@ -288,6 +290,7 @@ export const graphqlModule: GraphqlModule = {
         labelIds: arg.list(LABEL_ID),
         assigneeIds: arg.list(arg.gid("User")),
         milestoneId: arg.gid("Milestone"),
+        iterationId: arg.gid("Iteration"),
         iid: arg.about("Ignored: the project numbers its issues.", arg.int),
         createdAt: arg.time,
         type: arg.choice(TYPE),
@@ -295,20 +298,24 @@ export const graphqlModule: GraphqlModule = {
       payload,
       run: async (input, { call, db, viewer }) => {
         requireOnlyOne(input, "labels", "labelIds");
-        return payloadFor(
-          await call(issueRoutes.create, {
-            id: input.projectPath,
-            title: input.title,
-            description: input.description,
-            ...attributesIn("issue", input),
-            labels: input.labels ?? (await namesOf({ db, viewer }, input.labelIds)),
-            assignee_ids: input.assigneeIds,
-            milestone_id: input.milestoneId,
-            issue_type: input.type?.toLowerCase(),
-            created_at:
-              input.createdAt === undefined ? undefined : new Date(input.createdAt).toISOString(),
-          }),
-        );
+        const { iterationId } = input;
+        const created = await call(issueRoutes.create, {
+          id: input.projectPath,
+          title: input.title,
+          description: input.description,
+          ...attributesIn("issue", input),
+          labels: input.labels ?? (await namesOf({ db, viewer }, input.labelIds)),
+          assignee_ids: input.assigneeIds,
+          milestone_id: input.milestoneId,
+          issue_type: input.type?.toLowerCase(),
+          created_at:
+            input.createdAt === undefined ? undefined : new Date(input.createdAt).toISOString(),
+        });
+        if (iterationId !== undefined) {
+          const at = { id: input.projectPath, issue_iid: created["iid"] };
+          await call(setIteration, { ...at, iteration_id: iterationId });
+        }
+        return payloadFor(created);
       },
     }),
     updateIssue: mutation({
@@ -365,6 +372,15 @@ export const graphqlModule: GraphqlModule = {
       { severity: arg.required(arg.choice(SEVERITY)) },
       ({ severity }) => ({ severity }),
     ),
+    issueSetIteration: mutation({
+      about: "Put an issue into an iteration, or take it out.",
+      input: { ...place, iterationId: arg.clearable(arg.gid("Iteration")) },
+      payload,
+      run: async (input, { call }) => {
+        const { iterationId: id = null } = input;
+        return payloadFor(await call(setIteration, { ...parametersOf(input), iteration_id: id }));
+      },
+    }),
     issueMove: mutation({
       about: "Move an issue to another project.",
       input: { ...place, targetProjectPath: arg.required(arg.id) },

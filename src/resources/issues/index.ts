@@ -111,7 +111,8 @@ async function createIssue(
     at !== undefined && maySetTimes(source) ? at : now,
     parentId !== undefined,
   );
-  const issue = { id, title, description: description ?? null, milestone_id };
+  const { weight } = planned;
+  const issue = { id, title, description: description ?? null, milestone_id, weight };
   await created(context, ISSUE, issue, plannedLinks(context, input));
   if (parentId !== undefined) await putBelow(context, { id, assigned: 0 }, parentId);
   const isPlain = !isPlanned(input) && commands.length === 0 && parentId === undefined;

@@ -13,6 +13,7 @@ export interface NewIssue {
   title: string;
   description?: string | null | undefined;
   milestone_id?: number | null | undefined;
+  iteration_id?: number | undefined;
   /** The columns of its attributes. Default: they are empty. */
   columns?: Readonly<Record<string, Value>> | undefined;
 }
@@ -74,6 +75,7 @@ function insertAs(
     title: issue.title,
     description: issue.description ?? null,
     milestone_id: issue.milestone_id ?? null,
+    iteration_id: issue.iteration_id ?? null,
     ...EMPTY,
     ...issue.columns,
     created_at: now,

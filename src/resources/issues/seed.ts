@@ -26,6 +26,7 @@ import {
   lookUpLabels,
   type SeededIssuable,
 } from "../issuables/seed.ts";
+import { iterationIdOf } from "../iterations/seed.ts";
 import { milestoneIdOf } from "../milestones/seed.ts";
 import * as issues from "./queries.ts";
 
@@ -34,6 +35,8 @@ export interface IssueSeed extends IssuableSeed, Seeded<"issue"> {
   state?: Word<"opened" | "closed"> | undefined;
   /** The number of an issue or incident that a task is below, which comes before it. */
   parent?: number | undefined;
+  /** The title of an iteration of the project's group or one above it. */
+  iteration?: string | undefined;
   /** Of an incident. Default `"unknown"`. */
   severity?: Word<(typeof SEVERITIES)[number]> | undefined;
 }
@@ -65,6 +68,7 @@ export const issuesPart = <Nested extends SeedParts<SeededIssuable>>(nested: Nes
       ...issuableEntries,
       state: v.optional(oneOf(["opened", "closed"]), "opened"),
       parent: v.optional(v.number()),
+      iteration: v.optional(v.string()),
       severity: v.optional(oneOf(SEVERITIES), "unknown"),
       ...seedEntriesOf("issue"),
     },
@@ -86,6 +90,7 @@ export const issuesPart = <Nested extends SeedParts<SeededIssuable>>(nested: Nes
           title,
           description,
           milestone_id: await milestoneIdOf(seeding, project, issue.milestone),
+          iteration_id: await iterationIdOf(seeding, project, issue.iteration),
           columns: { ...columnsOf("issue", issue), severity: issue.severity },
         },
         issue.created_at ?? seeding.now,

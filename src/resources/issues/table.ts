@@ -208,4 +208,11 @@ create index issues_by_type on issues (issue_type, id) where issue_type <> 'issu
 `,
   },
   { id: "20261206-12-start-dates", sql: "alter table issues add column start_date $text;" },
+  {
+    id: "20261208-75-issue-iterations",
+    sql: `
+alter table issues add column iteration_id $int references iterations (id) on delete set null;
+create index issues_of_iteration on issues (iteration_id, created_at, id) where iteration_id is not null;
+`,
+  },
 ];

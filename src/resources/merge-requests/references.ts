@@ -4,9 +4,9 @@ import type { Context } from "../../core/resource.ts";
 import { all, type Condition } from "../../store/conditions.ts";
 import type { Reader } from "../../store/port.ts";
 import { embed } from "../issuables/embed.ts";
-import { ISSUE } from "../issuables/issue.ts";
+import { ISSUE, issueJoins } from "../issuables/issue.ts";
 import { MERGE_REQUEST } from "../issuables/merge-request.ts";
-import { issuableJoins, type Presenting } from "../issuables/type.ts";
+import type { Presenting } from "../issuables/type.ts";
 import { CLOSES } from "../merge-request-versions/references.ts";
 
 type Listing = Presenting & Pick<Context, "page" | "viewer"> & { db: Reader };
@@ -24,7 +24,7 @@ export async function referredIssues(
   const closes = which === "closing" ? `${CLOSES} and ` : "";
   const where = `x.merge_request_id = ? and ${closes}${readable.sql}`;
   const listed = await paginate(db, presenter, page, {
-    from: `${from} ${issuableJoins("i")} where ${where}`,
+    from: `${from} ${issueJoins} where ${where}`,
     countFrom: `${from} where ${where}`,
     values: [requestId, ...readable.values],
     order: "x.issue_id",

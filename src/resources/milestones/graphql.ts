@@ -150,7 +150,8 @@ const SORT = sortEnum(
 
 const dayOf = (instant: number) => isoInstant(instant).slice(0, 10);
 
-const timeframe = inputType("Timeframe", "From one day to another.", {
+/** Days from one to another, as arguments of lists. */
+export const timeframe = inputType("Timeframe", "From one day to another.", {
   start: arg.required(arg.plainDate),
   end: arg.required(arg.plainDate),
 });

@@ -91,6 +91,8 @@ export const GROUP_PARTS: readonly Part[] = [
   ["boards", "namespace_id", "id"],
   ["labels", "namespace_id", "id"],
   ["milestones", "namespace_id", "id"],
+  ["iterations", "namespace_id", "id"],
+  ["iteration_cadences", "namespace_id", "id"],
   ["badges", "namespace_id", "id"],
   ["avatars", "namespace_id", "id"],
   ["runners", "namespace_id", "id"],

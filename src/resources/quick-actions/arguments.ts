@@ -21,6 +21,31 @@ export function titleIn(argument: string): string {
   return /^%?"([^"]*)"$/.exec(argument)?.[1] ?? argument.replace(/^%/, "");
 }
 
+/** An iteration by its id or title, or the current or next one of a cadence, which may be named likewise. */
+type NamedIteration =
+  | { readonly of: Named }
+  | { readonly which: "current" | "next"; readonly cadence: Named | undefined };
+type Named = { readonly id: number } | { readonly title: string };
+
+/** An id, or a title that may be in quotes. */
+const namedAs = (text: string): Named =>
+  /^\d{1,15}$/.test(text) ? { id: Number(text) } : { title: titleIn(text) };
+
+/** What `*iteration:"Sprint 1"`, `*iteration:7`, `[cadence:"Team"] --next` or `--current` name. */
+export function iterationIn(argument: string): NamedIteration | undefined {
+  const [, direct] = /^\*iteration:(.+)$/s.exec(argument) ?? [];
+  if (direct !== undefined) return { of: namedAs(direct) };
+  const [, option = ""] = /\s?(--current|--next)$/.exec(argument) ?? [];
+  if (option === "") return undefined;
+  const before = argument.slice(0, -option.length).trim();
+  const [, cadence] = /^\[cadence:(.+)\]$/s.exec(before) ?? [];
+  if (before !== "" && cadence === undefined) return undefined;
+  return {
+    which: option === "--next" ? "next" : "current",
+    cadence: cadence === undefined ? undefined : namedAs(cadence),
+  };
+}
+
 /** Time spent and, behind it, the day: `1h 30m 2026-01-02`. */
 const SPENT = /^(.*\S)\s+(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})$/;
 

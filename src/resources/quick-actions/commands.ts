@@ -11,10 +11,13 @@ import { ISSUE, SEVERITIES, severityName } from "../issuables/issue.ts";
 import { isDraft, MERGE_REQUEST, withoutDraft } from "../issuables/merge-request.ts";
 import * as issuables from "../issuables/queries.ts";
 import type { IssuableType, Writing } from "../issuables/type.ts";
+import { setIteration } from "../issue-iterations.ts";
+import * as iterations from "../iterations/queries.ts";
+import { currentOf } from "../iterations/schedule.ts";
 import * as labels from "../labels/queries.ts";
 import * as milestones from "../milestones/queries.ts";
 import { timelogRoutes } from "../time-tracking/timelogs.ts";
-import { dayIn, namesIn, spentIn, titleIn } from "./arguments.ts";
+import { dayIn, iterationIn, namesIn, spentIn, titleIn } from "./arguments.ts";
 
 /** What the commands of a text are about. */
 export interface About extends Pick<Writing, "source" | "caller" | "viewer" | "now"> {
@@ -113,6 +116,50 @@ const setLabels = (mode: keyof typeof LABEL_WORDS): Definition => ({
     return sets({ [attribute]: names }, summary, { [ids]: [...known.values()] });
   },
 });
+
+/** An iteration as texts refer to it. */
+const referTo = ({ id, title }: Pick<iterations.Iteration, "id" | "title">) =>
+  `*iteration:${title === null ? id : `"${title}"`}`;
+
+/** A step that puts an issue into an iteration, or takes it out. */
+const inIteration = (about: About, id: number | null, summary: string): Step => ({
+  routes: [
+    {
+      route: setIteration,
+      parameters: { id: about.source.id, issue_iid: about.found.iid, iteration_id: id },
+    },
+  ],
+  changes: { iteration_id: id },
+  summary,
+});
+
+/** The iteration that an argument names: itself, or the current or next one of a cadence. */
+async function iterationNamed(
+  { db, source, now }: About,
+  argument: string,
+): Promise<iterations.Iteration | undefined> {
+  const named = iterationIn(argument);
+  if (!named) return undefined;
+  if ("of" in named) return iterations.findFor(db, source, named.of);
+  const cadences = await iterations.cadencesFor(db, source, named.cadence);
+  const [cadence] = cadences;
+  if (!cadence || cadences.length > 1) return undefined;
+  const present = await iterations.ofCadence(db, cadence.id);
+  const today = dayOf(now);
+  return named.which === "current"
+    ? currentOf(present, today)
+    : present.find(({ start_date }) => start_date > today);
+}
+
+const iteration: Definition = {
+  types: ISSUES,
+  plans: true,
+  hasArgument: true,
+  step: async (about, argument) => {
+    const found = await iterationNamed(about, argument);
+    return found && inIteration(about, found.id, `Set the iteration to ${referTo(found)}.`);
+  },
+};
 
 const PEOPLE = {
   assignee_ids: { word: "assignee", table: ({ prefix }: IssuableType) => `${prefix}_assignees` },
@@ -373,6 +420,17 @@ const DEFINITIONS: Readonly<Record<string, Definition>> = {
     step: async ({ db, source }, argument) => {
       const found = await milestones.findFor(db, source, { title: titleIn(argument) });
       return found && sets({ milestone_id: found.id }, `Set the milestone to %"${found.title}".`);
+    },
+  },
+  iteration,
+  remove_iteration: {
+    types: ISSUES,
+    plans: true,
+    step: async (about) => {
+      const { db, source, found } = about;
+      const { iteration_id: id } = found;
+      const set = id ? await iterations.findFor(db, source, { id }) : undefined;
+      return set && inIteration(about, null, `Removed ${referTo(set)} iteration.`);
     },
   },
   remove_milestone: {

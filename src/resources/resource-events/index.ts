@@ -6,11 +6,14 @@ import { paginate } from "../../core/pagination.ts";
 import { type Presenter, presenter } from "../../core/presenter.ts";
 import type { Resource, Route } from "../../core/resource.ts";
 import { EPIC } from "../issuables/epic.ts";
+import { ISSUE } from "../issuables/issue.ts";
 import { routesBelow } from "../issuables/places.ts";
 import { numberOf } from "../issuables/routes.ts";
 import { findIssuable } from "../issuables/rules.ts";
 import type { IssuableType } from "../issuables/type.ts";
 import { ISSUABLE_TYPES, targetOf } from "../issuables/types.ts";
+import { iterationFields } from "../iterations/json.ts";
+import { NOT_DELETED_ITERATION } from "../iterations/queries.ts";
 import { scopeLabelFields } from "../labels/json.ts";
 import { anyMilestoneFields } from "../milestones/json.ts";
 import { userFields } from "../users/json.ts";
@@ -18,7 +21,9 @@ import { migrations } from "./table.ts";
 
 /** What happened to issuables, as one kind of list shows it. */
 interface Kind {
-  name: "label" | "milestone" | "state";
+  name: "label" | "milestone" | "state" | "iteration" | "weight";
+  /** Whether only issues have such events. */
+  isOfIssues?: true;
   summary: (type: IssuableType) => string;
   presenter: Presenter;
   /** Joins what events refer to. */
@@ -27,10 +32,13 @@ interface Kind {
 
 const target = targetOf("re");
 
-const common = {
+const moment = {
   id: field.integer("re.id"),
   user: field.nested(userFields("u")),
   created_at: field.instant("re.created_at"),
+};
+const common = {
+  ...moment,
   resource_type: field.text(
     `case when exists (select 1 from issues o where o.id = re.issue_id and o.issue_type = 'epic') then 'Epic'
       else ${target.className} end`,
@@ -72,11 +80,40 @@ const KINDS: readonly Kind[] = [
     }),
     joins: "",
   },
+  {
+    name: "iteration",
+    isOfIssues: true,
+    summary: ({ one }) => `List when ${one} was put into iterations or taken out, oldest first`,
+    presenter: presenter({
+      ...moment,
+      resource_type: field.constant(ISSUE.className),
+      resource_id: field.integer("re.issue_id"),
+      iteration: field.nested(iterationFields),
+      action: field.text("re.action"),
+    }),
+    joins: `left join iterations it on it.id = re.iteration_id and ${NOT_DELETED_ITERATION}
+      left join namespaces itn on itn.id = it.namespace_id`,
+  },
+  {
+    name: "weight",
+    isOfIssues: true,
+    summary: ({ one }) => `List when the weight of ${one} was set or removed, oldest first`,
+    presenter: presenter({
+      ...moment,
+      issue_id: field.integer("re.issue_id"),
+      weight: field.integer("re.weight"),
+    }),
+    joins: "",
+  },
 ];
 
-function routesOf(type: IssuableType, { name, summary, presenter: shown, joins }: Kind): Route[] {
+function routesOf(
+  type: IssuableType,
+  { name, isOfIssues, summary, presenter: shown, joins }: Kind,
+): Route[] {
   const { path, parameter, column, one } = type;
   const { get, list } = routesBelow(type, "");
+  const tier = isOfIssues ? "premium" : "free";
   const at = `/${path}/:${parameter}/resource_${name}_events` as const;
   const number = numberOf(type);
   const table = `resource_${name}_events re`;
@@ -84,6 +121,7 @@ function routesOf(type: IssuableType, { name, summary, presenter: shown, joins }
   return [
     list(at, {
       summary: summary(type),
+      tier,
       access: "anyone",
       input: number,
       presenter: shown,
@@ -100,6 +138,7 @@ function routesOf(type: IssuableType, { name, summary, presenter: shown, joins }
     }),
     get(`${at}/:event_id`, {
       summary: `Get one change of the ${name} of ${one}`,
+      tier,
       access: "anyone",
       input: { ...number, event_id: param.recordId() },
       presenter: shown,
@@ -117,12 +156,21 @@ function routesOf(type: IssuableType, { name, summary, presenter: shown, joins }
   ];
 }
 
-/** Changes of the labels, milestones and states of issues, epics and merge requests. */
+/**
+ * Changes of the labels, milestones and states of issues, epics and merge requests, and of the iterations and weights of
+ * issues.
+ */
 export const resourceEventResource: Resource = {
   name: "Resource events",
   migrations,
   routes: [
-    ...ISSUABLE_TYPES.flatMap((type) => KINDS.flatMap((kind) => routesOf(type, kind))),
-    ...KINDS.filter(({ name }) => name !== "milestone").flatMap((kind) => routesOf(EPIC, kind)),
+    ...ISSUABLE_TYPES.flatMap((type) =>
+      KINDS.filter(({ isOfIssues }) => !isOfIssues || type === ISSUE).flatMap((kind) =>
+        routesOf(type, kind),
+      ),
+    ),
+    ...KINDS.filter(({ name, isOfIssues }) => !isOfIssues && name !== "milestone").flatMap((kind) =>
+      routesOf(EPIC, kind),
+    ),
   ],
 };

@@ -52,4 +52,31 @@ create index resource_state_events_by_cause on resource_state_events (source_mer
   where source_merge_request_id is not null;
 `,
   },
+  {
+    // What only issues have.
+    id: "20261208-76-iteration-and-weight-events",
+    sql: `
+create table resource_iteration_events (
+  id $id,
+  issue_id $int not null references issues (id) on delete cascade,
+  user_id $int references users (id) on delete set null,
+  iteration_id $int references iterations (id) on delete set null,
+  action $text not null,
+  created_at $int not null
+);
+create index resource_iteration_events_of_issue on resource_iteration_events (issue_id, id);
+create index resource_iteration_events_by_user on resource_iteration_events (user_id) where user_id is not null;
+create index resource_iteration_events_by_iteration on resource_iteration_events (iteration_id)
+  where iteration_id is not null;
+create table resource_weight_events (
+  id $id,
+  issue_id $int not null references issues (id) on delete cascade,
+  user_id $int references users (id) on delete set null,
+  weight $int,
+  created_at $int not null
+);
+create index resource_weight_events_of_issue on resource_weight_events (issue_id, id);
+create index resource_weight_events_by_user on resource_weight_events (user_id) where user_id is not null;
+`,
+  },
 ];

@@ -97,7 +97,9 @@ export async function adopt(db: Database, place: Heir, now: number): Promise<boo
   await adoptOf(db, place, RELEASES, ofPlace("releases", place), now);
   const parts = ["issues", "merge_requests"].map((table) => [table, "project_id", "id"] as const);
   if ((await roomLeft(db, parts, placeholders([place.id]), SMALL)) < 0) return false;
-  await adoptOf(db, place, ISSUES, ofPlace("issues", place), now);
+  const issues = ofPlace("issues", place);
+  await adoptOf(db, place, ISSUES, issues, now);
+  await leaveIterations(db, place, issues);
   await adoptOf(db, place, MERGE_REQUESTS, ofPlace("merge_requests", place), now);
   return true;
 }
@@ -138,6 +140,7 @@ async function adoptEach(
       values: [place.id, done, reached],
     };
     await adoptOf(db, place, kind, some, now);
+    if (table === "issues") await leaveIterations(db, place, some);
     return found.length;
   };
   // After the commit: a transaction that is done again begins with the same record.
@@ -196,6 +199,20 @@ async function adoptOf(
       await rename(db, naming, "milestone_id", some, { from: id, to });
     }
   }
+}
+
+/** Takes issues of a project out of iterations of groups that it is no longer below: those stay where they are. */
+async function leaveIterations(
+  db: Database,
+  { namespaceId }: Heir,
+  { sql, values }: Condition,
+): Promise<void> {
+  const above = aboveNamespace("namespace_id", namespaceId);
+  await db.run(
+    `update issues set iteration_id = null where id in (${sql}) and iteration_id is not null
+     and iteration_id not in (select id from iterations where ${above.sql})`,
+    [...values, ...above.values],
+  );
 }
 
 /** The labels that records have and that belong to groups which the group or project is not below. */

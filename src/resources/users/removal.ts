@@ -21,6 +21,8 @@ export const CONTRIBUTIONS: readonly Part[] = [
   ["resource_label_events", "user_id", "id"],
   ["resource_milestone_events", "user_id", "id"],
   ["resource_state_events", "user_id", "id"],
+  ["resource_iteration_events", "user_id", "id"],
+  ["resource_weight_events", "user_id", "id"],
 ];
 
 /** Projects' snippets go to the ghost user, others are deleted. */

@@ -14,7 +14,16 @@ import {
 import { among } from "../../store/conditions.ts";
 import { ISSUE_STATE_EVENT, issueRoutes } from "../issues/graphql.ts";
 import { LABEL_ID } from "../labels/graphql.ts";
-import { attributesOf, changing, namesOf, STATE_EVENT, widgets, workItemId } from "./mutations.ts";
+import {
+  attributesOf,
+  changing,
+  namesOf,
+  putIntoIteration,
+  STATE_EVENT,
+  type Widgets,
+  widgets,
+  workItemId,
+} from "./mutations.ts";
 
 /** Most work items that one mutation changes, as in GitLab. */
 const MOST_CHANGED = 100;
@@ -80,11 +89,13 @@ const changeEach = (
   ids: readonly number[],
   changes: object,
   subscription: "subscribe" | "unsubscribe" | undefined,
+  iteration: Pick<Widgets, "iterationWidget"> = {},
 ) =>
   eachIn(context, path, ids, async (at) => {
     if (Object.values(changes).some((value) => value !== undefined)) {
       await context.call(issueRoutes.change, { ...at, ...changes });
     }
+    await putIntoIteration(context, at, iteration);
     if (subscription) await context.call(issueRoutes[subscription], at);
   });
 
@@ -101,6 +112,7 @@ export const bulkMutations: Readonly<Record<string, Mutation>> = {
       labelsWidget: changing.labelsWidget,
       assigneesWidget: widgets.assigneesWidget,
       milestoneWidget: widgets.milestoneWidget,
+      iterationWidget: widgets.iterationWidget,
     },
     payload: { updatedWorkItemCount: property("Int") },
     run: async ({ ids, fullPath, subscriptionEvent, ...sent }, context) => {
@@ -111,7 +123,7 @@ export const bulkMutations: Readonly<Record<string, Mutation>> = {
         add_labels: await namesOf(context, sent.labelsWidget?.addLabelIds),
         remove_labels: await namesOf(context, sent.labelsWidget?.removeLabelIds),
       };
-      const count = await changeEach(context, fullPath, ids, changes, subscriptionEvent);
+      const count = await changeEach(context, fullPath, ids, changes, subscriptionEvent, sent);
       return { updatedWorkItemCount: count };
     },
   }),
@@ -143,12 +155,14 @@ export const bulkMutations: Readonly<Record<string, Mutation>> = {
       assigneeIds: arg.list(arg.gid("User")),
       confidential: arg.boolean,
       milestoneId: arg.clearable(arg.gid("Milestone")),
+      iterationId: arg.clearable(arg.gid("Iteration")),
       stateEvent: arg.choice(ISSUE_STATE_EVENT),
       subscriptionEvent: arg.choice(SUBSCRIPTION_EVENT),
     },
     payload: { updatedIssueCount: property("Int") },
     run: async ({ ids, parentId, subscriptionEvent, ...sent }, context) => {
-      const { assigneeIds, milestoneId } = sent;
+      const { assigneeIds, milestoneId, iterationId } = sent;
+      const iterationWidget = iterationId === undefined ? undefined : { iterationId };
       const changes = {
         confidential: sent.confidential,
         state_event: sent.stateEvent,
@@ -158,7 +172,9 @@ export const bulkMutations: Readonly<Record<string, Mutation>> = {
         remove_labels: await namesOf(context, sent.removeLabelIds),
       };
       const path = await pathOfParent(context, parentId);
-      const count = await changeEach(context, path, ids, changes, subscriptionEvent);
+      const count = await changeEach(context, path, ids, changes, subscriptionEvent, {
+        iterationWidget,
+      });
       return { updatedIssueCount: count };
     },
   }),

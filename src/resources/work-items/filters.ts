@@ -39,10 +39,6 @@ export const moreFilters = {
     }),
   ),
   healthStatusFilter: arg.choice(HEALTH),
-  iterationCadenceId: arg.about(
-    "Work items of these series of iterations: there are none.",
-    arg.list(arg.gid("IterationsCadence", ["Iterations::Cadence"])),
-  ),
   crmContactId: arg.about("Work items of a contact: there are none.", arg.string),
   crmOrganizationId: arg.about("Work items of an organization: there are none.", arg.string),
   includeAncestors: arg.about("Groups have no work items of their own.", arg.boolean),
@@ -98,11 +94,6 @@ export function moreCondition(args: Partial<Values<typeof moreFilters>>): Condit
     releaseTagWildcardId &&
       when(`${releaseTagWildcardId === "NONE" ? "not " : ""}exists (${RELEASED})`),
     ...[args, args.hierarchyFilters].map(placeCondition),
-    ...[
-      args.healthStatusFilter,
-      args.iterationCadenceId,
-      args.crmContactId,
-      args.crmOrganizationId,
-    ].map(absent),
+    ...[args.healthStatusFilter, args.crmContactId, args.crmOrganizationId].map(absent),
   ]);
 }

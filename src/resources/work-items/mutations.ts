@@ -21,6 +21,7 @@ import { mayPlan } from "../issuables/abilities.ts";
 import { ATTRIBUTES, type IssueType, typeName } from "../issuables/attributes.ts";
 import { labelNames } from "../issuables/graphql.ts";
 import { ISSUE } from "../issuables/issue.ts";
+import { setIteration } from "../issue-iterations.ts";
 import { LINK_TYPE, linkRoutes } from "../issue-links/graphql.ts";
 import type { LinkType } from "../issue-links/queries.ts";
 import { issueRoutes } from "../issues/graphql.ts";
@@ -52,12 +53,12 @@ export const widgets = {
     isFixed: arg.about("Dates are always those that were set.", arg.boolean),
   }),
   weightWidget: input("Weight", { weight: arg.clearable(arg.int) }),
+  iterationWidget: input("Iteration", { iterationId: arg.clearable(arg.gid("Iteration")) }),
 } satisfies Args;
 
 /** Widgets that nothing has here: they are refused, so that clients know. */
 const absentWidgets = {
   healthStatusWidget: input("HealthStatus", { healthStatus: arg.choice(health) }),
-  iterationWidget: input("Iteration", { iterationId: arg.gid("Iteration") }),
   colorWidget: input("Color", { color: arg.required({ type: "Color" } as typeof arg.string) }),
   statusWidget: input("Status", { status: STATUS_ID, name: arg.string }),
   crmContactsWidget: input("CrmContactsUpdate", {
@@ -129,7 +130,8 @@ async function addChildren(
 /** The most work items that are put below one at once. */
 const MOST_CHILDREN = 100;
 
-type Widgets = Partial<Values<typeof widgets>>;
+/** What widgets are sent. */
+export type Widgets = Partial<Values<typeof widgets>>;
 
 /** The attributes of an issue that widgets set. */
 export function attributesOf({ startAndDueDateWidget: dates, ...sent }: Widgets) {
@@ -144,6 +146,15 @@ export function attributesOf({ startAndDueDateWidget: dates, ...sent }: Widgets)
     due_date: dates?.dueDate,
     weight: sent.weightWidget?.weight,
   };
+}
+
+/** Puts a work item into an iteration or takes it out, if that is asked for: nothing is sent to take it out. */
+export async function putIntoIteration(
+  { call }: MutationContext,
+  at: { readonly id: unknown; readonly issue_iid: unknown },
+  { iterationWidget: sent }: Widgets,
+): Promise<void> {
+  if (sent) await call(setIteration, { ...at, iteration_id: sent.iterationId ?? null });
 }
 
 /** Where routes find a work item. @throws GraphError if there is none */
@@ -367,6 +378,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
       });
       const workItem = created["id"] as number;
       if (linked) await link(context, workItem, linked.workItemsIds, linked.linkType);
+      await putIntoIteration(context, await placeOf(context.db, workItem), sent);
       return { workItem };
     },
   }),
@@ -402,6 +414,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
       if (Object.values(changes).some((value) => value !== undefined)) {
         await call(issueRoutes.change, { ...(await placeOf(db, sent.id)), ...changes });
       }
+      await putIntoIteration(context, await placeOf(db, sent.id), sent);
       await applyOthers(context, sent.id, sent);
       return { workItem: sent.id };
     },

@@ -18,13 +18,14 @@ import { TYPE } from "../issuables/issue-filters.ts";
 /** The widgets that issues have, in the order in which they are shown. */
 export const WIDGETS = [
   ...["ASSIGNEES", "AWARD_EMOJI", "CURRENT_USER_TODOS", "DESCRIPTION", "DEVELOPMENT", "HIERARCHY"],
+  "ITERATION",
   ...["LABELS", "LINKED_ITEMS", "MILESTONE", "NOTES", "NOTIFICATIONS", "PARTICIPANTS"],
   ...["START_AND_DUE_DATE", "TIME_TRACKING", "WEIGHT"],
 ] as const;
 /** Those of GitLab that nothing has here. */
 export const ABSENT_WIDGETS = [
   ...["AGENT_PLAN", "AI_SESSION", "COLOR", "CRM_CONTACTS", "CUSTOM_FIELDS", "DESIGNS"],
-  ...["EMAIL_PARTICIPANTS", "ERROR_TRACKING", "HEALTH_STATUS", "ITERATION", "LINKED_RESOURCES"],
+  ...["EMAIL_PARTICIPANTS", "ERROR_TRACKING", "HEALTH_STATUS", "LINKED_RESOURCES"],
   ...["PROGRESS", "REQUIREMENT_LEGACY", "STATUS", "TEST_REPORTS", "VERIFICATION_STATUS"],
   "VULNERABILITIES",
 ];

@@ -256,6 +256,7 @@ const FIELDS: Readonly<Record<(typeof WIDGETS)[number], OutputFields>> = {
       declares: depth,
     },
   },
+  ITERATION: { iteration: one("Iteration", "i.iteration_id") },
   LABELS: { ...fieldsOf("labels"), allowsScopedLabels: constant("Boolean", false) },
   LINKED_ITEMS: { linkedItems: linkedWorkItems, ...blocks },
   MILESTONE: fieldsOf("milestone"),
@@ -291,13 +292,12 @@ const designs = valueType("DesignCollection", "Pictures that belong to an issue.
     }),
   ),
 });
-const { iteration, status, healthStatus } = ABSENT.ofIssues;
+const { status, healthStatus } = ABSENT.ofIssues;
 /** The fields of widgets that no work item has, for documents that name them. */
 const ABSENT_FIELDS: Readonly<Record<string, OutputFields>> = {
   COLOR: { color: constant("String", null), textColor: constant("String", null) },
   CUSTOM_FIELDS: { customFieldValues: property("[WorkItemCustomFieldValue!]") },
   HEALTH_STATUS: { healthStatus },
-  ITERATION: { iteration },
   PROGRESS: {
     progress: constant("Int", null),
     currentValue: constant("Int", null),
