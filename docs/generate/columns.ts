@@ -30,6 +30,7 @@ const TABLES: Readonly<Record<string, readonly string[]>> = {
   h: ["hooks"],
   hd: ["hook_deliveries"],
   i: ["issues"],
+  ig: ["integrations"],
   gk: ["gpg_keys"],
   k: ["ssh_keys"],
   l: ["labels", "group_links"],

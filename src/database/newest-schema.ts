@@ -223,6 +223,7 @@ const steps = [
   `20261206-70-remote-mirrors`,
   `20261206-71-feature-flags`,
   `20261206-72-terraform-states`,
+  `20261210-76-integrations`,
 ];
 
 const statements = [
@@ -1693,7 +1694,7 @@ const statements = [
   failures integer not null default 0,
   disabled_until integer,
   created_at integer not null,
-  updated_at integer not null, check_name text,
+  updated_at integer not null, check_name text, integration_id integer references integrations (id) on delete cascade,
   check (project_id is null or namespace_id is null)
 )`,
   `CREATE INDEX hooks_of_project on hooks (project_id, id) where project_id is not null`,
@@ -2425,6 +2426,22 @@ const statements = [
   created_at integer not null,
   unique (state_id, serial)
 )`,
+  `CREATE TABLE integrations (
+  id integer primary key autoincrement,
+  project_id integer references projects (id) on delete cascade,
+  namespace_id integer references namespaces (id) on delete cascade,
+  slug text not null,
+  active integer not null,
+  events integer not null,
+  properties text not null,
+  secrets text,
+  created_at integer not null,
+  updated_at integer not null,
+  check ((namespace_id is null) <> (project_id is null))
+)`,
+  `CREATE UNIQUE INDEX integrations_of_project on integrations (project_id, slug) where project_id is not null`,
+  `CREATE UNIQUE INDEX integrations_of_group on integrations (namespace_id, slug) where namespace_id is not null`,
+  `CREATE UNIQUE INDEX hooks_by_integration on hooks (integration_id) where integration_id is not null`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,

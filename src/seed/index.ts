@@ -22,6 +22,7 @@ import { environmentsPart } from "../resources/environments/seed.ts";
 import { sharedWithGroupsPart } from "../resources/group-links/seed.ts";
 import { groupsPart } from "../resources/groups/seed.ts";
 import { hooksPart } from "../resources/hooks/seed.ts";
+import { integrationsPart } from "../resources/integrations/seed.ts";
 import { issueLinksPart } from "../resources/issue-links/seed.ts";
 import { issuesPart } from "../resources/issues/seed.ts";
 import { labelsPart } from "../resources/labels/seed.ts";
@@ -68,6 +69,7 @@ const inSource = {
   boards: boardsPart,
   variables: variablesPart,
   push_rule: pushRulePart,
+  integrations: integrationsPart,
 };
 const inProject = {
   ...inSource,
@@ -139,6 +141,7 @@ const COUNTED = [
   "schedules",
   "triggers",
   "hooks",
+  "integrations",
   "remote_mirrors",
   "notification_settings",
   "events",

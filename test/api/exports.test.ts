@@ -85,6 +85,7 @@ const LEFT_OUT = [
   "Feature flags",
   "Freeze periods",
   "Group and project access tokens",
+  "Integrations",
   "Invitations",
   "Job token scope",
   "Jobs",

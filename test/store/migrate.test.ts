@@ -320,6 +320,7 @@ const FROZEN: Record<string, string> = {
   "20261206-53-freeze-periods": "11940267c8b16c606a2c6ccc9f81c4b9def128b193b8fd89949f282064858439",
   "20261206-54-group-approval-settings":
     "2e3ec57f44150ad4dbb2ccf65f9c04190fe45ca0b3de52375282631e716ecf42",
+  "20261210-76-integrations": "4213749a040d320ad50a01fec8a6112b693522e7614e68d2c8be9b2d43605606",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);
