@@ -196,3 +196,193 @@ describe("messages to Slack", () => {
     expect((await ask(`GET /hooks`, undefined, "admin")).json).toEqual([]);
   });
 });
+
+describe("other programs", () => {
+  /** Sets an integration up, opens an issue or has the given done, and returns what was received. */
+  async function received(slug: string, json: object, act = issue) {
+    await hooked.call(`PUT ${PROJECT}/integrations/${slug}`, json);
+    await act();
+    await hooked.idle();
+    return hooked.receiver.received.splice(0).map(({ path, headers, json: body }) => ({
+      path,
+      authorization: headers.authorization,
+      body,
+    }));
+  }
+  const issue = async () => {
+    await hooked.call(`POST ${PROJECT}/issues`, { title: "A <b> & [c]" });
+  };
+  const request = async () => {
+    await hooked.call(`POST ${PROJECT}/merge_requests`, {
+      ...{ title: "Better", source_branch: `b${Math.random()}`, target_branch: "main" },
+    });
+  };
+
+  it("are told in Discord's form, of some things elsewhere", async () => {
+    const url = hooked.receiver.url;
+    const json = { webhook: `${url}/all`, confidential_issue_channel: `${url}/few` };
+    const [all] = await received("discord", json);
+    expect(all?.path).toBe("/all");
+    expect(all?.body).toEqual({
+      embeds: [
+        {
+          author: { name: "acme/site", url: "https://pm.example.com/acme/site" },
+          color: 0xc95823,
+          description: expect.stringContaining("A \\<b\\> & \\[c\\]](https://pm.example.com/acme/"),
+        },
+      ],
+      allowed_mentions: { parse: [] },
+    });
+    const [few] = await received("discord", json, async () => {
+      await hooked.call(`POST ${PROJECT}/issues`, { title: "Leak", confidential: true });
+    });
+    expect(few?.path).toBe("/few");
+    const { json: shown } = await ask(`GET ${PROJECT}/integrations/discord`);
+    expect(shown.properties).toEqual({
+      notify_only_broken_pipelines: true,
+      branches_to_be_notified: "default",
+    });
+  });
+
+  it("are told in Telegram's form, with the token in the path", async () => {
+    const json = { token: `1:${SECRET}`, room: "@us", thread: 7, hostname: hooked.receiver.url };
+    const [one] = await received("telegram", json);
+    expect(one?.path).toBe(`/bot1:${SECRET}/sendMessage`);
+    expect(one?.body).toMatchObject({ chat_id: "@us", message_thread_id: 7, parse_mode: "HTML" });
+    expect(one?.body.text).toContain("A &lt;b&gt; &amp; [c]</a> opened by ");
+  });
+
+  it("are told in Matrix's form, with the token in a header", async () => {
+    const json = { token: SECRET, room: "!a:b.test", hostname: hooked.receiver.url };
+    const [one] = await received("matrix", json);
+    expect(one?.path).toMatch(
+      /^\/_matrix\/client\/v3\/rooms\/!a%3Ab\.test\/send\/m\.room\.message\/[\da-f-]{36}$/,
+    );
+    expect(one?.authorization).toBe(`Bearer ${SECRET}`);
+    expect(one?.body).toMatchObject({ msgtype: "m.text", format: "org.matrix.custom.html" });
+  });
+
+  it.each([
+    ["microsoft-teams", { "@type": "MessageCard", title: "acme/site", themeColor: "c95823" }],
+    ["hangouts-chat", { text: expect.stringContaining("|#") }],
+    ["webex-teams", { markdown: expect.stringContaining("Issue [") }],
+    ["unify-circuit", { subject: "acme/site", markdown: true }],
+  ])("are told in the form of %s", async (slug, body) => {
+    const [one] = await received(slug, { webhook: `${hooked.receiver.url}/in` });
+    expect([one?.path, one?.body]).toEqual(["/in", expect.objectContaining(body)]);
+  });
+
+  it.each([
+    [
+      "jenkins",
+      { jenkins_url: "URL/", project_name: "a/b c", username: "ann", password: SECRET },
+      "/project/a/b%20c",
+      `Basic ${Buffer.from(`ann:${SECRET}`).toString("base64")}`,
+    ],
+    [
+      "drone-ci",
+      { drone_url: "URL", token: SECRET },
+      `/hook?owner=acme&name=site&access_token=${SECRET}`,
+      undefined,
+    ],
+    [
+      "packagist",
+      { username: "ann", token: SECRET, server: "URL" },
+      `/api/update-package?username=ann&apiToken=${SECRET}`,
+      undefined,
+    ],
+  ])("get payloads: %s", async (slug, json, path, authorization) => {
+    const text = JSON.stringify(json).replaceAll("URL", hooked.receiver.url);
+    const [one] = await received(slug, JSON.parse(text), request);
+    expect([one?.path, one?.authorization]).toEqual([path, authorization]);
+    expect(one?.body).toMatchObject({
+      object_kind: "merge_request",
+      object_attributes: { title: "Better", action: "open" },
+    });
+    const kept = await hooked.app.store.rows("select * from hook_deliveries");
+    expect(JSON.stringify(kept)).not.toContain(SECRET);
+  });
+
+  it("forget secrets that are not given again with another address", async () => {
+    const first = { jenkins_url: `${hooked.receiver.url}/a`, project_name: "p" };
+    await received("jenkins", { ...first, username: "ann", password: SECRET }, async () => {});
+    const [same] = await received("jenkins", first, request);
+    expect(same?.authorization).toMatch(/^Basic /);
+    const moved = { ...first, jenkins_url: `${hooked.receiver.url}/b` };
+    const [other] = await received("jenkins", moved, request);
+    expect(atob(String(other?.authorization).slice("Basic ".length))).toBe("ann:");
+  });
+
+  it("are not told any more once they are disabled", async () => {
+    const json = { webhook: `${hooked.receiver.url}/in` };
+    expect(await received("pumble", json)).toHaveLength(1);
+    expect(
+      await received("pumble", json, async () => {
+        await ask(`DELETE ${PROJECT}/integrations/pumble`);
+        await issue();
+      }),
+    ).toEqual([]);
+  });
+
+  it("are told of issues with the labels that are wanted", async () => {
+    const json = { webhook: webhook(), labels_to_be_notified: "~UX, ~Development" };
+    const label = (labels: string) => async () => {
+      await hooked.call(`POST ${PROJECT}/issues`, { title: "A", labels });
+    };
+    expect(await received("slack", json, label("UX"))).toHaveLength(1);
+    expect(await received("slack", json, issue)).toEqual([]);
+    const all = { ...json, labels_to_be_notified_behavior: "match_all" };
+    expect(await received("slack", all, label("UX"))).toEqual([]);
+    expect(await received("slack", all, label("UX,Development"))).toHaveLength(1);
+  });
+});
+
+describe("an integration of a group", () => {
+  const group = (slug = "slack") => `/groups/acme/integrations/${slug}`;
+  const opened = async () => {
+    await hooked.call(`POST ${PROJECT}/issues`, { title: "Broken" });
+    await hooked.idle();
+    return hooked.receiver.received.splice(0).map(({ path }) => path);
+  };
+
+  it("counts for projects below that have none, even a disabled one", async () => {
+    const to = (path: string) => ({ webhook: `${hooked.receiver.url}/${path}` });
+    const { json: made } = await ask(`PUT ${group()}`, to("group"), "owner");
+    expect(made).toEqual({ ...SLACK, properties: SHOWN });
+    const { json: shown } = await ask(`GET ${PROJECT}/integrations/slack`);
+    expect(shown).toEqual({ ...SLACK, inherited: true, properties: SHOWN });
+    const list = async () => (await ask(`GET ${PROJECT}/integrations`)).json;
+    expect(await list()).toEqual([expect.objectContaining({ slug: "slack", inherited: true })]);
+    expect(await opened()).toEqual(["/group"]);
+
+    await hooked.call(`PUT ${PROJECT}/integrations/slack`, to("own"));
+    expect(await list()).toEqual([expect.objectContaining({ inherited: false })]);
+    expect(await opened()).toEqual(["/own"]);
+
+    await ask(`DELETE ${PROJECT}/integrations/slack`);
+    expect(await list()).toEqual([]);
+    expect(await opened()).toEqual([]);
+
+    const again = { ...to("own"), use_inherited_settings: true };
+    const { json } = await ask(`PUT ${PROJECT}/integrations/slack`, again);
+    expect(json).toMatchObject({ id: made.id, inherited: true, active: true });
+    expect(await opened()).toEqual(["/group"]);
+
+    await ask(`DELETE ${group()}`, undefined, "owner");
+    expect((await ask(`GET ${group()}`, undefined, "owner")).json.active).toBe(false);
+    expect(await opened()).toEqual([]);
+  });
+
+  it("is none of those that only projects have, and maintainers' alone", async () => {
+    const jenkins = { jenkins_url: "https://ci.test", project_name: "p" };
+    const refused = await ask(`PUT ${group("jenkins")}`, jenkins, "owner");
+    expect([refused.status, refused.json]).toEqual([
+      400,
+      { message: "400 Integration not available" },
+    ]);
+    for (const path of [group(), `${PROJECT}/integrations/slack`, `${PROJECT}/services/slack`]) {
+      const answer = await ask(`GET ${path}`, undefined, "developer");
+      expect([path, answer.status]).toEqual([path, 403]);
+    }
+  });
+});

@@ -11,13 +11,14 @@ import {
   MOST_FAILURES,
   maskOf,
 } from "../../hooks/events.ts";
+import { queueLetter } from "../../jobs/mails.ts";
 import { hasten } from "../../jobs/outbox.ts";
 import { insertRow } from "../../store/insert.ts";
 import type { Database, Reader, Store } from "../../store/port.ts";
 import { branchTest } from "../check-state/state.ts";
 import { fits } from "../protected-refs/wildcards.ts";
 import { filledIn } from "./input.ts";
-import { isToldOf, openIntegration, sendingOf, sentBody } from "./integrations.ts";
+import { isToldOf, openIntegration, recipientsFor, sendingOf, sentBody } from "./integrations.ts";
 import { payloadOf } from "./payloads/makers.ts";
 import type { HookPayload } from "./payloads/making.ts";
 import * as hooks from "./queries.ts";
@@ -69,6 +70,8 @@ export interface ReadyPayload {
   /** The attribute of hooks it is sent for, such as `push_events`. */
   readonly trigger: string;
   readonly body: string;
+  /** Who gets it as a mail, in place of a call. */
+  readonly recipients?: readonly string[] | undefined;
 }
 
 /** How many characters of a payload are kept for the log and for sending it again; longer ones are made again. */
@@ -99,7 +102,8 @@ export async function readyPayload(
     const found = await openIntegration(store, secrets, hook.integration_id);
     const isTold = found && (await isToldOf(store, found, payload));
     const body = isTold ? sentBody(found, payload) : undefined;
-    return body === undefined ? undefined : { title, trigger: `${event}_events`, body };
+    if (!found || body === undefined) return undefined;
+    return { title, trigger: `${event}_events`, body, recipients: recipientsFor(found) };
   }
   const body = { ...payload.body, ...(await checkBlock(delivering, hook)) };
   const text = rendered(hook.custom_webhook_template, body) ?? JSON.stringify(body);
@@ -349,6 +353,18 @@ export async function recordAttempt(
     `update hook_deliveries set ${names.map((name) => `${name} = ?`).join(", ")} where id = ?`,
     [...Object.values(columns), deliveryId],
   );
+}
+
+/** Queues the mails of an integration, whose text stays with its delivery. */
+export async function mailOut(
+  db: Database,
+  deliveryId: number,
+  { body, recipients = [] }: ReadyPayload,
+  now: number,
+): Promise<void> {
+  const kept = "update hook_deliveries set request_data = ?, pending = 0 where id = ?";
+  await db.run(kept, [body, deliveryId]);
+  for (const to of recipients) await queueLetter(db, { delivery: deliveryId, to }, now);
 }
 
 /** Records what a person has sent to a hook: if it is accepted, the hook works again, and what waits is sent at once. */

@@ -1,6 +1,7 @@
 import type { Secrets } from "../../core/secrets.ts";
 import type { HookTrigger } from "../../hooks/events.ts";
 import { INTEGRATIONS, type Integration } from "../../hooks/integrations/catalogue.ts";
+import { mailAbout, recipientsOf } from "../../hooks/integrations/mails.ts";
 import type { Told } from "../../hooks/integrations/messages.ts";
 import { type Sending, type Settings, senderOf } from "../../hooks/integrations/senders.ts";
 import type { Reader } from "../../store/port.ts";
@@ -154,8 +155,14 @@ export function sentBody(
   { integration, settings }: HookedIntegration,
   payload: HookPayload,
 ): string | undefined {
-  return senderOf(integration)?.bodyOf(payload, settings);
+  if (!recipientsOf(integration, settings)) return senderOf(integration)?.bodyOf(payload, settings);
+  const mail = mailAbout(payload);
+  return mail && JSON.stringify(mail);
 }
+
+/** Who gets mails from an integration; `undefined` if it sends none. */
+export const recipientsFor = ({ integration, settings }: HookedIntegration) =>
+  recipientsOf(integration, settings);
 
 /** Where an integration sends a body. @param key the same for every attempt */
 export function sendingOf(

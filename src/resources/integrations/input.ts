@@ -9,6 +9,7 @@ import {
   type IntegrationEvent,
   type Property,
 } from "../../hooks/integrations/catalogue.ts";
+import { recipientsOf } from "../../hooks/integrations/mails.ts";
 import { requireUrl } from "../hooks/input.ts";
 
 /** Characters of a setting: some are keys. */
@@ -79,14 +80,9 @@ export type Sent = Readonly<Record<string, unknown>>;
 
 const ADDRESS = /^[^\s@<>,]+@[^\s@<>,]+$/;
 
-/** The addresses in a list of recipients. */
-export const recipientsIn = (text: unknown) =>
-  String(text ?? "")
-    .split(/[\s,]+/)
-    .filter((one) => one !== "");
-
 /** Checks that a request gives what an integration needs. @throws ApiError 400 */
-export function requireGiven({ properties, sender }: Integration, sent: Sent): void {
+export function requireGiven(integration: Integration, sent: Sent): void {
+  const { properties } = integration;
   for (const [name, property] of Object.entries(properties)) {
     if (property.required && !(name in sent)) {
       throw new ApiError(400, { error: `${name} is missing` });
@@ -100,8 +96,8 @@ export function requireGiven({ properties, sender }: Integration, sent: Sent): v
     const isUrl = URL.canParse(value) && /^https?:$/.test(new URL(value).protocol);
     if (!isUrl) errors[name] = ["must be a valid URL"];
   }
-  if (sender === "pipelineMail" || sender === "pushMail") {
-    const recipients = recipientsIn(sent["recipients"]);
+  const recipients = recipientsOf(integration, sent);
+  if (recipients) {
     const isFit = recipients.length > 0 && recipients.every((one) => ADDRESS.test(one));
     if (!isFit) errors["recipients"] ??= ["is invalid"];
     if (recipients.length > MOST_RECIPIENTS) {
