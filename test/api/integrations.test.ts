@@ -117,7 +117,7 @@ describe("an integration", () => {
   it.each([
     ["PUT", "slack", {}, 400, { error: "webhook is missing" }],
     ["PUT", "slack", { push_events: true }, 400, { error: "webhook is missing" }],
-    ["PUT", "slack", { webhook: "" }, 400, { message: { webhook: ["can't be blank"] } }],
+    ["PUT", "slack", { webhook: "" }, 400, { error: "webhook is missing" }],
     [
       "PUT",
       "slack",

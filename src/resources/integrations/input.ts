@@ -84,14 +84,13 @@ const ADDRESS = /^[^\s@<>,]+@[^\s@<>,]+$/;
 export function requireGiven(integration: Integration, sent: Sent): void {
   const { properties } = integration;
   for (const [name, property] of Object.entries(properties)) {
-    if (property.required && !(name in sent)) {
+    if (property.required && (sent[name] === undefined || sent[name] === null)) {
       throw new ApiError(400, { error: `${name} is missing` });
     }
   }
   const errors: Record<string, string[]> = {};
   for (const [name, property] of Object.entries(properties)) {
     const value = sent[name];
-    if (value === null && property.required) errors[name] = ["can't be blank"];
     if (typeof value !== "string" || !property.url) continue;
     const isUrl = URL.canParse(value) && /^https?:$/.test(new URL(value).protocol);
     if (!isUrl) errors[name] = ["must be a valid URL"];
