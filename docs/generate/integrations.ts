@@ -28,9 +28,13 @@ export function integrations(): string {
   const rows = Object.entries(INTEGRATIONS)
     .filter(([, { unavailable }]) => !unavailable)
     .map(([slug, integration]) => {
-      const { title, properties, events } = integration;
+      const { title, properties, events, sender, keptEvents = [] } = integration;
       const settings = Object.entries(properties).map(settingOf).join(", ");
-      const told = events.map((name) => `\`${name}\``).join(", ");
+      const kept = sender ? keptEvents : [...events, ...keptEvents];
+      const told = [
+        ...(sender ? events : []).map((name) => `\`${name}\``),
+        ...kept.map((name) => `\`${name}\` without an effect`),
+      ].join(", ");
       return `| \`${slug}\` | ${title} | ${sentBy(integration)} | ${settings} | ${told} |`;
     });
   const text = readFileSync(new URL("../integrations.md", import.meta.url), "utf8");

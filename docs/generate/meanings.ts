@@ -864,6 +864,8 @@ const MEANINGS: Readonly<Record<string, string>> = {
   drone_url: "the address of Drone",
   external_wiki_url: "the address of the wiki",
   google_play_protected_refs: "whether only protected branches and tags get it",
+  group_mentions_events: "whether it is told that groups are mentioned",
+  group_confidential_mentions_events: "whether it is told of that in confidential issues and notes",
   hostname: "the address of the server, if it is another one",
   incident_events: "whether it is told of incidents",
   alert_events: "whether it is told of alerts",

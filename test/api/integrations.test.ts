@@ -247,6 +247,11 @@ describe("other programs", () => {
   it("are told in Telegram's form, with the token in the path", async () => {
     const json = { token: `1:${SECRET}`, room: "@us", thread: 7, hostname: hooked.receiver.url };
     const [one] = await received("telegram", json);
+    const { json: shown } = await ask(`GET ${PROJECT}/integrations/telegram`);
+    expect(shown.properties).toEqual({
+      ...{ room: "@us", thread: "7", hostname: hooked.receiver.url },
+      ...{ notify_only_broken_pipelines: true, branches_to_be_notified: "default" },
+    });
     expect(one?.path).toBe(`/bot1:${SECRET}/sendMessage`);
     expect(one?.body).toMatchObject({ chat_id: "@us", message_thread_id: 7, parse_mode: "HTML" });
     expect(one?.body.text).toContain("A &lt;b&gt; &amp; [c]</a> opened by ");

@@ -35,6 +35,8 @@ export interface Property {
   readonly largest?: number;
   /** What it is until it is given. */
   readonly initial?: string | boolean;
+  /** Whether a number is shown as a text, as GitLab's forms store it, and clients expect it. */
+  readonly asText?: true;
   /** Whether nothing follows from it, though other settings of the integration have an effect. */
   readonly kept?: true;
 }
@@ -65,6 +67,8 @@ export interface Integration {
   readonly properties: Readonly<Record<string, Property>>;
   /** Of what it can be told. */
   readonly events: readonly IntegrationEvent[];
+  /** What can be switched besides, and nothing follows from it. */
+  readonly keptEvents?: readonly IntegrationEvent[];
   /** Without one, its settings are kept, and nothing follows from them. */
   readonly sender?: SenderName;
   /** Whether it builds what is pushed, so that `git push -o integrations.skip_ci` leaves it out. */
@@ -423,10 +427,8 @@ export const INTEGRATIONS: Readonly<Record<string, Integration>> = {
     title: "Slack notifications",
     sender: "slack",
     properties: slackLike(["alert", "incident"]),
-    events: [
-      ...MORE_EVENTS,
-      ...(["alert_events", "commit_events", "incident_events", "job_events"] as const),
-    ],
+    events: MORE_EVENTS,
+    keptEvents: ["alert_events", "commit_events", "incident_events", "job_events"],
   },
   "slack-slash-commands": {
     title: "Slack slash commands",
@@ -456,7 +458,7 @@ export const INTEGRATIONS: Readonly<Record<string, Integration>> = {
       token: requiredSecret,
       room: required,
       hostname: url,
-      thread: { type: "integer" },
+      thread: { type: "integer", asText: true },
       ...told,
     },
     events: CHAT_EVENTS,
@@ -475,6 +477,12 @@ export const INTEGRATIONS: Readonly<Record<string, Integration>> = {
     events: [],
   },
 };
+
+/** The events of an integration that can be switched. */
+export const switchable = ({
+  events,
+  keptEvents = [],
+}: Integration): readonly IntegrationEvent[] => [...events, ...keptEvents];
 
 /** What an integration is told of until a request says otherwise. */
 const RARE: readonly IntegrationEvent[] = [

@@ -1,13 +1,13 @@
 import { ApiError, invalid } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
-import { withoutEffect } from "../../core/kept.ts";
+import { unsupportedFlag, withoutEffect } from "../../core/kept.ts";
 import {
   hasEffect,
   INTEGRATION_EVENTS,
   INTEGRATIONS,
   type Integration,
-  type IntegrationEvent,
   type Property,
+  switchable,
 } from "../../hooks/integrations/catalogue.ts";
 import { recipientsOf } from "../../hooks/integrations/mails.ts";
 import { requireUrl } from "../hooks/input.ts";
@@ -50,19 +50,12 @@ function propertyAttributes(): Record<string, param.Attribute<unknown>> {
   );
 }
 
-/** Events of which no integration tells anything. */
-const SILENT: readonly IntegrationEvent[] = [
-  "commit_events",
-  "incident_events",
-  "alert_events",
-  "comment_on_event_enabled",
-];
-
 const eventAttributes = Object.fromEntries(
-  INTEGRATION_EVENTS.filter((name) => all.some(({ events }) => events.includes(name))).map(
+  INTEGRATION_EVENTS.filter((name) => all.some((one) => switchable(one).includes(name))).map(
     (name) => {
       const listened = param.optional(param.boolean());
-      return [name, SILENT.includes(name) ? withoutEffect(listened) : listened];
+      const isTold = all.some(({ sender, events }) => sender && events.includes(name));
+      return [name, isTold ? listened : withoutEffect(listened)];
     },
   ),
 );
@@ -71,6 +64,9 @@ const eventAttributes = Object.fromEntries(
 export const integrationInput = {
   ...propertyAttributes(),
   ...eventAttributes,
+  // Groups are not told that they are mentioned.
+  group_mentions_events: unsupportedFlag(),
+  group_confidential_mentions_events: unsupportedFlag(),
   active: param.optional(param.boolean()),
   use_inherited_settings: param.optional(param.boolean()),
 };
@@ -130,9 +126,10 @@ export async function requireCallable(
 }
 
 /** The events of an integration after a request, as the number in its row. @param before the number before it */
-export function eventsAfter({ events }: Integration, sent: Sent, before: number): number {
+export function eventsAfter(integration: Integration, sent: Sent, before: number): number {
+  const own = switchable(integration);
   return INTEGRATION_EVENTS.reduce((mask, name, bit) => {
-    const wanted = events.includes(name) ? sent[name] : undefined;
+    const wanted = own.includes(name) ? sent[name] : undefined;
     if (wanted === undefined) return mask;
     return wanted ? mask | (1 << bit) : mask & ~(1 << bit);
   }, before);

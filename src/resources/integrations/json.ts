@@ -44,7 +44,11 @@ export function shownProperties(slug: string, stored: string): Readonly<Record<s
   const { properties } = integration;
   const settings = { ...initialSettings(integration), ...JSON.parse(stored) };
   return Object.fromEntries(
-    Object.entries(settings).filter(([name]) => properties[name] && !properties[name].secret),
+    Object.entries(settings).flatMap(([name, value]) => {
+      const property = properties[name];
+      if (!property || property.secret) return [];
+      return [[name, property.asText && value !== null ? String(value) : value]];
+    }),
   );
 }
 

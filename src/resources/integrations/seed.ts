@@ -6,6 +6,7 @@ import {
   INTEGRATION_EVENTS,
   INTEGRATIONS,
   type IntegrationEvent,
+  switchable,
 } from "../../hooks/integrations/catalogue.ts";
 import { eventsAfter, requireGiven } from "./input.ts";
 import { store } from "./queries.ts";
@@ -43,7 +44,7 @@ export const integrationsPart = seedList({
     const { column, id, namespaceId } = source;
     const owner = { kind, column, id, namespaceId } as const;
     const told = events?.map((name) => [name, true]) ?? [];
-    const silent = integration.events.map((name) => [
+    const silent = switchable(integration).map((name) => [
       name,
       events === undefined ? undefined : false,
     ]);
