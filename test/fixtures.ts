@@ -1208,6 +1208,23 @@ const FIXTURES: Record<string, Fixture> = {
       "custom_headers key": always("X-Here"),
     },
   },
+  Integrations: {
+    create: async (app, count) => {
+      const chats = ["slack", "mattermost", "pumble", "webex-teams", "unify-circuit", "discord"];
+      const trackers = ["bugzilla", "clickup", "custom-issue-tracker", "ewm", "phorge", "redmine"];
+      const others = ["hangouts-chat", "microsoft-teams", "youtrack", "external-wiki", "assembla"];
+      const url = "https://chat.example.invalid/in";
+      const given = { webhook: url, issues_url: url, project_url: url, new_issue_url: url };
+      const json = { ...given, external_wiki_url: url, token: "glow-worm" };
+      for (const slug of [...chats, ...trackers, ...others].slice(0, Math.max(count, 1))) {
+        for (const path of [PROJECT, "/groups/acme"]) {
+          const answer = await app.call(`PUT ${path}/integrations/${slug}`, { as: "owner", json });
+          if (answer.status !== 200) throw new Error(`${slug} answers ${answer.text}`);
+        }
+      }
+    },
+    params: { "integrations slug": always("slack"), "services slug": always("slack") },
+  },
   "Audit events": {
     params: {
       "projects audit_event_id": listed("/projects/:project/audit_events"),

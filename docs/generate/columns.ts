@@ -31,6 +31,7 @@ const TABLES: Readonly<Record<string, readonly string[]>> = {
   h: ["hooks", "work_item_parents"],
   hd: ["hook_deliveries"],
   i: ["issues"],
+  ig: ["integrations"],
   gk: ["gpg_keys"],
   k: ["ssh_keys"],
   l: ["labels", "group_links"],

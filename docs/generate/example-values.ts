@@ -474,6 +474,9 @@ export const EXAMPLES: Readonly<Record<string, Special>> = {
   "PUT /projects/:id/merge_requests/:merge_request_iid/merge": mergeable,
   "PUT /projects/:id/merge_requests/:merge_request_iid/rebase": mergeable,
   "GET /projects/:id/merge_requests/:merge_request_iid/merge_ref": mergeable,
+  ...each([...both("PUT", "/integrations/:slug"), "PUT /projects/:id/services/:slug"], {
+    sent: { webhook: "https://hooks.slack.com/services/T0/B0/secret", channel: "#general" },
+  }),
   "POST /projects/:id/external_status_checks": {
     sent: { name: "Laboratory", external_url: "https://checks.example.com/acme" },
   },

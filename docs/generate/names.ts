@@ -270,6 +270,8 @@ const SCHEMAS: Readonly<Record<string, string>> = {
   createProject: "Project",
   listGroupHookEvents: "HookEvent",
   listHooks: "SystemHook",
+  listProjectIntegrations: "IntegrationListItem",
+  getProjectIntegration: "Integration",
   listGroupInvitations: "Invitation",
   createGroupInvitation: "InvitationResult",
   listProjectIssueLinks: "LinkedIssue",

@@ -100,6 +100,8 @@ export const TAGS: Readonly<Record<string, string>> = {
   "User follows": "Users who follow others.",
   "User statuses": "What users say about what they are doing.",
   Users: "Users.",
+  Integrations:
+    "Messengers, build servers and others that are told what happens, and settings for more of them.",
   Webhooks: "Addresses that are called when something happens.",
   Wikis: "Pages and attachments of projects' wikis.",
   "Audit events": "Security-relevant actions.",

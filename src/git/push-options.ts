@@ -1,8 +1,8 @@
 /** The options of `git push -o` that there are, by the part of GitLab that they are for. */
 const NAMES = {
   ci: ["skip", "variable"],
-  // There are neither integrations with others nor a search for secrets, so there is nothing to skip.
   integrations: ["skip_ci"],
+  // There is no search for secrets, so there is nothing to skip.
   secret_push_protection: ["skip_all"],
   merge_request: [
     ...["create", "target", "target_project", "title", "description", "draft", "milestone"],

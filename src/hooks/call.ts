@@ -3,6 +3,7 @@ import { type OutgoingRequest, send, until } from "../outgoing/request.ts";
 
 /** What is sent to a webhook. */
 export interface Call extends Omit<OutgoingRequest, "method"> {
+  readonly method: "POST" | "PUT";
   readonly body: string;
 }
 
@@ -31,7 +32,7 @@ export async function callHook(call: Call, signal: AbortSignal): Promise<CallAns
   const limit = AbortSignal.timeout(TIMEOUT);
   const either = AbortSignal.any([signal, limit]);
   try {
-    return await read(await send({ ...call, method: "POST" }, either), either);
+    return await read(await send(call, either), either);
   } catch (error) {
     if (limit.aborted)
       throw new Error("the receiver took longer than ten seconds", { cause: error });

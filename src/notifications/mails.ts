@@ -32,7 +32,9 @@ export async function composeLetter(
   const written =
     "invitation" in letter
       ? await invitationTo(store, letter.invitation, sender)
-      : await confirmationOf(store, letter.confirmation, sender, now);
+      : "delivery" in letter
+        ? await integrationMailTo(store, letter)
+        : await confirmationOf(store, letter.confirmation, sender, now);
   if (!written) return undefined;
   const { id, to, subject, lines } = written;
   return {
@@ -106,4 +108,17 @@ async function invitationTo(db: Reader, id: number, { url }: Sender): Promise<Wr
       "added to yours and confirmed.",
     ],
   };
+}
+
+async function integrationMailTo(
+  db: Reader,
+  { delivery, to }: Extract<Letter, { delivery: number }>,
+): Promise<Written | undefined> {
+  const [found] = await db.rows("select request_data from hook_deliveries where id = ?", [
+    delivery,
+  ]);
+  if (!found) return undefined;
+  const { subject, text } = JSON.parse(String(found[0])) as { subject: string; text: string };
+  const reason = "You get this mail because an integration of the project names your address.";
+  return { id: `integration-${delivery}`, to, subject, lines: [text, "", "-- ", reason] };
 }

@@ -8,7 +8,7 @@ import { addressesOf, type Target } from "./addresses.ts";
 export interface OutgoingRequest {
   /** With `http:` or `https:`; what it has before its host is sent as Basic authentication. */
   readonly url: URL;
-  readonly method: "GET" | "POST";
+  readonly method: "GET" | "POST" | "PUT";
   readonly headers: Readonly<Record<string, string>>;
   /** A body of unknown length is made again for each address that is tried. Default: none. */
   readonly body?: string | (() => AsyncIterable<Uint8Array>);

@@ -31,6 +31,7 @@ import { gpgKeyResource } from "./gpg-keys/index.ts";
 import { groupResource } from "./groups/index.ts";
 import { hierarchyResource } from "./hierarchy/index.ts";
 import { hookResource } from "./hooks/index.ts";
+import { integrationResource } from "./integrations/index.ts";
 import { issueLinkResource } from "./issue-links/index.ts";
 import { issueResource } from "./issues/index.ts";
 import { iterationResource } from "./iterations/index.ts";
@@ -120,6 +121,7 @@ export const resources: readonly Resource[] = [
   groupResource,
   hierarchyResource,
   hookResource,
+  integrationResource,
   invitationResource,
   issueLinkResource,
   issueResource,

@@ -23,6 +23,7 @@ import { epicsPart } from "../resources/epics/seed.ts";
 import { sharedWithGroupsPart } from "../resources/group-links/seed.ts";
 import { groupsPart } from "../resources/groups/seed.ts";
 import { hooksPart } from "../resources/hooks/seed.ts";
+import { integrationsPart } from "../resources/integrations/seed.ts";
 import { issueLinksPart } from "../resources/issue-links/seed.ts";
 import { issuesPart } from "../resources/issues/seed.ts";
 import { iterationCadencesPart } from "../resources/iterations/seed.ts";
@@ -70,6 +71,7 @@ const inSource = {
   boards: boardsPart,
   variables: variablesPart,
   push_rule: pushRulePart,
+  integrations: integrationsPart,
 };
 const inProject = {
   ...inSource,
@@ -150,6 +152,7 @@ const COUNTED = [
   "schedules",
   "triggers",
   "hooks",
+  "integrations",
   "remote_mirrors",
   "notification_settings",
   "events",

@@ -9,6 +9,7 @@ import type { EnvironmentSeed } from "../resources/environments/seed.ts";
 import type { EpicSeed } from "../resources/epics/seed.ts";
 import type { SharedWithGroupsSeed } from "../resources/group-links/seed.ts";
 import type { HookSeed } from "../resources/hooks/seed.ts";
+import type { IntegrationSeed } from "../resources/integrations/seed.ts";
 import type { IssueLinkSeed } from "../resources/issue-links/seed.ts";
 import type { IssueSeed } from "../resources/issues/seed.ts";
 import type { IterationCadenceSeed } from "../resources/iterations/seed.ts";
@@ -67,6 +68,8 @@ interface InSource {
   notification_settings?: Record<string, NotificationSettingsSeed> | undefined;
   /** What pushes have to fit. */
   push_rule?: PushRuleSeed | undefined;
+  /** What integrates it with other programs. Secrets are encrypted, which needs the secret key. */
+  integrations?: IntegrationSeed[] | undefined;
 }
 
 /** A group with its contents. */

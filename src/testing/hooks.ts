@@ -89,11 +89,11 @@ export class HookCalls {
         return log.dropped;
       },
       list: async (filter = {}) => {
-        await this.#work();
+        await this.work();
         return this.#log.entries.filter((call) => isMeant(filter, call));
       },
       wait: async (filter = {}, options = {}) => {
-        await this.#work();
+        await this.work();
         return waitIn(
           this.#log,
           (call) => isMeant(filter, call),
@@ -103,7 +103,7 @@ export class HookCalls {
         );
       },
       clear: async () => {
-        await this.#work();
+        await this.work();
         this.#log.clear();
       },
     };
@@ -121,7 +121,7 @@ export class HookCalls {
   }
 
   /** Makes the calls that are due, if that takes no network. */
-  async #work(): Promise<void> {
+  async work(): Promise<void> {
     if (!this.hooks.deliver) await this.#controls().callHooks();
   }
 

@@ -57,6 +57,7 @@ const DAY = 86_400_000;
 export class Mailbox {
   readonly #log = new Log<TestMail>(LIMITS);
   readonly #controls: () => Controls;
+  readonly #before: () => Promise<unknown>;
   #working: Promise<unknown> = Promise.resolve();
   #registeredAt = 0;
   #startedAt = 0;
@@ -65,9 +66,13 @@ export class Mailbox {
   /** The address that links in mails begin with: that of the newest request. */
   base = "http://localhost";
 
-  /** @param controls of the application that runs */
-  constructor(controls: () => Controls) {
+  /**
+   * @param controls of the application that runs
+   * @param before tells integrations what is queued for them: some send mails
+   */
+  constructor(controls: () => Controls, before: () => Promise<unknown>) {
     this.#controls = controls;
+    this.#before = before;
   }
 
   readonly mails: Mails = ((log: Log<TestMail>) => ({
@@ -117,7 +122,7 @@ export class Mailbox {
 
   /** Makes the mails that are queued. One call after the other, so that they are in order. */
   work(): Promise<unknown> {
-    const made = this.#working.then(() => this.#work());
+    const made = this.#working.then(this.#before).then(() => this.#work());
     this.#working = made.catch(() => undefined);
     return made;
   }

@@ -189,7 +189,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
   const injector = createFaults(options.faults ?? [], (incoming) => recognizer.recognize(incoming));
   const canned = createStubs(options.stubs ?? []);
   const strictness = createStrict(options.strict ?? {});
-  const mailbox = new Mailbox(controls);
+  const mailbox = new Mailbox(controls, () => hooks.work());
   const hooks = new HookCalls(controls, time.clock.now, options.webhooks !== "keep");
   const scripted = new ScriptedRunner(
     controls,

@@ -12,6 +12,8 @@ export interface Hooked {
   call(request: string, json?: object, as?: Person): Promise<Answer["json"]>;
   /** The next so many payloads, in order, each with its `event` of the headers. */
   next(count?: number): Promise<Answer["json"][]>;
+  /** Waits until all hooks are called. */
+  idle(): Promise<void>;
   /** Waits until all hooks are called, and removes them. */
   clear(): Promise<void>;
   dispose(): Promise<void>;
@@ -24,9 +26,14 @@ export async function startHooked(): Promise<Hooked> {
     url: "https://pm.example.com",
     webhooks: { deliver: true, allowLocalRequests: true, interval: 10 },
   });
+  const idle = async () => {
+    const waiting = "select count(*) from outbox where worker = 'hooks'";
+    await waitFor(async () => Number((await app.store.rows(waiting))[0]?.[0]) === 0);
+  };
   return {
     app,
     receiver,
+    idle,
     async listen(path, ...events) {
       const flags = Object.fromEntries(events.map((event) => [`${event}_events`, true]));
       const json = { url: receiver.url, push_events: false, ...flags };
@@ -50,8 +57,7 @@ export async function startHooked(): Promise<Hooked> {
         .map(({ headers, json }) => ({ event: headers["x-gitlab-event"], ...json }));
     },
     async clear() {
-      const waiting = "select count(*) from outbox where worker = 'hooks'";
-      await waitFor(async () => Number((await app.store.rows(waiting))[0]?.[0]) === 0);
+      await idle();
       await app.store.transaction((db) => db.run("delete from hooks"));
       receiver.received.length = 0;
     },

@@ -85,6 +85,7 @@ const LEFT_OUT = [
   "Feature flags",
   "Freeze periods",
   "Group and project access tokens",
+  "Integrations",
   "Invitations",
   "Job token scope",
   "Jobs",
@@ -122,7 +123,6 @@ const OF_ELSEWHERE = [
 ];
 
 /** What the same record is in both projects: without ids, and with the name and path of the first one. */
-
 function comparable(value: unknown, name = ""): unknown {
   if (Array.isArray(value))
     return value.filter((entry) => !isBot(entry)).map((entry) => comparable(entry));

@@ -256,3 +256,25 @@ describe("events", () => {
     expect((await refusal(wrong))[0]).toBe(400);
   });
 });
+
+describe("integrations", () => {
+  const webhook = "https://chat.example.com/in/secret";
+
+  it("are set up, changed, listed and disabled", async () => {
+    const { Integrations } = gitlab;
+    expect(await refusal(Integrations.show("acme/site", "slack"))).toEqual([
+      404,
+      "404 Integration Not Found",
+    ]);
+    const sent = { webhook, channel: "#all", pushEvents: false };
+    const made = await Integrations.edit("acme/site", "slack", sent);
+    expect(made).toMatchObject({ slug: "slack", active: true, push_events: false });
+    const shown = await Integrations.show("acme/site", "slack");
+    expect(shown).toMatchObject({ properties: { channel: "#all" } });
+    expect(JSON.stringify(shown)).not.toContain("secret");
+    expect(await Integrations.all("acme/site")).toMatchObject([{ slug: "slack" }]);
+    await Integrations.disable("acme/site", "slack");
+    expect(await Integrations.all("acme/site")).toEqual([]);
+    expect((await refusal(bob.Integrations.all("acme/site")))[0]).toBe(403);
+  });
+});

@@ -263,15 +263,23 @@ describe("openapi.json", () => {
   it("was checked against all of them", () => {
     const unseen = gets.map(({ path }) => path).filter((path) => !seen.has(path));
     // They take the token of a job that runs, or of Unleash's clients, what a job has stored, the fingerprint of a key, a
-    // version, a tag that is signed, or a service account: see test/api/{runners,feature-flags,changelogs,service-accounts}.test.ts.
+    // version, a tag that is signed, a service account, or an integration: see
+    // test/api/{runners,feature-flags,changelogs,service-accounts,integrations}.test.ts.
     expect(unseen.sort()).toEqual([
       "/feature_flags/unleash/{project_id}/client/features",
       "/feature_flags/unleash/{project_id}/features",
+      "/groups/{id}/integrations/{slug}",
       "/groups/{id}/service_accounts/{user_id}/personal_access_tokens",
-      ...["/job", "/keys", "/projects/{id}/jobs/{job_id}/artifacts/tree"],
+      ...[
+        "/job",
+        "/keys",
+        "/projects/{id}/integrations/{slug}",
+        "/projects/{id}/jobs/{job_id}/artifacts/tree",
+      ],
       "/projects/{id}/repository/changelog",
       "/projects/{id}/repository/tags/{tag_name}/signature",
       "/projects/{id}/service_accounts/{user_id}/personal_access_tokens",
+      "/projects/{id}/services/{slug}",
     ]);
   });
 });

@@ -69,6 +69,7 @@ it("each table of projects is archived, or left out on purpose", () => {
     ...["label_counts", "open_issue_counts", "ci_counts", "todos", "draft_notes"],
     ...["dependencies", "deploy_keys"],
     ...["packages", "avatars", "project_uploads", "project_exports", "project_imports", "hooks"],
+    "integrations",
     "project_topics",
     ...[
       "ci_trace_parts",

@@ -326,6 +326,7 @@ const FROZEN: Record<string, string> = {
     "8b4d47dc355f5387e54307d7fc9cdcc0ce4ffc3e980b2e45ba311009fe58dc3e",
   "20261208-76-iteration-and-weight-events":
     "91197244a4e24fbe4251aebb4e5c9fadf6aac7694ca8a1d2c5bbbfef210985f1",
+  "20261210-76-integrations": "4213749a040d320ad50a01fec8a6112b693522e7614e68d2c8be9b2d43605606",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);

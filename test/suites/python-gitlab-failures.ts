@@ -31,13 +31,6 @@ export const API: Failures = {
     "test_gitlab.py::test_gitlab_license",
     "test_groups.py::test_group_ldap_links",
   ],
-  "there are no integrations": [
-    "test_projects.py::test_project_services",
-    "test_services.py::test_update_service",
-    "test_services.py::test_list_services",
-    "test_services.py::test_get_service",
-    "test_services.py::test_delete_service",
-  ],
   "there are no bzip2 archives": [
     "test_repository.py::test_repository_archive_formats[tbz-is_tarfile]",
     "test_repository.py::test_repository_archive_formats[tbz2-is_tarfile]",

@@ -11,12 +11,14 @@ import {
   MOST_FAILURES,
   maskOf,
 } from "../../hooks/events.ts";
+import { queueLetter } from "../../jobs/mails.ts";
 import { hasten } from "../../jobs/outbox.ts";
 import { insertRow } from "../../store/insert.ts";
 import type { Database, Reader, Store } from "../../store/port.ts";
 import { branchTest } from "../check-state/state.ts";
 import { fits } from "../protected-refs/wildcards.ts";
 import { filledIn } from "./input.ts";
+import { isToldOf, openIntegration, recipientsFor, sendingOf, sentBody } from "./integrations.ts";
 import { payloadOf } from "./payloads/makers.ts";
 import type { HookPayload } from "./payloads/making.ts";
 import * as hooks from "./queries.ts";
@@ -68,6 +70,8 @@ export interface ReadyPayload {
   /** The attribute of hooks it is sent for, such as `push_events`. */
   readonly trigger: string;
   readonly body: string;
+  /** Who gets it as a mail, in place of a call. */
+  readonly recipients?: readonly string[] | undefined;
 }
 
 /** How many characters of a payload are kept for the log and for sending it again; longer ones are made again. */
@@ -93,6 +97,14 @@ export async function readyPayload(
   const payload = await makePayload(delivering, hook, delivery);
   if (!payload || !(isTest || (await isFor(delivering.store, hook, payload)))) return undefined;
   const { event, title } = payload;
+  if (hook.integration_id !== null) {
+    const { store, secrets } = delivering;
+    const found = await openIntegration(store, secrets, hook.integration_id);
+    const isTold = found && (await isToldOf(store, found, payload));
+    const body = isTold ? sentBody(found, payload) : undefined;
+    if (!found || body === undefined) return undefined;
+    return { title, trigger: `${event}_events`, body, recipients: recipientsFor(found) };
+  }
   const body = { ...payload.body, ...(await checkBlock(delivering, hook)) };
   const text = rendered(hook.custom_webhook_template, body) ?? JSON.stringify(body);
   return {
@@ -211,8 +223,9 @@ export async function attempt(
   event_uuid: string,
   signal: AbortSignal,
 ): Promise<Attempt> {
-  const { store, secrets, url: base, outgoing, edition } = delivering;
-  const { url, token, headers: own, variables } = await openSecrets(store, secrets, hook);
+  const { url: base, outgoing, edition } = delivering;
+  const key = keyOf(event_uuid, hook.id);
+  const target = await targetOf(delivering, hook, payload, key);
   const shown = {
     "Content-Type": "application/json",
     "User-Agent": `GitLab/${edition.version}`,
@@ -220,31 +233,28 @@ export async function attempt(
     "X-Gitlab-Webhook-UUID": randomUUID(),
     "X-Gitlab-Instance": base ?? hook.base,
     "X-Gitlab-Event-UUID": event_uuid,
-    "Idempotency-Key": keyOf(event_uuid, hook.id),
+    "Idempotency-Key": key,
   };
-  const secret = {
-    ...Object.fromEntries(own),
-    ...(token !== undefined && tokenHeader(hook, token, payload.body)),
-  };
-  const hidden = Object.keys(secret).map((name) => [name, "[REDACTED]"]);
+  const hidden = Object.keys(target.headers).map((name) => [name, "[REDACTED]"]);
   const headers = { ...shown, ...Object.fromEntries(hidden) };
   const started = performance.now();
   const done = (answer?: CallAnswer, problem?: string): Attempt => {
     const duration = Math.round(performance.now() - started);
     outgoing.onCall?.({
-      ...{ hook: hook.id, event: payload.title, trigger: payload.trigger, url: maskedUrl(url) },
+      ...{ hook: hook.id, event: payload.title, trigger: payload.trigger, url: target.shown },
       ...{ headers, body: payload.body, status: isKept ? undefined : answer?.status, duration },
       answer: answer?.body ?? problem ?? "",
     });
-    return { payload, url: maskedUrl(url), headers, answer, problem, duration };
+    return { payload, url: target.shown, headers, answer, problem, duration };
   };
   const isKept = outgoing.isKept?.() ?? false;
   if (isKept) return done({ status: 200, headers: {}, body: "It was kept and not sent." });
   try {
     const call = {
-      url: new URL(filledIn(url, variables)),
-      headers: { ...secret, ...shown },
-      body: payload.body,
+      url: new URL(target.url),
+      method: target.method,
+      headers: { ...target.headers, ...shown, ...target.replaced },
+      body: `${target.before}${payload.body}`,
       verifies: hook.enable_ssl_verification === 1,
       allowLocal: outgoing.allowLocal,
     };
@@ -253,6 +263,43 @@ export async function attempt(
     if (signal.aborted) throw error;
     return done(undefined, error instanceof Error ? error.message : String(error));
   }
+}
+
+/** Where an attempt goes. */
+interface Target {
+  readonly url: string;
+  /** The URL without its secrets. */
+  readonly shown: string;
+  readonly method: "POST" | "PUT";
+  /** With secrets. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Headers without secrets, in place of those that all hooks get. */
+  readonly replaced: Readonly<Record<string, string>>;
+  /** Secrets before the body, which are not kept with it. */
+  readonly before: string;
+}
+
+async function targetOf(
+  { store, secrets }: Delivering,
+  hook: hooks.Hook,
+  { trigger, body }: ReadyPayload,
+  key: string,
+): Promise<Target> {
+  const plain = { method: "POST", replaced: {}, before: "" } as const;
+  if (hook.integration_id !== null) {
+    const found = await openIntegration(store, secrets, hook.integration_id);
+    const sending = found && sendingOf(found, trigger, body, key);
+    const url = sending?.url ?? "";
+    // Addresses of messengers are secrets as a whole.
+    const shown = URL.canParse(url) ? `${new URL(url).origin}/*****` : "";
+    return { ...plain, headers: {}, ...sending, url, shown };
+  }
+  const { url, token, headers: own, variables } = await openSecrets(store, secrets, hook);
+  const headers = {
+    ...Object.fromEntries(own),
+    ...(token !== undefined && tokenHeader(hook, token, body)),
+  };
+  return { ...plain, url: filledIn(url, variables), shown: maskedUrl(url), headers };
 }
 
 /** How a receiver knows who calls: status checks sign what they send, others send the secret itself. */
@@ -306,6 +353,18 @@ export async function recordAttempt(
     `update hook_deliveries set ${names.map((name) => `${name} = ?`).join(", ")} where id = ?`,
     [...Object.values(columns), deliveryId],
   );
+}
+
+/** Queues the mails of an integration, whose text stays with its delivery. */
+export async function mailOut(
+  db: Database,
+  deliveryId: number,
+  { body, recipients = [] }: ReadyPayload,
+  now: number,
+): Promise<void> {
+  const kept = "update hook_deliveries set request_data = ?, pending = 0 where id = ?";
+  await db.run(kept, [body, deliveryId]);
+  for (const to of recipients) await queueLetter(db, { delivery: deliveryId, to }, now);
 }
 
 /** Records what a person has sent to a hook: if it is accepted, the hook works again, and what waits is sent at once. */

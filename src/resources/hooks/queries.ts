@@ -11,10 +11,13 @@ import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
 /** Whose hooks: a group's or project's; without an owner, those of the instance. */
 export type HookOwner = Owner | undefined;
 
-/** The hooks `h` of an owner, without status checks. */
+/** The hooks `h` of an owner, without those of status checks and integrations. */
 function ownHooks(owner: HookOwner): Condition {
   return owner
-    ? { sql: `h.${owner.column} = ? and h.check_name is null`, values: [owner.id] }
+    ? {
+        sql: `h.${owner.column} = ? and h.check_name is null and h.integration_id is null`,
+        values: [owner.id],
+      }
     : { sql: "h.project_id is null and h.namespace_id is null", values: [] };
 }
 
@@ -106,11 +109,13 @@ export interface Hook {
   readonly updated_at: number;
   /** Of a status check: then it is told of merge requests that have to pass it. */
   readonly check_name: string | null;
+  /** Of an integration: then it is told what that is told. */
+  readonly integration_id: number | null;
 }
 
 const COLUMNS = `h.id, h.project_id, h.namespace_id, h.url, h.events, h.enable_ssl_verification,
   h.push_events_branch_filter, h.branch_filter_strategy, h.custom_webhook_template, h.base, h.failures,
-  h.disabled_until, h.updated_at, h.check_name`;
+  h.disabled_until, h.updated_at, h.check_name, h.integration_id`;
 
 /** A hook of an owner, or `undefined`. */
 export function find(

@@ -15,6 +15,7 @@ import {
   isAccepted,
   isSwitchedOff,
   isSwitchedOffForGood,
+  mailOut,
   pauseAfter,
   problemOf,
   readyPayload,
@@ -76,6 +77,7 @@ async function deliver(
   }
   const payload = await readyPayload(delivering, hook, delivery);
   if (!payload) return { done: true, follow: (db) => hooks.forget(db, id) };
+  if (payload.recipients) return { done: true, follow: (db) => mailOut(db, id, payload, now) };
   const made = await attempt(delivering, hook, payload, delivery.event_uuid, signal).catch(
     (error) => {
       if (signal.aborted) return undefined;

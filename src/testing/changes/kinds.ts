@@ -457,10 +457,14 @@ export const kinds: readonly Kind[] = [
   },
   {
     ...owned("webhook", "hooks", { at: "hooks", name: "url" }),
-    where: "x.check_name is null",
+    where: "x.check_name is null and x.integration_id is null",
     rows: { hooks: "id", hook_secrets: "hook_id" },
     api: (found) => `${found["place"] === null ? "" : ofOwner(found)}/hooks/${found["key"]}`,
     noise: ["alert_status", "disabled_until"],
+  },
+  {
+    ...owned("integration", "integrations", { at: "integrations", name: "slug", by: "name" }),
+    noise: ["updated_at"],
   },
   owned("deploy token", "deploy_tokens", { at: "deploy_tokens", name: "name" }),
   {
