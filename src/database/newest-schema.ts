@@ -223,7 +223,11 @@ const steps = [
   `20261206-70-remote-mirrors`,
   `20261206-71-feature-flags`,
   `20261206-72-terraform-states`,
+  `20261208-74-iterations`,
+  `20261208-75-issue-iterations`,
+  `20261208-76-iteration-and-weight-events`,
   `20261209-75-epics`,
+  `20261210-76-integrations`,
 ];
 
 const statements = [
@@ -468,7 +472,7 @@ const statements = [
   closed_by_id integer references users (id) on delete set null,
   created_at integer not null,
   updated_at integer not null
-, time_estimate integer not null default 0, total_time_spent integer not null default 0, relative_position integer, due_told text, issue_type text not null default 'issue', severity text not null default 'unknown', start_date text)`,
+, time_estimate integer not null default 0, total_time_spent integer not null default 0, relative_position integer, due_told text, issue_type text not null default 'issue', severity text not null default 'unknown', start_date text, iteration_id integer references iterations (id) on delete set null)`,
   `CREATE UNIQUE INDEX issues_iid on issues (project_id, iid)`,
   `CREATE INDEX issues_by_author on issues (author_id, created_at, id)`,
   `CREATE TABLE issue_assignees (
@@ -1694,7 +1698,7 @@ const statements = [
   failures integer not null default 0,
   disabled_until integer,
   created_at integer not null,
-  updated_at integer not null, check_name text,
+  updated_at integer not null, check_name text, integration_id integer references integrations (id) on delete cascade,
   check (project_id is null or namespace_id is null)
 )`,
   `CREATE INDEX hooks_of_project on hooks (project_id, id) where project_id is not null`,
@@ -2426,6 +2430,65 @@ const statements = [
   created_at integer not null,
   unique (state_id, serial)
 )`,
+  `CREATE TABLE iteration_cadences (
+  id integer primary key autoincrement,
+  namespace_id integer not null references namespaces (id) on delete cascade,
+  title text not null,
+  description text,
+  start_date text,
+  duration_in_weeks integer,
+  iterations_in_advance integer,
+  automatic integer not null,
+  active integer not null,
+  roll_over integer not null default 0,
+  created_at integer not null,
+  updated_at integer not null
+)`,
+  `CREATE INDEX iteration_cadences_of_namespace on iteration_cadences (namespace_id, title, id)`,
+  `CREATE TABLE iterations (
+  id integer primary key autoincrement,
+  iid integer not null,
+  namespace_id integer not null references namespaces (id) on delete cascade,
+  cadence_id integer references iteration_cadences (id) on delete set null,
+  sequence integer not null default 0,
+  title text,
+  description text,
+  start_date text not null,
+  due_date text not null,
+  ended integer not null default 0,
+  removed integer not null default 0,
+  created_at integer not null,
+  updated_at integer not null
+)`,
+  `CREATE UNIQUE INDEX iterations_of_namespace on iterations (namespace_id, iid)`,
+  `CREATE INDEX iterations_of_namespace_by_due_date on iterations (namespace_id, due_date, id)`,
+  `CREATE INDEX iterations_of_cadence on iterations (cadence_id, due_date, id) where cadence_id is not null`,
+  `CREATE INDEX iterations_by_due_date on iterations (due_date, start_date)`,
+  `CREATE INDEX iterations_by_title on iterations (title) where title is not null`,
+  `CREATE INDEX iterations_not_ended on iterations (due_date, id) where ended = 0`,
+  `CREATE INDEX iterations_removed on iterations (id) where removed = 1`,
+  `CREATE INDEX issues_of_iteration on issues (iteration_id, created_at, id) where iteration_id is not null`,
+  `CREATE TABLE resource_iteration_events (
+  id integer primary key autoincrement,
+  issue_id integer not null references issues (id) on delete cascade,
+  user_id integer references users (id) on delete set null,
+  iteration_id integer references iterations (id) on delete set null,
+  action text not null,
+  created_at integer not null
+)`,
+  `CREATE INDEX resource_iteration_events_of_issue on resource_iteration_events (issue_id, id)`,
+  `CREATE INDEX resource_iteration_events_by_user on resource_iteration_events (user_id) where user_id is not null`,
+  `CREATE INDEX resource_iteration_events_by_iteration on resource_iteration_events (iteration_id)
+  where iteration_id is not null`,
+  `CREATE TABLE resource_weight_events (
+  id integer primary key autoincrement,
+  issue_id integer not null references issues (id) on delete cascade,
+  user_id integer references users (id) on delete set null,
+  weight integer,
+  created_at integer not null
+)`,
+  `CREATE INDEX resource_weight_events_of_issue on resource_weight_events (issue_id, id)`,
+  `CREATE INDEX resource_weight_events_by_user on resource_weight_events (user_id) where user_id is not null`,
   `CREATE TABLE epic_details (
   issue_id integer not null primary key references issues (id) on delete cascade,
   color text,
@@ -2434,6 +2497,22 @@ const statements = [
   due_date_fixed text,
   due_date_is_fixed integer not null default 0
 )`,
+  `CREATE TABLE integrations (
+  id integer primary key autoincrement,
+  project_id integer references projects (id) on delete cascade,
+  namespace_id integer references namespaces (id) on delete cascade,
+  slug text not null,
+  active integer not null,
+  events integer not null,
+  properties text not null,
+  secrets text,
+  created_at integer not null,
+  updated_at integer not null,
+  check ((namespace_id is null) <> (project_id is null))
+)`,
+  `CREATE UNIQUE INDEX integrations_of_project on integrations (project_id, slug) where project_id is not null`,
+  `CREATE UNIQUE INDEX integrations_of_group on integrations (namespace_id, slug) where namespace_id is not null`,
+  `CREATE UNIQUE INDEX hooks_by_integration on hooks (integration_id) where integration_id is not null`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,
