@@ -25,6 +25,7 @@ type Group = NonNullable<Seed["groups"]>[number];
 type Project = NonNullable<Group["projects"]>[number];
 type Label = NonNullable<Group["labels"]>[number];
 type Milestone = NonNullable<Group["milestones"]>[number];
+type Epic = NonNullable<Group["epics"]>[number];
 type Members = NonNullable<Group["members"]>;
 type Visibility = NonNullable<Group["visibility"]>;
 
@@ -116,6 +117,8 @@ const FIRST_MONDAY = 4;
 const FIRST_SPRINT = 1_418;
 /** All quarters that a history can include, and the next one. */
 const QUARTERS = 12;
+/** What every plan has. */
+const THEMES = ["Growth", "Quality"];
 
 const LEVELS: readonly Visibility[] = ["private", "internal", "public"];
 
@@ -204,6 +207,7 @@ class Generator {
       labels: labels.map((label) => this.#colored(label)),
       milestones: this.#quarters(),
       boards: [firstBoard, { name: "Support", lists: this.#workflow(3, 8) }],
+      epics: this.#epics((staff[0] as User).username),
       // The first company looks after the second one.
       ...(index === 1 && { shared_with_groups: { [plain(COMPANIES[0] as string)]: "reporter" } }),
       ...(index === 0 && { scim_users: staff.map(({ username }) => ({ user: username })) }),
@@ -337,6 +341,24 @@ class Generator {
         due_date: end,
         created_at: start,
       };
+    });
+  }
+
+  /** The plan of each quarter, with what it has below it. */
+  #epics(author: string): Epic[] {
+    return this.#quarters().flatMap(({ title, state, start_date, due_date }, quarter) => {
+      const shared = {
+        author,
+        state: state === "closed" ? ("closed" as const) : ("opened" as const),
+        start_date,
+        due_date,
+        created_at: start_date,
+      };
+      const parent = quarter * (THEMES.length + 1) + 1;
+      return [
+        { title: `Plan of ${title}`, ...shared },
+        ...THEMES.map((theme) => ({ title: `${theme} in ${title}`, parent, ...shared })),
+      ];
     });
   }
 
