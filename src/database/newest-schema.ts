@@ -224,6 +224,7 @@ const steps = [
   `20261206-71-feature-flags`,
   `20261206-72-terraform-states`,
   `20261209-75-epics`,
+  `20261209-76-counts-of-epics`,
 ];
 
 const statements = [

@@ -321,6 +321,7 @@ const FROZEN: Record<string, string> = {
   "20261206-54-group-approval-settings":
     "2e3ec57f44150ad4dbb2ccf65f9c04190fe45ca0b3de52375282631e716ecf42",
   "20261209-75-epics": "1f8d1b99430c4d1008fc3418b423b6cfdb149ba6fd105c1579b3a1b7dabb4e90",
+  "20261209-76-counts-of-epics": "1075c779a5bd48a43646c67120474047ecd3ba55758d40c5acf5535f1fe9240f",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);
