@@ -26,6 +26,7 @@ type Project = NonNullable<Group["projects"]>[number];
 type Label = NonNullable<Group["labels"]>[number];
 type Cadence = NonNullable<Group["iteration_cadences"]>[number];
 type Milestone = NonNullable<Group["milestones"]>[number];
+type Epic = NonNullable<Group["epics"]>[number];
 type Members = NonNullable<Group["members"]>;
 type Visibility = NonNullable<Group["visibility"]>;
 
@@ -117,6 +118,8 @@ const FIRST_MONDAY = 4;
 const FIRST_SPRINT = 1_418;
 /** All quarters that a history can include, and the next one. */
 const QUARTERS = 12;
+/** What every plan has. */
+const THEMES = ["Growth", "Quality"];
 
 const LEVELS: readonly Visibility[] = ["private", "internal", "public"];
 
@@ -206,6 +209,7 @@ class Generator {
       milestones: this.#quarters(),
       iteration_cadences: [this.#fortnights()],
       boards: [firstBoard, { name: "Support", lists: this.#workflow(3, 8) }],
+      epics: this.#epics((staff[0] as User).username),
       // The first company looks after the second one.
       ...(index === 1 && { shared_with_groups: { [plain(COMPANIES[0] as string)]: "reporter" } }),
       ...(index === 0 && { scim_users: staff.map(({ username }) => ({ user: username })) }),
@@ -353,6 +357,24 @@ class Generator {
       duration_in_weeks: 2,
       iterations_in_advance: 3,
     };
+  }
+
+  /** The plan of each quarter, with what it has below it. */
+  #epics(author: string): Epic[] {
+    return this.#quarters().flatMap(({ title, state, start_date, due_date }, quarter) => {
+      const shared = {
+        author,
+        state: state === "closed" ? ("closed" as const) : ("opened" as const),
+        start_date,
+        due_date,
+        created_at: start_date,
+      };
+      const parent = quarter * (THEMES.length + 1) + 1;
+      return [
+        { title: `Plan of ${title}`, ...shared },
+        ...THEMES.map((theme) => ({ title: `${theme} in ${title}`, parent, ...shared })),
+      ];
+    });
   }
 
   /** The last and the current sprint, from a Monday to the Friday of the next week. */

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { check } from "../../src/database/check.ts";
 import { type Person, type TestApp, testApp } from "../helpers.ts";
 
 let app: TestApp;
@@ -292,6 +293,18 @@ describe("where epics are kept", () => {
     expect(await done("GET /groups/acme/labels?search=UX")).toMatchObject([
       { open_issues_count: 0 },
     ]);
+  });
+
+  it("is counted right, whatever becomes of them", async () => {
+    const problems = async () => (await check(app.store)).flatMap((one) => one.problems);
+    for (const title of ["One", "Two", "Three"]) await create(title, { labels: "UX,Testing" });
+    await done(`PUT ${EPICS}/1`, { state_event: "close", remove_labels: "UX" });
+    await done(`PUT ${EPICS}/2`, { confidential: true });
+    await done(`DELETE ${EPICS}/3`);
+    expect(await problems()).toEqual([]);
+    await done(`DELETE ${GROUP}/labels/Testing`);
+    await done(`PUT ${EPICS}/1`, { state_event: "reopen" });
+    expect(await problems()).toEqual([]);
   });
 
   it("moves with its group, and goes with it", async () => {

@@ -12,7 +12,7 @@ import { placeLabels } from "./positions.ts";
 import type { IssuableType } from "./type.ts";
 
 /** The colour of epics that were given none. */
-export const EPIC_COLOR = "#1068bf";
+const EPIC_COLOR = "#1068bf";
 
 const link = (path: (group: string, iid: string) => string) =>
   field.url(["p.namespace_id", "i.iid"], path);
