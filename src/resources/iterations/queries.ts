@@ -139,7 +139,7 @@ export function list(
   });
 }
 
-/** An iteration that issues of a project can be in, of its group or one above: by its id or, the next to end, by its title. */
+/** An iteration that issues of a project can be in, of its group or one above: by its id, or by its title: of several, the one that ends last. */
 export function findFor(
   db: Reader,
   { namespaceId }: Pick<Heir, "namespaceId">,
