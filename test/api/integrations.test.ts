@@ -1,6 +1,6 @@
 // Integrations of projects and groups: what is kept and shown, and what their other sides are sent.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import type { Person } from "../helpers.ts";
+import { type Person, testApp } from "../helpers.ts";
 import { type Hooked, startHooked } from "./_hooks.ts";
 
 const PROJECT = "/projects/acme%2Fsite";
@@ -339,6 +339,23 @@ describe("other programs", () => {
     const all = { ...json, labels_to_be_notified_behavior: "match_all" };
     expect(await received("slack", all, label("UX"))).toEqual([]);
     expect(await received("slack", all, label("UX,Development"))).toHaveLength(1);
+  });
+});
+
+describe("a receiver", () => {
+  it("is not called at an address of this machine's network, unless that is allowed", async () => {
+    const strict = await testApp({ webhooks: { deliver: true } });
+    for (const [slug, sent, name] of [
+      ["slack", { webhook: "http://127.0.0.1:1/in" }, "webhook"],
+      ["jenkins", { jenkins_url: "http://10.0.0.1", project_name: "p" }, "jenkins_url"],
+      ["matrix", { hostname: "http://localhost", token: "t", room: "r" }, "hostname"],
+    ] as const) {
+      const request = `PUT ${PROJECT}/integrations/${slug}`;
+      const answer = await strict.call(request, { as: "maintainer", json: sent });
+      const message = { [name]: ["is blocked: it must not be called"] };
+      expect([slug, answer.status, answer.json]).toEqual([slug, 400, { message }]);
+    }
+    await strict.dispose();
   });
 });
 

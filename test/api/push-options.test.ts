@@ -211,6 +211,22 @@ describe("without merge_request.create", () => {
     expect(told.find(({ object_kind }) => object_kind === "merge_request")).toBeDefined();
   });
 
+  it("leave out build servers", async () => {
+    const receiver = await startReceiver();
+    const set = await app.call(`PUT ${PROJECT}/integrations/jenkins`, {
+      as: "owner",
+      json: { jenkins_url: receiver.url, project_name: "p", merge_requests_events: false },
+    });
+    expect(set.status).toBe(200);
+    await push(await branchWith("One"), "integrations.skip_ci");
+    const built = await branchWith("Two");
+    await push(built);
+    await waitFor(async () => receiver.received.length > 0);
+    await receiver.close();
+    expect(receiver.received.map(({ json }) => json.ref)).toEqual([`refs/heads/${built}`]);
+    await app.call(`DELETE ${PROJECT}/integrations/jenkins`, { as: "owner" });
+  });
+
   it("others are refused, in GitLab's words, and the push is made", async () => {
     const branch = await branchWith("One");
     const shown = await push(branch, "merge_request.title=A title");

@@ -216,6 +216,21 @@ describe("an invalid seed", () => {
       /^users\.0\.notification_settings\.new_car: /,
     ],
     [
+      "an integration that needs more",
+      project({ integrations: [{ slug: "slack" }] }),
+      'the integration slack of acme/site: {"error":"webhook is missing"}',
+    ],
+    [
+      "a setting that an integration does not have",
+      project({ integrations: [{ slug: "asana", properties: { api_key: "k", room: "r" } }] }),
+      "the integration asana has no room",
+    ],
+    [
+      "an integration that groups can't have",
+      { users, groups: [{ path: "acme", integrations: [{ slug: "jenkins" }] }] },
+      "acme can't have the integration jenkins",
+    ],
+    [
       "an author of a page who isn't there",
       project({ wiki: [{ title: "home", content: "x", author: "bob" }] }),
       "the seed has no user bob",
