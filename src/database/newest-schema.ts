@@ -227,6 +227,7 @@ const steps = [
   `20261208-75-issue-iterations`,
   `20261208-76-iteration-and-weight-events`,
   `20261209-75-epics`,
+  `20261209-76-counts-of-epics`,
   `20261210-76-integrations`,
 ];
 
