@@ -90,8 +90,8 @@ const keptFlag: Property = { type: "flag", kept: true };
 const verified: Property = { type: "flag", initial: true };
 
 /** Which branches it is told of. */
-export const BRANCHES_TOLD = ["all", "default", "protected", "default_and_protected"] as const;
-export const LABELS_MATCH = ["match_any", "match_all"] as const;
+const BRANCHES_TOLD = ["all", "default", "protected", "default_and_protected"] as const;
+const LABELS_MATCH = ["match_any", "match_all"] as const;
 
 const branches = (initial: (typeof BRANCHES_TOLD)[number]): Record<string, Property> => ({
   branches_to_be_notified: { type: "text", values: BRANCHES_TOLD, initial },

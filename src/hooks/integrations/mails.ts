@@ -14,7 +14,7 @@ const MOST_CHARACTERS = 32_768;
 const MOST_FILES = 20;
 
 /** The addresses in a list of recipients, each once. */
-export const recipientsIn = (text: unknown): string[] => [
+const recipientsIn = (text: unknown): string[] => [
   ...new Set(
     String(text ?? "")
       .split(/[\s,]+/)

@@ -38,7 +38,7 @@ const basic = {
 export const basicIntegration = presenter(basic);
 
 /** What is shown of the settings of an integration: all that are no secrets. */
-export function shownProperties(slug: string, stored: string): Readonly<Record<string, unknown>> {
+function shownProperties(slug: string, stored: string): Readonly<Record<string, unknown>> {
   const integration = INTEGRATIONS[slug];
   if (!integration) return {};
   const { properties } = integration;
