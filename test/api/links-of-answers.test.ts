@@ -16,7 +16,7 @@ afterAll(() => app.dispose());
 const PAGES: readonly RegExp[] = [
   /^(\/\w[\w.-]*)+$/,
   /\/-\/(blob|branches|commit|commits|compare|jobs|pipelines|tags|tree|work_items)\//,
-  /\/-\/(epics|issues|merge_requests|milestones|releases|snippets|wikis)(\/[^/]+)?(\/(diffs|edit))?$/,
+  /\/-\/(epics|issues|iterations|merge_requests|milestones|releases|snippets|wikis)(\/[^/]+)?(\/(diffs|edit))?$/,
 ];
 
 /** Where to ask instead for what is an address of several. */
