@@ -65,7 +65,7 @@ const KNOWN: Record<string, Value> = {
 function valueFor({ type }: field.Field, column: string): Value {
   const known = KNOWN[column];
   if (known !== undefined) return known;
-  if (/^('\[\]'|null) as /.test(column) || /^(array|object|Issue|Commit)/.test(type)) {
+  if (/^('\[\]'|null) as /.test(column) || /^(array|object|Issue|Commit|Epic)/.test(type)) {
     return JSON.stringify([{ name: 'a "b"', at: null, size: 1.5 }]);
   }
   if (type === "integer") return 4711;

@@ -63,7 +63,7 @@ function thrown(attempt: () => unknown): string | undefined {
 it("blocks are of known kinds", () => {
   expect(blocks.length).toBeGreaterThan(800);
   const kinds = [...new Set(blocks.map(({ kind }) => kind))].sort();
-  expect(kinds).toEqual(["http", "js", "json", "sh", "sql", "text", "ts", "yaml"]);
+  expect(kinds).toEqual(["graphql", "http", "js", "json", "sh", "sql", "text", "ts", "yaml"]);
 });
 
 it("JSON and YAML can be read", () => {
@@ -155,12 +155,14 @@ describe("shell", () => {
 
   it("asks GraphQL for what its schema has", () => {
     const schema = buildSchema(readFileSync(join(ROOT, "docs/schema.graphql"), "utf8"));
-    const queries = of("sh").flatMap((block) =>
+    const whole = of("graphql").map((block) => ({ block, query: block.code }));
+    const sent = of("sh").flatMap((block) =>
       commandsOf(block.code).flatMap((words) => {
         const body = words.find((word) => /^\s*\{\s*"query"/.test(word));
         return body === undefined ? [] : [{ block, query: JSON.parse(body).query as string }];
       }),
     );
+    const queries = [...whole, ...sent];
     expect(queries.length).toBeGreaterThan(0);
     for (const { block, query } of queries) {
       const errors = validate(schema, parse(query)).map(({ message }) => message);

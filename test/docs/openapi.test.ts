@@ -109,11 +109,22 @@ beforeAll(async () => {
       headers: { "private-token": server.token, "content-type": "application/json" },
       body: JSON.stringify({
         add_labels: "new",
+        ...(issuable.includes("/issues/") && { weight: 7 }),
         ...(issuable.includes("epics") ? { state_event: "close" } : { milestone_id: null }),
       }),
     });
     expect([issuable, changed.status]).toEqual([issuable, 200]);
   }
+  const fortnights = `mutation { iterationCadenceCreate(input: { groupPath: "acme", title: "Fortnights", automatic: true,
+    active: true, startDate: "${new Date().toISOString().slice(0, 10)}", durationInWeeks: 2, iterationsInAdvance: 1 }) { errors } }`;
+  const planned = await fetch(`${server.url}/api/graphql`, {
+    method: "POST",
+    headers: { "private-token": server.token, "content-type": "application/json" },
+    body: JSON.stringify({ query: fortnights }),
+  });
+  expect(await planned.json()).toEqual({ data: { iterationCadenceCreate: { errors: [] } } });
+  const action = { body: '/iteration [cadence:"Fortnights"] --current' };
+  expect((await post(`${project}/issues/1/notes`, action)).status).toBe(202);
   const state = await post(`${project}/terraform/state/production`, { serial: 1 });
   expect(state.status).toBe(200);
   await pushSigned();
