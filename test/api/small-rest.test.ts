@@ -353,7 +353,11 @@ describe("GET /keys", () => {
   it("finds a key by either fingerprint, or its id, for administrators", async () => {
     const made = await send("POST /user/keys", { title: "laptop", key: KEY }, "developer");
     const { json: deploy } = await get(`/keys/${made.json.id}`, "admin");
-    expect(deploy).toMatchObject({ title: "laptop", user: { username: "developer" } });
+    expect(deploy).toMatchObject({
+      title: "laptop",
+      key: made.json.key,
+      user: { username: "developer" },
+    });
     expect(deploy).not.toHaveProperty("deploy_keys_projects");
     const bytes = Buffer.from(KEY.split(" ")[1] as string, "base64");
     const sha = createHash("sha256").update(bytes).digest("base64").replace(/=+$/, "");

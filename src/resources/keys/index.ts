@@ -28,13 +28,14 @@ const shared = {
   usage_type: field.text("k.usage_type"),
 };
 
+/** A key, with whose it is as its comment; those that deploy have none. */
+const shownKey = field.derived(["k.key", "u.name"], "string", ([key, name], { host }) =>
+  name === null ? String(key) : `${key} ${name} (${host})`,
+);
+
 const sshKey = presenter({
   ...shared,
-  key: field.derived(
-    ["k.key", "u.name"],
-    "string",
-    ([key, name], { host }) => `${key} ${name} (${host})`,
-  ),
+  key: shownKey,
 });
 
 const deployKeyFields = {
@@ -65,7 +66,7 @@ const deployKey = presenter({
 /** A key as administrators find it: with its user, or with the projects that use it. */
 const foundKey = presenter({
   ...shared,
-  key: field.text("k.key"),
+  key: shownKey,
   user: field.onlyIf(
     "case when k.user_id is not null then 1 else 0 end",
     field.nested(publicUserFields),
