@@ -31,7 +31,7 @@ export interface Property {
   /** Whether it is an address with `http:` or `https:`. */
   readonly url?: true;
   readonly values?: readonly string[];
-  /** Of an integer from 0 on. Default: any. */
+  /** The largest integer that it can be; the smallest is 0. Default: any integer can be given. */
   readonly largest?: number;
   /** What it is until it is given. */
   readonly initial?: string | boolean;
