@@ -19,7 +19,14 @@ const hasSqlite = (version) => {
  */
 export const runtimes = [
   { name: "Bun", command: working([`${root}node_modules/.bin/bun`, "--bun"]) },
-  { name: "Deno", command: working([`${root}node_modules/.bin/deno`, "run", "-A"], ["--version"]) },
+  {
+    name: "Deno",
+    // Compiled code of an earlier run, which the user's cache may hold, is not trusted: each run starts from sources.
+    command: working(
+      [`${root}node_modules/.bin/deno`, "run", "-A", "--no-code-cache"],
+      ["--version"],
+    ),
+  },
   {
     name: "Node with node:sqlite",
     command: nodeWithSqlite(),

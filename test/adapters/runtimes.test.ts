@@ -2,10 +2,10 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { request } from "node:http";
 import type { Socket } from "node:net";
-import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { afterEach, describe, expect, it } from "vitest";
 import { baseSeed } from "../helpers.ts";
+import { linesOf } from "../lines.ts";
 import { runtimes } from "../runtimes.mjs";
 import { adapterTests, raw } from "./_tests.ts";
 
@@ -29,22 +29,22 @@ async function start(
   options: object = {},
 ): Promise<Served> {
   const child = spawn(program, [...args, script, JSON.stringify(options)], {
-    stdio: ["pipe", "pipe", "inherit"],
+    stdio: ["pipe", "pipe", "pipe"],
   });
   const ended = once(child, "exit");
-  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const line = linesOf(child);
   child.stdin.write(`${JSON.stringify(baseSeed)}\n`);
-  const url = String((await lines.next()).value);
+  const url = await line();
   return {
     url,
     leave: () => child.kill("SIGTERM"),
     read: async () => {
       child.stdin.write("read\n");
-      return JSON.parse(String((await lines.next()).value));
+      return JSON.parse(await line());
     },
     close: async () => {
       child.stdin.end();
-      expect((await lines.next()).value).toBe("soon");
+      expect(await line()).toBe("soon");
       expect(await ended).toEqual([0, null]);
     },
   };

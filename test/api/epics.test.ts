@@ -561,6 +561,18 @@ describe("epics below an epic", () => {
     expect(await titles(`GET ${EPICS}/1/epics`)).toEqual([]);
   });
 
+  it("say whether something that the reader may read is below them", async () => {
+    await create("Parent");
+    const child = await done(`POST ${EPICS}/1/epics`, { title: "Child" });
+    const below = (who: Person) => done(`GET ${EPICS}/1/epics`, undefined, who);
+    await done(
+      `POST ${EPICS}/${child.iid}/issues/${(await issue("Core", {}, "acme/team/core")).id}`,
+    );
+    await done(`POST ${EPICS}/${child.iid}/epics/${(await create("Other", {}, "acme/team")).id}`);
+    expect(await below("owner")).toMatchObject([{ has_children: true, has_issues: true }]);
+    expect(await below("stranger")).toMatchObject([{ has_children: false, has_issues: false }]);
+  });
+
   it("are at most seven deep, and never below themselves", async () => {
     let parent = await create("1");
     for (const level of [2, 3, 4, 5, 6, 7]) {

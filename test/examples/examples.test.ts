@@ -2,11 +2,11 @@ import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { newFolder } from "../folder.ts";
+import { linesOf } from "../lines.ts";
 import { runtimes } from "../runtimes.mjs";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -20,11 +20,9 @@ function start(
   const process_ = spawn(program, [...args, file], {
     cwd: root,
     env: { ...process.env, PORT: "0", ...env },
-    stdio: ["ignore", "pipe", "inherit"],
+    stdio: ["ignore", "pipe", "pipe"],
   });
-  const lines = createInterface({ input: process_.stdout })[Symbol.asyncIterator]();
-  const line = async () => String((await lines.next()).value);
-  return { process: process_, line };
+  return { process: process_, line: linesOf(process_) };
 }
 
 /** Stops an example, and returns its exit code. */

@@ -7,7 +7,9 @@ import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import { presenter } from "../../core/presenter.ts";
 import { type Context, type Route, routes } from "../../core/resource.ts";
 import { all, when } from "../../store/conditions.ts";
+import { placeholders } from "../../store/placeholders.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
+import { statement } from "../../store/texts.ts";
 import { place } from "../hierarchy/changes.ts";
 import * as hierarchy from "../hierarchy/queries.ts";
 import { mayAdminParentLink } from "../issuables/abilities.ts";
@@ -18,13 +20,6 @@ import { find, type Issuable } from "../issuables/queries.ts";
 import { findIssuable } from "../issuables/rules.ts";
 import type { IssuableType } from "../issuables/type.ts";
 import { beginnings, create } from "./changes.ts";
-
-/** Whether an epic has something below it. @param epics whether that is an epic */
-const has = (epics: boolean) =>
-  field.flag(
-    `case when exists (select 1 from work_item_parents c join issues ci on ci.id = c.issue_id
-      where c.parent_id = i.id and ci.issue_type ${epics ? "=" : "<>"} 'epic') then 1 else 0 end`,
-  );
 
 /** What is below an epic, as lists of it show it. */
 const BELOW = {
@@ -42,8 +37,8 @@ const BELOW = {
     isOfType: "i.issue_type = 'epic'",
     shown: presenter({
       ...EPIC.listed.fields,
-      has_children: has(true),
-      has_issues: has(false),
+      has_children: field.flag("0 as has_children"),
+      has_issues: field.flag("0 as has_issues"),
       relative_position: field.integer("h.position"),
     }),
   },
@@ -70,6 +65,39 @@ const inGroup = <C extends Reading>(context: C) => ({
   source: { ...context.source, kind: "group" as const },
 });
 
+/** Which of some epics have something of a kind below them that the caller may read. */
+async function parentsOf(
+  { db, viewer }: Reading,
+  { type, isOfType }: Below,
+  ids: readonly Value[],
+): Promise<ReadonlySet<Value>> {
+  const among = placeholders(ids);
+  // The level is the caller's in one project, which an epic is not of.
+  const { level: _, ...anywhere } = viewer;
+  const readable = all([when(isOfType), type.projects(anywhere), type.visible(anywhere)]);
+  const found = await db.rows(
+    statement`select e.id from issues e where e.id in (${among.sql}) and exists (
+       select 1 from work_item_parents h join issues i on i.id = h.issue_id
+       join projects p on p.id = i.project_id where h.parent_id = e.id and ${readable.sql})`,
+    [...among.values, ...readable.values],
+  );
+  return new Set(found.map(([id]) => id as Value));
+}
+
+/** Fills in whether epics have epics and issues below them. */
+async function fillInBelow(context: Reading, rows: Value[][]): Promise<void> {
+  if (rows.length === 0) return;
+  const { shown } = BELOW.epics;
+  const ids = rows.map((row) => row[shown.at("id")] as Value);
+  for (const [name, kind] of [
+    ["has_children", BELOW.epics],
+    ["has_issues", BELOW.issues],
+  ] as const) {
+    const parents = await parentsOf(context, kind, ids);
+    for (const row of rows) row[shown.at(name)] = Number(parents.has(row[shown.at("id")] as Value));
+  }
+}
+
 /** What is below an epic and the caller may read, in the order that people give it. */
 async function listBelow(
   context: Reading & { readonly page: Page },
@@ -91,6 +119,7 @@ async function listBelow(
     order: "h.position, h.issue_id",
   });
   await embed({ ...inGroup(context), presenter: shown }, type, listed.rows);
+  if (type === EPIC) await fillInBelow(context, listed.rows);
   return listed;
 }
 
