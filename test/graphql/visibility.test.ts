@@ -28,16 +28,20 @@ import { post } from "./ask.ts";
 const OWNER =
   "case when project_id is null then '/groups/' || namespace_id else '/projects/' || project_id end";
 
+/** The REST route of a row `i` of issues: that of a group's epic begins with the group. */
+const ISSUE_ROUTE = `case when i.issue_type = 'epic'
+  then '/groups/' || (select p.namespace_id from projects p where p.id = i.project_id) || '/epics/' || i.iid
+  else '/projects/' || i.project_id || '/issues/' || i.iid end`;
+
+const issueRoute = (id: string) => `(select ${ISSUE_ROUTE} from issues i where i.id = ${id})`;
+
 /** The REST route of what something is on, which has this alias. */
 const noteable = (alias: string) => `case
   when ${alias}.issue_id is not null
-    then (select '/projects/' || project_id || '/issues/' || iid from issues where id = ${alias}.issue_id)
+    then ${issueRoute(`${alias}.issue_id`)}
   when ${alias}.merge_request_id is not null
     then (select '/projects/' || project_id || '/merge_requests/' || iid from merge_requests where id = ${alias}.merge_request_id)
   else (select '/projects/' || project_id || '/snippets/' || id from snippets where id = ${alias}.snippet_id) end`;
-
-const issueRoute = (id: string) =>
-  `(select '/projects/' || project_id || '/issues/' || iid from issues where id = ${id})`;
 
 /** The REST route of each job: that of its pipeline with an ending or, if somebody reported it, of the commit's statuses. */
 const jobRoutes = (ending: string) => `select cj.id, '/projects/' || cj.project_id || case cj.kind
@@ -80,7 +84,10 @@ const ROUTES: Readonly<Record<string, string>> = {
   Iteration: "select id, '/groups/' || namespace_id from iterations",
   IterationCadence: "select id, '/groups/' || namespace_id from iteration_cadences",
   Label: `select id, ${OWNER} || '/labels/' || id from labels`,
-  LinkedWorkItemType: `select x.id, '/projects/' || project_id || '/issues/' || iid || '/links/' || x.id
+  // REST shows those of epics only in lists.
+  LinkedWorkItemType: `select x.id, case when i.issue_type = 'epic'
+      then ${issueRoute("x.source_id")} || ' ' || ${issueRoute("x.target_id")}
+      else ${ISSUE_ROUTE} || '/links/' || x.id end
     from issue_links x join issues i on i.id = x.source_id`,
   MergeRequest:
     "select id, '/projects/' || project_id || '/merge_requests/' || iid from merge_requests",
@@ -106,7 +113,7 @@ const ROUTES: Readonly<Record<string, string>> = {
   UserCore: "select id, '/users/' || id from users",
   WikiPage: "select id, '/projects/' || project_id || '/wikis/' || slug from wiki_pages",
   WorkItemClosingMergeRequest: `select mr.id, '/projects/' || mr.project_id || '/merge_requests/' || mr.iid from merge_requests mr`,
-  WorkItem: "select id, '/projects/' || project_id || '/issues/' || iid from issues",
+  WorkItem: `select id, ${ISSUE_ROUTE} from issues i`,
 };
 
 /** REST lists with the rows of types that no other route shows, or SQL that gives these. */

@@ -164,8 +164,12 @@ it("refuses by name what there is none of here", async () => {
   expect(await create({})).toEqual(BOTH);
   expect(await create({ projectPath: SITE, namespacePath: SITE })).toEqual(BOTH);
   expect(
+    await create({ projectPath: SITE, workItemTypeId: "gid://gitlab/WorkItems::Type/6" }),
+  ).toMatchObject({ errors: ["There are no work items of type Objective here"] });
+  // Epics are of groups.
+  expect(
     await create({ projectPath: SITE, workItemTypeId: "gid://gitlab/WorkItems::Type/8" }),
-  ).toMatchObject({ errors: ["There are no work items of type Epic here"] });
+  ).toEqual([NOT_AVAILABLE]);
   expect(await create({ projectPath: "acme" })).toEqual([NOT_AVAILABLE]);
   const convert = (workItemTypeId: string) =>
     change("workItemConvert", { id, workItemTypeId }, "workItem { workItemType { name } }");

@@ -269,7 +269,13 @@ it("tells the kinds of work items of a project, and their widgets", async () => 
   expect(await kinds({ path: "acme/site", name: "ISSUE" })).toHaveLength(1);
   expect(await kinds({ path: "acme/site", name: "TASK" })).toMatchObject([{ name: "Task" }]);
   expect(await kinds({ path: "acme/site", name: "EPIC" })).toEqual([]);
-  expect(await kinds({ path: "acme" })).toEqual([]);
+  const [epic, ...others] = await kinds({ path: "acme" });
+  expect([epic.name, epic.supportedConversionTypes, others]).toEqual(["Epic", [], []]);
+  expect(epic.widgetDefinitions).toContainEqual({
+    __typename: "WorkItemWidgetDefinitionHierarchy",
+    type: "HIERARCHY",
+    allowedChildTypes: { nodes: [{ name: "Issue" }, { name: "Epic" }] },
+  });
 });
 
 it("has each widget as a feature, and null for what there is none of", async () => {

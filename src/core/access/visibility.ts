@@ -202,6 +202,10 @@ export function visibleHomes(viewer: Viewer | EachUser): Condition {
   };
 }
 
+/** The condition under which the viewer may read a row `p` of projects, or the epics that a hidden one has. */
+export const visiblePlaces = (viewer: Viewer | EachUser): Condition =>
+  any([visibleProjects(viewer), visibleHomes(viewer)]);
+
 /**
  * The condition under which the caller may read a row `i` of issues, in a project `p` they can read. Issues must be
  * enabled; only administrators, reporters and above, authors and assignees see confidential ones.

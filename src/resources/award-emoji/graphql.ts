@@ -1,4 +1,4 @@
-import { visibleNotes, visibleProjects } from "../../core/access/visibility.ts";
+import { visibleNotes, visiblePlaces } from "../../core/access/visibility.ts";
 import {
   arg,
   computed,
@@ -37,7 +37,7 @@ const award = rowType("AwardEmoji", {
     if (!viewer.caller) return { sql: "1 = 0", values: [] };
     const notes = visibleNotes(viewer);
     return all([
-      visibleProjects(viewer),
+      visiblePlaces(viewer),
       ...NOTEABLE_TYPES.map(({ alias, visible }) => {
         const { sql, values } = visible(viewer);
         return { sql: `(${alias}.id is null or ${sql})`, values };

@@ -10,7 +10,7 @@ import { routesBelow } from "../issuables/places.ts";
 import * as todos from "../issuables/todos.ts";
 import type { NoteableType } from "../issuables/type.ts";
 import { isIssuable } from "../issuables/types.ts";
-import { NOTEABLE_TYPES, NOTED_TYPES } from "../notes/noteables.ts";
+import { NOTED_TYPES } from "../notes/noteables.ts";
 import { findNote, findNoteable } from "../notes/rules.ts";
 import { awardEmoji, toldAward } from "./json.ts";
 import { knownNames } from "./known.ts";
@@ -130,7 +130,7 @@ const changeRoute = (type: NoteableType, on: On) =>
   });
 
 const CHANGE = new Map(
-  NOTEABLE_TYPES.map((type) => [
+  NOTED_TYPES.map((type) => [
     type,
     { target: changeRoute(type, "target"), note: changeRoute(type, "note") },
   ]),

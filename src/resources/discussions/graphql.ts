@@ -8,6 +8,7 @@ import {
   routeOf,
 } from "../../graphql/declare.ts";
 import { MERGE_REQUEST } from "../issuables/merge-request.ts";
+import { placeRouteOf } from "../issuables/places.ts";
 import type { NoteableType } from "../issuables/type.ts";
 import { isIssuable } from "../issuables/types.ts";
 import { firstNoteOf, NOTEABLE_CLASSES, placeOfNote, placeOfNoteable } from "../notes/places.ts";
@@ -17,10 +18,10 @@ const DISCUSSION = ["Discussion", "IndividualNoteDiscussion", "DiffDiscussion"];
 const noteableId = arg.required(arg.gidOf("NoteableID", NOTEABLE_CLASSES));
 const discussionId = arg.textGid("Discussion", DISCUSSION);
 
-const beginOn = ({ path }: NoteableType) =>
-  routeOf(discussionResource, `POST /projects/:id/${path}/:noteable_id/discussions`);
-const resolveOn = ({ path }: NoteableType) =>
-  routeOf(discussionResource, `PUT /projects/:id/${path}/:noteable_id/discussions/:discussion_id`);
+const beginOn = (type: NoteableType) =>
+  routeOf(discussionResource, `POST ${placeRouteOf(type)}/:noteable_id/discussions`);
+const resolveOn = (type: NoteableType) =>
+  routeOf(discussionResource, `PUT ${placeRouteOf(type)}/:noteable_id/discussions/:discussion_id`);
 
 const PATHS = inputType("DiffPathsInput", "The paths of a changed file.", {
   oldPath: arg.string,

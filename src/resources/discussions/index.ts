@@ -11,7 +11,7 @@ import * as discussions from "../notes/discussions.ts";
 import { editNote } from "../notes/edit.ts";
 import { body, reply, target, written } from "../notes/input.ts";
 import { note } from "../notes/json.ts";
-import { NOTEABLE_TYPES, NOTED_TYPES } from "../notes/noteables.ts";
+import { NOTED_TYPES } from "../notes/noteables.ts";
 import * as notes from "../notes/queries.ts";
 import { findDiscussion, findNoteable, findNoteOf } from "../notes/rules.ts";
 import { COMMANDS_ONLY, takesCommands, writeNote } from "../quick-actions/perform.ts";
@@ -168,7 +168,7 @@ function routesOf(type: NoteableType): Route[] {
 }
 
 const WRITE = new Map(
-  NOTEABLE_TYPES.map((type) => {
+  NOTED_TYPES.map((type) => {
     const { post } = routesBelow(type, `/${type.path}`);
     const route = post("/:noteable_id/notes", {
       summary: `Write a note on ${type.one}, or reply in one of its discussions`,

@@ -1,18 +1,19 @@
 import { findVisible } from "../../core/access/source.ts";
-import { visibleHomes, visibleIssues, visibleProjects } from "../../core/access/visibility.ts";
+import { visibleIssues, visiblePlaces } from "../../core/access/visibility.ts";
 import { type ApiError, conflict, forbidden, invalid, unreadable } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
-import { routes } from "../../core/resource.ts";
-import { all, any } from "../../store/conditions.ts";
+import type { Route } from "../../core/resource.ts";
+import { all } from "../../store/conditions.ts";
 import { mayAdminEpicRelation, mayAdminParentLink } from "../issuables/abilities.ts";
 import { type IssueType, typeName } from "../issuables/attributes.ts";
 import { happened } from "../issuables/change.ts";
 import { rowOf } from "../issuables/embed.ts";
 import { EPIC } from "../issuables/epic.ts";
 import { ISSUE } from "../issuables/issue.ts";
+import { routesBelow } from "../issuables/places.ts";
 import * as issuables from "../issuables/queries.ts";
 import { findIssuable } from "../issuables/rules.ts";
-import type { Writing } from "../issuables/type.ts";
+import type { IssuableType, Writing } from "../issuables/type.ts";
 import * as links from "../issue-links/queries.ts";
 import * as hierarchy from "./queries.ts";
 import { childTypesOf } from "./types.ts";
@@ -38,10 +39,7 @@ async function neighbourOf(
   child: issuables.Issuable,
   id: number,
 ): Promise<issuables.Issuable> {
-  const readable = all([
-    any([visibleProjects(viewer), visibleHomes(viewer)]),
-    visibleIssues(viewer),
-  ]);
+  const readable = all([visiblePlaces(viewer), visibleIssues(viewer)]);
   const [row] = await db.rows(
     `select i.project_id, i.issue_type, p.namespace_id from issues i join projects p on p.id = i.project_id
      where i.id = ? and ${readable.sql}`,
@@ -187,25 +185,28 @@ export async function requireStillFitting(
   }
 }
 
-const project = routes({ source: "project", features: ["issues"], whenDisabled: "leave out" });
+/** Puts one of a type below another one, next to others or away, for GraphQL and quick actions. */
+const placeRouteOf = (type: IssuableType): Route =>
+  routesBelow(type, "").put(`/${type.path}/:iid`, {
+    summary: `Put ${type.one} below another one`,
+    input: {
+      iid: param.recordId(),
+      parent_id: param.clearable(param.integer()),
+      adjacent_id: param.optional(param.integer()),
+      relative_position: param.optional(param.choice(["before", "after"])),
+    },
+    presenter: type.single,
+    handle: async (context) => {
+      const { input } = context;
+      const child = await findIssuable(context, type, input.iid, type.className);
+      if (!mayAdminParentLink(child, context)) throw forbidden();
+      const { adjacent_id: id, relative_position: side = "before" } = input;
+      const neighbour = id === undefined ? undefined : { id, side };
+      await place(context, child, { parentId: input.parent_id, neighbour });
+      return rowOf(context, type, child.id);
+    },
+  });
 
-/** Puts an issue below another one, next to others or away, for GraphQL and quick actions. */
-export const placeRoute = project.put("/issues/:issue_iid", {
-  summary: "Put an issue below another one",
-  input: {
-    issue_iid: param.recordId(),
-    parent_id: param.clearable(param.integer()),
-    adjacent_id: param.optional(param.integer()),
-    relative_position: param.optional(param.choice(["before", "after"])),
-  },
-  presenter: ISSUE.single,
-  handle: async (context) => {
-    const { input } = context;
-    const child = await findIssuable(context, ISSUE, input.issue_iid, "Issue");
-    if (!mayAdminParentLink(child, context)) throw forbidden();
-    const { adjacent_id: id, relative_position: side = "before" } = input;
-    const neighbour = id === undefined ? undefined : { id, side };
-    await place(context, child, { parentId: input.parent_id, neighbour });
-    return rowOf(context, ISSUE, child.id);
-  },
-});
+/** {@link placeRouteOf} issues, and epics. */
+export const placeRoute = placeRouteOf(ISSUE);
+export const placeEpicRoute = placeRouteOf(EPIC);

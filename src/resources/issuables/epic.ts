@@ -1,4 +1,10 @@
-import { type Viewer, visibleHomes, visibleIssues } from "../../core/access/visibility.ts";
+import { EPICS_PATH } from "../../core/access/source.ts";
+import {
+  OF_EPICS,
+  type Viewer,
+  visibleHomes,
+  visibleIssues,
+} from "../../core/access/visibility.ts";
 import * as field from "../../core/field.ts";
 import { presenter } from "../../core/presenter.ts";
 import { all } from "../../store/conditions.ts";
@@ -11,8 +17,17 @@ import { subscribed } from "./fields.ts";
 import { placeLabels } from "./positions.ts";
 import type { IssuableType } from "./type.ts";
 
+/** The condition under which a row `p` of projects is the hidden one that has the epics of its group. */
+export const ON_EPIC = `p.visibility + 0 = ${OF_EPICS}`;
+
+/** The path of the group that has the epics of a hidden project `p`. */
+export const GROUP_PATH = `substr(p.full_path, 1, length(p.full_path) - ${`/${EPICS_PATH}`.length})`;
+
+/** The path of a project or, as in the addresses of its pages, of a group that has the epic. */
+export const PLACE_PATH = `case when ${ON_EPIC} then 'groups/' || ${GROUP_PATH} else p.full_path end`;
+
 /** The colour of epics that were given none. */
-const EPIC_COLOR = "#1068bf";
+export const EPIC_COLOR = "#1068bf";
 
 const link = (path: (group: string, iid: string) => string) =>
   field.url(["p.namespace_id", "i.iid"], path);

@@ -3,6 +3,10 @@ import type { Source } from "../../core/access/source.ts";
 import { type RouteBuilder, routes } from "../../core/resource.ts";
 import type { NoteableType } from "./type.ts";
 
+/** Where the records of a type are: the beginning of their routes' paths. */
+export const placeRouteOf = ({ path }: Pick<NoteableType, "path">) =>
+  `/${path === "epics" ? "groups" : "projects"}/:id/${path}` as const;
+
 /**
  * Declares routes below the records of a type: of a project that has their feature, or the epics of a group.
  *

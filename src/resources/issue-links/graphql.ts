@@ -1,4 +1,4 @@
-import { visibleIssues, visibleProjects } from "../../core/access/visibility.ts";
+import { visibleIssues, visiblePlaces } from "../../core/access/visibility.ts";
 import {
   about,
   arg,
@@ -39,7 +39,7 @@ const linked = rowType("LinkedWorkItemType", {
   about: "An issue that is linked with another one.",
   from: `${LINKED} x join issues i on i.id = x.other_id join projects p on p.id = i.project_id`,
   key: "x.id",
-  visible: (viewer) => all([visibleProjects(viewer), visibleIssues(viewer)]),
+  visible: (viewer) => all([visiblePlaces(viewer), visibleIssues(viewer)]),
   fields: {
     linkId: computed(
       "ID!",

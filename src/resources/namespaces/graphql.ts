@@ -17,6 +17,7 @@ import {
 } from "../../graphql/declare.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Value } from "../../store/port.ts";
+import { ON_EPIC } from "../issuables/epic.ts";
 
 /** Who may see something, as numbers. */
 export const VISIBILITY = enumeration<number>("VisibilityLevelsEnum", "Who may see something.", {
@@ -71,8 +72,9 @@ export const namespace = valueType(
   },
 );
 
-const NAMESPACE = `select n.kind, n.id, n.full_path, n.path, n.name, n.full_name, n.description, n.visibility, n.parent_id, n.owner_id
-  from namespaces n`;
+const NAMESPACE_COLUMNS =
+  "n.kind, n.id, n.full_path, n.path, n.name, n.full_name, n.description, n.visibility, n.parent_id, n.owner_id";
+const NAMESPACE = `select ${NAMESPACE_COLUMNS} from namespaces n`;
 
 const PROJECT_NAMESPACE = `select 'project' as kind, p.id, p.full_path, p.path, p.name,
     n.full_name || ' / ' || p.name as full_name, p.description, p.visibility,
@@ -99,15 +101,30 @@ export const namespaceOf = (key?: string) =>
     ? loaded(namespace, (ids, context) => namespacesBy("owner_id", ids, context))
     : loaded(namespace, (ids, context) => namespacesBy("id", ids, context), { key });
 
-/** The namespaces of projects that the caller may see, by a column with their numbers. */
-export const projectNamespaceOf = (key: string) =>
+/** The groups of the hidden projects that have their epics, with these projects' numbers. */
+const HOME_NAMESPACE = `select ${NAMESPACE_COLUMNS}, p.id as place_id
+  from namespaces n join projects p on p.namespace_id = n.id`;
+
+/** The namespaces of projects that the caller may see, and the groups of hidden ones, by a column with the projects' numbers. */
+export const placeNamespaceOf = (key: string) =>
   loaded(
     namespace,
     async (ids, { db }) => {
       const among = placeholders(ids);
-      const sql = `${PROJECT_NAMESPACE} where p.id in (${among.sql})`;
-      const found = await db.all<Namespace>(sql, among.values);
-      return new Map(found.map((row) => [row.id, row]));
+      const [projects, groups] = await Promise.all([
+        db.all<Namespace>(
+          `${PROJECT_NAMESPACE} where p.id in (${among.sql}) and not (${ON_EPIC})`,
+          among.values,
+        ),
+        db.all<Namespace & { place_id: number }>(
+          `${HOME_NAMESPACE} where p.id in (${among.sql}) and ${ON_EPIC}`,
+          among.values,
+        ),
+      ]);
+      return new Map([
+        ...projects.map((row) => [row.id, row] as const),
+        ...groups.map((row) => [row.place_id, row] as const),
+      ]);
     },
     { key },
   );

@@ -1,6 +1,6 @@
 import type { Ability } from "../../core/access/abilities.ts";
 import { withSources } from "../../core/access/source.ts";
-import { countedNotes, visibleNotes, visibleProjects } from "../../core/access/visibility.ts";
+import { countedNotes, visibleNotes, visiblePlaces } from "../../core/access/visibility.ts";
 import * as field from "../../core/field.ts";
 import { escaped } from "../../core/markup.ts";
 import {
@@ -36,6 +36,8 @@ import { all, type Condition, when } from "../../store/conditions.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Value } from "../../store/port.ts";
 import { mayCreateNote } from "../issuables/abilities.ts";
+import { PLACE_PATH } from "../issuables/epic.ts";
+import { placeRouteOf } from "../issuables/places.ts";
 import type { NoteableType } from "../issuables/type.ts";
 import { mayAdminNote, mayResolveNote } from "./abilities.ts";
 import { idOf, NUMBER } from "./discussions.ts";
@@ -95,7 +97,7 @@ const rows = {
 const readable = (viewer: GraphContext["viewer"]): Condition =>
   viewer.caller
     ? all([
-        visibleProjects(viewer),
+        visiblePlaces(viewer),
         noteable.visible(viewer),
         visibleNotes(viewer),
         // Commits have no type of their own here.
@@ -198,7 +200,7 @@ const note = rowType("Note", {
     lastEditedAt: time("case when nt.updated_at > nt.created_at then nt.updated_at end"),
     url: string(
       field.url(
-        ["p.full_path", `${noteable.path} || '#note_' || nt.id`],
+        [PLACE_PATH, `${noteable.path} || '#note_' || nt.id`],
         (path, rest) => `/${path}/-/${rest}`,
       ),
     ),
@@ -251,12 +253,12 @@ const discussion = rowType("Discussion", {
       `case when ${RESOLVED} then (select o.resolved_by_id from notes o where o.thread_id = nt.thread_id
          order by o.resolved_at desc, o.id desc limit 1) end`,
     ),
-    noteable: oneOf(
-      "NoteableType",
-      Object.fromEntries(
+    noteable: oneOf("NoteableType", {
+      WorkItem: "case when i.issue_type = 'epic' then i.id end",
+      ...Object.fromEntries(
         NOTEABLE_TYPES.map(({ className, column }) => [className, `nt.${column}`]),
       ),
-    ),
+    }),
     notes: costing(
       1,
       required(
@@ -341,7 +343,7 @@ const noteableFields = (type: NoteableType): OutputFields => ({
 const noteId = arg.gid("Note", NOTE_CLASSES);
 
 const routeAt = (method: string, { type }: Place) =>
-  routeOf(noteResource, `${method} /projects/:id/${type.path}/:noteable_id/notes/:note_id`);
+  routeOf(noteResource, `${method} ${placeRouteOf(type)}/:noteable_id/notes/:note_id`);
 
 const payload = { note: property("Note") };
 
@@ -350,11 +352,10 @@ export const graphqlModule: GraphqlModule = {
   types: [
     note,
     discussion,
-    unionType(
-      "NoteableType",
-      "What notes are written on.",
-      NOTEABLE_TYPES.map(({ className }) => className),
-    ),
+    unionType("NoteableType", "What notes are written on.", [
+      ...NOTEABLE_TYPES.map(({ className }) => className),
+      "WorkItem",
+    ]),
   ],
   extend: {
     ...Object.fromEntries(NOTEABLE_TYPES.map((type) => [type.className, noteableFields(type)])),

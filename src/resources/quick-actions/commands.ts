@@ -321,7 +321,7 @@ async function issueIn({ db, source }: About, argument: string) {
 }
 
 /** Which issue is put below which one, or away: whether the caller may do so is for the route to say. */
-type Place = { readonly issue_iid: number; readonly parent_id: number | null };
+type Place = { readonly iid: number; readonly parent_id: number | null };
 
 /** A command about an issue and another one. */
 const placed = (
@@ -469,7 +469,7 @@ const DEFINITIONS: Readonly<Record<string, Definition>> = {
     step: () => sets({ weight: null }, "Cleared weight."),
   },
   set_parent: placed(
-    ({ found }, { id }) => ({ issue_iid: found.iid, parent_id: id }),
+    ({ found }, { id }) => ({ iid: found.iid, parent_id: id }),
     (reference) => `Parent item set to ${reference}.`,
   ),
   remove_parent: {
@@ -477,16 +477,16 @@ const DEFINITIONS: Readonly<Record<string, Definition>> = {
     step: async (about) => {
       const { db, found } = about;
       if ((await parentIdOf(db, found.id)) === null) return undefined;
-      return placeStep(about, { issue_iid: found.iid, parent_id: null }, "Parent item removed.");
+      return placeStep(about, { iid: found.iid, parent_id: null }, "Parent item removed.");
     },
   },
   add_child: placed(
-    ({ found }, { iid }) => ({ issue_iid: iid, parent_id: found.id }),
+    ({ found }, { iid }) => ({ iid, parent_id: found.id }),
     (reference) => `Child items added: ${reference}.`,
   ),
   remove_child: placed(
     async ({ db, found }, { id, iid }) =>
-      (await parentIdOf(db, id)) === found.id ? { issue_iid: iid, parent_id: null } : undefined,
+      (await parentIdOf(db, id)) === found.id ? { iid, parent_id: null } : undefined,
     (reference) => `Child item removed: ${reference}.`,
   ),
   type: setType(typeIn, "Type changed successfully."),

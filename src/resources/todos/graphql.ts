@@ -1,4 +1,3 @@
-import { visibleProjects } from "../../core/access/visibility.ts";
 import {
   type Args,
   arg,
@@ -26,7 +25,9 @@ import {
   word,
 } from "../../graphql/declare.ts";
 import { all, when } from "../../store/conditions.ts";
-import type { IssuableType } from "../issuables/type.ts";
+import { EPIC } from "../issuables/epic.ts";
+import { placeRouteOf } from "../issuables/places.ts";
+import type { IssuableType, NoteableType } from "../issuables/type.ts";
 import { ISSUABLE_TYPES } from "../issuables/types.ts";
 import { placeOfNoteable } from "../notes/places.ts";
 import { finishAll, setStates, todoResource } from "./index.ts";
@@ -47,36 +48,37 @@ const STATE = enumeration("TodoStateEnum", "Whether a todo is done.", STATES);
 const TARGET = enumeration<IssuableType>(
   "TodoTargetEnum",
   "What a todo is about.",
-  Object.fromEntries(ISSUABLE_TYPES.map((type) => [type.className.toUpperCase(), type])),
+  Object.fromEntries([...ISSUABLE_TYPES, EPIC].map((type) => [type.className.toUpperCase(), type])),
 );
 const SORT = sortEnum("TodoSort", "The order of a list of todos.", "td.id", {
   CREATED: { sql: "td.id" },
   UPDATED: { sql: "td.updated_at" },
 });
 
-/** The column of a todo with its target, by the target's type. */
-const TARGETS = Object.fromEntries(
+/** The column of a todo with the issue or merge request that it is about, by its class. */
+const OF_ISSUABLES = Object.fromEntries(
   ISSUABLE_TYPES.map(({ className, column }) => [className, `td.${column}`]),
 );
+/** The same for all that todos are about: epics are issues. */
+const TARGETS = { WorkItem: "case when i.issue_type = 'epic' then i.id end", ...OF_ISSUABLES };
 
 const todo = rowType("Todo", {
   about: "Something to do for the caller.",
   from: TODOS,
   key: "td.id",
-  // Those about epics have no target in GraphQL.
-  visible: (viewer) => all([visibleProjects(viewer), readable(viewer)]),
+  visible: readable,
   fields: {
     id: gid("Todo", "td.id"),
     action: required(word(ACTION, "td.action")),
     state: required(word(STATE, "td.state")),
     author: required(one("UserCore", "td.author_id")),
     body: required(string(BODY)),
-    targetType: required(word(TARGET, `upper(${target.className})`)),
+    targetType: required(word(TARGET, `upper(${target.shownName})`)),
     targetEntity: oneOf("Todoable", TARGETS),
     target: deprecated("Use `targetEntity`.", required(oneOf("Todoable", TARGETS))),
     targetUrl: string(targetUrl),
     project: one("Project", "td.project_id"),
-    group: one("Group", "null"),
+    group: one("Group", "case when i.issue_type = 'epic' then p.namespace_id end"),
     note: one("Note", "td.note_id"),
     createdAt: required(time("td.created_at")),
   },
@@ -110,8 +112,8 @@ export const onTarget = ({ column }: IssuableType): OutputFields => ({
 
 const FINISH = routeOf(todoResource, "POST /todos/:todo_id/mark_as_done");
 /** The route that creates a todo on an issuable of a type. */
-export const markOn = ({ path }: { path: string }) =>
-  routeOf(todoResource, `POST /projects/:id/${path}/:target_iid/todo`);
+export const markOn = (type: Pick<NoteableType, "path">) =>
+  routeOf(todoResource, `POST ${placeRouteOf(type)}/:target_iid/todo`);
 
 /** Marks some of the caller's todos as done, all or none. */
 export const finishTodos = (ids: readonly number[], { call }: MutationContext) =>
@@ -162,7 +164,7 @@ export const graphqlModule: GraphqlModule = {
   mutations: {
     todoCreate: mutation({
       about: "Create a todo for the caller; null if a pending one exists.",
-      input: { targetId: arg.required(arg.gidOf("TodoableID", Object.keys(TARGETS))) },
+      input: { targetId: arg.required(arg.gidOf("TodoableID", Object.keys(OF_ISSUABLES))) },
       payload,
       run: async ({ targetId }, { call, db }) => {
         const { type, at } = await placeOfNoteable(db, targetId);

@@ -5,7 +5,7 @@ import { presenter } from "../../core/presenter.ts";
 import { type Context, Json, type Resource, routes } from "../../core/resource.ts";
 import type { Reader, Value } from "../../store/port.ts";
 import { rowsOf } from "../issuables/embed.ts";
-import { EPIC } from "../issuables/epic.ts";
+import { EPIC, ON_EPIC } from "../issuables/epic.ts";
 import { routesBelow } from "../issuables/places.ts";
 import { findIssuable } from "../issuables/rules.ts";
 import { add } from "../issuables/todos.ts";
@@ -19,8 +19,8 @@ import { migrations } from "./table.ts";
 const TYPES: readonly IssuableType[] = [...ISSUABLE_TYPES, EPIC];
 
 /** A column that is null where a todo is about an epic, or where it is not. */
-const ifOnEpic = (column: string) => `case when ${todos.ON_EPIC} then ${column} end`;
-const unlessOnEpic = (column: string) => `case when not ${todos.ON_EPIC} then ${column} end`;
+const ifOnEpic = (column: string) => `case when ${ON_EPIC} then ${column} end`;
+const unlessOnEpic = (column: string) => `case when not ${ON_EPIC} then ${column} end`;
 
 const todo = presenter({
   id: field.integer("td.id"),
@@ -114,9 +114,7 @@ export const finishAll = post("/todos/finish", {
     author_ids: param.optional(ids),
     group_ids: param.optional(ids),
     project_ids: param.optional(ids),
-    types: param.optional(
-      param.arrayOf(param.choice(ISSUABLE_TYPES.map(({ className }) => className))),
-    ),
+    types: param.optional(param.arrayOf(param.choice(TYPES.map(({ className }) => className)))),
   },
   prepare: (input, { store, caller, now }) => {
     const filter = {
@@ -124,7 +122,7 @@ export const finishAll = post("/todos/finish", {
       authorIds: input.author_ids,
       groupIds: input.group_ids,
       projectIds: input.project_ids,
-      types: input.types && ISSUABLE_TYPES.filter((type) => input.types?.includes(type.className)),
+      types: input.types && TYPES.filter((type) => input.types?.includes(type.className)),
     };
     return todos.finishAll(store, caller.id, filter, now);
   },

@@ -1,14 +1,11 @@
-import { EPICS_PATH } from "../../core/access/source.ts";
 import {
   allConfidential,
   BEING_DELETED_ROWS,
   idOf,
-  OF_EPICS,
   type Viewer,
-  visibleHomes,
   visibleMergeRequests,
   visibleNotes,
-  visibleProjects,
+  visiblePlaces,
 } from "../../core/access/visibility.ts";
 import * as field from "../../core/field.ts";
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
@@ -17,7 +14,7 @@ import { all, any, type Condition, rowByRow, when } from "../../store/conditions
 import { placeholders } from "../../store/placeholders.ts";
 import type { Database, Reader, Store, Value } from "../../store/port.ts";
 import { statement } from "../../store/texts.ts";
-import { EPIC } from "../issuables/epic.ts";
+import { EPIC, ON_EPIC, PLACE_PATH } from "../issuables/epic.ts";
 import type { IssuableType } from "../issuables/type.ts";
 import { targetOf } from "../issuables/types.ts";
 
@@ -41,13 +38,6 @@ export const target = targetOf("td");
 
 /** The text of a row `td` of todos: of the note that mentions the user, or the target's title. */
 export const BODY = `coalesce(nt.body, ${target.title})`;
-
-/** The condition under which a row `td` of todos is about an epic: in the hidden project `p` of its group. */
-export const ON_EPIC = `p.visibility + 0 = ${OF_EPICS}`;
-
-/** The path of a project or, as in the addresses of its pages, of a group that has the epic. */
-const PLACE_PATH = `case when ${ON_EPIC} then 'groups/' || substr(p.full_path, 1, length(p.full_path) - ${`/${EPICS_PATH}`.length})
-  else p.full_path end`;
 
 /** The page that a row `td` of todos is about, of a project `p`. */
 export const targetUrl = field.url(
@@ -84,7 +74,7 @@ function own(viewer: Viewer): Condition {
   return all([
     { sql: statement`td.user_id = ${caller.sql}`, values: caller.values },
     when(`td.author_id not in (${BEING_DELETED_ROWS.users})`),
-    any([visibleProjects(viewer), visibleHomes(viewer)]),
+    visiblePlaces(viewer),
   ]);
 }
 
@@ -135,7 +125,7 @@ export function filtered(filter: TodoFilter): Condition {
 
 /** The condition under which a row `td` of todos, in a project `p`, is about a record of a type. */
 const isAbout = (type: IssuableType) =>
-  `td.${type.column} is not null and ${type === EPIC ? ON_EPIC : `not ${ON_EPIC}`}`;
+  `td.${type.column} is not null and ${type.className === EPIC.className ? ON_EPIC : `not ${ON_EPIC}`}`;
 
 /** The caller's todos, newest first. */
 export function list(

@@ -12,6 +12,7 @@ import {
   property,
 } from "../../graphql/declare.ts";
 import { among } from "../../store/conditions.ts";
+import { ON_EPIC } from "../issuables/epic.ts";
 import { ISSUE_STATE_EVENT, issueRoutes } from "../issues/graphql.ts";
 import { LABEL_ID } from "../labels/graphql.ts";
 import {
@@ -24,6 +25,7 @@ import {
   widgets,
   workItemId,
 } from "./mutations.ts";
+import { placeAt, type WorkItemPlace } from "./places.ts";
 
 /** Most work items that one mutation changes, as in GitLab. */
 const MOST_CHANGED = 100;
@@ -40,7 +42,7 @@ async function eachIn(
   { db }: MutationContext,
   path: string,
   ids: readonly number[],
-  make: (at: { readonly id: number; readonly issue_iid: number }) => Promise<unknown>,
+  make: (place: WorkItemPlace) => Promise<unknown>,
 ): Promise<number> {
   if (ids.length > MOST_CHANGED) {
     throw new GraphError(
@@ -49,16 +51,17 @@ async function eachIn(
   }
   const these = among("i.id", ids);
   const found = await db.rows(
-    `select i.iid, p.id, p.full_path from issues i join projects p on p.id = i.project_id
+    `select i.iid, case when ${ON_EPIC} then p.namespace_id else p.id end, p.full_path,
+       case when ${ON_EPIC} then 1 else 0 end from issues i join projects p on p.id = i.project_id
      where ${these.sql} order by i.id`,
     these.values,
   );
   const within = path.toLowerCase();
   let count = 0;
-  for (const [iid, project, full_path] of found) {
+  for (const [iid, owner, full_path, isEpic] of found) {
     if (!`${full_path}/`.toLowerCase().startsWith(`${within}/`)) continue;
     try {
-      await make({ id: project as number, issue_iid: iid as number });
+      await make(placeAt(isEpic === 1, owner as number, iid as number));
       count += 1;
     } catch (error) {
       const isRefused = error instanceof ApiError && [403, 404].includes(error.status);
@@ -91,12 +94,13 @@ const changeEach = (
   subscription: "subscribe" | "unsubscribe" | undefined,
   iteration: Pick<Widgets, "iterationWidget"> = {},
 ) =>
-  eachIn(context, path, ids, async (at) => {
+  eachIn(context, path, ids, async (place) => {
+    const { routes, at } = place;
     if (Object.values(changes).some((value) => value !== undefined)) {
-      await context.call(issueRoutes.change, { ...at, ...changes });
+      await context.call(routes.change, { ...at, ...changes });
     }
-    await putIntoIteration(context, at, iteration);
-    if (subscription) await context.call(issueRoutes[subscription], at);
+    await putIntoIteration(context, place, iteration);
+    if (subscription) await context.call(routes[subscription], at);
   });
 
 /** Mutations of many work items, or many issues. */
@@ -139,7 +143,7 @@ export const bulkMutations: Readonly<Record<string, Mutation>> = {
     run: async ({ ids, sourceFullPath, targetFullPath }, context) => {
       const target = await findVisible(context.db, "project", targetFullPath, context.viewer);
       if (!target) throw notAvailable();
-      const count = await eachIn(context, sourceFullPath, ids, (at) =>
+      const count = await eachIn(context, sourceFullPath, ids, ({ at }) =>
         context.call(issueRoutes.move, { ...at, to_project_id: target.id }),
       );
       return { movedWorkItemCount: count };

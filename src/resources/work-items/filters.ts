@@ -41,11 +41,14 @@ export const moreFilters = {
   healthStatusFilter: arg.choice(HEALTH),
   crmContactId: arg.about("Work items of a contact: there are none.", arg.string),
   crmOrganizationId: arg.about("Work items of an organization: there are none.", arg.string),
-  includeAncestors: arg.about("Groups have no work items of their own.", arg.boolean),
-  includeDescendants: arg.about("Also those of all projects below a group.", arg.boolean),
-  includeDescendantWorkItems: arg.about("What is below others has nothing below it.", arg.boolean),
-  excludeProjects: arg.about("Only those of groups: there are none.", arg.boolean),
-  excludeGroupWorkItems: arg.about("Groups have no work items of their own.", arg.boolean),
+  includeAncestors: arg.about("Also those of the groups above.", arg.boolean),
+  includeDescendants: arg.about("Also those of what is below a group.", arg.boolean),
+  includeDescendantWorkItems: arg.about(
+    "With `parentIds`: also what is below those that are below them.",
+    arg.boolean,
+  ),
+  excludeProjects: arg.about("Only those of groups: epics.", arg.boolean),
+  excludeGroupWorkItems: arg.about("Only those of projects.", arg.boolean),
 } satisfies Args;
 
 /** The releases of an issue's milestone. */
@@ -64,9 +67,11 @@ const typesOf = (numbers: readonly number[]) =>
 function placeCondition({
   parentIds,
   parentWildcardId,
+  includeDescendantWorkItems: isDeep,
 }: {
   parentIds?: readonly number[] | undefined;
   parentWildcardId?: "NONE" | "ANY" | undefined;
+  includeDescendantWorkItems?: boolean | undefined;
 } = {}): Condition | undefined {
   if (parentIds && parentWildcardId) {
     throw new GraphError(
@@ -75,6 +80,11 @@ function placeCondition({
   }
   const of = parentIds && among("h.parent_id", parentIds);
   const below = "select h.issue_id from work_item_parents h";
+  if (of && isDeep) {
+    const sql = `i.id in (with recursive below (id) as (${below} where ${of.sql}
+      union select h.issue_id from below join work_item_parents h on h.parent_id = below.id) select id from below)`;
+    return { sql, values: of.values };
+  }
   if (of) return { sql: `i.id in (${below} where ${of.sql})`, values: of.values };
   const own = `exists (${below} where h.issue_id = i.id)`;
   return parentWildcardId && when(parentWildcardId === "ANY" ? own : `not ${own}`);

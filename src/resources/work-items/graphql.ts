@@ -1,3 +1,4 @@
+import * as field from "../../core/field.ts";
 import {
   type Args,
   arg,
@@ -13,6 +14,7 @@ import {
   one,
   required,
   rowType,
+  string,
   type Values,
 } from "../../graphql/declare.ts";
 import { all, when } from "../../store/conditions.ts";
@@ -22,32 +24,28 @@ import {
   mayDelete,
   mayMarkAsInternal,
 } from "../issuables/abilities.ts";
+import { GROUP_PATH, ON_EPIC, PLACE_PATH } from "../issuables/epic.ts";
 import { permissions } from "../issuables/graphql.ts";
 import { ISSUE } from "../issuables/issue.ts";
 import { numberOf } from "../issuables/mutations.ts";
 import { orderValues } from "../issuables/orders.ts";
 import { workItemState } from "../issue-links/graphql.ts";
-import {
-  SORT as ISSUE_SORT,
-  issueCondition,
-  filters as issueFilters,
-  ROWS,
-} from "../issues/graphql.ts";
-import { inGroup, type Namespace, projectNamespaceOf } from "../namespaces/graphql.ts";
+import { SORT as ISSUE_SORT, issueCondition, filters as issueFilters } from "../issues/graphql.ts";
+import { inGroup, type Namespace, placeNamespaceOf } from "../namespaces/graphql.ts";
 import { discussionsCount } from "../notes/graphql.ts";
 import { bulkMutations } from "./bulk.ts";
 import { moreCondition, moreFilters } from "./filters.ts";
 import { mutations } from "./mutations.ts";
 import { kindOf, kinds, WIDGET, widgetsOf, workItemType, workItemTypes } from "./types.ts";
-import { classOf, fieldsOf, widgetTypes } from "./widgets.ts";
+import { classOf, fieldsOf, ROWS, widgetTypes } from "./widgets.ts";
 
 // GitLab's newer clients know issues as work items: the same rows under another name, with most of what they have in
 // widgets.
 
 /** The fields that work items have themselves. */
 const SHARED = [
-  ...["iid", "title", "titleHtml", "name", "description", "confidential", "author", "project"],
-  ...["createdAt", "updatedAt", "closedAt", "webUrl", "webPath", "reference"],
+  ...["iid", "title", "titleHtml", "name", "description", "confidential", "author"],
+  ...["createdAt", "updatedAt", "closedAt"],
 ];
 
 const never = () => false;
@@ -67,9 +65,12 @@ const userPermissions = permissions(ISSUE, "WorkItem", {
 
 const choice = arg.list(arg.choice(WIDGET));
 
+const webPath = `'/' || ${PLACE_PATH} || case when i.issue_type = 'epic' then '/-/epics/' else '/-/issues/' end || i.iid`;
+
 const workItem = rowType("WorkItem", {
-  about: "An issue, as GitLab's newer clients know it.",
+  about: "An issue or epic, as GitLab's newer clients know it.",
   ...ROWS,
+  implements: ["Todoable"],
   fields: {
     ...fieldsOf(...SHARED),
     id: gid("WorkItem", "i.id"),
@@ -77,7 +78,22 @@ const workItem = rowType("WorkItem", {
     hidden: constant("Boolean", false),
     imported: constant("Boolean!", false),
     lockVersion: constant("Int!", 0),
-    namespace: projectNamespaceOf("i.project_id"),
+    namespace: placeNamespaceOf("i.project_id"),
+    // Epics have none.
+    project: one("Project", "i.project_id"),
+    webUrl: string(field.url(webPath, (path) => path)),
+    webPath: string(webPath),
+    reference: required(
+      computed(
+        "String",
+        [
+          `case when i.issue_type = 'epic' then ${GROUP_PATH} || '&' else p.full_path || '#' end`,
+          "i.iid",
+        ],
+        ([place, iid], _, { full }) => `${full ? place : String(place).slice(-1)}${iid}`,
+        { full: arg.withDefault(arg.boolean, false) },
+      ),
+    ),
     state: required(workItemState),
     userDiscussionsCount: discussionsCount(ISSUE),
     workItemType: required(computed(workItemType, ["i.issue_type"], ([type]) => kindOf(type))),
@@ -121,21 +137,47 @@ const queryOf = ({ sort, ...args }: Filters, context: GraphContext): ChildQuery 
 
 const NOTHING = when("1 = 0");
 
-/** Work items are in projects: a group shows those below it only if that is asked for. */
-const isBelow = ({ includeDescendants, excludeProjects }: Filters) =>
-  includeDescendants === true && excludeProjects !== true;
+/** The places of a group's work items: its own, which are epics, and those of what is below it and above it, if that is asked for. */
+function placesOf(args: Filters) {
+  const { includeDescendants, includeAncestors, excludeProjects, excludeGroupWorkItems } = args;
+  const kinds = [
+    excludeProjects ? when(ON_EPIC) : undefined,
+    excludeGroupWorkItems ? when(`not (${ON_EPIC})`) : undefined,
+  ];
+  const above = "select ancestor_id as place, namespace_id as of_group, 1 as is_above";
+  const below = "select namespace_id as place, ancestor_id as of_group, 0 as is_above";
+  if (includeAncestors && includeDescendants) {
+    return {
+      join: `join (${above} from namespace_ancestors where ancestor_id <> namespace_id
+        union all ${below} from namespace_ancestors) a on a.place = p.namespace_id`,
+      parent: "a.of_group",
+      where: all([when(`(a.is_above = 0 or ${ON_EPIC})`), ...kinds]),
+    };
+  }
+  if (includeAncestors) {
+    return {
+      join: "join namespace_ancestors a on a.ancestor_id = p.namespace_id",
+      parent: "a.namespace_id",
+      where: all([when(ON_EPIC), ...kinds]),
+    };
+  }
+  return includeDescendants
+    ? { ...inGroup(), where: all(kinds) }
+    : { ...inGroup(false), where: all([when(ON_EPIC), ...kinds]) };
+}
 
 /** The work items of a namespace. */
 function ofNamespace(args: Filters, context: GraphContext, { kind, id }: Namespace): ChildQuery {
   const query = queryOf(args, context);
-  const below =
-    "p.namespace_id in (select namespace_id from namespace_ancestors where ancestor_id = ?)";
-  const within =
-    kind === "project"
-      ? when("i.project_id = ?", id)
-      : kind === "group" && isBelow(args)
-        ? when(below, id)
-        : NOTHING;
+  if (kind === "group") {
+    const { parent, ...places } = placesOf(args);
+    return {
+      ...query,
+      ...places,
+      where: all([when(`${parent} = ?`, id), places.where, query.where]),
+    };
+  }
+  const within = kind === "project" ? when("i.project_id = ?", id) : NOTHING;
   return { ...query, where: all([within, query.where]) };
 }
 
@@ -149,12 +191,12 @@ export const graphqlModule: GraphqlModule = {
         args: { iid: arg.string },
         query: ({ iid = "" }, _, [namespace]) => {
           const { kind, id } = namespace as unknown as Namespace;
-          return {
-            where:
-              kind === "project"
-                ? all([when("i.project_id = ?", id), when("i.iid = ?", numberOf(iid))])
-                : NOTHING,
+          const place = {
+            project: when("i.project_id = ?", id),
+            group: all([when("p.namespace_id = ?", id), when(ON_EPIC)]),
+            user: NOTHING,
           };
+          return { where: all([place[kind], when("i.iid = ?", numberOf(iid))]) };
         },
       }),
       workItems: connection("WorkItem", {
@@ -163,28 +205,25 @@ export const graphqlModule: GraphqlModule = {
         query: (args, context, [namespace]) =>
           ofNamespace(args, context, namespace as unknown as Namespace),
       }),
-      workItemTypes: workItemTypes(({ kind }: Namespace) => kind === "project"),
+      workItemTypes: workItemTypes(({ kind }: Namespace) => kind),
     },
     Project: {
       workItems: connection("WorkItem", {
         args: filters,
         query: (args, context) => ({ parent: "i.project_id", ...queryOf(args, context) }),
       }),
-      workItemTypes: workItemTypes(() => true),
+      workItemTypes: workItemTypes(() => "project"),
     },
     Group: {
       workItems: connection("WorkItem", {
         args: filters,
         query: (args, context) => {
           const query = queryOf(args, context);
-          return {
-            ...inGroup(),
-            ...query,
-            where: all([query.where, isBelow(args) ? undefined : NOTHING]),
-          };
+          const places = placesOf(args);
+          return { ...places, ...query, where: all([query.where, places.where]) };
         },
       }),
-      workItemTypes: workItemTypes(() => false),
+      workItemTypes: workItemTypes(() => "group"),
     },
     Query: {
       workItem: first("WorkItem", {

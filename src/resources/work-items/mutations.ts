@@ -9,16 +9,17 @@ import {
   type Mutation,
   type MutationContext,
   mutation,
+  notAvailable,
   property,
   type Values,
 } from "../../graphql/declare.ts";
 import type { Reader } from "../../store/port.ts";
 import { changeAward } from "../award-emoji/graphql.ts";
 import { health, STATUS_ID } from "../boards/absent.ts";
-import { placeRoute } from "../hierarchy/changes.ts";
 import { parentIdOf } from "../hierarchy/queries.ts";
 import { mayPlan } from "../issuables/abilities.ts";
-import { ATTRIBUTES, type IssueType, typeName } from "../issuables/attributes.ts";
+import { ATTRIBUTES } from "../issuables/attributes.ts";
+import { EPIC } from "../issuables/epic.ts";
 import { labelNames } from "../issuables/graphql.ts";
 import { ISSUE } from "../issuables/issue.ts";
 import { setIteration } from "../issue-iterations.ts";
@@ -27,10 +28,10 @@ import type { LinkType } from "../issue-links/queries.ts";
 import { issueRoutes } from "../issues/graphql.ts";
 import { LABEL_ID } from "../labels/graphql.ts";
 import { namespace } from "../namespaces/graphql.ts";
-import { placeOfNoteable } from "../notes/places.ts";
 import { timelogRoutes } from "../time-tracking/timelogs.ts";
 import { finishTodos, markOn } from "../todos/graphql.ts";
-import { KIND_ID, KINDS, type Kind } from "./types.ts";
+import { epicRoutes, placeOf, placeOfIssue, type WorkItemPlace } from "./places.ts";
+import { KIND_ID, KINDS, type Kind, kindOf, widgetsOf } from "./types.ts";
 
 /** The id of a work item, as an argument. */
 export const workItemId = arg.gid("WorkItem");
@@ -56,10 +57,10 @@ export const widgets = {
   iterationWidget: input("Iteration", { iterationId: arg.clearable(arg.gid("Iteration")) }),
 } satisfies Args;
 
-/** Widgets that nothing has here: they are refused, so that clients know. */
-const absentWidgets = {
-  healthStatusWidget: input("HealthStatus", { healthStatus: arg.choice(health) }),
+/** Widgets that issues do not have: they are refused, so that clients know. */
+const rareWidgets = {
   colorWidget: input("Color", { color: arg.required({ type: "Color" } as typeof arg.string) }),
+  healthStatusWidget: input("HealthStatus", { healthStatus: arg.choice(health) }),
   statusWidget: input("Status", { status: STATUS_ID, name: arg.string }),
   crmContactsWidget: input("CrmContactsUpdate", {
     contactIds: arg.required(arg.list(arg.gid("CustomerRelationsContact"))),
@@ -85,12 +86,19 @@ const RELATIVE = enumeration<"before" | "after">(
 
 const snake = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
-/** @throws GraphError if a widget is sent that nothing has */
-function requireKnown(sent: Readonly<Record<string, unknown>>, kind: string): void {
-  const unknown = Object.keys(absentWidgets).filter((name) => sent[name] !== undefined);
+/** The widgets of epics that are only read: a discussion that is locked, and what weighs below them. */
+const READ_ONLY = ["notes_widget", "weight_widget"];
+
+/** @throws GraphError if a widget is sent that a kind does not have */
+function requireKnown(sent: Readonly<Record<string, unknown>>, kind: Kind): void {
+  const known = widgetsOf(kind).map((widget) => `${widget.toLowerCase()}_widget`);
+  const unknown = Object.keys(sent)
+    .filter((name) => name.endsWith("Widget") && sent[name] !== undefined)
+    .map(snake)
+    .filter((name) => !known.includes(name) || (kind.type === "epic" && READ_ONLY.includes(name)));
   if (unknown.length === 0) return;
-  const names = unknown.map((name) => `:${snake(name)}`).join(", ");
-  throw new GraphError(`Following widget keys are not supported by ${kind} type: [${names}]`);
+  const names = unknown.map((name) => `:${name}`).join(", ");
+  throw new GraphError(`Following widget keys are not supported by ${kind.name} type: [${names}]`);
 }
 
 /** Where a work item is put. */
@@ -107,8 +115,9 @@ async function putBelow(
   { parentId, adjacentWorkItemId, relativePosition }: Place,
 ): Promise<void> {
   if (parentId === undefined && adjacentWorkItemId === undefined) return;
-  await call(placeRoute, {
-    ...(await placeOf(db, id)),
+  const { routes, at } = await placeOf(db, id);
+  await call(routes.place, {
+    ...at,
     parent_id: parentId,
     adjacent_id: adjacentWorkItemId,
     relative_position: relativePosition,
@@ -148,19 +157,24 @@ export function attributesOf({ startAndDueDateWidget: dates, ...sent }: Widgets)
   };
 }
 
+/** The attributes of an epic that widgets set besides those of issues. */
+const epicAttributesOf = ({
+  startAndDueDateWidget: dates,
+  colorWidget,
+}: Widgets & { readonly colorWidget?: { readonly color: unknown } | undefined }) => ({
+  color: colorWidget?.color,
+  start_date_is_fixed: dates?.isFixed,
+  due_date_is_fixed: dates?.isFixed,
+});
+
 /** Puts a work item into an iteration or takes it out, if that is asked for: nothing is sent to take it out. */
 export async function putIntoIteration(
   { call }: MutationContext,
-  at: { readonly id: unknown; readonly issue_iid: unknown },
+  { isEpic, at }: WorkItemPlace,
   { iterationWidget: sent }: Widgets,
 ): Promise<void> {
+  if (sent && isEpic) throw notAvailable();
   if (sent) await call(setIteration, { ...at, iteration_id: sent.iterationId ?? null });
-}
-
-/** Where routes find a work item. @throws GraphError if there is none */
-async function placeOf(db: Reader, id: number) {
-  const { at } = await placeOfNoteable(db, { type: ISSUE.className, id });
-  return { id: at.id, issue_iid: at.noteable_id };
 }
 
 /** The most work items that are linked at once, as in GitLab. */
@@ -174,13 +188,14 @@ async function link(
   type: LinkType = "relates_to",
 ): Promise<void> {
   requireFew(others);
-  const at = await placeOf(db, id);
+  const { isEpic, at } = await placeOf(db, id);
   for (const other of others) {
-    const { id: project, issue_iid } = await placeOf(db, other);
-    await call(linkRoutes.add, {
+    const target = await placeOf(db, other);
+    if (target.isEpic !== isEpic) throw new GraphError("Epics are linked with epics only.");
+    await call(isEpic ? epicRoutes.link : linkRoutes.add, {
       ...at,
-      target_project_id: String(project),
-      target_issue_iid: issue_iid,
+      [isEpic ? "target_group_id" : "target_project_id"]: String(target.id),
+      [isEpic ? "target_epic_iid" : "target_issue_iid"]: target.iid,
       link_type: type,
     });
   }
@@ -299,19 +314,16 @@ async function applyOthers(
   { notificationsWidget, awardEmojiWidget, currentUserTodosWidget, timeTrackingWidget }: Changing,
 ): Promise<void> {
   const { call, caller, db } = context;
-  const at = await placeOf(db, id);
+  const { isEpic, routes, at, iid } = await placeOf(db, id);
   if (notificationsWidget) {
-    await call(
-      notificationsWidget.subscribed ? issueRoutes.subscribe : issueRoutes.unsubscribe,
-      at,
-    );
+    await call(notificationsWidget.subscribed ? routes.subscribe : routes.unsubscribe, at);
   }
   if (awardEmojiWidget) {
     const { action, name } = awardEmojiWidget;
     await changeAward(action, { awardableId: { type: ISSUE.className, id }, name }, context);
   }
   if (currentUserTodosWidget?.action === "ADD") {
-    await call(markOn(ISSUE), { id: at.id, target_iid: at.issue_iid });
+    await call(markOn(isEpic ? EPIC : ISSUE), { ...at, target_iid: iid });
   } else if (currentUserTodosWidget) {
     const { todoId } = currentUserTodosWidget;
     const ids = todoId === undefined ? await pendingOf(db, id, caller.id) : [todoId];
@@ -336,11 +348,11 @@ export const namesOf = async (context: MutationContext, ids: readonly number[] |
 /** Mutations of work items: they perform the routes of issues. */
 export const mutations: Readonly<Record<string, Mutation>> = {
   workItemCreate: mutation({
-    about: "Create a work item: an issue, incident, task or test case.",
+    about: "Create a work item: an issue, incident, task, test case, or an epic of a group.",
     input: {
       title: arg.required(arg.string),
       workItemTypeId: arg.required(KIND_ID),
-      namespacePath: arg.about("The full path of its project.", arg.id),
+      namespacePath: arg.about("The full path of its project, or of the group of an epic.", arg.id),
       projectPath: arg.about("The older name of `namespacePath`.", arg.id),
       description: arg.string,
       confidential: arg.boolean,
@@ -352,21 +364,22 @@ export const mutations: Readonly<Record<string, Mutation>> = {
         workItemsIds: arg.required(arg.list(workItemId)),
         linkType: arg.choice(LINK_TYPE),
       }),
-      ...absentWidgets,
+      ...rareWidgets,
     },
     payload,
     run: async (sent, context) => {
       const id = projectIn(sent.namespacePath, sent.projectPath);
       const kind = kindNumbered(sent.workItemTypeId);
       if (!kind.type) throw unreadable(`There are no work items of type ${kind.name} here`);
-      requireKnown(sent, kind.name);
-      await requireCreatable(context, id, kind);
+      requireKnown(sent, kind);
+      const isEpic = kind.type === "epic";
+      if (!isEpic) await requireCreatable(context, id, kind);
       const parentId = sent.hierarchyWidget?.parentId ?? undefined;
       const { createdAt, description, linkedItemsWidget: linked } = sent;
       requireFew(linked?.workItemsIds ?? []);
       const older = description === undefined ? undefined : { description };
-      const route = parentId === undefined ? issueRoutes.create : issueRoutes.createBelow;
-      const created = await context.call(route, {
+      const ofIssue = parentId === undefined ? issueRoutes.create : issueRoutes.createBelow;
+      const created = await context.call(isEpic ? epicRoutes.create : ofIssue, {
         id,
         parent_id: parentId,
         title: sent.title,
@@ -374,6 +387,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
         confidential: sent.confidential,
         created_at: createdAt === undefined ? undefined : new Date(createdAt).toISOString(),
         ...attributesOf({ ...sent, descriptionWidget: sent.descriptionWidget ?? older }),
+        ...(isEpic && epicAttributesOf(sent)),
         labels: await namesOf(context, sent.labelsWidget?.labelIds),
       });
       const workItem = created["id"] as number;
@@ -391,13 +405,13 @@ export const mutations: Readonly<Record<string, Mutation>> = {
       stateEvent: arg.choice(STATE_EVENT),
       ...widgets,
       ...changing,
-      ...absentWidgets,
+      ...rareWidgets,
     },
     payload,
     run: async (sent, context) => {
       const { call, db } = context;
       const [row] = await db.rows("select issue_type from issues where id = ?", [sent.id]);
-      requireKnown(sent, typeName((row?.[0] ?? "issue") as IssueType));
+      requireKnown(sent, kindOf(row?.[0] ?? "issue"));
       const { childrenIds = [], ...place } = sent.hierarchyWidget ?? {};
       await putBelow(context, sent.id, place);
       await addChildren(context, sent.id, childrenIds);
@@ -406,13 +420,15 @@ export const mutations: Readonly<Record<string, Mutation>> = {
         confidential: sent.confidential,
         state_event: sent.stateEvent,
         ...attributesOf(sent),
+        ...epicAttributesOf(sent),
         add_labels: await namesOf(context, sent.labelsWidget?.addLabelIds),
         remove_labels: await namesOf(context, sent.labelsWidget?.removeLabelIds),
         discussion_locked: sent.notesWidget?.discussionLocked,
         time_estimate: sent.timeTrackingWidget?.timeEstimate,
       };
       if (Object.values(changes).some((value) => value !== undefined)) {
-        await call(issueRoutes.change, { ...(await placeOf(db, sent.id)), ...changes });
+        const { routes, at } = await placeOf(db, sent.id);
+        await call(routes.change, { ...at, ...changes });
       }
       await putIntoIteration(context, await placeOf(db, sent.id), sent);
       await applyOthers(context, sent.id, sent);
@@ -424,9 +440,9 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     input: item,
     payload: { namespace: property(namespace), project: property("Project") },
     run: async ({ id }, { call, db }) => {
-      const at = await placeOf(db, id);
-      await call(issueRoutes.destroy, at);
-      return { project: at.id };
+      const { isEpic, routes, at } = await placeOf(db, id);
+      await call(routes.destroy, at);
+      return isEpic ? {} : { project: at["id"] };
     },
   }),
   workItemConvert: mutation({
@@ -436,8 +452,10 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     run: async ({ id, workItemTypeId }, { call, db }) => {
       const { name, type: issue_type } = kindNumbered(workItemTypeId);
       const refused = unreadable(`You are not allowed to change the Work Item type to ${name}.`);
-      if (!issue_type) throw refused;
-      const changed = await call(issueRoutes.change, { ...(await placeOf(db, id)), issue_type });
+      if (!issue_type || issue_type === "epic") throw refused;
+      const { isEpic, at } = await placeOf(db, id);
+      if (isEpic) throw refused;
+      const changed = await call(issueRoutes.change, { ...at, issue_type });
       if (changed["issue_type"] !== issue_type) throw refused;
       return { workItem: id };
     },
@@ -457,10 +475,13 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     payload: linkedPayload,
     run: async ({ id, workItemsIds }, { call, db }) => {
       requireFew(workItemsIds);
-      const at = await placeOf(db, id);
+      const { isEpic, at } = await placeOf(db, id);
       for (const other of workItemsIds) {
         const found = await db.one<{ id: number }>(LINK_BETWEEN, [id, other, other, id]);
-        await call(linkRoutes.remove, { ...at, issue_link_id: found?.id ?? 0 });
+        await call(isEpic ? epicRoutes.unlink : linkRoutes.remove, {
+          ...at,
+          [isEpic ? "related_epic_link_id" : "issue_link_id"]: found?.id ?? 0,
+        });
       }
       return { workItem: id, message: `Successfully unlinked IDs: ${listed(workItemsIds)}.` };
     },
@@ -502,7 +523,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     payload,
     run: async ({ id, moveBeforeId, moveAfterId }, { call, db }) => {
       await call(issueRoutes.reorder, {
-        ...(await placeOf(db, id)),
+        ...(await placeOfIssue(db, id)).at,
         move_before_id: moveBeforeId,
         move_after_id: moveAfterId,
       });
@@ -514,10 +535,8 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     input: { ...item, subscribed: arg.required(arg.boolean) },
     payload,
     run: async ({ id, subscribed }, { call, db }) => {
-      await call(
-        subscribed ? issueRoutes.subscribe : issueRoutes.unsubscribe,
-        await placeOf(db, id),
-      );
+      const { routes, at } = await placeOf(db, id);
+      await call(subscribed ? routes.subscribe : routes.unsubscribe, at);
       return { workItem: id };
     },
   }),

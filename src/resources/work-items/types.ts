@@ -15,16 +15,24 @@ import { childTypesOf } from "../hierarchy/types.ts";
 import { ISSUE_TYPES, type IssueType, typeName } from "../issuables/attributes.ts";
 import { TYPE } from "../issuables/issue-filters.ts";
 
-/** The widgets that issues have, in the order in which they are shown. */
+/** The widgets that work items have, in the order in which they are shown. */
 export const WIDGETS = [
-  ...["ASSIGNEES", "AWARD_EMOJI", "CURRENT_USER_TODOS", "DESCRIPTION", "DEVELOPMENT", "HIERARCHY"],
+  ...[
+    "ASSIGNEES",
+    "AWARD_EMOJI",
+    "COLOR",
+    "CURRENT_USER_TODOS",
+    "DESCRIPTION",
+    "DEVELOPMENT",
+    "HIERARCHY",
+  ],
   "ITERATION",
   ...["LABELS", "LINKED_ITEMS", "MILESTONE", "NOTES", "NOTIFICATIONS", "PARTICIPANTS"],
   ...["START_AND_DUE_DATE", "TIME_TRACKING", "WEIGHT"],
 ] as const;
 /** Those of GitLab that nothing has here. */
 export const ABSENT_WIDGETS = [
-  ...["AGENT_PLAN", "AI_SESSION", "COLOR", "CRM_CONTACTS", "CUSTOM_FIELDS", "DESIGNS"],
+  ...["AGENT_PLAN", "AI_SESSION", "CRM_CONTACTS", "CUSTOM_FIELDS", "DESIGNS"],
   ...["EMAIL_PARTICIPANTS", "ERROR_TRACKING", "HEALTH_STATUS", "LINKED_RESOURCES"],
   ...["PROGRESS", "REQUIREMENT_LEGACY", "STATUS", "TEST_REPORTS", "VERIFICATION_STATUS"],
   "VULNERABILITIES",
@@ -54,6 +62,8 @@ export interface Kind {
   readonly type: IssueType | undefined;
 }
 
+const TYPES: readonly IssueType[] = [...ISSUE_TYPES, "epic"];
+
 /** The kinds that GitLab has, in the order of their numbers. */
 export const KINDS: readonly Kind[] = [
   ...["Issue", "Incident", "Test Case", "Requirement", "Task", "Objective", "Key Result", "Epic"],
@@ -62,8 +72,10 @@ export const KINDS: readonly Kind[] = [
   number: at + 1,
   name,
   iconName: `work-item-${name === "Key Result" ? "keyresult" : name.toLowerCase().replace(" ", "-")}`,
-  type: ISSUE_TYPES.find((type) => typeName(type) === name),
+  type: TYPES.find((type) => typeName(type) === name),
 }));
+
+const isEpic = ({ type }: Kind) => type === "epic";
 
 /** The kinds that work items have here. */
 const OFFERED = KINDS.filter(({ type }) => type !== undefined);
@@ -76,9 +88,24 @@ const below = ({ type }: Kind) => childTypesOf(type).map(kindOf);
 const above = ({ type }: Kind) =>
   OFFERED.filter((kind) => childTypesOf(kind.type).some((child) => child === type));
 
+/** The widgets that only some kinds have. */
+const IS_OF: Readonly<Partial<Record<(typeof WIDGETS)[number], (kind: Kind) => boolean>>> = {
+  HIERARCHY: (kind) => below(kind).length + above(kind).length > 0,
+  COLOR: isEpic,
+  ...Object.fromEntries(
+    (["ASSIGNEES", "DEVELOPMENT", "ITERATION", "MILESTONE", "TIME_TRACKING"] as const).map(
+      (widget) => [widget, (kind: Kind) => !isEpic(kind)],
+    ),
+  ),
+};
+
 /** The widgets of a kind. */
-export const widgetsOf = (kind: Kind): readonly string[] =>
-  WIDGETS.filter((widget) => widget !== "HIERARCHY" || below(kind).length + above(kind).length > 0);
+export const widgetsOf = (kind: Kind): readonly (typeof WIDGETS)[number][] =>
+  WIDGETS.filter((widget) => IS_OF[widget]?.(kind) ?? true);
+
+/** The stored types of the kinds that have a widget. */
+export const typesWith = (widget: (typeof WIDGETS)[number]): readonly IssueType[] =>
+  OFFERED.filter((kind) => widgetsOf(kind).includes(widget)).map(({ type }) => type as IssueType);
 
 /** The id of a kind, as an argument. */
 export const KIND_ID = arg.gid("WorkItemsType", ["WorkItems::Type"]);
@@ -177,19 +204,19 @@ export const workItemType = valueType("WorkItemType", "What kind of work item it
   archived: property("Boolean", () => false),
   canPromoteToObjective: property("Boolean", () => false),
   isConfigurable: property("Boolean", () => false),
-  isGroupWorkItemType: property("Boolean", () => false),
+  isGroupWorkItemType: property("Boolean", isEpic),
   isIncidentManagement: property("Boolean", ({ type }: Kind) => type === "incident"),
   isServiceDesk: property("Boolean", () => false),
   isFilterableListView: constantly("Boolean", true),
   isFilterableBoardView: constantly("Boolean", true),
-  showProjectSelector: property("Boolean", () => true),
-  supportsMoveAction: property("Boolean", () => true),
+  showProjectSelector: property("Boolean", (kind: Kind) => !isEpic(kind)),
+  supportsMoveAction: property("Boolean", (kind: Kind) => !isEpic(kind)),
   supportsRoadmapView: property("Boolean", () => false),
   useIssueView: property("Boolean", () => false),
   visibleInSettings: property("Boolean", () => true),
   enabledByDefaultForNewNamespaces: constantly("Boolean", true),
   supportedConversionTypes: property("[WorkItemType!]", (kind: Kind) =>
-    OFFERED.filter((other) => other !== kind),
+    isEpic(kind) ? [] : OFFERED.filter((other) => other !== kind && !isEpic(other)),
   ),
   unavailableWidgetsOnConversion: property(
     "[WorkItemWidgetDefinition!]",
@@ -208,12 +235,13 @@ export const workItemType = valueType("WorkItemType", "What kind of work item it
 
 const PAGES = pagesOf(workItemType, "A page of kinds of work items.");
 
-/** The kinds of work items of a project. Groups have none of their own. */
-export const workItemTypes = <T>(hasIssues: (of: T) => boolean) =>
+/** The kinds of work items of a project, or of a group itself: epics. */
+export const workItemTypes = <T>(kindOfPlace: (of: T) => "project" | "group" | "user") =>
   property(
     PAGES,
     (of: T, _, { name, ...args }) => {
-      const kinds = hasIssues(of) ? OFFERED : [];
+      const place = kindOfPlace(of);
+      const kinds = OFFERED.filter((kind) => place === (isEpic(kind) ? "group" : "project"));
       const named = kinds.filter(({ type }) => name === undefined || type === name.toLowerCase());
       return pageOfList(listOf(named), args);
     },

@@ -1,6 +1,8 @@
 import {
+  type Viewer,
   visibleIssues,
   visibleMergeRequestRows,
+  visiblePlaces,
   visibleProjects,
 } from "../../core/access/visibility.ts";
 import * as field from "../../core/field.ts";
@@ -10,6 +12,7 @@ import {
   computed,
   connection,
   constant,
+  costing,
   date,
   emptyConnection,
   enumeration,
@@ -35,16 +38,24 @@ import { awardsOf } from "../award-emoji/graphql.ts";
 import { ABSENT } from "../boards/absent.ts";
 import { childTypesOf } from "../hierarchy/types.ts";
 import type { IssueType } from "../issuables/attributes.ts";
+import { EPIC_COLOR } from "../issuables/epic.ts";
 import { timeStats } from "../issuables/fields.ts";
 import { issuableFields } from "../issuables/graphql.ts";
 import { ISSUE } from "../issuables/issue.ts";
 import { tasksOf } from "../issuables/tasks.ts";
 import { linkedFields } from "../issue-links/graphql.ts";
-import { ROWS, taskCompletion } from "../issues/graphql.ts";
+import { ROWS as ISSUES, taskCompletion } from "../issues/graphql.ts";
+import { contrast } from "../labels/json.ts";
 import { CLOSES } from "../merge-request-versions/references.ts";
 import { workItemNotes } from "../notes/graphql.ts";
 import { onTarget } from "../todos/graphql.ts";
-import { ABSENT_WIDGETS, classPart, kindOf, WIDGET, WIDGETS } from "./types.ts";
+import { ABSENT_WIDGETS, classPart, kindOf, typesWith, WIDGET, WIDGETS } from "./types.ts";
+
+/** Issues and epics. */
+export const ROWS = {
+  ...ISSUES,
+  visible: (viewer: Viewer) => all([visiblePlaces(viewer), visibleIssues(viewer)]),
+};
 
 const shared = issuableFields(ISSUE);
 /** Fields that issues share with merge requests. */
@@ -117,7 +128,7 @@ async function belowOf(
   ids: readonly Value[],
   { db, viewer }: GraphContext,
 ): Promise<Map<Value, Below[]>> {
-  const wanted = all([among("h.parent_id", ids), visibleProjects(viewer), visibleIssues(viewer)]);
+  const wanted = all([among("h.parent_id", ids), visiblePlaces(viewer), visibleIssues(viewer)]);
   const rows = await db.rows(
     `select h.parent_id, i.issue_type, i.state, count(*), sum(i.weight) from work_item_parents h
      join issues i on i.id = h.issue_id join projects p on p.id = i.project_id
@@ -171,13 +182,33 @@ const weightBelow = (state?: string) =>
     }
     return weights;
   });
-const has = (condition: string) =>
+/** Whether there is something around a work item that the caller may read. @param of the column with the work item @param other that with what is around it */
+const has = (of: "h.issue_id" | "h.parent_id", other: "h.issue_id" | "h.parent_id") =>
   required(
-    boolean(
-      `case when exists (select 1 from work_item_parents h where ${condition}) then 1 else 0 end`,
+    loaded(
+      "Boolean",
+      async (ids, { db, viewer }) => {
+        const these = among("w.id", ids);
+        const around = all([visiblePlaces(viewer), visibleIssues(viewer)]);
+        const found = await db.rows(
+          `select w.id from issues w where ${these.sql} and exists (select 1 from work_item_parents h
+             join issues i on i.id = ${other} join projects p on p.id = i.project_id
+             where ${of} = w.id and ${around.sql})`,
+          [...these.values, ...around.values],
+        );
+        return new Map(found.map(([id]) => [id as Value, true]));
+      },
+      { empty: false },
     ),
   );
 const { linkedWorkItems, ...blocks } = linkedFields;
+
+const COLOR = `case when i.issue_type = 'epic' then
+  coalesce((select d.color from epic_details d where d.issue_id = i.id), '${EPIC_COLOR}') end`;
+
+/** How many work items are above a row `i`, and itself. */
+const LEVEL = `(with recursive above (id) as (select i.id
+  union all select h.parent_id from above join work_item_parents h on h.issue_id = above.id) select count(*) from above)`;
 
 /** The fields of each widget, by its type. */
 const FIELDS: Readonly<Record<(typeof WIDGETS)[number], OutputFields>> = {
@@ -192,6 +223,12 @@ const FIELDS: Readonly<Record<(typeof WIDGETS)[number], OutputFields>> = {
     newCustomEmojiPath: constant("String", null),
   },
   CURRENT_USER_TODOS: onTarget(ISSUE),
+  COLOR: {
+    color: string(COLOR),
+    textColor: string(
+      field.derived([COLOR], "string", ([color]) => (color === null ? null : contrast(`${color}`))),
+    ),
+  },
   DESCRIPTION: {
     ...fieldsOf("description"),
     edited: constant("Boolean!", false),
@@ -233,15 +270,22 @@ const FIELDS: Readonly<Record<(typeof WIDGETS)[number], OutputFields>> = {
         order: [{ sql: "h.position" }, { sql: "i.id" }],
       }),
     }),
-    // Nothing that is below another one can have something below it.
-    ancestors: connection("WorkItem", {
-      query: () => ({
-        join: "join work_item_parents h on h.parent_id = i.id",
-        parent: "h.issue_id",
+    ancestors: costing(
+      5,
+      connection("WorkItem", {
+        needs: ["i.id"],
+        query: (_, __, [id]) => ({
+          where: {
+            sql: `i.id in (with recursive above (id) as (select parent_id from work_item_parents where issue_id = ?
+              union all select h.parent_id from above join work_item_parents h on h.issue_id = above.id) select id from above)`,
+            values: [id as Value],
+          },
+          order: [{ sql: LEVEL }, { sql: "i.id" }],
+        }),
       }),
-    }),
-    hasParent: has("h.issue_id = i.id"),
-    hasChildren: has("h.parent_id = i.id"),
+    ),
+    hasParent: has("h.issue_id", "h.parent_id"),
+    hasChildren: has("h.parent_id", "h.issue_id"),
     rolledUpCountsByType: {
       ...loaded("[WorkItemTypeCountsByState!]!", countsOf, { empty: [] }),
       declares: counted,
@@ -266,7 +310,11 @@ const FIELDS: Readonly<Record<(typeof WIDGETS)[number], OutputFields>> = {
   START_AND_DUE_DATE: {
     startDate: date("i.start_date"),
     ...fieldsOf("dueDate"),
-    isFixed: constant("Boolean!", true),
+    // Those of issues are always what was set.
+    isFixed: required(
+      boolean(`case when i.issue_type <> 'epic' or exists (select 1 from epic_details d where d.issue_id = i.id
+        and (d.start_date_is_fixed = 1 or d.due_date_is_fixed = 1)) then 1 else 0 end`),
+    ),
     rollUp: constant("Boolean!", false),
   },
   TIME_TRACKING: {
@@ -295,7 +343,6 @@ const designs = valueType("DesignCollection", "Pictures that belong to an issue.
 const { status, healthStatus } = ABSENT.ofIssues;
 /** The fields of widgets that no work item has, for documents that name them. */
 const ABSENT_FIELDS: Readonly<Record<string, OutputFields>> = {
-  COLOR: { color: constant("String", null), textColor: constant("String", null) },
   CUSTOM_FIELDS: { customFieldValues: property("[WorkItemCustomFieldValue!]") },
   HEALTH_STATUS: { healthStatus },
   PROGRESS: {
@@ -353,8 +400,10 @@ const ABSENT_FIELDS: Readonly<Record<string, OutputFields>> = {
 };
 
 /** The key of a widget: null for kinds that do not have it. */
-const keyOf = (name: string) =>
-  name === "HIERARCHY" ? "case when i.issue_type <> 'test_case' then i.id end" : "i.id";
+function keyOf(name: (typeof WIDGETS)[number]): string {
+  const types = typesWith(name).map((type) => `'${type}'`);
+  return `case when i.issue_type in (${types.join(", ")}) then i.id end`;
+}
 
 /** The class of a widget. */
 export const classOf = (widget: string): string => `WorkItemWidget${classPart(widget)}`;
@@ -373,10 +422,10 @@ const features = rowType("WorkItemFeatures", {
   fields: Object.fromEntries(
     [...WIDGETS, ...ABSENT_WIDGETS].map((name) => {
       const part = classPart(name);
-      const isThere = (WIDGETS as readonly string[]).includes(name);
+      const known = WIDGETS.find((widget) => widget === name);
       return [
         `${part[0]?.toLowerCase()}${part.slice(1)}`,
-        one(classOf(name), isThere ? keyOf(name) : "null"),
+        one(classOf(name), known ? keyOf(known) : "null"),
       ];
     }),
   ),
