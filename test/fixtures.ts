@@ -987,6 +987,29 @@ const FIXTURES: Record<string, Fixture> = {
       }
     },
   },
+  "Resource groups": {
+    // The jobs of a branch of its own: the first one has the resource, and others wait for it.
+    create: async (app, count) => {
+      const jobs = numbered(
+        count + 1,
+        (at) => `shared-${at}: { script: [make], resource_group: group-0 }\n`,
+      );
+      const others = numbered(
+        count,
+        (at) => `own-${at}: { script: [make], resource_group: group-${at} }\n`,
+      );
+      await post(app, `${PROJECT}/repository/commits`, "owner", {
+        branch: "resources",
+        start_branch: "main",
+        commit_message: "Configure [skip ci]",
+        actions: [
+          { action: "create", file_path: ".gitlab-ci.yml", content: [...jobs, ...others].join("") },
+        ],
+      });
+      await post(app, `${PROJECT}/pipeline`, "owner", { ref: "resources" });
+    },
+    params: { "resource_groups key": listed("/projects/:project/resource_groups", "key") },
+  },
   Pipelines: {
     // The first pipeline has the jobs, and the variables.
     create: async (app, count) => {

@@ -53,6 +53,7 @@ const TABLES: Readonly<Record<string, readonly string[]>> = {
   pk: ["packages"],
   pu: ["push_rules"],
   fp: ["freeze_periods"],
+  rg: ["resource_groups"],
   pe: ["protected_environments"],
   eg: ["environment_grants"],
   da: ["deployment_approvals"],

@@ -267,6 +267,7 @@ export const EXAMPLES: Readonly<Record<string, Special>> = {
   ...each(both("PUT", "/protected_environments/:name"), {
     sent: { deploy_access_levels: [{ access_level: 30 }] },
   }),
+  "PUT /projects/:id/resource_groups/:key": { sent: { process_mode: "oldest_first" } },
   "POST /projects/:id/freeze_periods": {
     sent: { freeze_start: "0 23 * * 5", freeze_end: "0 7 * * 1" },
   },

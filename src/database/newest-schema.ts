@@ -229,6 +229,7 @@ const steps = [
   `20261209-75-epics`,
   `20261209-76-counts-of-epics`,
   `20261210-76-integrations`,
+  `20261212-20-resource-groups`,
 ];
 
 const statements = [
@@ -1517,7 +1518,7 @@ const statements = [
   finished_at integer,
   erased_at integer,
   artifacts_expire_at integer
-, cancels_gracefully integer not null default 0, environment text, token_digest text)`,
+, cancels_gracefully integer not null default 0, environment text, token_digest text, resource_group_id integer references resource_groups (id) on delete set null)`,
   `CREATE INDEX ci_jobs_of_pipeline on ci_jobs (pipeline_id, id)`,
   `CREATE INDEX ci_jobs_by_user on ci_jobs (user_id)`,
   `CREATE INDEX ci_jobs_by_manager on ci_jobs (runner_manager_id)`,
@@ -2514,6 +2515,18 @@ const statements = [
   `CREATE UNIQUE INDEX integrations_of_project on integrations (project_id, slug) where project_id is not null`,
   `CREATE UNIQUE INDEX integrations_of_group on integrations (namespace_id, slug) where namespace_id is not null`,
   `CREATE UNIQUE INDEX hooks_by_integration on hooks (integration_id) where integration_id is not null`,
+  `CREATE TABLE resource_groups (
+  id integer primary key autoincrement,
+  project_id integer not null references projects (id) on delete cascade,
+  key text not null,
+  process_mode text not null,
+  created_at integer not null,
+  updated_at integer not null
+)`,
+  `CREATE UNIQUE INDEX resource_groups_of_project on resource_groups (project_id, key)`,
+  `CREATE INDEX ci_jobs_of_resource_group on ci_jobs (resource_group_id, status, pipeline_id, id) where resource_group_id is not null`,
+  `CREATE INDEX ci_jobs_upcoming on ci_jobs (resource_group_id, pipeline_id, id)
+  where resource_group_id is not null and status in ('created', 'scheduled', 'waiting_for_resource') and retried = 0`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,

@@ -58,6 +58,7 @@ import { releaseResource } from "./releases/index.ts";
 import { remoteMirrorResource } from "./remote-mirrors/index.ts";
 import { repositoryResource } from "./repositories/index.ts";
 import { resourceEventResource } from "./resource-events/index.ts";
+import { resourceGroupResource } from "./resource-groups/index.ts";
 import { reviewerResource } from "./reviewers/index.ts";
 import { runnerResource } from "./runners/index.ts";
 import { scheduleResource } from "./schedules/index.ts";
@@ -118,6 +119,7 @@ export const resources: readonly Resource[] = [
   exportResource,
   fileResource,
   freezePeriodResource,
+  resourceGroupResource,
   groupResource,
   hierarchyResource,
   hookResource,

@@ -96,6 +96,7 @@ const LEFT_OUT = [
   "Pipelines",
   "Projects",
   "Protected environments",
+  "Resource groups",
   "Push mirrors",
   // The rule of the group that the project is imported into holds.
   "Push rules",

@@ -327,6 +327,7 @@ const FROZEN: Record<string, string> = {
   "20261208-76-iteration-and-weight-events":
     "91197244a4e24fbe4251aebb4e5c9fadf6aac7694ca8a1d2c5bbbfef210985f1",
   "20261210-76-integrations": "4213749a040d320ad50a01fec8a6112b693522e7614e68d2c8be9b2d43605606",
+  "20261212-20-resource-groups": "4265a9d1834e58beaaacf4325ca2a9c59c9d5d3efde5e6c79a90ab690de6f936",
   "20261209-76-counts-of-epics": "1075c779a5bd48a43646c67120474047ecd3ba55758d40c5acf5535f1fe9240f",
 };
 
