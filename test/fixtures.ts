@@ -987,6 +987,40 @@ const FIXTURES: Record<string, Fixture> = {
       }
     },
   },
+  "Merge trains": {
+    // Their pipelines run, so that all of them wait.
+    create: async (app, count) => {
+      await app.call(`PUT ${PROJECT}`, { as: "owner", json: { merge_trains_enabled: true } });
+      for (const source_branch of numbered(count, (at) => `train-${at}`)) {
+        const answer = await app.call(`POST ${PROJECT}/repository/commits`, {
+          as: "owner",
+          json: {
+            branch: source_branch,
+            start_branch: "main",
+            commit_message: "Change it",
+            actions: [{ action: "create", file_path: source_branch, content: "New\n" }],
+          },
+        });
+        const status = { state: "running", ref: source_branch };
+        await post(app, `${PROJECT}/statuses/${answer.json.id}`, "owner", status);
+        const request = { title: "A car", source_branch, target_branch: "main" };
+        const opened = await app.call(`POST ${PROJECT}/merge_requests`, {
+          as: "owner",
+          json: request,
+        });
+        await post(app, `${PROJECT}/merge_trains/merge_requests/${opened.json.iid}`, "owner", {});
+      }
+    },
+    params: {
+      "merge_trains target_branch": always("main"),
+      "merge_trains merge_request_iid": async (app, fill) => {
+        const { json } = await app.call(`GET ${fill("/projects/:project/merge_trains")}`, {
+          as: "admin",
+        });
+        return json[0]?.merge_request.iid ?? 0;
+      },
+    },
+  },
   "Resource groups": {
     // The jobs of a branch of its own: the first one has the resource, and others wait for it.
     create: async (app, count) => {

@@ -54,6 +54,7 @@ const TABLES: Readonly<Record<string, readonly string[]>> = {
   pu: ["push_rules"],
   fp: ["freeze_periods"],
   rg: ["resource_groups"],
+  mt: ["merge_train_cars"],
   pe: ["protected_environments"],
   eg: ["environment_grants"],
   da: ["deployment_approvals"],

@@ -474,6 +474,12 @@ export const EXAMPLES: Readonly<Record<string, Special>> = {
   },
   "PUT /projects/:id/merge_requests/:merge_request_iid/merge": mergeable,
   "PUT /projects/:id/merge_requests/:merge_request_iid/rebase": mergeable,
+  "POST /projects/:id/merge_trains/merge_requests/:merge_request_iid": {
+    before: async (ask) => {
+      const { iid } = await openRequest(ask);
+      return { params: { merge_request_iid: iid } };
+    },
+  },
   "GET /projects/:id/merge_requests/:merge_request_iid/merge_ref": mergeable,
   ...each([...both("PUT", "/integrations/:slug"), "PUT /projects/:id/services/:slug"], {
     sent: { webhook: "https://hooks.slack.com/services/T0/B0/secret", channel: "#general" },

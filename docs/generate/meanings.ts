@@ -52,6 +52,13 @@ const MEANINGS: Readonly<Record<string, string>> = {
   "Protected environments/name": "of the environment; of a group, a tier",
   "Deployments/comment": "why",
   "Deployments/represented_as": "the user, group or level of the rule for which it counts",
+  "Merge trains/scope":
+    "only those that are in a merge train, or only those that were merged by one",
+  "Merge trains/sort": "by when they were put into it. Default: `desc`",
+  "Merge trains/when_pipeline_succeeds": "what `auto_merge` was called",
+  "Merge trains/auto_merge":
+    "whether it gets into the merge train once it is ready, if it is not yet",
+  "Merge trains/target_branch": "the branch that they are merged into",
   "Resource groups/key": "the resource group, by its key",
   process_mode: "which job is the next one",
   freeze_period_id: "the freeze period, by id",
@@ -747,8 +754,9 @@ const MEANINGS: Readonly<Record<string, string>> = {
   mentions_disabled: "whether the group can't be mentioned: then `@group` mentions nobody",
   merge_pipelines_enabled: "whether merged results are tested: no",
   merge_requests_template: "the description of new merge requests; kept",
-  merge_trains_enabled: "whether there are merge trains: no",
-  merge_trains_skip_train_allowed: "whether merge trains may be skipped: no",
+  merge_trains_enabled: "whether merge requests are merged one after another",
+  merge_trains_skip_train_allowed:
+    "whether what is merged at once is shown to have skipped its merge train",
   mirror: "whether it is a mirror of another repository: no",
   model_experiments_access_level:
     "whether it has experiments with models, which there are none of; kept",

@@ -67,6 +67,7 @@ export const TAGS: Readonly<Record<string, string>> = {
   "Feature flags": "Flags that programs ask for, with Unleash's clients.",
   "Terraform states": "States of Terraform and OpenTofu, with their locks.",
   "Push mirrors": "Other repositories to which projects push on what they get.",
+  "Merge trains": "Merge requests that are merged one after another.",
   "Resource groups": "What jobs of projects share, of which one at a time may use it.",
   Reviewers: "Who was asked to review merge requests.",
   Runners: "What does the jobs of pipelines: programs such as GitLab's runner, which ask for jobs.",

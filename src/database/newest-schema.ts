@@ -230,6 +230,7 @@ const steps = [
   `20261209-76-counts-of-epics`,
   `20261210-76-integrations`,
   `20261212-20-resource-groups`,
+  `20261212-21-merge-trains`,
 ];
 
 const statements = [
@@ -2527,6 +2528,25 @@ const statements = [
   `CREATE INDEX ci_jobs_of_resource_group on ci_jobs (resource_group_id, status, pipeline_id, id) where resource_group_id is not null`,
   `CREATE INDEX ci_jobs_upcoming on ci_jobs (resource_group_id, pipeline_id, id)
   where resource_group_id is not null and status in ('created', 'scheduled', 'waiting_for_resource') and retried = 0`,
+  `CREATE TABLE merge_train_cars (
+  id integer primary key autoincrement,
+  project_id integer not null references projects (id) on delete cascade,
+  merge_request_id integer not null references merge_requests (id) on delete cascade,
+  user_id integer references users (id) on delete set null,
+  pipeline_id integer references pipelines (id) on delete set null,
+  target_branch text not null,
+  status text not null,
+  created_at integer not null,
+  updated_at integer not null,
+  merged_at integer
+)`,
+  `CREATE UNIQUE INDEX merge_train_cars_of_request on merge_train_cars (merge_request_id)`,
+  `CREATE INDEX merge_train_cars_of_project on merge_train_cars (project_id, id)`,
+  `CREATE INDEX merge_train_cars_of_branch on merge_train_cars (project_id, target_branch, id)`,
+  `CREATE INDEX merge_train_cars_active on merge_train_cars (project_id, target_branch, id) where merged_at is null`,
+  `CREATE INDEX merge_train_cars_active_in_project on merge_train_cars (project_id, id) where merged_at is null`,
+  `CREATE INDEX merge_train_cars_by_user on merge_train_cars (user_id, id)`,
+  `CREATE INDEX merge_train_cars_by_pipeline on merge_train_cars (pipeline_id)`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,

@@ -43,6 +43,7 @@ import { lintResource } from "./lint/index.ts";
 import { markdownResource } from "./markdown/index.ts";
 import { accessRequestResource, invitationResource, memberResource } from "./members/index.ts";
 import { mergeRequestResource } from "./merge-requests/index.ts";
+import { mergeTrainResource } from "./merge-trains/index.ts";
 import { metaResource } from "./meta/index.ts";
 import { milestoneResource } from "./milestones/index.ts";
 import { namespaceResource } from "./namespaces/index.ts";
@@ -119,6 +120,7 @@ export const resources: readonly Resource[] = [
   exportResource,
   fileResource,
   freezePeriodResource,
+  mergeTrainResource,
   resourceGroupResource,
   groupResource,
   hierarchyResource,

@@ -96,6 +96,7 @@ const LEFT_OUT = [
   "Pipelines",
   "Projects",
   "Protected environments",
+  "Merge trains",
   "Resource groups",
   "Push mirrors",
   // The rule of the group that the project is imported into holds.
@@ -110,7 +111,7 @@ const LEFT_OUT = [
   "Webhooks",
 ];
 
-/** What is shown of pipelines and of groups' epics and iterations, which are left out. */
+/** What is shown of pipelines, merges that are waited for and of groups' epics and iterations, which are left out. */
 const OF_ELSEWHERE = [
   "epic",
   "epic_iid",
@@ -119,6 +120,7 @@ const OF_ELSEWHERE = [
   "last_pipeline",
   "latest_build_finished_at",
   "latest_build_started_at",
+  "merge_when_pipeline_succeeds",
   "pipeline",
   "status",
 ];

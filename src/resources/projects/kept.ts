@@ -1,6 +1,7 @@
 import * as param from "../../core/input.ts";
 import { effective, fixed, kept, keptIn, keptOrNone } from "../../core/kept.ts";
 import { DEPLOYMENT_SETTINGS, RESOURCE_GROUP_SETTINGS } from "../ci/settings.ts";
+import { TRAIN_SETTINGS } from "../train-state/cars.ts";
 
 const on = kept(param.boolean(), true);
 const off = kept(param.boolean(), false);
@@ -81,8 +82,7 @@ export const projectSettings = keptIn("p.kept_settings", {
   merge_request_title_regex: fixed(param.anyText(), ""),
   merge_request_title_regex_description: keptOrNone(param.anyText()),
   merge_requests_template: template,
-  merge_trains_enabled: offOnly,
-  merge_trains_skip_train_allowed: offOnly,
+  ...TRAIN_SETTINGS,
   mirror: offOnly,
   mirror_overwrites_diverged_branches: offOnly,
   mirror_trigger_builds: offOnly,
