@@ -987,6 +987,28 @@ const FIXTURES: Record<string, Fixture> = {
       }
     },
   },
+  "Merge request dependencies": {
+    // The second one blocks others, and is blocked by them.
+    create: async (app, count) => {
+      const path = `${PROJECT}/merge_requests`;
+      const { json } = await app.call(`GET ${path}?sort=asc&per_page=100`, { as: "owner" });
+      const [, second = json[0], ...others] = json;
+      const blocks = (iid: number, blocking_merge_request_id: number) =>
+        app.call(`POST ${path}/${iid}/blocks`, {
+          as: "owner",
+          json: { blocking_merge_request_id },
+        });
+      for (const { id, iid } of others.slice(0, count)) {
+        await blocks(second.iid, id);
+        await blocks(iid, second.id);
+      }
+    },
+    params: {
+      "blocks merge_request_iid": always("2"),
+      "blockees merge_request_iid": always("2"),
+      block_id: listed("/projects/:project/merge_requests/2/blocks"),
+    },
+  },
   "Merge trains": {
     // Their pipelines run, so that all of them wait.
     create: async (app, count) => {

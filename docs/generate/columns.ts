@@ -55,6 +55,8 @@ const TABLES: Readonly<Record<string, readonly string[]>> = {
   fp: ["freeze_periods"],
   rg: ["resource_groups"],
   mt: ["merge_train_cars"],
+  mq: ["merge_request_blocks"],
+  own: ["merge_requests"],
   pe: ["protected_environments"],
   eg: ["environment_grants"],
   da: ["deployment_approvals"],

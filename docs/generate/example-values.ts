@@ -474,6 +474,13 @@ export const EXAMPLES: Readonly<Record<string, Special>> = {
   },
   "PUT /projects/:id/merge_requests/:merge_request_iid/merge": mergeable,
   "PUT /projects/:id/merge_requests/:merge_request_iid/rebase": mergeable,
+  ...each(both("GET", "/dora/metrics"), { sent: { metric: "deployment_frequency" } }),
+  "POST /projects/:id/merge_requests/:merge_request_iid/blocks": {
+    before: async (ask) => {
+      const { id } = await openRequest(ask);
+      return { sent: { blocking_merge_request_id: id } };
+    },
+  },
   "POST /projects/:id/merge_trains/merge_requests/:merge_request_iid": {
     before: async (ask) => {
       const { iid } = await openRequest(ask);

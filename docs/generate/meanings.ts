@@ -52,6 +52,13 @@ const MEANINGS: Readonly<Record<string, string>> = {
   "Protected environments/name": "of the environment; of a group, a tier",
   "Deployments/comment": "why",
   "Deployments/represented_as": "the user, group or level of the rule for which it counts",
+  metric: "what is measured",
+  "DORA metrics/start_date": "the first day. Default: three months before the last one",
+  "DORA metrics/end_date": "the last day. Default: today",
+  "DORA metrics/interval": "of which time each value is. Default: `daily`",
+  environment_tiers: "deployments to environments of these tiers count. Default: `production`",
+  block_id: "the block, by id",
+  blocking_merge_request_id: "the merge request that is to be merged before, by id",
   "Merge trains/scope":
     "only those that are in a merge train, or only those that were merged by one",
   "Merge trains/sort": "by when they were put into it. Default: `desc`",

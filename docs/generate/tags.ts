@@ -67,6 +67,8 @@ export const TAGS: Readonly<Record<string, string>> = {
   "Feature flags": "Flags that programs ask for, with Unleash's clients.",
   "Terraform states": "States of Terraform and OpenTofu, with their locks.",
   "Push mirrors": "Other repositories to which projects push on what they get.",
+  "DORA metrics": "How often and how fast projects are deployed, and what goes wrong.",
+  "Merge request dependencies": "Which merge requests are to be merged before others.",
   "Merge trains": "Merge requests that are merged one after another.",
   "Resource groups": "What jobs of projects share, of which one at a time may use it.",
   Reviewers: "Who was asked to review merge requests.",

@@ -231,6 +231,8 @@ const steps = [
   `20261210-76-integrations`,
   `20261212-20-resource-groups`,
   `20261212-21-merge-trains`,
+  `20261212-22-merge-request-blocks`,
+  `20261212-23-dora`,
 ];
 
 const statements = [
@@ -2547,6 +2549,17 @@ const statements = [
   `CREATE INDEX merge_train_cars_active_in_project on merge_train_cars (project_id, id) where merged_at is null`,
   `CREATE INDEX merge_train_cars_by_user on merge_train_cars (user_id, id)`,
   `CREATE INDEX merge_train_cars_by_pipeline on merge_train_cars (pipeline_id)`,
+  `CREATE TABLE merge_request_blocks (
+  id integer primary key autoincrement,
+  blocking_id integer not null references merge_requests (id) on delete cascade,
+  blocked_id integer not null references merge_requests (id) on delete cascade,
+  created_at integer not null
+)`,
+  `CREATE UNIQUE INDEX merge_request_blocks_of_blocked on merge_request_blocks (blocked_id, blocking_id)`,
+  `CREATE INDEX merge_request_blocks_of_blocking on merge_request_blocks (blocking_id, id)`,
+  `CREATE INDEX issues_incidents_by_creation on issues (project_id, created_at) where issue_type = 'incident'`,
+  `CREATE INDEX issues_incidents_by_end on issues (project_id, closed_at) where issue_type = 'incident' and state = 'closed'`,
+  `CREATE INDEX deployments_by_success on deployments (project_id, finished_at, environment_id) where status = 'success'`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,

@@ -96,6 +96,7 @@ const LEFT_OUT = [
   "Pipelines",
   "Projects",
   "Protected environments",
+  "Merge request dependencies",
   "Merge trains",
   "Resource groups",
   "Push mirrors",
@@ -111,8 +112,9 @@ const LEFT_OUT = [
   "Webhooks",
 ];
 
-/** What is shown of pipelines, merges that are waited for and of groups' epics and iterations, which are left out. */
+/** What is shown of pipelines, merges that are waited for, merge requests that block others and of groups' epics and iterations, which are left out. */
 const OF_ELSEWHERE = [
+  "detailed_merge_status",
   "epic",
   "epic_iid",
   "iteration",

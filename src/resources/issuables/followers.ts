@@ -2,7 +2,7 @@ import type { Follower } from "../../core/followers.ts";
 import { isListenedFor, recordHookEvent } from "../../hooks/events.ts";
 import { queueNotification } from "../../jobs/notifications.ts";
 import { updateRow } from "../../store/update.ts";
-import { queueEnd, queueReady, queueTask } from "../ci/progress.ts";
+import { queueEnd, queueReady, queueTask, queueTasks } from "../ci/progress.ts";
 import * as events from "../events/record.ts";
 import { arrive, carOf, LEFT_TRAIN, leaveTrain } from "../train-state/cars.ts";
 import { askApprovers } from "./asking.ts";
@@ -134,6 +134,11 @@ const OF_REQUESTS: readonly Follower<Change, Followed>[] = [
     does: "Its environments are stopped, as it has ended",
     after: ["state"],
     run: stopEnvironments,
+  },
+  {
+    does: "Those that wait for it to be merged are merged, if they are ready",
+    after: ["state"],
+    run: mergeBlocked,
   },
   {
     does: "It leaves its merge train, in which it is the next one's turn",
@@ -343,6 +348,18 @@ async function stopEnvironments(change: Change): Promise<void> {
   if (end !== "closed" && end !== "merged") return;
   const { db, caller, now } = change.writing;
   await queueEnd(db, change.issuable.id, caller.id, now);
+}
+
+async function mergeBlocked(change: Change): Promise<void> {
+  if (endOf(change) !== "merged") return;
+  const { db, now } = change.writing;
+  const waiting = await db.rows(
+    `select mr.id from merge_request_blocks mq join merge_requests mr on mr.id = mq.blocked_id
+     where mq.blocking_id = ? and mr.state = 'opened' and mr.auto_merge = 1`,
+    [change.issuable.id],
+  );
+  const tasks = waiting.map(([id]) => ({ ready: id as number }));
+  if (tasks.length > 0) await queueTasks(db, tasks, now);
 }
 
 async function endTravel(change: Change): Promise<void> {
