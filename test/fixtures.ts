@@ -987,6 +987,85 @@ const FIXTURES: Record<string, Fixture> = {
       }
     },
   },
+  "Merge request dependencies": {
+    // The second one blocks others, and is blocked by them.
+    create: async (app, count) => {
+      const path = `${PROJECT}/merge_requests`;
+      const { json } = await app.call(`GET ${path}?sort=asc&per_page=100`, { as: "owner" });
+      const [, second = json[0], ...others] = json;
+      const blocks = (iid: number, blocking_merge_request_id: number) =>
+        app.call(`POST ${path}/${iid}/blocks`, {
+          as: "owner",
+          json: { blocking_merge_request_id },
+        });
+      for (const { id, iid } of others.slice(0, count)) {
+        await blocks(second.iid, id);
+        await blocks(iid, second.id);
+      }
+    },
+    params: {
+      "blocks merge_request_iid": always("2"),
+      "blockees merge_request_iid": always("2"),
+      block_id: listed("/projects/:project/merge_requests/2/blocks"),
+    },
+  },
+  "Merge trains": {
+    // Their pipelines run, so that all of them wait.
+    create: async (app, count) => {
+      await app.call(`PUT ${PROJECT}`, { as: "owner", json: { merge_trains_enabled: true } });
+      for (const source_branch of numbered(count, (at) => `train-${at}`)) {
+        const answer = await app.call(`POST ${PROJECT}/repository/commits`, {
+          as: "owner",
+          json: {
+            branch: source_branch,
+            start_branch: "main",
+            commit_message: "Change it",
+            actions: [{ action: "create", file_path: source_branch, content: "New\n" }],
+          },
+        });
+        const status = { state: "running", ref: source_branch };
+        await post(app, `${PROJECT}/statuses/${answer.json.id}`, "owner", status);
+        const request = { title: "A car", source_branch, target_branch: "main" };
+        const opened = await app.call(`POST ${PROJECT}/merge_requests`, {
+          as: "owner",
+          json: request,
+        });
+        await post(app, `${PROJECT}/merge_trains/merge_requests/${opened.json.iid}`, "owner", {});
+      }
+    },
+    params: {
+      "merge_trains target_branch": always("main"),
+      "merge_trains merge_request_iid": async (app, fill) => {
+        const { json } = await app.call(`GET ${fill("/projects/:project/merge_trains")}`, {
+          as: "admin",
+        });
+        return json[0]?.merge_request.iid ?? 0;
+      },
+    },
+  },
+  "Resource groups": {
+    // The jobs of a branch of its own: the first one has the resource, and others wait for it.
+    create: async (app, count) => {
+      const jobs = numbered(
+        count + 1,
+        (at) => `shared-${at}: { script: [make], resource_group: group-0 }\n`,
+      );
+      const others = numbered(
+        count,
+        (at) => `own-${at}: { script: [make], resource_group: group-${at} }\n`,
+      );
+      await post(app, `${PROJECT}/repository/commits`, "owner", {
+        branch: "resources",
+        start_branch: "main",
+        commit_message: "Configure [skip ci]",
+        actions: [
+          { action: "create", file_path: ".gitlab-ci.yml", content: [...jobs, ...others].join("") },
+        ],
+      });
+      await post(app, `${PROJECT}/pipeline`, "owner", { ref: "resources" });
+    },
+    params: { "resource_groups key": listed("/projects/:project/resource_groups", "key") },
+  },
   Pipelines: {
     // The first pipeline has the jobs, and the variables.
     create: async (app, count) => {

@@ -267,6 +267,7 @@ export const EXAMPLES: Readonly<Record<string, Special>> = {
   ...each(both("PUT", "/protected_environments/:name"), {
     sent: { deploy_access_levels: [{ access_level: 30 }] },
   }),
+  "PUT /projects/:id/resource_groups/:key": { sent: { process_mode: "oldest_first" } },
   "POST /projects/:id/freeze_periods": {
     sent: { freeze_start: "0 23 * * 5", freeze_end: "0 7 * * 1" },
   },
@@ -473,6 +474,19 @@ export const EXAMPLES: Readonly<Record<string, Special>> = {
   },
   "PUT /projects/:id/merge_requests/:merge_request_iid/merge": mergeable,
   "PUT /projects/:id/merge_requests/:merge_request_iid/rebase": mergeable,
+  ...each(both("GET", "/dora/metrics"), { sent: { metric: "deployment_frequency" } }),
+  "POST /projects/:id/merge_requests/:merge_request_iid/blocks": {
+    before: async (ask) => {
+      const { id } = await openRequest(ask);
+      return { sent: { blocking_merge_request_id: id } };
+    },
+  },
+  "POST /projects/:id/merge_trains/merge_requests/:merge_request_iid": {
+    before: async (ask) => {
+      const { iid } = await openRequest(ask);
+      return { params: { merge_request_iid: iid } };
+    },
+  },
   "GET /projects/:id/merge_requests/:merge_request_iid/merge_ref": mergeable,
   ...each([...both("PUT", "/integrations/:slug"), "PUT /projects/:id/services/:slug"], {
     sent: { webhook: "https://hooks.slack.com/services/T0/B0/secret", channel: "#general" },

@@ -175,7 +175,7 @@ function checkKeys(entry: Entry, isBridge: boolean) {
 
 /** Keys that are read, but change nothing yet: whoever checks a configuration is told. */
 const WITHOUT_EFFECT = [
-  ...["hooks", "id_tokens", "interruptible", "resource_group", "release", "pages", "auto_cancel"],
+  ...["hooks", "id_tokens", "interruptible", "release", "pages", "auto_cancel"],
 ];
 
 /** Warns of the keys of a job, of `default` or of `workflow` that have no effect here. */

@@ -114,7 +114,15 @@ class Planning {
     if (!isAllowed) return undefined;
     const rule = rules && (await this.#rule(job, rules, values));
     if (rules && !rule) return undefined;
-    const { allowFailureExitCodes, environment, startIn, interruptible, needs, ...kept } = rest;
+    const {
+      allowFailureExitCodes,
+      environment,
+      startIn,
+      interruptible,
+      needs,
+      resourceGroup,
+      ...kept
+    } = rest;
     return {
       ...kept,
       when: (rule?.when as JobConfiguration["when"] | undefined) ?? job.when,
@@ -131,6 +139,7 @@ class Planning {
             url: expandVariables(environment.url, values, { keepUnknown: true }),
           }),
         },
+        resourceGroup: resourceGroup && expandVariables(resourceGroup, values),
         startIn: rule?.startIn ?? startIn,
         interruptible: rule?.interruptible ?? interruptible,
         needs: rule?.needs ?? needs,

@@ -229,6 +229,10 @@ const steps = [
   `20261209-75-epics`,
   `20261209-76-counts-of-epics`,
   `20261210-76-integrations`,
+  `20261212-20-resource-groups`,
+  `20261212-21-merge-trains`,
+  `20261212-22-merge-request-blocks`,
+  `20261212-23-dora`,
 ];
 
 const statements = [
@@ -1517,7 +1521,7 @@ const statements = [
   finished_at integer,
   erased_at integer,
   artifacts_expire_at integer
-, cancels_gracefully integer not null default 0, environment text, token_digest text)`,
+, cancels_gracefully integer not null default 0, environment text, token_digest text, resource_group_id integer references resource_groups (id) on delete set null)`,
   `CREATE INDEX ci_jobs_of_pipeline on ci_jobs (pipeline_id, id)`,
   `CREATE INDEX ci_jobs_by_user on ci_jobs (user_id)`,
   `CREATE INDEX ci_jobs_by_manager on ci_jobs (runner_manager_id)`,
@@ -2514,6 +2518,48 @@ const statements = [
   `CREATE UNIQUE INDEX integrations_of_project on integrations (project_id, slug) where project_id is not null`,
   `CREATE UNIQUE INDEX integrations_of_group on integrations (namespace_id, slug) where namespace_id is not null`,
   `CREATE UNIQUE INDEX hooks_by_integration on hooks (integration_id) where integration_id is not null`,
+  `CREATE TABLE resource_groups (
+  id integer primary key autoincrement,
+  project_id integer not null references projects (id) on delete cascade,
+  key text not null,
+  process_mode text not null,
+  created_at integer not null,
+  updated_at integer not null
+)`,
+  `CREATE UNIQUE INDEX resource_groups_of_project on resource_groups (project_id, key)`,
+  `CREATE INDEX ci_jobs_of_resource_group on ci_jobs (resource_group_id, status, pipeline_id, id) where resource_group_id is not null`,
+  `CREATE INDEX ci_jobs_upcoming on ci_jobs (resource_group_id, pipeline_id, id)
+  where resource_group_id is not null and status in ('created', 'scheduled', 'waiting_for_resource') and retried = 0`,
+  `CREATE TABLE merge_train_cars (
+  id integer primary key autoincrement,
+  project_id integer not null references projects (id) on delete cascade,
+  merge_request_id integer not null references merge_requests (id) on delete cascade,
+  user_id integer references users (id) on delete set null,
+  pipeline_id integer references pipelines (id) on delete set null,
+  target_branch text not null,
+  status text not null,
+  created_at integer not null,
+  updated_at integer not null,
+  merged_at integer
+)`,
+  `CREATE UNIQUE INDEX merge_train_cars_of_request on merge_train_cars (merge_request_id)`,
+  `CREATE INDEX merge_train_cars_of_project on merge_train_cars (project_id, id)`,
+  `CREATE INDEX merge_train_cars_of_branch on merge_train_cars (project_id, target_branch, id)`,
+  `CREATE INDEX merge_train_cars_active on merge_train_cars (project_id, target_branch, id) where merged_at is null`,
+  `CREATE INDEX merge_train_cars_active_in_project on merge_train_cars (project_id, id) where merged_at is null`,
+  `CREATE INDEX merge_train_cars_by_user on merge_train_cars (user_id, id)`,
+  `CREATE INDEX merge_train_cars_by_pipeline on merge_train_cars (pipeline_id)`,
+  `CREATE TABLE merge_request_blocks (
+  id integer primary key autoincrement,
+  blocking_id integer not null references merge_requests (id) on delete cascade,
+  blocked_id integer not null references merge_requests (id) on delete cascade,
+  created_at integer not null
+)`,
+  `CREATE UNIQUE INDEX merge_request_blocks_of_blocked on merge_request_blocks (blocked_id, blocking_id)`,
+  `CREATE INDEX merge_request_blocks_of_blocking on merge_request_blocks (blocking_id, id)`,
+  `CREATE INDEX issues_incidents_by_creation on issues (project_id, created_at) where issue_type = 'incident'`,
+  `CREATE INDEX issues_incidents_by_end on issues (project_id, closed_at) where issue_type = 'incident' and state = 'closed'`,
+  `CREATE INDEX deployments_by_success on deployments (project_id, finished_at, environment_id) where status = 'success'`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,

@@ -18,6 +18,7 @@ import { dependencyResource } from "./dependencies/index.ts";
 import { deployTokenResource } from "./deploy-tokens/index.ts";
 import { deploymentResource } from "./deployments/index.ts";
 import { discussionResource } from "./discussions/index.ts";
+import { doraResource } from "./dora/index.ts";
 import { draftNoteResource } from "./draft-notes/index.ts";
 import { environmentResource } from "./environments/index.ts";
 import { epicResource } from "./epics/index.ts";
@@ -42,7 +43,9 @@ import { labelResource } from "./labels/index.ts";
 import { lintResource } from "./lint/index.ts";
 import { markdownResource } from "./markdown/index.ts";
 import { accessRequestResource, invitationResource, memberResource } from "./members/index.ts";
+import { mergeRequestBlockResource } from "./merge-request-blocks/index.ts";
 import { mergeRequestResource } from "./merge-requests/index.ts";
+import { mergeTrainResource } from "./merge-trains/index.ts";
 import { metaResource } from "./meta/index.ts";
 import { milestoneResource } from "./milestones/index.ts";
 import { namespaceResource } from "./namespaces/index.ts";
@@ -58,6 +61,7 @@ import { releaseResource } from "./releases/index.ts";
 import { remoteMirrorResource } from "./remote-mirrors/index.ts";
 import { repositoryResource } from "./repositories/index.ts";
 import { resourceEventResource } from "./resource-events/index.ts";
+import { resourceGroupResource } from "./resource-groups/index.ts";
 import { reviewerResource } from "./reviewers/index.ts";
 import { runnerResource } from "./runners/index.ts";
 import { scheduleResource } from "./schedules/index.ts";
@@ -118,6 +122,10 @@ export const resources: readonly Resource[] = [
   exportResource,
   fileResource,
   freezePeriodResource,
+  doraResource,
+  mergeRequestBlockResource,
+  mergeTrainResource,
+  resourceGroupResource,
   groupResource,
   hierarchyResource,
   hookResource,

@@ -96,6 +96,9 @@ const LEFT_OUT = [
   "Pipelines",
   "Projects",
   "Protected environments",
+  "Merge request dependencies",
+  "Merge trains",
+  "Resource groups",
   "Push mirrors",
   // The rule of the group that the project is imported into holds.
   "Push rules",
@@ -109,8 +112,9 @@ const LEFT_OUT = [
   "Webhooks",
 ];
 
-/** What is shown of pipelines and of groups' epics and iterations, which are left out. */
+/** What is shown of pipelines, merges that are waited for, merge requests that block others and of groups' epics and iterations, which are left out. */
 const OF_ELSEWHERE = [
+  "detailed_merge_status",
   "epic",
   "epic_iid",
   "iteration",
@@ -118,6 +122,7 @@ const OF_ELSEWHERE = [
   "last_pipeline",
   "latest_build_finished_at",
   "latest_build_started_at",
+  "merge_when_pipeline_succeeds",
   "pipeline",
   "status",
 ];

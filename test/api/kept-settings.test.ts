@@ -40,7 +40,7 @@ const ALONE = {
   requirements_access_level: "enabled",
   repository_storage: "default",
   mirror: false,
-  merge_trains_enabled: false,
+  merge_trains_enabled: true,
   resource_group_default_process_mode: "oldest_first",
 };
 
@@ -75,7 +75,6 @@ describe("settings of projects that are kept", () => {
 
   it.each([
     { mirror: true },
-    { merge_trains_enabled: true },
     { group_runners_enabled: false },
     { releases_access_level: "private" },
     { ci_pipeline_variables_minimum_override_role: "owner" },

@@ -530,7 +530,6 @@ describe("every list", () => {
     "/projects/:id/clusters": "likewise",
     "/groups/:id/clusters": "likewise",
     "/projects/:id/cluster_agents": "likewise",
-    "/projects/:id/merge_trains": "likewise",
     "/groups/:id/epic_boards": "likewise",
     "/groups/:id/ldap_group_links": "likewise",
     "/groups/:id/saml_group_links": "likewise",

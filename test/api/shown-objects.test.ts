@@ -181,6 +181,7 @@ const OTHERS = [
   "POST /projects/:id/merge_requests/:merge_request_iid/approve",
   "POST /projects/:id/merge_requests/:merge_request_iid/status_check_responses",
   "PUT /projects/:id/merge_requests/:merge_request_iid/merge",
+  "POST /projects/:id/merge_trains/merge_requests/:merge_request_iid",
   "PUT /projects/:id/merge_requests/:merge_request_iid/draft_notes/:draft_note_id",
   "PUT /projects/:id/pipeline_schedules/:pipeline_schedule_id",
   "POST /projects/:id/trigger/pipeline",

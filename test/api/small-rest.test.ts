@@ -460,7 +460,6 @@ describe("lists of what there is not", () => {
     [`${SITE}/registry/repositories`, "reporter", "guest"],
     [`${SITE}/clusters`, "maintainer", "developer"],
     [`${SITE}/cluster_agents`, "developer", "reporter"],
-    [`${SITE}/merge_trains`, "developer", "reporter"],
     ["/groups/acme/registry/repositories", "reporter", "guest"],
     ["/groups/acme/clusters", "maintainer", "developer"],
     ["/groups/acme/ldap_group_links", "owner", "maintainer"],

@@ -29,11 +29,6 @@ const ABSENT: readonly Absent[] = [
     what: "agents for Kubernetes",
   },
   {
-    ...{ source: "project", path: "/merge_trains", role: "developer" },
-    fields: ["status", "target_branch"],
-    what: "cars of merge trains",
-  },
-  {
     ...{ source: "group", path: "/epic_boards", role: "guest", fields: ["name"] },
     what: "boards of epics",
   },

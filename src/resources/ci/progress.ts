@@ -15,6 +15,7 @@ import type { Database, Reader, Value } from "../../store/port.ts";
 import { copyDeployment, deploy } from "./deploying.ts";
 import { environmentGates, PROTECTED, REJECTED } from "./environment-rights.ts";
 import { OUTDATED, outdatedAmong } from "./outdated.ts";
+import { nextOf } from "./resource-groups.ts";
 import { CANCELABLE, FINISHED, STATUS_NAMES, type Status, TRANSITIONS } from "./statuses.ts";
 import { endOf } from "./traces.ts";
 
@@ -143,17 +144,18 @@ interface PipelineJob extends JobState {
   readonly id: number;
   readonly coverage: string | null;
   readonly hasEnvironment: boolean;
+  readonly resourceGroup: number | null;
 }
 
 /** The jobs of a pipeline, without those that were retried. */
 async function jobsOf(db: Reader, pipelineId: number): Promise<PipelineJob[]> {
   const rows = await db.rows(
-    `select id, name, stage_index, status, run_when, allow_failure, needs, coverage, environment from ci_jobs
+    `select id, name, stage_index, status, run_when, allow_failure, needs, coverage, environment, resource_group_id from ci_jobs
      where pipeline_id = ? and retried = 0 order by id`,
     [pipelineId],
   );
   return rows.map(
-    ([id, name, stageIndex, status, when, allowFailure, needs, coverage, environment]) => ({
+    ([id, name, stageIndex, status, when, allowFailure, needs, coverage, environment, group]) => ({
       id: id as number,
       name: name as string,
       stageIndex: stageIndex as number,
@@ -163,6 +165,7 @@ async function jobsOf(db: Reader, pipelineId: number): Promise<PipelineJob[]> {
       needs: needs === null ? undefined : (JSON.parse(needs as string) as string[]),
       coverage: coverage as string | null,
       hasEnvironment: environment !== null,
+      resourceGroup: group as number | null,
     }),
   );
 }
@@ -232,9 +235,39 @@ export async function setStatus(
 
 /**
  * Does what follows from changes of a pipeline's jobs: starts and skips other jobs, and sets the pipeline's status. It is
- * the only place that decides so. Nobody else may change the pipeline meanwhile: the transaction locks its project.
+ * the only place that decides so. Nobody else may change the pipeline meanwhile: the transaction locks its project. Resources
+ * that have become free are given to the next jobs, also of other pipelines.
  */
 export async function settle(db: Database, pipelineId: number, now: number): Promise<void> {
+  await giveResources(db, await settleAlone(db, pipelineId, now), now);
+}
+
+/** Gives free resources of groups to the jobs whose turn it is; see {@link settle}. */
+export async function giveResources(
+  db: Database,
+  groupIds: Iterable<number>,
+  now: number,
+): Promise<void> {
+  const freed = new Set(groupIds);
+  while (freed.size > 0) {
+    const next = await nextOf(db, [...freed]);
+    freed.clear();
+    const gates = await gatesOf(
+      db,
+      next.map(({ id }) => id),
+      undefined,
+      now,
+    );
+    for (const { id, pipeline_id } of next) {
+      if (gates.failures.has(id)) await failGated(db, gates, [id], now);
+      else await setStatus(db, [id], "pending", now);
+      for (const group of await settleAlone(db, pipeline_id, now)) freed.add(group);
+    }
+  }
+}
+
+/** @returns the resource groups of the pipeline's jobs */
+async function settleAlone(db: Database, pipelineId: number, now: number): Promise<Set<number>> {
   let jobs = await jobsOf(db, pipelineId);
   for (let next = startable(jobs); next.length > 0; next = startable(jobs)) {
     const deploying = next.filter(({ job, status }) => status === "pending" && job.hasEnvironment);
@@ -245,7 +278,7 @@ export async function settle(db: Database, pipelineId: number, now: number): Pro
       now,
     );
     const statuses = new Map<number, Status>(
-      next.map(({ job, status }) => [job.id, gates.statusOf(job.id) ?? status]),
+      next.map(({ job, status }) => [job.id, gates.statusOf(job.id) ?? queuedAs(job, status)]),
     );
     for (const status of new Set(statuses.values())) {
       const ids = [...statuses].flatMap(([id, own]) => (own === status ? [id] : []));
@@ -257,7 +290,12 @@ export async function settle(db: Database, pipelineId: number, now: number): Pro
     jobs = jobs.map((job) => ({ ...job, status: statuses.get(job.id) ?? job.status }));
   }
   await setPipelineStatus(db, pipelineId, jobs, now);
+  return new Set(jobs.flatMap(({ resourceGroup }) => resourceGroup ?? []));
 }
+
+/** A job with a resource group waits for the resource before it waits for a runner. */
+const queuedAs = ({ resourceGroup }: Pick<PipelineJob, "resourceGroup">, status: Status): Status =>
+  status === "pending" && resourceGroup !== null ? "waiting_for_resource" : status;
 
 /** What keeps jobs from starting that deploy: why they fail, or that they wait for approvals. */
 interface Gates {
@@ -322,15 +360,14 @@ async function enqueue(
   now: number,
 ): Promise<void> {
   const gates = await gatesOf(db, [jobId], userId, now);
-  const status = gates.statusOf(jobId) ?? "pending";
+  const [row] = await db.rows("select status, resource_group_id from ci_jobs where id = ?", [
+    jobId,
+  ]);
+  const [before, resourceGroup] = row as [Status, number | null];
+  const status = gates.statusOf(jobId) ?? queuedAs({ resourceGroup }, "pending");
   if (status === "failed") await failGated(db, gates, [jobId], now);
-  else if (status !== (await statusOf(db, jobId))) await setStatus(db, [jobId], status, now);
+  else if (status !== before) await setStatus(db, [jobId], status, now);
   await block(db, gates, now);
-}
-
-async function statusOf(db: Reader, jobId: number): Promise<Status> {
-  const [row] = await db.rows("select status from ci_jobs where id = ?", [jobId]);
-  return (row as [Status])[0];
 }
 
 /** Ends a job instead of starting it, if it may not deploy. @returns whether it has done so */
@@ -477,7 +514,7 @@ async function mayTryAgain(
 }
 
 const COPIED = `project_id, pipeline_id, kind, name, stage, stage_index, ref, protected, run_when, allow_failure, needs, tag_list,
-  target_url, description, timeout, environment`;
+  target_url, description, timeout, environment, resource_group_id`;
 
 /**
  * Replaces a job by a new one that does the same; the old one counts no more.

@@ -7,6 +7,7 @@ import { insertMany, insertRow } from "../../store/insert.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { announceDeployment } from "./deploying.ts";
 import type { JobSpec } from "./progress.ts";
+import { groupsNamed } from "./resource-groups.ts";
 import type { CiSettings } from "./settings.ts";
 import type { Status } from "./statuses.ts";
 
@@ -87,6 +88,8 @@ export async function insertJobs(
   jobs: readonly PlannedJob[],
   now: number,
 ): Promise<void> {
+  const keys = jobs.map(({ resourceGroup }) => resourceGroup);
+  const groups = await groupsNamed(db, pipeline.project_id, keys, now);
   await insertMany(
     db,
     "ci_jobs",
@@ -107,6 +110,7 @@ export async function insertJobs(
       "tag_list",
       "timeout",
       "environment",
+      "resource_group_id",
       "created_at",
       "updated_at",
     ],
@@ -127,6 +131,7 @@ export async function insertJobs(
       JSON.stringify(job.tags),
       job.timeout ?? pipeline.timeout,
       job.environment?.name ?? null,
+      groups.get(job.resourceGroup ?? "") ?? null,
       now,
       now,
     ]),

@@ -1,5 +1,5 @@
 import * as param from "../../core/input.ts";
-import { effective, kept, keptIn } from "../../core/kept.ts";
+import { effective, kept, keptIn, storedIn } from "../../core/kept.ts";
 import type { Reader, Value } from "../../store/port.ts";
 
 /** What a project decides about its pipelines. */
@@ -29,6 +29,23 @@ export const DEPLOYMENT_SETTINGS = {
   ci_forward_deployment_enabled: on,
   ci_forward_deployment_rollback_allowed: on,
 };
+
+/** The setting of projects in which order the jobs of new resource groups run. */
+export const RESOURCE_GROUP_SETTINGS = {
+  resource_group_default_process_mode: effective(
+    kept(
+      param.choice(["unordered", "oldest_first", "newest_first", "newest_ready_first"]),
+      "unordered",
+    ),
+  ),
+};
+
+/** In which order the jobs of a project's new resource groups run. */
+export async function resourceGroupModeOf(db: Reader, projectId: number) {
+  const stored = await storedIn(db, "projects", projectId);
+  return keptIn("kept_settings", RESOURCE_GROUP_SETTINGS).read(stored)
+    .resource_group_default_process_mode;
+}
 
 /** Reads what a project's kept settings say about deployments. */
 export const deploymentSettingsIn = (stored: Value | undefined) =>

@@ -31,12 +31,12 @@ const LEFT_WAITING: readonly Status[] = ["pending", "skipped", "failed", "cancel
  * has started a pipeline that is tried again.
  */
 export const TRANSITIONS: Readonly<Record<Status, readonly Status[]>> = {
-  created: [...LEFT_WAITING, "manual", "scheduled"],
+  created: [...LEFT_WAITING, "waiting_for_resource", "manual", "scheduled"],
   waiting_for_resource: LEFT_WAITING,
   preparing: LEFT_WAITING,
   waiting_for_callback: LEFT_WAITING,
-  manual: ["pending", "failed", "canceled"],
-  scheduled: ["pending", "manual", "failed", "canceled"],
+  manual: ["waiting_for_resource", "pending", "failed", "canceled"],
+  scheduled: ["waiting_for_resource", "pending", "manual", "failed", "canceled"],
   pending: ["running", "failed", "canceled"],
   running: ["success", "failed", "canceling", "canceled"],
   canceling: ["canceled"],

@@ -4,6 +4,7 @@ import type { Context } from "../../core/resource.ts";
 import type { Awaitable, Value } from "../../store/port.ts";
 import { sendUpdate } from "../../store/update.ts";
 import * as events from "../events/record.ts";
+import { leaveTrain } from "../train-state/cars.ts";
 import { mayDelete } from "./abilities.ts";
 import type { Cause, Change } from "./changed.ts";
 import { FOLLOWERS } from "./followers.ts";
@@ -164,5 +165,6 @@ export async function remove(
   if (!mayDelete(context.source)) throw forbidden();
   context.requireUnmodified(updated_at);
   await events.forget(context.db, { type: type.prefix, id });
+  if (type.prefix === "merge_request") await leaveTrain(context.db, id, context.now);
   await issuables.remove(context.db, type, id);
 }

@@ -1,8 +1,10 @@
 import type { Follower } from "../../core/followers.ts";
 import { isListenedFor, recordHookEvent } from "../../hooks/events.ts";
 import { queueNotification } from "../../jobs/notifications.ts";
-import { queueEnd, queueReady, queueTask } from "../ci/progress.ts";
+import { updateRow } from "../../store/update.ts";
+import { queueEnd, queueReady, queueTask, queueTasks } from "../ci/progress.ts";
 import * as events from "../events/record.ts";
+import { arrive, carOf, LEFT_TRAIN, leaveTrain } from "../train-state/cars.ts";
 import { askApprovers } from "./asking.ts";
 import type { Cause, Change } from "./changed.ts";
 import * as history from "./history.ts";
@@ -20,6 +22,7 @@ type Followed =
   | (typeof TOLD_COLUMNS)[IssuableType["prefix"]][number]
   | (typeof LINKS)[number]
   | "iteration_id"
+  | "auto_merge"
   | keyof Cause;
 
 const SHARED: readonly Follower<Change, Followed>[] = [
@@ -131,6 +134,16 @@ const OF_REQUESTS: readonly Follower<Change, Followed>[] = [
     does: "Its environments are stopped, as it has ended",
     after: ["state"],
     run: stopEnvironments,
+  },
+  {
+    does: "Those that wait for it to be merged are merged, if they are ready",
+    after: ["state"],
+    run: mergeBlocked,
+  },
+  {
+    does: "It leaves its merge train, in which it is the next one's turn",
+    after: ["state", "target_branch", "auto_merge"],
+    run: endTravel,
   },
   {
     does: "It is merged, if it waits for that and is ready",
@@ -335,6 +348,32 @@ async function stopEnvironments(change: Change): Promise<void> {
   if (end !== "closed" && end !== "merged") return;
   const { db, caller, now } = change.writing;
   await queueEnd(db, change.issuable.id, caller.id, now);
+}
+
+async function mergeBlocked(change: Change): Promise<void> {
+  if (endOf(change) !== "merged") return;
+  const { db, now } = change.writing;
+  const waiting = await db.rows(
+    `select mr.id from merge_request_blocks mq join merge_requests mr on mr.id = mq.blocked_id
+     where mq.blocking_id = ? and mr.state = 'opened' and mr.auto_merge = 1`,
+    [change.issuable.id],
+  );
+  const tasks = waiting.map(([id]) => ({ ready: id as number }));
+  if (tasks.length > 0) await queueTasks(db, tasks, now);
+}
+
+async function endTravel(change: Change): Promise<void> {
+  const { writing, type, issuable, differences } = change;
+  const { db, now } = writing;
+  const end = endOf(change);
+  if (end === "created" || differences["auto_merge"]?.current === 1) return;
+  if (end === "merged") return arrive(db, issuable.id, now);
+  if (!(await carOf(db, issuable.id))) return;
+  await leaveTrain(db, issuable.id, now);
+  await updateRow(db, type.table, issuable.id, { auto_merge: 0 }, now);
+  const because = end ? "merge request was closed" : "target branch was changed";
+  const reason = differences["auto_merge"] ? "" : ` because ${because}`;
+  await recordAction(writing, type, issuable.id, `${LEFT_TRAIN}${reason}`);
 }
 
 async function mergeIfReady(change: Change): Promise<void> {

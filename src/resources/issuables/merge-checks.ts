@@ -80,6 +80,13 @@ const MERGE_CHECKS: readonly MergeCheck[] = [
     answer: 405,
   },
   {
+    status: "merge_request_blocked",
+    when: `(mr.state = 'opened' and exists (select 1 from merge_request_blocks mq
+      join merge_requests other on other.id = mq.blocking_id where mq.blocked_id = mr.id and other.state <> 'merged'))`,
+    answer: 405,
+    mayPass: true,
+  },
+  {
     status: "status_checks_must_pass",
     when: `(mr.state = 'opened' and mr.sha is not null and p.only_allow_merge_if_all_status_checks_passed = 1
       and exists (select 1 from hooks h where h.project_id = mr.project_id and h.check_name is not null))`,

@@ -7,6 +7,7 @@ import { change, happened, mergeColumns, stateColumns } from "../issuables/chang
 import { isDraft, MERGE_REQUEST } from "../issuables/merge-request.ts";
 import { COLUMNS, type Issuable } from "../issuables/queries.ts";
 import type { Writing } from "../issuables/type.ts";
+import { LEFT_TRAIN } from "../train-state/cars.ts";
 import { closeReferred } from "./references.ts";
 import { openFrom, type PlannedVersion, planWithin, type Refresh } from "./refresh.ts";
 import { renewVersion, type VersionOwner } from "./versions.ts";
@@ -19,6 +20,8 @@ interface Located {
       readonly sha: string | null;
       readonly auto_merge: number;
       readonly auto_merge_user_id: number | null;
+      /** 1 for one in a merge train. */
+      readonly in_train: number;
     };
 }
 
@@ -89,7 +92,8 @@ async function requestsOf(writing: Writing, ids: readonly number[]): Promise<Map
   const among = placeholders(ids);
   const found = await db.all<Located["request"]>(
     `select ${COLUMNS.merge_request}, 1 as visible, 0 as assigned, mr.source_project_id, mr.sha,
-       mr.auto_merge, mr.auto_merge_user_id
+       mr.auto_merge, mr.auto_merge_user_id,
+       case when exists (select 1 from merge_train_cars mt where mt.merge_request_id = mr.id) then 1 else 0 end as in_train
      from merge_requests mr where mr.id in (${among.sql}) and mr.state = 'opened'`,
     among.values,
   );
@@ -111,7 +115,8 @@ async function addPushed(
   const version = await renewVersion(writing, request, facts);
   if (version === undefined) return;
   if (request.auto_merge === 1) {
-    const note = "aborted the automatic merge because the source branch was updated";
+    const what = request.in_train === 1 ? LEFT_TRAIN : "aborted the automatic merge";
+    const note = `${what} because the source branch was updated`;
     await happened(writing, MERGE_REQUEST, request, { note, aborted: concerned(request) });
   }
   const items = listed.map(({ id, title }) => `<li>${id.slice(0, 8)} - ${escaped(title)}</li>`);

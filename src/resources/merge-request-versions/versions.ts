@@ -13,6 +13,7 @@ import { updateRow } from "../../store/update.ts";
 import { Budget } from "../../turns/budget.ts";
 import { type ReviewFacts, readReview } from "../approval-state/review.ts";
 import { resetApprovals, storeReview } from "../approval-state/store.ts";
+import { leaveTrain } from "../train-state/cars.ts";
 
 /** The worker that follows notes on lines into new versions. */
 export const TRACER = "positions";
@@ -191,6 +192,7 @@ export async function addVersion(
   });
   // What the user wanted to be merged was something else.
   await updateRow(db, "merge_requests", id, { sha: head_sha, auto_merge: 0 }, now);
+  if (before) await leaveTrain(db, id, now);
   await storeReview(db, request, version.review, now);
   if (before && before.head_sha !== head_sha) await resetApprovals(db, request);
   if (source_project_id !== null && source_project_id !== project_id) {

@@ -22,6 +22,7 @@ import { closeReferred } from "../merge-request-versions/references.ts";
 import { mayMergeRequest } from "../protected-refs/abilities.ts";
 import type { Received } from "../repositories/pushes.ts";
 import { applyAll, openToChange, stage, stagePush } from "../repositories/write.ts";
+import { enterTrain, leaveTrain, trainSettingsOf } from "../train-state/cars.ts";
 import { openCode, type RequestCode } from "./code.ts";
 import { gatherFacts, mentionedCommits } from "./message-facts.ts";
 import { type Gathered, gatheredFor, type MessageFacts, messageOf } from "./messages.ts";
@@ -41,6 +42,12 @@ export interface MergeInput {
   readonly merge_when_pipeline_succeeds?: boolean | undefined;
   /** What newer clients call the same. */
   readonly auto_merge?: boolean | undefined;
+}
+
+/** What a merge request waits for, as it is stored. */
+export interface WaitingFor extends Partial<MergeInput> {
+  /** Whether it is merged by a merge train. */
+  readonly train?: boolean;
 }
 
 /** What a merge is prepared with. */
@@ -184,19 +191,24 @@ export async function noteAutoMerge(
 }
 
 /**
- * Lets a merge request wait to be merged, by the caller, whether it is ready or not.
+ * Lets a merge request wait to be merged, by the caller, whether it is ready or not: in a project with merge trains, until it
+ * is its turn.
  *
+ * @param entering when it gets into the merge train: `"later"` once it is ready
  * @throws ApiError 409 if its source branch is for another commit than the caller says
  */
 export async function waitToMerge(
   context: Writing,
   request: Headed,
   input: Partial<MergeInput>,
+  entering: "now" | "later" = "later",
 ): Promise<void> {
-  const { caller } = context;
+  const { db, caller, source, now } = context;
   requireHead(request, input.sha);
   const { should_remove_source_branch, merge_commit_message, squash_commit_message } = input;
-  const wanted = { should_remove_source_branch, merge_commit_message, squash_commit_message };
+  const { merge_trains_enabled: train } = await trainSettingsOf(db, source.id);
+  const messages = { merge_commit_message, squash_commit_message };
+  const wanted: WaitingFor = { should_remove_source_branch, ...messages, ...(train && { train }) };
   const columns = {
     ...flagsOf(input),
     auto_merge: 1,
@@ -204,7 +216,15 @@ export async function waitToMerge(
     merge_params: JSON.stringify(wanted),
   };
   const what = request.sha === null ? "it is ready" : `all checks for ${request.sha} pass`;
-  const note = `enabled an automatic merge when ${what}`;
+  const note =
+    entering === "now"
+      ? await enterTrain(
+          db,
+          { ...request, ...(await requests.branchesOf(db, request.id)) },
+          caller.id,
+          now,
+        )
+      : `enabled ${train ? "automatic add to merge train" : "an automatic merge"} when ${what}`;
   await change(context, MERGE_REQUEST, request, { columns }, { note });
 }
 
@@ -333,6 +353,7 @@ export async function noteRefusal(
   for (const push of [received?.push, removal?.push]) if (push) await dropStaged(db, push);
   const columns = { merge_error: reason, auto_merge: 0 };
   await updateRow(db, "merge_requests", requestId, columns, now);
+  await leaveTrain(db, requestId, now);
   return true;
 }
 

@@ -9,6 +9,7 @@ import { MERGE_REQUEST } from "../issuables/merge-request.ts";
 import { findIssuable } from "../issuables/rules.ts";
 import { mayMergeRequest } from "../protected-refs/abilities.ts";
 import { orDiscard } from "../repositories/write.ts";
+import { carOf } from "../train-state/cars.ts";
 import {
   applyMerge,
   noteAutoMerge,
@@ -97,8 +98,15 @@ export const mergeRoutes: readonly Route[] = [
       const isOwn = found.author_id === caller.id;
       if (!isOwn && !(await mayMergeRequest(db, source, found.id))) throw unauthorized();
       if (await requests.isWaiting(db, found.id)) {
-        const note = "canceled the automatic merge";
-        await change(context, MERGE_REQUEST, found, { columns: { auto_merge: 0 } }, { note });
+        // Of one in a merge train, what follows from that is noted.
+        const note = (await carOf(db, found.id)) ? undefined : "canceled the automatic merge";
+        await change(
+          context,
+          MERGE_REQUEST,
+          found,
+          { columns: { auto_merge: 0 } },
+          note ? { note } : {},
+        );
       }
       return new Json({ status: "success" });
     },

@@ -18,8 +18,9 @@ import { countOf } from "../ci/counts.ts";
 import { pipelineInputs } from "../ci/inputs.ts";
 import { bridge, changedPipeline, job, listedPipeline, PIPELINES, pipeline } from "../ci/json.ts";
 import { releaseCommit } from "../ci/kept-commits.ts";
-import { cancel, childrenOf, retryPipeline } from "../ci/progress.ts";
+import { cancel, childrenOf, giveResources, retryPipeline } from "../ci/progress.ts";
 import { type GivenVariable, givenVariables, PIPELINE_VARIABLES } from "../ci/records.ts";
+import { groupsOf } from "../ci/resource-groups.ts";
 import { FINISHED, STATUS_NAMES } from "../ci/statuses.ts";
 import { migrations } from "../ci/table.ts";
 
@@ -149,11 +150,18 @@ function readVariables(sent: readonly unknown[] | undefined): GivenVariable[] {
   return read.output;
 }
 
-/** Deletes a pipeline with the child pipelines that its jobs have started. */
-async function removePipeline(db: Database, projectId: number, id: number): Promise<void> {
-  for (const child of await childrenOf(db, id)) await removePipeline(db, projectId, child);
+/** Deletes a pipeline with the child pipelines that its jobs have started. What these shared with others is free then. */
+async function removePipeline(
+  db: Database,
+  projectId: number,
+  id: number,
+  now: number,
+): Promise<void> {
+  for (const child of await childrenOf(db, id)) await removePipeline(db, projectId, child, now);
   await releaseCommit(db, projectId, id);
+  const groups = await groupsOf(db, id);
   await db.run("delete from pipelines where id = ?", [id]);
+  await giveResources(db, groups, now);
 }
 
 /** A pipeline as a row of its presenter. */
@@ -361,10 +369,10 @@ export const pipelineResource: Resource = {
       summary: "Delete a pipeline with its jobs",
       role: "owner",
       input: id,
-      handle: async ({ db, source, input, requireUnmodified }) => {
+      handle: async ({ db, source, input, now, requireUnmodified }) => {
         const found = await findPipeline(db, source, input.pipeline_id);
         requireUnmodified(found.updated_at);
-        await removePipeline(db, source.id, found.id);
+        await removePipeline(db, source.id, found.id, now);
         return undefined;
       },
     }),

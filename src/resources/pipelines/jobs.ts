@@ -99,13 +99,17 @@ interface Artifact {
  * One page of jobs, the newest first.
  *
  * @param options `starts`: filters from which the list may start, if the index of its only one hasn't the order;
- *   `stored`: a query for how many there are, if that is stored
+ *   `stored`: a query for how many there are, if that is stored; `order`: by something else
  */
 export async function listJobs(
   reading: JobReading,
   page: Page,
   where: Condition,
-  { starts = [], stored }: { starts?: readonly Condition[]; stored?: Condition | undefined } = {},
+  {
+    starts = [],
+    stored,
+    order = "cj.id desc",
+  }: { starts?: readonly Condition[]; stored?: Condition | undefined; order?: string } = {},
 ): Promise<RowPage> {
   const { db, presenter, viewer } = reading;
   const start = await firstSelective(
@@ -119,7 +123,7 @@ export async function listJobs(
     tables: "ci_jobs cj",
     presented: { sql: `${JOBS} ${more.sql}`, values: more.values },
     where,
-    order: "cj.id desc",
+    order,
     stored,
   });
   await fillJobs(reading, listed.rows);

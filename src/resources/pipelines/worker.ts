@@ -17,7 +17,7 @@ import type { GivenVariable } from "../ci/records.ts";
 import { MERGE_REQUEST } from "../issuables/merge-request.ts";
 import { readers } from "../issuables/queries.ts";
 import * as todos from "../issuables/todos.ts";
-import { type MergingLater, mergeWaiting } from "../merge-requests/waiting.ts";
+import { derail, FAILED, type MergingLater, mergeWaiting } from "../merge-requests/waiting.ts";
 import type { OfMergeRequest } from "./circumstances.ts";
 import {
   type Creation,
@@ -118,8 +118,10 @@ async function plan(settings: PipelineWorkerSettings, task: PipelineTask): Promi
 async function afterEnd(settings: PipelineWorkerSettings, pipelineId: number): Promise<Follow[]> {
   const { store, now } = settings;
   const requests = await requestsHeadedBy(store.reader(), pipelineId);
-  for (const { id, status, auto_merge } of requests) {
-    if (status === "success" && auto_merge === 1) await mergeWaiting(settings, id);
+  for (const { id, project_id, status, auto_merge } of requests) {
+    if (auto_merge !== 1) continue;
+    if (status === "success") await mergeWaiting(settings, id);
+    else await derail(settings, { id, project_id }, FAILED);
   }
   return requests.map((request) => async (db) => {
     db.lock(request.project_id);

@@ -1,6 +1,7 @@
 import * as param from "../../core/input.ts";
 import { effective, fixed, kept, keptIn, keptOrNone } from "../../core/kept.ts";
-import { DEPLOYMENT_SETTINGS } from "../ci/settings.ts";
+import { DEPLOYMENT_SETTINGS, RESOURCE_GROUP_SETTINGS } from "../ci/settings.ts";
+import { TRAIN_SETTINGS } from "../train-state/cars.ts";
 
 const on = kept(param.boolean(), true);
 const off = kept(param.boolean(), false);
@@ -81,8 +82,7 @@ export const projectSettings = keptIn("p.kept_settings", {
   merge_request_title_regex: fixed(param.anyText(), ""),
   merge_request_title_regex_description: keptOrNone(param.anyText()),
   merge_requests_template: template,
-  merge_trains_enabled: offOnly,
-  merge_trains_skip_train_allowed: offOnly,
+  ...TRAIN_SETTINGS,
   mirror: offOnly,
   mirror_overwrites_diverged_branches: offOnly,
   mirror_trigger_builds: offOnly,
@@ -101,10 +101,7 @@ export const projectSettings = keptIn("p.kept_settings", {
   repository_access_level: enabledOnly,
   repository_storage: fixed(param.anyText(), "default", undefined, "is invalid"),
   requirements_access_level: disabled,
-  resource_group_default_process_mode: kept(
-    param.choice(["unordered", "oldest_first", "newest_first", "newest_ready_first"]),
-    "unordered",
-  ),
+  ...RESOURCE_GROUP_SETTINGS,
   restrict_user_defined_variables: offOnly,
   security_and_compliance_access_level: fixed(param.choice(LEVELS), "private"),
   service_desk_enabled: offOnly,

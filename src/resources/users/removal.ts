@@ -80,6 +80,7 @@ export const USER_REFERENCES: readonly Part[] = [
   ["members", "created_by_id", "id"],
   ["member_invitations", "created_by_id", "id"],
   ["merge_requests", "auto_merge_user_id", "id"],
+  ["merge_train_cars", "user_id", "id"],
   ["pipelines", "user_id", "id"],
   ["packages", "creator_id", "id"],
   ["project_uploads", "uploader_id", "id"],
