@@ -96,6 +96,13 @@ async function grants(app: Calls): Promise<object[]> {
 const labels = (count: number) => numbered(count, (index) => ({ name: `label ${index}` }));
 const badges = (count: number) =>
   numbered(count, () => ({ link_url: "https://a.test", image_url: "https://a.test/b.svg" }));
+const wikiOf = (count: number) => ({
+  wiki: numbered(count, (index) => ({
+    title: ["home", "docs/page"][index] ?? `page ${index}`,
+    content: "Welcome",
+  })),
+  wiki_attachments: [{ folder: "0".repeat(32), file_name: "a.txt", content: "Text" }],
+});
 const boards = (count: number) =>
   numbered(count, (index) => ({
     name: `board ${index}`,
@@ -754,13 +761,8 @@ const FIXTURES: Record<string, Fixture> = {
     }),
   },
   Wikis: {
-    project: (count) => ({
-      wiki: numbered(count, (index) => ({
-        title: ["home", "docs/page"][index] ?? `page ${index}`,
-        content: "Welcome",
-      })),
-      wiki_attachments: [{ folder: "0".repeat(32), file_name: "a.txt", content: "Text" }],
-    }),
+    project: wikiOf,
+    group: wikiOf,
     params: {
       slug: listed("/projects/:project/wikis", "slug"),
       secret: always("0".repeat(32)),

@@ -16,7 +16,7 @@ export const VISIBILITY_NAMES = Object.keys(VISIBILITIES) as Visibility[];
 /** The level of groups and projects that are being deleted, which nobody may read. */
 export const BEING_DELETED = -1;
 /**
- * The level of the hidden projects that have the epics of groups (docs/decisions/0104): nobody may read these projects, nor
+ * The level of the hidden projects that have the epics and wikis of groups (docs/decisions/0104): nobody may read these projects, nor
  * see them in lists; who may read their epics is decided by the group. See {@link visibleHomes}.
  */
 export const OF_EPICS = -2;
