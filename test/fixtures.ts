@@ -233,10 +233,12 @@ const FIXTURES: Record<string, Fixture> = {
       for (const name of numbered(count, (at) => `branch${at}`)) {
         const allowed_to_push = await grants(app);
         await post(app, `${PROJECT}/protected_branches`, "owner", { name, allowed_to_push });
+        await post(app, "/groups/acme/protected_branches", "owner", { name: `of-group/${name}` });
       }
     },
     params: {
       "protected_branches name": listed("/projects/:project/protected_branches", "name"),
+      "groups protected_branches name": listed("/groups/:group/protected_branches", "name"),
     },
   },
   "Protected tags": {

@@ -229,6 +229,7 @@ const steps = [
   `20261209-75-epics`,
   `20261209-76-counts-of-epics`,
   `20261210-76-integrations`,
+  `20261212-10-hidden-projects-by-namespace`,
 ];
 
 const statements = [
@@ -2514,6 +2515,7 @@ const statements = [
   `CREATE UNIQUE INDEX integrations_of_project on integrations (project_id, slug) where project_id is not null`,
   `CREATE UNIQUE INDEX integrations_of_group on integrations (namespace_id, slug) where namespace_id is not null`,
   `CREATE UNIQUE INDEX hooks_by_integration on hooks (integration_id) where integration_id is not null`,
+  `CREATE INDEX projects_hidden on projects (namespace_id) where visibility = -2`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,

@@ -23,7 +23,7 @@ import type { PrepareContext } from "../core/resource.ts";
 import type { Scope } from "../core/scopes.ts";
 import { dayOf } from "../core/time.ts";
 import type { RepositoryKind } from "../git/repository.ts";
-import { ensureHome } from "../resources/projects/home.ts";
+import { ensureHome } from "../resources/namespaces/home.ts";
 import { mayPushSomewhere } from "../resources/protected-refs/abilities.ts";
 import { mayWriteWiki } from "../resources/wikis/abilities.ts";
 import type { Reader, Store } from "../store/port.ts";

@@ -327,6 +327,8 @@ const FROZEN: Record<string, string> = {
   "20261208-76-iteration-and-weight-events":
     "91197244a4e24fbe4251aebb4e5c9fadf6aac7694ca8a1d2c5bbbfef210985f1",
   "20261210-76-integrations": "4213749a040d320ad50a01fec8a6112b693522e7614e68d2c8be9b2d43605606",
+  "20261212-10-hidden-projects-by-namespace":
+    "266396d630e756c6b71516860d790cfbda4bc1fc17852ff6c4101c67736a8309",
   "20261209-76-counts-of-epics": "1075c779a5bd48a43646c67120474047ecd3ba55758d40c5acf5535f1fe9240f",
 };
 

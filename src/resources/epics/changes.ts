@@ -10,7 +10,7 @@ import { EPIC } from "../issuables/epic.ts";
 import { plannedLinks } from "../issuables/planning.ts";
 import { findById } from "../issuables/queries.ts";
 import * as issues from "../issues/queries.ts";
-import { ensureHome } from "../projects/home.ts";
+import { ensureHome } from "../namespaces/home.ts";
 import * as epics from "./queries.ts";
 
 const day = () => param.clearable(param.date());

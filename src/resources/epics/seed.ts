@@ -20,7 +20,7 @@ import { replaceLabels } from "../issuables/queries.ts";
 import type { SeededIssuable } from "../issuables/seed.ts";
 import * as issues from "../issues/queries.ts";
 import { labelIdsOf } from "../labels/seed.ts";
-import { seededHome } from "../projects/home.ts";
+import { seededHome } from "../namespaces/home.ts";
 import * as epics from "./queries.ts";
 
 /** An epic of a seed. */

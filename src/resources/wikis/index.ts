@@ -31,7 +31,7 @@ import type { Database, Reader, Value } from "../../store/port.ts";
 import { Queue } from "../../store/queue.ts";
 import { mostAttachmentBytes } from "../application-settings/sizes.ts";
 import { renderAll } from "../markdown/render.ts";
-import { ensureHome } from "../projects/home.ts";
+import { ensureHome } from "../namespaces/home.ts";
 import { WIKI_WRITER } from "./abilities.ts";
 import { openWiki } from "./open.ts";
 import { type PageFile, PageTree, placePage, textOfPage } from "./pages.ts";

@@ -14,7 +14,7 @@ import {
 import { Packs } from "../../git/packs.ts";
 import { insertRow } from "../../store/insert.ts";
 import { placeholders } from "../../store/placeholders.ts";
-import { seededHome } from "../projects/home.ts";
+import { seededHome } from "../namespaces/home.ts";
 import { type Edit, WikiHistory } from "./history.ts";
 import { placePage } from "./pages.ts";
 import { FORMATS, type Format, nameOf } from "./rules.ts";
