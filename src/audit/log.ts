@@ -73,6 +73,8 @@ export type AuditAction =
   | "project restored"
   | "group marked for deletion"
   | "group restored"
+  | "group archived"
+  | "group unarchived"
   | "branch protected"
   | "branch protection changed"
   | "branch unprotected"

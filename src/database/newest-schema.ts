@@ -230,6 +230,7 @@ const steps = [
   `20261209-76-counts-of-epics`,
   `20261210-76-integrations`,
   `20261212-10-hidden-projects-by-namespace`,
+  `20261212-11-archived-groups`,
 ];
 
 const statements = [
@@ -278,7 +279,7 @@ const statements = [
   avatar_url text,
   created_at integer not null,
   updated_at integer not null
-, kept_settings text, emails_disabled integer not null default 0, marked_for_deletion_at integer)`,
+, kept_settings text, emails_disabled integer not null default 0, marked_for_deletion_at integer, archived integer not null default 0)`,
   `CREATE UNIQUE INDEX namespaces_full_path on namespaces (lower(full_path))`,
   `CREATE INDEX namespaces_by_parent on namespaces (parent_id)`,
   `CREATE INDEX namespaces_by_owner on namespaces (owner_id)`,
@@ -2516,6 +2517,7 @@ const statements = [
   `CREATE UNIQUE INDEX integrations_of_group on integrations (namespace_id, slug) where namespace_id is not null`,
   `CREATE UNIQUE INDEX hooks_by_integration on hooks (integration_id) where integration_id is not null`,
   `CREATE INDEX projects_hidden on projects (namespace_id) where visibility = -2`,
+  `CREATE INDEX namespaces_archived on namespaces (id) where archived = 1`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,

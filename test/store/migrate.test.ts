@@ -329,6 +329,7 @@ const FROZEN: Record<string, string> = {
   "20261210-76-integrations": "4213749a040d320ad50a01fec8a6112b693522e7614e68d2c8be9b2d43605606",
   "20261212-10-hidden-projects-by-namespace":
     "266396d630e756c6b71516860d790cfbda4bc1fc17852ff6c4101c67736a8309",
+  "20261212-11-archived-groups": "c823f08947038b5713c32ee3bb2cfa1b717fd5fc894ec3bedbe8541c90cfb98e",
   "20261209-76-counts-of-epics": "1075c779a5bd48a43646c67120474047ecd3ba55758d40c5acf5535f1fe9240f",
 };
 

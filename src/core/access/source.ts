@@ -5,7 +5,7 @@ import type { Reach } from "./caller.ts";
 import { FEATURES, type Feature } from "./features.ts";
 import { groupsOf, linkedLevel, projectsOf } from "./memberships.ts";
 import { hasRole, ROLES, type Role } from "./roles.ts";
-import { BEING_DELETED, isEnding, isOpenTo, type Viewer } from "./visibility.ts";
+import { BEING_DELETED, isFrozen, isOpenTo, type Viewer } from "./visibility.ts";
 
 /** The group or project a path names, and what the caller may do there. */
 export interface Source {
@@ -25,7 +25,7 @@ export interface Source {
   readonly memberships: { readonly own: number | null; readonly inherited: number | null };
   /** The enabled features of a project; all features for a group, without a wiki that the caller may not read. */
   readonly features: readonly Feature[];
-  /** Whether it can't be changed: an archived project, or what is marked for deletion, or in a group that is. */
+  /** Whether it can't be changed: what is archived or marked for deletion, or in a group that is. */
   readonly archived: boolean;
   /** Whether it is a project whose pipelines and jobs everybody sees who sees the project. */
   readonly hasPublicJobs: boolean;
@@ -121,8 +121,8 @@ function identity(idOrPath: string): { column: "id" | "path"; value: Value } | u
   return Number.isSafeInteger(id) ? { column: "id", value: id } : undefined;
 }
 
-const ending = (namespace: string) =>
-  `case when ${isEnding(namespace)} then 1 else 0 end as ending`;
+const frozen = (namespace: string) =>
+  `case when ${isFrozen(namespace)} then 1 else 0 end as frozen`;
 
 interface SourceRow {
   id: number;
@@ -130,7 +130,7 @@ interface SourceRow {
   visibility: number;
   level: number | null;
   linked_level: number | null;
-  ending: number;
+  frozen: number;
 }
 
 interface GroupRow extends SourceRow {
@@ -149,7 +149,7 @@ const WITHOUT_WIKI = FEATURES.filter((feature) => feature !== "wiki");
 
 // Built once: a newly concatenated text would be hashed again to find its statement.
 const GROUP = `select n.id, n.full_path, n.visibility, (${NAMESPACE_LEVEL}) as level,
-    (${linkedLevel("n.id")}) as linked_level, ${ending("n.id")}, ${WIKI_LEVEL} as wiki_level
+    (${linkedLevel("n.id")}) as linked_level, ${frozen("n.id")}, ${WIKI_LEVEL} as wiki_level
   from namespaces n where n.kind = 'group' and`;
 const GROUP_BY = {
   id: `${GROUP} n.id = ?`,
@@ -192,7 +192,7 @@ function groupOf(row: GroupRow, viewer: Viewer): Source {
     level,
     memberships: { own: null, inherited },
     features: level >= row.wiki_level ? FEATURES : WITHOUT_WIKI,
-    archived: row.ending === 1,
+    archived: row.frozen === 1,
     hasPublicJobs: false,
   };
 }
@@ -211,7 +211,7 @@ interface ProjectRow extends SourceRow {
 }
 
 const PROJECT = `select p.id, p.full_path, p.visibility, p.namespace_id, p.public_jobs,
-    case when p.marked_for_deletion_at is null then p.archived else 1 end as archived, ${ending("p.namespace_id")},
+    case when p.marked_for_deletion_at is null then p.archived else 1 end as archived, ${frozen("p.namespace_id")},
     p.issues_enabled, p.jobs_enabled,
     p.merge_requests_enabled, p.snippets_enabled, p.wiki_enabled, (${NAMESPACE_LEVEL}) as level,
     (${linkedLevel("p.namespace_id", "p.id")}) as linked_level, (${PROJECT_LEVEL}) as own_level, case when n.owner_id = ? then 1 else 0 end as personal
@@ -252,7 +252,7 @@ function projectOf(row: ProjectRow, viewer: Viewer): Source {
     level: viewer.caller?.admin ? ADMIN_LEVEL : level,
     memberships: { own: row.own_level, inherited },
     features: FEATURES.filter((area) => row[`${area}_enabled`] === 1),
-    archived: row.archived === 1 || row.ending === 1,
+    archived: row.archived === 1 || row.frozen === 1,
     hasPublicJobs: row.public_jobs === 1,
   };
 }

@@ -35,6 +35,15 @@ export const isEnding = (namespace: string): string =>
   `exists (select 1 from namespaces e where e.marked_for_deletion_at is not null
     and e.id in (select ancestor_id from namespace_ancestors where namespace_id = ${namespace}))`;
 
+/**
+ * SQL of whether a namespace, or a group above it, is marked for deletion or archived: what is in it can't be changed then.
+ *
+ * @param namespace SQL of its id
+ */
+export const isFrozen = (namespace: string): string =>
+  `exists (select 1 from namespaces e where (e.marked_for_deletion_at is not null or e.archived = 1)
+    and e.id in (select ancestor_id from namespace_ancestors where namespace_id = ${namespace}))`;
+
 /** The condition under which a row `s` of snippets belongs to a user, not to a project. */
 export const PERSONAL_SNIPPET = `s.project_id is null and s.author_id not in (${BEING_DELETED_ROWS.users})`;
 
