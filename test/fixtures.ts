@@ -421,7 +421,10 @@ const FIXTURES: Record<string, Fixture> = {
     users: (count) => numbered(count, (index) => ({ username: `member${index}` })),
     group: (count) => ({ members: guests(count) }),
     project: (count) => ({ members: guests(count) }),
-    params: { "members user_id": listed("/users?username=member0") },
+    params: {
+      "members user_id": listed("/users?username=member0"),
+      "billable_members user_id": listed("/users?username=maintainer"),
+    },
   },
   Labels: {
     group: (count) => ({ labels: labels(count) }),

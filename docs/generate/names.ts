@@ -218,6 +218,7 @@ function singular(word: string): string {
 const SCHEMAS: Readonly<Record<string, string>> = {
   listGroupAccessRequests: "AccessRequest",
   listGroupMembers: "Member",
+  listGroupBillableMembers: "BillableMember",
   createUser: "UserAccount",
   "getCurrentUser:1": "CurrentUser",
   "getUser:1": "UserProfile",
