@@ -336,7 +336,7 @@ const group: Entity = {
     unique_project_download_limit_interval_in_seconds: only(0, 10),
     visibility: shown("public", "internal"),
     web_based_commit_signing_enabled: off,
-    wiki_access_level: only("disabled", "enabled"),
+    wiki_access_level: shown("private", "enabled"),
   },
   onlyCreated: {
     organization_id: only(1, 2),

@@ -96,6 +96,13 @@ async function grants(app: Calls): Promise<object[]> {
 const labels = (count: number) => numbered(count, (index) => ({ name: `label ${index}` }));
 const badges = (count: number) =>
   numbered(count, () => ({ link_url: "https://a.test", image_url: "https://a.test/b.svg" }));
+const wikiOf = (count: number) => ({
+  wiki: numbered(count, (index) => ({
+    title: ["home", "docs/page"][index] ?? `page ${index}`,
+    content: "Welcome",
+  })),
+  wiki_attachments: [{ folder: "0".repeat(32), file_name: "a.txt", content: "Text" }],
+});
 const boards = (count: number) =>
   numbered(count, (index) => ({
     name: `board ${index}`,
@@ -226,10 +233,12 @@ const FIXTURES: Record<string, Fixture> = {
       for (const name of numbered(count, (at) => `branch${at}`)) {
         const allowed_to_push = await grants(app);
         await post(app, `${PROJECT}/protected_branches`, "owner", { name, allowed_to_push });
+        await post(app, "/groups/acme/protected_branches", "owner", { name: `of-group/${name}` });
       }
     },
     params: {
       "protected_branches name": listed("/projects/:project/protected_branches", "name"),
+      "groups protected_branches name": listed("/groups/:group/protected_branches", "name"),
     },
   },
   "Protected tags": {
@@ -412,7 +421,10 @@ const FIXTURES: Record<string, Fixture> = {
     users: (count) => numbered(count, (index) => ({ username: `member${index}` })),
     group: (count) => ({ members: guests(count) }),
     project: (count) => ({ members: guests(count) }),
-    params: { "members user_id": listed("/users?username=member0") },
+    params: {
+      "members user_id": listed("/users?username=member0"),
+      "billable_members user_id": listed("/users?username=maintainer"),
+    },
   },
   Labels: {
     group: (count) => ({ labels: labels(count) }),
@@ -754,13 +766,8 @@ const FIXTURES: Record<string, Fixture> = {
     }),
   },
   Wikis: {
-    project: (count) => ({
-      wiki: numbered(count, (index) => ({
-        title: ["home", "docs/page"][index] ?? `page ${index}`,
-        content: "Welcome",
-      })),
-      wiki_attachments: [{ folder: "0".repeat(32), file_name: "a.txt", content: "Text" }],
-    }),
+    project: wikiOf,
+    group: wikiOf,
     params: {
       slug: listed("/projects/:project/wikis", "slug"),
       secret: always("0".repeat(32)),

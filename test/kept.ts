@@ -125,5 +125,5 @@ export const SETTINGS_OF_GROUPS = {
   unique_project_download_limit_allowlist: [],
   unique_project_download_limit_interval_in_seconds: 0,
   web_based_commit_signing_enabled: false,
-  wiki_access_level: "disabled",
+  wiki_access_level: "enabled",
 };

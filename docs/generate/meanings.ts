@@ -184,6 +184,13 @@ const MEANINGS: Readonly<Record<string, string>> = {
   scim_token_id: "the token, by id",
   todo_id: "the todo, by id",
   source_id: "the group or project, by id",
+  source_full_name: "the full name of the group or project",
+  source_members_url: "the address of the members of the group or project",
+  membership_type:
+    "`group_member` or `project_member`; `group_invite` or `project_invite` for members of groups that are invited",
+  removable:
+    "whether their memberships can be ended one by one: not by invited groups, nor for the last owner",
+  last_login_at: "when they have signed in last",
   group_path: "the full path of the group",
   uid: "the user's id at the identity provider, or here",
   "SCIM/uid": "the user, by the id that SCIM answers with",

@@ -118,6 +118,8 @@ const OPERATIONS: Readonly<Record<string, string>> = {
   "DELETE /projects/:id/uploads/:secret/:file_name": "deleteProjectUploadByAddress",
   "GET /projects/:id/wikis/uploads/:secret/:file_name": "downloadProjectWikiAttachment",
   "POST /projects/:id/wikis/attachments": "uploadProjectWikiAttachment",
+  "GET /groups/:id/wikis/uploads/:secret/:file_name": "downloadGroupWikiAttachment",
+  "POST /groups/:id/wikis/attachments": "uploadGroupWikiAttachment",
   "PUT /projects/:id/packages/generic/:package_name/:package_version/:file_name*":
     "uploadProjectPackageFile",
   "GET /projects/:id/packages/generic/:package_name/:package_version/:file_name*":
@@ -216,6 +218,7 @@ function singular(word: string): string {
 const SCHEMAS: Readonly<Record<string, string>> = {
   listGroupAccessRequests: "AccessRequest",
   listGroupMembers: "Member",
+  listGroupBillableMembers: "BillableMember",
   createUser: "UserAccount",
   "getCurrentUser:1": "CurrentUser",
   "getUser:1": "UserProfile",

@@ -107,7 +107,7 @@ export const TAGS: Readonly<Record<string, string>> = {
   Integrations:
     "Messengers, build servers and others that are told what happens, and settings for more of them.",
   Webhooks: "Addresses that are called when something happens.",
-  Wikis: "Pages and attachments of projects' wikis.",
+  Wikis: "Pages and attachments of the wikis of projects and groups.",
   "Audit events": "Security-relevant actions.",
   "OAuth2 tokens": "The OAuth2 token endpoint.",
   "OAuth2 token inspection": "Introspection and revocation of tokens.",

@@ -73,6 +73,8 @@ export type AuditAction =
   | "project restored"
   | "group marked for deletion"
   | "group restored"
+  | "group archived"
+  | "group unarchived"
   | "branch protected"
   | "branch protection changed"
   | "branch unprotected"
@@ -149,8 +151,14 @@ export type AuditedPlace = Pick<Source, "kind" | "id" | "fullPath">;
 export type AuditContext = {
   readonly db: Database;
   readonly now: number;
-  readonly source?: AuditedPlace | undefined;
+  readonly source?: (AuditedPlace & Partial<Pick<Source, "isOfEpics" | "namespaceId">>) | undefined;
 } & (CallerRequest | { readonly by: Actor });
+
+/** Where an action happens: what is in the hidden project of a group happens in the group. */
+const placeOf = ({ source }: AuditContext): AuditedPlace | undefined =>
+  source?.isOfEpics && source.namespaceId
+    ? { kind: "group", id: source.namespaceId, fullPath: source.fullPath }
+    : source;
 
 /**
  * Records a security event, in the transaction of the action. Secrets must not be part of it.
@@ -169,7 +177,7 @@ export async function log(
 ): Promise<void> {
   const by = "by" in context ? context.by : actorOf(context);
   const userId = about.userId ?? null;
-  const place = about.place ?? context.source;
+  const place = about.place ?? placeOf(context);
   await context.db.run(
     `insert into audit_events (created_at, action, author_id, author_name, user_id, user_name, target, ip,
        place_kind, place_id, place_path)

@@ -361,7 +361,7 @@ export interface Route
   readonly asked?: string;
   /** The kind of record that `:id` at the path's start names, which the pipeline looks up. */
   readonly source?: SourceKind;
-  /** Whether its source is the hidden project that has the epics of the group in its path. */
+  /** Whether its source is the hidden project that has the epics and the wiki of the group in its path. */
   readonly isOfEpics?: true;
   /** Whether it is of the project's Git repository: callers must be able to read its code. */
   readonly repository?: true;
@@ -446,7 +446,7 @@ interface Shared<Prefix extends string> {
 export interface SharedOfSource<Prefix extends string> extends Shared<Prefix> {
   /** Their paths begin with `/groups/:id` or `/projects/:id`, which the pipeline looks up. */
   readonly source: SourceKind;
-  /** Whether they are about a group's epics: their source is the hidden project that has these. */
+  /** Whether they are about a group's epics or its wiki: their source is the hidden project that has these. */
   readonly isOfEpics?: true;
   /** Whether their paths begin with that of the group or project instead, as in `/acme/site/-/raw/main/README.md`. */
   readonly isAddress?: true;

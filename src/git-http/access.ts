@@ -10,6 +10,7 @@ import * as twoFactor from "../auth/two-factor.ts";
 import type { Caller } from "../core/access/caller.ts";
 import { isInScope } from "../core/access/job-tokens.ts";
 import {
+  epicsOf,
   findMoved,
   findSource,
   findVisible,
@@ -22,9 +23,10 @@ import type { PrepareContext } from "../core/resource.ts";
 import type { Scope } from "../core/scopes.ts";
 import { dayOf } from "../core/time.ts";
 import type { RepositoryKind } from "../git/repository.ts";
+import { ensureHome } from "../resources/namespaces/home.ts";
 import { mayPushSomewhere } from "../resources/protected-refs/abilities.ts";
 import { mayWriteWiki } from "../resources/wikis/abilities.ts";
-import type { Reader } from "../store/port.ts";
+import type { Reader, Store } from "../store/port.ts";
 import { newProjectAt, unknownProject } from "./creation.ts";
 
 /** What clients can ask for, as they name it. */
@@ -35,7 +37,7 @@ export type Service = (typeof SERVICES)[number];
 export interface Admitted {
   readonly kind: RepositoryKind;
   readonly caller: Caller | undefined;
-  /** `undefined` if the caller's push creates it. */
+  /** `undefined` if the caller's push creates it. That of a group's wiki is hidden; its id is 0 until it has one. */
   readonly project: Source | undefined;
   /** The path that the caller uses, if the project has another one by now. */
   readonly movedFrom?: string | undefined;
@@ -60,9 +62,9 @@ const refusal = (status: number, message: string) => new ApiError(status, { mess
 export const denied = () => refusal(401, "HTTP Basic: Access denied");
 
 /**
- * Decides whether the caller may fetch from or push to a project, or its wiki.
+ * Decides whether the caller may fetch from or push to a project, or the wiki of a project or group.
  *
- * @param path the project's full path; its wiki's ends with `.wiki`
+ * @param path the project's full path; that of a wiki ends with `.wiki`
  * @throws ApiError 401 for anonymous callers who may not, and for wrong credentials; otherwise 403 or 404
  */
 export async function admit(
@@ -74,7 +76,9 @@ export async function admit(
   const viewer = { caller, today: dayOf(preparing.now) };
   const kind = WIKI.test(path) ? "wiki" : "code";
   const projectPath = path.replace(WIKI, "");
-  const current = await find(preparing, projectPath, viewer);
+  const current =
+    (await find(preparing, projectPath, viewer)) ??
+    (kind === "wiki" ? await findHome(preparing.db, projectPath, viewer) : undefined);
   const project = current ?? (await findMoved(preparing.db, projectPath, viewer));
   const isHidden = !project || (kind === "wiki" && !project.features.includes("wiki"));
   if (!caller) {
@@ -109,14 +113,15 @@ export async function admit(
 const unknownWiki = () => refusal(404, "The wiki you were looking for could not be found.");
 
 /**
- * Checks that the caller may push to the wiki of a project.
+ * Checks that the caller may push to the wiki of a project or group.
  *
  * @throws ApiError 403
  */
 function requireWriting(caller: Caller, project: Source): void {
   requireUploading(caller);
   if (!mayWriteWiki(project)) {
-    throw refusal(403, "You are not allowed to write to this project's wiki.");
+    const owner = project.isOfEpics || project.kind === "group" ? "group" : "project";
+    throw refusal(403, `You are not allowed to write to this ${owner}'s wiki.`);
   }
 }
 
@@ -127,12 +132,14 @@ function requireWriting(caller: Caller, project: Source): void {
  */
 export async function readmitToWiki(
   db: Reader,
-  projectId: number,
+  { id, namespaceId, isOfEpics }: Source,
   caller: Caller,
   now: number,
 ): Promise<void> {
   const viewer = { caller, today: dayOf(now) };
-  const project = await findSource(db, "project", String(projectId), viewer);
+  const project = isOfEpics
+    ? await findSource(db, "group", String(namespaceId), viewer)
+    : await findSource(db, "project", String(id), viewer);
   if (!project.features.includes("wiki")) throw unknownWiki();
   requireWriting(caller, project);
 }
@@ -175,6 +182,26 @@ export async function answerableFor(db: Reader, { id, sudoer }: Caller): Promise
   const { creator_id, namespace_id, project_id } = bot;
   if (creator_id) return `user ${creator_id}`;
   return namespace_id === null ? `project ${project_id}` : `group ${namespace_id}`;
+}
+
+/** The place of the wiki of the group at a path, if there is one that the caller may read. */
+async function findHome(db: Reader, path: string, viewer: Viewer): Promise<Source | undefined> {
+  // A path of digits would be taken for an id.
+  const group = /^\d+$/.test(path) ? undefined : await findVisible(db, "group", path, viewer);
+  return group && epicsOf(db, group);
+}
+
+/**
+ * Makes the place of the wiki of a group that has none yet.
+ *
+ * @throws ApiError 404 if the caller can no longer read the group
+ */
+export function makeHome(store: Store, { fullPath, viewer }: Source, now: number): Promise<Source> {
+  return store.transaction(async (db) => {
+    const home = await findHome(db, fullPath, viewer);
+    if (!home) throw unknownWiki();
+    return { ...home, id: await ensureHome(db, home, now) };
+  });
 }
 
 /** The project at a path, if there is one that the caller may read. */

@@ -34,6 +34,7 @@ import {
   denied,
   FETCHING,
   identify,
+  makeHome,
   PUSHING,
   readmitToWiki,
   SERVICES,
@@ -222,7 +223,8 @@ const gitRoutes = [
         const push = await understood(receivePush(input, before, Packs.of(store), now, budget));
         if (!push) return undefined;
         if (project && kind === "wiki") {
-          return { kind, ...(await receiveWiki(push, refs)), caller, project };
+          const place = project.id === 0 ? await makeHome(store, project, now) : project;
+          return { kind, ...(await receiveWiki(push, refs)), caller, project: place };
         }
         const pusher = { caller, via: "push" } as const;
         const target = { row, head: refs.head, base: view.base, pusher };
@@ -241,8 +243,8 @@ const gitRoutes = [
     handle: async ({ db, prepared, view, now, budget }) => {
       if (!prepared) return resultOf("git-receive-pack", Buffer.alloc(0));
       if (prepared.kind === "wiki") {
-        await readmitToWiki(db, prepared.project.id, prepared.caller, now);
-        const { outcomes, refusal } = await applyToWiki(db, prepared.project.id, prepared, {
+        await readmitToWiki(db, prepared.project, prepared.caller, now);
+        const { outcomes, refusal } = await applyToWiki(db, prepared.project, prepared, {
           userId: prepared.caller.id,
           now,
         });
@@ -291,7 +293,7 @@ const showError: NonNullable<Mount["showError"]> = ({ status, headers, body }, {
   return new RawReply(status, { ...headers, ...challenge, ...type }, `${text}\n`);
 };
 
-/** Git over HTTP (gitprotocol-http(5)): `/<path of a project>.git`, and `.wiki.git` for its wiki. */
+/** Git over HTTP (gitprotocol-http(5)): `/<path of a project>.git`, and `.wiki.git` for its wiki or that of a group. */
 export const GIT: Mount = {
   name: "Git",
   base: "",

@@ -73,11 +73,11 @@ const inSource = {
   push_rule: pushRulePart,
   integrations: integrationsPart,
 };
+const ofWiki = { wiki: wikiPart, wiki_attachments: wikiAttachmentsPart };
 const inProject = {
   ...inSource,
   dependencies: dependenciesPart,
-  wiki: wikiPart,
-  wiki_attachments: wikiAttachmentsPart,
+  ...ofWiki,
   repository: repositoryPart,
   pushes: pushesPart,
   environments: environmentsPart({ deployments: deploymentsPart }),
@@ -104,6 +104,7 @@ const inGroup = {
   scim_users: scimUsersPart,
   projects: projectsPart(inProject),
   epics: epicsPart({ ...inNoteable, todos: todosPart }),
+  ...ofWiki,
   hooks: hooksPart,
 };
 const inSeed = {

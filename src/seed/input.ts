@@ -70,6 +70,8 @@ interface InSource {
   push_rule?: PushRuleSeed | undefined;
   /** What integrates it with other programs. Secrets are encrypted, which needs the secret key. */
   integrations?: IntegrationSeed[] | undefined;
+  wiki?: WikiPageSeed[] | undefined;
+  wiki_attachments?: WikiAttachmentSeed[] | undefined;
 }
 
 /** A group with its contents. */
@@ -89,8 +91,6 @@ interface FullGroup extends SourceSeed, InSource {
 /** A project with its contents. */
 interface FullProject extends ProjectSeed, InSource {
   dependencies?: DependencySeed[] | undefined;
-  wiki?: WikiPageSeed[] | undefined;
-  wiki_attachments?: WikiAttachmentSeed[] | undefined;
   /** In the order of their `iid`s. Their history is recorded as events with the given times. */
   issues?: (IssueSeed & InIssuable)[] | undefined;
   issue_links?: IssueLinkSeed[] | undefined;

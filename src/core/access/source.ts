@@ -5,7 +5,7 @@ import type { Reach } from "./caller.ts";
 import { FEATURES, type Feature } from "./features.ts";
 import { groupsOf, linkedLevel, projectsOf } from "./memberships.ts";
 import { hasRole, ROLES, type Role } from "./roles.ts";
-import { BEING_DELETED, isEnding, isOpenTo, type Viewer } from "./visibility.ts";
+import { BEING_DELETED, isFrozen, isOpenTo, type Viewer } from "./visibility.ts";
 
 /** The group or project a path names, and what the caller may do there. */
 export interface Source {
@@ -23,13 +23,13 @@ export interface Source {
   readonly level: number;
   /** The caller's level as a member of the project itself, and of a group that it is in or that was invited. */
   readonly memberships: { readonly own: number | null; readonly inherited: number | null };
-  /** The enabled features of a project; all features for a group. */
+  /** The enabled features of a project; all features for a group, without a wiki that the caller may not read. */
   readonly features: readonly Feature[];
-  /** Whether it can't be changed: an archived project, or what is marked for deletion, or in a group that is. */
+  /** Whether it can't be changed: what is archived or marked for deletion, or in a group that is. */
   readonly archived: boolean;
   /** Whether it is a project whose pipelines and jobs everybody sees who sees the project. */
   readonly hasPublicJobs: boolean;
-  /** Whether it is the hidden project that has a group's epics: see {@link epicsOf}. */
+  /** Whether it is the hidden project that has a group's epics and its wiki: see {@link epicsOf}. */
   readonly isOfEpics?: true;
 }
 
@@ -83,8 +83,8 @@ export async function findVisible(
 export const EPICS_PATH = "-";
 
 /**
- * The hidden project that has a group's epics (docs/decisions/0104), as a place with the rights that the caller has in the
- * group. Its id is 0 if the group has had no epic yet.
+ * The hidden project that has a group's epics and its wiki (docs/decisions/0104), as a place with the rights that the caller has in the
+ * group. Its id is 0 if the group has had neither yet.
  */
 export async function epicsOf(db: Reader, group: Source): Promise<Source> {
   const id = await homeOf(db, group.fullPath);
@@ -121,21 +121,35 @@ function identity(idOrPath: string): { column: "id" | "path"; value: Value } | u
   return Number.isSafeInteger(id) ? { column: "id", value: id } : undefined;
 }
 
-const ending = (namespace: string) =>
-  `case when ${isEnding(namespace)} then 1 else 0 end as ending`;
+const frozen = (namespace: string) =>
+  `case when ${isFrozen(namespace)} then 1 else 0 end as frozen`;
 
-interface GroupRow {
+interface SourceRow {
   id: number;
   full_path: string;
   visibility: number;
   level: number | null;
   linked_level: number | null;
-  ending: number;
+  frozen: number;
 }
+
+interface GroupRow extends SourceRow {
+  wiki_level: number;
+}
+
+/** More than any level. */
+const NOBODY = 1000;
+
+/** SQL of the level that readers of the wiki of a group `n` need: `wiki_access_level`. */
+const WIKI_LEVEL = `case when instr(n.kept_settings, '"wiki_access_level":"disabled"') > 0 then ${NOBODY}
+  when n.visibility <= 0 or instr(n.kept_settings, '"wiki_access_level":"private"') > 0 then ${ROLES.guest} else 0 end`;
+
+/** The features of a group without a wiki, or whose wiki the caller may not read. */
+const WITHOUT_WIKI = FEATURES.filter((feature) => feature !== "wiki");
 
 // Built once: a newly concatenated text would be hashed again to find its statement.
 const GROUP = `select n.id, n.full_path, n.visibility, (${NAMESPACE_LEVEL}) as level,
-    (${linkedLevel("n.id")}) as linked_level, ${ending("n.id")}
+    (${linkedLevel("n.id")}) as linked_level, ${frozen("n.id")}, ${WIKI_LEVEL} as wiki_level
   from namespaces n where n.kind = 'group' and`;
 const GROUP_BY = {
   id: `${GROUP} n.id = ?`,
@@ -160,12 +174,13 @@ function levelOf({ caller, today }: Viewer): Value[] {
 }
 
 /** The caller's level by groups: as a member of one above, or of an invited one. */
-function inheritedLevel({ level, linked_level: linked }: GroupRow): number | null {
+function inheritedLevel({ level, linked_level: linked }: SourceRow): number | null {
   return linked === null ? level : Math.max(level ?? 0, linked);
 }
 
 function groupOf(row: GroupRow, viewer: Viewer): Source {
   const inherited = inheritedLevel(row);
+  const level = viewer.caller?.admin ? ADMIN_LEVEL : (inherited ?? 0);
   return {
     viewer,
     kind: "group",
@@ -174,15 +189,15 @@ function groupOf(row: GroupRow, viewer: Viewer): Source {
     visibility: row.visibility,
     column: "namespace_id",
     namespaceId: row.id,
-    level: viewer.caller?.admin ? ADMIN_LEVEL : (inherited ?? 0),
+    level,
     memberships: { own: null, inherited },
-    features: FEATURES,
-    archived: row.ending === 1,
+    features: level >= row.wiki_level ? FEATURES : WITHOUT_WIKI,
+    archived: row.frozen === 1,
     hasPublicJobs: false,
   };
 }
 
-interface ProjectRow extends GroupRow {
+interface ProjectRow extends SourceRow {
   namespace_id: number;
   own_level: number | null;
   personal: number;
@@ -196,7 +211,7 @@ interface ProjectRow extends GroupRow {
 }
 
 const PROJECT = `select p.id, p.full_path, p.visibility, p.namespace_id, p.public_jobs,
-    case when p.marked_for_deletion_at is null then p.archived else 1 end as archived, ${ending("p.namespace_id")},
+    case when p.marked_for_deletion_at is null then p.archived else 1 end as archived, ${frozen("p.namespace_id")},
     p.issues_enabled, p.jobs_enabled,
     p.merge_requests_enabled, p.snippets_enabled, p.wiki_enabled, (${NAMESPACE_LEVEL}) as level,
     (${linkedLevel("p.namespace_id", "p.id")}) as linked_level, (${PROJECT_LEVEL}) as own_level, case when n.owner_id = ? then 1 else 0 end as personal
@@ -237,7 +252,7 @@ function projectOf(row: ProjectRow, viewer: Viewer): Source {
     level: viewer.caller?.admin ? ADMIN_LEVEL : level,
     memberships: { own: row.own_level, inherited },
     features: FEATURES.filter((area) => row[`${area}_enabled`] === 1),
-    archived: row.archived === 1 || row.ending === 1,
+    archived: row.archived === 1 || row.frozen === 1,
     hasPublicJobs: row.public_jobs === 1,
   };
 }

@@ -16,7 +16,7 @@ export const VISIBILITY_NAMES = Object.keys(VISIBILITIES) as Visibility[];
 /** The level of groups and projects that are being deleted, which nobody may read. */
 export const BEING_DELETED = -1;
 /**
- * The level of the hidden projects that have the epics of groups (docs/decisions/0104): nobody may read these projects, nor
+ * The level of the hidden projects that have the epics and wikis of groups (docs/decisions/0104): nobody may read these projects, nor
  * see them in lists; who may read their epics is decided by the group. See {@link visibleHomes}.
  */
 export const OF_EPICS = -2;
@@ -33,6 +33,15 @@ export const BEING_DELETED_ROWS = {
 /** SQL of whether a namespace, or a group above it, is marked for deletion. @param namespace SQL of its id */
 export const isEnding = (namespace: string): string =>
   `exists (select 1 from namespaces e where e.marked_for_deletion_at is not null
+    and e.id in (select ancestor_id from namespace_ancestors where namespace_id = ${namespace}))`;
+
+/**
+ * SQL of whether a namespace, or a group above it, is marked for deletion or archived: what is in it can't be changed then.
+ *
+ * @param namespace SQL of its id
+ */
+export const isFrozen = (namespace: string): string =>
+  `exists (select 1 from namespaces e where (e.marked_for_deletion_at is not null or e.archived = 1)
     and e.id in (select ancestor_id from namespace_ancestors where namespace_id = ${namespace}))`;
 
 /** The condition under which a row `s` of snippets belongs to a user, not to a project. */

@@ -1,6 +1,7 @@
 import { hasTier, type Tier } from "../../core/resource.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Reader, Value } from "../../store/port.ts";
+import { rulersOf } from "../protected-refs/queries.ts";
 import { hasCodeOwners } from "../protected-refs/tiers.ts";
 import { fits } from "../protected-refs/wildcards.ts";
 import { approvers } from "./approvers.ts";
@@ -335,9 +336,10 @@ function protectionsOf(db: Reader, requests: readonly Request[]) {
   const projects = placeholders([...new Set(requests.map(({ project_id }) => project_id))]);
   const targets = placeholders([...new Set(requests.map(({ target_branch }) => target_branch))]);
   return db.rows(
-    `select pr.project_id, pr.name, pr.code_owner_approval_required from protected_branches pr
-     where pr.project_id in (${projects.sql}) and (pr.is_wildcard = 1 or pr.name in (${targets.sql}))`,
-    [...projects.values, ...targets.values],
+    `select t.project_id, pr.name, pr.code_owner_approval_required
+     from ${rulersOf("protected_branches", projects.sql)} t cross join protected_branches pr
+     where pr.project_id = t.owner_id and (pr.is_wildcard = 1 or pr.name in (${targets.sql}))`,
+    [...projects.values, ...projects.values, ...targets.values],
   );
 }
 

@@ -10,6 +10,7 @@ import { EPIC } from "../issuables/epic.ts";
 import { plannedLinks } from "../issuables/planning.ts";
 import { findById } from "../issuables/queries.ts";
 import * as issues from "../issues/queries.ts";
+import { ensureHome } from "../namespaces/home.ts";
 import * as epics from "./queries.ts";
 
 const day = () => param.clearable(param.date());
@@ -86,7 +87,7 @@ export async function create(
 ): Promise<number> {
   const { db, source, caller, input, now } = context;
   const details = detailsAfter(epics.NO_DETAILS, input);
-  const home = { ...source, id: await epics.ensureHome(db, source, now) };
+  const home = { ...source, id: await ensureHome(db, source, now) };
   const { title, description } = input;
   const given = { project_id: home.id, author_id: caller.id, title, description };
   const { id, iid } = await issues.insert(

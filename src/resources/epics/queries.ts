@@ -1,7 +1,4 @@
-import { EPICS_PATH, type Source } from "../../core/access/source.ts";
-import { OF_EPICS } from "../../core/access/visibility.ts";
 import type { Database, Reader } from "../../store/port.ts";
-import * as projects from "../projects/queries.ts";
 
 /** What an epic has besides what issues have, as it is stored. */
 export interface Details {
@@ -20,26 +17,6 @@ export const NO_DETAILS: Details = {
   due_date_fixed: null,
   due_date_is_fixed: 0,
 };
-
-/** The place of a group's epics, which is made for its first one. @param home as the pipeline has found it */
-export async function ensureHome(
-  db: Database,
-  home: Pick<Source, "id" | "namespaceId" | "fullPath">,
-  now: number,
-): Promise<number> {
-  if (home.id !== 0) return home.id;
-  return projects.insert(
-    db,
-    {
-      namespace: { id: home.namespaceId, full_path: home.fullPath },
-      creator_id: null,
-      name: EPICS_PATH,
-      path: EPICS_PATH,
-      visibility: OF_EPICS,
-    },
-    now,
-  );
-}
 
 /** What an epic has besides what issues have. */
 export async function detailsOf(db: Reader, id: number): Promise<Details> {

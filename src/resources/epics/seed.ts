@@ -1,5 +1,4 @@
 import * as v from "valibot";
-import { homeOf } from "../../core/access/source.ts";
 import {
   type CheckedRecord,
   type InsertNested,
@@ -21,6 +20,7 @@ import { replaceLabels } from "../issuables/queries.ts";
 import type { SeededIssuable } from "../issuables/seed.ts";
 import * as issues from "../issues/queries.ts";
 import { labelIdsOf } from "../labels/seed.ts";
+import { seededHome } from "../namespaces/home.ts";
 import * as epics from "./queries.ts";
 
 /** An epic of a seed. */
@@ -97,9 +97,7 @@ async function insert(
   const { db } = seeding;
   const { title, description, author, created_at: at = seeding.now } = epic;
   const { start_date = null, due_date = null, color = null } = epic;
-  const home = await homeOf(db, group.fullPath);
-  const place = { id: home, namespaceId: group.id, fullPath: group.fullPath };
-  const projectId = await epics.ensureHome(db, place, group.createdAt);
+  const projectId = await seededHome(db, group);
   const confidential = Number(epic.confidential);
   const inserted = await issues.insert(
     db,

@@ -460,7 +460,10 @@ class ArchiveReader {
     const received = await receiveWiki(push, { head: BRANCHES + head, list: [] });
     await store.transaction(
       async (db) => {
-        const { outcomes, refusal } = await applyToWiki(db, projectId, received, { userId, now });
+        const { outcomes, refusal } = await applyToWiki(db, { id: projectId }, received, {
+          userId,
+          now,
+        });
         if (refusal !== undefined) throw new ArchiveError(`the wiki: ${refusal}`);
         requireAll(outcomes);
       },

@@ -2,6 +2,7 @@ import { ROLES } from "../../core/access/roles.ts";
 import { type Source, sourcesById } from "../../core/access/source.ts";
 import {
   isEnding,
+  isFrozen,
   memberGroups,
   VISIBILITY_WORDS,
   visibleGroups,
@@ -197,7 +198,7 @@ export const graphqlModule: GraphqlModule = {
       descendantGroups: connection("Group", {
         args: {
           ...filters,
-          archived: arg.about("Groups are never archived.", arg.boolean),
+          archived: arg.boolean,
           includeParentDescendants: arg.withDefault(arg.boolean, true),
         },
         query: ({ includeParentDescendants, archived, sort = BY_NAME, ...args }, context) => ({
@@ -207,7 +208,10 @@ export const graphqlModule: GraphqlModule = {
                 parent: "a.ancestor_id",
               }
             : { parent: "n.parent_id" }),
-          where: all([conditionOf(args, context), archived ? when("1 = 0") : undefined]),
+          where: all([
+            conditionOf(args, context),
+            when("n.archived = ?", archived === undefined ? undefined : Number(archived)),
+          ]),
           order: sort,
         }),
       }),
@@ -246,7 +250,7 @@ export const graphqlModule: GraphqlModule = {
             conditionOf(args, context),
             when("(mu.expires_at is null or mu.expires_at > ?)", context.viewer.today),
             permissionScope
-              ? when(`mu.access_level >= ${permissionScope} and not ${isEnding("n.id")}`)
+              ? when(`mu.access_level >= ${permissionScope} and not ${isFrozen("n.id")}`)
               : undefined,
             context.caller?.admin ? undefined : when("mu.user_id = ?", context.caller?.id ?? 0),
           ]),

@@ -1,11 +1,11 @@
-import { actorOf } from "../../audit/log.ts";
+import * as audit from "../../audit/log.ts";
 import type { Caller } from "../../core/access/caller.ts";
 import { ROLES } from "../../core/access/roles.ts";
 import { VISIBILITIES, VISIBILITY_WORDS, type Visibility } from "../../core/access/visibility.ts";
-import { forbidden } from "../../core/errors.ts";
+import { ApiError, forbidden } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import { flagWithoutEffect, storedIn, unsupported } from "../../core/kept.ts";
-import { Json, type Resource, routes } from "../../core/resource.ts";
+import { type Context, Json, type Resource, routes } from "../../core/resource.ts";
 import { recordGroup } from "../../hooks/records.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
@@ -102,7 +102,7 @@ export const groupResource: Resource = {
         const visibility = input.visibility ?? (await defaultVisibility(db, parent));
         await requireUnrestricted(db, caller, VISIBILITIES[visibility]);
         const group = { ...input, visibility, parent, ownerId: caller.id };
-        const id = await createGroup(db, actorOf(context), group, now);
+        const id = await createGroup(db, audit.actorOf(context), group, now);
         await changeMore(db, id, input, caller, now);
         return rowWithProjects(context, id);
       },
@@ -199,6 +199,19 @@ export const groupResource: Resource = {
         return rowWithProjects(context, context.source.id);
       },
     }),
+    ...([1, 0] as const).map((archived) =>
+      one.post(archived ? "/archive" : "/unarchive", {
+        summary: archived
+          ? "Archive a group: nothing below it can be changed"
+          : "Unarchive a group",
+        role: "owner",
+        presenter: groupWithProjects,
+        handle: async (context) => {
+          await setArchived(context, archived);
+          return rowWithProjects(context, context.source.id);
+        },
+      }),
+    ),
     one.list("/subgroups", {
       summary: "List the direct subgroups of a group",
       access: "anyone",
@@ -265,6 +278,30 @@ export const groupResource: Resource = {
     }),
   ],
 };
+
+/** Archives a group, or unarchives it. @throws ApiError 422 in GitLab's words if it is so already, or by a group above it */
+async function setArchived(
+  context: Pick<Context, "source" | "now" | "request"> & { db: Database; caller: Caller },
+  archived: 0 | 1,
+): Promise<void> {
+  const { db, source, now } = context;
+  const above = await db.all<{ id: number; archived: number }>(
+    `select n.id, n.archived from namespaces n where n.id in (
+       select ancestor_id from namespace_ancestors where namespace_id = ?)`,
+    [source.id],
+  );
+  const word = archived ? "archive" : "unarchive";
+  if (above.some((group) => group.id === source.id && group.archived === archived)) {
+    throw new ApiError(422, { message: `Group is already ${word}d!` });
+  }
+  if (above.some((group) => group.id !== source.id && group.archived === 1)) {
+    const state = archived ? "is already archived" : "is archived";
+    const message = `Cannot ${word} group since one of the ancestor groups ${state}!`;
+    throw new ApiError(422, { message });
+  }
+  await updateRow(db, "namespaces", source.id, { archived }, now);
+  await audit.log(context, `group ${word}d`, { target: source.fullPath });
+}
 
 /** The visibility of a new group for which none is sent: as the settings say, but no more visible than its parent. */
 async function defaultVisibility(db: Reader, parent: namespaces.Namespace | undefined) {

@@ -38,7 +38,7 @@ const fields = {
   emails_enabled: field.flag("1 - n.emails_disabled"),
   emails_disabled: field.flag("n.emails_disabled"),
   ...groupSettings.fields,
-  archived: field.constant(false),
+  archived: field.flag("n.archived"),
   default_branch_protection_defaults: field.constant(DEFAULT_PROTECTION),
   organization_id: field.constant(1),
   marked_for_deletion_on: dayOf("n.marked_for_deletion_at"),

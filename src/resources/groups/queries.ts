@@ -3,7 +3,7 @@ import { ownedBy } from "../../core/access/owner.ts";
 import type { Role } from "../../core/access/roles.ts";
 import type { Source } from "../../core/access/source.ts";
 import {
-  isEnding,
+  isFrozen,
   memberGroupIds,
   memberGroups,
   type Viewer,
@@ -25,7 +25,7 @@ import {
   withAttributes,
 } from "../custom-attributes/queries.ts";
 import { CREATION_LEVEL, SUBGROUP_LEVEL } from "../namespaces/kept.ts";
-import { ENDING, markedOn } from "../namespaces/marked.ts";
+import { FROZEN, markedOn } from "../namespaces/marked.ts";
 import { NAMESPACE_SEARCH } from "../namespaces/search.ts";
 
 /** Filters and order of a list of groups. */
@@ -127,7 +127,7 @@ const ACCEPTING = { projects: CREATION_LEVEL, groups: SUBGROUP_LEVEL } as const;
 const LINKED = linkedLevel("n.id");
 
 function accepting({ caller, today }: Viewer, what: keyof typeof ACCEPTING): Condition {
-  const living = `not ${isEnding("n.id")}`;
+  const living = `not ${isFrozen("n.id")}`;
   if (caller?.admin) return { sql: living, values: [] };
   const level = `select max(m.access_level) from members m
     join namespace_ancestors ma on ma.ancestor_id = m.namespace_id
@@ -164,7 +164,7 @@ function startsOf(viewer: Viewer, filter: GroupFilter): Condition[] {
     ...(invitedTo ? [around(invitedTo, above)] : []),
     ...(sharedWith === undefined ? [] : [shared(sharedWith)]),
     ...(marked ? [idsOf("namespaces n", marked)] : []),
-    ...(active === false ? [{ sql: ENDING, values: [] }] : []),
+    ...(active === false ? [{ sql: FROZEN, values: [] }] : []),
     ...(own ? [{ sql: `select distinct id from (${own.sql}) as own`, values: own.values }] : []),
   ];
 }
@@ -186,7 +186,7 @@ function filtered(viewer: Viewer, filter: GroupFilter): Condition {
     when("n.kind = 'group'"),
     role || member ? memberGroups(viewer, role) : visibleGroups(viewer),
     filter.accepting && accepting(viewer, filter.accepting),
-    active === undefined ? undefined : when(`${active ? "not " : ""}${isEnding("n.id")}`),
+    active === undefined ? undefined : when(`${active ? "not " : ""}${isFrozen("n.id")}`),
     markedOn("n", filter.markedOn),
     when("n.visibility + 0 = ?", filter.visibility),
     ...haveAttributes("namespace_id", "n.id", filter),

@@ -48,4 +48,11 @@ create index namespaces_of_parent_by_name on namespaces (parent_id, name, id) wh
 `,
   },
   searchMigration("20261123-03-namespace-search", NAMESPACE_SEARCH),
+  {
+    id: "20261212-11-archived-groups",
+    sql: `
+alter table namespaces add column archived $int not null default 0;
+create index namespaces_archived on namespaces (id) where archived = 1;
+`,
+  },
 ];

@@ -8,6 +8,7 @@ import * as users from "../users/queries.ts";
 export { accessRequestResource } from "./access-requests.ts";
 export { invitationResource } from "./invitations.ts";
 
+import { billable } from "./billable.ts";
 import { addMember, changeMember, changeOf, removeMember } from "./changes.ts";
 import { member, memberWithSeat } from "./json.ts";
 import { ofUsers } from "./of-users.ts";
@@ -113,5 +114,5 @@ function routesOf(source: SourceKind) {
 export const memberResource: Resource = {
   name: "Members",
   migrations,
-  routes: [...routesOf("group"), ...routesOf("project"), ...ofUsers],
+  routes: [...routesOf("group"), ...routesOf("project"), ...ofUsers, ...billable],
 };

@@ -67,7 +67,7 @@ export const groupSettings = keptIn("n.kept_settings", {
   unique_project_download_limit_allowlist: empty(param.arrayOf(param.anyText())),
   unique_project_download_limit_interval_in_seconds: unlimited,
   web_based_commit_signing_enabled: off,
-  wiki_access_level: fixed(param.choice(["disabled", "private", "enabled"]), "disabled"),
+  wiki_access_level: effective(kept(param.choice(["disabled", "private", "enabled"]), "enabled")),
 });
 
 /** More than any role has: administrators are let in without one. */

@@ -66,9 +66,10 @@ export const markedOn = (alias: string, date: string | undefined): Condition | u
   return { sql: `${column} >= ? and ${column} < ?`, values: [start, start + 86_400_000] };
 };
 
-/** A query for the ids of namespaces that are marked, or in a group that is: see `isEnding`. */
-export const ENDING = `select distinct namespace_id as id from namespace_ancestors
-  where ancestor_id in (select id from namespaces where marked_for_deletion_at is not null)`;
+/** A query for the ids of namespaces that are marked or archived, or in a group that is: see `isFrozen`. */
+export const FROZEN = `select distinct namespace_id as id from namespace_ancestors
+  where ancestor_id in (select id from namespaces where marked_for_deletion_at is not null
+    union all select id from namespaces where archived = 1)`;
 
 /** The day of an instant, such as that of the mark. */
 export const dayOf = (column: string): Field =>

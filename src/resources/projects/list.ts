@@ -1,6 +1,6 @@
 import type { Role } from "../../core/access/roles.ts";
 import {
-  isEnding,
+  isFrozen,
   memberProjects,
   NOT_ARCHIVED,
   type Viewer,
@@ -27,7 +27,7 @@ import {
   haveAttributes,
   withAttributes,
 } from "../custom-attributes/queries.ts";
-import { ENDING, markedOn } from "../namespaces/marked.ts";
+import { FROZEN, markedOn } from "../namespaces/marked.ts";
 import { hasTopic } from "../topics/queries.ts";
 import { embed } from "./embed.ts";
 import { PROJECTS } from "./json.ts";
@@ -236,7 +236,7 @@ function startsOf(filter: ProjectFilter): Condition[] {
           {
             sql: `select id from projects where archived = 1
               union select id from projects where marked_for_deletion_at is not null
-              union select id from projects where namespace_id in (${ENDING})`,
+              union select id from projects where namespace_id in (${FROZEN})`,
             values: [],
           },
         ]
@@ -273,7 +273,7 @@ async function hasShared(db: Reader, groupId: number): Promise<boolean> {
   return (await db.rows(`${sql} limit 1`, values)).length > 0;
 }
 
-const ACTIVE = `(${NOT_ARCHIVED} and p.marked_for_deletion_at is null and not ${isEnding("p.namespace_id")})`;
+const ACTIVE = `(${NOT_ARCHIVED} and p.marked_for_deletion_at is null and not ${isFrozen("p.namespace_id")})`;
 
 /** The conditions on the project itself. */
 function columnConditions(filter: ProjectFilter): (Condition | undefined)[] {

@@ -1,5 +1,5 @@
 import type { Caller } from "../../core/access/caller.ts";
-import { isEnding, VISIBILITY_WORDS } from "../../core/access/visibility.ts";
+import { isFrozen, VISIBILITY_WORDS } from "../../core/access/visibility.ts";
 import { forbidden, invalid, notFound } from "../../core/errors.ts";
 import { problemOfProjectPath, requireFullPath } from "../../core/paths.ts";
 import type { Context } from "../../core/resource.ts";
@@ -138,7 +138,7 @@ export async function canCreateIn(
 ): Promise<boolean> {
   const level = await namespaces.levelIn(db, namespace.id, caller.id, viewer.today);
   const [row] = await db.rows(
-    `select ${CREATION_LEVEL}, case when ${isEnding("n.id")} then 1 else 0 end from namespaces n where n.id = ?`,
+    `select ${CREATION_LEVEL}, case when ${isFrozen("n.id")} then 1 else 0 end from namespaces n where n.id = ?`,
     [namespace.id],
   );
   const asking = { source: { level, archived: row?.[1] === 1 }, caller };

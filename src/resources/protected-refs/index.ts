@@ -1,14 +1,16 @@
 import * as audit from "../../audit/log.ts";
+import type { Role } from "../../core/access/roles.ts";
 import type { Source } from "../../core/access/source.ts";
 import { ApiError, conflict, forbidden, invalid, notFound } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import { type Context, type Resource, type Route, routes } from "../../core/resource.ts";
 import type { Reader } from "../../store/port.ts";
+import { ensureHome } from "../namespaces/home.ts";
 import { mayUnprotect } from "./abilities.ts";
 import { branchAttributes, tagAttributes, wantedIn } from "./allowed.ts";
 import { addRule, changeRule } from "./changes.ts";
 import type { RulesTable } from "./grants.ts";
-import { protectedBranch, protectedTag } from "./json.ts";
+import { protectedBranch, protectedBranchOfGroup, protectedTag } from "./json.ts";
 import * as rules from "./queries.ts";
 import { migrations } from "./table.ts";
 import { hasCodeOwners } from "./tiers.ts";
@@ -70,18 +72,20 @@ const targetOf = ({ source, input }: Pick<Context, "source"> & { input: { name: 
   target: `${input.name} of ${source.fullPath}`,
 });
 
-const branches = routes({ source: "project", path: "/protected_branches" });
+const projectBranches = routes({ source: "project", path: "/protected_branches" });
+const groupBranches = routes({ source: "group", path: "/protected_branches", isOfEpics: true });
 const tags = routes({ source: "project", path: "/protected_tags" });
 
 /** The route that removes a rule. */
 const unprotecting = (
-  { del }: typeof branches | typeof tags,
+  { del }: typeof projectBranches | typeof tags,
+  role: Role,
   what: "branch" | "tag",
   table: RulesTable,
 ): Route =>
   del("/:name", {
     summary: `Unprotect a ${what}`,
-    role: "maintainer",
+    role,
     input: name,
     handle: async (context) => {
       const found = await ruleOf(context, table);
@@ -93,16 +97,20 @@ const unprotecting = (
     },
   });
 
-/** Protected branches of projects. */
-export const protectedBranchResource: Resource = {
-  name: "Protected branches",
-  migrations,
-  routes: [
+/** The routes of the rules about branches of projects, or of top-level groups, whose rules are in force in all projects below. */
+function branchRoutes(kind: Source["kind"]): Route[] {
+  const isGroups = kind === "group";
+  const shown = isGroups ? protectedBranchOfGroup : protectedBranch;
+  const [reader, writer] = isGroups
+    ? (["owner", "owner"] as const)
+    : (["reporter", "maintainer"] as const);
+  const branches = isGroups ? groupBranches : projectBranches;
+  return [
     branches.list("", {
-      summary: "List the protected branches of a project",
-      role: "reporter",
+      summary: `List the protected branches of a ${kind}`,
+      role: reader,
       input: { search: param.optional(param.anyText()) },
-      presenter: protectedBranch,
+      presenter: shown,
       handle: (context) => {
         const { page, source, input } = context;
         return rules.list(context, page, "protected_branches", source, input.search);
@@ -110,45 +118,53 @@ export const protectedBranchResource: Resource = {
     }),
     branches.get("/:name", {
       summary: "Get a protected branch, or the rule of a wildcard",
-      role: "reporter",
+      role: reader,
       input: name,
-      presenter: protectedBranch,
+      presenter: shown,
       handle: async (context) => {
-        const { id } = await ruleOf(context, "protected_branches");
-        return rules.row(context, "protected_branches", id);
+        const { db, source, input } = context;
+        const found = isGroups
+          ? await rules.find(db, "protected_branches", source.id, input.name)
+          : await rules.findInForce(db, source.id, input.name);
+        if (!found) throw notFound();
+        return rules.row(context, "protected_branches", found.id);
       },
     }),
     branches.post("", {
       summary: "Protect a branch, or with `*` in the name all that fit it",
-      role: "maintainer",
+      role: writer,
       input: {
         ...name,
         ...branchAttributes,
         ...flags,
       },
-      presenter: protectedBranch,
+      presenter: shown,
       handle: async (context) => {
-        const { db, source, input } = context;
+        const { db, input, now } = context;
+        if (isGroups && context.source.fullPath.includes("/")) {
+          throw new ApiError(422, { message: ["Group must be a top-level group"] });
+        }
+        const source = { ...context.source, id: await ensureHome(db, context.source, now) };
         if (await rules.find(db, "protected_branches", source.id, input.name)) {
           throw conflict(`Protected branch '${input.name}' already exists`);
         }
         await requireFewWildcards(db, "protected_branches", source, input.name);
         const rule = { name: input.name, ...flagsIn(context) };
         const wanted = wantedIn(BRANCH_ACTIONS, input);
-        const id = await addRule(context, "protected_branches", rule, wanted);
+        const id = await addRule({ ...context, source }, "protected_branches", rule, wanted);
         await audit.log(context, "branch protected", targetOf(context));
         return rules.row(context, "protected_branches", id);
       },
     }),
     branches.patch("/:name", {
       summary: "Change a protected branch",
-      role: "maintainer",
+      role: writer,
       input: {
         ...name,
         ...branchAttributes,
         ...flags,
       },
-      presenter: protectedBranch,
+      presenter: shown,
       handle: async (context) => {
         const { id } = await ruleOf(context, "protected_branches");
         await changeRule(context, id, flagsIn(context), wantedIn(BRANCH_ACTIONS, context.input));
@@ -156,8 +172,15 @@ export const protectedBranchResource: Resource = {
         return rules.row(context, "protected_branches", id);
       },
     }),
-    unprotecting(branches, "branch", "protected_branches"),
-  ],
+    unprotecting(branches, writer, "branch", "protected_branches"),
+  ];
+}
+
+/** Protected branches of projects and groups. */
+export const protectedBranchResource: Resource = {
+  name: "Protected branches",
+  migrations,
+  routes: [...branchRoutes("project"), ...branchRoutes("group")],
 };
 
 /** Protected tags of projects. */
@@ -199,6 +222,6 @@ export const protectedTagResource: Resource = {
         return rules.row(context, "protected_tags", id);
       },
     }),
-    unprotecting(tags, "tag", "protected_tags"),
+    unprotecting(tags, "maintainer", "tag", "protected_tags"),
   ],
 };

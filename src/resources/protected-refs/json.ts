@@ -1,4 +1,5 @@
 import { ROLES } from "../../core/access/roles.ts";
+import { OF_EPICS } from "../../core/access/visibility.ts";
 import type { View } from "../../core/field.ts";
 import * as field from "../../core/field.ts";
 import { type Presenter, presenter } from "../../core/presenter.ts";
@@ -44,8 +45,14 @@ export const protectedBranch = presenter({
   unprotect_access_levels: levels("unprotect"),
   allow_force_push: field.flag("pr.allow_force_push"),
   code_owner_approval_required: field.flag("pr.code_owner_approval_required"),
-  inherited: field.constant(false),
+  inherited: field.flag(
+    `(select case when h.visibility = ${OF_EPICS} then 1 else 0 end from projects h where h.id = pr.project_id)`,
+  ),
 });
+
+const { inherited: _, ...fieldsOfGroups } = protectedBranch.fields;
+/** A protected branch of a group. */
+export const protectedBranchOfGroup = presenter(fieldsOfGroups);
 
 /** A protected tag. */
 export const protectedTag = presenter({

@@ -1,9 +1,9 @@
 import type { Source } from "../../core/access/source.ts";
-import type { Viewer } from "../../core/access/visibility.ts";
+import { OF_EPICS, type Viewer } from "../../core/access/visibility.ts";
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Context } from "../../core/resource.ts";
 import { BRANCHES, TAGS } from "../../git/refs.ts";
-import { all } from "../../store/conditions.ts";
+import { all, among } from "../../store/conditions.ts";
 import { insertRow } from "../../store/insert.ts";
 import { contains } from "../../store/patterns.ts";
 import { placeholders } from "../../store/placeholders.ts";
@@ -85,6 +85,20 @@ export async function rulesOf(
   };
 }
 
+/**
+ * SQL of the projects whose rules are in force in some projects: a project itself and, for branches, the hidden projects of the
+ * groups above it, which have the groups' rules. Rows have `project_id` and `owner_id`.
+ *
+ * @param projectIds SQL of ids, which is there once for tags and twice for branches
+ */
+export function rulersOf(table: RulesTable, projectIds: string): string {
+  const own = `select o.id as project_id, o.id as owner_id from projects o where o.id in (${projectIds})`;
+  if (table === "protected_tags") return `(${own})`;
+  return `(${own} union all select o.id, h.id from projects o cross join namespace_ancestors a cross join projects h
+    where o.id in (${projectIds}) and a.namespace_id = o.namespace_id and h.namespace_id = a.ancestor_id
+      and h.visibility = ${OF_EPICS})`;
+}
+
 /** What a merge request's project says about its target branch. */
 interface TargetRules {
   readonly branch: string;
@@ -100,14 +114,19 @@ export async function rulesOfTargets(
   const among = placeholders(requestIds);
   const may = held("protected_branches", viewer);
   const requests = `from merge_requests mr where mr.id in (${among.sql})`;
-  const rules = `select null, r.project_id, null, null, null, r.name, r.allow_force_push, ${may.sql}
-    from protected_branches r join projects p on p.id = r.project_id where`;
+  const rules = `select null, t.project_id, null, null, null, r.name, r.allow_force_push, ${may.sql}
+    from ${rulersOf("protected_branches", `select mr.project_id ${requests}`)} t
+    cross join protected_branches r cross join projects p where r.project_id = t.owner_id and p.id = r.project_id and`;
   const rows = await db.rows(
     `select mr.id, p.id, mr.target_branch, p.default_branch, ${IS_EMPTY}, null, null, null, null, null, null
        from merge_requests mr join projects p on p.id = mr.project_id where mr.id in (${among.sql})
-     union all ${rules} r.is_wildcard = 0 and (r.project_id, r.name) in (select mr.project_id, mr.target_branch ${requests})
-     union all ${rules} r.is_wildcard = 1 and r.project_id in (select mr.project_id ${requests})`,
-    [...among.values, ...may.values, ...among.values, ...may.values, ...among.values],
+     union all ${rules} r.is_wildcard = 0 and (t.project_id, r.name) in (select mr.project_id, mr.target_branch ${requests})
+     union all ${rules} r.is_wildcard = 1`,
+    [
+      ...among.values,
+      ...[...may.values, ...among.values, ...among.values, ...among.values],
+      ...[...may.values, ...among.values, ...among.values],
+    ],
   );
   const found = new Map<Value, BranchRule[]>();
   const targets = new Map<Value, TargetRules>();
@@ -145,13 +164,15 @@ async function fitting<Rule extends { readonly name: string }>(
   viewer: Viewer | undefined,
 ): Promise<(name: string) => readonly Rule[]> {
   if (names.length === 0) return () => [];
-  const exact = new Map<string, Rule>();
+  const exact = new Map<string, Rule[]>();
   const wild: Rule[] = [];
   const may = held(table, viewer);
-  const values = [...may.values, projectId];
+  const projectIds = table === "protected_tags" ? [projectId] : [projectId, projectId];
+  const values = [...may.values, ...projectIds];
+  const rulers = rulersOf(table, "?");
   const select = (where: string) =>
-    statement`select r.name, ${DECIDING[table]}${may.sql} from ${table} r join projects p on p.id = r.project_id
-      where r.project_id = ? and ${where}`;
+    statement`select r.name, ${DECIDING[table]}${may.sql} from ${rulers} t cross join ${table} r cross join projects p
+      where r.project_id = t.owner_id and p.id = r.project_id and ${where}`;
   for (let at = 0; at < names.length; at += NAMES_AT_ONCE) {
     const among = placeholders(names.slice(at, at + NAMES_AT_ONCE));
     const named = select(`r.is_wildcard = 0 and r.name in (${among.sql})`);
@@ -163,13 +184,12 @@ async function fitting<Rule extends { readonly name: string }>(
     ]);
     for (const rule of rules) {
       if (isWildcard(rule.name)) wild.push(rule);
-      else exact.set(rule.name, rule);
+      else exact.set(rule.name, [...(exact.get(rule.name) ?? []), rule]);
     }
   }
   return (name) => {
-    const own = exact.get(name);
     const others = wild.filter((rule) => fits(rule.name, name));
-    return own ? [own, ...others] : others;
+    return [...(exact.get(name) ?? []), ...others];
   };
 }
 
@@ -189,6 +209,20 @@ export function find(
   return db.one<FoundRule>(
     `select id, updated_at from ${table} where project_id = ? and name = ?`,
     [projectId, name],
+  );
+}
+
+/** The rule about branches with a name that is in force in a project: its own, or one of a group above it. */
+export function findInForce(
+  db: Reader,
+  projectId: number,
+  name: string,
+): Awaitable<FoundRule | undefined> {
+  return db.one<FoundRule>(
+    `select r.id, r.updated_at, case when r.project_id = t.project_id then 0 else 1 end as is_inherited
+     from ${rulersOf("protected_branches", "?")} t cross join protected_branches r
+     where r.project_id = t.owner_id and r.name = ? order by is_inherited, r.id limit 1`,
+    [projectId, projectId, name],
   );
 }
 
@@ -260,23 +294,39 @@ export async function remove(db: Database, table: RulesTable, id: number): Promi
 /** What presenting rules depends on. */
 type Presenting = Pick<Context, "presenter" | "view"> & { readonly db: Reader };
 
-/** The rules of a project, the oldest first. */
+/** The projects that have rules about branches in force in a project. */
+async function rulersWithRules(db: Reader, projectId: number): Promise<Value[]> {
+  const found = await db.rows(
+    `select t.owner_id from ${rulersOf("protected_branches", "?")} t
+     where exists (select 1 from protected_branches r where r.project_id = t.owner_id)`,
+    [projectId, projectId],
+  );
+  return found.map(([id]) => id as Value);
+}
+
+/** The rules of a project, the oldest first; about branches then those of the groups above it. */
 export async function list(
   presenting: Presenting,
   page: Page,
   table: RulesTable,
-  { id }: Source,
+  { id, isOfEpics }: Source,
   search: string | undefined,
 ): Promise<RowPage> {
   const { db, presenter } = presenting;
+  const rulers = table === "protected_tags" || isOfEpics ? [id] : await rulersWithRules(db, id);
   const where = all([
-    { sql: "pr.project_id = ?", values: [id] },
+    among("pr.project_id", rulers),
     search ? contains(["pr.name"], search) : undefined,
   ]);
+  // An index has the order of one project's rules.
+  const order =
+    rulers.length > 1
+      ? { order: "case when pr.project_id = ? then 0 else 1 end, pr.id", orderValues: [id] }
+      : { order: "pr.id" };
   const listed = await paginate(db, presenter, page, {
     from: `${table} pr where ${where.sql}`,
     values: where.values,
-    order: "pr.id",
+    ...order,
   });
   await embedGrants(presenting, presenter, listed.rows);
   return listed;

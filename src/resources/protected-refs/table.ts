@@ -74,4 +74,9 @@ alter table protected_branches drop column merge_level;
 alter table protected_tags drop column create_level;
 `,
   },
+  {
+    // Rules of groups are in their hidden projects, which are found for each project below them.
+    id: "20261212-10-hidden-projects-by-namespace",
+    sql: "create index projects_hidden on projects (namespace_id) where visibility = -2;",
+  },
 ];

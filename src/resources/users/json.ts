@@ -24,7 +24,7 @@ export const userSummaryFields = userFields("u");
 const listedFields = { ...userSummaryFields, locked: field.constant(false) };
 
 /** Whether a user is a service account, or that of an access token of a group or project that is not being deleted. */
-const isBot = `case when exists (select 1 from resource_bots rb left join projects bp on bp.id = rb.project_id
+export const isBot = `case when exists (select 1 from resource_bots rb left join projects bp on bp.id = rb.project_id
   left join namespaces bn on bn.id = rb.namespace_id
   where rb.user_id = u.id and coalesce(bp.visibility, bn.visibility) > ${BEING_DELETED})
   or exists (select 1 from service_accounts sa left join projects sp on sp.id = sa.project_id

@@ -5,6 +5,6 @@ import type { Source } from "../../core/access/source.ts";
 /** The role with which people write pages, through the API and with Git. */
 export const WIKI_WRITER = "developer";
 
-/** Whether the caller may write pages of a project's wiki. */
+/** Whether the caller may write pages of the wiki of a project or group. */
 export const mayWriteWiki = (project: Source): boolean =>
   isWritable(project, "wiki") && hasRole(project, WIKI_WRITER);

@@ -131,7 +131,10 @@ export const graphqlModule: GraphqlModule = {
         args: {
           slug: arg.string,
           projectId: arg.gid("Project"),
-          namespaceId: arg.about("Groups have no wikis.", arg.gid("Namespace", NAMESPACES)),
+          namespaceId: arg.about(
+            "Pages of groups are in the REST API only.",
+            arg.gid("Namespace", NAMESPACES),
+          ),
         },
         query: ({ slug, projectId }) => ({
           where: when("w.slug = ? and w.project_id = ?", slug, projectId) ?? NONE,

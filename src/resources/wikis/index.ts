@@ -15,6 +15,7 @@ import {
   type PrepareContext,
   RawReply,
   type Resource,
+  type Route,
   routes,
 } from "../../core/resource.ts";
 import { readFile } from "../../files/read.ts";
@@ -30,6 +31,7 @@ import type { Database, Reader, Value } from "../../store/port.ts";
 import { Queue } from "../../store/queue.ts";
 import { mostAttachmentBytes } from "../application-settings/sizes.ts";
 import { renderAll } from "../markdown/render.ts";
+import { ensureHome } from "../namespaces/home.ts";
 import { WIKI_WRITER } from "./abilities.ts";
 import { openWiki } from "./open.ts";
 import { type PageFile, PageTree, placePage, textOfPage } from "./pages.ts";
@@ -114,7 +116,9 @@ async function htmlOf(
   format: string,
 ): Promise<string> {
   if (format !== "markdown") return `<pre>${escaped(content)}</pre>`;
-  const [html = ""] = await renderAll({ db, viewer, view, budget, project: source }, [content]);
+  // In a group, a number without a path refers to nothing.
+  const project = source.isOfEpics ? undefined : source;
+  const [html = ""] = await renderAll({ db, viewer, view, budget, project }, [content]);
   return html;
 }
 
@@ -133,11 +137,13 @@ const messageOf = ({ username }: Caller, action: string, slug: string) =>
 
 type Applying = Pick<Context, "source" | "caller" | "now"> & { readonly db: Database };
 
-/** Makes a commit that was staged, if there is one. */
+/** Makes a commit that was staged, if there is one. @returns the id of the project that has the wiki */
 const apply = async ({ db, source, caller, now }: Applying, staged: WikiPush | undefined) => {
+  if (!staged) return source.id;
+  const id = await ensureHome(db, source, now);
   // The role was checked, so there is a caller.
-  const userId = (caller as Caller).id;
-  if (staged) await applyCommit(db, source.id, staged, { userId, now });
+  await applyCommit(db, { ...source, id }, staged, { userId: (caller as Caller).id, now });
+  return id;
 };
 
 /** Attachments of which a process makes commits, one after another: each is in memory then. */
@@ -160,14 +166,12 @@ function attach(preparing: Preparing, file: UploadedFile, path: string, branch?:
   });
 }
 
-const { del, get, list, post, put } = routes({
+/** Subscribes the caller to a page, or unsubscribes: GitLab has this in GraphQL only. */
+export const subscribePage = routes({
   source: "project",
   path: "/wikis",
   features: ["wiki"],
-});
-
-/** Subscribes the caller to a page, or unsubscribes: GitLab has this in GraphQL only. */
-export const subscribePage = put("/:slug*/subscription", {
+}).put("/:slug*/subscription", {
   summary: "Subscribe to a wiki page, or unsubscribe",
   whenArchived: "allow",
   input: { ...slug, subscribed: param.boolean() },
@@ -180,176 +184,184 @@ export const subscribePage = put("/:slug*/subscription", {
   },
 });
 
-const wikiRoutes = [
-  list("", {
-    summary: "List the wiki pages of a project by title",
-    access: "anyone",
-    input: { with_content: param.optional(param.boolean()) },
-    presenter: ({ input }) => (input.with_content ? wikiPage : listedPage),
-    handle: ({ db, presenter, page, source }) => wikis.list(db, presenter, page, source.id),
-  }),
-  get("/:slug*", {
-    summary: "Get a wiki page, as it is or as a commit has it",
-    access: "anyone",
-    input: {
-      ...slug,
-      render_html: param.optional(param.boolean()),
-      version: param.optional(param.anyText({ max: 4096 })),
-    },
-    presenter: wikiPage,
-    prepare: async ({ slug, version }, preparing) =>
-      version ? pageAt(preparing, slug, version) : undefined,
-    handle: async (context) => {
-      const { db, presenter, source, input, prepared } = context;
-      const found = prepared ?? (await wikis.row(db, presenter, source.id, input.slug));
-      if (!found) throw noSuchPage();
-      if (!input.render_html) return found;
-      const at = presenter.at("content");
-      const shown = [...found];
-      shown[at] = await htmlOf(context, String(found[at]), String(found[presenter.at("format")]));
-      return shown;
-    },
-  }),
-  post("", {
-    summary: "Create a wiki page",
-    access: "anyone",
-    role: WIKI_WRITER,
-    input: { title: param.text(), content, format },
-    presenter: wikiPage,
-    prepare: async ({ title, content, format = FORMATS[0] }, preparing) => {
-      const { slug } = nameOf(title);
-      const { wiki, pages, by } = await openToChange(preparing);
-      if (await pages.find(slug)) {
-        throw invalid({ base: ["Duplicate page: A page with that title already exists"] });
-      }
-      const message = messageOf(by.caller, "created", slug);
-      const staged = await stageWikiCommit(wiki, by, { message }, async (tree, draft) => {
-        const entry = { mode: FILE, oid: draft.add(BLOB, Buffer.from(content)) };
-        if (!(await placePage(tree, { slug, format }, entry))) throw noRoom();
-      });
-      return { slug, staged };
-    },
-    handle: async (context) => {
-      const { db, presenter, source, prepared } = context;
-      await apply(context, prepared.staged);
-      return wikis.row(db, presenter, source.id, prepared.slug);
-    },
-  }),
-  put("/:slug*", {
-    summary: "Change or rename a wiki page",
-    access: "anyone",
-    role: WIKI_WRITER,
-    input: {
-      ...slug,
-      title: param.optional(param.text()),
-      content: param.optional(content),
-      format,
-    },
-    atLeastOne: ["content", "title"],
-    presenter: wikiPage,
-    prepare: async ({ slug: given, title, content, format }, preparing) => {
-      const { wiki, pages, by, page } = await openPage(preparing, given);
-      const changed = { ...page, ...renamed(page, title), ...(format && { format }) };
-      const { slug } = changed;
-      if (slug !== given && (await pages.find(slug))) {
-        throw invalid({ base: ["There is already a page with the same title in that path."] });
-      }
-      const message = messageOf(by.caller, "updated", slug);
-      const commit = { message, renamed: [given, slug] } as const;
-      const staged = await stageWikiCommit(wiki, by, commit, async (tree, draft) => {
-        const oid = content === undefined ? page.oid : draft.add(BLOB, Buffer.from(content));
-        const entry = { mode: FILE, oid };
-        if (slug === given && changed.format === page.format) {
-          await tree.set(page.path, entry);
-          return;
-        }
-        await tree.remove(page.path);
-        if (!(await placePage(tree, changed, entry))) throw noRoom();
-      });
-      return { slug, staged };
-    },
-    handle: async (context) => {
-      const { db, presenter, source, prepared } = context;
-      await apply(context, prepared.staged);
-      return wikis.row(db, presenter, source.id, prepared.slug);
-    },
-  }),
-  del("/:slug*", {
-    summary: "Delete a wiki page; the repository keeps its versions",
-    access: "anyone",
-    role: "maintainer",
-    input: slug,
-    prepare: async (input, preparing) => {
-      const { wiki, by, page } = await openPage(preparing, input.slug);
-      const message = messageOf(by.caller, "deleted", input.slug);
-      return stageWikiCommit(wiki, by, { message }, (tree) => tree.remove(page.path));
-    },
-    handle: async (context) => {
-      await apply(context, context.prepared);
-      return undefined;
-    },
-  }),
-  post("/attachments", {
-    summary: "Attach a file to the wiki (multipart/form-data)",
-    access: "anyone",
-    role: WIKI_WRITER,
-    input: { file: file(), branch: param.clearable(param.text()) },
-    examples: [
-      {
-        file_name: "notes.txt",
-        file_path: "uploads/00112233445566778899aabbccddeeff/notes.txt",
-        branch: "master",
-        link: {
-          url: "uploads/00112233445566778899aabbccddeeff/notes.txt",
-          markdown: "[notes](uploads/00112233445566778899aabbccddeeff/notes.txt)",
-        },
+/** The routes of the wikis of projects, or of groups. */
+function routesOf(kind: Source["kind"]): Route[] {
+  const shared = { path: "/wikis", features: ["wiki"] } as const;
+  const { del, get, list, post, put } =
+    kind === "project"
+      ? routes({ ...shared, source: kind })
+      : routes({ ...shared, source: kind, isOfEpics: true });
+  return [
+    list("", {
+      summary: `List the wiki pages of a ${kind} by title`,
+      access: "anyone",
+      input: { with_content: param.optional(param.boolean()) },
+      presenter: ({ input }) => (input.with_content ? wikiPage : listedPage),
+      handle: ({ db, presenter, page, source }) => wikis.list(db, presenter, page, source.id),
+    }),
+    get("/:slug*", {
+      summary: "Get a wiki page, as it is or as a commit has it",
+      access: "anyone",
+      input: {
+        ...slug,
+        render_html: param.optional(param.boolean()),
+        version: param.optional(param.anyText({ max: 4096 })),
       },
-    ],
-    upload: { part: "file", admit: mostAttachmentBytes },
-    prepare: async ({ file, branch }, preparing) => {
-      const name = attachmentName(file.name);
-      if (branch && !isShortName(branch)) throw invalid({ branch: ["is invalid"] });
-      const path = `uploads/${randomBytes(16).toString("hex")}/${name}`;
-      return { name, path, ...(await attach(preparing, file, path, branch ?? undefined)) };
-    },
-    handle: async (context) => {
-      const { name: file_name, path: file_path, branch, staged } = context.prepared;
-      await apply(context, staged);
-      const link = { url: file_path, markdown: markdownOf(file_name, file_path) };
-      return new Json({ file_name, file_path, branch, link });
-    },
-  }),
-  get("/uploads/:secret/:file_name", {
-    answersWith: "application/octet-stream",
-    summary: "Download an attachment of the wiki",
-    access: "anyone",
-    input: {
-      secret: param.anyText(),
-      file_name: param.anyText(),
-      branch: param.optional(param.anyText()),
-    },
-    prepare: ({ branch }, preparing) => openWiki(preparing, branch),
-    handle: async ({ input, prepared: { repository, tip } }) => {
-      const { secret, file_name } = input;
-      const root = tip ? repository.findHex(tip.tree) : undefined;
-      const path = `uploads/${secret}/${file_name}`;
-      const isAttachment = ATTACHMENT.test(path);
-      const found =
-        root === undefined || !isAttachment ? undefined : await entryAt(repository, root, path);
-      if (!found || !isRegular(found.mode)) throw notFound();
-      const object = repository.findHex(found.oid);
-      return new RawReply(
-        200,
-        { ...uploadHeaders(file_name), etag: `"${found.oid}"` },
-        { length: repository.sizeOf(object), chunks: () => repository.stream(object) },
-      );
-    },
-  }),
-];
+      presenter: wikiPage,
+      prepare: async ({ slug, version }, preparing) =>
+        version ? pageAt(preparing, slug, version) : undefined,
+      handle: async (context) => {
+        const { db, presenter, source, input, prepared } = context;
+        const found = prepared ?? (await wikis.row(db, presenter, source.id, input.slug));
+        if (!found) throw noSuchPage();
+        if (!input.render_html) return found;
+        const at = presenter.at("content");
+        const shown = [...found];
+        shown[at] = await htmlOf(context, String(found[at]), String(found[presenter.at("format")]));
+        return shown;
+      },
+    }),
+    post("", {
+      summary: "Create a wiki page",
+      access: "anyone",
+      role: WIKI_WRITER,
+      input: { title: param.text(), content, format },
+      presenter: wikiPage,
+      prepare: async ({ title, content, format = FORMATS[0] }, preparing) => {
+        const { slug } = nameOf(title);
+        const { wiki, pages, by } = await openToChange(preparing);
+        if (await pages.find(slug)) {
+          throw invalid({ base: ["Duplicate page: A page with that title already exists"] });
+        }
+        const message = messageOf(by.caller, "created", slug);
+        const staged = await stageWikiCommit(wiki, by, { message }, async (tree, draft) => {
+          const entry = { mode: FILE, oid: draft.add(BLOB, Buffer.from(content)) };
+          if (!(await placePage(tree, { slug, format }, entry))) throw noRoom();
+        });
+        return { slug, staged };
+      },
+      handle: async (context) => {
+        const { db, presenter, prepared } = context;
+        const id = await apply(context, prepared.staged);
+        return wikis.row(db, presenter, id, prepared.slug);
+      },
+    }),
+    put("/:slug*", {
+      summary: "Change or rename a wiki page",
+      access: "anyone",
+      role: WIKI_WRITER,
+      input: {
+        ...slug,
+        title: param.optional(param.text()),
+        content: param.optional(content),
+        format,
+      },
+      atLeastOne: ["content", "title"],
+      presenter: wikiPage,
+      prepare: async ({ slug: given, title, content, format }, preparing) => {
+        const { wiki, pages, by, page } = await openPage(preparing, given);
+        const changed = { ...page, ...renamed(page, title), ...(format && { format }) };
+        const { slug } = changed;
+        if (slug !== given && (await pages.find(slug))) {
+          throw invalid({ base: ["There is already a page with the same title in that path."] });
+        }
+        const message = messageOf(by.caller, "updated", slug);
+        const commit = { message, renamed: [given, slug] } as const;
+        const staged = await stageWikiCommit(wiki, by, commit, async (tree, draft) => {
+          const oid = content === undefined ? page.oid : draft.add(BLOB, Buffer.from(content));
+          const entry = { mode: FILE, oid };
+          if (slug === given && changed.format === page.format) {
+            await tree.set(page.path, entry);
+            return;
+          }
+          await tree.remove(page.path);
+          if (!(await placePage(tree, changed, entry))) throw noRoom();
+        });
+        return { slug, staged };
+      },
+      handle: async (context) => {
+        const { db, presenter, prepared } = context;
+        const id = await apply(context, prepared.staged);
+        return wikis.row(db, presenter, id, prepared.slug);
+      },
+    }),
+    del("/:slug*", {
+      summary: "Delete a wiki page; the repository keeps its versions",
+      access: "anyone",
+      role: "maintainer",
+      input: slug,
+      prepare: async (input, preparing) => {
+        const { wiki, by, page } = await openPage(preparing, input.slug);
+        const message = messageOf(by.caller, "deleted", input.slug);
+        return stageWikiCommit(wiki, by, { message }, (tree) => tree.remove(page.path));
+      },
+      handle: async (context) => {
+        await apply(context, context.prepared);
+        return undefined;
+      },
+    }),
+    post("/attachments", {
+      summary: "Attach a file to the wiki (multipart/form-data)",
+      access: "anyone",
+      role: WIKI_WRITER,
+      input: { file: file(), branch: param.clearable(param.text()) },
+      examples: [
+        {
+          file_name: "notes.txt",
+          file_path: "uploads/00112233445566778899aabbccddeeff/notes.txt",
+          branch: "master",
+          link: {
+            url: "uploads/00112233445566778899aabbccddeeff/notes.txt",
+            markdown: "[notes](uploads/00112233445566778899aabbccddeeff/notes.txt)",
+          },
+        },
+      ],
+      upload: { part: "file", admit: mostAttachmentBytes },
+      prepare: async ({ file, branch }, preparing) => {
+        const name = attachmentName(file.name);
+        if (branch && !isShortName(branch)) throw invalid({ branch: ["is invalid"] });
+        const path = `uploads/${randomBytes(16).toString("hex")}/${name}`;
+        return { name, path, ...(await attach(preparing, file, path, branch ?? undefined)) };
+      },
+      handle: async (context) => {
+        const { name: file_name, path: file_path, branch, staged } = context.prepared;
+        await apply(context, staged);
+        const link = { url: file_path, markdown: markdownOf(file_name, file_path) };
+        return new Json({ file_name, file_path, branch, link });
+      },
+    }),
+    get("/uploads/:secret/:file_name", {
+      answersWith: "application/octet-stream",
+      summary: "Download an attachment of the wiki",
+      access: "anyone",
+      input: {
+        secret: param.anyText(),
+        file_name: param.anyText(),
+        branch: param.optional(param.anyText()),
+      },
+      prepare: ({ branch }, preparing) => openWiki(preparing, branch),
+      handle: async ({ input, prepared: { repository, tip } }) => {
+        const { secret, file_name } = input;
+        const root = tip ? repository.findHex(tip.tree) : undefined;
+        const path = `uploads/${secret}/${file_name}`;
+        const isAttachment = ATTACHMENT.test(path);
+        const found =
+          root === undefined || !isAttachment ? undefined : await entryAt(repository, root, path);
+        if (!found || !isRegular(found.mode)) throw notFound();
+        const object = repository.findHex(found.oid);
+        return new RawReply(
+          200,
+          { ...uploadHeaders(file_name), etag: `"${found.oid}"` },
+          { length: repository.sizeOf(object), chunks: () => repository.stream(object) },
+        );
+      },
+    }),
+  ];
+}
 
-/** Wikis of projects (docs/wikis.md). */
+/** Wikis of projects and groups (docs/wikis.md). */
 export const wikiResource: Resource = {
   name: "Wikis",
   migrations,
-  routes: wikiRoutes,
+  routes: [...routesOf("project"), ...routesOf("group")],
 };

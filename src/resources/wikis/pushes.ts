@@ -1,4 +1,5 @@
 import type { Caller } from "../../core/access/caller.ts";
+import type { Source } from "../../core/access/source.ts";
 import { Unapplied } from "../../core/errors.ts";
 import { Draft } from "../../git/draft.ts";
 import { RefusedError } from "../../git/errors.ts";
@@ -106,6 +107,9 @@ export interface AppliedToWiki {
   readonly refusal: string | undefined;
 }
 
+/** Where a wiki is: in a project, or in the hidden one of a group. */
+type Place = Pick<Source, "id" | "isOfEpics">;
+
 /**
  * Applies a push in a transaction: its references, and the pages of the default branch.
  *
@@ -113,7 +117,7 @@ export interface AppliedToWiki {
  */
 export async function applyToWiki(
   db: Database,
-  projectId: number,
+  { id: projectId, isOfEpics }: Place,
   { push, head, pages }: WikiPush,
   { userId, now }: { readonly userId: number; readonly now: number },
 ): Promise<AppliedToWiki> {
@@ -134,7 +138,9 @@ export async function applyToWiki(
   if (made && (isEmpty || head === current)) {
     if (head !== current) await setHead(db, id, head);
     await updatePages(db, projectId, push.repository, pages ?? [], now);
-    await tellHooks({ db, now }, { id: projectId, userId, version: made.change.to }, pages ?? []);
+    const version = made.change.to;
+    // As in GitLab, hooks are told nothing of the wikis of groups.
+    if (!isOfEpics) await tellHooks({ db, now }, { id: projectId, userId, version }, pages ?? []);
   }
   return { outcomes, refusal };
 }
@@ -211,11 +217,11 @@ async function updatePages(
  */
 export async function applyCommit(
   db: Database,
-  projectId: number,
+  place: Place,
   staged: WikiPush,
   by: { readonly userId: number; readonly now: number },
 ): Promise<void> {
-  const { outcomes, refusal } = await applyToWiki(db, projectId, staged, by);
+  const { outcomes, refusal } = await applyToWiki(db, place, staged, by);
   const failed = outcomes.find(({ problem }) => problem !== undefined);
   if (!failed) return;
   const error = impossible(refusal ?? (failed.problem as string));

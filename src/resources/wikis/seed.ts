@@ -14,6 +14,7 @@ import {
 import { Packs } from "../../git/packs.ts";
 import { insertRow } from "../../store/insert.ts";
 import { placeholders } from "../../store/placeholders.ts";
+import { seededHome } from "../namespaces/home.ts";
 import { type Edit, WikiHistory } from "./history.ts";
 import { placePage } from "./pages.ts";
 import { FORMATS, type Format, nameOf } from "./rules.ts";
@@ -90,38 +91,56 @@ interface Change {
   readonly edit: Edit;
 }
 
-/** What the pages of projects are made of, until the attachments are known, too. */
+/** What the pages of wikis are made of, until the attachments are known, too. */
 const pending = new WeakMap<SeededSource, Change[]>();
 
-/** The pages of a project's wiki. */
+/** The id of the project that has a wiki: that of a group is in the hidden one. */
+const placeOf = ({ db }: Seeding, source: SeededSource): Promise<number> =>
+  source.column === "namespace_id" ? seededHome(db, source) : Promise.resolve(source.id);
+
+/** Does something at once, or for a group at the end: no other project gets an id after that of a hidden one. */
+async function whenThere(seeding: Seeding, { column }: SeededSource, work: () => Promise<void>) {
+  if (column === "project_id") await work();
+  else seeding.atEnd(work);
+}
+
+/** The pages of the wiki of a project or group. */
 export const wikiPart: SeedPart<SeededSource, WikiPageSeed[] | undefined> = {
   schema: PagesSchema,
   sizeOf: (pages) => (pages as Page[]).length,
-  async insert(seeding, value, project) {
-    const slugs = new Set<string>();
-    const changes: Change[] = [];
-    for (const page of value as Page[]) {
-      const name = nameOf(page.title);
-      if (slugs.has(name.slug)) {
-        throw new SeedError(`${project.fullPath} has two wiki pages ${name.slug}`);
-      }
-      slugs.add(name.slug);
-      const versions = versionsOf(page, name, seeding.now, project);
-      changes.push(...versions);
-      await insertRow(seeding.db, "wiki_pages", {
-        project_id: project.id,
-        ...name,
-        format: page.format,
-        created_at: page.created_at ?? seeding.now,
-        updated_at: (versions.at(-1) as Change).at,
-        content: page.edits.at(-1)?.content ?? page.content,
-      });
-      seeding.count("wiki_pages", 1);
-      seeding.inserted();
-    }
-    pending.set(project, changes);
-  },
+  insert: (seeding, value, source) =>
+    whenThere(seeding, source, () => insertPages(seeding, value as Page[], source)),
 };
+
+async function insertPages(
+  seeding: Seeding,
+  pages: readonly Page[],
+  project: SeededSource,
+): Promise<void> {
+  const slugs = new Set<string>();
+  const changes: Change[] = [];
+  const projectId = pages.length > 0 ? await placeOf(seeding, project) : 0;
+  for (const page of pages) {
+    const name = nameOf(page.title);
+    if (slugs.has(name.slug)) {
+      throw new SeedError(`${project.fullPath} has two wiki pages ${name.slug}`);
+    }
+    slugs.add(name.slug);
+    const versions = versionsOf(page, name, seeding.now, project);
+    changes.push(...versions);
+    await insertRow(seeding.db, "wiki_pages", {
+      project_id: projectId,
+      ...name,
+      format: page.format,
+      created_at: page.created_at ?? seeding.now,
+      updated_at: (versions.at(-1) as Change).at,
+      content: page.edits.at(-1)?.content ?? page.content,
+    });
+    seeding.count("wiki_pages", 1);
+    seeding.inserted();
+  }
+  pending.set(project, changes);
+}
 
 /** The versions of a page. None is earlier than the one before. */
 function versionsOf(
@@ -145,26 +164,33 @@ function versionsOf(
   });
 }
 
-/** The attachments of a project's wiki. With them, its repository is made. */
+/** The attachments of the wiki of a project or group. With them, its repository is made. */
 export const wikiAttachmentsPart: SeedPart<SeededSource, WikiAttachmentSeed[] | undefined> = {
   schema: AttachmentsSchema,
   sizeOf: (attachments) => (attachments as Attachment[]).length,
-  async insert(seeding, value, project) {
-    const changes = pending.get(project) ?? [];
-    pending.delete(project);
-    for (const attachment of value as Attachment[]) {
-      const { folder, content, encoding, author, created_at: at = seeding.now } = attachment;
-      const name = attachmentName(attachment.file_name);
-      const bytes = Buffer.from(content, encoding === "text" ? "utf8" : encoding);
-      const edit: Edit = async (tree, add) => {
-        await tree.set(`uploads/${folder}/${name}`, add(bytes));
-      };
-      changes.push({ author, at, action: `Upload attachment ${name}`, edit });
-      seeding.inserted();
-    }
-    if (changes.length > 0) await store(seeding, project, changes);
-  },
+  insert: (seeding, value, source) =>
+    whenThere(seeding, source, () => insertAttachments(seeding, value as Attachment[], source)),
 };
+
+async function insertAttachments(
+  seeding: Seeding,
+  attachments: readonly Attachment[],
+  project: SeededSource,
+): Promise<void> {
+  const changes = pending.get(project) ?? [];
+  pending.delete(project);
+  for (const attachment of attachments) {
+    const { folder, content, encoding, author, created_at: at = seeding.now } = attachment;
+    const name = attachmentName(attachment.file_name);
+    const bytes = Buffer.from(content, encoding === "text" ? "utf8" : encoding);
+    const edit: Edit = async (tree, add) => {
+      await tree.set(`uploads/${folder}/${name}`, add(bytes));
+    };
+    changes.push({ author, at, action: `Upload attachment ${name}`, edit });
+    seeding.inserted();
+  }
+  if (changes.length > 0) await store(seeding, project, changes);
+}
 
 /** Makes a wiki's repository, with a commit of each change. */
 async function store(
@@ -183,7 +209,7 @@ async function store(
     await history.commit({ name: "", email: "", ...person, time, zone: 0 }, message, edit);
   }
   await history.store();
-  await history.apply(db, project.id);
+  await history.apply(db, await placeOf(seeding, project));
 }
 
 /** The names and addresses of authors, by user name. @throws SeedError if the seed does not have one of them */
