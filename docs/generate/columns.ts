@@ -10,6 +10,8 @@ const TABLES: Readonly<Record<string, readonly string[]>> = {
   ae: ["award_emoji"],
   b: ["boards", "badges"],
   bl: ["board_lists"],
+  ap: ["appearances"],
+  pn: ["plan_limits"],
   bm: ["broadcast_messages"],
   fe: ["features"],
   tp: ["topics"],

@@ -12,6 +12,11 @@ export const TAGS: Readonly<Record<string, string>> = {
   "Project topics":
     "By which projects are found. Everyone can see which topics exist, but not which private projects have them.",
   "Application settings": "What administrators decide for whatever is created without saying so.",
+  Appearance:
+    "How the application presents itself: on the page to sign in, and in mails. Pictures are kept, and downloaded by their addresses.",
+  "Addresses of the application's pictures": "Where its pictures are downloaded.",
+  "Plan limits":
+    "How much there may be of some things, for GitLab's plans: all here have the default one.",
   Features: "Feature flags of the instance, which are kept: nothing here depends on them.",
   "Broadcast messages": "What administrators tell everybody, for clients to show.",
   "CI variables": "Variables of CI jobs, of projects, groups and the instance.",

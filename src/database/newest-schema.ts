@@ -229,6 +229,8 @@ const steps = [
   `20261209-75-epics`,
   `20261209-76-counts-of-epics`,
   `20261210-76-integrations`,
+  `20261212-30-appearance`,
+  `20261212-31-plan-limits`,
 ];
 
 const statements = [
@@ -2514,6 +2516,28 @@ const statements = [
   `CREATE UNIQUE INDEX integrations_of_project on integrations (project_id, slug) where project_id is not null`,
   `CREATE UNIQUE INDEX integrations_of_group on integrations (namespace_id, slug) where namespace_id is not null`,
   `CREATE UNIQUE INDEX hooks_by_integration on hooks (integration_id) where integration_id is not null`,
+  `CREATE TABLE appearances (
+  id integer not null primary key check (id = 1),
+  kept_settings text,
+  updated_at integer not null
+)`,
+  `CREATE TABLE appearance_pictures (
+  id integer primary key autoincrement,
+  name text not null unique,
+  file_id integer not null references stored_files (id),
+  file_name text not null,
+  content_type text not null
+)`,
+  `CREATE UNIQUE INDEX appearance_pictures_file_id on appearance_pictures (file_id) where file_id is not null`,
+  `CREATE TRIGGER appearance_pictures_file_id_used after insert on appearance_pictures begin update stored_files set unused_since = null where id = new.file_id and unused_since is not null; end`,
+  `CREATE TRIGGER appearance_pictures_file_id_freed after delete on appearance_pictures begin update stored_files set unused_since = 0 where id = old.file_id; end`,
+  `CREATE TRIGGER appearance_pictures_file_id_changed after update of file_id on appearance_pictures when new.file_id is not old.file_id begin update stored_files set unused_since = 0 where id = old.file_id; update stored_files set unused_since = null where id = new.file_id and unused_since is not null; end`,
+  `CREATE TABLE plan_limits (
+  id integer primary key autoincrement,
+  plan_name text not null unique,
+  kept_settings text,
+  updated_at integer not null
+)`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,

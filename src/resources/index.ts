@@ -1,6 +1,7 @@
 import type { Resource } from "../core/resource.ts";
 import { absentResource } from "./absent/index.ts";
 import { accountResource, emailResource } from "./accounts/index.ts";
+import { appearanceResource } from "./appearance/index.ts";
 import { applicationSettingsResource } from "./application-settings/index.ts";
 import { approvalResource } from "./approvals/index.ts";
 import { auditEventResource } from "./audit-events/index.ts";
@@ -50,6 +51,7 @@ import { noteResource } from "./notes/index.ts";
 import { notificationSettingsResource } from "./notification-settings/index.ts";
 import { packageResource } from "./packages/index.ts";
 import { pipelineResource } from "./pipelines/index.ts";
+import { planLimitResource } from "./plan-limits/index.ts";
 import { projectResource } from "./projects/index.ts";
 import { protectedEnvironmentResource } from "./protected-environments/index.ts";
 import { protectedBranchResource, protectedTagResource } from "./protected-refs/index.ts";
@@ -92,7 +94,9 @@ export const resources: readonly Resource[] = [
   absentResource,
   accessRequestResource,
   accountResource,
+  appearanceResource,
   applicationSettingsResource,
+  planLimitResource,
   approvalResource,
   auditEventResource,
   awardEmojiResource,

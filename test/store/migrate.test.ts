@@ -328,6 +328,8 @@ const FROZEN: Record<string, string> = {
     "91197244a4e24fbe4251aebb4e5c9fadf6aac7694ca8a1d2c5bbbfef210985f1",
   "20261210-76-integrations": "4213749a040d320ad50a01fec8a6112b693522e7614e68d2c8be9b2d43605606",
   "20261209-76-counts-of-epics": "1075c779a5bd48a43646c67120474047ecd3ba55758d40c5acf5535f1fe9240f",
+  "20261212-30-appearance": "4687bddea73c153d6edd094442d942a3db790f6b3a086cdb865fa8cdb1e61ce3",
+  "20261212-31-plan-limits": "edc48b4c73cdeff378ca6e416f9ee5123b0e3fb6a6225f21c512a8f6038ba2c9",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);

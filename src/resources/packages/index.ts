@@ -1,13 +1,14 @@
 import { basename } from "node:path/posix";
 import { codeRole, type Source } from "../../core/access/source.ts";
 import { visibleCode } from "../../core/access/visibility.ts";
-import { notFound, unreadable } from "../../core/errors.ts";
+import { badRequest, notFound, unreadable } from "../../core/errors.ts";
 import { dispositionOf, fileReply } from "../../core/http/file-reply.ts";
 import * as param from "../../core/input.ts";
 import { flagWithoutEffect } from "../../core/kept.ts";
 import { Json, type Resource, routes } from "../../core/resource.ts";
 import { all, belowGroup, when } from "../../store/conditions.ts";
 import type { Reader } from "../../store/port.ts";
+import { limitOf } from "../plan-limits/limits.ts";
 import { groupPackage, packageFile, projectPackage, uploadedFile } from "./json.ts";
 import * as packages from "./queries.ts";
 import { migrations } from "./table.ts";
@@ -166,6 +167,9 @@ const packageRoutes = [
     prepare: (input) => requireNames(input),
     handle: async ({ db, source, presenter, caller, input, body, now }) => {
       const { status = "default" } = input;
+      if (body.size > (await limitOf(db, "generic_packages_max_file_size"))) {
+        throw badRequest("File is too large");
+      }
       // Deploy tokens are no users.
       const creator = caller?.by.kind === "deploy" ? null : (caller?.id as number);
       const version = versionOf(input);
