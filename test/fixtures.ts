@@ -276,6 +276,27 @@ const FIXTURES: Record<string, Fixture> = {
     },
     params: { "features name": always("feature_1") },
   },
+  "Project aliases": {
+    create: async (app, count) => {
+      for (const name of numbered(count, (at) => `alias${at}`)) {
+        await post(app, "/project_aliases", "admin", { name, project_id: "acme/site" });
+      }
+    },
+    params: { "project_aliases name": listed("/project_aliases", "name") },
+  },
+  "Member roles": {
+    create: async (app, count) => {
+      for (const name of numbered(count, (at) => `role ${at}`)) {
+        const json = { name, base_access_level: 10, read_code: true };
+        await post(app, "/member_roles", "admin", json);
+        await post(app, "/groups/acme/member_roles", "owner", json);
+      }
+    },
+    params: {
+      "member_roles member_role_id": listed("/member_roles"),
+      "groups member_roles member_role_id": listed("/groups/:group/member_roles"),
+    },
+  },
   "Broadcast messages": {
     create: async (app, count) => {
       for (const message of numbered(count, (at) => `message ${at}`)) {

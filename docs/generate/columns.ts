@@ -12,6 +12,8 @@ const TABLES: Readonly<Record<string, readonly string[]>> = {
   bl: ["board_lists"],
   ap: ["appearances"],
   pn: ["plan_limits"],
+  pa: ["project_aliases"],
+  mbr: ["member_roles"],
   bm: ["broadcast_messages"],
   fe: ["features"],
   tp: ["topics"],

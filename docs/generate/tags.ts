@@ -17,6 +17,10 @@ export const TAGS: Readonly<Record<string, string>> = {
   "Addresses of the application's pictures": "Where its pictures are downloaded.",
   "Plan limits":
     "How much there may be of some things, for GitLab's plans: all here have the default one.",
+  "Project aliases":
+    "Short names of projects, by which Git clients find them: `git clone https://…/ALIAS.git`.",
+  "Member roles":
+    "Roles beside the base ones. Members can have one; what it allows beside its base role is kept, and allows nothing here.",
   Features: "Feature flags of the instance, which are kept: nothing here depends on them.",
   "Broadcast messages": "What administrators tell everybody, for clients to show.",
   "CI variables": "Variables of CI jobs, of projects, groups and the instance.",

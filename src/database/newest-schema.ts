@@ -231,6 +231,8 @@ const steps = [
   `20261210-76-integrations`,
   `20261212-30-appearance`,
   `20261212-31-plan-limits`,
+  `20261212-32-project-aliases`,
+  `20261212-33-member-roles`,
 ];
 
 const statements = [
@@ -344,7 +346,7 @@ const statements = [
   expires_at text,
   created_by_id integer references users (id) on delete set null,
   created_at integer not null,
-  updated_at integer not null,
+  updated_at integer not null, member_role_id integer references member_roles (id) on delete set null,
   check ((namespace_id is null) <> (project_id is null))
 )`,
   `CREATE UNIQUE INDEX members_of_namespace on members (namespace_id, user_id) where namespace_id is not null`,
@@ -2538,6 +2540,25 @@ const statements = [
   kept_settings text,
   updated_at integer not null
 )`,
+  `CREATE TABLE project_aliases (
+  id integer primary key autoincrement,
+  project_id integer not null references projects (id) on delete cascade,
+  name text not null unique,
+  created_at integer not null
+)`,
+  `CREATE INDEX project_aliases_of_project on project_aliases (project_id)`,
+  `CREATE TABLE member_roles (
+  id integer primary key autoincrement,
+  namespace_id integer references namespaces (id) on delete cascade,
+  name text not null,
+  description text,
+  base_access_level integer not null,
+  kept_settings text,
+  created_at integer not null,
+  updated_at integer not null
+)`,
+  `CREATE INDEX member_roles_of_namespace on member_roles (namespace_id, id)`,
+  `CREATE INDEX members_by_role on members (member_role_id) where member_role_id is not null`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,

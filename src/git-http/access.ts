@@ -177,14 +177,17 @@ export async function answerableFor(db: Reader, { id, sudoer }: Caller): Promise
   return namespace_id === null ? `project ${project_id}` : `group ${namespace_id}`;
 }
 
-/** The project at a path, if there is one that the caller may read. */
+/** The project at a path, or with an alias, if there is one that the caller may read. */
 async function find(
   { db }: PrepareContext,
   path: string,
   viewer: Parameters<typeof findSource>[3],
 ): Promise<Source | undefined> {
   // Without a slash it would be taken for an id.
-  return path.includes("/") ? findVisible(db, "project", path, viewer) : undefined;
+  if (path.includes("/")) return findVisible(db, "project", path, viewer);
+  if (path.includes("\0")) return undefined;
+  const [row] = await db.rows("select project_id from project_aliases where name = ?", [path]);
+  return row && findVisible(db, "project", String(row[0]), viewer);
 }
 
 /**

@@ -42,6 +42,7 @@ import { deployKeyResource, sshKeyResource } from "./keys/index.ts";
 import { labelResource } from "./labels/index.ts";
 import { lintResource } from "./lint/index.ts";
 import { markdownResource } from "./markdown/index.ts";
+import { memberRoleResource } from "./member-roles/index.ts";
 import { accessRequestResource, invitationResource, memberResource } from "./members/index.ts";
 import { mergeRequestResource } from "./merge-requests/index.ts";
 import { metaResource } from "./meta/index.ts";
@@ -52,6 +53,7 @@ import { notificationSettingsResource } from "./notification-settings/index.ts";
 import { packageResource } from "./packages/index.ts";
 import { pipelineResource } from "./pipelines/index.ts";
 import { planLimitResource } from "./plan-limits/index.ts";
+import { projectAliasResource } from "./project-aliases/index.ts";
 import { projectResource } from "./projects/index.ts";
 import { protectedEnvironmentResource } from "./protected-environments/index.ts";
 import { protectedBranchResource, protectedTagResource } from "./protected-refs/index.ts";
@@ -142,6 +144,7 @@ export const resources: readonly Resource[] = [
   lintResource,
   markdownResource,
   memberResource,
+  memberRoleResource,
   mergeRequestResource,
   metaResource,
   milestoneResource,
@@ -150,6 +153,7 @@ export const resources: readonly Resource[] = [
   notificationSettingsResource,
   pipelineResource,
   packageResource,
+  projectAliasResource,
   projectResource,
   pushRuleResource,
   releaseResource,

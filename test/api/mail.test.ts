@@ -136,7 +136,7 @@ it("begins and ends with the messages of the application, if it is to", async ()
   await arrived(2);
   const texts = received.map(({ text }) => text?.trim());
   expect(texts[0]).not.toMatch(/Confidential|reply/);
-  expect(texts[1]).toMatch(/^Confidential\.\n\n[^]*Done\.[^]*\n\nDo not reply\.$/);
+  expect(texts[1]).toMatch(/^Confidential\.\n\n[\s\S]*Done\.[\s\S]*\n\nDo not reply\.$/);
   await app.close();
 });
 

@@ -534,8 +534,6 @@ describe("every list", () => {
     "/groups/:id/epic_boards": "likewise",
     "/groups/:id/ldap_group_links": "likewise",
     "/groups/:id/saml_group_links": "likewise",
-    "/groups/:id/member_roles": "likewise",
-    "/member_roles": "likewise",
     "/projects/:id/merge_requests/:merge_request_iid/context_commits": "it has no pages",
     "/projects/:id/repository/tags/:tag_name/signature": "only a signed tag has one",
     "/projects/:id/remote_mirrors": "there are at most ten",

@@ -330,6 +330,8 @@ const FROZEN: Record<string, string> = {
   "20261209-76-counts-of-epics": "1075c779a5bd48a43646c67120474047ecd3ba55758d40c5acf5535f1fe9240f",
   "20261212-30-appearance": "4687bddea73c153d6edd094442d942a3db790f6b3a086cdb865fa8cdb1e61ce3",
   "20261212-31-plan-limits": "edc48b4c73cdeff378ca6e416f9ee5123b0e3fb6a6225f21c512a8f6038ba2c9",
+  "20261212-33-member-roles": "4605246086e404a7701c1d06d85f369e49d5f1e05db2c5699c90ffe1688ab187",
+  "20261212-32-project-aliases": "9994ee6ce2728b8c29b8764b35caa512b0c35df2d6b4d8d4e705de87866b7826",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);
