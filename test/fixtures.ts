@@ -276,6 +276,32 @@ const FIXTURES: Record<string, Fixture> = {
     },
     params: { "features name": always("feature_1") },
   },
+  "Secure files": {
+    create: async (app, count) => {
+      for (const name of numbered(count, (at) => `key ${at}`)) {
+        const body = new FormData();
+        body.append("name", name);
+        body.append("file", new Blob(["key"]), "key.pem");
+        await app.call(`POST ${PROJECT}/secure_files`, { as: "owner", body });
+      }
+    },
+    params: { secure_file_id: listed("/projects/:project/secure_files") },
+  },
+  "Protection rules": {
+    create: async (app, count) => {
+      for (const name of numbered(count, (at) => `acme/site/rule-${at}`)) {
+        const level = { minimum_access_level_for_push: "maintainer" };
+        const json = { package_name_pattern: name, package_type: "npm", ...level };
+        await post(app, `${PROJECT}/packages/protection/rules`, "owner", json);
+        const other = { repository_path_pattern: name, ...level };
+        await post(app, `${PROJECT}/registry/protection/repository/rules`, "owner", other);
+      }
+    },
+    params: {
+      "packages rule_id": listed("/projects/:project/packages/protection/rules"),
+      "registry rule_id": listed("/projects/:project/registry/protection/repository/rules"),
+    },
+  },
   "Project aliases": {
     create: async (app, count) => {
       for (const name of numbered(count, (at) => `alias${at}`)) {

@@ -13,6 +13,8 @@ const TABLES: Readonly<Record<string, readonly string[]>> = {
   ap: ["appearances"],
   pn: ["plan_limits"],
   pa: ["project_aliases"],
+  pp: ["protection_rules"],
+  sf: ["secure_files"],
   mbr: ["member_roles"],
   bm: ["broadcast_messages"],
   fe: ["features"],

@@ -622,6 +622,17 @@ const MEANINGS: Readonly<Record<string, string>> = {
   remove_group: "whether it allows deleting groups",
   remove_project: "whether it allows deleting projects",
 
+  secure_file_id: "the secure file, by id",
+  "Secure files/name": "unique in the project",
+  "Secure files/file": "its content, of less than 5 MiB",
+  "Protection rules/rule_id": "the rule, by id",
+  package_name_pattern: "names of packages; `*` stands for any characters",
+  repository_path_pattern:
+    "paths of repositories, with the project's; `*` stands for any characters",
+  "Protection rules/package_type": "the type of the packages",
+  minimum_access_level_for_push: "who may push; `null` for who may anyway",
+  minimum_access_level_for_delete: "who may delete; `null` for who may anyway",
+
   // Application settings.
   default_project_visibility: "the visibility of new projects",
   default_group_visibility: "the visibility of new groups",

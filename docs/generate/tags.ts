@@ -21,6 +21,10 @@ export const TAGS: Readonly<Record<string, string>> = {
     "Short names of projects, by which Git clients find them: `git clone https://…/ALIAS.git`.",
   "Member roles":
     "Roles beside the base ones. Members can have one; what it allows beside its base role is kept, and allows nothing here.",
+  "Secure files":
+    "Files that jobs need and nobody else should see, such as keys to sign with. They are encrypted in the database. Certificates are not read: `metadata` is null.",
+  "Protection rules":
+    "Who may push and delete packages, by their names. Rules about repositories of container images are kept: there are none here.",
   Features: "Feature flags of the instance, which are kept: nothing here depends on them.",
   "Broadcast messages": "What administrators tell everybody, for clients to show.",
   "CI variables": "Variables of CI jobs, of projects, groups and the instance.",

@@ -233,6 +233,8 @@ const steps = [
   `20261212-31-plan-limits`,
   `20261212-32-project-aliases`,
   `20261212-33-member-roles`,
+  `20261212-34-secure-files`,
+  `20261212-35-protection-rules`,
 ];
 
 const statements = [
@@ -2559,6 +2561,29 @@ const statements = [
 )`,
   `CREATE INDEX member_roles_of_namespace on member_roles (namespace_id, id)`,
   `CREATE INDEX members_by_role on members (member_role_id) where member_role_id is not null`,
+  `CREATE TABLE secure_files (
+  id integer primary key autoincrement,
+  project_id integer not null references projects (id) on delete cascade,
+  name text not null,
+  checksum text not null,
+  content text not null,
+  created_at integer not null,
+  unique (project_id, name)
+)`,
+  `CREATE INDEX secure_files_of_project on secure_files (project_id, id)`,
+  `CREATE TABLE protection_rules (
+  id integer primary key autoincrement,
+  project_id integer not null references projects (id) on delete cascade,
+  kind text not null,
+  pattern text not null,
+  package_type text not null,
+  push_level text,
+  delete_level text,
+  created_at integer not null,
+  updated_at integer not null,
+  unique (project_id, kind, package_type, pattern)
+)`,
+  `CREATE INDEX protection_rules_of_project on protection_rules (project_id, kind, id)`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,

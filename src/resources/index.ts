@@ -57,6 +57,7 @@ import { projectAliasResource } from "./project-aliases/index.ts";
 import { projectResource } from "./projects/index.ts";
 import { protectedEnvironmentResource } from "./protected-environments/index.ts";
 import { protectedBranchResource, protectedTagResource } from "./protected-refs/index.ts";
+import { protectionRuleResource } from "./protection-rules/index.ts";
 import { pushRuleResource } from "./push-rules/index.ts";
 import { releaseResource } from "./releases/index.ts";
 import { remoteMirrorResource } from "./remote-mirrors/index.ts";
@@ -67,6 +68,7 @@ import { runnerResource } from "./runners/index.ts";
 import { scheduleResource } from "./schedules/index.ts";
 import { scimResource } from "./scim/index.ts";
 import { searchResource } from "./search/index.ts";
+import { secureFileResource } from "./secure-files/index.ts";
 import { serviceAccountResource } from "./service-accounts/index.ts";
 import { sharingResource } from "./sharing/index.ts";
 import { snippetResource } from "./snippets/index.ts";
@@ -155,6 +157,7 @@ export const resources: readonly Resource[] = [
   packageResource,
   projectAliasResource,
   projectResource,
+  protectionRuleResource,
   pushRuleResource,
   releaseResource,
   remoteMirrorResource,
@@ -168,6 +171,7 @@ export const resources: readonly Resource[] = [
   scheduleResource,
   scimResource,
   searchResource,
+  secureFileResource,
   sharingResource,
   snippetResource,
   statusCheckResource,

@@ -96,10 +96,13 @@ const LEFT_OUT = [
   "Pipelines",
   "Projects",
   "Protected environments",
+  // They name users' levels and the project's own path.
+  "Protection rules",
   "Push mirrors",
   // The rule of the group that the project is imported into holds.
   "Push rules",
   "Runners",
+  "Secure files",
   "Service accounts",
   "Sharing",
   "Terraform states",

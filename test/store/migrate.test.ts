@@ -332,6 +332,9 @@ const FROZEN: Record<string, string> = {
   "20261212-31-plan-limits": "edc48b4c73cdeff378ca6e416f9ee5123b0e3fb6a6225f21c512a8f6038ba2c9",
   "20261212-33-member-roles": "4605246086e404a7701c1d06d85f369e49d5f1e05db2c5699c90ffe1688ab187",
   "20261212-32-project-aliases": "9994ee6ce2728b8c29b8764b35caa512b0c35df2d6b4d8d4e705de87866b7826",
+  "20261212-35-protection-rules":
+    "2ffe33f195faf25adf238fd2aaa65038ee5d1cc439d5cabcdd92427558a9d241",
+  "20261212-34-secure-files": "11ff8d2a8eb90761f49d58e469e69dbb96c50556c23413580995e8f1ae4376bc",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);
