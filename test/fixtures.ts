@@ -86,6 +86,8 @@ async function post(app: Calls, path: string, as: Person, json: object): Promise
 }
 
 const PROJECT = "/projects/acme%2Fsite";
+/** How a picture begins. */
+const PNG = Uint8Array.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 
 /** Who a rule about branches or tags lets do something: maintainers and a user. */
 async function grants(app: Calls): Promise<object[]> {
@@ -275,6 +277,23 @@ const FIXTURES: Record<string, Fixture> = {
       }
     },
     params: { "features name": always("feature_1") },
+  },
+  Accounts: { params: { "identities provider": always("ldap") } },
+  "Metric images": {
+    create: async (app, count) => {
+      const path = `${PROJECT}/issues`;
+      const incident = { title: "Down", issue_type: "incident" };
+      const { json } = await app.call(`POST ${path}`, { as: "owner", json: incident });
+      for (let made = 0; made < count; made += 1) {
+        const body = new FormData();
+        body.append("file", new Blob([PNG]), "load.png");
+        await app.call(`POST ${path}/${json.iid}/metric_images`, { as: "owner", body });
+      }
+    },
+    params: {
+      "metric_images issue_iid": listed("/projects/:project/issues?issue_type=incident", "iid"),
+      metric_image_id: listed("/projects/:project/issues/:issue_iid/metric_images"),
+    },
   },
   "Secure files": {
     create: async (app, count) => {

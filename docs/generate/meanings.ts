@@ -622,6 +622,13 @@ const MEANINGS: Readonly<Record<string, string>> = {
   remove_group: "whether it allows deleting groups",
   remove_project: "whether it allows deleting projects",
 
+  "Accounts/provider": "the name of the other service",
+  metric_image_id: "the picture, by id",
+  "Metric images/file": "the picture, of at most 1 MiB",
+  "Metric images/url": "what it links to",
+  "Metric images/url_text": "the text of that link",
+  secret_push_protection_enabled: "whether pushes are to be scanned for secrets",
+  projects_to_exclude: "ids of projects that are left as they are",
   secure_file_id: "the secure file, by id",
   "Secure files/name": "unique in the project",
   "Secure files/file": "its content, of less than 5 MiB",

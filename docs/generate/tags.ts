@@ -25,6 +25,12 @@ export const TAGS: Readonly<Record<string, string>> = {
     "Files that jobs need and nobody else should see, such as keys to sign with. They are encrypted in the database. Certificates are not read: `metadata` is null.",
   "Protection rules":
     "Who may push and delete packages, by their names. Rules about repositories of container images are kept: there are none here.",
+  "User agents":
+    "With which programs issues and snippets were created over the API, for administrators.",
+  "Security settings":
+    "What projects want to be scanned for, which is kept: nothing is scanned here.",
+  "Metric images": "Pictures of the metrics of incidents.",
+  "Addresses of metric images": "Where these pictures are downloaded.",
   Features: "Feature flags of the instance, which are kept: nothing here depends on them.",
   "Broadcast messages": "What administrators tell everybody, for clients to show.",
   "CI variables": "Variables of CI jobs, of projects, groups and the instance.",

@@ -73,6 +73,7 @@ export type AuditAction =
   | "plan limits changed"
   | "project alias added"
   | "project alias removed"
+  | "security settings changed"
   | "secure file added"
   | "secure file removed"
   | "protection rule added"

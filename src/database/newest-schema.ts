@@ -235,6 +235,9 @@ const steps = [
   `20261212-33-member-roles`,
   `20261212-34-secure-files`,
   `20261212-35-protection-rules`,
+  `20261212-36-user-agents`,
+  `20261212-37-security-settings`,
+  `20261212-38-metric-images`,
 ];
 
 const statements = [
@@ -2584,6 +2587,35 @@ const statements = [
   unique (project_id, kind, package_type, pattern)
 )`,
   `CREATE INDEX protection_rules_of_project on protection_rules (project_id, kind, id)`,
+  `CREATE TABLE user_agents (
+  id integer primary key autoincrement,
+  issue_id integer unique references issues (id) on delete cascade,
+  snippet_id integer unique references snippets (id) on delete cascade,
+  user_agent text not null,
+  ip_address text not null
+)`,
+  `CREATE TABLE project_security_settings (
+  project_id integer not null primary key references projects (id) on delete cascade,
+  secret_push_protection_enabled integer not null,
+  created_at integer not null,
+  updated_at integer not null
+)`,
+  `CREATE TABLE metric_images (
+  id integer primary key autoincrement,
+  issue_id integer not null references issues (id) on delete cascade,
+  file_id integer not null references stored_files (id),
+  file_name text not null,
+  content_type text not null,
+  url text,
+  url_text text,
+  created_at integer not null,
+  updated_at integer not null
+)`,
+  `CREATE INDEX metric_images_of_issue on metric_images (issue_id, id)`,
+  `CREATE UNIQUE INDEX metric_images_file_id on metric_images (file_id) where file_id is not null`,
+  `CREATE TRIGGER metric_images_file_id_used after insert on metric_images begin update stored_files set unused_since = null where id = new.file_id and unused_since is not null; end`,
+  `CREATE TRIGGER metric_images_file_id_freed after delete on metric_images begin update stored_files set unused_since = 0 where id = old.file_id; end`,
+  `CREATE TRIGGER metric_images_file_id_changed after update of file_id on metric_images when new.file_id is not old.file_id begin update stored_files set unused_since = 0 where id = old.file_id; update stored_files set unused_since = null where id = new.file_id and unused_since is not null; end`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,

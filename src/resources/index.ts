@@ -46,6 +46,7 @@ import { memberRoleResource } from "./member-roles/index.ts";
 import { accessRequestResource, invitationResource, memberResource } from "./members/index.ts";
 import { mergeRequestResource } from "./merge-requests/index.ts";
 import { metaResource } from "./meta/index.ts";
+import { metricImageResource } from "./metric-images/index.ts";
 import { milestoneResource } from "./milestones/index.ts";
 import { namespaceResource } from "./namespaces/index.ts";
 import { noteResource } from "./notes/index.ts";
@@ -69,6 +70,7 @@ import { scheduleResource } from "./schedules/index.ts";
 import { scimResource } from "./scim/index.ts";
 import { searchResource } from "./search/index.ts";
 import { secureFileResource } from "./secure-files/index.ts";
+import { securitySettingsResource } from "./security-settings/index.ts";
 import { serviceAccountResource } from "./service-accounts/index.ts";
 import { sharingResource } from "./sharing/index.ts";
 import { snippetResource } from "./snippets/index.ts";
@@ -87,6 +89,7 @@ import { topicResource } from "./topics/index.ts";
 import { transferResource } from "./transfers/index.ts";
 import { triggerResource } from "./triggers/index.ts";
 import { uploadResource } from "./uploads/index.ts";
+import { userAgentResource } from "./user-agents/index.ts";
 import { userFollowResource } from "./user-follows/index.ts";
 import { userStatusResource } from "./user-statuses/index.ts";
 import { userResource } from "./users/index.ts";
@@ -149,6 +152,7 @@ export const resources: readonly Resource[] = [
   memberRoleResource,
   mergeRequestResource,
   metaResource,
+  metricImageResource,
   milestoneResource,
   namespaceResource,
   noteResource,
@@ -172,6 +176,7 @@ export const resources: readonly Resource[] = [
   scimResource,
   searchResource,
   secureFileResource,
+  securitySettingsResource,
   sharingResource,
   snippetResource,
   statusCheckResource,
@@ -187,6 +192,7 @@ export const resources: readonly Resource[] = [
   transferResource,
   triggerResource,
   userResource,
+  userAgentResource,
   userFollowResource,
   userStatusResource,
   variableResource,
