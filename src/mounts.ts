@@ -18,9 +18,11 @@ import { oauthResources } from "./oauth/index.ts";
 import { metadata } from "./oauth/metadata.ts";
 import type { Flows } from "./oauth/rules.ts";
 import { WEB } from "./pages/mount.ts";
+import { appearanceAddresses } from "./resources/appearance/index.ts";
 import { avatarAddresses } from "./resources/avatars/addresses.ts";
 import { resources } from "./resources/index.ts";
 import { healthResource } from "./resources/meta/index.ts";
+import { metricImageAddresses } from "./resources/metric-images/index.ts";
 import { API } from "./resources/mount.ts";
 import { SCIM } from "./resources/scim/mount.ts";
 import { scimUserResource } from "./resources/scim/users.ts";
@@ -78,7 +80,10 @@ export function mounts(chosen: MountOptions): readonly Mount[] {
     { ...GRAPHQL, resources: [GRAPHQL_RESOURCE] },
     { ...SCIM, resources: [scimUserResource] },
     { ...OPEN, resources: [healthResource, metadata(chosen.flows)] },
-    { ...ADDRESSES, resources: [avatarAddresses, uploadAddresses] },
+    {
+      ...ADDRESSES,
+      resources: [appearanceAddresses, avatarAddresses, metricImageAddresses, uploadAddresses],
+    },
     { ...METRICS, resources: [metricsResource] },
     { ...OAUTH, resources: oauthResources(chosen.flows) },
     GIT,

@@ -86,6 +86,8 @@ async function post(app: Calls, path: string, as: Person, json: object): Promise
 }
 
 const PROJECT = "/projects/acme%2Fsite";
+/** How a picture begins. */
+const PNG = Uint8Array.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 
 /** Who a rule about branches or tags lets do something: maintainers and a user. */
 async function grants(app: Calls): Promise<object[]> {
@@ -284,6 +286,70 @@ const FIXTURES: Record<string, Fixture> = {
       }
     },
     params: { "features name": always("feature_1") },
+  },
+  Accounts: { params: { "identities provider": always("ldap") } },
+  "Metric images": {
+    create: async (app, count) => {
+      const path = `${PROJECT}/issues`;
+      const incident = { title: "Down", issue_type: "incident" };
+      const { json } = await app.call(`POST ${path}`, { as: "owner", json: incident });
+      for (let made = 0; made < count; made += 1) {
+        const body = new FormData();
+        body.append("file", new Blob([PNG]), "load.png");
+        await app.call(`POST ${path}/${json.iid}/metric_images`, { as: "owner", body });
+      }
+    },
+    params: {
+      "metric_images issue_iid": listed("/projects/:project/issues?issue_type=incident", "iid"),
+      metric_image_id: listed("/projects/:project/issues/:issue_iid/metric_images"),
+    },
+  },
+  "Secure files": {
+    create: async (app, count) => {
+      for (const name of numbered(count, (at) => `key ${at}`)) {
+        const body = new FormData();
+        body.append("name", name);
+        body.append("file", new Blob(["key"]), "key.pem");
+        await app.call(`POST ${PROJECT}/secure_files`, { as: "owner", body });
+      }
+    },
+    params: { secure_file_id: listed("/projects/:project/secure_files") },
+  },
+  "Protection rules": {
+    create: async (app, count) => {
+      for (const name of numbered(count, (at) => `acme/site/rule-${at}`)) {
+        const level = { minimum_access_level_for_push: "maintainer" };
+        const json = { package_name_pattern: name, package_type: "npm", ...level };
+        await post(app, `${PROJECT}/packages/protection/rules`, "owner", json);
+        const other = { repository_path_pattern: name, ...level };
+        await post(app, `${PROJECT}/registry/protection/repository/rules`, "owner", other);
+      }
+    },
+    params: {
+      "packages rule_id": listed("/projects/:project/packages/protection/rules"),
+      "registry rule_id": listed("/projects/:project/registry/protection/repository/rules"),
+    },
+  },
+  "Project aliases": {
+    create: async (app, count) => {
+      for (const name of numbered(count, (at) => `alias${at}`)) {
+        await post(app, "/project_aliases", "admin", { name, project_id: "acme/site" });
+      }
+    },
+    params: { "project_aliases name": listed("/project_aliases", "name") },
+  },
+  "Member roles": {
+    create: async (app, count) => {
+      for (const name of numbered(count, (at) => `role ${at}`)) {
+        const json = { name, base_access_level: 10, read_code: true };
+        await post(app, "/member_roles", "admin", json);
+        await post(app, "/groups/acme/member_roles", "owner", json);
+      }
+    },
+    params: {
+      "member_roles member_role_id": listed("/member_roles"),
+      "groups member_roles member_role_id": listed("/groups/:group/member_roles"),
+    },
   },
   "Broadcast messages": {
     create: async (app, count) => {

@@ -268,6 +268,25 @@ export const EXAMPLES: Readonly<Record<string, Special>> = {
     sent: { deploy_access_levels: [{ access_level: 30 }] },
   }),
   "PUT /projects/:id/resource_groups/:key": { sent: { process_mode: "oldest_first" } },
+  "POST /projects/:id/packages/protection/rules": {
+    sent: {
+      package_name_pattern: "lib-*",
+      package_type: "npm",
+      minimum_access_level_for_push: "maintainer",
+    },
+  },
+  "PATCH /projects/:id/packages/protection/rules/:rule_id": {
+    sent: { minimum_access_level_for_delete: "owner" },
+  },
+  "POST /projects/:id/registry/protection/repository/rules": {
+    sent: {
+      repository_path_pattern: "acme/site/lib-*",
+      minimum_access_level_for_push: "maintainer",
+    },
+  },
+  "PATCH /projects/:id/registry/protection/repository/rules/:rule_id": {
+    sent: { minimum_access_level_for_delete: "owner" },
+  },
   "POST /projects/:id/freeze_periods": {
     sent: { freeze_start: "0 23 * * 5", freeze_end: "0 7 * * 1" },
   },

@@ -12,6 +12,25 @@ export const TAGS: Readonly<Record<string, string>> = {
   "Project topics":
     "By which projects are found. Everyone can see which topics exist, but not which private projects have them.",
   "Application settings": "What administrators decide for whatever is created without saying so.",
+  Appearance:
+    "How the application presents itself: on the page to sign in, and in mails. Pictures are kept, and downloaded by their addresses.",
+  "Addresses of the application's pictures": "Where its pictures are downloaded.",
+  "Plan limits":
+    "How much there may be of some things, for GitLab's plans: all here have the default one.",
+  "Project aliases":
+    "Short names of projects, by which Git clients find them: `git clone https://…/ALIAS.git`.",
+  "Member roles":
+    "Roles beside the base ones. Members can have one; what it allows beside its base role is kept, and allows nothing here.",
+  "Secure files":
+    "Files that jobs need and nobody else should see, such as keys to sign with. They are encrypted in the database. Certificates are not read: `metadata` is null.",
+  "Protection rules":
+    "Who may push and delete packages, by their names. Rules about repositories of container images are kept: there are none here.",
+  "User agents":
+    "With which programs issues and snippets were created over the API, for administrators.",
+  "Security settings":
+    "What projects want to be scanned for, which is kept: nothing is scanned here.",
+  "Metric images": "Pictures of the metrics of incidents.",
+  "Addresses of metric images": "Where these pictures are downloaded.",
   Features: "Feature flags of the instance, which are kept: nothing here depends on them.",
   "Broadcast messages": "What administrators tell everybody, for clients to show.",
   "CI variables": "Variables of CI jobs, of projects, groups and the instance.",

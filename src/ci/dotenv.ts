@@ -1,9 +1,5 @@
 import type { Variable } from "./types.ts";
 
-/** Variables that a file may have, and its bytes. */
-const MOST_VARIABLES = 20;
-export const MOST_DOTENV_BYTES = 5 * 1024;
-
 /** A file of variables that can't be used; the message says why. */
 export class DotenvError extends Error {}
 
@@ -11,9 +7,10 @@ export class DotenvError extends Error {}
  * Reads the variables that a job hands on in a file: a name, `=` and a value in each line. Of equal names, the last one
  * counts.
  *
+ * @param most variables that a file may have
  * @throws DotenvError
  */
-export function readDotenv(text: string): Variable[] {
+export function readDotenv(text: string, most: number): Variable[] {
   const values = new Map<string, string>();
   for (const line of text.replace(/\n$/, "").split("\n")) {
     const end = line.indexOf("=");
@@ -26,8 +23,8 @@ export function readDotenv(text: string): Variable[] {
     }
     values.set(key, line.slice(end + 1).trim());
   }
-  if (values.size > MOST_VARIABLES) {
-    throw new DotenvError(`Dotenv files cannot have more than ${MOST_VARIABLES} variables`);
+  if (values.size > most) {
+    throw new DotenvError(`Dotenv files cannot have more than ${most} variables`);
   }
   return [...values].map(([key, value]) => ({ key, value }));
 }

@@ -1,7 +1,7 @@
 import type { Circumstances, Configuration, Plan, Reading } from "./types.ts";
 
 export { isCron, isTimeZone, lastRun, nextRun } from "./cron.ts";
-export { DotenvError, MOST_DOTENV_BYTES, readDotenv } from "./dotenv.ts";
+export { DotenvError, readDotenv } from "./dotenv.ts";
 export { durationOf } from "./durations.ts";
 export { RUNNER_FAILURES } from "./failures.ts";
 export { ReportError, readJunit, TEST_STATUSES, TestSuite } from "./junit.ts";

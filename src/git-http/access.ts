@@ -204,14 +204,17 @@ export function makeHome(store: Store, { fullPath, viewer }: Source, now: number
   });
 }
 
-/** The project at a path, if there is one that the caller may read. */
+/** The project at a path, or with an alias, if there is one that the caller may read. */
 async function find(
   { db }: PrepareContext,
   path: string,
   viewer: Parameters<typeof findSource>[3],
 ): Promise<Source | undefined> {
   // Without a slash it would be taken for an id.
-  return path.includes("/") ? findVisible(db, "project", path, viewer) : undefined;
+  if (path.includes("/")) return findVisible(db, "project", path, viewer);
+  if (path.includes("\0")) return undefined;
+  const [row] = await db.rows("select project_id from project_aliases where name = ?", [path]);
+  return row && findVisible(db, "project", String(row[0]), viewer);
 }
 
 /**

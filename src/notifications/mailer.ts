@@ -3,6 +3,7 @@ import { MAIL } from "../jobs/mails.ts";
 import { setFailing, type Task, tokenOf } from "../jobs/outbox.ts";
 import type { Service } from "../jobs/services.ts";
 import { type Outcome, startWorker, type Working } from "../jobs/worker.ts";
+import { messagesOfMails } from "../resources/appearance/queries.ts";
 import type { Store } from "../store/port.ts";
 import { composeLetter } from "./mails.ts";
 import { compose, composePipeline, type Message, type Sender } from "./message.ts";
@@ -67,18 +68,22 @@ export async function mailOf(
   if (!step) return { done: true };
   if ("fanOut" in step) return { done: true, follow: step.fanOut };
   const sender = await senderOf();
+  const [header, footer] = await messagesOfMails(store);
+  const ready = ({ text, ...message }: Message, about: string): ReadyMail => ({
+    message: { ...message, text: [header, text, footer].filter((part) => part).join("\n\n") },
+    about,
+  });
   if ("letter" in step) {
     const message = await composeLetter(store, step.letter, sender, now);
     const [about = ""] = Object.keys(step.letter);
-    return message ? { message, about } : { done: true };
+    return message ? ready(message, about) : { done: true };
   }
   if ("pipeline" in step) {
     const { project, id } = step.pipeline;
-    const about = `${project}, pipeline ${id}`;
-    return { message: composePipeline(step.pipeline, sender), about };
+    return ready(composePipeline(step.pipeline, sender), `${project}, pipeline ${id}`);
   }
   const { project, subject_type, number } = step.send;
-  return { message: compose(step.send, sender), about: project + subject_type.sigil + number };
+  return ready(compose(step.send, sender), project + subject_type.sigil + number);
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { Resource } from "../core/resource.ts";
 import { absentResource } from "./absent/index.ts";
 import { accountResource, emailResource } from "./accounts/index.ts";
+import { appearanceResource } from "./appearance/index.ts";
 import { applicationSettingsResource } from "./application-settings/index.ts";
 import { approvalResource } from "./approvals/index.ts";
 import { auditEventResource } from "./audit-events/index.ts";
@@ -42,20 +43,25 @@ import { deployKeyResource, sshKeyResource } from "./keys/index.ts";
 import { labelResource } from "./labels/index.ts";
 import { lintResource } from "./lint/index.ts";
 import { markdownResource } from "./markdown/index.ts";
+import { memberRoleResource } from "./member-roles/index.ts";
 import { accessRequestResource, invitationResource, memberResource } from "./members/index.ts";
 import { mergeRequestBlockResource } from "./merge-request-blocks/index.ts";
 import { mergeRequestResource } from "./merge-requests/index.ts";
 import { mergeTrainResource } from "./merge-trains/index.ts";
 import { metaResource } from "./meta/index.ts";
+import { metricImageResource } from "./metric-images/index.ts";
 import { milestoneResource } from "./milestones/index.ts";
 import { namespaceResource } from "./namespaces/index.ts";
 import { noteResource } from "./notes/index.ts";
 import { notificationSettingsResource } from "./notification-settings/index.ts";
 import { packageResource } from "./packages/index.ts";
 import { pipelineResource } from "./pipelines/index.ts";
+import { planLimitResource } from "./plan-limits/index.ts";
+import { projectAliasResource } from "./project-aliases/index.ts";
 import { projectResource } from "./projects/index.ts";
 import { protectedEnvironmentResource } from "./protected-environments/index.ts";
 import { protectedBranchResource, protectedTagResource } from "./protected-refs/index.ts";
+import { protectionRuleResource } from "./protection-rules/index.ts";
 import { pushRuleResource } from "./push-rules/index.ts";
 import { releaseResource } from "./releases/index.ts";
 import { remoteMirrorResource } from "./remote-mirrors/index.ts";
@@ -67,6 +73,8 @@ import { runnerResource } from "./runners/index.ts";
 import { scheduleResource } from "./schedules/index.ts";
 import { scimResource } from "./scim/index.ts";
 import { searchResource } from "./search/index.ts";
+import { secureFileResource } from "./secure-files/index.ts";
+import { securitySettingsResource } from "./security-settings/index.ts";
 import { serviceAccountResource } from "./service-accounts/index.ts";
 import { sharingResource } from "./sharing/index.ts";
 import { snippetResource } from "./snippets/index.ts";
@@ -85,6 +93,7 @@ import { topicResource } from "./topics/index.ts";
 import { transferResource } from "./transfers/index.ts";
 import { triggerResource } from "./triggers/index.ts";
 import { uploadResource } from "./uploads/index.ts";
+import { userAgentResource } from "./user-agents/index.ts";
 import { userFollowResource } from "./user-follows/index.ts";
 import { userStatusResource } from "./user-statuses/index.ts";
 import { userResource } from "./users/index.ts";
@@ -96,7 +105,9 @@ export const resources: readonly Resource[] = [
   absentResource,
   accessRequestResource,
   accountResource,
+  appearanceResource,
   applicationSettingsResource,
+  planLimitResource,
   approvalResource,
   auditEventResource,
   awardEmojiResource,
@@ -146,15 +157,19 @@ export const resources: readonly Resource[] = [
   lintResource,
   markdownResource,
   memberResource,
+  memberRoleResource,
   mergeRequestResource,
   metaResource,
+  metricImageResource,
   milestoneResource,
   namespaceResource,
   noteResource,
   notificationSettingsResource,
   pipelineResource,
   packageResource,
+  projectAliasResource,
   projectResource,
+  protectionRuleResource,
   pushRuleResource,
   releaseResource,
   remoteMirrorResource,
@@ -168,6 +183,8 @@ export const resources: readonly Resource[] = [
   scheduleResource,
   scimResource,
   searchResource,
+  secureFileResource,
+  securitySettingsResource,
   sharingResource,
   snippetResource,
   statusCheckResource,
@@ -183,6 +200,7 @@ export const resources: readonly Resource[] = [
   transferResource,
   triggerResource,
   userResource,
+  userAgentResource,
   userFollowResource,
   userStatusResource,
   variableResource,

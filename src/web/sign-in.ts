@@ -17,12 +17,13 @@ import {
 } from "../core/resource.ts";
 import { recordFailedLogin } from "../hooks/records.ts";
 import { field, form, formText } from "../pages/form.ts";
-import { html } from "../pages/html.ts";
+import { type Html, html } from "../pages/html.ts";
 import { homeOf, mountOf } from "../pages/navigation.ts";
 import { page, redirect } from "../pages/page.ts";
+import { find } from "../resources/appearance/queries.ts";
 import { reactivate } from "../resources/users/changes.ts";
 import * as users from "../resources/users/queries.ts";
-import type { Database } from "../store/port.ts";
+import type { Database, Reader } from "../store/port.ts";
 import { newPasswordRoutes } from "./new-password.ts";
 
 const { get, post } = routes();
@@ -162,12 +163,23 @@ function returnToField(returnTo: string | undefined) {
   return returnTo !== undefined && html`<input type="hidden" name="return_to" value="${returnTo}">`;
 }
 
-function signInPage(
-  visit: PageContext,
+/** What administrators say where people sign in, above and below the form. */
+async function sayings(db: Reader): Promise<[Html, Html]> {
+  const looks = await find(db);
+  const said = (text: string | null) => !!text && html`<p class="lead">${text}</p>`;
+  const { title, header_message, description, footer_message } = looks;
+  const above = html`${said(header_message)}${!!title && html`<h2>${title}</h2>`}${said(description)}`;
+  return [above, html`${said(footer_message)}`];
+}
+
+async function signInPage(
+  visit: PageContext & { db: Reader },
   returnTo: string | undefined,
   failed?: { reason: string; login: string },
-): RawReply {
-  const body = html`${failed && html`<div class="note bad" role="alert"><p>${failed.reason}</p></div>`}
+): Promise<RawReply> {
+  const [above, below] = await sayings(visit.db);
+  const body = html`${above}
+${failed && html`<div class="note bad" role="alert"><p>${failed.reason}</p></div>`}
 <section class="wide">${form(
     visit,
     SIGN_IN,
@@ -187,7 +199,8 @@ ${field({
   autofocus: failed !== undefined,
 })}
 <button>Sign in</button>`,
-  )}</section>`;
+  )}</section>
+${below}`;
   return page(visit, { title: "Sign in", status: failed ? 401 : 200, body });
 }
 

@@ -456,8 +456,8 @@ describe("the table of routes", () => {
     );
   });
 
-  it("accepts job tokens only below a project: for releases, packages, environments, deployments, states of Terraform, and mostly reading", () => {
-    const released = /^\/projects\/:id\/(releases|packages|terraform)(\/|$)/;
+  it("accepts job tokens only below a project: for releases, packages, environments, deployments, states of Terraform, secure files, and mostly reading", () => {
+    const released = /^\/projects\/:id\/(releases|packages|secure_files|terraform)(\/|$)/;
     const opted = routes.filter(({ jobTokens, path }) => jobTokens && !released.test(path));
     expect(opted.map(({ method, path }) => `${method} ${path}`).sort()).toEqual([
       "DELETE /projects/:id/deployments/:deployment_id",

@@ -89,6 +89,7 @@ const LEFT_OUT = [
   "Invitations",
   "Job token scope",
   "Jobs",
+  "Metric images",
   "Notification settings",
   "Packages",
   "Pipeline schedules",
@@ -99,10 +100,14 @@ const LEFT_OUT = [
   "Merge request dependencies",
   "Merge trains",
   "Resource groups",
+  // They name users' levels and the project's own path.
+  "Protection rules",
   "Push mirrors",
   // The rule of the group that the project is imported into holds.
   "Push rules",
   "Runners",
+  "Secure files",
+  "Security settings",
   "Service accounts",
   "Sharing",
   "Terraform states",

@@ -122,6 +122,24 @@ it("sends each notification once, also across a restart", async () => {
   await again.close();
 });
 
+it("begins and ends with the messages of the application, if it is to", async () => {
+  const app = await open({ mail: mail() });
+  await app.admin.seed(baseSeed);
+  const issue = { title: "Broken button" };
+  await call(app, "POST /projects/acme%2Fsite/issues", { as: "owner", json: issue });
+  const look = (json: object) => call(app, "PUT /application/appearance", { as: "admin", json });
+  await look({ header_message: "Confidential.", footer_message: "Do not reply." });
+  await note(app, "I can mend it.");
+  await arrived(1);
+  await look({ email_header_and_footer_enabled: true });
+  await note(app, "Done.");
+  await arrived(2);
+  const texts = received.map(({ text }) => text?.trim());
+  expect(texts[0]).not.toMatch(/Confidential|reply/);
+  expect(texts[1]).toMatch(/^Confidential\.\n\n[\s\S]*Done\.[\s\S]*\n\nDo not reply\.$/);
+  await app.close();
+});
+
 it("is about snippets, too", async () => {
   const app = await open({ mail: mail() });
   await app.admin.seed(baseSeed);

@@ -25,6 +25,8 @@ const LEFT_OUT: Record<string, readonly string[]> = {
   ],
   merge_request_versions: ["issue_references"],
   labels: ["removed"],
+  // Roles beside the base ones are of a group, or of this server.
+  members: ["member_role_id"],
   milestones: ["removed"],
 };
 

@@ -48,7 +48,6 @@ export const API: Failures = {
     "test_import_export.py::test_project_import_export",
     "test_project_job_token_scope.py::test_disable_limit_access_to_this_project",
   ],
-  "there are no roles of one's own": ["test_member_roles.py::test_instance_member_role"],
   "there are no snapshots of whole repositories": ["test_repository.py::test_repository_tree"],
   "identities of other providers are not kept": ["test_users.py::test_user_identities"],
 };

@@ -162,7 +162,7 @@ async function readMultipart(
   });
   parser.on("file", (name: string, stream: Readable, fileName: string | undefined) => {
     stream.on("error", malformed);
-    if (failure || !upload || name !== upload.part) {
+    if (failure || !upload || !upload.parts.includes(name)) {
       stream.resume();
       return;
     }
@@ -173,7 +173,7 @@ async function readMultipart(
       for await (const chunk of stream as AsyncIterable<Uint8Array>) {
         length += chunk.length;
         if (length > upload.most) {
-          fail(upload.whenTooLarge());
+          fail(upload.whenTooLarge(name));
           throw failure;
         }
         yield chunk;

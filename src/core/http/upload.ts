@@ -22,10 +22,12 @@ interface Arrival {
 export interface UploadSpec {
   /** The name of the file part. */
   readonly part: string;
+  /** The names of further file parts. Default: none. */
+  readonly otherParts?: readonly string[];
   /** Maximum bytes of the file. Default: the limit of attachments. */
   readonly maxBytes?: number;
-  /** The answer to a larger file. Default: 413. */
-  readonly whenTooLarge?: () => ApiError;
+  /** The answer to a larger file in a part. Default: 413. */
+  readonly whenTooLarge?: (part: string) => ApiError;
   /**
    * Makes further checks before the file is received, so that none is stored in vain; throws ApiError. It may return the
    * maximum bytes of this file, if they are fewer.
@@ -61,14 +63,14 @@ export function file(): Attribute<UploadedFile> {
 
 /** Stores the files of one request, and deletes those that no record refers to when it is answered. */
 export class Upload {
-  /** The name of the file part, if they are parts of a multipart body. */
-  readonly part: string | undefined;
+  /** The names of the file parts, if they are parts of a multipart body. */
+  readonly parts: readonly string[];
   /** Maximum bytes of a file. */
   readonly bytes: number;
   /** Maximum bytes of the file that is received. */
   most: number;
-  /** The answer to a larger one. */
-  readonly whenTooLarge: () => ApiError;
+  /** The answer to a larger one in a part. */
+  readonly whenTooLarge: (part: string) => ApiError;
   readonly #store: Store;
   readonly #now: number;
   readonly #admit: (parameters: Parameters) => Promise<number | undefined>;
@@ -77,13 +79,13 @@ export class Upload {
 
   /** @param admit throws if the caller may not upload; returns the maximum bytes if they are fewer */
   constructor(
-    spec: Pick<UploadSpec, "part" | "whenTooLarge"> | undefined,
+    spec: Pick<UploadSpec, "part" | "otherParts" | "whenTooLarge"> | undefined,
     store: Store,
     bytes: number,
     now: number,
     admit: (parameters: Parameters) => Promise<number | undefined>,
   ) {
-    this.part = spec?.part;
+    this.parts = spec ? [spec.part, ...(spec.otherParts ?? [])] : [];
     this.bytes = bytes;
     this.most = bytes;
     this.whenTooLarge = spec?.whenTooLarge ?? tooLarge;

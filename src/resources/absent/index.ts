@@ -37,10 +37,6 @@ const ABSENT: readonly Absent[] = [
     what: "links with groups of LDAP",
   },
   {
-    ...{ source: "group", path: "/member_roles", role: "owner", fields: ["name", "description"] },
-    what: "roles beside the base ones",
-  },
-  {
     ...{ source: "group", path: "/saml_group_links", role: "owner", fields: ["name", "provider"] },
     what: "links with groups of SAML",
   },
@@ -63,11 +59,6 @@ export const absentResource: Resource = {
   name: "Absent",
   migrations: [],
   routes: [
-    routes().list("/member_roles", {
-      summary: "List the roles beside the base ones: there are none",
-      access: "admin",
-      ...nothing(["name", "description"]),
-    }),
     ...ABSENT.map(({ source, path, what, role, fields }) =>
       routes({ source }).list(path, {
         summary: `List the ${what} of a ${source}: there are none`,

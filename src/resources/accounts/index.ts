@@ -1,6 +1,6 @@
 import { actorOf } from "../../audit/log.ts";
 import { hashPassword } from "../../auth/passwords.ts";
-import { atLeastOne, invalid } from "../../core/errors.ts";
+import { atLeastOne, invalid, notFound } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import { unsupported } from "../../core/kept.ts";
 import { type Resource, routes } from "../../core/resource.ts";
@@ -135,6 +135,15 @@ export const accountResource: Resource = {
         await updateRow(db, "users", created, columnsOf(input), now);
         await avatars.change(db, { kind: "user", id: created }, input.avatar, now);
         return queries.row(db, presenter, created);
+      },
+    }),
+    users.del("/:user_id/identities/:provider", {
+      summary: "Remove a user's identity at another service: there are none",
+      access: "admin",
+      input: { ...id, provider: param.text() },
+      handle: async ({ db, input }) => {
+        if (!(await queries.find(db, input.user_id))) throw notFound("User");
+        throw notFound("Identity");
       },
     }),
     users.put("/:user_id", {

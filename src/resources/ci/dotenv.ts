@@ -1,11 +1,12 @@
 import { gunzipSync } from "node:zlib";
-import { DotenvError, MOST_DOTENV_BYTES, readDotenv, type Variable } from "../../ci/index.ts";
+import { DotenvError, readDotenv, type Variable } from "../../ci/index.ts";
 import { ApiError } from "../../core/errors.ts";
 import { readFile } from "../../files/read.ts";
 import type { StoredFile } from "../../files/write.ts";
 import { among } from "../../store/conditions.ts";
 import { insertMany } from "../../store/insert.ts";
 import type { Database, Reader } from "../../store/port.ts";
+import { limitOf } from "../plan-limits/limits.ts";
 
 /**
  * Notes the variables that a job hands on in a file, for the jobs that depend on it. They are stored as they are, like the
@@ -31,23 +32,25 @@ export async function noteDotenv(
 }
 
 async function read(db: Reader, file: StoredFile, format: string): Promise<Variable[]> {
-  const tooBig = `Dotenv Artifact Too Big. Maximum Allowable Size: ${MOST_DOTENV_BYTES}`;
-  if (file.size > MOST_DOTENV_BYTES) throw new ApiError(400, { message: tooBig });
+  const most = await limitOf(db, "dotenv_size");
+  const tooBig = `Dotenv Artifact Too Big. Maximum Allowable Size: ${most}`;
+  if (file.size > most) throw new ApiError(400, { message: tooBig });
   const pieces: Uint8Array[] = [];
   for await (const piece of readFile(db, file)) pieces.push(piece);
   let bytes = Buffer.concat(pieces);
   if (format === "gzip") {
     try {
-      bytes = gunzipSync(bytes, { maxOutputLength: MOST_DOTENV_BYTES });
+      bytes = gunzipSync(bytes, { maxOutputLength: most });
     } catch (error) {
       const isBig = error instanceof RangeError;
       throw new ApiError(400, { message: isBig ? tooBig : "Invalid Format" });
     }
   }
   const text = bytes.toString();
+  const mostVariables = await limitOf(db, "dotenv_variables");
   if (text.includes("\0")) throw new ApiError(400, { message: "Invalid Format" });
   try {
-    return readDotenv(text);
+    return readDotenv(text, mostVariables);
   } catch (error) {
     if (error instanceof DotenvError) throw new ApiError(400, { message: error.message });
     throw error;

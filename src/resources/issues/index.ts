@@ -21,6 +21,7 @@ import { findIssuable } from "../issuables/rules.ts";
 import type { Writing } from "../issuables/type.ts";
 import { afterCommands, commandsIn } from "../quick-actions/perform.ts";
 import * as timeTracking from "../time-tracking/changes.ts";
+import { noteUserAgent } from "../user-agents/queries.ts";
 import { move } from "./changes.ts";
 import * as issues from "./queries.ts";
 import { migrations } from "./table.ts";
@@ -114,6 +115,7 @@ async function createIssue(
   const { weight } = planned;
   const issue = { id, title, description: description ?? null, milestone_id, weight };
   await created(context, ISSUE, issue, plannedLinks(context, input));
+  await noteUserAgent(context, { issue_id: id });
   if (parentId !== undefined) await putBelow(context, { id, assigned: 0 }, parentId);
   const isPlain = !isPlanned(input) && commands.length === 0 && parentId === undefined;
   const read = isPlain ? newRowOf : rowOf;

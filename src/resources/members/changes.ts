@@ -7,15 +7,17 @@ import type { Context } from "../../core/resource.ts";
 import type { Recording } from "../../hooks/events.ts";
 import type { Database } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
+import { requireRole } from "../member-roles/rules.ts";
 import { mayGrant } from "./abilities.ts";
 import { changed, type PlaceChange } from "./followers.ts";
 import * as members from "./queries.ts";
 import * as requests from "./requests.ts";
 
-/** The changeable fields of a membership: its level, and the day it expires. */
+/** The changeable fields of a membership: its level, the day it expires, and a role of one's own. */
 export interface Membership {
   access_level: number;
   expires_at?: string | null | undefined;
+  member_role_id?: number | null | undefined;
 }
 
 /** The context of a change to the members of a group or project. */
@@ -53,6 +55,7 @@ export async function addMember(
   if (await members.find(db, source, userId)) throw conflict("Member already exists");
   requireGrantable(source, membership.access_level);
   await requireAboveInherited(change, userId, membership.access_level);
+  await requireRole(db, source, membership.member_role_id, membership.access_level);
   return enroll(change, userId, membership);
 }
 
@@ -89,16 +92,19 @@ export function requireGrantable(source: Source, accessLevel: number): void {
 export async function changeMember(
   change: MemberChange,
   found: members.Member,
-  { access_level, expires_at }: Membership,
+  { access_level, expires_at, member_role_id: role }: Membership,
 ): Promise<void> {
   const { db, source, now } = change;
   requireLevel(source, access_level);
   if (!mayGrant(source, Math.max(access_level, found.access_level))) throw forbidden();
   await requireAboveInherited(change, found.user_id, access_level);
+  await requireRole(db, source, role, access_level);
+  // A role of one's own goes with its base role.
+  const member_role_id = access_level === found.access_level ? role : (role ?? null);
   if (access_level !== ROLES.owner || isOver(expires_at, change.today)) {
     await requireAnotherOwner(change, found);
   }
-  await updateRow(db, "members", found.id, { access_level, expires_at }, now);
+  await updateRow(db, "members", found.id, { access_level, expires_at, member_role_id }, now);
   const { user_id, expires_at: before } = found;
   const after = {
     user_id,

@@ -75,6 +75,7 @@ function routesOf(source: SourceKind) {
         user_id: param.integer(),
         access_level: level,
         expires_at: param.clearable(param.date()),
+        member_role_id: param.clearable(param.integer()),
       },
       presenter: member,
       handle: async (context) => {
@@ -88,7 +89,12 @@ function routesOf(source: SourceKind) {
     put("/:user_id", {
       summary: "Change a member's access level or expiry date",
       role,
-      input: { ...id, access_level: level, expires_at: param.clearable(param.date()) },
+      input: {
+        ...id,
+        access_level: level,
+        expires_at: param.clearable(param.date()),
+        member_role_id: param.clearable(param.integer()),
+      },
       presenter: member,
       handle: async (context) => {
         const found = await findMember(context);

@@ -1,6 +1,7 @@
 import { ROLES } from "../../core/access/roles.ts";
 import * as field from "../../core/field.ts";
 import { presenter } from "../../core/presenter.ts";
+import { memberRoleFields } from "../member-roles/json.ts";
 import { userFields, userSummaryFields } from "../users/json.ts";
 
 const fields = {
@@ -12,6 +13,7 @@ const fields = {
   created_by: field.omittedIfNull(field.nested(userFields("mc"))),
   expires_at: field.date("m.expires_at"),
   membership_state: field.constant("active"),
+  member_role: field.omittedIfNull(field.nested(memberRoleFields)),
 };
 
 /** A member of a group or project. */

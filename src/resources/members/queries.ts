@@ -12,7 +12,8 @@ import * as users from "../users/queries.ts";
 import type { Place } from "./followers.ts";
 
 const PEOPLE = `users u on u.id = m.user_id and ${NOT_DELETED_USER}
-  left join users mc on mc.id = m.created_by_id`;
+  left join users mc on mc.id = m.created_by_id
+  left join member_roles mbr on mbr.id = (select own.member_role_id from members own where own.id = m.id)`;
 const MEMBERS = `members m join ${PEOPLE}`;
 
 /** A membership as stored. */
@@ -161,6 +162,7 @@ export function insert(
     user_id: number;
     access_level: number;
     expires_at?: string | null | undefined;
+    member_role_id?: number | null | undefined;
     created_by_id?: number | undefined;
   },
   now: number,
@@ -170,6 +172,7 @@ export function insert(
     user_id: member.user_id,
     access_level: member.access_level,
     expires_at: member.expires_at ?? null,
+    member_role_id: member.member_role_id ?? null,
     created_by_id: member.created_by_id ?? null,
     created_at: now,
     updated_at: now,

@@ -1,13 +1,15 @@
 import { basename } from "node:path/posix";
 import { codeRole, type Source } from "../../core/access/source.ts";
 import { visibleCode } from "../../core/access/visibility.ts";
-import { notFound, unreadable } from "../../core/errors.ts";
+import { badRequest, notFound, unreadable } from "../../core/errors.ts";
 import { dispositionOf, fileReply } from "../../core/http/file-reply.ts";
 import * as param from "../../core/input.ts";
 import { flagWithoutEffect } from "../../core/kept.ts";
 import { Json, type Resource, routes } from "../../core/resource.ts";
 import { all, belowGroup, when } from "../../store/conditions.ts";
 import type { Reader } from "../../store/port.ts";
+import { limitOf } from "../plan-limits/limits.ts";
+import { requireUnprotected } from "../protection-rules/abilities.ts";
 import { groupPackage, packageFile, projectPackage, uploadedFile } from "./json.ts";
 import * as packages from "./queries.ts";
 import { migrations } from "./table.ts";
@@ -117,9 +119,11 @@ const packageRoutes = [
     ...writing,
     role: "maintainer",
     input: one,
-    handle: async ({ db, source, input, requireUnmodified }) => {
+    handle: async (context) => {
+      const { db, source, input, requireUnmodified } = context;
       const found = await requirePackage(db, source, input.package_id);
       requireUnmodified(found.updated_at);
+      await requireUnprotected(context, "delete", found);
       await packages.remove(db, found.id);
       return undefined;
     },
@@ -139,10 +143,12 @@ const packageRoutes = [
     ...writing,
     role: "maintainer",
     input: { ...one, package_file_id: param.recordId() },
-    handle: async ({ db, source, input }) => {
-      const { id } = await requirePackage(db, source, input.package_id);
-      const found = await packages.fileRow(db, packageFile, id, input.package_file_id);
+    handle: async (context) => {
+      const { db, source, input } = context;
+      const owner = await requirePackage(db, source, input.package_id);
+      const found = await packages.fileRow(db, packageFile, owner.id, input.package_file_id);
       if (!found) throw notFound();
+      await requireUnprotected(context, "delete", owner);
       await packages.removeFile(db, input.package_file_id);
       return undefined;
     },
@@ -164,8 +170,16 @@ const packageRoutes = [
     presenter: uploadedFile,
     examples: [{ message: "201 Created" }],
     prepare: (input) => requireNames(input),
-    handle: async ({ db, source, presenter, caller, input, body, now }) => {
+    handle: async (context) => {
+      const { db, source, presenter, caller, input, body, now } = context;
       const { status = "default" } = input;
+      await requireUnprotected(context, "push", {
+        name: input.package_name,
+        package_type: packages.GENERIC,
+      });
+      if (body.size > (await limitOf(db, "generic_packages_max_file_size"))) {
+        throw badRequest("File is too large");
+      }
       // Deploy tokens are no users.
       const creator = caller?.by.kind === "deploy" ? null : (caller?.id as number);
       const version = versionOf(input);

@@ -20,7 +20,7 @@ export const ORDERS = {
 export type Order = keyof typeof ORDERS;
 
 /** The kind of packages that there are. */
-const GENERIC = "generic";
+export const GENERIC = "generic";
 
 /** Which packages are listed. */
 export interface PackageFilter {
@@ -73,6 +73,8 @@ export async function row(
 /** A package as stored. */
 export interface Package {
   readonly id: number;
+  readonly name: string;
+  readonly package_type: string;
   readonly updated_at: number;
 }
 
@@ -82,10 +84,10 @@ export function find(
   projectId: number,
   packageId: number,
 ): Awaitable<Package | undefined> {
-  return db.one<Package>("select id, updated_at from packages where project_id = ? and id = ?", [
-    projectId,
-    packageId,
-  ]);
+  return db.one<Package>(
+    "select id, name, package_type, updated_at from packages where project_id = ? and id = ?",
+    [projectId, packageId],
+  );
 }
 
 /** The name and version of a generic package. */

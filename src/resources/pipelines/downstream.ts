@@ -5,6 +5,7 @@ import type { Database, Reader } from "../../store/port.ts";
 import { inherit, type JobSpec, setStatus, settle, specOf } from "../ci/progress.ts";
 import { type GivenVariable, givenVariables } from "../ci/records.ts";
 import { FINISHED, type Status } from "../ci/statuses.ts";
+import { limitOf } from "../plan-limits/limits.ts";
 import { openRepository } from "../repositories/open.ts";
 import { findRequestOf, type OfMergeRequest, predefinedVariables } from "./circumstances.ts";
 import {
@@ -47,8 +48,7 @@ class Failure extends Error {}
 
 /** Levels of child pipelines below a pipeline that is none. */
 const MOST_LEVELS = 2;
-/** Pipelines that one has started, directly and through others, and pipelines above one. */
-const MOST_DESCENDANTS = 1000;
+/** Pipelines above one. */
 const MOST_ANCESTORS = 20;
 
 /**
@@ -204,11 +204,12 @@ async function requireRoom(
 
 /** Whether the pipelines that started each other, up to this one, are so many that there may be no more. */
 export async function isTreeFull(db: Reader, pipelineId: number): Promise<boolean> {
+  const most = await limitOf(db, "pipeline_hierarchy_size");
   const started = await db.rows(
-    `select 1 from downstream_pipelines where root_id = (${ROOT}) limit ${MOST_DESCENDANTS}`,
-    [pipelineId, pipelineId],
+    `select 1 from downstream_pipelines where root_id = (${ROOT}) limit ?`,
+    [pipelineId, pipelineId, most],
   );
-  return started.length >= MOST_DESCENDANTS;
+  return started.length >= most;
 }
 
 /** Notes that a job has started a pipeline. @param above the job's own pipeline */

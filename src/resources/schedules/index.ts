@@ -13,6 +13,7 @@ import { readingRole } from "../ci/abilities.ts";
 import { listedPipeline, pipelineFields } from "../ci/json.ts";
 import type { GivenVariable } from "../ci/records.ts";
 import { storePipeline } from "../pipelines/create.ts";
+import { limitOf } from "../plan-limits/limits.ts";
 import { mayRun } from "../protected-refs/abilities.ts";
 import { openRepository } from "../repositories/open.ts";
 import { userSummaryFields } from "../users/json.ts";
@@ -63,8 +64,6 @@ const id = { pipeline_schedule_id: param.recordId() };
 const key = { key: param.anyText() };
 const value = param.anyText({ max: 10_000 });
 
-/** Schedules of a project: each may start a pipeline every minute. */
-const MOST_SCHEDULES = 100;
 const variableType = param.optional(param.choice(VARIABLE_TYPES));
 /** Values of `spec:inputs`, which configurations do not have here. */
 const inputs = empty(param.arrayOf(param.json("an object with `name` and `value`"))).attribute;
@@ -212,8 +211,9 @@ export const scheduleResource: Resource = {
       },
       handle: async (context) => {
         const { db, source, caller, input, prepared: ref, now } = context;
-        if ((await schedules.count(db, source.id)) >= MOST_SCHEDULES) {
-          const reason = `Maximum number of pipeline schedules (${MOST_SCHEDULES}) exceeded`;
+        const most = await limitOf(db, "ci_pipeline_schedules");
+        if ((await schedules.count(db, source.id)) >= most) {
+          const reason = `Maximum number of pipeline schedules (${most}) exceeded`;
           throw new ApiError(400, { message: { base: [reason] } });
         }
         const made = await schedules.insert(

@@ -23,6 +23,7 @@ import type { Database, Reader } from "../../store/port.ts";
 import * as settings from "../application-settings/queries.ts";
 import { requireUnrestricted } from "../application-settings/rules.ts";
 import * as events from "../events/record.ts";
+import { noteUserAgent } from "../user-agents/queries.ts";
 import { mayUpdateSnippet, SNIPPET_AUTHOR } from "./abilities.ts";
 import { changedFiles, fileInput, newFiles } from "./files.ts";
 import { BRANCH, snippet } from "./json.ts";
@@ -175,7 +176,7 @@ function routesOfOne(kind: SnippetKind) {
 
 /** Adds a snippet. @param projectId `null` for a personal snippet */
 async function create(
-  context: Pick<Context, "presenter" | "now"> & {
+  context: Pick<Context, "presenter" | "now" | "request"> & {
     db: Database;
     caller: Caller;
     input: param.Input<typeof created>;
@@ -197,7 +198,9 @@ async function create(
     author_id: caller.id,
     project_id: projectId,
   };
-  return snippets.row(db, presenter, await snippets.insert(db, snippet, now));
+  const id = await snippets.insert(db, snippet, now);
+  await noteUserAgent(context, { snippet_id: id });
+  return snippets.row(db, presenter, id);
 }
 
 /** When snippets of a list were created. */
