@@ -229,10 +229,21 @@ const steps = [
   `20261209-75-epics`,
   `20261209-76-counts-of-epics`,
   `20261210-76-integrations`,
+  `20261212-10-hidden-projects-by-namespace`,
+  `20261212-11-archived-groups`,
   `20261212-20-resource-groups`,
   `20261212-21-merge-trains`,
   `20261212-22-merge-request-blocks`,
   `20261212-23-dora`,
+  `20261212-30-appearance`,
+  `20261212-31-plan-limits`,
+  `20261212-32-project-aliases`,
+  `20261212-33-member-roles`,
+  `20261212-34-secure-files`,
+  `20261212-35-protection-rules`,
+  `20261212-36-user-agents`,
+  `20261212-37-security-settings`,
+  `20261212-38-metric-images`,
 ];
 
 const statements = [
@@ -281,7 +292,7 @@ const statements = [
   avatar_url text,
   created_at integer not null,
   updated_at integer not null
-, kept_settings text, emails_disabled integer not null default 0, marked_for_deletion_at integer)`,
+, kept_settings text, emails_disabled integer not null default 0, marked_for_deletion_at integer, archived integer not null default 0)`,
   `CREATE UNIQUE INDEX namespaces_full_path on namespaces (lower(full_path))`,
   `CREATE INDEX namespaces_by_parent on namespaces (parent_id)`,
   `CREATE INDEX namespaces_by_owner on namespaces (owner_id)`,
@@ -346,7 +357,7 @@ const statements = [
   expires_at text,
   created_by_id integer references users (id) on delete set null,
   created_at integer not null,
-  updated_at integer not null,
+  updated_at integer not null, member_role_id integer references member_roles (id) on delete set null,
   check ((namespace_id is null) <> (project_id is null))
 )`,
   `CREATE UNIQUE INDEX members_of_namespace on members (namespace_id, user_id) where namespace_id is not null`,
@@ -2518,6 +2529,8 @@ const statements = [
   `CREATE UNIQUE INDEX integrations_of_project on integrations (project_id, slug) where project_id is not null`,
   `CREATE UNIQUE INDEX integrations_of_group on integrations (namespace_id, slug) where namespace_id is not null`,
   `CREATE UNIQUE INDEX hooks_by_integration on hooks (integration_id) where integration_id is not null`,
+  `CREATE INDEX projects_hidden on projects (namespace_id) where visibility = -2`,
+  `CREATE INDEX namespaces_archived on namespaces (id) where archived = 1`,
   `CREATE TABLE resource_groups (
   id integer primary key autoincrement,
   project_id integer not null references projects (id) on delete cascade,
@@ -2560,6 +2573,99 @@ const statements = [
   `CREATE INDEX issues_incidents_by_creation on issues (project_id, created_at) where issue_type = 'incident'`,
   `CREATE INDEX issues_incidents_by_end on issues (project_id, closed_at) where issue_type = 'incident' and state = 'closed'`,
   `CREATE INDEX deployments_by_success on deployments (project_id, finished_at, environment_id) where status = 'success'`,
+  `CREATE TABLE appearances (
+  id integer not null primary key check (id = 1),
+  kept_settings text,
+  updated_at integer not null
+)`,
+  `CREATE TABLE appearance_pictures (
+  id integer primary key autoincrement,
+  name text not null unique,
+  file_id integer not null references stored_files (id),
+  file_name text not null,
+  content_type text not null
+)`,
+  `CREATE UNIQUE INDEX appearance_pictures_file_id on appearance_pictures (file_id) where file_id is not null`,
+  `CREATE TRIGGER appearance_pictures_file_id_used after insert on appearance_pictures begin update stored_files set unused_since = null where id = new.file_id and unused_since is not null; end`,
+  `CREATE TRIGGER appearance_pictures_file_id_freed after delete on appearance_pictures begin update stored_files set unused_since = 0 where id = old.file_id; end`,
+  `CREATE TRIGGER appearance_pictures_file_id_changed after update of file_id on appearance_pictures when new.file_id is not old.file_id begin update stored_files set unused_since = 0 where id = old.file_id; update stored_files set unused_since = null where id = new.file_id and unused_since is not null; end`,
+  `CREATE TABLE plan_limits (
+  id integer primary key autoincrement,
+  plan_name text not null unique,
+  kept_settings text,
+  updated_at integer not null
+)`,
+  `CREATE TABLE project_aliases (
+  id integer primary key autoincrement,
+  project_id integer not null references projects (id) on delete cascade,
+  name text not null unique,
+  created_at integer not null
+)`,
+  `CREATE INDEX project_aliases_of_project on project_aliases (project_id)`,
+  `CREATE TABLE member_roles (
+  id integer primary key autoincrement,
+  namespace_id integer references namespaces (id) on delete cascade,
+  name text not null,
+  description text,
+  base_access_level integer not null,
+  kept_settings text,
+  created_at integer not null,
+  updated_at integer not null
+)`,
+  `CREATE INDEX member_roles_of_namespace on member_roles (namespace_id, id)`,
+  `CREATE INDEX members_by_role on members (member_role_id) where member_role_id is not null`,
+  `CREATE TABLE secure_files (
+  id integer primary key autoincrement,
+  project_id integer not null references projects (id) on delete cascade,
+  name text not null,
+  checksum text not null,
+  content text not null,
+  created_at integer not null,
+  unique (project_id, name)
+)`,
+  `CREATE INDEX secure_files_of_project on secure_files (project_id, id)`,
+  `CREATE TABLE protection_rules (
+  id integer primary key autoincrement,
+  project_id integer not null references projects (id) on delete cascade,
+  kind text not null,
+  pattern text not null,
+  package_type text not null,
+  push_level text,
+  delete_level text,
+  created_at integer not null,
+  updated_at integer not null,
+  unique (project_id, kind, package_type, pattern)
+)`,
+  `CREATE INDEX protection_rules_of_project on protection_rules (project_id, kind, id)`,
+  `CREATE TABLE user_agents (
+  id integer primary key autoincrement,
+  issue_id integer unique references issues (id) on delete cascade,
+  snippet_id integer unique references snippets (id) on delete cascade,
+  user_agent text not null,
+  ip_address text not null
+)`,
+  `CREATE TABLE project_security_settings (
+  project_id integer not null primary key references projects (id) on delete cascade,
+  secret_push_protection_enabled integer not null,
+  created_at integer not null,
+  updated_at integer not null
+)`,
+  `CREATE TABLE metric_images (
+  id integer primary key autoincrement,
+  issue_id integer not null references issues (id) on delete cascade,
+  file_id integer not null references stored_files (id),
+  file_name text not null,
+  content_type text not null,
+  url text,
+  url_text text,
+  created_at integer not null,
+  updated_at integer not null
+)`,
+  `CREATE INDEX metric_images_of_issue on metric_images (issue_id, id)`,
+  `CREATE UNIQUE INDEX metric_images_file_id on metric_images (file_id) where file_id is not null`,
+  `CREATE TRIGGER metric_images_file_id_used after insert on metric_images begin update stored_files set unused_since = null where id = new.file_id and unused_since is not null; end`,
+  `CREATE TRIGGER metric_images_file_id_freed after delete on metric_images begin update stored_files set unused_since = 0 where id = old.file_id; end`,
+  `CREATE TRIGGER metric_images_file_id_changed after update of file_id on metric_images when new.file_id is not old.file_id begin update stored_files set unused_since = 0 where id = old.file_id; update stored_files set unused_since = null where id = new.file_id and unused_since is not null; end`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,
