@@ -11,7 +11,7 @@ export const PROCESS_MODES = [
   "newest_first",
   "newest_ready_first",
 ] as const;
-export type ProcessMode = (typeof PROCESS_MODES)[number];
+type ProcessMode = (typeof PROCESS_MODES)[number];
 
 /** SQL: jobs `cj` of a group that have its resource. */
 export const HOLDS =
