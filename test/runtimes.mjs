@@ -21,7 +21,7 @@ export const runtimes = [
   { name: "Bun", command: working([`${root}node_modules/.bin/bun`, "--bun"]) },
   {
     name: "Deno",
-    // Compiled code of an earlier run, which the user's cache may hold, is not trusted: each run starts from sources.
+    // Deno tells cached code of CommonJS files by path and length alone, and would run what an earlier build held.
     command: working(
       [`${root}node_modules/.bin/deno`, "run", "-A", "--no-code-cache"],
       ["--version"],

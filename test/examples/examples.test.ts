@@ -124,8 +124,8 @@ const { Bun: bun, Deno: deno } = Object.fromEntries(
   runtimes.map(({ name, command }) => [name, command]),
 );
 
-/** As in its README. */
-const DENO_FLAGS = ["run", "--allow-net", "--allow-env", "--allow-read"];
+/** As in its README, and without code that was cached for an earlier build. */
+const DENO_FLAGS = ["run", "--no-code-cache", "--allow-net", "--allow-env", "--allow-read"];
 
 describe.each([
   ["bun", bun && [bun[0] as string]],

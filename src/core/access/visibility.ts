@@ -21,6 +21,9 @@ export const BEING_DELETED = -1;
  */
 export const OF_EPICS = -2;
 
+/** The condition under which a row `p` of projects is the hidden one that has the epics of its group. */
+export const ON_EPIC = `p.visibility + 0 = ${OF_EPICS}`;
+
 /** Queries for the ids of what is being deleted, which nobody sees any more: mostly nothing. */
 export const BEING_DELETED_ROWS = {
   labels: "select id from labels where removed = 1",
@@ -195,9 +198,8 @@ export function notOfBanned(viewer: Viewer | EachUser, author: string): Conditio
  * because of its visibility, or since they belong to it, or to anything in it.
  */
 export function visibleHomes(viewer: Viewer | EachUser): Condition {
-  const isHome = `p.visibility + 0 = ${OF_EPICS}`;
   const inGroup = (sql: string) =>
-    `(${isHome} and exists (select 1 from namespaces hn where hn.id = p.namespace_id and hn.visibility > ${BEING_DELETED} and ${sql}))`;
+    `(${ON_EPIC} and exists (select 1 from namespaces hn where hn.id = p.namespace_id and hn.visibility > ${BEING_DELETED} and ${sql}))`;
   if (!("each" in viewer) && (viewer.caller?.admin || !viewer.caller)) {
     const floor = viewer.caller ? BEING_DELETED : floorOf(viewer);
     return { sql: inGroup("hn.visibility > ?"), values: [floor] };

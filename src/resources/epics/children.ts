@@ -65,36 +65,35 @@ const inGroup = <C extends Reading>(context: C) => ({
   source: { ...context.source, kind: "group" as const },
 });
 
-/** Which of some epics have something of a kind below them that the caller may read. */
-async function parentsOf(
-  { db, viewer }: Reading,
-  { type, isOfType }: Below,
-  ids: readonly Value[],
-): Promise<ReadonlySet<Value>> {
-  const among = placeholders(ids);
-  // The level is the caller's in one project, which an epic is not of.
-  const { level: _, ...anywhere } = viewer;
-  const readable = all([when(isOfType), type.projects(anywhere), type.visible(anywhere)]);
-  const found = await db.rows(
-    statement`select e.id from issues e where e.id in (${among.sql}) and exists (
-       select 1 from work_item_parents h join issues i on i.id = h.issue_id
-       join projects p on p.id = i.project_id where h.parent_id = e.id and ${readable.sql})`,
-    [...among.values, ...readable.values],
-  );
-  return new Set(found.map(([id]) => id as Value));
-}
-
-/** Fills in whether epics have epics and issues below them. */
-async function fillInBelow(context: Reading, rows: Value[][]): Promise<void> {
+/** Fills in whether epics have epics and issues below them that the caller may read. */
+async function fillInBelow({ db, viewer }: Reading, rows: Value[][]): Promise<void> {
   if (rows.length === 0) return;
   const { shown } = BELOW.epics;
-  const ids = rows.map((row) => row[shown.at("id")] as Value);
-  for (const [name, kind] of [
-    ["has_children", BELOW.epics],
-    ["has_issues", BELOW.issues],
-  ] as const) {
-    const parents = await parentsOf(context, kind, ids);
-    for (const row of rows) row[shown.at(name)] = Number(parents.has(row[shown.at("id")] as Value));
+  const id = shown.at("id");
+  const among = placeholders(rows.map((row) => row[id] as Value));
+  // The level is the caller's in one project, which an epic is not of.
+  const { level: _, ...anywhere } = viewer;
+  const having = ({ type, isOfType }: Below) => {
+    const readable = all([when(isOfType), type.projects(anywhere), type.visible(anywhere)]);
+    return {
+      sql: statement`exists (select 1 from work_item_parents h join issues i on i.id = h.issue_id
+        join projects p on p.id = i.project_id where h.parent_id = e.id and ${readable.sql})`,
+      values: readable.values,
+    };
+  };
+  const [epics, issues] = [having(BELOW.epics), having(BELOW.issues)];
+  const found = await db.rows(
+    statement`select e.id, case when ${epics.sql} then 1 else 0 end, case when ${issues.sql} then 1 else 0 end
+     from issues e where e.id in (${among.sql})`,
+    [...epics.values, ...issues.values, ...among.values],
+  );
+  const below = new Map(found.map(([of, ...has]) => [of as Value, has as Value[]]));
+  const places = [shown.at("has_children"), shown.at("has_issues")] as const;
+  for (const row of rows) {
+    const has = below.get(row[id] as Value) ?? [];
+    places.forEach((place, at) => {
+      row[place] = has[at] ?? 0;
+    });
   }
 }
 

@@ -1,10 +1,5 @@
 import { EPICS_PATH } from "../../core/access/source.ts";
-import {
-  OF_EPICS,
-  type Viewer,
-  visibleHomes,
-  visibleIssues,
-} from "../../core/access/visibility.ts";
+import { ON_EPIC, type Viewer, visibleHomes, visibleIssues } from "../../core/access/visibility.ts";
 import * as field from "../../core/field.ts";
 import { presenter } from "../../core/presenter.ts";
 import { all } from "../../store/conditions.ts";
@@ -16,9 +11,6 @@ import { userFields } from "../users/json.ts";
 import { subscribed } from "./fields.ts";
 import { placeLabels } from "./positions.ts";
 import type { IssuableType } from "./type.ts";
-
-/** The condition under which a row `p` of projects is the hidden one that has the epics of its group. */
-export const ON_EPIC = `p.visibility + 0 = ${OF_EPICS}`;
 
 /** The path of the group that has the epics of a hidden project `p`. */
 export const GROUP_PATH = `substr(p.full_path, 1, length(p.full_path) - ${`/${EPICS_PATH}`.length})`;

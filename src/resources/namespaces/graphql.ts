@@ -1,4 +1,5 @@
 import {
+  ON_EPIC,
   VISIBILITIES,
   VISIBILITY_WORDS,
   visibleGroups,
@@ -17,7 +18,6 @@ import {
 } from "../../graphql/declare.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Value } from "../../store/port.ts";
-import { ON_EPIC } from "../issuables/epic.ts";
 
 /** Who may see something, as numbers. */
 export const VISIBILITY = enumeration<number>("VisibilityLevelsEnum", "Who may see something.", {

@@ -1,3 +1,4 @@
+import { ON_EPIC } from "../../core/access/visibility.ts";
 import { notFound, notModified } from "../../core/errors.ts";
 import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
@@ -5,7 +6,7 @@ import { presenter } from "../../core/presenter.ts";
 import { type Context, Json, type Resource, routes } from "../../core/resource.ts";
 import type { Reader, Value } from "../../store/port.ts";
 import { rowsOf } from "../issuables/embed.ts";
-import { EPIC, ON_EPIC } from "../issuables/epic.ts";
+import { EPIC } from "../issuables/epic.ts";
 import { routesBelow } from "../issuables/places.ts";
 import { findIssuable } from "../issuables/rules.ts";
 import { add } from "../issuables/todos.ts";

@@ -2,6 +2,7 @@ import {
   allConfidential,
   BEING_DELETED_ROWS,
   idOf,
+  ON_EPIC,
   type Viewer,
   visibleMergeRequests,
   visibleNotes,
@@ -14,7 +15,7 @@ import { all, any, type Condition, rowByRow, when } from "../../store/conditions
 import { placeholders } from "../../store/placeholders.ts";
 import type { Database, Reader, Store, Value } from "../../store/port.ts";
 import { statement } from "../../store/texts.ts";
-import { EPIC, ON_EPIC, PLACE_PATH } from "../issuables/epic.ts";
+import { EPIC, PLACE_PATH } from "../issuables/epic.ts";
 import type { IssuableType } from "../issuables/type.ts";
 import { targetOf } from "../issuables/types.ts";
 

@@ -1,4 +1,5 @@
 import { findVisible } from "../../core/access/source.ts";
+import { ON_EPIC } from "../../core/access/visibility.ts";
 import { ApiError } from "../../core/errors.ts";
 import {
   arg,
@@ -12,7 +13,6 @@ import {
   property,
 } from "../../graphql/declare.ts";
 import { among } from "../../store/conditions.ts";
-import { ON_EPIC } from "../issuables/epic.ts";
 import { ISSUE_STATE_EVENT, issueRoutes } from "../issues/graphql.ts";
 import { LABEL_ID } from "../labels/graphql.ts";
 import {

@@ -1,3 +1,4 @@
+import { ON_EPIC } from "../../core/access/visibility.ts";
 import * as field from "../../core/field.ts";
 import {
   type Args,
@@ -24,7 +25,7 @@ import {
   mayDelete,
   mayMarkAsInternal,
 } from "../issuables/abilities.ts";
-import { GROUP_PATH, ON_EPIC, PLACE_PATH } from "../issuables/epic.ts";
+import { GROUP_PATH, PLACE_PATH } from "../issuables/epic.ts";
 import { permissions } from "../issuables/graphql.ts";
 import { ISSUE } from "../issuables/issue.ts";
 import { numberOf } from "../issuables/mutations.ts";

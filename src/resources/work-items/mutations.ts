@@ -16,6 +16,7 @@ import {
 import type { Reader } from "../../store/port.ts";
 import { changeAward } from "../award-emoji/graphql.ts";
 import { health, STATUS_ID } from "../boards/absent.ts";
+import { epicRoutes } from "../epics/graphql.ts";
 import { parentIdOf } from "../hierarchy/queries.ts";
 import { mayPlan } from "../issuables/abilities.ts";
 import { ATTRIBUTES } from "../issuables/attributes.ts";
@@ -30,7 +31,7 @@ import { LABEL_ID } from "../labels/graphql.ts";
 import { namespace } from "../namespaces/graphql.ts";
 import { timelogRoutes } from "../time-tracking/timelogs.ts";
 import { finishTodos, markOn } from "../todos/graphql.ts";
-import { epicRoutes, placeOf, placeOfIssue, type WorkItemPlace } from "./places.ts";
+import { placeOf, placeOfIssue, type WorkItemPlace } from "./places.ts";
 import { KIND_ID, KINDS, type Kind, kindOf, widgetsOf } from "./types.ts";
 
 /** The id of a work item, as an argument. */

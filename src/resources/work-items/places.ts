@@ -1,7 +1,7 @@
 import type { Route } from "../../core/resource.ts";
-import { type MutationContext, notAvailable, routeOf } from "../../graphql/declare.ts";
-import { epicResource } from "../epics/index.ts";
-import { placeEpicRoute, placeRoute } from "../hierarchy/changes.ts";
+import { type MutationContext, notAvailable } from "../../graphql/declare.ts";
+import { epicRoutes } from "../epics/graphql.ts";
+import { placeRoute } from "../hierarchy/changes.ts";
 import { EPIC } from "../issuables/epic.ts";
 import { ISSUE } from "../issuables/issue.ts";
 import { issueRoutes } from "../issues/graphql.ts";
@@ -9,19 +9,6 @@ import { placeOfNoteable } from "../notes/places.ts";
 
 /** The routes that issues and epics both have. */
 type Shared = Readonly<Record<"change" | "destroy" | "subscribe" | "unsubscribe" | "place", Route>>;
-
-const EPICS = "/groups/:id/epics";
-/** The routes that change epics. */
-export const epicRoutes = {
-  create: routeOf(epicResource, `POST ${EPICS}`),
-  change: routeOf(epicResource, `PUT ${EPICS}/:epic_iid`),
-  destroy: routeOf(epicResource, `DELETE ${EPICS}/:epic_iid`),
-  subscribe: routeOf(epicResource, `POST ${EPICS}/:epic_iid/subscribe`),
-  unsubscribe: routeOf(epicResource, `POST ${EPICS}/:epic_iid/unsubscribe`),
-  place: placeEpicRoute,
-  link: routeOf(epicResource, `POST ${EPICS}/:epic_iid/related_epics`),
-  unlink: routeOf(epicResource, `DELETE ${EPICS}/:epic_iid/related_epics/:related_epic_link_id`),
-};
 
 /** Where routes find a work item, and which routes those are. */
 export interface WorkItemPlace {
