@@ -56,6 +56,8 @@ const listed =
     return (found ?? json[0])?.[key] ?? 0;
   };
 
+const FIRST_INCIDENT = listed("/projects/:project/issues?issue_type=incident", "iid");
+
 /** A token of the first service account that is listed; 0 if there is none. */
 const tokenOfFirst =
   (place: string): Lookup =>
@@ -300,8 +302,11 @@ const FIXTURES: Record<string, Fixture> = {
       }
     },
     params: {
-      "metric_images issue_iid": listed("/projects/:project/issues?issue_type=incident", "iid"),
-      metric_image_id: listed("/projects/:project/issues/:issue_iid/metric_images"),
+      "metric_images issue_iid": FIRST_INCIDENT,
+      metric_image_id: async (app, fill) => {
+        const incident = await FIRST_INCIDENT(app, fill);
+        return listed(`/projects/:project/issues/${incident}/metric_images`)(app, fill);
+      },
     },
   },
   "Secure files": {

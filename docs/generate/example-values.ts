@@ -185,6 +185,12 @@ async function checkedRequest(ask: Ask, status: string) {
   return { params, sent };
 }
 
+const SNIPPET = {
+  title: "A text",
+  files: [{ file_path: "hello.md", content: "# Hello\n" }],
+  visibility: "internal",
+};
+
 const DELETED = "It must have been marked for deletion, and its name has changed by that.";
 const OF_ROOT = "It is there on a server of its own only.";
 const OF_OAUTH = "It takes what an OAuth2 application has got: docs/oauth.md has examples.";
@@ -218,6 +224,7 @@ export const WITHOUT: Readonly<Record<string, string>> = {
   "POST /users/:user_id/reject": "No account waits for approval where the examples are asked.",
   "PATCH /users/:user_id/disable_two_factor":
     "Nobody has a second factor where the examples are asked.",
+  "DELETE /users/:user_id/identities/:provider": "Nobody has an identity at another service.",
   "PUT /projects/:id/merge_requests/:merge_request_iid/reset_approvals":
     "It takes the token of a project or group.",
   "GET /projects/:id/repository/tags/:tag_name/signature": "The tag must be signed.",
@@ -267,6 +274,33 @@ export const EXAMPLES: Readonly<Record<string, Special>> = {
   ...each(both("PUT", "/protected_environments/:name"), {
     sent: { deploy_access_levels: [{ access_level: 30 }] },
   }),
+  ...each(["POST /member_roles", "POST /groups/:id/member_roles"], {
+    sent: { name: "Auditor", base_access_level: 10, read_code: true },
+  }),
+  "POST /groups/:id/unarchive": {
+    before: async (ask) => {
+      await ask("POST /groups/acme/archive");
+      return undefined;
+    },
+  },
+  "GET /projects/:id/issues/:issue_iid/user_agent_detail": {
+    before: async (ask) => {
+      const { iid } = await ask(`POST ${SITE}/issues`, { title: "By a program" });
+      return { params: { issue_iid: iid } };
+    },
+  },
+  "GET /projects/:id/snippets/:snippet_id/user_agent_detail": {
+    before: async (ask) => {
+      const { id } = await ask(`POST ${SITE}/snippets`, SNIPPET);
+      return { params: { snippet_id: id } };
+    },
+  },
+  "GET /snippets/:snippet_id/user_agent_detail": {
+    before: async (ask) => {
+      const { id } = await ask("POST /snippets", SNIPPET);
+      return { params: { snippet_id: id } };
+    },
+  },
   "PUT /projects/:id/resource_groups/:key": { sent: { process_mode: "oldest_first" } },
   "POST /projects/:id/packages/protection/rules": {
     sent: {
@@ -299,9 +333,7 @@ export const EXAMPLES: Readonly<Record<string, Special>> = {
   }),
   ...each(both("POST", "/deploy_tokens"), { sent: { scopes: ["read_repository"] } }),
   ...each(both("POST", "/invitations"), { sent: { email: "grace@example.com" } }),
-  ...each(["POST /snippets", "POST /projects/:id/snippets"], {
-    sent: { files: [{ file_path: "hello.md", content: "# Hello\n" }], visibility: "internal" },
-  }),
+  ...each(["POST /snippets", "POST /projects/:id/snippets"], { sent: SNIPPET }),
   "POST /users": {
     sent: {
       email: "grace@example.com",

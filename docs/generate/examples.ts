@@ -99,7 +99,9 @@ async function example(
   const special = EXAMPLES[`${method} ${path}`] ?? {};
   const ask: Ask = async (request, given, as = "admin") => {
     const options = given instanceof FormData ? { body: given } : given && { json: given };
-    const { status, text, json } = await call(app, request, { as, ...options });
+    const headers = { "user-agent": "curl/8.5.0" };
+    const from = { as, headers, ip: "192.0.2.10" };
+    const { status, text, json } = await call(app, request, { ...from, ...options });
     if (status >= 400) throw new Error(`before ${method} ${path}: ${request}: ${status} ${text}`);
     return json;
   };

@@ -184,13 +184,6 @@ const MEANINGS: Readonly<Record<string, string>> = {
   scim_token_id: "the token, by id",
   todo_id: "the todo, by id",
   source_id: "the group or project, by id",
-  source_full_name: "the full name of the group or project",
-  source_members_url: "the address of the members of the group or project",
-  membership_type:
-    "`group_member` or `project_member`; `group_invite` or `project_invite` for members of groups that are invited",
-  removable:
-    "whether their memberships can be ended one by one: not by invited groups, nor for the last owner",
-  last_login_at: "when they have signed in last",
   group_path: "the full path of the group",
   uid: "the user's id at the identity provider, or here",
   "SCIM/uid": "the user, by the id that SCIM answers with",
@@ -578,6 +571,8 @@ const MEANINGS: Readonly<Record<string, string>> = {
   pwa_name: "of the application, when it is installed",
   pwa_short_name: "likewise, where there is little room",
   pwa_description: "what it is, when it is installed",
+  "Addresses of the application's pictures/picture":
+    "which picture: `logo`, `header_logo`, `favicon` or `pwa_icon`",
   pwa_icon: "its picture, when it is installed",
   logo: "a picture for where people sign in",
   header_logo: "a picture for the top of pages",

@@ -15,6 +15,8 @@ const OPERATIONS: Readonly<Record<string, string>> = {
   "GET /projects/:id/issues/:issue_iid/closed_by": "listProjectIssueClosingMergeRequests",
   "GET /projects/:id/merge_requests/:merge_request_iid/closes_issues":
     "listProjectMergeRequestClosedIssues",
+  "GET /projects/:id/merge_trains/:target_branch": "listProjectMergeTrainOfBranch",
+  "GET /uploads/-/system/appearance/:picture/1/:file_name": "downloadAppearancePicture",
   "GET /namespaces/:path/exists": "checkNamespace",
   "GET /feature_flags/unleash/:project_id/client/features": "getUnleashClientFeatures",
   "GET /feature_flags/unleash/:project_id/features": "getUnleashFeatures",

@@ -69,6 +69,7 @@ const GROWING: readonly [path: RegExp, query: RegExp, why: string][] = [
     "with the project's notes up to the newest 5,000, which are compared",
   ],
   [/\/members(\/all)?$/, /query=/, "with the members, whose names are compared"],
+  [/\/billable_members$/, /(?:)/, "with all memberships of those that are listed"],
   [/\/members\/all$/, /(?:)/, "with the members: each is listed once, with their best membership"],
   [
     /^\/users$/,

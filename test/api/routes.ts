@@ -45,7 +45,7 @@ export const storesInMany = (route: Route) => {
   return (
     filePartOf(route) !== undefined ||
     body === "file" ||
-    ((repository || path.startsWith("/projects/:id/wikis")) && !isReading) ||
+    ((repository || /^\/(projects|groups)\/:id\/wikis/.test(path)) && !isReading) ||
     MANY.includes(`${method} ${path}`) ||
     TAKES_COMMANDS.test(`${method} ${path}`)
   );

@@ -40,6 +40,8 @@ const CALLED: Record<string, Record<string, string>> = {
   },
   "queueReady(": {
     "ci/progress.ts": "where it is",
+    "merge-request-blocks/index.ts": "nothing else follows from one block fewer",
+    "train-state/cars.ts": "it is the next one's turn in a train",
     "status-checks/index.ts": "nothing else follows from what a status check says",
   },
   "queueEnd(": { "ci/progress.ts": "where it is" },

@@ -254,7 +254,7 @@ it("Unleash's client asks for feature flags", async () => {
       backupPath: folder,
     });
     await new Promise((resolve, reject) => {
-      client.once(UnleashEvents.Synchronized, resolve).once(UnleashEvents.Error, reject);
+      client.once(UnleashEvents.Synchronized, resolve).on(UnleashEvents.Error, reject);
     });
     return client;
   };

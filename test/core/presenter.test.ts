@@ -59,6 +59,10 @@ const KNOWN: Record<string, Value> = {
   "fe.value": "50",
   "n.kept_settings": "{}",
   "p.kept_settings": "{}",
+  "ap.kept_settings": "{}",
+  "m.access_level": 30,
+  "mq.blocking_id": "{}",
+  "mq.blocked_id": "{}",
 };
 
 /** A value that a column of a field may have: the field's type says which. */

@@ -32,17 +32,21 @@ async function pushSigned(): Promise<void> {
   expect(await response.text()).toContain("unpack ok");
 }
 
+/** The issue that is opened below; the seed's have no program. */
+const OPENED = "5";
+
 let server: TestServer;
 let oauthToken: string;
 beforeAll(async () => {
   const seed = JSON.parse(/^```json\n(.*?)^```$/ms.exec(read("testing.md"))?.[1] as string);
   server = await startTestServer({ seed });
-  const post = (path: string, body: object) =>
+  const send = (method: string, path: string, body: object) =>
     fetch(`${server.url}/api/v4${path}`, {
-      method: "POST",
+      method,
       headers: { "private-token": server.token, "content-type": "application/json" },
       body: JSON.stringify(body),
     });
+  const post = (path: string, body: object) => send("POST", path, body);
   const project = "/projects/acme%2Fsite";
   const deployers = { deploy_access_levels: [{ access_level: 40 }] };
   for (const [path, body] of [
@@ -86,6 +90,9 @@ beforeAll(async () => {
     ["/groups/acme/protected_environments", { name: "production", ...deployers }],
     [`${project}/pipeline_schedules`, { description: "s", ref: "main", cron: "0 1 * * *" }],
     [`${project}/pipeline_schedules/1/variables`, { key: "1", value: "v" }],
+    ["/groups/acme/protected_branches", { name: "1" }],
+    ["/groups/acme/wikis", { title: "guides/Home", content: "c" }],
+    ["/project_aliases", { project_id: 1, name: "1" }],
   ] as const) {
     expect([path, (await post(path, body)).status]).toEqual([path, 201]);
   }
@@ -104,14 +111,10 @@ beforeAll(async () => {
     `${project}/merge_requests/1`,
     "/groups/acme/epics/1",
   ]) {
-    const changed = await fetch(`${server.url}/api/v4${issuable}`, {
-      method: "PUT",
-      headers: { "private-token": server.token, "content-type": "application/json" },
-      body: JSON.stringify({
-        add_labels: "new",
-        ...(issuable.includes("/issues/") && { weight: 7 }),
-        ...(issuable.includes("epics") ? { state_event: "close" } : { milestone_id: null }),
-      }),
+    const changed = await send("PUT", issuable, {
+      add_labels: "new",
+      ...(issuable.includes("/issues/") && { weight: 7 }),
+      ...(issuable.includes("epics") ? { state_event: "close" } : { milestone_id: null }),
     });
     expect([issuable, changed.status]).toEqual([issuable, 200]);
   }
@@ -136,9 +139,34 @@ beforeAll(async () => {
   expect((await (await post(`${project}/merge_requests`, request)).json()).iid).toBe(2);
   const rule = { name: "a", approvals_required: 0 };
   expect((await post(`${project}/merge_requests/2/approval_rules`, rule)).status).toBe(201);
+  const blocked = await post(`${project}/merge_requests/1/blocks`, {
+    blocking_merge_request_id: 2,
+  });
+  expect(blocked.status).toBe(201);
   const comments = `${project}/repository/commits/${COMMIT}/comments`;
   expect((await post(comments, { note: "Why?" })).status).toBe(201);
-  const configuration = "check: { script: [make] }\n";
+  // Merge request 3, in a merge train that it does not leave: its pipeline runs.
+  const trains = { merge_trains_enabled: true };
+  expect((await send("PUT", project, trains)).status).toBe(200);
+  const trained = {
+    ...commit,
+    branch: "train",
+    actions: [{ ...actions[0], file_path: "train.txt" }],
+  };
+  expect((await post(`${project}/repository/commits`, trained)).status).toBe(201);
+  const boarding = { ...request, source_branch: "train" };
+  expect((await (await post(`${project}/merge_requests`, boarding)).json()).iid).toBe(3);
+  expect((await post(`${project}/merge_trains/merge_requests/3`, {})).status).toBe(201);
+  const secure = new FormData();
+  secure.append("name", "key");
+  secure.append("file", new Blob(["key"]), "key");
+  const kept = await fetch(`${server.url}/api/v4${project}/secure_files`, {
+    method: "POST",
+    headers: { "private-token": server.token },
+    body: secure,
+  });
+  expect(kept.status).toBe(201);
+  const configuration = 'check: { script: [make], resource_group: "1" }\n';
   const configured = await post(`${project}/repository/commits`, {
     branch: "ci",
     start_branch: "main",
@@ -195,7 +223,12 @@ function addressesOf(path: string): string[] {
     .replace(/(dockerfiles|gitignores)\/\{name\}/, "$1/Node")
     .replace("{sha}", path.includes("/blobs/") ? BLOB : COMMIT)
     .replace("{board_id}", path.startsWith("/groups") ? "1" : "2")
+    .replace(
+      "merge_requests/{merge_request_iid}",
+      path.includes("merge_trains") ? "merge_requests/3" : "$&",
+    )
     .replace("{merge_request_iid}", /merge_ref|versions|approval_rules/.test(path) ? "2" : "1")
+    .replace("{issue_iid}", path.endsWith("user_agent_detail") ? OPENED : "1")
     .replace(/\{(noteable_id|\w*iid)\}/, "1");
   const ids = [1, 2, 3, 4, 5, 6, 7, 8];
   const filled = (text: string, number: number) =>
@@ -214,6 +247,7 @@ const QUERIES: Readonly<Record<string, string>> = {
   merge_base: "?refs[]=main&refs[]=v1.0",
   search: "?scope=issues&search=a",
   avatar: "?email=ada@example.com",
+  metrics: "?metric=deployment_frequency",
   render: "?link_url=https://a.example.com&image_url=https://a.example.com/a.svg",
 };
 

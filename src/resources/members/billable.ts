@@ -38,7 +38,7 @@ const billableMember = presenter({
 
 const wordOf = (level: Value | undefined) => {
   const role: Role | undefined = roleOf(Number(level));
-  return role && `${role[0]?.toUpperCase()}${role.slice(1)}`;
+  return role ? `${role[0]?.toUpperCase()}${role.slice(1)}` : null;
 };
 
 const membership = presenter({

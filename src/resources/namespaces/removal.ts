@@ -19,6 +19,7 @@ export const PROJECT_PARTS: readonly Part[] = [
   ["noted_commits", "project_id", "id"],
   ["issues", "project_id", "id"],
   ["approval_rules", "project_id", "id"],
+  ["merge_train_cars", "project_id", "id"],
   ["merge_requests", "project_id", "id"],
   ["boards", "project_id", "id"],
   ["labels", "project_id", "id"],
@@ -39,6 +40,7 @@ export const PROJECT_PARTS: readonly Part[] = [
   ["job_token_groups", "project_id", "id"],
   ["ci_jobs", "project_id", "id"],
   ["pipelines", "project_id", "id"],
+  ["resource_groups", "project_id", "id"],
   ["runner_projects", "project_id", "id"],
   ["registration_tokens", "project_id", "id"],
   ["wiki_attachments", "project_id", "id"],
@@ -49,6 +51,10 @@ export const PROJECT_PARTS: readonly Part[] = [
   ["project_redirects", "project_id", "id"],
   ["project_fetches", "project_id", "day"],
   ["project_topics", "project_id", "topic_id"],
+  ["project_aliases", "project_id", "id"],
+  ["project_security_settings", "project_id", "project_id"],
+  ["protection_rules", "project_id", "id"],
+  ["secure_files", "project_id", "id"],
   ["protected_branches", "project_id", "id"],
   ["protected_tags", "project_id", "id"],
   ["ci_variables", "project_id", "id"],
@@ -115,6 +121,7 @@ export const GROUP_PARTS: readonly Part[] = [
   ["resource_bots", "namespace_id", "user_id"],
   ["service_accounts", "namespace_id", "user_id"],
   ["custom_attributes", "namespace_id", "id"],
+  ["member_roles", "namespace_id", "id"],
 ];
 
 /** Projects that are hidden within the request; more are hidden right after it. */

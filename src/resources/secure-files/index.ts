@@ -20,6 +20,9 @@ const MOST_BYTES = 5 * 1024 * 1024 - 1;
 /** Files of a project. */
 const MOST_FILES = 100;
 
+/** The file's name, if it has an extension. */
+const WITH_EXTENSION = "case when sf.name like '_%._%' then sf.name end";
+
 const secureFile = presenter({
   id: field.integer("sf.id"),
   name: field.text("sf.name"),
@@ -29,9 +32,9 @@ const secureFile = presenter({
   // Certificates are not read.
   expires_at: field.constant(null),
   metadata: field.constant(null),
-  file_extension: field.derived(["sf.name"], "string or null", ([name]) => {
-    return extname(String(name)).slice(1) || null;
-  }),
+  file_extension: field.derived([WITH_EXTENSION], "string or null", ([name]) =>
+    name === null ? null : extname(String(name)).slice(1),
+  ),
 });
 
 const one = { secure_file_id: param.recordId() };

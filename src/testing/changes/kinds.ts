@@ -437,6 +437,52 @@ export const kinds: readonly Kind[] = [
     within: place,
     record: without("project", "place"),
   },
+  ofProjects("secure file", "secure_files", { at: "secure_files", name: "name" }),
+  {
+    ...ofProjects("resource group", "resource_groups", {
+      at: "resource_groups",
+      name: "key",
+      by: "name",
+    }),
+    // Jobs make them.
+    follows: () => true,
+  },
+  {
+    ...ofProjects("project alias", "project_aliases", { at: "project_aliases", name: "name" }),
+    api: ({ name }) => `/project_aliases/${encoded(name)}`,
+  },
+  {
+    type: "protection rule",
+    rows: { protection_rules: "id" },
+    find: `select x.id as key, x.kind, x.pattern, x.package_type, x.push_level, x.delete_level, ${PROJECT_COLUMNS}
+      from protection_rules x ${PROJECT}`,
+    key: "x.id",
+    path: ({ place: where, kind, pattern }) => `${where} (protection rule ${kind} ${pattern})`,
+    within: place,
+    record: without("project", "place"),
+  },
+  {
+    type: "security settings",
+    rows: { project_security_settings: "project_id" },
+    find: `select x.project_id as key, ${PROJECT_COLUMNS} from project_security_settings x ${PROJECT}`,
+    key: "x.project_id",
+    isAlways: true,
+    path: ({ place: where }) => `${where} (security settings)`,
+    within: place,
+    api: (found) => `${ofProject(found)}/security_settings`,
+  },
+  {
+    type: "member role",
+    rows: { member_roles: "id" },
+    find: `select x.id as key, x.name, n.full_path as place, n.id as namespace from member_roles x
+      left join namespaces n on n.id = x.namespace_id`,
+    key: "x.id",
+    path: ({ place: where, name }) => `${where ?? "instance"} (member role ${name})`,
+    within: place,
+    api: ({ namespace }) =>
+      `${namespace === null ? "" : `/groups/${namespace}`}/member_roles?per_page=100`,
+    pick: ({ id }, { key }) => id === key,
+  },
   {
     type: "push rule",
     rows: { push_rules: "id" },
@@ -589,6 +635,30 @@ export const kinds: readonly Kind[] = [
       ],
       ...["first_contribution", "should_remove_source_branch", "merge_error", "squash_on_merge"],
     ],
+  },
+  {
+    type: "block",
+    rows: { merge_request_blocks: "id" },
+    find: `select x.id as key, m.iid as request, b.iid as blocking, bp.full_path as blocking_project, ${PROJECT_COLUMNS}
+      from merge_request_blocks x join merge_requests m on m.id = x.blocked_id join projects p on p.id = m.project_id
+      join merge_requests b on b.id = x.blocking_id join projects bp on bp.id = b.project_id`,
+    key: "x.id",
+    path: ({ place: where, request, blocking_project, blocking }) =>
+      `${where}!${request} (blocked by ${blocking_project}!${blocking})`,
+    within: ({ place: where, request }) => `${where}!${request}`,
+    with: ({ blocking_project, blocking }) => `${blocking_project}!${blocking}`,
+    record: without("project", "place", "request"),
+  },
+  {
+    type: "merge train car",
+    rows: { merge_train_cars: "id" },
+    find: `select x.id as key, m.iid as request, ${PROJECT_COLUMNS} from merge_train_cars x
+      join merge_requests m on m.id = x.merge_request_id join projects p on p.id = x.project_id`,
+    key: "x.id",
+    path: ({ place: where, request }) => `${where}!${request} (merge train)`,
+    within: ({ place: where, request }) => `${where}!${request}`,
+    api: (found) => `${ofProject(found)}/merge_trains/merge_requests/${found["request"]}`,
+    noise: ["merge_request", "pipeline", "duration"],
   },
   {
     type: "approval",
@@ -909,6 +979,17 @@ export const kinds: readonly Kind[] = [
     ],
   },
   {
+    type: "metric image",
+    rows: { metric_images: "id" },
+    find: `select x.id as key, x.file_name as filename, i.iid as issue, ${PROJECT_COLUMNS}
+      from metric_images x join issues i on i.id = x.issue_id join projects p on p.id = i.project_id`,
+    key: "x.id",
+    path: ({ place: where, issue, filename }) => `${where}#${issue} (metric image ${filename})`,
+    within: ({ place: where, issue }) => `${where}#${issue}`,
+    api: (found) => `${ofProject(found)}/issues/${found["issue"]}/metric_images?per_page=100`,
+    pick: ({ id }, { key }) => id === key,
+  },
+  {
     type: "topic",
     rows: { topics: "id", avatars: "topic_id" },
     find: "select x.id as key, x.name from topics x",
@@ -941,6 +1022,24 @@ export const kinds: readonly Kind[] = [
     isAlways: true,
     path: () => "instance (application settings)",
     api: () => "/application/settings",
+  },
+  {
+    type: "appearance",
+    rows: { appearances: "id", appearance_pictures: "1" },
+    find: "select x.id as key from appearances x",
+    key: "x.id",
+    isAlways: true,
+    path: () => "instance (appearance)",
+    api: () => "/application/appearance",
+  },
+  {
+    type: "plan limits",
+    rows: { plan_limits: "id" },
+    find: "select x.id as key, x.plan_name as name from plan_limits x",
+    key: "x.id",
+    isAlways: true,
+    path: ({ name }) => `instance (plan limits ${name})`,
+    api: ({ name }) => `/application/plan_limits?plan_name=${encoded(name)}`,
   },
   {
     type: "feature",
@@ -1056,4 +1155,5 @@ export const INTERNAL: Readonly<Record<string, string>> = {
   wiki_blob_pieces: "files of wikis",
   wiki_blobs: "files of wikis",
   wiki_page_versions: "earlier versions of wikis' pages",
+  user_agents: "with which program a record was created",
 };
