@@ -70,6 +70,7 @@ const GROWING: readonly [path: RegExp, query: RegExp, why: string][] = [
   ],
   [/\/members(\/all)?$/, /query=/, "with the members, whose names are compared"],
   [/\/billable_members$/, /(?:)/, "with all memberships of those that are listed"],
+  [/\/dora\/metrics$/, /(?:)/, "with the group's projects, and with what is counted"],
   [/\/members\/all$/, /(?:)/, "with the members: each is listed once, with their best membership"],
   [
     /^\/users$/,
@@ -158,6 +159,8 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
   dry_run_ref: ["main"],
   email: ["developer@example.com", "nobody@example.com"],
   size: ["32"],
+  start_date: [],
+  end_date: [],
   entity_id: [],
   epic_id: ["1", "none"],
   health_status: ["any"],

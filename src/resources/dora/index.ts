@@ -67,32 +67,35 @@ function spansOf({ start_date, end_date, interval = "daily" }: Asked, now: numbe
 
 /** What metrics are counted from: rows with an instant, and how long something took until then, in milliseconds. */
 interface Counted {
-  readonly sql: (from: string, to: string) => string;
+  /** Joins of projects `p`, with the condition that the instant is in the time between two values. */
+  readonly sql: string;
+  readonly at: string;
   readonly took: string;
+  /** What follows the two values. */
   readonly values: readonly Value[];
 }
 
-const within = (column: string) => (from: string, to: string) =>
-  `${column} >= ${from} and ${column} < ${to}`;
+const isWithin = (column: string) =>
+  `${column} >= cast(? as bigint) and ${column} < cast(? as bigint)`;
 
 function deployments(tiers: readonly string[], more = "", took = "0"): Counted {
   const ofTiers = among("en.tier", tiers);
-  const isIn = within("dp.finished_at");
+  const at = "dp.finished_at";
   return {
-    sql: (from, to) =>
-      `join deployments dp on dp.project_id = p.id and dp.status = 'success' and ${isIn(from, to)}
+    sql: `join deployments dp on dp.project_id = p.id and dp.status = 'success' and ${isWithin(at)}
        join environments en on en.id = dp.environment_id and ${ofTiers.sql} ${more}`,
+    at,
     took,
     values: ofTiers.values,
   };
 }
 
 function incidents(column: "created_at" | "closed_at"): Counted {
-  const isIn = within(`i.${column}`);
+  const at = `i.${column}`;
   const ended = column === "closed_at" ? "and i.state = 'closed'" : "";
   return {
-    sql: (from, to) =>
-      `join issues i on i.project_id = p.id and i.issue_type = 'incident' ${ended} and ${isIn(from, to)}`,
+    sql: `join issues i on i.project_id = p.id and i.issue_type = 'incident' ${ended} and ${isWithin(at)}`,
+    at,
     took: "i.closed_at - i.created_at",
     values: [],
   };
@@ -101,14 +104,22 @@ function incidents(column: "created_at" | "closed_at"): Counted {
 const MERGED = `join deployed_merge_requests dm on dm.deployment_id = dp.id
   join merge_requests mr on mr.id = dm.merge_request_id and mr.merged_at is not null`;
 
-/** The rows of each span, as `from_at` and `took`. */
+/** The rows of all spans, which follow one another, as `from_at`, the start of the row's span, and `took`. */
 function rowsIn(place: Condition, spans: readonly Span[], counted: Counted): Condition {
-  const marks = spans.map(() => "(cast(? as bigint), cast(? as bigint))").join(", ");
+  const [first, last] = [spans[0] as Span, spans.at(-1) as Span];
+  const starts = spans.slice(1).reverse();
+  const cases = starts.map(() => `when ${counted.at} >= cast(? as bigint) then cast(? as bigint)`);
+  const start = `cast(? as bigint)`;
   return {
-    sql: `with spans (from_at, to_at) as (values ${marks}), counted as (
-      select s.from_at, ${counted.took} as took from spans s join projects p on ${place.sql} and p.visibility > -1
-      ${counted.sql("s.from_at", "s.to_at")})`,
-    values: [...spans.flatMap(({ from, to }) => [from, to]), ...place.values, ...counted.values],
+    sql: `with counted as (
+      select ${cases.length === 0 ? start : `case ${cases.join(" ")} else ${start} end`} as from_at, ${counted.took} as took
+      from projects p ${counted.sql} where ${place.sql} and p.visibility > -1)`,
+    values: [
+      ...starts.flatMap(({ from }) => [from, from]),
+      ...[first.from, first.from, last.to],
+      ...counted.values,
+      ...place.values,
+    ],
   };
 }
 
@@ -172,7 +183,7 @@ export const doraResource: Resource = {
       tier: "ultimate",
       summary: `Get a DORA metric of a ${kind}: of the days or months that have one, or of all the time`,
       input,
-      examples: [[{ date: "2026-12-01", value: 3 }]],
+      examples: [[{ date: "2026-12-01", value: 0.25 }], [{ date: null, value: null }]],
       handle: async ({ db, source, input: asked, now }) => {
         const spans = spansOf(asked, now);
         const values = await valuesOf(db, source, asked, spans);
