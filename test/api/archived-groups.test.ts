@@ -1,6 +1,7 @@
 // Archived groups: what is in them is read-only, as in archived projects.
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type Person, type TestApp, testApp } from "../helpers.ts";
+import { ciProject } from "./_pipelines.ts";
 
 let app: TestApp;
 beforeAll(async () => {
@@ -69,4 +70,17 @@ it("what is in them, at whatever depth, can be read but not changed", async () =
   expect(await groups("active=false")).toEqual(["acme", "team"]);
   await post("/groups/acme/unarchive");
   expect([await issue(), await wiki(), await project("fresh")]).toEqual([201, 201, 201]);
+});
+
+it("runners get no jobs of their projects", async () => {
+  const project = await ciProject(app, "idle", "build: {script: [make]}\n");
+  const made = await project.call("POST /pipeline", { as: "developer", json: { ref: "main" } });
+  expect(made.status).toBe(201);
+  const runner = { runner_type: "project_type", project_id: project.id };
+  const { token } = (await post("/user/runners", runner)).json;
+  const request = async () => (await app.call("POST /jobs/request", { json: { token } })).status;
+  await post("/groups/secret/archive");
+  expect(await request()).toBe(204);
+  await post("/groups/secret/unarchive");
+  expect(await request()).toBe(201);
 });
