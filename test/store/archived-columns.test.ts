@@ -86,7 +86,10 @@ it("each table of projects is archived, or left out on purpose", () => {
     ...["runner_projects", "registration_tokens", "pipeline_triggers", "pipeline_schedules"],
     ...["remote_mirrors", "push_rules", "freeze_periods", "protected_environments"],
     ...["feature_flags", "feature_flag_user_lists", "feature_flag_clients"],
-    ...["terraform_states", "terraform_state_versions"],
+    ...["terraform_states", "terraform_state_versions", "secure_files"],
+    ...["merge_train_cars", "resource_groups", "project_security_settings", "protection_rules"],
+    // Its names are of this server.
+    "project_aliases",
     ...[
       "deployments",
       "environments",
