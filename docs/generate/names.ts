@@ -50,6 +50,8 @@ const OPERATIONS: Readonly<Record<string, string>> = {
   "POST /projects/:id/export": "exportProject",
   "GET /projects/:id/import": "getProjectImport",
   "POST /projects/import": "importProject",
+  "POST /groups/:id/export": "exportGroup",
+  "POST /groups/import": "importGroup",
   "GET /projects/:id/repository/archive": "downloadProjectArchive",
   "GET /projects/:id/repository/archive.:format": "downloadProjectArchiveAs",
   "GET /projects/:id/jobs/artifacts/:ref_name*/download": "downloadProjectRefArtifacts",

@@ -560,6 +560,7 @@ describe("every list", () => {
     "/projects/:id/jobs/:job_id/artifacts": "only jobs that run store them",
     "/projects/:id/jobs/:job_id/artifacts/tree": "likewise",
     "/projects/:id/export/download": "a worker writes it",
+    "/groups/:id/export/download": "likewise",
     "/projects/:id/jobs/:job_id/artifacts/:artifact_path*": "likewise",
     "/job": "only a job that runs gets it",
     "/projects/:id/uploads/:secret/:file_name": "nobody guesses the secret",

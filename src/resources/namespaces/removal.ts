@@ -97,6 +97,8 @@ export const GROUP_PARTS: readonly Part[] = [
   ["iteration_cadences", "namespace_id", "id"],
   ["badges", "namespace_id", "id"],
   ["avatars", "namespace_id", "id"],
+  ["group_exports", "namespace_id", "namespace_id"],
+  ["group_imports", "namespace_id", "namespace_id"],
   ["runners", "namespace_id", "id"],
   ["registration_tokens", "namespace_id", "id"],
   ["ci_variables", "namespace_id", "id"],

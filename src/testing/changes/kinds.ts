@@ -1007,6 +1007,8 @@ export const INTERNAL: Readonly<Record<string, string>> = {
   git_repositories: "facts about files",
   git_repository_packs: "files and commits, which branches show",
   gpg_key_parts: "found in GPG keys",
+  group_exports: "archives to be written",
+  group_imports: "archives to be read",
   group_link_sources: "found in shared groups and groups",
   half_sign_ins: "sign-in",
   hook_deliveries: "what webhooks were told",
