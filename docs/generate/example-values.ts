@@ -226,6 +226,8 @@ export const WITHOUT: Readonly<Record<string, string>> = {
   "PUT /projects/:id/repository/submodules/:submodule": "The repository must have a submodule.",
   "GET /projects/:id/export/download": WRITTEN,
   "GET /groups/:id/export/download": WRITTEN,
+  "GET /groups/:id/export_relations/download": WRITTEN,
+  "GET /projects/:id/export_relations/download": WRITTEN,
   "POST /groups/:id/restore": DELETED,
   "POST /projects/:id/restore": DELETED,
   "GET /projects/:id/jobs/artifacts/:ref_name*/download": OF_PIPELINE,

@@ -77,7 +77,15 @@ it("each table of projects is archived, or left out on purpose", () => {
   const others = [
     ...["label_counts", "open_issue_counts", "ci_counts", "todos", "draft_notes"],
     ...["dependencies", "deploy_keys"],
-    ...["packages", "avatars", "project_uploads", "project_exports", "project_imports", "hooks"],
+    ...[
+      "packages",
+      "avatars",
+      "project_uploads",
+      "project_exports",
+      "project_imports",
+      "relation_exports",
+      "hooks",
+    ],
     "integrations",
     "project_topics",
     ...[
@@ -126,7 +134,13 @@ it("each table of groups is archived, or left out on purpose", () => {
     // They are secret, or about this server.
     ...["scim_values", "scim_users", "scim_tokens", "ci_variables", "hooks", "integrations"],
     ...["runners", "registration_tokens", "deploy_tokens", "resource_bots", "service_accounts"],
-    ...["custom_attributes", "notification_settings", "group_exports", "group_imports"],
+    ...[
+      "custom_attributes",
+      "notification_settings",
+      "group_exports",
+      "group_imports",
+      "relation_exports",
+    ],
     // They are about other groups, projects and people of this server.
     ...["approval_rule_groups", "job_token_groups", "protection_grants", "environment_grants"],
     ...["group_links", "group_link_sources", "access_requests", "member_invitations"],

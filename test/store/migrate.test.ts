@@ -343,6 +343,8 @@ const FROZEN: Record<string, string> = {
   "20261212-35-protection-rules":
     "2ffe33f195faf25adf238fd2aaa65038ee5d1cc439d5cabcdd92427558a9d241",
   "20261212-34-secure-files": "11ff8d2a8eb90761f49d58e469e69dbb96c50556c23413580995e8f1ae4376bc",
+  "20261213-02-relation-exports":
+    "d1677368c939946501de9bee3071b66c3389864d3946f6c87655ee3d592d360c",
   "20261213-01-group-exports": "6d549b4bf28c67532aa4489cbc2a12adb2e13e01f6add38314781df5478047eb",
   "20261212-38-metric-images": "da2dddba219937ec90e63e37e142ec6a1c1c19a3460983d933ab7193cc4f92a7",
   "20261212-37-security-settings":

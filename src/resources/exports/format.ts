@@ -37,7 +37,13 @@ export const MAX_GROWTH = 200;
 
 /** A line of an archive: what begins, or, as an array, a row of the table that began last. */
 export type Line =
-  | { readonly format: string; readonly version: number; readonly exported_at: number }
+  | {
+      readonly format: string;
+      readonly version: number;
+      readonly exported_at: number;
+      /** What it has, if that is not all. */
+      readonly relation?: string;
+    }
   | { readonly project: Readonly<Record<string, Value>> }
   | { readonly table: string; readonly columns: readonly string[] }
   | { readonly person: readonly [id: number, username: string] }

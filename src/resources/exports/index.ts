@@ -22,6 +22,7 @@ import { forkTarget } from "../projects/rules.ts";
 import type { Place } from "./format.ts";
 import { findOverwritten, placeUntilThen } from "./overwriting.ts";
 import * as archives from "./queries.ts";
+import * as relations from "./relations.ts";
 import { migrations } from "./table.ts";
 import { archiveLater } from "./worker.ts";
 
@@ -267,9 +268,125 @@ const groupRoutes = [
   }),
 ];
 
+/** An export of a relation as GitLab shows it. */
+async function shownRelation(db: Reader, found: relations.RelationExport) {
+  const { id, relation, status, error, total, updated_at } = found;
+  const batched = found.batched === 1;
+  const files = batched ? await relations.filesOf(db, id) : [];
+  return {
+    relation,
+    status,
+    error,
+    updated_at: new Date(updated_at).toISOString(),
+    batched,
+    batches_count: files.length,
+    total_objects_count: total,
+    ...(batched && {
+      batches: files.map((file) => ({
+        status: relations.STATUSES.finished,
+        batch_number: file.number,
+        objects_count: file.objects,
+        error: null,
+        updated_at: new Date(file.updated_at).toISOString(),
+      })),
+    }),
+  };
+}
+
+const WHEN = "2026-11-22T12:00:00.000Z";
+const RELATION = {
+  relation: "labels",
+  status: 1,
+  error: null,
+  updated_at: WHEN,
+  batched: false,
+  batches_count: 0,
+  total_objects_count: 3,
+};
+const BATCHED = {
+  ...RELATION,
+  batched: true,
+  batches_count: 1,
+  batches: [{ status: 1, batch_number: 1, objects_count: 3, error: null, updated_at: WHEN }],
+};
+
+/** The export of a relation. @throws ApiError 404 in GitLab's words */
+async function requireRelation(db: Reader, place: Place, relation: string) {
+  const found = (await relations.list(db, place)).find((one) => one.relation === relation);
+  if (!found) throw new ApiError(404, { message: "Export not found" });
+  return found;
+}
+
+const relationRoutes = (["group", "project"] as const).flatMap((kind) => {
+  const of = routes({ source: kind, path: "/export_relations" });
+  // As GitLab: whoever may administer it.
+  const role = kind === "group" ? "owner" : "maintainer";
+  const names = Object.keys(relations.RELATIONS[kind]);
+  return [
+    of.post("", {
+      summary: `Export the relations of a ${kind}, each as a file of its own`,
+      role,
+      input: { batched: param.optional(param.boolean()) },
+      status: 202,
+      examples: [{ message: "202 Accepted" }],
+      handle: async ({ db, source, input, now }) => {
+        await relations.queue(db, source, input.batched ?? false, now);
+        const task = { relationsOf: source.id, ...(kind === "group" && { of: kind }) };
+        await archiveLater(db, task, now);
+        return new Json({ message: "202 Accepted" });
+      },
+    }),
+    of.get("/status", {
+      summary: `Get where the exports of a ${kind}'s relations are or, with \`relation\`, that of one`,
+      role,
+      input: { relation: param.unlessBlank(param.text()) },
+      examples: [[RELATION, BATCHED], RELATION, BATCHED],
+      handle: async ({ db, source, input }) => {
+        if (input.relation !== undefined) {
+          const found = await requireRelation(db, source, input.relation);
+          return new Json(await shownRelation(db, found));
+        }
+        const shown = [];
+        for (const found of await relations.list(db, source)) {
+          shown.push(await shownRelation(db, found));
+        }
+        return new Json(shown);
+      },
+    }),
+    of.get("/download", {
+      answersWith: "application/octet-stream",
+      summary: `Download the exported relation of a ${kind}: ${names.map((name) => `\`${name}\``).join(", ")}`,
+      role,
+      input: {
+        relation: param.text(),
+        batched: param.optional(param.boolean()),
+        batch_number: param.optional(param.integer({ min: 1 })),
+      },
+      handle: async ({ db, source, input, request }) => {
+        const { relation, batched, batch_number } = input;
+        if ((batched === undefined) !== (batch_number === undefined)) {
+          const problem = "provide all or none of parameters";
+          throw new ApiError(400, { error: `batched, batch_number ${problem}` });
+        }
+        const found = await requireRelation(db, source, relation);
+        if (batched && found.batched === 0) throw refused(400, "Export is not batched");
+        if (!batched && found.batched === 1) throw refused(400, "Export is batched");
+        const file = await relations.findFile(db, found.id, batched ? batch_number : undefined);
+        if (!file) throw refused(404, batched ? "Batch not found" : "Export file not found");
+        return fileReply(db, request, file, {
+          "content-type": "application/gzip",
+          "content-disposition": dispositionOf("attachment", `${relation}.ndjson.gz`),
+        });
+      },
+    }),
+  ];
+});
+
+const refused = (status: number, message: string) => new ApiError(status, { message });
+
 /** Projects and groups as archives: written here, and read here or on another server. */
 export const exportResource: Resource = {
   name: "Exports and imports",
   migrations,
-  routes: [...exportRoutes, ...groupRoutes],
+  routes: [...exportRoutes, ...groupRoutes, ...relationRoutes],
 };

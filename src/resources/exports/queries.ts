@@ -3,6 +3,7 @@ import { insertMany } from "../../store/insert.ts";
 import type { Awaitable, Database, Reader } from "../../store/port.ts";
 import type { Place } from "./format.ts";
 import type { Overwriting } from "./overwriting.ts";
+import * as relations from "./relations.ts";
 
 /** The tables of exports and imports, with a row for each project or group at most. */
 const TABLES = {
@@ -67,7 +68,7 @@ export async function setExport(
 
 /** Forgets archives that were written before an instant, in epoch milliseconds. */
 export async function removeExports(db: Database, before: number): Promise<number> {
-  let removed = 0;
+  let removed = await relations.removeBefore(db, before);
   for (const { exports } of Object.values(TABLES)) {
     removed += await db.run(`delete from ${exports} where created_at < ?`, [before]);
   }

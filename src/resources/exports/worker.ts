@@ -3,7 +3,7 @@ import { createGzip } from "node:zlib";
 import * as audit from "../../audit/log.ts";
 import { VISIBILITIES } from "../../core/access/visibility.ts";
 import { readFile } from "../../files/read.ts";
-import { storeFile } from "../../files/write.ts";
+import { type StoredFile, storeFile } from "../../files/write.ts";
 import { BRANCHES, findRef } from "../../git/refs.ts";
 import * as outbox from "../../jobs/outbox.ts";
 import {
@@ -24,21 +24,24 @@ import { findRecord, openRecord } from "../repositories/open.ts";
 import { setTopics } from "../topics/queries.ts";
 import * as users from "../users/queries.ts";
 import { convert } from "../wikis/conversion.ts";
-import { ArchiveError, type Place } from "./format.ts";
+import { ArchiveError, type Line, type Place } from "./format.ts";
 import { type Overwriting, overwrite } from "./overwriting.ts";
 import * as archives from "./queries.ts";
 import type { Settings, Target } from "./reader.ts";
+import * as relations from "./relations.ts";
 
 // What reads and writes archives is loaded when there is one to read or write: no start waits for it.
 
 const ARCHIVIST = "archivist";
 
 /** What the worker is to do, with the id of a project or, with `of`, of a group. */
-type ArchiveTask = ({ readonly exported: number } | { readonly imported: number }) & {
-  readonly of?: "group";
-};
+type ArchiveTask = (
+  | { readonly exported: number }
+  | { readonly imported: number }
+  | { readonly relationsOf: number }
+) & { readonly of?: "group" };
 
-/** Queues the export or import of a project or group. */
+/** Queues the export or import of a project or group, or the export of its relations. */
 export function archiveLater(db: Database, task: ArchiveTask, now: number): Promise<void> {
   return outbox.add(db, ARCHIVIST, [task], now);
 }
@@ -55,6 +58,9 @@ function workerOf(working: Working): WorkerSettings {
     work: async ({ payload }, signal) => {
       const task = JSON.parse(payload) as ArchiveTask;
       const place = (id: number): Place => ({ kind: task.of ?? "project", id });
+      if ("relationsOf" in task) {
+        return writeRelations({ store, now: now(), onError }, place(task.relationsOf), signal);
+      }
       return "exported" in task
         ? write(store, place(task.exported), now(), signal)
         : read({ store, now: now(), onError }, place(task.imported), signal);
@@ -84,17 +90,8 @@ async function write(
   await store.transaction((db) => archives.setExport(db, place, "started"), { shared: true });
   if (place.kind === "project") await convert(store, place.id, now);
   const { linesOf } = await import("./writer.ts");
-  const lines = async function* () {
-    for await (const line of linesOf(store, place, now)) {
-      signal.throwIfAborted();
-      yield `${JSON.stringify(line)}\n`;
-    }
-  };
-  const zip = createGzip();
-  const text = Readable.from(lines());
-  text.once("error", (error) => zip.destroy(error));
   try {
-    const file = await storeFile(store, text.pipe(zip), now);
+    const file = await storeLines(store, linesOf(store, place, now), now, signal);
     return { done: true, follow: (db) => archives.setExport(db, place, "finished", file.id) };
   } catch (error) {
     if (signal.aborted) return "interrupted";
@@ -102,7 +99,60 @@ async function write(
   }
 }
 
-interface Importing {
+/** Stores lines as a file, packed. @throws what the signal was aborted with */
+function storeLines(
+  store: Store,
+  written: AsyncIterable<Line>,
+  now: number,
+  signal: AbortSignal,
+): Promise<StoredFile> {
+  const lines = async function* () {
+    for await (const line of written) {
+      signal.throwIfAborted();
+      yield `${JSON.stringify(line)}\n`;
+    }
+  };
+  const zip = createGzip();
+  const text = Readable.from(lines());
+  text.once("error", (error) => zip.destroy(error));
+  return storeFile(store, text.pipe(zip), now);
+}
+
+/** Writes what is still to be written of the relations that were asked for. */
+async function writeRelations(
+  { store, now, onError }: Doing,
+  place: Place,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const { filesOf } = await import("./writer.ts");
+  for (const { id, relation, batched, status } of await relations.list(store, place)) {
+    if (status !== relations.STATUSES.started) continue;
+    try {
+      await store.transaction((db) => relations.removeFiles(db, id));
+      const most = batched === 1 ? relations.BATCH : Number.POSITIVE_INFINITY;
+      let total = 0;
+      let number = 0;
+      for await (const { objects, lines } of filesOf(store, place, relation, most, now)) {
+        total += objects;
+        number += 1;
+        const file = await storeLines(store, lines, now, signal);
+        const added = { number, objects, updated_at: now };
+        await store.transaction((db) => relations.addFile(db, id, added, file));
+      }
+      await store.transaction((db) => relations.end(db, id, { total }, now));
+    } catch (error) {
+      if (signal.aborted) return "interrupted";
+      onError(error);
+      await store.transaction((db) => relations.end(db, id, { error: FAILED }, now));
+    }
+  }
+  return { done: true };
+}
+
+const FAILED = "Something went wrong on the server";
+
+/** What tasks are done with. */
+interface Doing {
   readonly store: Store;
   readonly now: number;
   readonly onError: (error: unknown) => void;
@@ -112,7 +162,7 @@ const INTERRUPTED = "The server was stopped meanwhile. Delete what was made, and
 const BROKEN = "Something went wrong on the server. Delete what was made, and import it again.";
 
 async function read(
-  { store, now, onError }: Importing,
+  { store, now, onError }: Doing,
   place: Place,
   signal: AbortSignal,
 ): Promise<Outcome> {

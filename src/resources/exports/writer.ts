@@ -20,6 +20,7 @@ import {
 } from "./archived.ts";
 import type { ArchivedColumn } from "./columns.ts";
 import { CHUNK, FORMATS, GROUP, INHERITED, type Line, type Place, VERSION } from "./format.ts";
+import { RELATIONS } from "./relations.ts";
 
 /** Rows whose records are looked up by one statement. */
 const PAGE = 500;
@@ -33,6 +34,55 @@ const MOST = 1_048_576;
 export async function* linesOf(store: Store, place: Place, now: number): AsyncGenerator<Line> {
   yield { format: FORMATS[place.kind], version: VERSION, exported_at: now };
   yield* place.kind === "project" ? ofProject(store, place.id) : ofGroup(store, place.id);
+  yield { end: true };
+}
+
+/** One relation in files: the ids of the objects of each, and its lines. */
+export interface RelationFile {
+  readonly objects: number;
+  readonly lines: AsyncGenerator<Line>;
+}
+
+/**
+ * Writes one relation of a project, or of a group without those below it, in files of so many objects; one at least. The
+ * lines of a file are to be read before the next one is asked for.
+ */
+export async function* filesOf(
+  store: Store,
+  place: Place,
+  relation: string,
+  most: number,
+  now: number,
+): AsyncGenerator<RelationFile> {
+  const [first, ...parts] = RELATIONS[place.kind][relation] ?? [];
+  const head: Line = { format: FORMATS[place.kind], version: VERSION, exported_at: now, relation };
+  if (first === undefined) {
+    const lines = linesAround(head, [await settingsOf(store, place.id)]);
+    yield { objects: 1, lines };
+    return;
+  }
+  const homes = await homesOf(store, place);
+  const tables = place.kind === "project" ? ARCHIVED : GROUP_ARCHIVED;
+  const writer = () => new Writer(store, tables, homes);
+  const ids = await writer().objectsOf(first);
+  for (let at = 0; at === 0 || at < ids.length; at += most) {
+    const some = ids.slice(at, at + most);
+    yield { objects: some.length, lines: linesAround(head, writer().relation(first, parts, some)) };
+  }
+}
+
+async function homesOf(db: Reader, { kind, id }: Place): Promise<Homes> {
+  if (kind === "project") return { project: [[id]] };
+  const hidden = await hiddenOf(db, [id]);
+  return { tree: [[id]], group: [[id]], epics: [hidden.map(([home]) => home)] };
+}
+
+async function* linesAround(
+  head: Line,
+  lines: Iterable<Line> | AsyncIterable<Line>,
+): AsyncGenerator<Line> {
+  yield head;
+  yield* lines;
   yield { end: true };
 }
 
@@ -131,15 +181,44 @@ class Writer {
     this.#homes = homes;
   }
 
-  async *table(name: string): AsyncGenerator<Line> {
+  /** The ids of the rows of a table that has a home. */
+  async objectsOf(name: string): Promise<number[]> {
+    const table = this.#tables[name] as ArchivedTable;
+    return (await this.#own(name, table, table.home as Home)).flat();
+  }
+
+  /** Some rows of a table, and their parts in other tables: also those that have the same home. */
+  async *relation(
+    name: string,
+    parts: readonly string[],
+    ids: readonly number[],
+  ): AsyncGenerator<Line> {
+    yield* this.table(name, [["id", ids]]);
+    for (const part of parts) {
+      const table = this.#tables[part] as ArchivedTable;
+      const columns = owners(table).filter(([, { of }]) => of !== part);
+      yield* this.table(
+        part,
+        columns.map(([column, { of = "" }]) => [column, this.#ids.get(of) ?? []]),
+      );
+    }
+  }
+
+  /** The rows of a table. @param among only those with these ids in a column */
+  async *table(
+    name: string,
+    among?: readonly (readonly [column: string, ids: readonly number[]])[],
+  ): AsyncGenerator<Line> {
     const table = this.#tables[name] as ArchivedTable;
     const columns = Object.keys(table.columns);
     yield { table: name, columns: [...headOf(table), ...columns] };
     const written: number[] = [];
     this.#ids.set(name, written);
-    const parents = table.home
-      ? (await this.#own(name, table, table.home)).map((ids) => ["id", ids] as const)
-      : owners(table).map(([column, { of = "" }]) => [column, this.#ids.get(of) ?? []] as const);
+    const parents =
+      among ??
+      (table.home
+        ? (await this.#own(name, table, table.home)).map((ids) => ["id", ids] as const)
+        : owners(table).map(([column, { of = "" }]) => [column, this.#ids.get(of) ?? []] as const));
     for (const [column, ids] of parents) {
       for (const some of chunksOf(ids)) {
         for await (const row of this.#rows(name, table, column, some)) {

@@ -1039,6 +1039,8 @@ export const INTERNAL: Readonly<Record<string, string>> = {
   project_redirects: "former paths",
   recovery_codes: "sign-in",
   registration_tokens: "secrets",
+  relation_export_files: "archives that were written",
+  relation_exports: "archives to be written",
   resource_bots: "users of access tokens",
   resource_iteration_events: "what was done, again",
   resource_label_events: "what was done, again",
