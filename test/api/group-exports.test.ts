@@ -410,6 +410,31 @@ describe("what can't be imported", () => {
   });
 });
 
+it("an import that a process has left, or whose group was deleted, is not read again", async () => {
+  const send = (path: string) =>
+    app.call("POST /groups/import", { as: "admin", body: formOf(path) });
+  await send("left");
+  await send("deleted");
+  await app.store.transaction((db) =>
+    db.run(
+      "update group_imports set status = 'started' where namespace_id = (select id from namespaces where path = ?)",
+      ["left"],
+    ),
+  );
+  const { id } = await done("GET /groups/deleted");
+  await done("DELETE /groups/deleted");
+  await app.admin.maintenance.runArchives();
+  const told = await done("GET /groups/left/audit_events");
+  expect(told[0].details).toMatchObject({
+    custom_message: "group import failed",
+    target_details: "The server was stopped meanwhile. Delete what was made, and import it again.",
+  });
+  expect(await done("GET /groups/left/labels")).toEqual([]);
+  expect(await app.store.rows("select 1 from group_imports where namespace_id = ?", [id])).toEqual(
+    [],
+  );
+});
+
 it("an epic that would be below itself has no parent", async () => {
   const circular = changed((line: unknown[], table) => {
     if (!Array.isArray(line) || table !== "work_item_parents") return line;
