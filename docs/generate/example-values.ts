@@ -218,6 +218,8 @@ const ofNewUser = (earlier?: string): Special => ({
   },
 });
 
+const WRITTEN = "The export must have ended, which takes some time.";
+
 /** Routes without an example, and why. */
 export const WITHOUT: Readonly<Record<string, string>> = {
   "POST /users/:user_id/approve": "No account waits for approval where the examples are asked.",
@@ -229,7 +231,10 @@ export const WITHOUT: Readonly<Record<string, string>> = {
     "It takes the token of a project or group.",
   "GET /projects/:id/repository/tags/:tag_name/signature": "The tag must be signed.",
   "PUT /projects/:id/repository/submodules/:submodule": "The repository must have a submodule.",
-  "GET /projects/:id/export/download": "The export must have ended, which takes some time.",
+  "GET /projects/:id/export/download": WRITTEN,
+  "GET /groups/:id/export/download": WRITTEN,
+  "GET /groups/:id/export_relations/download": WRITTEN,
+  "GET /projects/:id/export_relations/download": WRITTEN,
   "POST /groups/:id/restore": DELETED,
   "POST /projects/:id/restore": DELETED,
   "GET /projects/:id/jobs/artifacts/:ref_name*/download": OF_PIPELINE,

@@ -79,6 +79,9 @@ const MEANINGS: Readonly<Record<string, string>> = {
   "Sharing/expires_at": "the day on which the sharing ends",
   "Sharing/relation":
     "only groups that it is shared with itself, or only those that a group above it is shared with",
+  "Exports and imports/relation": "the relation, by its name",
+  "Exports and imports/batched": "whether it is in batches of 1,000 objects",
+  "Exports and imports/batch_number": "which batch; only with `batched`",
   "Todos/group_id": "only of the group with this id",
   "Transfers/group_id": "the group to move it to, by id; without it, to the top level",
   noteable_id:

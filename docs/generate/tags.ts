@@ -49,7 +49,7 @@ export const TAGS: Readonly<Record<string, string>> = {
   Events: "Activity of users.",
   "External status checks":
     "Services elsewhere that are told of merge requests, and say whether they may be merged.",
-  "Exports and imports": "Projects as archives, to take them to another server.",
+  "Exports and imports": "Projects and groups as archives, to take them to another server.",
   "Freeze periods": "When projects are not to be deployed, which jobs are told.",
   GraphQL:
     'Operations of GraphQL: see [graphql.md](graphql.md). Errors are `{"errors": [{"message": …}]}`.',

@@ -72,7 +72,7 @@ export interface MaintenanceAdmin {
    */
   runPipelines(): Promise<{ tasks: number }>;
   /**
-   * Writes the archives of projects that are to be exported, and reads those that are to be imported (docs/exports.md).
+   * Writes the archives of projects and groups that are to be exported, and reads those that are to be imported (docs/exports.md).
    * `createApp` does it by itself unless `background` is `false`; then call it every few seconds.
    *
    * @returns how many tasks were done

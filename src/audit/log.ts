@@ -27,6 +27,8 @@ export type AuditAction =
   | "member changed"
   | "member removed"
   | "member expired"
+  | "group imported"
+  | "group import failed"
   | "group invited"
   | "invitation of group removed"
   | "invitation of group expired"

@@ -244,6 +244,8 @@ const steps = [
   `20261212-36-user-agents`,
   `20261212-37-security-settings`,
   `20261212-38-metric-images`,
+  `20261213-01-group-exports`,
+  `20261213-02-relation-exports`,
 ];
 
 const statements = [
@@ -2666,6 +2668,56 @@ const statements = [
   `CREATE TRIGGER metric_images_file_id_used after insert on metric_images begin update stored_files set unused_since = null where id = new.file_id and unused_since is not null; end`,
   `CREATE TRIGGER metric_images_file_id_freed after delete on metric_images begin update stored_files set unused_since = 0 where id = old.file_id; end`,
   `CREATE TRIGGER metric_images_file_id_changed after update of file_id on metric_images when new.file_id is not old.file_id begin update stored_files set unused_since = 0 where id = old.file_id; update stored_files set unused_since = null where id = new.file_id and unused_since is not null; end`,
+  `CREATE TABLE group_exports (
+  namespace_id integer primary key references namespaces (id) on delete cascade,
+  status text not null,
+  file_id integer references stored_files (id),
+  created_at integer not null
+)`,
+  `CREATE TABLE group_imports (
+  namespace_id integer primary key references namespaces (id) on delete cascade,
+  status text not null,
+  file_id integer references stored_files (id),
+  user_id integer references users (id) on delete set null,
+  error text,
+  created_at integer not null
+)`,
+  `CREATE INDEX group_imports_by_user on group_imports (user_id)`,
+  `CREATE UNIQUE INDEX group_exports_file_id on group_exports (file_id) where file_id is not null`,
+  `CREATE TRIGGER group_exports_file_id_used after insert on group_exports begin update stored_files set unused_since = null where id = new.file_id and unused_since is not null; end`,
+  `CREATE TRIGGER group_exports_file_id_freed after delete on group_exports begin update stored_files set unused_since = 0 where id = old.file_id; end`,
+  `CREATE TRIGGER group_exports_file_id_changed after update of file_id on group_exports when new.file_id is not old.file_id begin update stored_files set unused_since = 0 where id = old.file_id; update stored_files set unused_since = null where id = new.file_id and unused_since is not null; end`,
+  `CREATE UNIQUE INDEX group_imports_file_id on group_imports (file_id) where file_id is not null`,
+  `CREATE TRIGGER group_imports_file_id_used after insert on group_imports begin update stored_files set unused_since = null where id = new.file_id and unused_since is not null; end`,
+  `CREATE TRIGGER group_imports_file_id_freed after delete on group_imports begin update stored_files set unused_since = 0 where id = old.file_id; end`,
+  `CREATE TRIGGER group_imports_file_id_changed after update of file_id on group_imports when new.file_id is not old.file_id begin update stored_files set unused_since = 0 where id = old.file_id; update stored_files set unused_since = null where id = new.file_id and unused_since is not null; end`,
+  `CREATE TABLE relation_exports (
+  id integer primary key autoincrement,
+  namespace_id integer references namespaces (id) on delete cascade,
+  project_id integer references projects (id) on delete cascade,
+  relation text not null,
+  status integer not null,
+  batched integer not null,
+  error text,
+  total integer not null,
+  updated_at integer not null,
+  check ((namespace_id is null) <> (project_id is null))
+)`,
+  `CREATE UNIQUE INDEX relation_exports_of_namespace on relation_exports (namespace_id, relation) where namespace_id is not null`,
+  `CREATE UNIQUE INDEX relation_exports_of_project on relation_exports (project_id, relation) where project_id is not null`,
+  `CREATE INDEX relation_exports_by_age on relation_exports (updated_at)`,
+  `CREATE TABLE relation_export_files (
+  export_id integer not null references relation_exports (id) on delete cascade,
+  number integer not null,
+  objects integer not null,
+  file_id integer not null references stored_files (id),
+  updated_at integer not null,
+  primary key (export_id, number)
+)`,
+  `CREATE UNIQUE INDEX relation_export_files_file_id on relation_export_files (file_id) where file_id is not null`,
+  `CREATE TRIGGER relation_export_files_file_id_used after insert on relation_export_files begin update stored_files set unused_since = null where id = new.file_id and unused_since is not null; end`,
+  `CREATE TRIGGER relation_export_files_file_id_freed after delete on relation_export_files begin update stored_files set unused_since = 0 where id = old.file_id; end`,
+  `CREATE TRIGGER relation_export_files_file_id_changed after update of file_id on relation_export_files when new.file_id is not old.file_id begin update stored_files set unused_since = 0 where id = old.file_id; update stored_files set unused_since = null where id = new.file_id and unused_since is not null; end`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,

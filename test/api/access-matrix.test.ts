@@ -430,6 +430,7 @@ describe("the table of routes", () => {
         "PATCH /user/status",
         "POST /ci/lint",
         "POST /groups",
+        "POST /groups/import",
         "POST /markdown",
         "POST /personal_access_tokens/:token_id/rotate",
         "POST /personal_access_tokens/self/rotate",

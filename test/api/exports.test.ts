@@ -219,6 +219,29 @@ describe("a project that was exported and imported", () => {
   });
 });
 
+it("an archive's own milestones keep their numbers, whatever is used of groups", async () => {
+  const send = async (request: string, json: object) =>
+    (await app.call(request, { as: "admin", json })).json;
+  const { id: above } = await send("POST /groups/acme/milestones", { title: "Above" });
+  const { id: namespace_id } = (await app.call("GET /groups/acme", { as: "admin" })).json;
+  const made = await send("POST /projects", { name: "numbered", namespace_id });
+  const project = `/projects/${made.id}`;
+  await send(`POST ${project}/milestones`, { title: "Own" });
+  await send(`POST ${project}/issues`, { title: "Later", milestone_id: above });
+  const other = await testApp({ background: true });
+  try {
+    const { json } = await imported(await exported(project), "numbered", "admin", other);
+    const { json: kept } = await other.call(`GET /projects/${json.id}/milestones`, { as: "admin" });
+    const numbers = kept.map(({ iid, title }: { iid: number; title: string }) => [iid, title]);
+    expect(numbers.sort()).toEqual([
+      [1, "Own"],
+      [2, "Above"],
+    ]);
+  } finally {
+    await other.dispose();
+  }
+});
+
 it("an archive leaves groups and deploy keys out of rules", async () => {
   const { json: group } = await app.call("GET /groups/acme", { as: "admin" });
   const sent = { name: "ruled", namespace_id: group.id };

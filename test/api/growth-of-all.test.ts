@@ -127,6 +127,7 @@ const isGrowing = (path: string, query: string) =>
 /** Values of attributes that have no list of values: common and rare ones. */
 const VALUES: Readonly<Record<string, readonly string[]>> = {
   action: [],
+  batch_number: [],
   config_file: [],
   config_file_ref: [],
   trailer: [],
@@ -135,6 +136,7 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
   job_token: [],
   pipeline_id: ["1"],
   regex: ["^feature-1"],
+  relation: ["labels", "nosuch"],
   stage: ["external"],
   tag_list: ["docker"],
   token: [],

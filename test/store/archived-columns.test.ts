@@ -1,14 +1,14 @@
 import { expect, it } from "vitest";
 import { tablesOf } from "../../src/database/schema.ts";
-import { ARCHIVED, SETTINGS } from "../../src/resources/exports/archived.ts";
-import { PROJECT_PARTS } from "../../src/resources/namespaces/removal.ts";
+import { ARCHIVED, GROUP_ARCHIVED, SETTINGS } from "../../src/resources/exports/archived.ts";
+import { GROUP_PARTS, PROJECT_PARTS } from "../../src/resources/namespaces/removal.ts";
 
 // Whoever adds a table or a column decides whether archives of projects have it.
 
 const tables = new Map((await tablesOf()).map((table) => [table.name, table]));
 const columnsOf = (name: string) => tables.get(name)?.columns.map((column) => column.name) ?? [];
 
-/** What archives of projects leave out, besides ids. */
+/** What archives leave out, besides ids. */
 const LEFT_OUT: Record<string, readonly string[]> = {
   // A label of a group becomes the project's; the rest is filled by the database, or when the row is placed.
   issue_labels: ["open_position"],
@@ -28,10 +28,17 @@ const LEFT_OUT: Record<string, readonly string[]> = {
   // Roles beside the base ones are of a group, or of this server.
   members: ["member_role_id"],
   milestones: ["removed"],
+  // The new group has paths of its own, is not to be deleted, and can be changed.
+  namespaces: [
+    ...["kind", "full_name", "full_path", "owner_id", "avatar_url", "created_at", "updated_at"],
+    ...["marked_for_deletion_at", "archived"],
+  ],
 };
 
-it.each(Object.keys(ARCHIVED))("%s has each column, or it is left out on purpose", (name) => {
-  const known = Object.keys(ARCHIVED[name]?.columns ?? {});
+const archived = { ...GROUP_ARCHIVED, ...ARCHIVED };
+
+it.each(Object.keys(archived))("%s has each column, or it is left out on purpose", (name) => {
+  const known = Object.keys(archived[name]?.columns ?? {});
   const others = ["id", "project_id", "namespace_id", ...(LEFT_OUT[name] ?? [])];
   expect(
     columnsOf(name).filter((column) => !known.includes(column) && !others.includes(column)),
@@ -70,7 +77,15 @@ it("each table of projects is archived, or left out on purpose", () => {
   const others = [
     ...["label_counts", "open_issue_counts", "ci_counts", "todos", "draft_notes"],
     ...["dependencies", "deploy_keys"],
-    ...["packages", "avatars", "project_uploads", "project_exports", "project_imports", "hooks"],
+    ...[
+      "packages",
+      "avatars",
+      "project_uploads",
+      "project_exports",
+      "project_imports",
+      "relation_exports",
+      "hooks",
+    ],
     "integrations",
     "project_topics",
     ...[
@@ -114,5 +129,32 @@ it("each table of projects is archived, or left out on purpose", () => {
   const parts = PROJECT_PARTS.map(([table]) => table);
   expect(
     parts.filter((table) => !Object.hasOwn(ARCHIVED, table) && !others.includes(table)),
+  ).toEqual([]);
+});
+
+it("each table of groups is archived, or left out on purpose", () => {
+  const others = [
+    // They are secret, or about this server.
+    ...["scim_values", "scim_users", "scim_tokens", "ci_variables", "hooks", "integrations"],
+    ...["runners", "registration_tokens", "deploy_tokens", "resource_bots", "service_accounts"],
+    ...[
+      "custom_attributes",
+      "notification_settings",
+      "group_exports",
+      "group_imports",
+      "relation_exports",
+    ],
+    // They are about other groups, projects and people of this server.
+    ...["approval_rule_groups", "job_token_groups", "protection_grants", "environment_grants"],
+    ...["group_links", "group_link_sources", "access_requests", "member_invitations"],
+    // Rules, which the group above may have, and what is planned.
+    ...["push_rules", "protected_environments", "group_approval_settings"],
+    ...["iterations", "iteration_cadences"],
+    // A line of its own.
+    "avatars",
+  ];
+  const parts = GROUP_PARTS.map(([table]) => table);
+  expect(
+    parts.filter((table) => !Object.hasOwn(GROUP_ARCHIVED, table) && !others.includes(table)),
   ).toEqual([]);
 });

@@ -43,7 +43,6 @@ export const API: Failures = {
     "test_merge_requests.py::test_merge_requests_list_approver_ids",
   ],
   "there are no protected branches of groups": ["test_groups.py::test_group_protected_branches"],
-  "there are no archives of groups": ["test_import_export.py::test_group_import_export"],
   "the test expects that it fails": [
     "test_import_export.py::test_project_import_export",
     "test_project_job_token_scope.py::test_disable_limit_access_to_this_project",

@@ -77,7 +77,7 @@ export const EXCEPTIONS: readonly Exception[] = [
   },
   {
     code: "ST202",
-    says: /not given|is missing|are missing|is required|can have only one of|No parameters provided|params is empty|[Pp]rovide at least|not specified|Missing required parameter|grant type|mutually exclusive|together|requires|must be greater|automatically generated|not yet available|Internal notes/,
+    says: /not given|is missing|are missing|is required|can have only one of|No parameters provided|params is empty|[Pp]rovide at least|not specified|Missing required parameter|grant type|mutually exclusive|all or none|together|requires|must be greater|automatically generated|not yet available|Internal notes/,
     why: "attributes of which one is needed with, or refused beside, another",
   },
   {

@@ -1,11 +1,12 @@
 import * as v from "valibot";
 import { ROLES } from "../../core/access/roles.ts";
-import { VISIBILITIES } from "../../core/access/visibility.ts";
+import { OF_EPICS, VISIBILITIES } from "../../core/access/visibility.ts";
 import { REPORT_TYPES } from "../approval-state/state.ts";
 import { NAMES } from "../award-emoji/names.ts";
 import { KINDS, ofEach } from "../issuables/attributes.ts";
 import { SEVERITIES } from "../issuables/issue.ts";
 import type { IssuableType } from "../issuables/type.ts";
+import { groupSettings } from "../namespaces/kept.ts";
 import { projectSettings } from "../projects/kept.ts";
 import {
   type ArchivedColumn,
@@ -29,17 +30,34 @@ import {
   word,
 } from "./columns.ts";
 
-/** A table of which an archive has the rows of a project. */
+/** What the rows of a table belong to: the project, groups, or the hidden projects that have the epics of groups. */
+export type Home = "project" | "tree" | "group" | "epics";
+
+/**
+ * The column by which rows belong to a home and, in archives of groups, SQL of the group that they are of. A tree is the
+ * groups themselves.
+ */
+export const HOMES: Readonly<Record<Home, { column: string; group?: string }>> = {
+  project: { column: "project_id" },
+  tree: { column: "id" },
+  group: { column: "namespace_id", group: "namespace_id" },
+  epics: {
+    column: "project_id",
+    group: "(select h.namespace_id from projects h where h.id = project_id)",
+  },
+};
+
+/** A table of which an archive has rows. */
 export interface ArchivedTable {
-  /** Besides `id` and `project_id`. */
+  /** Besides `id` and the column of its home. */
   readonly columns: Readonly<Record<string, ArchivedColumn>>;
   /** Whether its rows have an `id`. */
   readonly numbered: boolean;
-  /** Whether its rows have the `project_id` of their project. */
-  readonly owned: boolean;
-  /** What a row is recognized by if the project has it already: then that one stands for it. */
+  /** What its rows belong to; `undefined` if that is rows of other tables. */
+  readonly home?: Home;
+  /** What a row is recognized by if its home has it already: then that one stands for it. */
   readonly same?: string;
-  /** SQL of further rows, with a `?` for the project's id: what the project uses of its groups. */
+  /** SQL of further rows, of `homes` with their ids: what these use of the groups above them. */
   readonly used?: string;
 }
 
@@ -59,16 +77,16 @@ const ref = text(1024);
 const owned = (columns: ArchivedTable["columns"], more: Partial<ArchivedTable> = {}) => ({
   columns,
   numbered: true,
-  owned: true,
+  home: "project" as const,
   ...more,
 });
 /**
  * Rows that belong to those of other tables: their first column names which, or, if that may be null, one of the first
  * columns does.
  */
-const nested = (columns: ArchivedTable["columns"]) => ({ columns, numbered: true, owned: false });
+const nested = (columns: ArchivedTable["columns"]) => ({ columns, numbered: true });
 /** {@link nested} rows without an id. */
-const joined = (columns: ArchivedTable["columns"]) => ({ columns, numbered: false, owned: false });
+const joined = (columns: ArchivedTable["columns"]) => ({ columns, numbered: false });
 
 const noteable = { issue_id: maybe(row("issues")), merge_request_id: maybe(row("merge_requests")) };
 /** At most some thousand years, in seconds. */
@@ -106,11 +124,13 @@ const position = json(
   }),
 );
 
-const ofIssues = "select id from issues where project_id = ?";
-const ofRequests = "select id from merge_requests where project_id = ?";
+const ofThese = "project_id in (select id from homes)";
+const ofIssues = `select id from issues where ${ofThese}`;
+const ofRequests = `select id from merge_requests where ${ofThese}`;
+const ofBoards = `select id from boards where ${ofThese}`;
 
 /**
- * The tables of which an archive has rows, each after those that its columns name. What a project uses of its groups
+ * The tables of which an archive of a project has rows, each after those that its columns name. What a project uses of its groups
  * becomes its own. Left out is what is about this server or secret: events, todos, hooks, variables, tokens, runners,
  * pipelines, packages, and what people have set for themselves.
  */
@@ -128,7 +148,8 @@ export const ARCHIVED: Readonly<Record<string, ArchivedTable>> = {
       same: "name",
       used: `select label_id from issue_labels where issue_id in (${ofIssues})
         union select label_id from merge_request_labels where merge_request_id in (${ofRequests})
-        union select label_id from board_lists where board_id in (select id from boards where project_id = ?)`,
+        union select label_id from board_lists where board_id in (${ofBoards})
+        union select label_id from board_labels where board_id in (${ofBoards})`,
     },
   ),
   milestones: owned(
@@ -143,9 +164,9 @@ export const ARCHIVED: Readonly<Record<string, ArchivedTable>> = {
     },
     {
       same: "title",
-      used: `select milestone_id from issues where project_id = ? and milestone_id is not null
-        union select milestone_id from merge_requests where project_id = ? and milestone_id is not null
-        union select milestone_id from boards where project_id = ? and milestone_id is not null`,
+      used: `select milestone_id from issues where ${ofThese} and milestone_id is not null
+        union select milestone_id from merge_requests where ${ofThese} and milestone_id is not null
+        union select milestone_id from boards where ${ofThese} and milestone_id is not null`,
     },
   ),
   badges: owned({ name: maybe(text()), link_url: webAddress, image_url: webAddress, ...changed }),
@@ -391,6 +412,69 @@ export const ARCHIVED: Readonly<Record<string, ArchivedTable>> = {
     updated_at: instant,
   }),
   release_milestones: joined({ release_id: row("releases"), milestone_id: row("milestones") }),
+};
+
+const ofGroups = "namespace_id in (select id from homes)";
+const groupBoards = `select id from boards where ${ofGroups}`;
+const groupEpics = `select i.id from issues i join projects h on h.id = i.project_id
+  where h.visibility = ${OF_EPICS} and h.${ofGroups}`;
+
+/** A table of {@link ARCHIVED} in archives of groups. */
+const of = (name: string, home: "group" | "epics", more: Partial<ArchivedTable> = {}) => ({
+  ...(ARCHIVED[name] as ArchivedTable),
+  home,
+  ...more,
+});
+/** Tables of {@link ARCHIVED} whose rows belong to those of others. */
+const same = (...names: readonly string[]) =>
+  Object.fromEntries(names.map((name) => [name, ARCHIVED[name] as ArchivedTable]));
+
+/**
+ * The tables of which an archive of a group has rows, of the group and of those below it: each that is no part of another
+ * names its group. What they use of groups above becomes the group's own.
+ */
+export const GROUP_ARCHIVED: Readonly<Record<string, ArchivedTable>> = {
+  namespaces: {
+    numbered: true,
+    home: "tree",
+    columns: {
+      parent_id: maybe(row("namespaces")),
+      name: text(255),
+      path: text(255),
+      description: text(500),
+      visibility,
+      lfs_enabled: flag,
+      request_access_enabled: flag,
+      emails_disabled: flag,
+      kept_settings: maybe(json(groupSettings.schema, LONG)),
+    },
+  },
+  labels: of("labels", "group", {
+    used: `select label_id from board_lists where board_id in (${groupBoards})
+      union select label_id from board_labels where board_id in (${groupBoards})
+      union select label_id from issue_labels where issue_id in (${groupEpics})`,
+  }),
+  milestones: of("milestones", "group", {
+    used: `select milestone_id from boards where ${ofGroups} and milestone_id is not null`,
+  }),
+  badges: of("badges", "group"),
+  members: of("members", "group"),
+  boards: of("boards", "group"),
+  ...same("board_labels", "board_lists"),
+  issues: of("issues", "epics", {
+    columns: { ...ARCHIVED["issues"]?.columns, issue_type: word("epic") },
+  }),
+  epic_details: joined({
+    issue_id: row("issues"),
+    color: maybe(formed(/^#[\da-f]{6}$/i)),
+    start_date_fixed: maybe(day),
+    start_date_is_fixed: flag,
+    due_date_fixed: maybe(day),
+    due_date_is_fixed: flag,
+  }),
+  notes: of("notes", "epics"),
+  ...same("award_emoji", "issue_labels", "issue_subscriptions", "work_item_parents", "issue_links"),
+  ...same("resource_label_events", "resource_state_events"),
 };
 
 /** The settings of a project that an archive has: columns of its own row, and its topics. */

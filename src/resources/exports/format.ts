@@ -2,14 +2,26 @@ import type { Value } from "../../store/port.ts";
 
 // An archive is a gzip'd text with a JSON value per line (docs/exports.md).
 
+/** What has an archive. */
+export type Kind = "project" | "group";
+
+/** A project or group that is archived, or that an archive is read into. */
+export interface Place {
+  readonly kind: Kind;
+  readonly id: number;
+}
+
 /** What the first line of an archive says it is. */
-export const FORMAT = "pm-api project";
+export const FORMATS = { project: "pm-api project", group: "pm-api group" } as const;
 
 /** The version of the format. Tables and columns may come and go without a new one. */
 export const VERSION = 1;
 
 /** A column that says whether a row is one of the project's groups. */
 export const INHERITED = "inherited";
+
+/** The column that says of which group a row is. */
+export const GROUP = "namespace_id";
 
 /** Bytes that one line has at most. */
 export const CHUNK = 64 * 1024;
@@ -25,7 +37,13 @@ export const MAX_GROWTH = 200;
 
 /** A line of an archive: what begins, or, as an array, a row of the table that began last. */
 export type Line =
-  | { readonly format: string; readonly version: number; readonly exported_at: number }
+  | {
+      readonly format: string;
+      readonly version: number;
+      readonly exported_at: number;
+      /** What it has, if that is not all. */
+      readonly relation?: string;
+    }
   | { readonly project: Readonly<Record<string, Value>> }
   | { readonly table: string; readonly columns: readonly string[] }
   | { readonly person: readonly [id: number, username: string] }
@@ -37,13 +55,15 @@ export type Line =
         readonly uploader_id: number | null;
       };
     }
-  /** The project's picture. */
-  | { readonly avatar: { readonly file_name: string } }
+  /** The picture of the project, or of a group. */
+  | { readonly avatar: { readonly file_name: string; readonly namespace_id?: number } }
   | {
       readonly repository: "code" | "wiki";
       readonly refs: readonly (readonly [name: string, oid: string])[];
       /** The default branch of a wiki, if it is not the usual one. */
       readonly head: string | null;
+      /** The group whose wiki it is. */
+      readonly namespace_id?: number;
     }
   /** A part of the file or pack that began last, in base64. */
   | { readonly bytes: string }

@@ -1,8 +1,17 @@
 import type { StoredFile } from "../../files/write.ts";
+import { insertMany } from "../../store/insert.ts";
 import type { Awaitable, Database, Reader } from "../../store/port.ts";
+import type { Place } from "./format.ts";
 import type { Overwriting } from "./overwriting.ts";
+import * as relations from "./relations.ts";
 
-/** Where the export of a project is: `regeneration_in_progress` if there is an older archive meanwhile. */
+/** The tables of exports and imports, with a row for each project or group at most. */
+const TABLES = {
+  project: { exports: "project_exports", imports: "project_imports", column: "project_id" },
+  group: { exports: "group_exports", imports: "group_imports", column: "namespace_id" },
+} as const;
+
+/** Where an export is: `regeneration_in_progress` if there is an older archive meanwhile. */
 export type ExportStatus =
   | "none"
   | "queued"
@@ -11,110 +20,126 @@ export type ExportStatus =
   | "regeneration_in_progress"
   | "failed";
 
-/** Where the import of a project is. */
+/** Where an import is. */
 type ImportStatus = "none" | "scheduled" | "started" | "finished" | "failed";
 
-/** The archive of a project that was written last; `undefined` if there is none. */
-export function findArchive(db: Reader, projectId: number): Awaitable<StoredFile | undefined> {
+/** The archive that was written last; `undefined` if there is none. */
+export function findArchive(db: Reader, { kind, id }: Place): Awaitable<StoredFile | undefined> {
+  const { exports, column } = TABLES[kind];
   return db.one<StoredFile>(
-    `select f.id, f.size, f.sha256 from project_exports e join stored_files f on f.id = e.file_id
-     where e.project_id = ?`,
-    [projectId],
+    `select f.id, f.size, f.sha256 from ${exports} e join stored_files f on f.id = e.file_id
+     where e.${column} = ?`,
+    [id],
   );
 }
 
-/** Where the export of a project is. */
-export async function exportStatusOf(db: Reader, projectId: number): Promise<ExportStatus> {
-  const [found] = await db.rows(
-    "select status, file_id from project_exports where project_id = ?",
-    [projectId],
-  );
+/** Where an export is. */
+export async function exportStatusOf(db: Reader, { kind, id }: Place): Promise<ExportStatus> {
+  const { exports, column } = TABLES[kind];
+  const [found] = await db.rows(`select status, file_id from ${exports} where ${column} = ?`, [id]);
   const [status = "none", file] = (found ?? []) as [ExportStatus?, number?];
   const isRunning = status === "queued" || status === "started";
   return isRunning && file != null ? "regeneration_in_progress" : status;
 }
 
 /** Notes that an export was asked for. The archive before stays until there is a new one. */
-export async function queueExport(db: Database, projectId: number, now: number): Promise<void> {
+export async function queueExport(db: Database, { kind, id }: Place, now: number): Promise<void> {
+  const { exports, column } = TABLES[kind];
   await db.run(
-    `insert into project_exports (project_id, status, created_at) values (?, 'queued', ?)
-     on conflict (project_id) do update set status = 'queued', created_at = excluded.created_at`,
-    [projectId, now],
+    `insert into ${exports} (${column}, status, created_at) values (?, 'queued', ?)
+     on conflict (${column}) do update set status = 'queued', created_at = excluded.created_at`,
+    [id, now],
   );
 }
 
 /** Notes where an export is. @param fileId the new archive, if there is one */
 export async function setExport(
   db: Database,
-  projectId: number,
+  { kind, id }: Place,
   status: ExportStatus,
   fileId?: number,
 ): Promise<void> {
+  const { exports, column } = TABLES[kind];
   await db.run(
-    "update project_exports set status = ?, file_id = coalesce(?, file_id) where project_id = ?",
-    [status, fileId ?? null, projectId],
+    `update ${exports} set status = ?, file_id = coalesce(?, file_id) where ${column} = ?`,
+    [status, fileId ?? null, id],
   );
 }
 
 /** Forgets archives that were written before an instant, in epoch milliseconds. */
 export async function removeExports(db: Database, before: number): Promise<number> {
-  return db.run("delete from project_exports where created_at < ?", [before]);
+  let removed = await relations.removeBefore(db, before);
+  for (const { exports } of Object.values(TABLES)) {
+    removed += await db.run(`delete from ${exports} where created_at < ?`, [before]);
+  }
+  return removed;
 }
 
-/** An import of a project. */
-export interface ProjectImport {
+/** An import. */
+export interface Import {
   readonly status: ImportStatus;
   readonly file_id: number | null;
   readonly size: number | null;
   readonly user_id: number | null;
+  readonly username: string | null;
   readonly admin: number | null;
   readonly error: string | null;
   /** The project that it replaces in the end, as JSON of `Overwriting`. */
   readonly overwrites: string | null;
 }
 
-/** The import of a project; `undefined` if it was not imported. */
-export function findImport(db: Reader, projectId: number): Awaitable<ProjectImport | undefined> {
-  return db.one<ProjectImport>(
-    `select i.status, i.file_id, f.size, i.user_id, u.admin, i.error, i.overwrites from project_imports i
+/** The import of a project or group; `undefined` if it was not imported. */
+export function findImport(db: Reader, { kind, id }: Place): Awaitable<Import | undefined> {
+  const { imports, column } = TABLES[kind];
+  const overwrites = kind === "project" ? "i.overwrites" : "null";
+  return db.one<Import>(
+    `select i.status, i.file_id, f.size, i.user_id, u.username, u.admin, i.error, ${overwrites} as overwrites
+     from ${imports} i
      left join users u on u.id = i.user_id left join stored_files f on f.id = i.file_id
-     where i.project_id = ?`,
-    [projectId],
+     where i.${column} = ?`,
+    [id],
   );
 }
 
 /** An import that was asked for. */
 export interface NewImport {
-  /** The project that is made. */
-  readonly projectId: number;
+  /** The project or group that is made. */
+  readonly place: Place;
   readonly fileId: number;
   readonly userId: number;
-  readonly overwritten: Overwriting | undefined;
+  /** The project that it replaces. */
+  readonly overwritten?: Overwriting | undefined;
 }
 
-/** Notes that a project is to be imported. */
+/** Notes that a project or group is to be imported. */
 export async function queueImport(
   db: Database,
-  { projectId, fileId, userId, overwritten }: NewImport,
+  { place, fileId, userId, overwritten }: NewImport,
   now: number,
 ): Promise<void> {
-  await db.run(
-    `insert into project_imports (project_id, status, file_id, user_id, overwrites, created_at)
-     values (?, 'scheduled', ?, ?, ?, ?)`,
-    [projectId, fileId, userId, overwritten ? JSON.stringify(overwritten) : null, now],
-  );
+  const { imports, column } = TABLES[place.kind];
+  const row = {
+    [column]: place.id,
+    status: "scheduled",
+    file_id: fileId,
+    user_id: userId,
+    ...(overwritten && { overwrites: JSON.stringify(overwritten) }),
+    created_at: now,
+  };
+  await insertMany(db, imports, Object.keys(row), [Object.values(row)]);
 }
 
 /** Notes where an import is. Its archive is no longer needed once it has ended. @param error why it failed */
 export async function setImport(
   db: Database,
-  projectId: number,
+  { kind, id }: Place,
   status: "started" | "finished" | "failed",
   error: string | null = null,
 ): Promise<void> {
+  const { imports, column } = TABLES[kind];
   const file = status === "started" ? "file_id" : "null";
   await db.run(
-    `update project_imports set status = ?, error = ?, file_id = ${file} where project_id = ?`,
-    [status, error, projectId],
+    `update ${imports} set status = ?, error = ?, file_id = ${file} where ${column} = ?`,
+    [status, error, id],
   );
 }

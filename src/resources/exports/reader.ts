@@ -1,6 +1,10 @@
 import { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 import * as v from "valibot";
+import type { Actor } from "../../audit/log.ts";
+import { homeOf } from "../../core/access/source.ts";
+import { VISIBILITIES, VISIBILITY_WORDS, type Visibility } from "../../core/access/visibility.ts";
+import { ApiError } from "../../core/errors.ts";
 import { attachmentName } from "../../core/http/attachments.ts";
 import { imageTypeOf } from "../../core/http/images.ts";
 import { storeFile } from "../../files/write.ts";
@@ -12,26 +16,43 @@ import { receivePack } from "../../git/receive.ts";
 import { BRANCHES } from "../../git/refs.ts";
 import { create, Repository } from "../../git/repository.ts";
 import { placeholders } from "../../store/placeholders.ts";
-import { ConstraintError, type Database, type Store, type Value } from "../../store/port.ts";
+import {
+  ConstraintError,
+  type Database,
+  type Reader,
+  type Store,
+  type Value,
+} from "../../store/port.ts";
+import { updateRow } from "../../store/update.ts";
+import * as applicationSettings from "../application-settings/queries.ts";
+import { isRestricted } from "../application-settings/rules.ts";
 import { MAX_AVATAR } from "../avatars/input.ts";
 import * as avatars from "../avatars/queries.ts";
+import { createGroup } from "../groups/changes.ts";
+import { idsAbove, MAX_DEPTH } from "../hierarchy/queries.ts";
 import { newPositionOf, placeLabels } from "../issuables/positions.ts";
+import { ensureHome } from "../namespaces/home.ts";
+import * as namespaces from "../namespaces/queries.ts";
 import { findRecord, openRecord } from "../repositories/open.ts";
 import * as uploads from "../uploads/queries.ts";
 import { applyToWiki, receiveWiki } from "../wikis/pushes.ts";
 import { MASTER } from "../wikis/record.ts";
-import { ARCHIVED, type ArchivedTable, SETTINGS } from "./archived.ts";
+import { ARCHIVED, type ArchivedTable, GROUP_ARCHIVED, HOMES, SETTINGS } from "./archived.ts";
 import type { ArchivedColumn } from "./columns.ts";
 import {
   ArchiveError,
-  FORMAT,
+  FORMATS,
+  GROUP,
   INHERITED,
   MAX_GROWTH,
   MAX_LINE,
   MAX_LINES,
+  type Place,
   VERSION,
 } from "./format.ts";
 
+/** The table of the groups of an archive. */
+const GROUPS = "namespaces";
 /** Rows that are inserted by one transaction. */
 const BATCH = 200;
 /** Characters of rows that wait to be inserted. */
@@ -40,9 +61,11 @@ const MOST = 4 * 1024 * 1024;
 /** Where an archive is imported to. */
 export interface Target {
   readonly store: Store;
-  readonly projectId: number;
+  readonly place: Place;
   /** The id of the user who imports. */
   readonly importer: number;
+  /** The importer as the author of what is recorded. */
+  readonly by: Actor;
   /** Whether the importer may speak for others: administrators. */
   readonly speaksForAll: boolean;
   readonly now: number;
@@ -52,12 +75,12 @@ export interface Target {
 export type Settings = Readonly<Record<string, Value>>;
 
 /**
- * Reads an archive into a new project, in many transactions. Each value is checked as if it came from a client.
+ * Reads an archive into a new project or group, in many transactions. Each value is checked as if it came from a client.
  *
  * @param archive its bytes, and how many they are
  * @param signal ends the work
- * @returns the project's settings, which are not applied yet
- * @throws ArchiveError if the archive is not valid; what was read before stays in the project
+ * @returns the project's settings, which are not applied yet; those of groups are
+ * @throws ArchiveError if the archive is not valid; what was read before stays
  */
 export async function readArchive(
   target: Target,
@@ -68,7 +91,7 @@ export async function readArchive(
   const lines = linesIn(archive.bytes, MAX_GROWTH * archive.size);
   try {
     let line = await lines.next();
-    requireFormat(line.value);
+    requireFormat(line.value, target.place);
     line = await lines.next();
     while (!line.done) {
       signal.throwIfAborted();
@@ -87,10 +110,11 @@ export async function readArchive(
 type Lines = AsyncGenerator<unknown, undefined>;
 type Next = IteratorResult<unknown, undefined>;
 
-const HEAD = v.object({ format: v.literal(FORMAT), version: v.literal(VERSION) });
+const HEAD = v.object({ format: v.string(), version: v.literal(VERSION) });
 
-function requireFormat(first: unknown): void {
-  if (!v.is(HEAD, first)) throw new ArchiveError("the file is not an archive of this format");
+function requireFormat(first: unknown, { kind }: Place): void {
+  if (!v.is(HEAD, first) || first.format !== FORMATS[kind])
+    throw new ArchiveError("the file is not an archive of this format");
 }
 
 /** The JSON values of an archive's lines. @param most bytes they may have together @throws ArchiveError */
@@ -145,7 +169,9 @@ const FILE_NAME = v.pipe(
   v.maxLength(255),
   v.check((name) => name.trim() !== "" && !/[/\0]/.test(name)),
 );
-const AVATAR = v.object({ avatar: v.object({ file_name: FILE_NAME }) });
+const AVATAR = v.object({
+  avatar: v.object({ file_name: FILE_NAME, namespace_id: v.optional(v.number()) }),
+});
 const UPLOAD = v.object({
   upload: v.object({
     secret: v.pipe(v.string(), v.regex(/^[0-9a-f]{32}$/)),
@@ -158,6 +184,7 @@ const REPOSITORY = v.object({
   repository: v.picklist(["code", "wiki"]),
   refs: v.pipe(v.array(v.tuple([v.string(), v.string()])), v.maxLength(200_000)),
   head: v.nullable(v.pipe(v.string(), v.maxLength(1024))),
+  namespace_id: v.optional(v.number()),
 });
 const BYTES = v.object({ bytes: v.string() });
 const END = v.object({ end: v.literal(true) });
@@ -173,6 +200,14 @@ interface Reading {
 const FLAG: ArchivedColumn = { schema: v.picklist([0, 1]), isNeeded: true };
 const ID: ArchivedColumn = { schema: v.pipe(v.number(), v.safeInteger()), isNeeded: true };
 
+/** What a row belongs to here. */
+interface Here {
+  /** The id of a project or group. */
+  readonly id: number;
+  /** Whether the row is one of a group above, which the archive does not have. */
+  readonly isElsewhere: boolean;
+}
+
 /** Reads the lines of one archive. */
 class ArchiveReader {
   readonly #target: Target;
@@ -187,6 +222,8 @@ class ArchiveReader {
   #length = 0;
   #lines = 0;
   #settings: Settings | undefined;
+  /** The hidden projects that have the epics and wikis of groups, by group. */
+  readonly #hidden = new Map<number, number>();
   #hasEnded = false;
 
   constructor(target: Target) {
@@ -208,7 +245,7 @@ class ArchiveReader {
     else if (v.is(PROJECT, line)) this.#settings = settingsOf(line.project);
     else if (v.is(TABLE, line)) this.#begin(line);
     else if (v.is(UPLOAD, line)) return this.#upload(line.upload, lines);
-    else if (v.is(AVATAR, line)) return this.#avatar(attachmentName(line.avatar.file_name), lines);
+    else if (v.is(AVATAR, line)) return this.#avatar(line.avatar, lines);
     else if (v.is(REPOSITORY, line)) return this.#repository(line, lines);
     else if (v.is(END, line)) this.#hasEnded = true;
     else throw new ArchiveError("the archive has a line that is not understood");
@@ -219,8 +256,61 @@ class ArchiveReader {
   async end(): Promise<Settings> {
     if (!this.#hasEnded || !this.#settings) throw new ArchiveError("the archive is cut short");
     await this.#placeIssues();
-    await this.#forgetVersions();
+    if (this.#target.place.kind === "project") await this.#forgetVersions();
+    for (const hidden of this.#hidden.values()) {
+      await this.#write((db) => countIssues(db, hidden));
+    }
     return this.#settings;
+  }
+
+  /**
+   * Writes in a transaction. Only what is written to one project can share its time with others: groups may get a hidden
+   * project.
+   */
+  #write<T>(work: (db: Database) => Promise<T>): Promise<T> {
+    const { store, place } = this.#target;
+    if (place.kind === "group") return store.transaction(work);
+    return store.transaction(
+      (db) => {
+        db.lock(place.id);
+        return work(db);
+      },
+      { shared: true },
+    );
+  }
+
+  /** The group here that one of the archive has become; `undefined` if the archive does not have it. */
+  #groupOf(named: number | undefined): number | undefined {
+    return named === undefined ? undefined : this.#idsOf(GROUPS).get(named);
+  }
+
+  /** What a row belongs to, by the group that it names; `undefined` if there is none. */
+  async #home(
+    db: Database,
+    { home, used }: ArchivedTable,
+    named: number | undefined,
+  ): Promise<Here | undefined> {
+    if (!this.#settings) throw new ArchiveError("the archive does not begin with its group");
+    const group = this.#groupOf(named);
+    if (home === "group") {
+      if (group !== undefined) return { id: group, isElsewhere: false };
+      return used ? { id: this.#target.place.id, isElsewhere: true } : undefined;
+    }
+    const id = group === undefined ? undefined : await this.#hiddenOf(db, group);
+    return id === undefined ? undefined : { id, isElsewhere: false };
+  }
+
+  /** The hidden project of a group; `undefined` if the group was deleted meanwhile. */
+  async #hiddenOf(db: Database, groupId: number): Promise<number | undefined> {
+    const known = this.#hidden.get(groupId);
+    if (known !== undefined) return known;
+    const group = await namespaces.find(db, groupId);
+    if (!group) return undefined;
+    const place = { id: await homeOf(db, group.full_path), namespaceId: groupId };
+    const fullPath = group.full_path;
+    const id = await ensureHome(db, { ...place, fullPath }, this.#target.now);
+    this.#hidden.set(groupId, id);
+    return id;
   }
 
   async #person([id, username]: readonly [number, string]): Promise<void> {
@@ -233,7 +323,8 @@ class ArchiveReader {
   }
 
   #begin({ table: name, columns }: v.InferOutput<typeof TABLE>): void {
-    const table = Object.hasOwn(ARCHIVED, name) ? ARCHIVED[name] : undefined;
+    const tables = this.#target.place.kind === "project" ? ARCHIVED : GROUP_ARCHIVED;
+    const table = Object.hasOwn(tables, name) ? tables[name] : undefined;
     this.#ids.set(name, this.#ids.get(name) ?? new Map());
     // A table of another version; and only administrators say who has which role.
     if (!table || (name === "members" && !this.#target.speaksForAll)) {
@@ -243,6 +334,7 @@ class ArchiveReader {
     const known = columns.map((column) => {
       if (column === "id" && table.numbered) return ["id", ID] as const;
       if (column === INHERITED && table.used) return [INHERITED, FLAG] as const;
+      if (column === GROUP && table.home) return [GROUP, ID] as const;
       const found = Object.hasOwn(table.columns, column) ? table.columns[column] : undefined;
       return found && ([column, found] as const);
     });
@@ -263,22 +355,27 @@ class ArchiveReader {
     this.#waiting = [];
     this.#length = 0;
     if (rows.length === 0 || !reading) return;
-    const { store, projectId } = this.#target;
-    await store.transaction(
-      async (db) => {
-        db.lock(projectId);
-        for (const row of rows) await this.#insert(db, reading, row);
-      },
-      { shared: true },
-    );
+    await this.#write(async (db) => {
+      for (const row of rows) await this.#insert(db, reading, row);
+    });
   }
 
   async #insert(db: Database, reading: Reading, row: unknown[]): Promise<void> {
     const values = this.#valuesOf(reading, row);
     if (!values) return;
-    const { id, [INHERITED]: isInherited, ...columns } = values;
-    const inherited = isInherited ? await this.#inherited(db, reading, columns) : undefined;
-    const newId = inherited ?? (await insert(db, this.#target.projectId, reading, columns));
+    const { id, [INHERITED]: isInherited, [GROUP]: named, ...columns } = values;
+    const { place } = this.#target;
+    const here: Here | undefined =
+      place.kind === "project" || !reading.table.home || reading.table.home === "tree"
+        ? { id: place.id, isElsewhere: Boolean(isInherited) }
+        : await this.#home(db, reading.table, named as number | undefined);
+    if (!here || (reading.name === "work_item_parents" && !(await mayBeBelow(db, columns)))) return;
+    const inherited = here.isElsewhere ? await this.#inherited(db, reading, columns) : undefined;
+    const newId =
+      inherited ??
+      (reading.table.home === "tree"
+        ? await this.#group(db, columns)
+        : await insert(db, here, reading, columns));
     if (newId === undefined) return;
     this.#idsOf(reading.name).set(id as number, newId);
     for (const [at, known] of reading.columns.entries()) {
@@ -289,6 +386,37 @@ class ArchiveReader {
     if (at >= 0) this.#places.push([newId, row[at] as number | null]);
   }
 
+  /** Makes a group, or takes the settings of the one that was made for the first one. @returns its id */
+  async #group(
+    db: Database,
+    { parent_id, visibility, name, path, kept_settings, ...settings }: Record<string, Value>,
+  ): Promise<number | undefined> {
+    const { place, by, speaksForAll: admin, now } = this.#target;
+    const isFirst = this.#settings === undefined;
+    this.#settings = {};
+    const parent = parent_id == null ? undefined : await namespaces.find(db, parent_id as number);
+    if (!isFirst && !parent) return undefined;
+    let id = place.id;
+    if (parent) {
+      const wanted = Math.min(visibility as number, parent.visibility);
+      const isTooMuch = isRestricted(await applicationSettings.find(db), { admin }, wanted);
+      const level = isTooMuch ? VISIBILITIES.private : wanted;
+      const group = {
+        ...{ name: String(name), path: String(path), parent, ownerId: undefined },
+        ...{ description: undefined, lfs_enabled: undefined, request_access_enabled: undefined },
+        visibility: VISIBILITY_WORDS[level] as Visibility,
+      };
+      try {
+        id = await createGroup(db, by, group, now);
+      } catch (error) {
+        if (!(error instanceof ApiError)) throw error;
+        throw new ArchiveError(`a group can't have the path ${parent.full_path}/${path}`);
+      }
+    }
+    await updateRow(db, GROUPS, id, { ...settings, kept_settings: keptHere(kept_settings) }, now);
+    return id;
+  }
+
   /** The row of a group above the project that has the same name. */
   async #inherited(
     db: Database,
@@ -296,27 +424,28 @@ class ArchiveReader {
     values: Readonly<Record<string, Value>>,
   ): Promise<number | undefined> {
     if (table.same === undefined) return undefined;
+    const { kind, id } = this.#target.place;
+    const group = kind === "group" ? "?" : "(select namespace_id from projects where id = ?)";
     const [found] = await db.rows(
       `select r.id from ${name} r
        join namespace_ancestors a on a.ancestor_id = r.namespace_id
-       join projects p on p.namespace_id = a.namespace_id
-       where p.id = ? and r.${table.same} = ? and r.removed = 0 order by a.depth limit 1`,
-      [this.#target.projectId, values[table.same] ?? null],
+       where a.namespace_id = ${group} and r.${table.same} = ? and r.removed = 0 order by a.depth limit 1`,
+      [id, values[table.same] ?? null],
     );
     return found?.[0] as number | undefined;
   }
 
   /** Removes the versions of merge requests whose commits are not in the repository: nobody could show them. */
   async #forgetVersions(): Promise<void> {
-    const { store, projectId } = this.#target;
-    const repository = await openRecord(store, (await findRecord(store.reader(), projectId)).row);
+    const { store, place } = this.#target;
+    const repository = await openRecord(store, (await findRecord(store.reader(), place.id)).row);
     const lacks = (sha: Value) => sha !== null && repository.findHex(sha as string) < 0;
     for (let last: Value = 0; ; ) {
       const found = await store.rows(
         `select v.id, v.head_sha, v.start_sha, v.base_sha from merge_request_versions v
          join merge_requests mr on mr.id = v.merge_request_id
          where mr.project_id = ? and v.id > ? order by v.id limit ?`,
-        [projectId, last, BATCH],
+        [place.id, last, BATCH],
       );
       if (found.length === 0) return;
       last = found.at(-1)?.[0] ?? 0;
@@ -333,27 +462,22 @@ class ArchiveReader {
 
   /** Puts the issues into their order, and tells their labels. */
   async #placeIssues(): Promise<void> {
-    const { store, projectId } = this.#target;
     const ids = this.#places.map(([id]) => id).sort((a, b) => a - b);
     const ordered = this.#places.toSorted(([a, one], [b, other]) =>
       one === other ? a - b : (one ?? Number.MAX_VALUE) - (other ?? Number.MAX_VALUE),
     );
     for (let from = 0; from < ordered.length; from += BATCH) {
-      await store.transaction(
-        async (db) => {
-          db.lock(projectId);
-          const moved = ordered.slice(from, from + BATCH);
-          for (const [index, [id]] of moved.entries()) {
-            const place = newPositionOf(ids[from + index] as number);
-            await db.run("update issues set relative_position = ? where id = ?", [place, id]);
-          }
-          placeLabels(
-            db,
-            moved.map(([id]) => id),
-          );
-        },
-        { shared: true },
-      );
+      await this.#write(async (db) => {
+        const moved = ordered.slice(from, from + BATCH);
+        for (const [index, [id]] of moved.entries()) {
+          const place = newPositionOf(ids[from + index] as number);
+          await db.run("update issues set relative_position = ? where id = ?", [place, id]);
+        }
+        placeLabels(
+          db,
+          moved.map(([id]) => id),
+        );
+      });
     }
   }
 
@@ -389,21 +513,28 @@ class ArchiveReader {
     { secret, file_name, created_at, uploader_id }: v.InferOutput<typeof UPLOAD>["upload"],
     lines: Lines,
   ): Promise<Next> {
-    const { store, projectId, importer, now } = this.#target;
+    const { store, place, importer, now } = this.#target;
     const body = new Body(lines);
+    if (place.kind === "group") return body.end();
     const file = await storeFile(store, body.chunks(), now);
     const uploader = uploader_id === null ? undefined : this.#people.get(uploader_id);
     const name = attachmentName(file_name);
     const upload = { secret, file_name: name, uploader_id: uploader ?? importer };
-    await store.transaction((db) => uploads.insert(db, projectId, file, upload, created_at), {
+    await store.transaction((db) => uploads.insert(db, place.id, file, upload, created_at), {
       shared: true,
     });
     return body.end();
   }
 
-  async #avatar(name: string, lines: Lines): Promise<Next> {
-    const { store, projectId, now } = this.#target;
+  async #avatar(
+    { file_name, namespace_id }: v.InferOutput<typeof AVATAR>["avatar"],
+    lines: Lines,
+  ): Promise<Next> {
+    const { store, place, now } = this.#target;
     const body = new Body(lines);
+    const id = place.kind === "project" ? place.id : this.#groupOf(namespace_id);
+    if (id === undefined) return body.end();
+    const name = attachmentName(file_name);
     const parts: Uint8Array[] = [];
     let size = 0;
     for await (const part of body.chunks()) {
@@ -414,7 +545,7 @@ class ArchiveReader {
     const head = Buffer.concat(parts);
     if (imageTypeOf(head) === undefined) throw new ArchiveError("the avatar is no image");
     const file = await storeFile(store, Readable.from(parts), now);
-    const owner = { kind: "project", id: projectId } as const;
+    const owner = { kind: place.kind, id };
     await store.transaction((db) => avatars.change(db, owner, { ...file, name, head }, now), {
       shared: true,
     });
@@ -422,11 +553,18 @@ class ArchiveReader {
   }
 
   async #repository(
-    { repository: kind, refs, head }: v.InferOutput<typeof REPOSITORY>,
+    { repository: kind, refs, head, namespace_id }: v.InferOutput<typeof REPOSITORY>,
     lines: Lines,
   ): Promise<Next> {
-    const { store, now } = this.#target;
+    const { store, place, now } = this.#target;
     const body = new Body(lines);
+    const group = this.#groupOf(namespace_id);
+    const isOfGroup = place.kind === "group";
+    if (isOfGroup && (kind === "code" || group === undefined)) return body.end();
+    const projectId = isOfGroup
+      ? await this.#write((db) => this.#hiddenOf(db, group as number))
+      : place.id;
+    if (projectId === undefined) return body.end();
     const packs = Packs.of(store);
     const empty = new Repository(packs, []);
     const staged = await receivePack(new Input(body.chunks()), empty, packs, now);
@@ -435,8 +573,8 @@ class ArchiveReader {
       const wanted = refs.map(([name, to]) => ({ name, from: undefined, to }));
       const changes = await checkChanges(repository, wanted, "server");
       const push = { changes, staged, repository, version: 0, isAtomic: false };
-      if (kind === "wiki") await this.#wiki(push, head ?? MASTER);
-      else await this.#code(push);
+      if (kind === "wiki") await this.#wiki(projectId, push, head ?? MASTER);
+      else await this.#code(projectId, push);
     } catch (error) {
       await staged?.discard();
       throw error;
@@ -444,8 +582,8 @@ class ArchiveReader {
     return body.end();
   }
 
-  async #code(push: Push): Promise<void> {
-    const { store, projectId } = this.#target;
+  async #code(projectId: number, push: Push): Promise<void> {
+    const { store } = this.#target;
     await store.transaction(
       async (db) => {
         db.lock(projectId);
@@ -455,8 +593,8 @@ class ArchiveReader {
     );
   }
 
-  async #wiki(push: Push, head: string): Promise<void> {
-    const { store, projectId, importer: userId, now } = this.#target;
+  async #wiki(projectId: number, push: Push, head: string): Promise<void> {
+    const { store, importer: userId, now } = this.#target;
     const received = await receiveWiki(push, { head: BRANCHES + head, list: [] });
     await store.transaction(
       async (db) => {
@@ -512,17 +650,37 @@ function settingsOf(given: Readonly<Record<string, unknown>>): Settings {
   return Object.fromEntries(known.map(([name]) => [name, given[name] as Value]));
 }
 
+/** What is kept of the settings of a group: not what is about this server, or for administrators to set. */
+function keptHere(kept: Value | undefined): string | null {
+  if (kept == null) return null;
+  const { max_artifacts_size, file_template_project_id, ...settings } = JSON.parse(String(kept));
+  return JSON.stringify(settings);
+}
+
+/** Whether a work item may get a parent: it would not be below itself, nor too deep. */
+async function mayBeBelow(
+  db: Reader,
+  { issue_id, parent_id }: Readonly<Record<string, Value>>,
+): Promise<boolean> {
+  if (issue_id === parent_id) return false;
+  const above = await idsAbove(db, parent_id as number);
+  return above.length < MAX_DEPTH && !above.includes(issue_id as number);
+}
+
 /** Inserts a row, and returns its id if it has one, or that of the one that stands for it. */
 async function insert(
   db: Database,
-  projectId: number,
+  { id, isElsewhere }: Here,
   { name, table }: Reading,
   given: Readonly<Record<string, Value>>,
 ): Promise<number | undefined> {
   const values: Record<string, Value> = { ...given };
-  if (table.owned) values["project_id"] = projectId;
+  const { column } = HOMES[table.home ?? "project"];
+  if (table.home) values[column] = id;
   for (const [key, { isNumber }] of Object.entries(table.columns)) {
-    if (isNumber && values[key] == null) values[key] = await nextNumber(db, name, projectId);
+    if (!isNumber || (values[key] != null && !isElsewhere)) continue;
+    const [last] = await db.rows(`select max(${key}) from ${name} where ${column} = ?`, [id]);
+    values[key] = ((last?.[0] as number | null) ?? 0) + 1;
   }
   const columns = Object.keys(values);
   const marks = columns.map(() => "?").join(", ");
@@ -534,14 +692,23 @@ async function insert(
   const [row] = await db.rows(`${inserting} returning id`, Object.values(values));
   if (row) return row[0] as number;
   if (table.same === undefined) return undefined;
-  const [same] = await db.rows(
-    `select id from ${name} where project_id = ? and ${table.same} = ?`,
-    [projectId, values[table.same] as Value],
-  );
+  const [same] = await db.rows(`select id from ${name} where ${column} = ? and ${table.same} = ?`, [
+    id,
+    values[table.same] as Value,
+  ]);
   return same?.[0] as number | undefined;
 }
 
-async function nextNumber(db: Database, table: string, projectId: number): Promise<number> {
-  const [last] = await db.rows(`select max(iid) from ${table} where project_id = ?`, [projectId]);
-  return ((last?.[0] as number | null) ?? 0) + 1;
+/** Notes the highest number of an issue and of a merge request of a project: new ones get the next. */
+export async function countIssues(db: Database, projectId: number): Promise<void> {
+  for (const [table, count] of [
+    ["issues", "issue_count"],
+    ["merge_requests", "merge_request_count"],
+  ]) {
+    await db.run(
+      `update projects set ${count} = coalesce((select max(iid) from ${table} where project_id = ?), 0)
+       where id = ?`,
+      [projectId, projectId],
+    );
+  }
 }

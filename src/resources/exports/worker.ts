@@ -1,8 +1,9 @@
 import { Readable } from "node:stream";
 import { createGzip } from "node:zlib";
+import * as audit from "../../audit/log.ts";
 import { VISIBILITIES } from "../../core/access/visibility.ts";
 import { readFile } from "../../files/read.ts";
-import { storeFile } from "../../files/write.ts";
+import { type StoredFile, storeFile } from "../../files/write.ts";
 import { BRANCHES, findRef } from "../../git/refs.ts";
 import * as outbox from "../../jobs/outbox.ts";
 import {
@@ -23,19 +24,24 @@ import { findRecord, openRecord } from "../repositories/open.ts";
 import { setTopics } from "../topics/queries.ts";
 import * as users from "../users/queries.ts";
 import { convert } from "../wikis/conversion.ts";
-import { ArchiveError } from "./format.ts";
+import { ArchiveError, type Line, type Place } from "./format.ts";
 import { type Overwriting, overwrite } from "./overwriting.ts";
 import * as archives from "./queries.ts";
 import type { Settings, Target } from "./reader.ts";
+import * as relations from "./relations.ts";
 
 // What reads and writes archives is loaded when there is one to read or write: no start waits for it.
 
 const ARCHIVIST = "archivist";
 
-/** What the worker is to do, with the id of a project. */
-type ArchiveTask = { readonly exported: number } | { readonly imported: number };
+/** What the worker is to do, with the id of a project or, with `of`, of a group. */
+type ArchiveTask = (
+  | { readonly exported: number }
+  | { readonly imported: number }
+  | { readonly relationsOf: number }
+) & { readonly of?: "group" };
 
-/** Queues the export or import of a project. */
+/** Queues the export or import of a project or group, or the export of its relations. */
 export function archiveLater(db: Database, task: ArchiveTask, now: number): Promise<void> {
   return outbox.add(db, ARCHIVIST, [task], now);
 }
@@ -51,9 +57,13 @@ function workerOf(working: Working): WorkerSettings {
     lanes: 1,
     work: async ({ payload }, signal) => {
       const task = JSON.parse(payload) as ArchiveTask;
+      const place = (id: number): Place => ({ kind: task.of ?? "project", id });
+      if ("relationsOf" in task) {
+        return writeRelations({ store, now: now(), onError }, place(task.relationsOf), signal);
+      }
       return "exported" in task
-        ? exportProject(store, task.exported, now(), signal)
-        : importProject({ store, now: now(), onError }, task.imported, signal);
+        ? write(store, place(task.exported), now(), signal)
+        : read({ store, now: now(), onError }, place(task.imported), signal);
     },
   };
 }
@@ -68,20 +78,36 @@ export function writeArchives(settings: Working): Promise<number> {
   return workOff(workerOf(settings));
 }
 
-async function exportProject(
+async function write(
   store: Store,
-  projectId: number,
+  place: Place,
   now: number,
   signal: AbortSignal,
 ): Promise<Outcome> {
-  const status = await archives.exportStatusOf(store, projectId);
-  // The project was deleted meanwhile, or the archive has been written.
+  const status = await archives.exportStatusOf(store, place);
+  // It was deleted meanwhile, or the archive has been written.
   if (status === "none" || status === "finished") return { done: true };
-  await store.transaction((db) => archives.setExport(db, projectId, "started"), { shared: true });
-  await convert(store, projectId, now);
+  await store.transaction((db) => archives.setExport(db, place, "started"), { shared: true });
+  if (place.kind === "project") await convert(store, place.id, now);
   const { linesOf } = await import("./writer.ts");
+  try {
+    const file = await storeLines(store, linesOf(store, place, now), now, signal);
+    return { done: true, follow: (db) => archives.setExport(db, place, "finished", file.id) };
+  } catch (error) {
+    if (signal.aborted) return "interrupted";
+    throw error;
+  }
+}
+
+/** Stores lines as a file, packed. @throws what the signal was aborted with */
+function storeLines(
+  store: Store,
+  written: AsyncIterable<Line>,
+  now: number,
+  signal: AbortSignal,
+): Promise<StoredFile> {
   const lines = async function* () {
-    for await (const line of linesOf(store, projectId, now)) {
+    for await (const line of written) {
       signal.throwIfAborted();
       yield `${JSON.stringify(line)}\n`;
     }
@@ -89,69 +115,122 @@ async function exportProject(
   const zip = createGzip();
   const text = Readable.from(lines());
   text.once("error", (error) => zip.destroy(error));
-  try {
-    const file = await storeFile(store, text.pipe(zip), now);
-    return { done: true, follow: (db) => archives.setExport(db, projectId, "finished", file.id) };
-  } catch (error) {
-    if (signal.aborted) return "interrupted";
-    throw error;
-  }
+  return storeFile(store, text.pipe(zip), now);
 }
 
-interface Importing {
+/** Writes what is still to be written of the relations that were asked for. */
+async function writeRelations(
+  { store, now, onError }: Doing,
+  place: Place,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const { filesOf } = await import("./writer.ts");
+  for (const { id, relation, batched, status } of await relations.list(store, place)) {
+    if (status !== relations.STATUSES.started) continue;
+    try {
+      await store.transaction((db) => relations.removeFiles(db, id));
+      const most = batched === 1 ? relations.BATCH : Number.POSITIVE_INFINITY;
+      let total = 0;
+      let number = 0;
+      for await (const { objects, lines } of filesOf(store, place, relation, most, now)) {
+        total += objects;
+        number += 1;
+        const file = await storeLines(store, lines, now, signal);
+        const added = { number, objects, updated_at: now };
+        await store.transaction((db) => relations.addFile(db, id, added, file));
+      }
+      await store.transaction((db) => relations.end(db, id, { total }, now));
+    } catch (error) {
+      if (signal.aborted) return "interrupted";
+      onError(error);
+      await store.transaction((db) => relations.end(db, id, { error: FAILED }, now));
+    }
+  }
+  return { done: true };
+}
+
+const FAILED = "Something went wrong on the server";
+
+/** What tasks are done with. */
+interface Doing {
   readonly store: Store;
   readonly now: number;
   readonly onError: (error: unknown) => void;
 }
 
-const INTERRUPTED = "The server was stopped meanwhile. Delete the project and import it again.";
-const BROKEN = "Something went wrong on the server. Delete the project and import it again.";
+const INTERRUPTED = "The server was stopped meanwhile. Delete what was made, and import it again.";
+const BROKEN = "Something went wrong on the server. Delete what was made, and import it again.";
 
-async function importProject(
-  { store, now, onError }: Importing,
-  projectId: number,
+async function read(
+  { store, now, onError }: Doing,
+  place: Place,
   signal: AbortSignal,
 ): Promise<Outcome> {
-  const found = await archives.findImport(store, projectId);
-  const failed = (reason: string): Outcome => ({
+  const found = await archives.findImport(store, place);
+  const ended = (error: string | null): Outcome => ({
     done: true,
-    follow: (db) => archives.setImport(db, projectId, "failed", reason),
+    follow: async (db) => {
+      await archives.setImport(db, place, error === null ? "finished" : "failed", error);
+      if (place.kind === "group") await tell(db, place.id, found, error, now);
+    },
   });
   // A process has died after it began: part of the archive may have been read.
-  if (found?.status === "started") return failed(INTERRUPTED);
+  if (found?.status === "started") return ended(INTERRUPTED);
   if (found?.status !== "scheduled") return { done: true };
   // Whoever asked for it was deleted.
-  if (found.file_id === null || found.user_id === null) return failed(BROKEN);
-  const { file_id: id, size, user_id: importer, admin } = found;
-  await store.transaction((db) => archives.setImport(db, projectId, "started"), { shared: true });
-  const target = { store, projectId, importer, speaksForAll: admin === 1, now };
-  const { readArchive } = await import("./reader.ts");
+  if (found.file_id === null || found.user_id === null) return ended(BROKEN);
+  const { file_id: id, size, user_id: importer, username, admin } = found;
+  await store.transaction((db) => archives.setImport(db, place, "started"), { shared: true });
+  const by = { id: importer, name: username ?? "", ip: "" };
+  const target = { store, place, importer, by, speaksForAll: admin === 1, now };
+  const { countIssues, readArchive } = await import("./reader.ts");
   try {
     const file = { id, size: size ?? 0 };
     const archive = { bytes: readFile(store, file), size: file.size };
     const settings = await readArchive(target, archive, signal);
-    await finish(target, settings);
+    if (place.kind === "project") await finish(target, settings, countIssues);
     if (found.overwrites !== null) {
       const overwriting = JSON.parse(found.overwrites) as Overwriting;
       await store.transaction(async (db) => {
         await takePlace(db, target, overwriting);
-        await archives.setImport(db, projectId, "finished");
+        await archives.setImport(db, place, "finished");
       });
       return { done: true };
     }
-    return { done: true, follow: (db) => archives.setImport(db, projectId, "finished") };
+    return ended(null);
   } catch (error) {
-    if (error instanceof ArchiveError) return failed(error.message);
-    if (signal.aborted) return failed(INTERRUPTED);
+    if (error instanceof ArchiveError) return ended(error.message);
+    if (signal.aborted) return ended(INTERRUPTED);
     onError(error);
-    return failed(BROKEN);
+    return ended(BROKEN);
   }
+}
+
+/** Tells in the group's audit log how its import has ended: nothing else of the API does. */
+async function tell(
+  db: Database,
+  id: number,
+  by: archives.Import | undefined,
+  error: string | null,
+  now: number,
+): Promise<void> {
+  const group = await namespaces.find(db, id);
+  // It was deleted meanwhile.
+  if (!group) return;
+  const source = { kind: "group", id, fullPath: group.full_path } as const;
+  const author = { id: by?.user_id ?? null, name: by?.username ?? "", ip: "" };
+  const about = { target: error ?? group.full_path };
+  await audit.log(
+    { db, now, by: author, source },
+    error === null ? "group imported" : "group import failed",
+    about,
+  );
 }
 
 /** {@link overwrite}, for whoever has asked for the import. */
 async function takePlace(
   db: Database,
-  { projectId, importer, now }: Target,
+  { place: { id: projectId }, importer, now }: Target,
   overwriting: Overwriting,
 ): Promise<void> {
   const [row] = await db.rows("select namespace_id from projects where id = ?", [projectId]);
@@ -171,8 +250,9 @@ async function takePlace(
  * it may not make it as visible as it was.
  */
 async function finish(
-  { store, projectId, speaksForAll: admin, now }: Target,
+  { store, place: { id: projectId }, speaksForAll: admin, now }: Target,
   settings: Settings,
+  countIssues: (db: Database, projectId: number) => Promise<void>,
 ): Promise<void> {
   const { visibility, topics, ...others } = settings;
   await store.transaction(
@@ -186,16 +266,7 @@ async function finish(
       const level = restricted ? VISIBILITIES.private : wanted;
       await updateRow(db, "projects", projectId, { ...others, visibility: level }, now);
       if (topics != null) await setTopics(db, projectId, JSON.parse(String(topics)), now);
-      for (const [table, count] of [
-        ["issues", "issue_count"],
-        ["merge_requests", "merge_request_count"],
-      ]) {
-        await db.run(
-          `update projects set ${count} = coalesce((select max(iid) from ${table} where project_id = ?), 0)
-           where id = ?`,
-          [projectId, projectId],
-        );
-      }
+      await countIssues(db, projectId);
     },
     { shared: true },
   );

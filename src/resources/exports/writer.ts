@@ -1,3 +1,4 @@
+import { BEING_DELETED, OF_EPICS } from "../../core/access/visibility.ts";
 import { readFile } from "../../files/read.ts";
 import { FetchPlan } from "../../git/fetch-plan.ts";
 import { isOfPipeline, listRefs } from "../../git/refs.ts";
@@ -9,9 +10,17 @@ import type { Reader, Store, Value } from "../../store/port.ts";
 import { Pace } from "../../turns/pace.ts";
 import * as avatars from "../avatars/queries.ts";
 import { list as listTopics } from "../topics/queries.ts";
-import { ARCHIVED, type ArchivedTable, SETTINGS } from "./archived.ts";
+import {
+  ARCHIVED,
+  type ArchivedTable,
+  GROUP_ARCHIVED,
+  HOMES,
+  type Home,
+  SETTINGS,
+} from "./archived.ts";
 import type { ArchivedColumn } from "./columns.ts";
-import { CHUNK, FORMAT, INHERITED, type Line, VERSION } from "./format.ts";
+import { CHUNK, FORMATS, GROUP, INHERITED, type Line, type Place, VERSION } from "./format.ts";
+import { RELATIONS } from "./relations.ts";
 
 /** Rows whose records are looked up by one statement. */
 const PAGE = 500;
@@ -19,56 +28,200 @@ const PAGE = 500;
 const MOST = 1_048_576;
 
 /**
- * Writes the archive of a project, line by line. At most a page of rows is in memory, besides the ids of all. Others can
+ * Writes an archive, line by line. At most a page of rows is in memory, besides the ids of all. Others can
  * write meanwhile: what they add may be left out, but no row names one that the archive does not have.
  */
-export async function* linesOf(store: Store, projectId: number, now: number): AsyncGenerator<Line> {
-  yield { format: FORMAT, version: VERSION, exported_at: now };
-  const writer = new Writer(store, projectId);
-  yield await writer.settings();
-  for (const name of Object.keys(ARCHIVED)) yield* writer.table(name);
-  yield* writer.uploads();
-  yield* writer.avatar();
-  for (const kind of ["code", "wiki"] as const) yield* repositoryOf(store, projectId, kind);
+export async function* linesOf(store: Store, place: Place, now: number): AsyncGenerator<Line> {
+  yield { format: FORMATS[place.kind], version: VERSION, exported_at: now };
+  yield* place.kind === "project" ? ofProject(store, place.id) : ofGroup(store, place.id);
   yield { end: true };
 }
 
-/** Writes the rows of one project. */
+/** One relation in files: the ids of the objects of each, and its lines. */
+export interface RelationFile {
+  readonly objects: number;
+  readonly lines: AsyncGenerator<Line>;
+}
+
+/**
+ * Writes one relation of a project, or of a group without those below it, in files of so many objects; one at least. The
+ * lines of a file are to be read before the next one is asked for.
+ */
+export async function* filesOf(
+  store: Store,
+  place: Place,
+  relation: string,
+  most: number,
+  now: number,
+): AsyncGenerator<RelationFile> {
+  const [first, ...parts] = RELATIONS[place.kind][relation] ?? [];
+  const head: Line = { format: FORMATS[place.kind], version: VERSION, exported_at: now, relation };
+  if (first === undefined) {
+    const lines = linesAround(head, [await settingsOf(store, place.id)]);
+    yield { objects: 1, lines };
+    return;
+  }
+  const homes = await homesOf(store, place);
+  const tables = place.kind === "project" ? ARCHIVED : GROUP_ARCHIVED;
+  const writer = () => new Writer(store, tables, homes);
+  const ids = await writer().objectsOf(first);
+  for (let at = 0; at === 0 || at < ids.length; at += most) {
+    const some = ids.slice(at, at + most);
+    yield { objects: some.length, lines: linesAround(head, writer().relation(first, parts, some)) };
+  }
+}
+
+async function homesOf(db: Reader, { kind, id }: Place): Promise<Homes> {
+  if (kind === "project") return { project: [[id]] };
+  const hidden = await hiddenOf(db, [id]);
+  return { tree: [[id]], group: [[id]], epics: [hidden.map(([home]) => home)] };
+}
+
+async function* linesAround(
+  head: Line,
+  lines: Iterable<Line> | AsyncIterable<Line>,
+): AsyncGenerator<Line> {
+  yield head;
+  yield* lines;
+  yield { end: true };
+}
+
+async function* ofProject(store: Store, id: number): AsyncGenerator<Line> {
+  const writer = new Writer(store, ARCHIVED, { project: [[id]] });
+  yield await settingsOf(store, id);
+  for (const name of Object.keys(ARCHIVED)) yield* writer.table(name);
+  yield* writer.uploads(id);
+  yield* avatarOf(store, { kind: "project", id });
+  for (const kind of ["code", "wiki"] as const) yield* repositoryOf(store, id, kind);
+}
+
+async function* ofGroup(store: Store, id: number): AsyncGenerator<Line> {
+  const tree = await treeOf(store, id);
+  const groups = tree.flat();
+  const hidden: [id: number, groupId: number][] = [];
+  for (const some of chunksOf(groups)) hidden.push(...(await hiddenOf(store, some)));
+  const homes = { tree, group: [groups], epics: [hidden.map(([home]) => home)] };
+  const writer = new Writer(store, GROUP_ARCHIVED, homes);
+  for (const name of Object.keys(GROUP_ARCHIVED)) yield* writer.table(name);
+  for (const group of groups) yield* avatarOf(store, { kind: "group", id: group });
+  for (const [home, group] of hidden) yield* repositoryOf(store, home, "wiki", group);
+}
+
+/** The ids of a group and of those below it, level by level, without what is being deleted or marked for it. */
+async function treeOf(db: Reader, id: number): Promise<number[][]> {
+  const tree = [[id]];
+  for (let level = [id]; level.length > 0; ) {
+    const below: number[] = [];
+    for (const some of chunksOf(level)) {
+      const among = placeholders(some);
+      const found = await db.rows(
+        `select id from namespaces where parent_id in (${among.sql})
+           and visibility > ${BEING_DELETED} and marked_for_deletion_at is null order by id`,
+        among.values,
+      );
+      below.push(...found.map(([child]) => child as number));
+    }
+    if (below.length > 0) tree.push(below);
+    level = below;
+  }
+  return tree;
+}
+
+/** The hidden projects that have the epics and wikis of groups, with these groups. */
+async function hiddenOf(db: Reader, groups: readonly number[]): Promise<[number, number][]> {
+  const among = placeholders(groups);
+  const found = await db.rows(
+    `select id, namespace_id from projects where namespace_id in (${among.sql})
+       and visibility = ${OF_EPICS} order by id`,
+    among.values,
+  );
+  return found as [number, number][];
+}
+
+/** Ids in pages. */
+function chunksOf(ids: readonly number[]): number[][] {
+  const count = Math.ceil(ids.length / PAGE);
+  return Array.from({ length: count }, (_, at) => ids.slice(at * PAGE, (at + 1) * PAGE));
+}
+
+async function settingsOf(db: Reader, projectId: number): Promise<Line> {
+  const names = Object.keys(SETTINGS).filter((name) => name !== "topics");
+  const [values] = await db.rows(`select ${names.join(", ")} from projects where id = ?`, [
+    projectId,
+  ]);
+  const topics = JSON.stringify(await listTopics(db, projectId));
+  const settings = Object.fromEntries(names.map((name, at) => [name, values?.[at] ?? null]));
+  return { project: { ...settings, topics } };
+}
+
+async function* avatarOf(db: Reader, place: Place): AsyncGenerator<Line> {
+  const found = await avatars.find(db, place);
+  if (!found) return;
+  const group = place.kind === "group" && { namespace_id: place.id };
+  yield { avatar: { file_name: found.file_name, ...group } };
+  yield* inLines(readFile(db, found));
+}
+
+/** The ids of what rows belong to, in the order in which these rows are written. */
+type Homes = Readonly<Partial<Record<Home, readonly (readonly number[])[]>>>;
+
+/** Writes the rows of one project, or of one group and those below it. */
 class Writer {
   readonly #db: Reader;
-  readonly #projectId: number;
+  readonly #tables: Readonly<Record<string, ArchivedTable>>;
+  readonly #homes: Homes;
   /** The ids of the rows that were written, by table. */
   readonly #ids = new Map<string, number[]>();
   /** The ids of people whose names were written. */
   readonly #people = new Set<number>();
 
-  constructor(db: Reader, projectId: number) {
+  constructor(db: Reader, tables: Readonly<Record<string, ArchivedTable>>, homes: Homes) {
     this.#db = db;
-    this.#projectId = projectId;
+    this.#tables = tables;
+    this.#homes = homes;
   }
 
-  async settings(): Promise<Line> {
-    const names = Object.keys(SETTINGS).filter((name) => name !== "topics");
-    const [values] = await this.#db.rows(`select ${names.join(", ")} from projects where id = ?`, [
-      this.#projectId,
-    ]);
-    const topics = JSON.stringify(await listTopics(this.#db, this.#projectId));
-    const settings = Object.fromEntries(names.map((name, at) => [name, values?.[at] ?? null]));
-    return { project: { ...settings, topics } };
+  /** The ids of the rows of a table that has a home. */
+  async objectsOf(name: string): Promise<number[]> {
+    const table = this.#tables[name] as ArchivedTable;
+    return (await this.#own(name, table, table.home as Home)).flat();
   }
 
-  async *table(name: string): AsyncGenerator<Line> {
-    const table = ARCHIVED[name] as ArchivedTable;
+  /** Some rows of a table, and their parts in other tables: also those that have the same home. */
+  async *relation(
+    name: string,
+    parts: readonly string[],
+    ids: readonly number[],
+  ): AsyncGenerator<Line> {
+    yield* this.table(name, [["id", ids]]);
+    for (const part of parts) {
+      const table = this.#tables[part] as ArchivedTable;
+      const columns = owners(table).filter(([, { of }]) => of !== part);
+      yield* this.table(
+        part,
+        columns.map(([column, { of = "" }]) => [column, this.#ids.get(of) ?? []]),
+      );
+    }
+  }
+
+  /** The rows of a table. @param among only those with these ids in a column */
+  async *table(
+    name: string,
+    among?: readonly (readonly [column: string, ids: readonly number[]])[],
+  ): AsyncGenerator<Line> {
+    const table = this.#tables[name] as ArchivedTable;
     const columns = Object.keys(table.columns);
     yield { table: name, columns: [...headOf(table), ...columns] };
     const written: number[] = [];
     this.#ids.set(name, written);
-    const parents = table.owned
-      ? [["id", await this.#own(name, table)] as const]
-      : owners(table).map(([column, { of = "" }]) => [column, this.#ids.get(of) ?? []] as const);
+    const parents =
+      among ??
+      (table.home
+        ? (await this.#own(name, table, table.home)).map((ids) => ["id", ids] as const)
+        : owners(table).map(([column, { of = "" }]) => [column, this.#ids.get(of) ?? []] as const));
     for (const [column, ids] of parents) {
-      for (let at = 0; at < ids.length; at += PAGE) {
-        for await (const row of this.#rows(name, table, column, ids.slice(at, at + PAGE))) {
+      for (const some of chunksOf(ids)) {
+        for await (const row of this.#rows(name, table, column, some)) {
           if (Array.isArray(row) && table.numbered) written.push(row[0] as number);
           yield row;
         }
@@ -76,20 +229,33 @@ class Writer {
     }
   }
 
-  /** The ids of the project's own rows, and of what it uses of its groups. */
-  async #own(name: string, { used }: ArchivedTable): Promise<number[]> {
-    const own = await this.#db.rows(
-      `select id from ${name} where project_id = ?${used ? " and removed = 0" : ""} order by id`,
-      [this.#projectId],
-    );
-    const marks = used?.split("?").slice(1) ?? [];
-    const others = used
-      ? await this.#db.rows(
-          `select id from ${name} where project_id is null and removed = 0 and id in (${used}) order by id`,
-          marks.map(() => this.#projectId),
-        )
-      : [];
-    return [...own, ...others].map(([id]) => id as number);
+  /** The ids of the rows that belong to homes, and after these the ids of what they use of groups above. */
+  async #own(name: string, { used }: ArchivedTable, home: Home): Promise<number[][]> {
+    const { column } = HOMES[home];
+    const homes = this.#homes[home] ?? [];
+    const known = new Set(homes.flat());
+    const others = new Set<number>();
+    const own: number[][] = [];
+    for (const some of homes) {
+      const found: number[] = [];
+      for (const chunk of chunksOf(some)) {
+        const among = placeholders(chunk);
+        const rows = await this.#db.rows(
+          `select id from ${name} where ${column} in (${among.sql})${used ? " and removed = 0" : ""} order by id`,
+          among.values,
+        );
+        found.push(...rows.map(([id]) => id as number));
+        if (!used) continue;
+        const usedRows = await this.#db.rows(
+          `with homes as (select id from ${home === "project" ? "projects" : "namespaces"} where id in (${among.sql}))
+           select id, ${column} from ${name} where removed = 0 and id in (${used}) order by id`,
+          among.values,
+        );
+        for (const [id, of] of usedRows) if (!known.has(of as number)) others.add(id as number);
+      }
+      own.push(found);
+    }
+    return [...own, [...others]];
   }
 
   /** The rows of a table that belong to some others, with the people they name before them. */
@@ -101,11 +267,14 @@ class Writer {
   ): AsyncGenerator<Line> {
     const columns = Object.entries(table.columns);
     const selected = columns.map(([column, { isNumber }]) =>
-      isNumber ? `case when project_id is null then null else ${column} end` : column,
+      isNumber && table.home === "project"
+        ? `case when project_id is null then null else ${column} end`
+        : column,
     );
-    const head = headOf(table).map((column) =>
-      column === INHERITED ? "case when project_id is null then 1 else 0 end" : column,
-    );
+    const head = headOf(table).map((column) => {
+      if (column === INHERITED) return "case when project_id is null then 1 else 0 end";
+      return column === GROUP && table.home ? (HOMES[table.home].group as string) : column;
+    });
     const key = table.numbered ? ["id"] : columns.slice(0, 2).map(([column]) => column);
     const among = placeholders(ids);
     const after = `(${key.join(", ")}) > (${key.map(() => "?").join(", ")})`;
@@ -144,12 +313,12 @@ class Writer {
     }
   }
 
-  async *uploads(): AsyncGenerator<Line> {
+  async *uploads(projectId: number): AsyncGenerator<Line> {
     const found = await this.#db.rows(
       `select up.secret, up.file_name, up.created_at, up.uploader_id, f.id, f.size
        from project_uploads up join stored_files f on f.id = up.file_id
        where up.project_id = ? order by up.id`,
-      [this.#projectId],
+      [projectId],
     );
     for (const row of found) {
       const [secret, file_name, created_at, uploader_id, id, size] = row as [
@@ -165,19 +334,13 @@ class Writer {
       yield* inLines(readFile(this.#db, { id, size }));
     }
   }
-
-  async *avatar(): AsyncGenerator<Line> {
-    const found = await avatars.find(this.#db, { kind: "project", id: this.#projectId });
-    if (!found) return;
-    yield { avatar: { file_name: found.file_name } };
-    yield* inLines(readFile(this.#db, found));
-  }
 }
 
 /** The columns that rows of a table have before those of {@link ARCHIVED}. */
-const headOf = ({ numbered, used }: ArchivedTable) => [
+const headOf = ({ numbered, used, home }: ArchivedTable) => [
   ...(numbered ? ["id"] : []),
-  ...(used ? [INHERITED] : []),
+  ...(used && home === "project" ? [INHERITED] : []),
+  ...(home && HOMES[home].group ? [GROUP] : []),
 ];
 
 /** The columns that say to what a nested row belongs: the first, or all of the first ones of which one does. */
@@ -193,6 +356,7 @@ async function* repositoryOf(
   store: Store,
   projectId: number,
   kind: "code" | "wiki",
+  groupId?: number,
 ): AsyncGenerator<Line> {
   const row = await store.one<RepositoryRow & { head: string | null }>(
     "select id, version, has_garbage, refs_version, head from git_repositories where project_id = ? and kind = ?",
@@ -202,7 +366,12 @@ async function* repositoryOf(
   if (!row || refs.length === 0) return;
   const repository = await open(store, row);
   const list = refs.filter(({ name, oid }) => !isOfPipeline(name) && repository.findHex(oid) >= 0);
-  yield { repository: kind, refs: list.map(({ name, oid }) => [name, oid]), head: row.head };
+  yield {
+    repository: kind,
+    refs: list.map(({ name, oid }) => [name, oid]),
+    head: row.head,
+    ...(groupId !== undefined && { namespace_id: groupId }),
+  };
   const plan = new FetchPlan(repository, { head: "", list }, cloneOf(list.map(({ oid }) => oid)));
   const pace = new Pace();
   const selection = await plan.select([], row.has_garbage === 1 || list.length < refs.length, pace);

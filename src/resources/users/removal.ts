@@ -85,6 +85,7 @@ export const USER_REFERENCES: readonly Part[] = [
   ["packages", "creator_id", "id"],
   ["project_uploads", "uploader_id", "id"],
   ["project_imports", "user_id", "project_id"],
+  ["group_imports", "user_id", "namespace_id"],
   ["projects", "creator_id", "id"],
   ["resource_bots", "creator_id", "user_id"],
   ["service_accounts", "creator_id", "user_id"],
