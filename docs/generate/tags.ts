@@ -39,6 +39,8 @@ export const TAGS: Readonly<Record<string, string>> = {
     "How many issues, merge requests and to-do items there are, what belongs to users, and how active a group is.",
   Commits: "Commits of projects' repositories.",
   "Commit statuses": "What jobs, and services elsewhere, say about commits.",
+  "Epic boards":
+    "Boards of groups' epics, and their lists. They are made and changed over GraphQL: `epicBoardCreate`, `epicBoardUpdate`, `epicBoardListCreate` and others.",
   "Issue boards": "Boards of groups and projects, and their lists.",
   Dependencies: "Dependencies of projects, and their known vulnerabilities.",
   Deployments: "What was deployed to environments, and when.",

@@ -530,7 +530,6 @@ describe("every list", () => {
     "/projects/:id/clusters": "likewise",
     "/groups/:id/clusters": "likewise",
     "/projects/:id/cluster_agents": "likewise",
-    "/groups/:id/epic_boards": "likewise",
     "/groups/:id/ldap_group_links": "likewise",
     "/groups/:id/saml_group_links": "likewise",
     "/projects/:id/merge_requests/:merge_request_iid/context_commits": "it has no pages",
