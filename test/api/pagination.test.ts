@@ -538,6 +538,7 @@ describe("every list", () => {
     "/projects/:id/snippets/:snippet_id/user_agent_detail": "likewise",
     "/snippets/:snippet_id/user_agent_detail": "likewise",
     "/projects/:id/remote_mirrors": "there are at most ten",
+    "/groups/:id/provisioned_users": "only identity providers make them",
     "/groups/:id/billable_members": "those of the fixtures are guests, who are none",
     "/groups/:id/billable_members/:user_id/memberships": "there are as many as memberships of one",
     "/groups/:id/billable_members/:user_id/indirect": "likewise",
