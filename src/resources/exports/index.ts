@@ -12,6 +12,7 @@ import { IMPORT_STATUS } from "../projects/json.ts";
 import { forkTarget } from "../projects/rules.ts";
 import { findOverwritten, placeUntilThen } from "./overwriting.ts";
 import * as archives from "./queries.ts";
+import { snapshotRoute } from "./snapshots.ts";
 import { migrations } from "./table.ts";
 import { archiveLater } from "./worker.ts";
 
@@ -178,5 +179,5 @@ const exportRoutes = [
 export const exportResource: Resource = {
   name: "Exports and imports",
   migrations,
-  routes: exportRoutes,
+  routes: [...exportRoutes, snapshotRoute],
 };
