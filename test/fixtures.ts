@@ -606,6 +606,19 @@ const FIXTURES: Record<string, Fixture> = {
       },
     },
   },
+  "Epic boards": {
+    group: (count) => ({ epic_boards: boards(count) }),
+    params: {
+      "epic_boards board_id": listed("/groups/:group/epic_boards?per_page=100", "id", {
+        name: "board 0",
+      }),
+      "epic_boards list_id": async (app, fill) => {
+        const at = "/groups/:group/epic_boards";
+        const id = await listed(`${at}?per_page=100`, "id", { name: "board 0" })(app, fill);
+        return listed(`${at}/${id}/lists`)(app, fill);
+      },
+    },
+  },
   Issues: {
     project: (count) => ({
       issues: issuables(count).map((issue) => ({ ...issue, iteration: "week 0" })),

@@ -210,6 +210,7 @@ class Generator {
       iteration_cadences: [this.#fortnights()],
       boards: [firstBoard, { name: "Support", lists: this.#workflow(3, 8) }],
       epics: this.#epics((staff[0] as User).username),
+      epic_boards: [{ name: "Road map", lists: this.#workflow(3, 8) }],
       // The first company looks after the second one.
       ...(index === 1 && { shared_with_groups: { [plain(COMPANIES[0] as string)]: "reporter" } }),
       ...(index === 0 && { scim_users: staff.map(({ username }) => ({ user: username })) }),

@@ -530,6 +530,12 @@ export const EXAMPLES: Readonly<Record<string, Special>> = {
   },
   "PUT /projects/:id/merge_requests/:merge_request_iid/merge": mergeable,
   "PUT /projects/:id/merge_requests/:merge_request_iid/rebase": mergeable,
+  ...each(
+    ["issues", "merge_requests", "new_members"].map(
+      (name) => `GET /analytics/group_activity/${name}_count`,
+    ),
+    { sent: { group_path: "acme" } },
+  ),
   ...each(both("GET", "/dora/metrics"), { sent: { metric: "deployment_frequency" } }),
   "POST /projects/:id/merge_requests/:merge_request_iid/blocks": {
     before: async (ask) => {

@@ -35,9 +35,12 @@ export const TAGS: Readonly<Record<string, string>> = {
   "Broadcast messages": "What administrators tell everybody, for clients to show.",
   "CI variables": "Variables of CI jobs, of projects, groups and the instance.",
   "CI lint": "Checks of CI/CD configurations.",
-  Counts: "How many issues, merge requests and to-do items there are, and what belongs to users.",
+  Counts:
+    "How many issues, merge requests and to-do items there are, what belongs to users, and how active a group is.",
   Commits: "Commits of projects' repositories.",
   "Commit statuses": "What jobs, and services elsewhere, say about commits.",
+  "Epic boards":
+    "Boards of groups' epics, and their lists. They are made and changed over GraphQL: `epicBoardCreate`, `epicBoardUpdate`, `epicBoardListCreate` and others.",
   "Issue boards": "Boards of groups and projects, and their lists.",
   Dependencies: "Dependencies of projects, and their known vulnerabilities.",
   Deployments: "What was deployed to environments, and when.",

@@ -165,12 +165,12 @@ export type AuditedPlace = Pick<Source, "kind" | "id" | "fullPath">;
 export type AuditContext = {
   readonly db: Database;
   readonly now: number;
-  readonly source?: (AuditedPlace & Partial<Pick<Source, "isOfEpics" | "namespaceId">>) | undefined;
+  readonly source?: (AuditedPlace & Partial<Pick<Source, "isHome" | "namespaceId">>) | undefined;
 } & (CallerRequest | { readonly by: Actor });
 
 /** Where an action happens: what is in the hidden project of a group happens in the group. */
 const placeOf = ({ source }: AuditContext): AuditedPlace | undefined =>
-  source?.isOfEpics && source.namespaceId
+  source?.isHome && source.namespaceId
     ? { kind: "group", id: source.namespaceId, fullPath: source.fullPath }
     : source;
 

@@ -362,7 +362,7 @@ export interface Route
   /** The kind of record that `:id` at the path's start names, which the pipeline looks up. */
   readonly source?: SourceKind;
   /** Whether its source is the hidden project that has the epics and the wiki of the group in its path. */
-  readonly isOfEpics?: true;
+  readonly isHome?: true;
   /** Whether it is of the project's Git repository: callers must be able to read its code. */
   readonly repository?: true;
   /** The project's features the route belongs to: it is available while one of them is enabled. */
@@ -447,7 +447,7 @@ export interface SharedOfSource<Prefix extends string> extends Shared<Prefix> {
   /** Their paths begin with `/groups/:id` or `/projects/:id`, which the pipeline looks up. */
   readonly source: SourceKind;
   /** Whether they are about a group's epics or its wiki: their source is the hidden project that has these. */
-  readonly isOfEpics?: true;
+  readonly isHome?: true;
   /** Whether their paths begin with that of the group or project instead, as in `/acme/site/-/raw/main/README.md`. */
   readonly isAddress?: true;
   /**

@@ -56,7 +56,7 @@ export interface SeededSource {
   /** The latest event in it so far; 0 if there is none. */
   lastEventAt: number;
   /** Whether it is the hidden project that has a group's epics. */
-  readonly isOfEpics?: true;
+  readonly isHome?: true;
 }
 
 /** A seed being inserted: what its parts share. */

@@ -246,6 +246,8 @@ const steps = [
   `20261212-38-metric-images`,
   `20261213-01-group-exports`,
   `20261213-02-relation-exports`,
+  `20261213-50-members-by-creation`,
+  `20261213-51-provisioned-users`,
 ];
 
 const statements = [
@@ -2718,6 +2720,8 @@ const statements = [
   `CREATE TRIGGER relation_export_files_file_id_used after insert on relation_export_files begin update stored_files set unused_since = null where id = new.file_id and unused_since is not null; end`,
   `CREATE TRIGGER relation_export_files_file_id_freed after delete on relation_export_files begin update stored_files set unused_since = 0 where id = old.file_id; end`,
   `CREATE TRIGGER relation_export_files_file_id_changed after update of file_id on relation_export_files when new.file_id is not old.file_id begin update stored_files set unused_since = 0 where id = old.file_id; update stored_files set unused_since = null where id = new.file_id and unused_since is not null; end`,
+  `CREATE INDEX members_of_namespace_by_creation on members (namespace_id, created_at) where namespace_id is not null`,
+  `CREATE INDEX scim_users_provisioned on scim_users (namespace_id, id) where provisioned = 1`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,

@@ -10,10 +10,10 @@ import * as twoFactor from "../auth/two-factor.ts";
 import type { Caller } from "../core/access/caller.ts";
 import { isInScope } from "../core/access/job-tokens.ts";
 import {
-  epicsOf,
   findMoved,
   findSource,
   findVisible,
+  homePlace,
   mayReadCode,
   type Source,
 } from "../core/access/source.ts";
@@ -120,7 +120,7 @@ const unknownWiki = () => refusal(404, "The wiki you were looking for could not 
 function requireWriting(caller: Caller, project: Source): void {
   requireUploading(caller);
   if (!mayWriteWiki(project)) {
-    const owner = project.isOfEpics || project.kind === "group" ? "group" : "project";
+    const owner = project.isHome || project.kind === "group" ? "group" : "project";
     throw refusal(403, `You are not allowed to write to this ${owner}'s wiki.`);
   }
 }
@@ -132,12 +132,12 @@ function requireWriting(caller: Caller, project: Source): void {
  */
 export async function readmitToWiki(
   db: Reader,
-  { id, namespaceId, isOfEpics }: Source,
+  { id, namespaceId, isHome }: Source,
   caller: Caller,
   now: number,
 ): Promise<void> {
   const viewer = { caller, today: dayOf(now) };
-  const project = isOfEpics
+  const project = isHome
     ? await findSource(db, "group", String(namespaceId), viewer)
     : await findSource(db, "project", String(id), viewer);
   if (!project.features.includes("wiki")) throw unknownWiki();
@@ -188,7 +188,7 @@ export async function answerableFor(db: Reader, { id, sudoer }: Caller): Promise
 async function findHome(db: Reader, path: string, viewer: Viewer): Promise<Source | undefined> {
   // A path of digits would be taken for an id.
   const group = /^\d+$/.test(path) ? undefined : await findVisible(db, "group", path, viewer);
-  return group && epicsOf(db, group);
+  return group && homePlace(db, group);
 }
 
 /**

@@ -13,44 +13,62 @@ import type { Repository } from "./repository.ts";
 export interface ClonedFile {
   /** Below the clone's folder. */
   readonly path: string;
+  /** How many bytes it has. */
+  readonly size: number;
   readonly bytes: AsyncIterable<Uint8Array>;
 }
 
 const CONFIG = "[core]\n\trepositoryformatversion = 0\n\tfilemode = false\n\tbare = false\n";
 
 /**
- * The files below `.git` of a clone of a repository (gitrepository-layout(5)). It has all objects, also those that no
+ * The files of a bare repository (gitrepository-layout(5)), without its configuration. It has all objects, also those that no
  * reference reaches any more.
+ */
+export async function* bareFiles(
+  repository: Repository,
+  { head, list }: Refs,
+): AsyncGenerator<ClonedFile> {
+  yield once("HEAD", `ref: ${head}\n`);
+  const lines = list.map(
+    ({ name, oid, peeled }) => `${oid} ${name}\n${peeled === null ? "" : `^${peeled}\n`}`,
+  );
+  yield once("packed-refs", `# pack-refs with: peeled fully-peeled sorted \n${lines.join("")}`);
+  for (const pack of repository.list) {
+    const { checksum, index } = await indexOf(repository.packs, pack);
+    const path = `objects/pack/pack-${checksum.toString("hex")}`;
+    const size = PACK_HEAD_BYTES + pack.length + checksum.length;
+    yield { path: `${path}.pack`, size, bytes: packFile(repository.packs, pack, checksum) };
+    yield once(`${path}.idx`, index);
+  }
+}
+
+/**
+ * The files below `.git` of a clone of a repository , with those of {@link bareFiles}.
  *
  * @param refs at least one
  * @param tree the files that are checked out, in hex
  */
 export async function* gitFiles(
   repository: Repository,
-  { head, list }: Refs,
+  refs: Refs,
   tree: string | undefined,
 ): AsyncGenerator<ClonedFile> {
-  yield { path: ".git/HEAD", bytes: once(`ref: ${head}\n`) };
-  yield { path: ".git/config", bytes: once(CONFIG) };
-  const lines = list.map(
-    ({ name, oid, peeled }) => `${oid} ${name}\n${peeled === null ? "" : `^${peeled}\n`}`,
-  );
-  const packed = `# pack-refs with: peeled fully-peeled sorted \n${lines.join("")}`;
-  yield { path: ".git/packed-refs", bytes: once(packed) };
+  yield once(".git/config", CONFIG);
   // Without a folder for references it would not be a repository.
-  const loose = list.find(({ name }) => name === head) ?? list[0];
-  if (loose) yield { path: `.git/${loose.name}`, bytes: once(`${loose.oid}\n`) };
-  for (const pack of repository.list) {
-    const { checksum, index } = await indexOf(repository.packs, pack);
-    const path = `.git/objects/pack/pack-${checksum.toString("hex")}`;
-    yield { path: `${path}.pack`, bytes: packFile(repository.packs, pack, checksum) };
-    yield { path: `${path}.idx`, bytes: once(index) };
-  }
-  yield { path: ".git/index", bytes: once(await stagedFiles(repository, tree)) };
+  const loose = refs.list.find(({ name }) => name === refs.head) ?? refs.list[0];
+  if (loose) yield once(`.git/${loose.name}`, `${loose.oid}\n`);
+  for await (const file of bareFiles(repository, refs))
+    yield { ...file, path: `.git/${file.path}` };
+  yield once(".git/index", await stagedFiles(repository, tree));
 }
 
-async function* once(content: string | Buffer): AsyncGenerator<Uint8Array> {
-  yield Buffer.from(content);
+function once(path: string, content: string | Buffer): ClonedFile {
+  const bytes = Buffer.from(content);
+  return { path, size: bytes.length, bytes: piece(bytes) };
+}
+
+async function* piece(bytes: Buffer): AsyncGenerator<Uint8Array> {
+  yield bytes;
 }
 
 const PACK_HEAD_BYTES = 12;

@@ -1,3 +1,4 @@
+import type { ClonedFile } from "./clone.ts";
 import { LARGE } from "./inflate.ts";
 import type { Archived, Member } from "./members.ts";
 import { FOLDER, SUBMODULE } from "./objects.ts";
@@ -45,8 +46,39 @@ export async function* tarOf(
       yield counted([Buffer.alloc((BLOCK - (size % BLOCK)) % BLOCK)]);
     }
   }
+  yield endAfter(written);
+}
+
+/** The end of an archive, after so many bytes. */
+function endAfter(written: number): Buffer {
   const rest = RECORD - (written % RECORD);
-  yield Buffer.alloc(rest < 2 * BLOCK ? rest + RECORD : rest);
+  return Buffer.alloc(rest < 2 * BLOCK ? rest + RECORD : rest);
+}
+
+/**
+ * Writes a tar archive of files with short paths.
+ *
+ * @param folders those that it has besides, whose paths end with a slash
+ * @param time of all, in seconds of the epoch
+ */
+export async function* tarOfFiles(
+  folders: readonly string[],
+  files: AsyncIterable<ClonedFile>,
+  time: number,
+): AsyncGenerator<Uint8Array> {
+  let written = 0;
+  for (const name of folders) {
+    yield headerOf({ name, mode: 0o755, size: 0, time, type: "5" });
+    written += BLOCK;
+  }
+  for await (const { path, size, bytes } of files) {
+    yield headerOf({ name: path, mode: 0o644, size, time, type: "0" });
+    yield* bytes;
+    const filling = (BLOCK - (size % BLOCK)) % BLOCK;
+    yield Buffer.alloc(filling);
+    written += BLOCK + size + filling;
+  }
+  yield endAfter(written);
 }
 
 interface Header {

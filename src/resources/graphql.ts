@@ -7,6 +7,7 @@ import { graphqlModule as badges } from "./badges/graphql.ts";
 import { graphqlModule as boards } from "./boards/graphql.ts";
 import { graphqlModule as dependencies } from "./dependencies/graphql.ts";
 import { graphqlModule as discussions } from "./discussions/graphql.ts";
+import { graphqlModule as epicBoards } from "./epic-boards/graphql.ts";
 import { graphqlModule as events } from "./events/graphql.ts";
 import { graphqlModule as gpgKeys } from "./gpg-keys/graphql.ts";
 import { graphqlModule as groups } from "./groups/graphql.ts";
@@ -59,6 +60,7 @@ export const modules: readonly GraphqlModule[] = [
   mergeRequests,
   approvals,
   boards,
+  epicBoards,
   notes,
   discussions,
   markdown,

@@ -22,6 +22,7 @@ import { discussionResource } from "./discussions/index.ts";
 import { doraResource } from "./dora/index.ts";
 import { draftNoteResource } from "./draft-notes/index.ts";
 import { environmentResource } from "./environments/index.ts";
+import { epicBoardResource } from "./epic-boards/index.ts";
 import { epicResource } from "./epics/index.ts";
 import { eventResource } from "./events/index.ts";
 import { exportResource } from "./exports/index.ts";
@@ -114,6 +115,7 @@ export const resources: readonly Resource[] = [
   avatarResource,
   badgeResource,
   boardResource,
+  epicBoardResource,
   branchResource,
   broadcastMessageResource,
   featureResource,

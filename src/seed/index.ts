@@ -14,7 +14,7 @@ import {
 import { approvedByPart } from "../resources/approvals/seed.ts";
 import { awardEmojiPart } from "../resources/award-emoji/seed.ts";
 import { badgesPart } from "../resources/badges/seed.ts";
-import { boardsPart } from "../resources/boards/seed.ts";
+import { boardsPart, epicBoardsPart } from "../resources/boards/seed.ts";
 import { dependenciesPart } from "../resources/dependencies/seed.ts";
 import { deploymentsPart } from "../resources/deployments/seed.ts";
 import { diffNotesPart } from "../resources/discussions/seed.ts";
@@ -104,6 +104,7 @@ const inGroup = {
   scim_users: scimUsersPart,
   projects: projectsPart(inProject),
   epics: epicsPart({ ...inNoteable, todos: todosPart }),
+  epic_boards: epicBoardsPart,
   ...ofWiki,
   hooks: hooksPart,
 };

@@ -84,6 +84,7 @@ interface FullGroup extends SourceSeed, InSource {
   projects?: FullProject[] | undefined;
   /** In the order of their `iid`s. */
   epics?: (EpicSeed & InEpic)[] | undefined;
+  epic_boards?: BoardSeed[] | undefined;
   hooks?: HookSeed[] | undefined;
   subgroups?: FullGroup[] | undefined;
 }

@@ -302,6 +302,9 @@ function refusalOf(
   if (parentOf(route) && visibility === "private" && levelOf(as) === 0) return 404;
   const seeing = UNSEEN[name];
   if (seeing && levelOf(as) < ROLES[seeing]) return 401;
+  // Who does not see the group is told that it does not exist.
+  const isOfMembers = route.path.startsWith("/analytics/group_activity/");
+  if (isOfMembers && visibility === "public" && levelOf(as) === 0) return 403;
   if (ASKING.includes(name) && as !== "admin" && levelOf(as) > 0) return 403;
   const role = roleOf(route, visibility);
   if (role && levelOf(as) < ROLES[role]) return as === "anonymous" ? 401 : 403;
@@ -391,6 +394,9 @@ describe("the table of routes", () => {
         "DELETE /user/emails/:email_id",
         "DELETE /user/gpg_keys/:gpg_key_id",
         "DELETE /user/keys/:key_id",
+        "GET /analytics/group_activity/issues_count",
+        "GET /analytics/group_activity/merge_requests_count",
+        "GET /analytics/group_activity/new_members_count",
         "GET /events",
         "GET /metadata",
         "GET /namespaces",

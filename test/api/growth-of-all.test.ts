@@ -100,6 +100,11 @@ const GROWING: readonly [path: RegExp, query: RegExp, why: string][] = [
     "with the projects that match, which are sorted by what they store, for administrators",
   ],
   [/^\/service_accounts$/, /order_by=username/, "with all service accounts, which are sorted"],
+  [
+    /^\/groups\/:id\/provisioned_users$/,
+    /search=|active=|blocked=|created_/,
+    "with the users that the group has provisioned, who are looked through",
+  ],
   [/\/descendant_groups$/, /(?:)/, "with the groups below, which are sorted"],
   [/^\/groups\/:id\/packages$/, /(?:)/, "with those of the group's projects, which are sorted"],
   [/^\/groups$/, /order_by=/, "with all groups, which are sorted"],

@@ -196,7 +196,7 @@ describe("seed", () => {
       projects: 500,
       labels: 10_000,
       milestones: expect.any(Number),
-      boards: 72,
+      boards: 84,
       issues: 2_500,
       tokens: [{ username: "root", token: expect.stringMatching(/^pmat-[0-9a-f]{40}$/) }],
     });

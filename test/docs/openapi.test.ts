@@ -58,7 +58,7 @@ beforeAll(async () => {
     [`${project}/snippets/1/notes/6/award_emoji`, { name: "heart" }],
     ["/snippets", { title: "t", file_name: "f", content: "c", visibility: "public" }],
     [`${project}/boards`, { name: "Work" }],
-    [`${project}/boards/2/lists`, { label_id: 1 }],
+    [`${project}/boards/3/lists`, { label_id: 1 }],
     [`${project}/fork`, { namespace: "ada", path: "fork" }],
     ["/applications", { name: "a", redirect_uri: "https://a.example.com", scopes: "api" }],
     ["/users/1/impersonation_tokens", { name: "i", scopes: ["api"] }],
@@ -222,7 +222,9 @@ function addressesOf(path: string): string[] {
     .replace("{type}", "licenses")
     .replace(/(dockerfiles|gitignores)\/\{name\}/, "$1/Node")
     .replace("{sha}", path.includes("/blobs/") ? BLOB : COMMIT)
-    .replace("{board_id}", path.startsWith("/groups") ? "1" : "2")
+    .replace("epic_boards/{board_id}", "epic_boards/2")
+    .replace("{board_id}", path.startsWith("/groups") ? "1" : "3")
+    .replace("boards/3/lists/{list_id}", "boards/3/lists/9")
     .replace(
       "merge_requests/{merge_request_iid}",
       path.includes("merge_trains") ? "merge_requests/3" : "$&",
@@ -246,6 +248,9 @@ const QUERIES: Readonly<Record<string, string>> = {
   latest: "?ref=ci",
   merge_base: "?refs[]=main&refs[]=v1.0",
   search: "?scope=issues&search=a",
+  issues_count: "?group_path=acme",
+  merge_requests_count: "?group_path=acme",
+  new_members_count: "?group_path=acme",
   avatar: "?email=ada@example.com",
   metrics: "?metric=deployment_frequency",
   render: "?link_url=https://a.example.com&image_url=https://a.example.com/a.svg",

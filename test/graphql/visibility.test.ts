@@ -43,6 +43,9 @@ const noteable = (alias: string) => `case
     then (select '/projects/' || project_id || '/merge_requests/' || iid from merge_requests where id = ${alias}.merge_request_id)
   else (select '/projects/' || project_id || '/snippets/' || id from snippets where id = ${alias}.snippet_id) end`;
 
+/** The boards of hidden projects, which have the epics of groups. */
+const EPIC_BOARDS = "from boards b join projects p on p.id = b.project_id and p.visibility = -2";
+
 /** The REST route of each job: that of its pipeline with an ending or, if somebody reported it, of the commit's statuses. */
 const jobRoutes = (ending: string) => `select cj.id, '/projects/' || cj.project_id || case cj.kind
     when 'external' then '/repository/commits/' || pl.sha || '/statuses' else '/pipelines/' || pl.id || '${ending}' end
@@ -64,6 +67,10 @@ const ROUTES: Readonly<Record<string, string>> = {
   BoardList: `select bl.id, ${OWNER} || '/boards/' || board_id ||
       case list_type when 'label' then '/lists/' || bl.id else '' end
     from board_lists bl join boards b on b.id = bl.board_id`,
+  EpicBoard: `select b.id, '/groups/' || p.namespace_id || '/epic_boards/' || b.id ${EPIC_BOARDS}`,
+  EpicList: `select bl.id, '/groups/' || p.namespace_id || '/epic_boards/' || b.id ||
+      case list_type when 'label' then '/lists/' || bl.id else '' end
+    ${EPIC_BOARDS} join board_lists bl on bl.board_id = b.id`,
   // GitLab's REST has no rules but those that protect.
   BranchRule: `select id, '/projects/' || project_id || '/protected_branches/' || replace(name, '/', '%2F')
     from protected_branches`,
@@ -137,6 +144,13 @@ const IDENTITIES: Readonly<Record<string, string>> = {
   Namespace: "fullPath",
 };
 
+/** The type of rows, and the class in global ids, by the name of a scalar that has neither's. */
+const CLASSES: Readonly<Record<string, readonly [string, string]>> = {
+  List: ["BoardList", "List"],
+  BoardsEpicBoard: ["EpicBoard", "Boards::EpicBoard"],
+  BoardsEpicList: ["EpicList", "Boards::EpicList"],
+};
+
 /** Types of values that are hidden like rows. */
 const HIDDEN_VALUES = ["Namespace"];
 
@@ -148,6 +162,8 @@ const ANONYMOUS_ROUTES: Readonly<Record<string, string>> = {
   Board: `select id, ${OPEN_PLACE} from boards`,
   BoardList: `select bl.id, ${OPEN_PLACE} from board_lists bl join boards b on b.id = bl.board_id`,
   CiJob: jobRoutes(""),
+  EpicBoard: `select b.id, '/groups/' || p.namespace_id ${EPIC_BOARDS}`,
+  EpicList: `select bl.id, '/groups/' || p.namespace_id ${EPIC_BOARDS} join board_lists bl on bl.board_id = b.id`,
   Label: `select id, ${OPEN_PLACE} from labels`,
   LinkedWorkItemType: `select x.id, ${issueRoute("x.source_id")} || ' ' || ${issueRoute("x.target_id")} from issue_links x`,
   Milestone: `select id, ${OPEN_PLACE} from milestones`,
@@ -237,6 +253,7 @@ function world(): Seed {
   const here = {
     labels: [{ name: "group" }],
     milestones: [{ title: "group" }],
+    epic_boards: [{ name: "group", lists: ["group"] }],
     iteration_cadences: [{ title: "group", iterations: [{ title: "group", ...days }] }],
   };
   return {
@@ -265,6 +282,7 @@ function world(): Seed {
         ...group,
         ...here,
         labels: [{ name: "Hidden" }],
+        epic_boards: [{ name: "Hidden", lists: ["Hidden"] }],
         projects: [
           { path: "vault", ...inProject(), members: { stranger: "developer" as const } },
           { path: "safe", ...inProject() },
@@ -427,9 +445,10 @@ async function argumentsOf(
   if (!required) return [field.args.map(widest).filter(Boolean).join(", ")];
   const of = String(getNullableType(required.type));
   const named = of.replace(/ID$/, "");
-  const known = ids.get(named === "List" ? "BoardList" : named);
+  const [rows = named, className = named] = CLASSES[named] ?? [];
+  const known = ids.get(rows);
   if (others.length === 0 && known) {
-    return known.map((id) => `${required.name}: "gid://gitlab/${named}/${id}"`);
+    return known.map((id) => `${required.name}: "gid://gitlab/${className}/${id}"`);
   }
   if (others.length === 0 && required.name === "fullPath") {
     return texts(

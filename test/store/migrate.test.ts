@@ -350,6 +350,10 @@ const FROZEN: Record<string, string> = {
   "20261212-37-security-settings":
     "f10807379931280c2c7f9c68d4b477faf395530ee9ba74d8896874b1ea37eed0",
   "20261212-36-user-agents": "271aab4f9e9fe2b4b391fd17f354f6fb569bd41a310f30610bddd8987000e950",
+  "20261213-50-members-by-creation":
+    "40ced32a466a981915129d85b3c2e48ee8978719cbfe45378bef2791eb192acc",
+  "20261213-51-provisioned-users":
+    "52c5b227096303bbcd18e0634c080e2207031c157f3c72bf85dc73faa972ae0b",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);

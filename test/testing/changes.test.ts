@@ -321,6 +321,11 @@ const EXAMPLES: [request: string, body: unknown, told: string][] = [
   ],
   ["POST SITE/boards", { name: "b" }, "board acme/site (board b)"],
   [
+    "POST /../graphql",
+    { query: 'mutation { epicBoardCreate(input: { groupPath: "acme", name: "b" }) { errors } }' },
+    "epic board acme (epic board b)",
+  ],
+  [
     "POST SITE/issues/1/links",
     { target_project_id: 1, target_issue_iid: 2 },
     "issue link acme/site#1 (link to acme/site#2)",

@@ -12,12 +12,12 @@ export interface Heir extends Owner {
   /** The group itself, or the project's namespace. */
   readonly namespaceId: number;
   /** Whether it is the hidden project that has a group's epics. */
-  readonly isOfEpics?: true;
+  readonly isHome?: true;
 }
 
 /** Whose labels are made for what belongs to a group or project: those of epics are their group's. */
 export const labelOwnerOf = (heir: Heir): Heir =>
-  heir.isOfEpics
+  heir.isHome
     ? { column: "namespace_id", id: heir.namespaceId, namespaceId: heir.namespaceId }
     : heir;
 

@@ -29,8 +29,8 @@ export interface Source {
   readonly archived: boolean;
   /** Whether it is a project whose pipelines and jobs everybody sees who sees the project. */
   readonly hasPublicJobs: boolean;
-  /** Whether it is the hidden project that has a group's epics and its wiki: see {@link epicsOf}. */
-  readonly isOfEpics?: true;
+  /** Whether it is the hidden project that has a group's epics and its wiki: see {@link homePlace}. */
+  readonly isHome?: true;
 }
 
 const ADMIN_LEVEL = 100;
@@ -80,21 +80,21 @@ export async function findVisible(
 }
 
 /** The path of a hidden project that has the epics of a group, in that group: no project that people make can have it. */
-export const EPICS_PATH = "-";
+export const HOME_PATH = "-";
 
 /**
  * The hidden project that has a group's epics and its wiki (docs/decisions/0104), as a place with the rights that the caller has in the
  * group. Its id is 0 if the group has had neither yet.
  */
-export async function epicsOf(db: Reader, group: Source): Promise<Source> {
+export async function homePlace(db: Reader, group: Source): Promise<Source> {
   const id = await homeOf(db, group.fullPath);
-  return { ...group, kind: "project", column: "project_id", id, isOfEpics: true };
+  return { ...group, kind: "project", column: "project_id", id, isHome: true };
 }
 
 /** The id of the hidden project that has the epics of the group with a path; 0 if there is none. */
 export async function homeOf(db: Reader, groupPath: string): Promise<number> {
   const [row] = await db.rows("select id from projects where lower(full_path) = lower(?)", [
-    `${groupPath}/${EPICS_PATH}`,
+    `${groupPath}/${HOME_PATH}`,
   ]);
   return Number(row?.[0] ?? 0);
 }

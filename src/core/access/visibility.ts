@@ -19,10 +19,10 @@ export const BEING_DELETED = -1;
  * The level of the hidden projects that have the epics and wikis of groups (docs/decisions/0104): nobody may read these projects, nor
  * see them in lists; who may read their epics is decided by the group. See {@link visibleHomes}.
  */
-export const OF_EPICS = -2;
+export const OF_HOMES = -2;
 
 /** The condition under which a row `p` of projects is the hidden one that has the epics of its group. */
-export const ON_EPIC = `p.visibility + 0 = ${OF_EPICS}`;
+export const ON_EPIC = `p.visibility + 0 = ${OF_HOMES}`;
 
 /** Queries for the ids of what is being deleted, which nobody sees any more: mostly nothing. */
 export const BEING_DELETED_ROWS = {

@@ -3,7 +3,7 @@ import { type Caller, type JobProof, requireScope } from "../access/caller.ts";
 import { hasFeature } from "../access/features.ts";
 import { isInScope } from "../access/job-tokens.ts";
 import { hasRole, type Role } from "../access/roles.ts";
-import { epicsOf, findMoved, findVisible, mayReadCode, type Source } from "../access/source.ts";
+import { findMoved, findVisible, homePlace, mayReadCode, type Source } from "../access/source.ts";
 import type { Viewer } from "../access/visibility.ts";
 import {
   ApiError,
@@ -130,7 +130,7 @@ export async function authorizeCaller(
  */
 export async function findRouteSource(
   db: Reader,
-  { source: kind, isOfEpics }: Route,
+  { source: kind, isHome }: Route,
   id: string,
   viewer: Viewer,
   caller: Caller | undefined,
@@ -142,7 +142,7 @@ export async function findRouteSource(
     throw moved ? new ProjectMoved(moved.id) : notFound(kind === "group" ? "Group" : "Project");
   }
   if (caller?.by.kind === "job") await requireScopeOf(db, caller.by, source);
-  return isOfEpics ? epicsOf(db, source) : source;
+  return isHome ? homePlace(db, source) : source;
 }
 
 /**

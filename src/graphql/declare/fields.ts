@@ -64,16 +64,16 @@ export const time = (column: string) =>
 /** A day, `YYYY-MM-DD`, as it is. */
 export const date = (column: string, type: "Time" | "Date" = "Date") =>
   leaf(type, field.date(column));
-/** A global id. */
-export const gid = (type: string, column: string) =>
+/** A global id. @param className what it names, if that is not the name of its scalar */
+export const gid = (type: string, column: string, className = type) =>
   required({
     ...leaf(
       `${type}ID`,
       field.derived([column], "string", ([value]) =>
-        value === null ? null : `gid://gitlab/${type}/${value}`,
+        value === null ? null : `gid://gitlab/${className}/${value}`,
       ),
     ),
-    declares: gidScalar(type, [type]),
+    declares: gidScalar(type, [className]),
   });
 /** A global id of type `ID`, as those of issues. */
 export const plainGid = (type: string, column: string) => ({ ...gid(type, column), type: "ID!" });

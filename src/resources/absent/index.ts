@@ -29,10 +29,6 @@ const ABSENT: readonly Absent[] = [
     what: "agents for Kubernetes",
   },
   {
-    ...{ source: "group", path: "/epic_boards", role: "guest", fields: ["name"] },
-    what: "boards of epics",
-  },
-  {
     ...{ source: "group", path: "/ldap_group_links", role: "owner", fields: ["cn", "provider"] },
     what: "links with groups of LDAP",
   },

@@ -83,7 +83,7 @@ async function give(
   const id = await awards.insert(db, to, { name, user_id: caller.id }, now);
   if (id === undefined) throw refuse("has already been taken");
   // Webhooks are told nothing of epics.
-  if (!source.isOfEpics) {
+  if (!source.isHome) {
     const of = { project: source.id };
     recordHookEvent(context, { kind: "emoji", of, userId: caller.id, id, action: "award" });
   }
@@ -96,7 +96,7 @@ async function take(context: Omit<Giving, "prepared">, id: number): Promise<void
   const of = { project: context.source.id };
   const moment = { kind: "emoji", of, userId: context.caller.id, id, action: "revoke" } as const;
   const from = "award_emoji ae where ae.id = ?";
-  if (!context.source.isOfEpics) {
+  if (!context.source.isHome) {
     await recordRemoval(context, moment, { columns: toldAward.columns, from });
   }
   await awards.remove(context.db, id);

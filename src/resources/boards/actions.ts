@@ -3,9 +3,10 @@ import { invalid, notFound, refused } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import { Json, routes, type SourceKind } from "../../core/resource.ts";
 import * as changes from "./changes.ts";
-import { boardInput, boardRoutes, findBoard } from "./index.ts";
+import { boardInput, boardRoutes } from "./index.ts";
 import { moveIssueOnBoard } from "./moves.ts";
 import * as boards from "./queries.ts";
+import { findBoard } from "./rules.ts";
 
 // Changes that GitLab has in GraphQL and not in REST: mutations perform these routes, which have no address.
 

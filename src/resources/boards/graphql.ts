@@ -187,6 +187,29 @@ const LIMIT_METRIC = enumeration("ListLimitMetric", "What the limit of a list co
   "issue_weights",
 ]);
 
+/** What lists of issues and of epics show: a row `bl`, with its label `l`. */
+export const listFields = {
+  title: required(
+    string(
+      "case bl.list_type when 'backlog' then 'Open' when 'closed' then 'Closed' else l.name end",
+    ),
+  ),
+  listType: required(string("bl.list_type")),
+  position: int("bl.position"),
+  label: one("Label", "bl.label_id"),
+  collapsed: loaded("Boolean", collapsedOf, { empty: false }),
+};
+
+/** The labels of a board's scope. */
+export const boardLabels = connection("Label", {
+  isSmall: true,
+  query: () => ({
+    join: "join board_labels x on x.label_id = l.id",
+    parent: "x.board_id",
+    order: [{ sql: "l.name", isText: true }, { sql: "l.id" }],
+  }),
+});
+
 const boardList = rowType("BoardList", {
   about: "A list of a board.",
   from: `board_lists bl join boards b on b.id = bl.board_id ${OWNER}
@@ -195,18 +218,10 @@ const boardList = rowType("BoardList", {
   visible: visibleBoards,
   fields: {
     id: gid("List", "bl.id"),
-    title: required(
-      string(
-        "case bl.list_type when 'backlog' then 'Open' when 'closed' then 'Closed' else l.name end",
-      ),
-    ),
-    listType: required(string("bl.list_type")),
-    position: int("bl.position"),
-    label: one("Label", "bl.label_id"),
+    ...listFields,
     assignee: one("UserCore", "null"),
     milestone: one("Milestone", "null"),
     ...ABSENT.ofLists,
-    collapsed: loaded("Boolean", collapsedOf, { empty: false }),
     maxIssueCount: constant("Int", 0),
     maxIssueWeight: constant("Int", 0),
     limitMetric: { ...constant("ListLimitMetric", null), declares: LIMIT_METRIC },
@@ -225,14 +240,15 @@ const boardList = rowType("BoardList", {
 });
 
 /** The open list comes first, the closed one last. */
-const LIST_ORDER = [
+export const LIST_ORDER = [
   {
     sql: `case bl.list_type when 'backlog' then -1 when 'closed' then 2147483647 else bl.position end`,
   },
   { sql: "bl.id" },
 ];
 
-const SHOWN_LISTS = when(`(bl.list_type <> 'backlog' or b.hide_backlog_list = 0)
+/** A row `bl` of lists that its board `b` does not hide. */
+export const SHOWN_LISTS = when(`(bl.list_type <> 'backlog' or b.hide_backlog_list = 0)
   and (bl.list_type <> 'closed' or b.hide_closed_list = 0)`);
 
 const board = rowType("Board", {
@@ -253,14 +269,7 @@ const board = rowType("Board", {
     assignee: one("UserCore", "b.assignee_id"),
     milestone: one("Milestone", "b.milestone_id"),
     ...ABSENT.ofBoards,
-    labels: connection("Label", {
-      isSmall: true,
-      query: () => ({
-        join: "join board_labels x on x.label_id = l.id",
-        parent: "x.board_id",
-        order: [{ sql: "l.name", isText: true }, { sql: "l.id" }],
-      }),
-    }),
+    labels: boardLabels,
     lists: connection("BoardList", {
       isSmall: true,
       args: { id: arg.gid("List"), ...issueFilters },
@@ -273,7 +282,8 @@ const board = rowType("Board", {
   },
 });
 
-const BOARD_ORDER = [{ sql: "lower(b.name)", isText: true }, { sql: "b.id" }];
+/** By name. */
+export const BOARD_ORDER = [{ sql: "lower(b.name)", isText: true }, { sql: "b.id" }];
 
 /** The boards of groups or of projects. */
 const boardsOf = (parent: "b.namespace_id" | "b.project_id") => ({

@@ -8,14 +8,10 @@ import { listedLabelFields, scopeLabelFields, textColor } from "../labels/json.t
 import { anyMilestoneFields, groupMilestoneFields } from "../milestones/json.ts";
 import { userSummaryFields } from "../users/json.ts";
 import * as changes from "./changes.ts";
+import { groupReference } from "./json.ts";
 import * as boards from "./queries.ts";
+import { findBoard } from "./rules.ts";
 import { migrations } from "./table.ts";
-
-const groupReference = field.nested({
-  id: field.integer("n.id"),
-  name: field.text("n.name"),
-  web_url: field.url("n.full_path", (path) => `/groups/${path}`),
-});
 
 const projectReference = field.nested({
   id: field.integer("p.id"),
@@ -102,13 +98,6 @@ const untyped = { board_id: param.untypedId() };
 const typed = { board_id: param.recordId() };
 
 type In = Context<{ board_id: typeof typed.board_id }>;
-
-/** @throws ApiError 404 */
-export async function findBoard({ db, source, input }: Pick<In, "db" | "source" | "input">) {
-  const found = await boards.find(db, source, input.board_id);
-  if (!found) throw notFound();
-  return found;
-}
 
 /** A list of a label: the open and closed lists are hidden. */
 async function findList(

@@ -1,3 +1,4 @@
+import { findSource, type Source } from "../../core/access/source.ts";
 import { forbidden, unauthorized } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import { type Context, Json, type Resource, routes } from "../../core/resource.ts";
@@ -6,8 +7,10 @@ import { inputOf, valuesIn } from "../issuables/filter.ts";
 import { ISSUE } from "../issuables/issue.ts";
 import { ISSUE_FILTERS } from "../issuables/issue-filters.ts";
 import type { ListQuery } from "../issuables/list.ts";
+import { MERGE_REQUEST } from "../issuables/merge-request.ts";
 import { countByState } from "../issuables/statistics.ts";
 import { requireUser } from "../users/rules.ts";
+import { recentIssuables, recentMembers } from "./activity.ts";
 import * as counts from "./queries.ts";
 
 /** The filters of lists of issues. */
@@ -32,6 +35,15 @@ async function statistics(
   const [opened, closed] = [found.get("opened") ?? 0, found.get("closed") ?? 0];
   return new Json({ statistics: { counts: { all: opened + closed, closed, opened } } });
 }
+
+type Recent = Pick<Context, "db" | "viewer" | "budget" | "now">;
+
+/** What is counted of a group's last 90 days. */
+const RECENT = {
+  issues: (context, group) => recentIssuables(context, group, ISSUE),
+  merge_requests: (context, group) => recentIssuables(context, group, MERGE_REQUEST),
+  new_members: recentMembers,
+} satisfies Record<string, (context: Recent, group: Source) => Promise<number>>;
 
 const examples = [{ statistics: { counts: { all: 3, closed: 1, opened: 2 } } }];
 
@@ -100,6 +112,20 @@ export const countResource: Resource = {
         examples,
         handle: (context) => statistics(context, { projectId: context.source.id }),
       },
+    ),
+    ...Object.entries(RECENT).map(([name, count]) =>
+      routes().get(`/analytics/group_activity/${name}_count`, {
+        tier: "premium",
+        summary: `Count the ${name.replace("_", " ")} of the last 90 days in a group and its subgroups, up to 1,000, for members of the group`,
+        input: { group_path: param.text() },
+        examples: [{ [`${name}_count`]: 10 }],
+        handle: async (context) => {
+          const { db, viewer, input } = context;
+          const group = await findSource(db, "group", input.group_path, viewer);
+          if (group.level === 0) throw forbidden();
+          return new Json({ [`${name}_count`]: await count(context, group) });
+        },
+      }),
     ),
   ],
 };

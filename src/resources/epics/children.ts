@@ -1,4 +1,4 @@
-import { epicsOf, findVisible, type Source } from "../../core/access/source.ts";
+import { findVisible, homePlace, type Source } from "../../core/access/source.ts";
 import { inProject } from "../../core/access/visibility.ts";
 import { conflict, forbidden, notFound } from "../../core/errors.ts";
 import * as field from "../../core/field.ts";
@@ -170,7 +170,7 @@ async function childOf(
     viewer,
   );
   if (!named) throw notFound(type.className);
-  const source = isEpic ? await epicsOf(db, named) : named;
+  const source = isEpic ? await homePlace(db, named) : named;
   const found = await find(db, type, source.id, iid, inProject(viewer, source));
   if (!found?.visible) throw notFound(type.className);
   if (!mayAdminParentLink(found, { source, caller: viewer.caller })) throw forbidden();
@@ -219,7 +219,7 @@ const {
   put: putOne,
 } = routes({
   source: "group",
-  isOfEpics: true,
+  isHome: true,
   path: "/epics/:epic_iid",
 });
 

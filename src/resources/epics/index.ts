@@ -58,7 +58,7 @@ const changes = {
 
 const number = { epic_iid: param.recordId() };
 
-const group = routes({ source: "group", isOfEpics: true });
+const group = routes({ source: "group", isHome: true });
 
 /** Epics of groups. */
 export const epicResource: Resource = {

@@ -1,4 +1,4 @@
-import { epicsOf, findSource } from "../../core/access/source.ts";
+import { findSource, homePlace } from "../../core/access/source.ts";
 import { conflict, forbidden, invalid, notFound } from "../../core/errors.ts";
 import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
@@ -62,13 +62,13 @@ const time = () => param.optional(param.looseInstant());
 
 const { del, list, post } = routes({
   source: "group",
-  isOfEpics: true,
+  isHome: true,
   path: "/epics/:epic_iid/related_epics",
 });
 
 /** Links between epics. */
 export const relatedRoutes: readonly Route[] = [
-  routes({ source: "group", isOfEpics: true }).list("/related_epic_links", {
+  routes({ source: "group", isHome: true }).list("/related_epic_links", {
     summary: "List the links between epics of a group and its subgroups and others, oldest first",
     access: "anyone",
     input: {
@@ -120,7 +120,7 @@ export const relatedRoutes: readonly Route[] = [
       const { link_type = "relates_to" } = input;
       const found = await findIssuable(context, EPIC, input.epic_iid);
       const group = await findSource(db, "group", input.target_group_id, viewer);
-      const source = await epicsOf(db, group);
+      const source = await homePlace(db, group);
       const other = await findIssuable({ db, source, viewer }, EPIC, input.target_epic_iid, "Epic");
       if (!mayAdminEpicRelation(group)) throw forbidden();
       if (found.id === other.id) throw invalid({ source: ["cannot be related to itself"] });

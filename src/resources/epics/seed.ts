@@ -136,7 +136,7 @@ async function insert(
     column: EPIC.column,
     id,
     iid,
-    project: { ...group, column: "project_id", id: projectId, isOfEpics: true },
+    project: { ...group, column: "project_id", id: projectId, isHome: true },
     title,
     author,
     assignees: [],

@@ -17,7 +17,7 @@ export function recordEvent(
   seeded: SeededEvent<events.NewEvent> | SeededEvent<events.Push>,
   at: number,
 ): Promise<void> {
-  if (project.isOfEpics) return Promise.resolve();
+  if (project.isHome) return Promise.resolve();
   project.lastEventAt = Math.max(project.lastEventAt, at);
   seeding.count("events", 1);
   const event = { ...seeded, project_id: project.id, author_id: seeding.userId(author), at };

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { ROLES } from "../../core/access/roles.ts";
-import { OF_EPICS, VISIBILITIES } from "../../core/access/visibility.ts";
+import { OF_HOMES, VISIBILITIES } from "../../core/access/visibility.ts";
 import { REPORT_TYPES } from "../approval-state/state.ts";
 import { NAMES } from "../award-emoji/names.ts";
 import { KINDS, ofEach } from "../issuables/attributes.ts";
@@ -417,7 +417,7 @@ export const ARCHIVED: Readonly<Record<string, ArchivedTable>> = {
 const ofGroups = "namespace_id in (select id from homes)";
 const groupBoards = `select id from boards where ${ofGroups}`;
 const groupEpics = `select i.id from issues i join projects h on h.id = i.project_id
-  where h.visibility = ${OF_EPICS} and h.${ofGroups}`;
+  where h.visibility = ${OF_HOMES} and h.${ofGroups}`;
 
 /** A table of {@link ARCHIVED} in archives of groups. */
 const of = (name: string, home: "group" | "epics", more: Partial<ArchivedTable> = {}) => ({

@@ -23,6 +23,7 @@ import type { Place } from "./format.ts";
 import { findOverwritten, placeUntilThen } from "./overwriting.ts";
 import * as archives from "./queries.ts";
 import * as relations from "./relations.ts";
+import { snapshotRoute } from "./snapshots.ts";
 import { migrations } from "./table.ts";
 import { archiveLater } from "./worker.ts";
 
@@ -388,5 +389,5 @@ const refused = (status: number, message: string) => new ApiError(status, { mess
 export const exportResource: Resource = {
   name: "Exports and imports",
   migrations,
-  routes: [...exportRoutes, ...groupRoutes, ...relationRoutes],
+  routes: [...exportRoutes, ...groupRoutes, ...relationRoutes, snapshotRoute],
 };

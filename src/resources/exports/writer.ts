@@ -1,4 +1,4 @@
-import { BEING_DELETED, OF_EPICS } from "../../core/access/visibility.ts";
+import { BEING_DELETED, OF_HOMES } from "../../core/access/visibility.ts";
 import { readFile } from "../../files/read.ts";
 import { FetchPlan } from "../../git/fetch-plan.ts";
 import { isOfPipeline, listRefs } from "../../git/refs.ts";
@@ -132,7 +132,7 @@ async function hiddenOf(db: Reader, groups: readonly number[]): Promise<[number,
   const among = placeholders(groups);
   const found = await db.rows(
     `select id, namespace_id from projects where namespace_id in (${among.sql})
-       and visibility = ${OF_EPICS} order by id`,
+       and visibility = ${OF_HOMES} order by id`,
     among.values,
   );
   return found as [number, number][];

@@ -1,4 +1,4 @@
-import { EPICS_PATH } from "../../core/access/source.ts";
+import { HOME_PATH } from "../../core/access/source.ts";
 import { ON_EPIC, type Viewer, visibleHomes, visibleIssues } from "../../core/access/visibility.ts";
 import * as field from "../../core/field.ts";
 import { presenter } from "../../core/presenter.ts";
@@ -13,7 +13,7 @@ import { placeLabels } from "./positions.ts";
 import type { IssuableType } from "./type.ts";
 
 /** The path of the group that has the epics of a hidden project `p`. */
-export const GROUP_PATH = `substr(p.full_path, 1, length(p.full_path) - ${`/${EPICS_PATH}`.length})`;
+export const GROUP_PATH = `substr(p.full_path, 1, length(p.full_path) - ${`/${HOME_PATH}`.length})`;
 
 /** The path of a project or, as in the addresses of its pages, of a group that has the epic. */
 export const PLACE_PATH = `case when ${ON_EPIC} then 'groups/' || ${GROUP_PATH} else p.full_path end`;

@@ -16,7 +16,7 @@ export function routesBelow<const Path extends string>(
   type: Pick<NoteableType, "path" | "whenDisabled">,
   path: Path,
 ): RouteBuilder<Path, Source> {
-  if (type.path === "epics") return routes({ source: "group", isOfEpics: true, path });
+  if (type.path === "epics") return routes({ source: "group", isHome: true, path });
   const features = [type.path as Feature];
   return routes({ source: "project", path, features, whenDisabled: type.whenDisabled });
 }

@@ -90,4 +90,11 @@ update members set access_level = 50 where access_level = 40 and project_id in (
 create index members_by_user_and_id on members (user_id, id);
 `,
   },
+  {
+    // By which new members are counted.
+    id: "20261213-50-members-by-creation",
+    sql: `
+create index members_of_namespace_by_creation on members (namespace_id, created_at) where namespace_id is not null;
+`,
+  },
 ];

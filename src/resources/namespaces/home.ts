@@ -1,5 +1,5 @@
-import { EPICS_PATH, homeOf, type Source } from "../../core/access/source.ts";
-import { OF_EPICS } from "../../core/access/visibility.ts";
+import { HOME_PATH, homeOf, type Source } from "../../core/access/source.ts";
+import { OF_HOMES } from "../../core/access/visibility.ts";
 import type { SeededSource } from "../../core/seeding.ts";
 import { insertRow } from "../../store/insert.ts";
 import type { Database } from "../../store/port.ts";
@@ -16,10 +16,10 @@ export async function ensureHome(
   if (home.id !== 0) return home.id;
   return insertRow(db, "projects", {
     namespace_id: home.namespaceId,
-    name: EPICS_PATH,
-    path: EPICS_PATH,
-    full_path: `${home.fullPath}/${EPICS_PATH}`,
-    visibility: OF_EPICS,
+    name: HOME_PATH,
+    path: HOME_PATH,
+    full_path: `${home.fullPath}/${HOME_PATH}`,
+    visibility: OF_HOMES,
     request_access_enabled: 0,
     lfs_enabled: 0,
     created_at: now,

@@ -24,7 +24,7 @@ export const FOLLOWERS: readonly Follower<Change, "written" | "edited">[] = [
     does: "The feed has an event, of which mails tell",
     after: ["written"],
     run: ({ writing: { db, source, caller, now }, note: { id } }) => {
-      if (source.isOfEpics) return;
+      if (source.isHome) return;
       const event = { project_id: source.id, author_id: caller.id, action: "commented" } as const;
       events.record(db, { ...event, target: { type: "note", id } }, now);
     },
@@ -33,7 +33,7 @@ export const FOLLOWERS: readonly Follower<Change, "written" | "edited">[] = [
     does: "Webhooks and listeners are told",
     after: ["written", "edited"],
     run: ({ writing, note: { id }, before }) => {
-      if (writing.source.isOfEpics) return;
+      if (writing.source.isHome) return;
       recordHookEvent(writing, {
         kind: "note",
         of: { project: writing.source.id },

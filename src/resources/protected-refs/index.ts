@@ -73,7 +73,7 @@ const targetOf = ({ source, input }: Pick<Context, "source"> & { input: { name: 
 });
 
 const projectBranches = routes({ source: "project", path: "/protected_branches" });
-const groupBranches = routes({ source: "group", path: "/protected_branches", isOfEpics: true });
+const groupBranches = routes({ source: "group", path: "/protected_branches", isHome: true });
 const tags = routes({ source: "project", path: "/protected_tags" });
 
 /** The route that removes a rule. */

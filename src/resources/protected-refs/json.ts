@@ -1,5 +1,5 @@
 import { ROLES } from "../../core/access/roles.ts";
-import { OF_EPICS } from "../../core/access/visibility.ts";
+import { OF_HOMES } from "../../core/access/visibility.ts";
 import type { View } from "../../core/field.ts";
 import * as field from "../../core/field.ts";
 import { type Presenter, presenter } from "../../core/presenter.ts";
@@ -46,7 +46,7 @@ export const protectedBranch = presenter({
   allow_force_push: field.flag("pr.allow_force_push"),
   code_owner_approval_required: field.flag("pr.code_owner_approval_required"),
   inherited: field.flag(
-    `(select case when h.visibility = ${OF_EPICS} then 1 else 0 end from projects h where h.id = pr.project_id)`,
+    `(select case when h.visibility = ${OF_HOMES} then 1 else 0 end from projects h where h.id = pr.project_id)`,
   ),
 });
 

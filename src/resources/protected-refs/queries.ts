@@ -1,5 +1,5 @@
 import type { Source } from "../../core/access/source.ts";
-import { OF_EPICS, type Viewer } from "../../core/access/visibility.ts";
+import { OF_HOMES, type Viewer } from "../../core/access/visibility.ts";
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Context } from "../../core/resource.ts";
 import { BRANCHES, TAGS } from "../../git/refs.ts";
@@ -96,7 +96,7 @@ export function rulersOf(table: RulesTable, projectIds: string): string {
   if (table === "protected_tags") return `(${own})`;
   return `(${own} union all select o.id, h.id from projects o cross join namespace_ancestors a cross join projects h
     where o.id in (${projectIds}) and a.namespace_id = o.namespace_id and h.namespace_id = a.ancestor_id
-      and h.visibility = ${OF_EPICS})`;
+      and h.visibility = ${OF_HOMES})`;
 }
 
 /** What a merge request's project says about its target branch. */
@@ -309,11 +309,11 @@ export async function list(
   presenting: Presenting,
   page: Page,
   table: RulesTable,
-  { id, isOfEpics }: Source,
+  { id, isHome }: Source,
   search: string | undefined,
 ): Promise<RowPage> {
   const { db, presenter } = presenting;
-  const rulers = table === "protected_tags" || isOfEpics ? [id] : await rulersWithRules(db, id);
+  const rulers = table === "protected_tags" || isHome ? [id] : await rulersWithRules(db, id);
   const where = all([
     among("pr.project_id", rulers),
     search ? contains(["pr.name"], search) : undefined,

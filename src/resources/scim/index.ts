@@ -9,6 +9,7 @@ import { type Context, type Resource, routes } from "../../core/resource.ts";
 import { dayOf } from "../../core/time.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { secretField } from "../tokens/json.ts";
+import { provisionedUser } from "../users/json.ts";
 import * as changes from "./changes.ts";
 import { scimPath } from "./mount.ts";
 import * as scim from "./queries.ts";
@@ -65,6 +66,22 @@ export const scimResource: Resource = {
   name: "SCIM tokens and identities",
   migrations,
   routes: [
+    routes({ source: "group" }).list("/provisioned_users", {
+      tier: "premium",
+      summary: "List the users that the identity provider of a group has made",
+      role: "owner",
+      input: {
+        username: param.optional(param.text()),
+        search: param.optional(param.anyText()),
+        active: param.optional(param.boolean()),
+        blocked: param.optional(param.boolean()),
+        created_after: param.optional(param.looseInstant()),
+        created_before: param.optional(param.looseInstant()),
+      },
+      presenter: provisionedUser,
+      handle: ({ db, presenter, page, source, viewer, input }) =>
+        scim.listProvisioned(db, presenter, page, source.id, viewer, input),
+    }),
     tokens.list("", {
       ...shared,
       summary: "List the SCIM tokens of a group",

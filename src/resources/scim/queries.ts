@@ -1,4 +1,5 @@
 import type { Secret } from "../../auth/token-secrets.ts";
+import { NOT_DELETED_USER, type Viewer } from "../../core/access/visibility.ts";
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import {
@@ -15,6 +16,7 @@ import { all, type Condition, when } from "../../store/conditions.ts";
 import { insertRow } from "../../store/insert.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
+import * as users from "../users/queries.ts";
 
 /** A token as stored; the secret is not. */
 export interface ScimToken {
@@ -380,6 +382,45 @@ export function listIdentities(
   return paginate(db, presenter, page, {
     from: "scim_users su where su.namespace_id = ?",
     values: [groupId],
+    order: "su.id",
+  });
+}
+
+/** Which of the users that a group has provisioned a list has. */
+interface ProvisionedFilter {
+  readonly username?: string | undefined;
+  /** A part of their names. */
+  readonly search?: string | undefined;
+  readonly active?: boolean | undefined;
+  readonly blocked?: boolean | undefined;
+  /** Epoch milliseconds. */
+  readonly created_after?: number | undefined;
+  readonly created_before?: number | undefined;
+}
+
+/** The users that a group's identity provider has made, in the order they were added. */
+export function listProvisioned(
+  db: Reader,
+  presenter: Presenter,
+  page: Page,
+  groupId: number,
+  { caller }: Viewer,
+  filter: ProvisionedFilter,
+): Promise<RowPage> {
+  const { username, search, active, blocked, created_after, created_before } = filter;
+  const where = all([
+    when("su.namespace_id = ?", groupId),
+    when("su.provisioned = 1"),
+    when("lower(u.username) = lower(?)", username),
+    search ? users.searched(search, caller) : undefined,
+    active ? when("u.state = 'active'") : undefined,
+    blocked ? when("u.state = 'blocked'") : undefined,
+    when("u.created_at > ?", created_after),
+    when("u.created_at < ?", created_before),
+  ]);
+  return paginate(db, presenter, page, {
+    from: `scim_users su join users u on u.id = su.user_id and ${NOT_DELETED_USER} where ${where.sql}`,
+    values: where.values,
     order: "su.id",
   });
 }

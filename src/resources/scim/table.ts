@@ -74,4 +74,10 @@ create index scim_values_by_namespace on scim_values (namespace_id);
 ${PARTS.map((column) => `create index scim_values_${column} on scim_values (namespace_id, attribute, lower(${column})) where ${column} is not null;`).join("\n")}
 `,
   },
+  {
+    id: "20261213-51-provisioned-users",
+    sql: `
+create index scim_users_provisioned on scim_users (namespace_id, id) where provisioned = 1;
+`,
+  },
 ];

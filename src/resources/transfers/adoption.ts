@@ -3,7 +3,7 @@ import {
   BEING_DELETED,
   NOT_DELETED_LABEL,
   NOT_DELETED_MILESTONE,
-  OF_EPICS,
+  OF_HOMES,
 } from "../../core/access/visibility.ts";
 import { inBatches } from "../../jobs/batches.ts";
 import { roomLeft, SMALL } from "../../jobs/removal.ts";
@@ -160,14 +160,14 @@ export async function placesBelow(
   const found = await db.rows(
     `select 'namespace_id', n.id, n.id, 0 from namespaces n where ${below.sql} and n.visibility > ${BEING_DELETED}
      union all
-     select 'project_id', p.id, p.namespace_id, case when p.visibility = ${OF_EPICS} then 1 else 0 end
+     select 'project_id', p.id, p.namespace_id, case when p.visibility = ${OF_HOMES} then 1 else 0 end
      from projects p join namespaces n on n.id = p.namespace_id
      where ${below.sql} and p.visibility <> ${BEING_DELETED} limit ?`,
     [...below.values, ...below.values, most],
   );
   return found.map(
-    ([column, id, namespaceId, isOfEpics]) =>
-      ({ column, id, namespaceId, ...(isOfEpics === 1 && { isOfEpics: true }) }) as Heir,
+    ([column, id, namespaceId, isHome]) =>
+      ({ column, id, namespaceId, ...(isHome === 1 && { isHome: true }) }) as Heir,
   );
 }
 

@@ -1,5 +1,5 @@
 import type { Heir } from "../../core/access/owner.ts";
-import { EPICS_PATH } from "../../core/access/source.ts";
+import { HOME_PATH } from "../../core/access/source.ts";
 import * as outbox from "../../jobs/outbox.ts";
 import {
   startWorker,
@@ -48,7 +48,7 @@ async function placesOf(store: Store, transferred: Transferred): Promise<Heir[]>
   if (!project) return [];
   const { id, namespace_id: namespaceId, path } = project;
   const place = { column: "project_id", id, namespaceId } as const;
-  return [path === EPICS_PATH ? { ...place, isOfEpics: true } : place];
+  return [path === HOME_PATH ? { ...place, isHome: true } : place];
 }
 
 /** How the worker does its tasks. */

@@ -122,6 +122,9 @@ const account = {
   namespace_id: field.integer("(select n.id from namespaces n where n.owner_id = u.id)"),
 };
 
+/** A user as the owners of the group that has provisioned them see them. */
+export const provisionedUser = presenter(account);
+
 /** A user as they see themselves. */
 export const ownUser = presenter({ ...account, ...alone });
 

@@ -117,7 +117,7 @@ async function htmlOf(
 ): Promise<string> {
   if (format !== "markdown") return `<pre>${escaped(content)}</pre>`;
   // In a group, a number without a path refers to nothing.
-  const project = source.isOfEpics ? undefined : source;
+  const project = source.isHome ? undefined : source;
   const [html = ""] = await renderAll({ db, viewer, view, budget, project }, [content]);
   return html;
 }
@@ -190,7 +190,7 @@ function routesOf(kind: Source["kind"]): Route[] {
   const { del, get, list, post, put } =
     kind === "project"
       ? routes({ ...shared, source: kind })
-      : routes({ ...shared, source: kind, isOfEpics: true });
+      : routes({ ...shared, source: kind, isHome: true });
   return [
     list("", {
       summary: `List the wiki pages of a ${kind} by title`,

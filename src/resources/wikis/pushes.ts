@@ -108,7 +108,7 @@ export interface AppliedToWiki {
 }
 
 /** Where a wiki is: in a project, or in the hidden one of a group. */
-type Place = Pick<Source, "id" | "isOfEpics">;
+type Place = Pick<Source, "id" | "isHome">;
 
 /**
  * Applies a push in a transaction: its references, and the pages of the default branch.
@@ -117,7 +117,7 @@ type Place = Pick<Source, "id" | "isOfEpics">;
  */
 export async function applyToWiki(
   db: Database,
-  { id: projectId, isOfEpics }: Place,
+  { id: projectId, isHome }: Place,
   { push, head, pages }: WikiPush,
   { userId, now }: { readonly userId: number; readonly now: number },
 ): Promise<AppliedToWiki> {
@@ -140,7 +140,7 @@ export async function applyToWiki(
     await updatePages(db, projectId, push.repository, pages ?? [], now);
     const version = made.change.to;
     // As in GitLab, hooks are told nothing of the wikis of groups.
-    if (!isOfEpics) await tellHooks({ db, now }, { id: projectId, userId, version }, pages ?? []);
+    if (!isHome) await tellHooks({ db, now }, { id: projectId, userId, version }, pages ?? []);
   }
   return { outcomes, refusal };
 }

@@ -1,3 +1,4 @@
+import { OF_HOMES } from "../../core/access/visibility.ts";
 /** What is known of a record in one of the two states, besides its own row: columns of {@link Kind.find}. */
 export type Found = Readonly<Record<string, string | number | null>>;
 
@@ -51,6 +52,8 @@ const OWNER_COLUMNS =
   "coalesce(p.full_path, n.full_path) as place, p.id as project, n.id as namespace";
 const ofOwner = ({ project, namespace }: Found) =>
   project === null ? `/groups/${namespace}` : `/projects/${project}`;
+/** Whether a row `p` of projects is a hidden one, which has a group's epics. */
+const OF_HOME = `p.visibility = ${OF_HOMES}`;
 const place = ({ place: path }: Found) => (path === null ? null : String(path));
 const PROJECT = "join projects p on p.id = x.project_id";
 const PROJECT_COLUMNS = "p.full_path as place, p.id as project";
@@ -516,6 +519,7 @@ export const kinds: readonly Kind[] = [
   {
     ...owned("board", "boards", { at: "boards", name: "name" }),
     rows: { boards: "id", board_labels: "board_id" },
+    where: `coalesce(p.visibility, 0) <> ${OF_HOMES}`,
     noise: ["lists", "group", "project"],
   },
   {
@@ -525,11 +529,34 @@ export const kinds: readonly Kind[] = [
       from board_lists x join boards b on b.id = x.board_id left join labels l on l.id = x.label_id
       ${OWNER.replaceAll("x.", "b.")}`,
     key: "x.id",
-    where: "x.list_type not in ('backlog', 'closed')",
+    where: `x.list_type = 'label' and coalesce(p.visibility, 0) <> ${OF_HOMES}`,
     path: ({ place: where, board_name: board, label, kind }) =>
       `${where} (board ${board}, list ${label ?? kind})`,
     within: ({ place: where, board_name: board }) => `${where} (board ${board})`,
     api: (found) => `${ofOwner(found)}/boards/${found["board"]}/lists/${found["key"]}`,
+  },
+  {
+    type: "epic board",
+    rows: { boards: "id", board_labels: "board_id" },
+    find: `select x.id as key, x.name, n.full_path as place, n.id as in_group from boards x
+      join projects p on p.id = x.project_id and ${OF_HOME} join namespaces n on n.id = p.namespace_id`,
+    key: "x.id",
+    path: ({ place: where, name }) => `${where} (epic board ${name})`,
+    within: place,
+    api: ({ in_group: group, key }) => `/groups/${group}/epic_boards/${key}`,
+    noise: ["lists", "group"],
+  },
+  {
+    type: "epic board list",
+    rows: { board_lists: "id" },
+    find: `select x.id as key, b.id as board, b.name as board_name, l.name as label, n.full_path as place, n.id as in_group
+      from board_lists x join boards b on b.id = x.board_id join labels l on l.id = x.label_id
+      join projects p on p.id = b.project_id and ${OF_HOME} join namespaces n on n.id = p.namespace_id`,
+    key: "x.id",
+    path: ({ place: where, board_name: board, label }) =>
+      `${where} (epic board ${board}, list ${label})`,
+    within: ({ place: where, board_name: board }) => `${where} (epic board ${board})`,
+    api: ({ in_group: group, board, key }) => `/groups/${group}/epic_boards/${board}/lists/${key}`,
   },
   {
     type: "issue",
