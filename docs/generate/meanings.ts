@@ -700,9 +700,6 @@ const MEANINGS: Readonly<Record<string, string>> = {
   // Issues, boards and merge requests.
   weight: "the weight, 0 or more; in lists, also `None` or `Any`",
   "Exports and imports/wiki": "whether it is the repository of the wiki. Default: false",
-  "Epic boards/labels": "the labels of its scope",
-  "Epic boards/list_type": "`label`",
-  "Epic boards/template": "whether the label is a template: never",
   hide_backlog_list: "whether the list of open issues is hidden",
   hide_closed_list: "whether the list of closed issues is hidden",
   position: "where the list is to be, from 0",

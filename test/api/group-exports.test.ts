@@ -121,6 +121,7 @@ const LEFT_OUT = [
   "Counts",
   "Custom attributes",
   "Deploy tokens",
+  "Epic boards",
   "Events",
   "Exports and imports",
   "Group access tokens",
