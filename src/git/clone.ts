@@ -43,7 +43,7 @@ export async function* bareFiles(
 }
 
 /**
- * The files below `.git` of a clone of a repository , with those of {@link bareFiles}.
+ * The files below `.git` of a clone of a repository, with those of {@link bareFiles}.
  *
  * @param refs at least one
  * @param tree the files that are checked out, in hex

@@ -27,13 +27,13 @@ import {
   listFields,
   SHOWN_LISTS,
 } from "../boards/graphql.ts";
+import { GROUP_PATH } from "../issuables/epic.ts";
 import { labelNames, requireOnlyOne } from "../issuables/graphql.ts";
 import { LABEL_ID } from "../labels/graphql.ts";
 import { EPIC_ACTIONS } from "./index.ts";
 
 const BOARDS = "boards b join projects p on p.id = b.project_id";
-const PATH =
-  "'/groups/' || substr(p.full_path, 1, length(p.full_path) - 2) || '/-/epic_boards/' || b.id";
+const PATH = `'/groups/' || ${GROUP_PATH} || '/-/epic_boards/' || b.id`;
 
 const BOARD_ID = arg.gid("BoardsEpicBoard", ["Boards::EpicBoard"]);
 const LIST_ID = arg.gid("BoardsEpicList", ["Boards::EpicList"]);
