@@ -149,7 +149,7 @@ it("each table of groups is archived, or left out on purpose", () => {
     ...["group_links", "group_link_sources", "access_requests", "member_invitations"],
     // Rules, which the group above may have, and what is planned.
     ...["push_rules", "protected_environments", "group_approval_settings"],
-    ...["iterations", "iteration_cadences"],
+    ...["iterations", "iteration_cadences", "member_roles"],
     // A line of its own.
     "avatars",
   ];

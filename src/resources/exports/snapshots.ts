@@ -26,24 +26,28 @@ export const snapshotRoute = routes({ source: "project" }).get("/snapshot", {
   access: "admin",
   input: { wiki: param.optional(param.boolean()) },
   prepare: async ({ wiki }, { store, source, now }) => {
+    const db = store.reader();
     const found = wiki ? await findWiki(store, source.id, now) : await findCode(store, source.id);
     const { row, refs } = found;
     if (!row) return undefined;
     const repository = await openRecord(store, row);
     // Somebody may have pushed in between.
     const list = refs.list.filter(({ oid }) => repository.findHex(oid) >= 0);
-    return { repository, refs: { ...refs, list } };
+    const [project] = await db.rows("select created_at from projects where id = ?", [source.id]);
+    // The same repository is the same archive, whenever it is asked for.
+    const time = Math.floor(Number(project?.[0]) / 1000);
+    return { repository, refs: { ...refs, list }, time };
   },
-  handle: ({ prepared, now }) => {
+  handle: ({ prepared }) => {
     if (!prepared) throw notFound();
-    const { repository, refs } = prepared;
+    const { repository, refs, time } = prepared;
     return new RawReply(
       200,
       {
         "content-type": "application/x-tar",
         "content-disposition": dispositionOf("attachment", "snapshot.tar"),
       },
-      cancellable(() => tarOfFiles(FOLDERS, bareFiles(repository, refs), Math.floor(now / 1000))),
+      cancellable(() => tarOfFiles(FOLDERS, bareFiles(repository, refs), time)),
     );
   },
 });
