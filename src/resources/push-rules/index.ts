@@ -84,6 +84,7 @@ function routesOf(source: SourceKind) {
       ...common,
       summary: `Get the push rule of a ${source}; \`null\` if it has none`,
       presenter: PRESENTERS[source],
+      examples: [null],
       handle: async (context) => (await rowOf(context)) ?? new Json(null),
     }),
     post("", {
