@@ -101,7 +101,7 @@ export function passesOf({ mode, share, reach, filters = [] }: Plan): Pass[] {
     return [
       ...always.filter((file) => !isHeavy(file)),
       ...part(always.filter(isHeavy), "postgres", 4, share),
-      ...part(light, "postgres", 12, share),
+      ...part(light, "postgres", SHARES, share),
       ...part(others.filter(isHeavy), "postgres", SHARES, share + 11),
     ];
   };
