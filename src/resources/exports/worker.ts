@@ -41,9 +41,15 @@ type ArchiveTask = (
   | { readonly relationsOf: number }
 ) & { readonly of?: "group" };
 
+/** What is done about one place is done in turn: two workers would write the same files. */
+function idOf(task: ArchiveTask): number {
+  if ("exported" in task) return task.exported;
+  return "imported" in task ? task.imported : task.relationsOf;
+}
+
 /** Queues the export or import of a project or group, or the export of its relations. */
 export function archiveLater(db: Database, task: ArchiveTask, now: number): Promise<void> {
-  return outbox.add(db, ARCHIVIST, [task], now);
+  return outbox.add<ArchiveTask>(db, ARCHIVIST, [task], now, idOf);
 }
 
 /** How the worker does its tasks. */
