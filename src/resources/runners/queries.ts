@@ -1,10 +1,19 @@
 import { digestOf, newSecret } from "../../auth/token-secrets.ts";
-import { memberGroups, memberProjects, type Viewer } from "../../core/access/visibility.ts";
+import {
+  BEING_DELETED,
+  memberGroups,
+  memberProjects,
+  type Viewer,
+} from "../../core/access/visibility.ts";
+import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
-import type { Condition } from "../../store/conditions.ts";
+import { unsupported } from "../../core/kept.ts";
+import type { SourceKind } from "../../core/resource.ts";
+import { type Condition, when } from "../../store/conditions.ts";
 import { insertRow } from "../../store/insert.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
+import { ONLINE, STALE } from "../ci/json.ts";
 
 /** What runners are for. */
 export const RUNNER_KINDS = ["instance_type", "group_type", "project_type"] as const;
@@ -121,3 +130,115 @@ export function managedRunners(viewer: Viewer): Condition {
     values: [...projects.values, ...groups.values],
   };
 }
+
+/**
+ * The condition under which the caller may read a row `rn` of runners: those that they manage, those of the instance, and as in
+ * GitLab those of groups which do jobs of projects that they maintain or groups that they own.
+ */
+export function visibleRunners(viewer: Viewer): Condition {
+  const { caller } = viewer;
+  if (!caller) return { sql: "1 = 0", values: [] };
+  const managed = managedRunners(viewer);
+  if (caller.admin) return managed;
+  const [projects, groups] = [memberProjects(viewer, "maintainer"), memberGroups(viewer, "owner")];
+  return {
+    sql: `(rn.kind = 'instance_type' or ${managed.sql} or rn.kind = 'group_type' and rn.namespace_id in (
+        select a.ancestor_id from projects p join namespace_ancestors a on a.namespace_id = p.namespace_id where ${projects.sql}
+        union all
+        select a.ancestor_id from namespaces n join namespace_ancestors a on a.namespace_id = n.id
+        where n.kind = 'group' and ${groups.sql}))`,
+    values: [...managed.values, ...projects.values, ...groups.values],
+  };
+}
+
+/** The newest of a runner's processes tells what the runner is. */
+export const newest = (column: string) =>
+  field.text(`(select rm.${column} from runner_managers rm where rm.runner_id = rn.id
+    order by rm.contacted_at desc, rm.id desc limit 1)`);
+
+/** The filters of lists of runners. */
+export const filters = {
+  type: param.optional(param.choice(RUNNER_KINDS)),
+  status: param.optional(
+    param.choice(["online", "offline", "stale", "never_contacted", "active", "paused"]),
+  ),
+  paused: param.optional(param.boolean()),
+  tag_list: param.optional(param.commaSeparated({ max: 20 })),
+  version_prefix: unsupported(param.anyText()),
+  // The old names of kinds and states.
+  scope: param.optional(
+    param.choice(["shared", "specific", "active", "paused", "online", "offline"]),
+  ),
+};
+
+/** The conditions of {@link filters} on rows `rn` of runners. */
+export function filtered(
+  input: Partial<param.Input<typeof filters>>,
+  now: number,
+): (Condition | undefined)[] {
+  const { scope, status, paused, tag_list = [] } = input;
+  const heard = "coalesce(rn.contacted_at, 0)";
+  const ofStatus: Record<NonNullable<typeof status>, Condition> = {
+    active: { sql: "rn.paused = 0", values: [] },
+    paused: { sql: "rn.paused = 1", values: [] },
+    never_contacted: { sql: "rn.contacted_at is null", values: [] },
+    online: { sql: `${heard} > ?`, values: [now - ONLINE] },
+    offline: { sql: "rn.contacted_at <= ?", values: [now - ONLINE] },
+    stale: { sql: "coalesce(rn.contacted_at, rn.created_at) <= ?", values: [now - STALE] },
+  };
+  const ofScope = {
+    shared: when("rn.kind = 'instance_type'"),
+    specific: when("rn.kind <> 'instance_type'"),
+    ...ofStatus,
+  };
+  return [
+    scope && ofScope[scope],
+    when("rn.kind = ?", input.type),
+    status && ofStatus[status],
+    when("rn.paused = ?", paused === undefined ? undefined : Number(paused)),
+    ...tag_list.map((tag) => ({
+      sql: "rn.id in (select runner_id from runner_tags where tag = ?)",
+      values: [tag],
+    })),
+  ];
+}
+
+/** Runners of groups that are being deleted are not listed. */
+export const NOT_DELETED = when(
+  `not exists (select 1 from namespaces n where n.id = rn.namespace_id and n.visibility = ${BEING_DELETED})`,
+);
+
+/** The condition on rows `rn` of runners that queries find their ids. */
+const found = (queries: readonly Condition[]): Condition => ({
+  sql: `rn.id in (${queries.map(({ sql }) => sql).join(" union all ")})`,
+  values: queries.flatMap(({ values }) => values),
+});
+
+const ofGroups = (select: string, namespaceId: number): Condition => ({
+  sql: `select id from runners where namespace_id in (select ${select} = ?)`,
+  values: [namespaceId],
+});
+
+/** The condition under which a row `rn` of runners does jobs of a group or project. */
+export function usableIn(kind: SourceKind, sourceId: number, namespaceId: number): Condition {
+  const ofProject: Condition = {
+    sql: "select runner_id from runner_projects where project_id = ?",
+    values: [sourceId],
+  };
+  return found([
+    { sql: "select id from runners where kind = 'instance_type'", values: [] },
+    ofGroups("ancestor_id from namespace_ancestors where namespace_id", namespaceId),
+    ...(kind === "group" ? [] : [ofProject]),
+  ]);
+}
+
+/** The condition under which a row `rn` of runners belongs to a group, or to what is below it. */
+export const heldBelow = (groupId: number): Condition =>
+  found([
+    ofGroups("namespace_id from namespace_ancestors where ancestor_id", groupId),
+    {
+      sql: `select rp.runner_id from namespace_ancestors a join projects p on p.namespace_id = a.namespace_id
+        join runner_projects rp on rp.project_id = p.id where a.ancestor_id = ?`,
+      values: [groupId],
+    },
+  ]);
