@@ -525,7 +525,7 @@ describe("changes of runners", () => {
 
   it("are for those who manage them", async () => {
     const id = runnerGid("of site");
-    const query = `{ runner(id: "${id}") { userPermissions { readRunner updateRunner deleteRunner assignRunner } } }`;
+    const query = `{ runner(id: "${id}") { id } }`;
     for (const as of ["stranger", "guest", "reporter", "developer", "anonymous"] as const) {
       const input = { id, paused: true };
       expect([as, await send(app, as, UPDATE, { input })]).toEqual([as, refusal("runnerUpdate")]);
@@ -535,21 +535,6 @@ describe("changes of runners", () => {
       ]);
       expect((await send(app, as, query)).data.runner).toBeNull();
     }
-    const { runner } = await ask(app, query, {}, "maintainer");
-    // It is locked.
-    expect(runner.userPermissions).toEqual({
-      readRunner: true,
-      updateRunner: true,
-      deleteRunner: true,
-      assignRunner: false,
-    });
-    const shared = await ask(app, query.replace(id, runnerGid("shared")), {}, "maintainer");
-    expect(shared.runner.userPermissions).toEqual({
-      readRunner: true,
-      updateRunner: false,
-      deleteRunner: false,
-      assignRunner: false,
-    });
     const unknown = gid("Ci::Runner", 999_999);
     expect(await send(app, "owner", DELETE, { input: { id: unknown } })).toEqual(
       refusal("runnerDelete"),
@@ -558,6 +543,47 @@ describe("changes of runners", () => {
     expect(wrong.errors?.map(({ message }) => message)).toEqual([
       expect.stringContaining("does not represent an instance of"),
     ]);
+  });
+
+  it("tell what one may do with them: what routes answer", async () => {
+    const FIELDS = "userPermissions { readRunner updateRunner deleteRunner assignRunner }";
+    const old = { "if-unmodified-since": "Thu, 01 Jan 1970 00:00:00 GMT" };
+    for (const name of ["shared", "of acme", "of team", "of site", "of core", "of vault"]) {
+      const path = `/runners/${ids[name]}`;
+      for (const as of everyone) {
+        if (as === "anonymous") continue;
+        const statusOf = async (request: string, options: object = {}) =>
+          (await app.call(request, { as, ...options })).status;
+        const { runner } = await ask(
+          app,
+          `{ runner(id: "${runnerGid(name)}") { ${FIELDS} } }`,
+          {},
+          as,
+        );
+        const isRead = (await statusOf(`GET ${path}`)) === 200;
+        expect([as, name, runner !== null]).toEqual([as, name, isRead]);
+        if (!runner) continue;
+        const updated = await statusOf(`PUT ${path}`, { json: {} });
+        const removed = await statusOf(`DELETE ${path}`, { headers: old });
+        const json = { runner_id: ids[name] };
+        const assigned = await statusOf("POST /projects/secret%2Fbuilt/runners", { json });
+        if (assigned === 201) {
+          await app.call(`DELETE /projects/secret%2Fbuilt${path}`, { as });
+        }
+        expect([as, name, runner.userPermissions, updated, removed]).toEqual([
+          as,
+          name,
+          {
+            readRunner: true,
+            updateRunner: updated === 200,
+            deleteRunner: removed === 412,
+            assignRunner: assigned === 201,
+          },
+          runner.userPermissions.updateRunner ? 200 : 403,
+          runner.userPermissions.deleteRunner ? 412 : 403,
+        ]);
+      }
+    }
   });
 
   it("remove one, or many", async () => {

@@ -50,6 +50,7 @@ import { connectionOf, isRunning } from "../ci/json.ts";
 import { JOB_STATUS } from "../pipelines/graphql.ts";
 import { runnerResource } from "./index.ts";
 import {
+  availableIn,
   filtered,
   heldBelow,
   managedRunners,
@@ -482,12 +483,10 @@ export const graphqlModule: GraphqlModule = {
           },
           needs: ["n.id"],
           query: ({ membership, ...args }, context, [id = null]) => {
-            const below = heldBelow(id as number);
-            const usable = usableIn("group", id as number, id as number);
             const meant = {
               DIRECT: when("rn.namespace_id = ?", id),
-              DESCENDANTS: below,
-              ALL_AVAILABLE: any([below, usable]),
+              DESCENDANTS: heldBelow(id as number),
+              ALL_AVAILABLE: availableIn(id as number),
             };
             const mine = inOwner(context.viewer, "group", id);
             return queryOf(args, context, all([mine, meant[membership]]));

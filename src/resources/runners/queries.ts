@@ -208,37 +208,43 @@ export const NOT_DELETED = when(
   `not exists (select 1 from namespaces n where n.id = rn.namespace_id and n.visibility = ${BEING_DELETED})`,
 );
 
-/** The condition on rows `rn` of runners that queries find their ids. */
+const idsOfGroups = (select: string, namespaceId: number): Condition => ({
+  sql: `select id from runners where namespace_id in (select ${select} = ?)`,
+  values: [namespaceId],
+});
+
+/** Queries for the ids of the runners that do jobs of a group or project. */
+function usable(kind: SourceKind, sourceId: number, namespaceId: number): Condition[] {
+  const ofProject: Condition = {
+    sql: "select runner_id from runner_projects where project_id = ?",
+    values: [sourceId],
+  };
+  return [
+    { sql: "select id from runners where kind = 'instance_type'", values: [] },
+    idsOfGroups("ancestor_id from namespace_ancestors where namespace_id", namespaceId),
+    ...(kind === "group" ? [] : [ofProject]),
+  ];
+}
+
+/** Queries for the ids of the runners of a group and of what is below it. */
+const below = (groupId: number): Condition[] => [
+  idsOfGroups("namespace_id from namespace_ancestors where ancestor_id", groupId),
+  {
+    sql: `select rp.runner_id from namespace_ancestors a join projects p on p.namespace_id = a.namespace_id
+      join runner_projects rp on rp.project_id = p.id where a.ancestor_id = ?`,
+    values: [groupId],
+  },
+];
+
 const found = (queries: readonly Condition[]): Condition => ({
   sql: `rn.id in (${queries.map(({ sql }) => sql).join(" union all ")})`,
   values: queries.flatMap(({ values }) => values),
 });
 
-const ofGroups = (select: string, namespaceId: number): Condition => ({
-  sql: `select id from runners where namespace_id in (select ${select} = ?)`,
-  values: [namespaceId],
-});
-
 /** The condition under which a row `rn` of runners does jobs of a group or project. */
-export function usableIn(kind: SourceKind, sourceId: number, namespaceId: number): Condition {
-  const ofProject: Condition = {
-    sql: "select runner_id from runner_projects where project_id = ?",
-    values: [sourceId],
-  };
-  return found([
-    { sql: "select id from runners where kind = 'instance_type'", values: [] },
-    ofGroups("ancestor_id from namespace_ancestors where namespace_id", namespaceId),
-    ...(kind === "group" ? [] : [ofProject]),
-  ]);
-}
-
+export const usableIn = (...of: Parameters<typeof usable>): Condition => found(usable(...of));
 /** The condition under which a row `rn` of runners belongs to a group, or to what is below it. */
-export const heldBelow = (groupId: number): Condition =>
-  found([
-    ofGroups("namespace_id from namespace_ancestors where ancestor_id", groupId),
-    {
-      sql: `select rp.runner_id from namespace_ancestors a join projects p on p.namespace_id = a.namespace_id
-        join runner_projects rp on rp.project_id = p.id where a.ancestor_id = ?`,
-      values: [groupId],
-    },
-  ]);
+export const heldBelow = (groupId: number): Condition => found(below(groupId));
+/** The condition under which {@link usableIn} or {@link heldBelow} holds for a group. */
+export const availableIn = (groupId: number): Condition =>
+  found([...below(groupId), ...usable("group", groupId, groupId)]);
