@@ -53,6 +53,7 @@ import {
   availableIn,
   filtered,
   heldBelow,
+  managedIn,
   managedRunners,
   NOT_DELETED,
   newest,
@@ -323,7 +324,7 @@ const listed = {
   sort: arg.withDefault(arg.choice(SORT), SORT.values["CREATED_DESC"]),
 } satisfies Args;
 
-/** Those runners of a list that its arguments want, in order. */
+/** Those runners of a list that its arguments want, in order. @param of the condition of the list: the caller may see all of them */
 function queryOf(
   {
     active,
@@ -341,7 +342,9 @@ function queryOf(
 ): ChildQuery {
   const isPaused = paused ?? (active === undefined ? undefined : !active);
   return {
+    from: { sql: "runners rn", values: [] },
     where: all([
+      NOT_DELETED,
       of,
       ...filtered({ status, type, paused: isPaused, tag_list: tagList }, now),
       search
@@ -455,7 +458,8 @@ export const graphqlModule: GraphqlModule = {
         "The runners that the caller manages.",
         connection("CiRunner", {
           args: listed,
-          query: (args, context) => queryOf(args, context, managedRunners(context.viewer)),
+          query: (args, context) =>
+            queryOf(args, context, managedIn(context.db.dialect, context.viewer)),
         }),
       ),
     },
@@ -466,7 +470,12 @@ export const graphqlModule: GraphqlModule = {
           args: listed,
           needs: ["p.id", "p.namespace_id"],
           query: (args, context, [id = null, namespaceId = null]) => {
-            const usable = usableIn("project", id as number, namespaceId as number);
+            const usable = usableIn(
+              context.db.dialect,
+              "project",
+              id as number,
+              namespaceId as number,
+            );
             const mine = inOwner(context.viewer, "project", id);
             return queryOf(args, context, all([mine, usable]));
           },
@@ -483,10 +492,11 @@ export const graphqlModule: GraphqlModule = {
           },
           needs: ["n.id"],
           query: ({ membership, ...args }, context, [id = null]) => {
+            const { dialect } = context.db;
             const meant = {
               DIRECT: when("rn.namespace_id = ?", id),
-              DESCENDANTS: heldBelow(id as number),
-              ALL_AVAILABLE: availableIn(id as number),
+              DESCENDANTS: heldBelow(dialect, id as number),
+              ALL_AVAILABLE: availableIn(dialect, id as number),
             };
             const mine = inOwner(context.viewer, "group", id);
             return queryOf(args, context, all([mine, meant[membership]]));

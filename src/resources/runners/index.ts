@@ -23,6 +23,7 @@ import {
   filtered,
   filters,
   insertRunner,
+  managedIn,
   managedRunners,
   NOT_DELETED,
   newest,
@@ -221,7 +222,7 @@ function routesOf(source: SourceKind) {
       presenter: runner,
       handle: (context) => {
         const { source: owner, input, now } = context;
-        const usable = usableIn(owner.kind, owner.id, owner.namespaceId);
+        const usable = usableIn(context.db.dialect, owner.kind, owner.id, owner.namespaceId);
         return listRunners(context, [usable, ...filtered(input, now)]);
       },
     }),
@@ -281,8 +282,8 @@ export const runnerResource: Resource = {
       input: filters,
       presenter: runner,
       handle: (context) => {
-        const { input, viewer, now } = context;
-        return listRunners(context, [managedRunners(viewer), ...filtered(input, now)]);
+        const { db, input, viewer, now } = context;
+        return listRunners(context, [managedIn(db.dialect, viewer), ...filtered(input, now)]);
       },
     }),
     list("/all", {

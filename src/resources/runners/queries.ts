@@ -1,6 +1,7 @@
 import { digestOf, newSecret } from "../../auth/token-secrets.ts";
 import {
   BEING_DELETED,
+  groupIdsAround,
   memberGroups,
   memberProjects,
   type Viewer,
@@ -9,7 +10,7 @@ import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
 import { unsupported } from "../../core/kept.ts";
 import type { SourceKind } from "../../core/resource.ts";
-import { type Condition, when } from "../../store/conditions.ts";
+import { all, any, type Condition, when } from "../../store/conditions.ts";
 import { insertRow } from "../../store/insert.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
@@ -118,37 +119,37 @@ export async function findRegistration(
   return { ...found, kind };
 }
 
+const inProjects = (viewer: Viewer) => memberProjects(viewer, "maintainer");
+const inGroups = (viewer: Viewer) => all([when("n.kind = 'group'"), memberGroups(viewer, "owner")]);
+const EVERY: Condition = { sql: "1 = 1", values: [] };
+
 /** The condition under which the caller manages a row `rn` of runners. */
 export function managedRunners(viewer: Viewer): Condition {
-  if (viewer.caller?.admin) return { sql: "1 = 1", values: [] };
-  const [projects, groups] = [memberProjects(viewer, "maintainer"), memberGroups(viewer, "owner")];
+  if (viewer.caller?.admin) return EVERY;
+  const [projects, groups] = [inProjects(viewer), inGroups(viewer)];
   return {
-    sql: `(rn.kind = 'project_type' and rn.id in (select rp.runner_id from runner_projects rp
-        join projects p on p.id = rp.project_id where ${projects.sql})
-      or rn.kind = 'group_type' and rn.namespace_id in (select n.id from namespaces n
-        where n.kind = 'group' and ${groups.sql}))`,
+    sql: `(exists (select 1 from runner_projects rp join projects p on p.id = rp.project_id
+        where rp.runner_id = rn.id and ${projects.sql})
+      or exists (select 1 from namespaces n where n.id = rn.namespace_id and ${groups.sql}))`,
     values: [...projects.values, ...groups.values],
   };
 }
 
 /**
  * The condition under which the caller may read a row `rn` of runners: those that they manage, those of the instance, and as in
- * GitLab those of groups which do jobs of projects that they maintain or groups that they own.
+ * GitLab those of groups in which, or in something below which, they are maintainers.
  */
 export function visibleRunners(viewer: Viewer): Condition {
   const { caller } = viewer;
   if (!caller) return { sql: "1 = 0", values: [] };
-  const managed = managedRunners(viewer);
-  if (caller.admin) return managed;
-  const [projects, groups] = [memberProjects(viewer, "maintainer"), memberGroups(viewer, "owner")];
-  return {
-    sql: `(rn.kind = 'instance_type' or ${managed.sql} or rn.kind = 'group_type' and rn.namespace_id in (
-        select a.ancestor_id from projects p join namespace_ancestors a on a.namespace_id = p.namespace_id where ${projects.sql}
-        union all
-        select a.ancestor_id from namespaces n join namespace_ancestors a on a.namespace_id = n.id
-        where n.kind = 'group' and ${groups.sql}))`,
-    values: [...managed.values, ...projects.values, ...groups.values],
-  };
+  if (caller.admin) return EVERY;
+  const groups = groupIdsAround(viewer, "maintainer");
+  const ofGroups: Condition = { sql: `rn.namespace_id in (${groups.sql})`, values: groups.values };
+  return any([
+    { sql: "rn.kind = 'instance_type'", values: [] },
+    all([NOT_DELETED, ofGroups]),
+    managedRunners(viewer),
+  ]);
 }
 
 /** The newest of a runner's processes tells what the runner is. */
@@ -231,20 +232,48 @@ const below = (groupId: number): Condition[] => [
   idsOfGroups("namespace_id from namespace_ancestors where ancestor_id", groupId),
   {
     sql: `select rp.runner_id from namespace_ancestors a join projects p on p.namespace_id = a.namespace_id
-      join runner_projects rp on rp.project_id = p.id where a.ancestor_id = ?`,
+      join runner_projects rp on rp.project_id = p.id
+      where a.ancestor_id = ? and p.visibility > ${BEING_DELETED}`,
     values: [groupId],
   },
 ];
 
-const found = (queries: readonly Condition[]): Condition => ({
-  sql: `rn.id in (${queries.map(({ sql }) => sql).join(" union all ")})`,
-  values: queries.flatMap(({ values }) => values),
-});
+type Dialect = Reader["dialect"];
+
+/**
+ * The condition that queries find a row `rn` of runners, with which a list begins: PostgreSQL would compare every runner with what
+ * `in` finds.
+ */
+const found = (dialect: Dialect, queries: readonly Condition[]): Condition => {
+  const ids = queries.map(({ sql }) => sql).join(" union all ");
+  return {
+    sql: dialect === "sqlite" ? `rn.id in (${ids})` : `rn.id = any(array(${ids}))`,
+    values: queries.flatMap(({ values }) => values),
+  };
+};
+
+/** {@link managedRunners} for lists, whose cost grows with what the caller manages only. */
+export function managedIn(dialect: Dialect, viewer: Viewer): Condition {
+  if (viewer.caller?.admin) return EVERY;
+  const [projects, groups] = [inProjects(viewer), inGroups(viewer)];
+  return found(dialect, [
+    {
+      sql: `select rp.runner_id from projects p join runner_projects rp on rp.project_id = p.id where ${projects.sql}`,
+      values: projects.values,
+    },
+    {
+      sql: `select r.id from namespaces n join runners r on r.namespace_id = n.id where ${groups.sql}`,
+      values: groups.values,
+    },
+  ]);
+}
 
 /** The condition under which a row `rn` of runners does jobs of a group or project. */
-export const usableIn = (...of: Parameters<typeof usable>): Condition => found(usable(...of));
+export const usableIn = (dialect: Dialect, ...of: Parameters<typeof usable>): Condition =>
+  found(dialect, usable(...of));
 /** The condition under which a row `rn` of runners belongs to a group, or to what is below it. */
-export const heldBelow = (groupId: number): Condition => found(below(groupId));
+export const heldBelow = (dialect: Dialect, groupId: number): Condition =>
+  found(dialect, below(groupId));
 /** The condition under which {@link usableIn} or {@link heldBelow} holds for a group. */
-export const availableIn = (groupId: number): Condition =>
-  found([...below(groupId), ...usable("group", groupId, groupId)]);
+export const availableIn = (dialect: Dialect, groupId: number): Condition =>
+  found(dialect, [...below(groupId), ...usable("group", groupId, groupId)]);
