@@ -203,6 +203,47 @@ describe("runners", () => {
     expect(failed.runner.jobs.nodes).toEqual([]);
     const running = await ask(app, query, { id, statuses: ["RUNNING", "FAILED"] });
     expect(running.runner.jobs.nodes).toHaveLength(1);
+    expect((await ask(app, query, { id, statuses: [] })).runner.jobs.nodes).toHaveLength(1);
+  });
+
+  it("have pages of jobs with some statuses", async () => {
+    await make("worker", { runner_type: "project_type", project_id: project.id });
+    const done: number[] = [];
+    for (const status of ["success", "failed", undefined, "success"] as const) {
+      const made = await project.call("POST /pipeline?ref=main", { as: "developer" });
+      const { json } = await heard("worker");
+      expect([made.status, json.id]).toEqual([201, expect.any(Number)]);
+      if (!status) continue;
+      await app.admin.jobs.finish(json.id, { status });
+      done.push(json.id);
+    }
+    const id = runnerGid("worker");
+    const page = async (args: string) => {
+      const { runner } = await ask(
+        app,
+        `{ runner(id: "${id}") { jobs(statuses: [FAILED, SUCCESS, FAILED], ${args}) { count nodes { id }
+          pageInfo { hasNextPage hasPreviousPage startCursor endCursor } } } }`,
+      );
+      const { nodes, ...rest } = runner.jobs;
+      return {
+        ...rest,
+        jobs: nodes.map((job: { id: string }) => Number(job.id.split("/").at(-1))),
+      };
+    };
+    const newest = [...done].reverse();
+    const first = await page("first: 2");
+    expect([first.count, first.jobs, first.pageInfo.hasNextPage]).toEqual([
+      3,
+      newest.slice(0, 2),
+      true,
+    ]);
+    const second = await page(`first: 2, after: "${first.pageInfo.endCursor}"`);
+    expect([second.jobs, second.pageInfo.hasNextPage]).toEqual([newest.slice(2), false]);
+    const last = await page("last: 2");
+    expect([last.jobs, last.pageInfo.hasPreviousPage]).toEqual([newest.slice(1), true]);
+    const before = await page(`last: 2, before: "${last.pageInfo.startCursor}"`);
+    expect([before.jobs, before.pageInfo.hasPreviousPage]).toEqual([newest.slice(0, 1), false]);
+    await ask(app, DELETE, { input: { id } });
   });
 
   it("of the instance are shown to users, their jobs and processes to administrators", async () => {

@@ -30,6 +30,7 @@ import {
   mutation,
   notAvailable,
   one,
+  type PageRange,
   property,
   recordId,
   required,
@@ -42,11 +43,12 @@ import {
   valueType,
   word,
 } from "../../graphql/declare.ts";
-import { all, among, any, type Condition, when } from "../../store/conditions.ts";
+import { all, among, any, type Condition, when, worded } from "../../store/conditions.ts";
 import { contains } from "../../store/patterns.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Value } from "../../store/port.ts";
 import { connectionOf, isRunning } from "../ci/json.ts";
+import type { Status } from "../ci/statuses.ts";
 import { JOB_STATUS } from "../pipelines/graphql.ts";
 import { runnerResource } from "./index.ts";
 import {
@@ -211,6 +213,30 @@ const ifManaged = (viewer: Viewer, id: Value): Condition => {
   };
 };
 
+/**
+ * The jobs of a runner that the viewer sees, the newest first.
+ *
+ * @param statuses those that are wanted; none means all. The first jobs of each are read, by its index: of rare ones, all others
+ * would be passed over
+ */
+function jobsOf(viewer: Viewer, id: Value, statuses: readonly Status[]): ChildQuery {
+  const shown = all([when("cj.runner_id = ?", id), ifManaged(viewer, id), visibleJobs(viewer)]);
+  const order = [{ sql: "cj.id", descending: true }];
+  if (statuses.length === 0) return { where: shown, order };
+  const page = ({ size, isBackward, start, end }: PageRange): Condition => {
+    const range = all([shown, when("cj.id < ?", start?.[0]), when("cj.id > ?", end?.[0])]);
+    const firsts = statuses.map(
+      () => `select id from (select cj.id from ci_jobs cj join projects p on p.id = cj.project_id
+        where cj.status = ? and ${range.sql} order by cj.id ${isBackward ? "asc" : "desc"} limit ?) as firsts`,
+    );
+    return {
+      sql: `cj.id in (${firsts.join(" union all ")})`,
+      values: statuses.flatMap((status) => [status, ...range.values, size]),
+    };
+  };
+  return { where: all([shown, worded("cj.status", statuses)]), page, order };
+}
+
 const runner = rowType("CiRunner", {
   about: "A runner, which does the jobs of pipelines.",
   from: "runners rn",
@@ -276,15 +302,8 @@ const runner = rowType("CiRunner", {
     jobs: connection("CiJob", {
       args: { statuses: arg.list(arg.choice(JOB_STATUS)) },
       needs: ["rn.id"],
-      query: ({ statuses }, { viewer }, [id = null]) => ({
-        parent: "cj.runner_id",
-        where: all([
-          ifManaged(viewer, id),
-          visibleJobs(viewer),
-          statuses && among("cj.status", statuses),
-        ]),
-        order: [{ sql: "cj.id", descending: true }],
-      }),
+      query: ({ statuses = [] }, { viewer }, [id = null]) =>
+        jobsOf(viewer, id, [...new Set(statuses)]),
     }),
     userPermissions: required(loaded(PERMISSIONS, permissionsOf)),
   },
