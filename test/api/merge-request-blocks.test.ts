@@ -1,5 +1,6 @@
 // Merge requests that block others: what is shown, what is refused, and that merging waits.
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { ask } from "../graphql/ask.ts";
 import { type Person, type TestApp, testApp } from "../helpers.ts";
 import { type CodeProject, newCodeProject } from "./_merge-requests.ts";
 
@@ -56,6 +57,10 @@ it("a merge request is not merged before those that block it", async () => {
   expect((await project.get(`/merge_requests/${first.iid}/blockees`)).json).toEqual([made.json]);
   expect(await ids(`${first.iid}/blocks`)).toEqual([]);
   expect((await shown(second)).detailed_merge_status).toBe("merge_request_blocked");
+  const query = `{ mergeRequest(id: "gid://gitlab/MergeRequest/${second.id}") { detailedMergeStatus } }`;
+  expect(await ask(app, query, {}, "developer")).toEqual({
+    mergeRequest: { detailedMergeStatus: "BLOCKED_STATUS" },
+  });
   expect(await merge(second)).toMatchObject({
     status: 405,
     json: { message: "405 Method Not Allowed" },

@@ -3,6 +3,7 @@ import { createHmac } from "node:crypto";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { ask } from "../graphql/ask.ts";
 import { type Person, type TestApp, testApp, waitFor } from "../helpers.ts";
 import { type CodeProject, newCodeProject } from "./_merge-requests.ts";
 
@@ -197,6 +198,11 @@ describe("a merge request", () => {
     const status = async () =>
       (await project.get(`/merge_requests/${iid}`)).json.detailed_merge_status;
     expect(await status()).toBe("status_checks_must_pass");
+    const { id: request } = (await project.get(`/merge_requests/${iid}`)).json;
+    const query = `{ mergeRequest(id: "gid://gitlab/MergeRequest/${request}") { detailedMergeStatus } }`;
+    expect(await ask(app, query, {}, "developer")).toEqual({
+      mergeRequest: { detailedMergeStatus: "EXTERNAL_STATUS_CHECKS" },
+    });
     expect((await merge()).status).toBe(405);
     const failed = await respond(iid, { sha, external_status_check_id: id, status: "failed" });
     expect([failed.status, failed.json]).toMatchObject([

@@ -73,6 +73,7 @@ const DETAILED_STATUS = enumeration("DetailedMergeStatus", "Why it can or can't 
   "CONFLICT",
   "DISCUSSIONS_NOT_RESOLVED",
   "DRAFT_STATUS",
+  "EXTERNAL_STATUS_CHECKS",
   "MERGEABLE",
   "NEED_REBASE",
   "NOT_APPROVED",
@@ -81,6 +82,12 @@ const DETAILED_STATUS = enumeration("DetailedMergeStatus", "Why it can or can't 
   "REQUESTED_CHANGES",
   "UNCHECKED",
 ]);
+
+/** What REST calls otherwise, as GitLab does. */
+const RENAMED: Readonly<Record<string, string>> = {
+  merge_request_blocked: "BLOCKED_STATUS",
+  status_checks_must_pass: "EXTERNAL_STATUS_CHECKS",
+};
 
 const SORT = sortEnum(
   "MergeRequestSort",
@@ -195,7 +202,10 @@ const mergeRequest = rowType("MergeRequest", {
       declares: MERGE_STATUS,
     },
     detailedMergeStatus: {
-      ...ofState(DETAILED_STATUS.name, (state) => detailedStatus(state).toUpperCase()),
+      ...ofState(DETAILED_STATUS.name, (state) => {
+        const status = detailedStatus(state);
+        return RENAMED[status] ?? status.toUpperCase();
+      }),
       declares: DETAILED_STATUS,
     },
     reviewers: costing(
