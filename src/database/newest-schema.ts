@@ -248,6 +248,7 @@ const steps = [
   `20261213-02-relation-exports`,
   `20261213-50-members-by-creation`,
   `20261213-51-provisioned-users`,
+  `20261213-70-runners-by-tag`,
 ];
 
 const statements = [
@@ -2722,6 +2723,7 @@ const statements = [
   `CREATE TRIGGER relation_export_files_file_id_changed after update of file_id on relation_export_files when new.file_id is not old.file_id begin update stored_files set unused_since = 0 where id = old.file_id; update stored_files set unused_since = null where id = new.file_id and unused_since is not null; end`,
   `CREATE INDEX members_of_namespace_by_creation on members (namespace_id, created_at) where namespace_id is not null`,
   `CREATE INDEX scim_users_provisioned on scim_users (namespace_id, id) where provisioned = 1`,
+  `CREATE INDEX runner_tags_by_tag on runner_tags (tag, runner_id)`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,

@@ -28,6 +28,7 @@ import { graphqlModule as projects } from "./projects/graphql.ts";
 import { graphqlModule as protectedRefs } from "./protected-refs/graphql.ts";
 import { graphqlModule as releases } from "./releases/graphql.ts";
 import { graphqlModule as repositories } from "./repositories/graphql.ts";
+import { graphqlModule as runners } from "./runners/graphql.ts";
 import { graphqlModule as snippets } from "./snippets/graphql.ts";
 import { graphqlModule as timelogs } from "./time-tracking/graphql.ts";
 import { graphqlModule as todos } from "./todos/graphql.ts";
@@ -49,6 +50,7 @@ export const modules: readonly GraphqlModule[] = [
   protectedRefs,
   releases,
   pipelines,
+  runners,
   members,
   labels,
   iterations,

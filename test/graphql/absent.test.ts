@@ -14,7 +14,7 @@ const NONE = { nodes: [], count: 0, pageInfo: { hasNextPage: false } };
 const PAGE = "count pageInfo { hasNextPage }";
 
 it("has no vulnerabilities", async () => {
-  const fields = `id title description state severity reportType resolvedOnDefaultBranch detectedAt dismissalReason
+  const fields = `id name title description state severity reportType resolvedOnDefaultBranch detectedAt dismissalReason
     primaryIdentifier { name externalType externalId url } identifiers { name } scanner { name vendor externalId } links { name url }
     location { ... on VulnerabilityLocationSast { file startLine endLine blobPath } ... on VulnerabilityLocationDast { path hostname }
       ... on VulnerabilityLocationDependencyScanning { file dependency { package { name } version } }
@@ -82,6 +82,24 @@ it("has no images, catalogue, emoji of groups, dependency proxy and timelines of
       dependencyProxyBlobs: NONE,
     },
   });
+});
+
+it("has no customers, and no vulnerabilities of work items", async () => {
+  const { json: issue } = await app.call("POST /projects/acme%2Fsite/issues", {
+    as: "owner",
+    json: { title: "Asked for" },
+  });
+  const { workItem } = await ask(
+    app,
+    `query ($id: WorkItemID!) { workItem(id: $id) { widgets {
+      ... on WorkItemWidgetCrmContacts { contacts(first: 5) { ${PAGE} nodes { id email organization { id name description } } } }
+      ... on WorkItemWidgetVulnerabilities { relatedVulnerabilities(first: 5) { ${PAGE} nodes { id name state webUrl } } } } } }`,
+    { id: `gid://gitlab/WorkItem/${issue.id}` },
+  );
+  // Work items have no such widgets: only the types are there.
+  const widgets: object[] = workItem.widgets;
+  expect(widgets.length).toBeGreaterThan(0);
+  expect(widgets.filter((widget) => Object.keys(widget).length > 0)).toEqual([]);
 });
 
 const id = (className: string) => `gid://gitlab/${className}/1`;

@@ -227,6 +227,10 @@ const OTHERS: Record<string, string> = {
   "GroupPermissions.createProjects": "below",
   "GroupPermissions.adminGroup": "below",
   "GroupPermissions.adminIssue": "reporters order issues on boards of groups",
+  "RunnerPermissions.readRunner": "runners.test.ts",
+  "RunnerPermissions.updateRunner": "runners.test.ts",
+  "RunnerPermissions.deleteRunner": "runners.test.ts",
+  "RunnerPermissions.assignRunner": "runners.test.ts",
   "UserPermissions.createSnippet": "everybody for themselves",
 };
 

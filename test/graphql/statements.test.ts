@@ -50,6 +50,18 @@ beforeAll(async () => {
     );
   });
   const [{ id }] = (await app.call("GET /users?username=owner", { as: "owner" })).json;
+  const { json: group } = await app.call("GET /groups/acme", { as: "owner" });
+  const { json: own } = await app.call("GET /groups/acme/projects", { as: "owner" });
+  const places = [
+    ...Array.from({ length: COUNT }, () => ({ runner_type: "group_type", group_id: group.id })),
+    ...own.map((one: { id: number }) => ({ runner_type: "project_type", project_id: one.id })),
+  ];
+  for (const place of places) {
+    const json = { ...place, tag_list: ["linux"] };
+    const made = await app.call("POST /user/runners", { as: "owner", json });
+    expect(made.status).toBe(201);
+    await app.call("POST /jobs/request", { json: { token: made.json.token, system_id: "s_1" } });
+  }
   for (let at = 0; at < COUNT; at += 1) {
     const json = { name: "One", approvals_required: 1, user_ids: [id] };
     const path = `POST /projects/acme%2Fp${at}/approval_rules`;
@@ -68,6 +80,10 @@ it.each([
   "pipelines { nodes { jobs { nodes { stage { name } } } stages { nodes { jobs { nodes { name } } } } } }",
   "issues { nodes { blocked blockedByCount blockedByIssues { count nodes { title } } } }",
   "issues { nodes { relatedMergeRequests { nodes { title } } timelogs { totalSpentTime } } }",
+  "runners { count nodes { tagList jobCount projectCount status version jobExecutionStatus createdBy { username } ownerProject { path } } }",
+  'runners(tagList: ["linux"], paused: false) { nodes { jobs { count nodes { name runnerManager { systemId } } } } }',
+  "runners(sort: MOST_ACTIVE_DESC) { nodes { projects { count nodes { path } } groups { count nodes { path } } } }",
+  'runners(search: "x") { count nodes { managers { count nodes { jobExecutionStatus } } userPermissions { updateRunner } } }',
   "mergeRequests { nodes { approvalState { approvalRulesOverwritten rules { name users { nodes { username } } } } } }",
 ])("%s", async (fields) => {
   const query = `query ($first: Int) { projects(first: $first) { nodes { ${fields} } } }`;

@@ -354,6 +354,7 @@ const FROZEN: Record<string, string> = {
     "40ced32a466a981915129d85b3c2e48ee8978719cbfe45378bef2791eb192acc",
   "20261213-51-provisioned-users":
     "52c5b227096303bbcd18e0634c080e2207031c157f3c72bf85dc73faa972ae0b",
+  "20261213-70-runners-by-tag": "ccb414eeda690d96996dc867ea0ba557a6db56aa25c9fd01d9fd58dc20e236d9",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);

@@ -360,14 +360,24 @@ export function memberGroups(viewer: Viewer, role?: Role): Condition {
 
 /** A query for the ids, as `id`, of the groups of {@link memberGroups}: some more than once. */
 export function memberGroupIds(viewer: Viewer | EachUser, role?: Role): Condition {
-  const id = idOf(viewer);
-  const groups = groupsOf(id, viewer.today, ROLES[role ?? "guest"]);
-  const inherited = `select a.namespace_id as id from (${groups.sql}) as g
+  if (!role) return groupIdsAround(viewer, "guest");
+  const groups = groupsOf(idOf(viewer), viewer.today, ROLES[role]);
+  return { sql: inheritedOf(groups.sql), values: groups.values };
+}
+
+const inheritedOf = (groups: string) => `select a.namespace_id as id from (${groups}) as g
       cross join namespace_ancestors a where a.ancestor_id = g.id`;
-  if (role) return { sql: inherited, values: groups.values };
-  const projects = projectsOf(id, viewer.today, ROLES.guest);
+
+/**
+ * A query for the ids, as `id`, of the groups in which, or in something below which, the caller has at least a role: some more than
+ * once.
+ */
+export function groupIdsAround(viewer: Viewer | EachUser, role: Role): Condition {
+  const id = idOf(viewer);
+  const groups = groupsOf(id, viewer.today, ROLES[role]);
+  const projects = projectsOf(id, viewer.today, ROLES[role]);
   return {
-    sql: `${inherited}
+    sql: `${inheritedOf(groups.sql)}
       union all
       select a.ancestor_id from (${groups.sql}) as g
       cross join namespace_ancestors a where a.namespace_id = g.id

@@ -122,7 +122,7 @@ const vulnerability = valueType("Vulnerability", "A vulnerability of a project."
   ...found,
   ...fields({
     Time: "detectedAt confirmedAt dismissedAt resolvedAt updatedAt",
-    String: "descriptionHtml primaryIdentifierName stateComment vulnerabilityPath webUrl",
+    String: "name descriptionHtml primaryIdentifierName stateComment vulnerabilityPath webUrl",
     "Boolean!": "resolvedOnDefaultBranch hasRemediations",
     Boolean: "falsePositive hasSolutions",
     Int: "userNotesCount",

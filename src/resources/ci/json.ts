@@ -113,13 +113,23 @@ export const ONLINE = 7_200_000;
 /** A runner that was not heard of for so long is forgotten. */
 export const STALE = 7 * 86_400_000;
 
-function connectionOf(contactedAt: Value | undefined, createdAt: Value | undefined, now: number) {
+/** Whether a runner, or a process of one, was heard of. @param contactedAt when it was, if ever */
+export function connectionOf(
+  contactedAt: Value | undefined,
+  createdAt: Value | undefined,
+  now: number,
+) {
   if (typeof contactedAt !== "number") {
     return now - Number(createdAt) > STALE ? "stale" : "never_contacted";
   }
   if (now - contactedAt < ONLINE) return "online";
   return now - contactedAt > STALE ? "stale" : "offline";
 }
+
+/** SQL of whether a job runs. @param jobs the condition on rows `rj` of jobs under which it counts */
+export const isRunning = (jobs: string) =>
+  `exists (select 1 from ci_jobs rj where ${jobs} and rj.status = 'running'
+    and rj.project_id not in (${BEING_DELETED_ROWS.projects}))`;
 
 /** A runner within other records, with the alias `rn`. */
 export const runnerFields = {
@@ -143,10 +153,7 @@ export const runnerFields = {
     ([at, created], { now }) => connectionOf(at, created, now),
   ),
   job_execution_status: field.derived(
-    [
-      `case when exists (select 1 from ci_jobs rj where rj.runner_id = rn.id and rj.status = 'running'
-        and rj.project_id not in (${BEING_DELETED_ROWS.projects})) then 1 else 0 end`,
-    ],
+    [`case when ${isRunning("rj.runner_id = rn.id")} then 1 else 0 end`],
     "active, idle",
     ([runs]) => (runs === 1 ? "active" : "idle"),
   ),

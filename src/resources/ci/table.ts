@@ -343,4 +343,8 @@ ${POSTGRES_COUNTS}`,
     id: "20261129-62-tokens-of-ended-jobs",
     sql: "alter table ci_jobs add column token_digest $text;\n",
   },
+  {
+    id: "20261213-70-runners-by-tag",
+    sql: "create index runner_tags_by_tag on runner_tags (tag, runner_id);\n",
+  },
 ];

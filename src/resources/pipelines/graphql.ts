@@ -33,7 +33,8 @@ import { numberOf } from "../issuables/mutations.ts";
 
 const names = Object.fromEntries(STATUS_NAMES.map((name) => [name.toUpperCase(), name]));
 const PIPELINE_STATUS = enumeration("PipelineStatusEnum", "How far a pipeline is.", names);
-const JOB_STATUS = enumeration("CiJobStatus", "How far a job is.", names);
+/** The statuses of jobs. */
+export const JOB_STATUS = enumeration("CiJobStatus", "How far a job is.", names);
 
 const status = valueType("DetailedStatus", "A status as it is shown, and where its page is.", {
   text: property("String"),

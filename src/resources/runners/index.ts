@@ -1,12 +1,7 @@
 import * as audit from "../../audit/log.ts";
 import { newSecret } from "../../auth/token-secrets.ts";
 import { findSource } from "../../core/access/source.ts";
-import {
-  BEING_DELETED,
-  visibleGroups,
-  visibleJobs,
-  visibleProjects,
-} from "../../core/access/visibility.ts";
+import { visibleGroups, visibleJobs, visibleProjects } from "../../core/access/visibility.ts";
 import { badRequest, conflict, forbidden, missing, notFound } from "../../core/errors.ts";
 import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
@@ -15,34 +10,36 @@ import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import { presenter } from "../../core/presenter.ts";
 import { type Context, Json, type Resource, routes, type SourceKind } from "../../core/resource.ts";
 import { RUNNER_SCOPES } from "../../core/scopes.ts";
-import { all, any, type Condition, when, worded } from "../../store/conditions.ts";
+import { all, type Condition, worded } from "../../store/conditions.ts";
 import { insertRow } from "../../store/insert.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
-import { JOBS, job, managerFields, ONLINE, runnerFields, STALE } from "../ci/json.ts";
+import { JOBS, job, managerFields, runnerFields } from "../ci/json.ts";
 import { STATUS_NAMES } from "../ci/statuses.ts";
 import { userFields } from "../users/json.ts";
 import { protocolRoutes } from "./protocol.ts";
 import {
   columnsOf,
+  filtered,
+  filters,
   insertRunner,
+  managedIn,
   managedRunners,
+  NOT_DELETED,
+  newest,
   RUNNER_KINDS,
   type RunnerPlace,
   renewToken,
   runnerInput,
   setTags,
+  usableIn,
+  visibleRunners,
 } from "./queries.ts";
 
 const fields = { ...runnerFields, created_by: field.omittedIfNull(field.nested(userFields("rc"))) };
 
 /** The tables of runners' rows. */
 const RUNNERS = "runners rn left join users rc on rc.id = rn.creator_id";
-
-/** The newest of a runner's processes tells what the runner is. */
-const newest = (column: string) =>
-  field.text(`(select rm.${column} from runner_managers rm where rm.runner_id = rn.id
-    order by rm.contacted_at desc, rm.id desc limit 1)`);
 
 const runner = presenter(fields);
 
@@ -69,54 +66,7 @@ const detail = presenter({
 
 const manager = presenter(managerFields);
 
-const filters = {
-  type: param.optional(param.choice(RUNNER_KINDS)),
-  status: param.optional(
-    param.choice(["online", "offline", "stale", "never_contacted", "active", "paused"]),
-  ),
-  paused: param.optional(param.boolean()),
-  tag_list: param.optional(param.commaSeparated({ max: 20 })),
-  version_prefix: unsupported(param.anyText()),
-  // The old names of kinds and states.
-  scope: param.optional(
-    param.choice(["shared", "specific", "active", "paused", "online", "offline"]),
-  ),
-};
-
-function filtered(input: param.Input<typeof filters>, now: number): (Condition | undefined)[] {
-  const { scope, status, paused, tag_list = [] } = input;
-  const heard = "coalesce(rn.contacted_at, 0)";
-  const ofStatus: Record<NonNullable<typeof status>, Condition> = {
-    active: { sql: "rn.paused = 0", values: [] },
-    paused: { sql: "rn.paused = 1", values: [] },
-    never_contacted: { sql: "rn.contacted_at is null", values: [] },
-    online: { sql: `${heard} > ?`, values: [now - ONLINE] },
-    offline: { sql: "rn.contacted_at <= ?", values: [now - ONLINE] },
-    stale: { sql: "coalesce(rn.contacted_at, rn.created_at) <= ?", values: [now - STALE] },
-  };
-  const ofScope = {
-    shared: when("rn.kind = 'instance_type'"),
-    specific: when("rn.kind <> 'instance_type'"),
-    ...ofStatus,
-  };
-  return [
-    scope && ofScope[scope],
-    when("rn.kind = ?", input.type),
-    status && ofStatus[status],
-    when("rn.paused = ?", paused === undefined ? undefined : Number(paused)),
-    ...tag_list.map((tag) => ({
-      sql: "rn.id in (select runner_id from runner_tags where tag = ?)",
-      values: [tag],
-    })),
-  ];
-}
-
 type Listing = Pick<Context, "presenter"> & { db: Reader; page: Page };
-
-/** Runners of groups that are being deleted are not listed. */
-const NOT_DELETED = when(
-  `not exists (select 1 from namespaces n where n.id = rn.namespace_id and n.visibility = ${BEING_DELETED})`,
-);
 
 function listRunners(
   { db, presenter, page }: Listing,
@@ -176,18 +126,20 @@ interface FoundRunner {
   readonly description: string | null;
   readonly updated_at: number;
   readonly managed: number;
+  readonly visible: number;
 }
 
 async function find(
   { db, viewer }: Pick<Context, "viewer"> & { db: Reader },
   id: number,
 ): Promise<FoundRunner> {
-  const managed = managedRunners(viewer);
+  const [managed, visible] = [managedRunners(viewer), visibleRunners(viewer)];
   const found = await db.one<FoundRunner>(
     `select rn.id, rn.kind, rn.locked, rn.description, rn.updated_at,
-       case when ${managed.sql} then 1 else 0 end as managed
+       case when ${managed.sql} then 1 else 0 end as managed,
+       case when ${visible.sql} then 1 else 0 end as visible
      from runners rn where rn.id = ?`,
-    [...managed.values, id],
+    [...managed.values, ...visible.values, id],
   );
   if (!found) throw notFound();
   return found;
@@ -259,21 +211,6 @@ async function placeOf(
   return { ...place, [source.column]: source.id };
 }
 
-/** The runners that do jobs of a group or project. */
-function usableIn(kind: SourceKind, sourceId: number, namespaceId: number): Condition {
-  const ofGroups: Condition = {
-    sql: "rn.kind = 'group_type' and rn.namespace_id in (select ancestor_id from namespace_ancestors where namespace_id = ?)",
-    values: [namespaceId],
-  };
-  const ofInstance: Condition = { sql: "rn.kind = 'instance_type'", values: [] };
-  if (kind === "group") return any([ofGroups, ofInstance]);
-  const own: Condition = {
-    sql: "rn.id in (select runner_id from runner_projects where project_id = ?)",
-    values: [sourceId],
-  };
-  return any([own, ofGroups, ofInstance]);
-}
-
 function routesOf(source: SourceKind) {
   const { list, post } = routes({ source, path: "/runners" });
   const role = source === "group" ? "owner" : "maintainer";
@@ -285,7 +222,7 @@ function routesOf(source: SourceKind) {
       presenter: runner,
       handle: (context) => {
         const { source: owner, input, now } = context;
-        const usable = usableIn(owner.kind, owner.id, owner.namespaceId);
+        const usable = usableIn(context.db.dialect, owner.kind, owner.id, owner.namespaceId);
         return listRunners(context, [usable, ...filtered(input, now)]);
       },
     }),
@@ -345,8 +282,8 @@ export const runnerResource: Resource = {
       input: filters,
       presenter: runner,
       handle: (context) => {
-        const { input, viewer, now } = context;
-        return listRunners(context, [managedRunners(viewer), ...filtered(input, now)]);
+        const { db, input, viewer, now } = context;
+        return listRunners(context, [managedIn(db.dialect, viewer), ...filtered(input, now)]);
       },
     }),
     list("/all", {
@@ -374,9 +311,7 @@ export const runnerResource: Resource = {
       presenter: detail,
       handle: async (context) => {
         const found = await find(context, context.input.runner_id);
-        if (found.managed === 0 && found.kind !== "instance_type") {
-          throw forbidden("No access granted");
-        }
+        if (found.visible === 0) throw forbidden("No access granted");
         return rowOf(context, found.id);
       },
     }),

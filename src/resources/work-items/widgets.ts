@@ -382,6 +382,7 @@ const ABSENT_FIELDS: Readonly<Record<string, OutputFields>> = {
           valueType("CustomerRelationsOrganization", "A customer.", {
             id: required(property("ID")),
             name: required(property("String")),
+            description: property("String"),
           }),
         ),
       }),
