@@ -5,7 +5,7 @@ import type { Secrets } from "../../core/secrets.ts";
 import { add, addLast, hasten } from "../../jobs/outbox.ts";
 import { insertRow } from "../../store/insert.ts";
 import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
-import type { MirrorAddress } from "./rules.ts";
+import type { MirrorAddress } from "../mirrors/address.ts";
 import { purposeOf } from "./table.ts";
 
 /** The name of the worker that pushes to mirrors. */

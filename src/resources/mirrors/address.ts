@@ -1,10 +1,7 @@
 import { type AttributeErrors, invalid } from "../../core/errors.ts";
 import type { Secrets } from "../../core/secrets.ts";
 import { addressesOf, ForbiddenAddress, UnknownHost } from "../../outgoing/addresses.ts";
-import { purposeOf } from "./table.ts";
 
-/** Mirrors that a project may have. */
-export const MOST_MIRRORS = 10;
 /** What is shown in the place of a user and of a password. */
 const HIDDEN = "*****";
 /** Ports below this one are of other services, but for those of the web. */
@@ -62,15 +59,20 @@ export async function requirePublic({ url }: MirrorAddress, allowLocal: boolean)
   }
 }
 
-/** The URL of a mirror with its credentials. @throws SecretKeyError if their key is missing */
+/**
+ * The URL of a mirror with its credentials.
+ *
+ * @param purpose what these are encrypted for
+ * @throws SecretKeyError if their key is missing
+ */
 export function withCredentials(
-  { id, url, credentials }: { id: number; url: string; credentials: string | null },
+  { url, credentials }: { url: string; credentials: string | null },
+  purpose: string,
   secrets: Secrets,
 ): URL {
   const address = new URL(url);
   const [, username = "", password = ""] =
-    /^([^:]*):?(.*)$/s.exec(credentials === null ? "" : secrets.open(credentials, purposeOf(id))) ??
-    [];
+    /^([^:]*):?(.*)$/s.exec(credentials === null ? "" : secrets.open(credentials, purpose)) ?? [];
   address.username = username;
   address.password = password;
   return address;
