@@ -1,6 +1,8 @@
 import { type AttributeErrors, invalid } from "../../core/errors.ts";
+import { sealerFor } from "../../core/sealed.ts";
 import type { Secrets } from "../../core/secrets.ts";
 import { addressesOf, ForbiddenAddress, UnknownHost } from "../../outgoing/addresses.ts";
+import type { Database } from "../../store/port.ts";
 
 /** What is shown in the place of a user and of a password. */
 const HIDDEN = "*****";
@@ -17,10 +19,21 @@ export interface MirrorAddress {
   readonly credentials: string | undefined;
 }
 
+/** A user and a password that are sent apart from a URL; what is `undefined` is as in the URL. */
+export interface ApartFromUrl {
+  readonly user?: string | undefined;
+  readonly password?: string | undefined;
+}
+
 /** Reads the URL of a mirror. @throws ApiError 400 */
-export function addressOf(text: string): MirrorAddress {
+export function addressOf(
+  text: string,
+  { user, password: secret }: ApartFromUrl = {},
+): MirrorAddress {
   if (!URL.canParse(text)) throw invalid(blocked("URI is invalid"));
   const url = new URL(text);
+  if (user !== undefined) url.username = encodeURIComponent(user);
+  if (secret !== undefined) url.password = encodeURIComponent(secret);
   if (!/^https?:$/.test(url.protocol)) {
     throw invalid(blocked("Only allowed schemes are http, https"));
   }
@@ -42,6 +55,21 @@ export function addressOf(text: string): MirrorAddress {
     url: url.href.replace("//", `//${shown}@`),
     credentials: password === "" ? username : `${username}:${password}`,
   };
+}
+
+/**
+ * Encrypts the credentials of a mirror; `null` if it has none.
+ *
+ * @param purpose what they are encrypted for
+ * @throws SecretKeyError if there is no key
+ */
+export async function sealed(
+  db: Database,
+  secrets: Secrets,
+  { credentials }: MirrorAddress,
+  purpose: string,
+): Promise<string | null> {
+  return credentials === undefined ? null : (await sealerFor(db, secrets))(credentials, purpose);
 }
 
 /**

@@ -33,6 +33,10 @@ const DEFAULT_BRANCH = "main";
 /** Names that could be taken for those of objects. */
 const LIKE_AN_OID = /^[0-9a-f]{40}/i;
 
+/** Whether the name of a branch or tag, in full, could be taken for that of an object. */
+export const isLikeAnOid = (name: string): boolean =>
+  LIKE_AN_OID.test(name.replace(/^refs\/(heads|tags)\//, ""));
+
 /**
  * What a caller may do with some branches and tags of a project.
  *
