@@ -265,9 +265,13 @@ const project: Entity = {
     use_custom_template: nothing(false, true),
   },
   onlyChanged: {
-    import_url: refused("https://example.com/a.git"),
-    mirror_branch_regex: refused("^main$"),
+    import_url: testedIn("test/api/pull-mirrors.test.ts"),
+    mirror: testedIn("test/api/pull-mirrors.test.ts"),
+    mirror_branch_regex: testedIn("test/api/pull-mirrors.test.ts"),
+    mirror_overwrites_diverged_branches: testedIn("test/api/pull-mirrors.test.ts"),
+    mirror_trigger_builds: testedIn("test/api/pull-mirrors.test.ts"),
     mirror_user_id: refused(1),
+    only_mirror_protected_branches: testedIn("test/api/pull-mirrors.test.ts"),
   },
 };
 

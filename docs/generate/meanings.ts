@@ -873,7 +873,16 @@ const MEANINGS: Readonly<Record<string, string>> = {
   merge_trains_enabled: "whether merge requests are merged one after another",
   merge_trains_skip_train_allowed:
     "whether what is merged at once is shown to have skipped its merge train",
-  mirror: "whether it is a mirror of another repository: no",
+  mirror: "whether it is updated from the repository at `import_url`; new projects are not",
+  "Projects/import_url":
+    "where it is updated from, as the `url` of its pull mirror; new projects can't import a repository",
+  "Projects/mirror_trigger_builds": "whether these updates start pipelines; without a mirror false",
+  "Projects/only_mirror_protected_branches":
+    "whether only protected branches are updated; without a mirror false",
+  "Projects/mirror_overwrites_diverged_branches":
+    "whether branches that have other commits here become as they are there; without a mirror false",
+  "Projects/mirror_branch_regex":
+    "an RE2 expression: only branches whose names it finds are updated",
   model_experiments_access_level:
     "whether it has experiments with models, which there are none of; kept",
   model_registry_access_level: "whether it has a registry of models, which there is none of; kept",

@@ -237,6 +237,26 @@ describe("updates", () => {
     expect([sha === commit, request.sha]).toEqual([false, commit]);
   });
 
+  it("fetch only what is not here, also of branches with commits of their own", async () => {
+    await mirrored();
+    const newest = async () =>
+      (await app.store.rows("select objects from git_packs order by id desc limit 1"))[0];
+    await commitThere("main", "One");
+    await later();
+    expect(await newest()).toEqual([1]);
+    await commitHere("main");
+    // Nothing there is for a commit that is here as well.
+    for (const line of (await there()).split("\n")) {
+      const [ref = ""] = line.split(" ");
+      if (ref !== "refs/heads/main") await workshop.git(`${name}-there`, "update-ref", "-d", ref);
+    }
+    await put({ mirror_overwrites_diverged_branches: true });
+    await commitThere("main", "Two");
+    await later();
+    expect(await newest()).toEqual([1]);
+    expect(await here()).toContain(await there());
+  });
+
   it("come from another application of this kind", async () => {
     await workshop.pushedFrom(`${name}-there`, `${name}-source`);
     await mirrored({ url: workshop.url(`owner/${name}-source`, "owner") });
@@ -530,6 +550,47 @@ describe("settings", () => {
     await strict.admin.maintenance.updateMirrors();
     expect((await get()).last_error).toBe("Requests to localhost are not allowed");
     await strict.close();
+  });
+
+  it("are attributes of projects, too", async () => {
+    const set = (json: object) => call(`PUT ${path()}`, { json });
+    const none = {
+      mirror: false,
+      mirror_trigger_builds: false,
+      only_mirror_protected_branches: false,
+      mirror_overwrites_diverged_branches: false,
+    };
+    expect((await set(none)).json).toMatchObject(none);
+    expect((await call(`GET ${mirrorPath()}`)).status).toBe(400);
+    for (const json of [{ mirror: true }, { mirror_trigger_builds: true }]) {
+      const refused = await set(json);
+      expect([refused.status, refused.json]).toEqual([
+        400,
+        { message: { import_url: ["can't be blank"] } },
+      ]);
+    }
+    const wrong = await set({ import_url: "ssh://git@example.com/a.git" });
+    expect(wrong.json.message).toEqual({
+      import_url: ["is blocked: Only allowed schemes are http, https"],
+    });
+    const all = { mirror: true, mirror_trigger_builds: true, mirror_branch_regex: "^main$" };
+    const answer = await set({ ...all, import_url: urlOf(`${name}-there`) });
+    expect(answer.json).toMatchObject({ ...none, mirror: true, mirror_trigger_builds: true });
+    expect((await get()).mirror_branch_regex).toBe("^main$");
+    await update();
+    expect((await here()).match(/refs\/heads\/\S+/g)).toEqual(["refs/heads/main"]);
+    const others = {
+      only_mirror_protected_branches: true,
+      mirror_overwrites_diverged_branches: true,
+    };
+    expect((await set(others)).json).toMatchObject({ ...others, mirror: true });
+    expect(await get()).toMatchObject({ ...others, mirror_branch_regex: null });
+    expect((await set({ mirror: false })).json).toMatchObject({ ...others, mirror: false });
+    expect((await get()).enabled).toBe(false);
+    const free = await app.another({ tier: "free" });
+    const refused = await free.call(`PUT ${path()}`, { as: "owner", json: { mirror: true } });
+    expect(refused.status).toBe(403);
+    await free.close();
   });
 
   it("are for maintainers, and for the tier premium", async () => {

@@ -9,7 +9,9 @@ const HIDDEN = "*****";
 /** Ports below this one are of other services, but for those of the web. */
 const FIRST_FREE_PORT = 1024;
 
-const blocked = (reason: string): AttributeErrors => ({ url: [`is blocked: ${reason}`] });
+const blocked = (attribute: string, reason: string): AttributeErrors => ({
+  [attribute]: [`is blocked: ${reason}`],
+});
 
 /** The URL of a mirror, as it is stored. */
 export interface MirrorAddress {
@@ -25,24 +27,30 @@ export interface ApartFromUrl {
   readonly password?: string | undefined;
 }
 
-/** Reads the URL of a mirror. @throws ApiError 400 */
+/**
+ * Reads the URL of a mirror.
+ *
+ * @param attribute that has it, for errors
+ * @throws ApiError 400
+ */
 export function addressOf(
   text: string,
   { user, password: secret }: ApartFromUrl = {},
+  attribute = "url",
 ): MirrorAddress {
-  if (!URL.canParse(text)) throw invalid(blocked("URI is invalid"));
+  if (!URL.canParse(text)) throw invalid(blocked(attribute, "URI is invalid"));
   const url = new URL(text);
   if (user !== undefined) url.username = encodeURIComponent(user);
   if (secret !== undefined) url.password = encodeURIComponent(secret);
   if (!/^https?:$/.test(url.protocol)) {
-    throw invalid(blocked("Only allowed schemes are http, https"));
+    throw invalid(blocked(attribute, "Only allowed schemes are http, https"));
   }
   const port = Number(url.port);
   if (url.port !== "" && ![22, 80, 443].includes(port) && port < FIRST_FREE_PORT) {
-    throw invalid(blocked("Only allowed ports are 22, 80, 443, and any over 1024"));
+    throw invalid(blocked(attribute, "Only allowed ports are 22, 80, 443, and any over 1024"));
   }
   if (url.username !== "" && !/^[a-z0-9]/i.test(url.username)) {
-    throw invalid(blocked("Username needs to start with an alphanumeric character"));
+    throw invalid(blocked(attribute, "Username needs to start with an alphanumeric character"));
   }
   const { username, password } = url;
   url.hash = "";
@@ -76,13 +84,18 @@ export async function sealed(
  * Checks to which addresses the host of a mirror leads. One that can't be resolved now is accepted: every update checks
  * again.
  *
+ * @param attribute that has it, for errors
  * @throws ApiError 400
  */
-export async function requirePublic({ url }: MirrorAddress, allowLocal: boolean): Promise<void> {
+export async function requirePublic(
+  { url }: MirrorAddress,
+  allowLocal: boolean,
+  attribute = "url",
+): Promise<void> {
   try {
     await addressesOf(new URL(url), allowLocal);
   } catch (error) {
-    if (error instanceof ForbiddenAddress) throw invalid(blocked(error.message));
+    if (error instanceof ForbiddenAddress) throw invalid(blocked(attribute, error.message));
     if (!(error instanceof UnknownHost)) throw error;
   }
 }

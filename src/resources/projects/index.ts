@@ -38,6 +38,12 @@ import { changed } from "./followers.ts";
 import { listedProject as listed, projectWithPermissions } from "./json.ts";
 import { projectSettings } from "./kept.ts";
 import { listByKey, list as listProjects, row } from "./list.ts";
+import {
+  mirrorAttributes,
+  NO_MIRROR_SETTINGS,
+  prepareProjectMirror,
+  setUpProjectMirror,
+} from "./mirror.ts";
 import { ofUsers } from "./of-users.ts";
 import * as projects from "./queries.ts";
 import { remove } from "./removal.ts";
@@ -122,13 +128,6 @@ const TEMPLATES = {
   template_project_id: unsupported(param.integer(), 0),
   use_custom_template: unsupported(param.boolean(), false),
   group_with_project_templates_id: unsupported(param.integer(), 0),
-};
-
-/** Where a project may be mirrored from in GitLab. */
-const MIRRORED = {
-  import_url: unsupported(param.anyText({ max: 2048 })),
-  mirror_branch_regex: unsupported(param.anyText()),
-  mirror_user_id: unsupported(param.integer(), 0),
 };
 
 /** The columns that are set from attributes directly. */
@@ -387,16 +386,27 @@ export const projectResource: Resource = {
       input: {
         name: param.optional(param.text()),
         path: param.optional(param.text()),
-        ...MIRRORED,
         ...attributes,
+        ...mirrorAttributes,
       },
       upload: AVATAR_PART,
-      atLeastOne: ["name", "path", ...(Object.keys(attributes) as (keyof typeof attributes)[])],
+      atLeastOne: [
+        ...["name" as const, "path" as const],
+        ...(Object.keys(attributes) as (keyof typeof attributes)[]),
+        ...(Object.keys(mirrorAttributes) as (keyof typeof mirrorAttributes)[]),
+      ],
       presenter: projectWithPermissions,
-      prepare: ({ default_branch }, { store, source }) =>
-        default_branch === undefined ? undefined : chooseBranch(store, source.id, default_branch),
+      prepare: async (input, preparing) => {
+        const { store, source } = preparing;
+        const address = await prepareProjectMirror(input, preparing);
+        const { default_branch: name } = input;
+        const chosen = name === undefined ? undefined : await chooseBranch(store, source.id, name);
+        return { chosen, address };
+      },
       handle: async (context) => {
-        const { db, source, input, prepared: chosen, now } = context;
+        const { db, source, prepared, now } = context;
+        const { chosen, address } = prepared;
+        const input = { ...context.input, ...NO_MIRROR_SETTINGS };
         const { name, path } = input;
         const isOwners = (name ?? path ?? input.visibility) !== undefined;
         if (isOwners && !mayRenameProject(source)) throw forbidden();
@@ -416,6 +426,7 @@ export const projectResource: Resource = {
         const kept_settings = await keptOf(input, () => storedIn(db, "projects", source.id));
         const columns = { ...columnsOf(input), kept_settings, name, path, full_path };
         await updateRow(db, "projects", source.id, { ...columns, last_activity_at: now }, now);
+        await setUpProjectMirror(context, context.input, address);
         await avatars.change(db, source, input.avatar, now);
         const topics = topicsIn(input);
         if (topics) await setTopics(db, source.id, topics, now);

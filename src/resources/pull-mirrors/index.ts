@@ -1,18 +1,11 @@
-import { ApiError, invalid } from "../../core/errors.ts";
+import { ApiError } from "../../core/errors.ts";
 import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
 import { presenter } from "../../core/presenter.ts";
-import { type PrepareContext, type Resource, routes } from "../../core/resource.ts";
-import { updateRow } from "../../store/update.ts";
-import {
-  addressOf,
-  type MirrorAddress,
-  requirePublic,
-  withCredentials,
-} from "../mirrors/address.ts";
-import { choiceColumns, requireChoice } from "../mirrors/branches.ts";
+import { type Resource, routes } from "../../core/resource.ts";
+import { prepareMirror, setUp } from "./changes.ts";
 import * as mirrors from "./queries.ts";
-import { MIRROR_CREDENTIALS, migrations, purposeOf } from "./table.ts";
+import { MIRROR_CREDENTIALS, migrations } from "./table.ts";
 
 const pullMirror = presenter({
   id: field.integer("pum.id"),
@@ -41,41 +34,6 @@ const attributes = {
   mirror_overwrites_diverged_branches: flag,
   mirror_branch_regex: param.clearable(param.anyText()),
 };
-type Given = param.Input<typeof attributes>;
-
-const bit = (given: boolean | undefined) => (given === undefined ? undefined : Number(given));
-
-/** The columns that are set. */
-function columnsOf(given: Given) {
-  const flag = given.only_mirror_protected_branches;
-  const choice = choiceColumns(flag, given.mirror_branch_regex);
-  return {
-    enabled: bit(given.enabled),
-    mirror_trigger_builds: bit(given.mirror_trigger_builds),
-    only_mirror_protected_branches: choice.onlyProtected,
-    mirror_overwrites_diverged_branches: bit(given.mirror_overwrites_diverged_branches),
-    mirror_branch_regex: choice.pattern,
-  };
-}
-
-/**
- * The address that is set; `undefined` if it stays as it is. A new URL has no credentials but its own and those that are
- * sent with it: those of another address are not for it.
- *
- * @throws ApiError 400
- */
-async function addressIn(
-  { url, auth_user: user, auth_password: password }: Given,
-  { db, source, secrets }: Pick<PrepareContext, "db" | "secrets"> & { source: { id: number } },
-): Promise<MirrorAddress | undefined> {
-  if (url !== undefined) return addressOf(url, { user, password });
-  if (user === undefined && password === undefined) return undefined;
-  const found = await mirrors.find(db, source.id);
-  if (!found) return undefined;
-  const { href } = withCredentials(found, purposeOf(found.id), secrets);
-  return addressOf(href, { user, password });
-}
-
 const { get, post, put } = routes({ source: "project", path: "/mirror/pull" });
 const common = { role: "maintainer", tier: "premium" } as const;
 const missing = () => new ApiError(400, { message: "The project is not mirrored" });
@@ -97,22 +55,13 @@ const mirrorRoutes = [
     input: attributes,
     atLeastOne: Object.keys(attributes) as (keyof typeof attributes)[],
     presenter: pullMirror,
-    prepare: async (input, preparing) => {
-      await requireChoice(input, "only_mirror_protected_branches");
-      const address = await addressIn(input, preparing);
-      if (address) await requirePublic(address, preparing.outgoing.allowLocal);
-      return address;
+    prepare: (input, preparing) => {
+      const { url, auth_user: user, auth_password: password } = input;
+      return prepareMirror(input, { url, user, password }, preparing);
     },
-    handle: async ({ db, source, input, secrets, caller, presenter, now, prepared: address }) => {
-      const found = await mirrors.find(db, source.id);
-      if (!found && !address) throw invalid({ url: ["can't be blank"] });
-      const { url = "" } = address ?? {};
-      const id = found?.id ?? (await mirrors.insert(db, { projectId: source.id, url }, now));
-      if (address) await mirrors.setAddress(db, secrets, id, address, now);
-      await updateRow(db, "pull_mirrors", id, { ...columnsOf(input), user_id: caller.id }, now);
-      const wasEnabled = found?.enabled === 1;
-      const isEnabled = input.enabled ?? wasEnabled;
-      if (isEnabled && (address || !wasEnabled)) await mirrors.queue(db, id, now);
+    handle: async (context) => {
+      const { db, source, input, presenter, prepared } = context;
+      await setUp(context, input, prepared);
       return mirrors.row(db, presenter, source.id);
     },
   }),
