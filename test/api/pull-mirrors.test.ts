@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
-import { writeFile } from "node:fs/promises";
+import { cp, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { createSecrets } from "../../src/core/secrets.ts";
 import { Leases } from "../../src/jobs/leases.ts";
@@ -20,6 +21,7 @@ let ahead = 0;
 shareWorkshop(
   async (opened) => {
     ({ app, workshop } = opened);
+    await workshop.importInto("origin", randomHistory(1, 30));
     backend = await startBackend(workshop.folder, "mirror:s3cr%t");
   },
   {
@@ -100,7 +102,8 @@ beforeEach(async () => {
   backend.instead = () => undefined;
   // Mirrors of earlier tests have no part in later ones.
   await app.store.transaction((db) => db.run("update pull_mirrors set enabled = 0"));
-  await workshop.importInto(`${name}-there`, randomHistory(count, 30));
+  const folder = (where: string) => join(workshop.folder, where);
+  await cp(folder("origin"), folder(`${name}-there`), { recursive: true });
   await call("POST /projects", { json: { name } });
 });
 
@@ -255,6 +258,19 @@ describe("updates", () => {
     await later();
     expect(await newest()).toEqual([1]);
     expect(await here()).toContain(await there());
+  });
+
+  it("look again at what others push meanwhile", async () => {
+    await mirrored();
+    const commit = await commitThere("main", "There");
+    await commitThere("b1", "There, too");
+    backend.before = ({ method }) => {
+      if (method !== "POST") return undefined;
+      backend.before = () => undefined;
+      return commitHere("b1");
+    };
+    expect((await later()).last_error).toMatch(/^Some refs have diverged .*\n\nrefs\/heads\/b1$/);
+    expect(await here()).toContain(`refs/heads/main ${commit}`);
   });
 
   it("come from another application of this kind", async () => {
