@@ -7,7 +7,7 @@ import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { createSecrets } from "../../src/core/secrets.ts";
 import { Leases } from "../../src/jobs/leases.ts";
 import { updateFromMirrors } from "../../src/resources/pull-mirrors/worker.ts";
-import { SECRET_KEY, type TestApp, tokenOf, waitFor } from "../helpers.ts";
+import { SECRET_KEY, type TestApp, testApp, tokenOf, waitFor } from "../helpers.ts";
 import { randomHistory, shareWorkshop, type Workshop } from "./_git.ts";
 import { type Backend, startBackend } from "./_http-backend.ts";
 
@@ -460,6 +460,16 @@ describe("requests to update now", () => {
     expect(await here()).toBe(await there());
   });
 
+  it("are heard after a mirror was not enabled for a time", async () => {
+    await put({ url: urlOf(`${name}-there`), enabled: true });
+    await put({ enabled: false });
+    await update();
+    expect(await here()).toBe("");
+    expect((await put({ enabled: true })).json.update_status).toBe("scheduled");
+    await update();
+    expect(await here()).toBe(await there());
+  });
+
   it("are refused without a mirror that is enabled", async () => {
     const refused = { message: "The project is not mirrored" };
     const without = await ask();
@@ -566,6 +576,18 @@ describe("settings", () => {
     await strict.admin.maintenance.updateMirrors();
     expect((await get()).last_error).toBe("Requests to localhost are not allowed");
     await strict.close();
+  });
+
+  it("are part of seeds", async () => {
+    const url = "https://mirror:s3cr@git.example.com/a.git";
+    const project = { namespace: "ada", path: "p", pull_mirror: { url, user: "ada" } };
+    const users = [{ username: "ada", tokens: [{ token: "ada-token" }] }];
+    const seeded = await testApp({ seed: { users, projects: [project] } });
+    const { json } = await seeded.call("GET /projects/ada%2Fp/mirror/pull", {
+      headers: { "private-token": "ada-token" },
+    });
+    expect(json).toMatchObject({ enabled: true, url: "https://*****:*****@git.example.com/a.git" });
+    await seeded.dispose();
   });
 
   it("are attributes of projects, too", async () => {

@@ -96,13 +96,20 @@ export async function setAddress(
 
 /** Has a mirror updated, as soon as there is somebody who does it. Failures before are forgotten. */
 export async function queue(db: Database, id: number, now: number): Promise<void> {
-  const scheduled = await db.run(
-    `update pull_mirrors set update_status = 'scheduled', failures = 0, next_update_at = ?
-     where id = ? and update_status <> 'scheduled'`,
+  await db.run(
+    "update pull_mirrors set update_status = 'scheduled', failures = 0, next_update_at = ? where id = ?",
     [now + EVERY, id],
   );
-  if (scheduled === 0) await hasten(db, PULL_WORKER, id);
-  else await add<PullTask>(db, PULL_WORKER, [{ mirror: id }], now, ({ mirror }) => mirror);
+  if ((await hasten(db, PULL_WORKER, id)) > 0) return;
+  await add<PullTask>(db, PULL_WORKER, [{ mirror: id }], now, ({ mirror }) => mirror);
+}
+
+/** Notes that a mirror is not updated though that was scheduled, since it is no longer enabled. */
+export async function drop(db: Database, id: number): Promise<void> {
+  await db.run(
+    "update pull_mirrors set update_status = 'none' where id = ? and update_status = 'scheduled'",
+    [id],
+  );
 }
 
 /** Has a mirror updated that somebody asks for: five minutes after the last update that succeeded, or at once. */

@@ -98,7 +98,7 @@ async function update(settings: PullSettings, task: Task, signal: AbortSignal): 
   const { store, now, outgoing } = settings;
   const { mirror: id } = JSON.parse(task.payload) as mirrors.PullTask;
   const mirror = await mirrors.findEnabled(store.reader(), id);
-  if (!mirror) return { done: true };
+  if (!mirror) return { done: true, follow: (db) => mirrors.drop(db, id) };
   await store.transaction((db) => mirrors.begin(db, id, now()), { shared: true });
   const done = (error: string | null, hasFailed: boolean): Outcome => ({
     done: true,

@@ -126,6 +126,14 @@ export async function queue(db: Database, id: number, now: number): Promise<void
   await db.run("update remote_mirrors set update_status = 'scheduled' where id = ?", [id]);
 }
 
+/** Notes that a mirror is not updated though that was scheduled, since it is no longer enabled. */
+export async function drop(db: Database, id: number): Promise<void> {
+  await db.run(
+    "update remote_mirrors set update_status = 'none' where id = ? and update_status = 'scheduled'",
+    [id],
+  );
+}
+
 /** Has an update that failed in an unforeseen way, and looks as if it ran, repeated at once. */
 export async function hurry(db: Database, id: number): Promise<void> {
   await hasten(db, MIRROR_WORKER, id);

@@ -50,7 +50,7 @@ async function update(settings: MirrorSettings, task: Task, signal: AbortSignal)
   const { store, now, outgoing } = settings;
   const { mirror: id } = JSON.parse(task.payload) as mirrors.MirrorTask;
   const mirror = await mirrors.findEnabled(store.reader(), id);
-  if (!mirror) return { done: true };
+  if (!mirror) return { done: true, follow: (db) => mirrors.drop(db, id) };
   await store.transaction((db) => mirrors.begin(db, id, now()));
   if (outgoing.isKept?.()) {
     return { done: true, follow: (db) => mirrors.end(db, id, "finished", null, now()) };
