@@ -873,9 +873,9 @@ const MEANINGS: Readonly<Record<string, string>> = {
   merge_trains_enabled: "whether merge requests are merged one after another",
   merge_trains_skip_train_allowed:
     "whether what is merged at once is shown to have skipped its merge train",
-  mirror: "whether it is updated from the repository at `import_url`; new projects are not",
+  mirror: "whether it is updated from the repository at `import_url`",
   "Projects/import_url":
-    "where it is updated from, as the `url` of its pull mirror; new projects can't import a repository",
+    "where it is updated from, with `mirror`, as the `url` of its pull mirror; without, new projects are refused: nothing is imported once",
   "Projects/mirror_trigger_builds": "whether these updates start pipelines; without a mirror false",
   "Projects/only_mirror_protected_branches":
     "whether only protected branches are updated; without a mirror false",

@@ -625,6 +625,17 @@ describe("settings", () => {
     expect(await get()).toMatchObject({ ...others, mirror_branch_regex: null });
     expect((await set({ mirror: false })).json).toMatchObject({ ...others, mirror: false });
     expect((await get()).enabled).toBe(false);
+    const sent = { ...all, name: `${name}-new`, import_url: urlOf(`${name}-there`) };
+    const created = await call("POST /projects", { json: sent });
+    expect([created.status, created.json.mirror]).toEqual([201, true]);
+    await update();
+    const branches = await call(`GET /projects/${created.json.id}/repository/branches`);
+    expect(branches.json).toMatchObject([{ name: "main" }]);
+    const unset = await call("POST /projects", { json: { name: `${name}-none`, mirror: true } });
+    expect([unset.status, unset.json]).toEqual([
+      400,
+      { message: { import_url: ["can't be blank"] } },
+    ]);
     const free = await app.another({ tier: "free" });
     const refused = await free.call(`PUT ${path()}`, { as: "owner", json: { mirror: true } });
     expect(refused.status).toBe(403);

@@ -4,7 +4,7 @@ import { unsupported } from "../../core/kept.ts";
 import { type Context, hasTier, type PrepareContext } from "../../core/resource.ts";
 import type { Database } from "../../store/port.ts";
 import type { MirrorAddress } from "../mirrors/address.ts";
-import { prepareMirror, setUp } from "../pull-mirrors/changes.ts";
+import { type Preparing, prepareMirror, setUp } from "../pull-mirrors/changes.ts";
 import { find } from "../pull-mirrors/queries.ts";
 
 const flag = param.optional(param.boolean());
@@ -21,7 +21,7 @@ export const mirrorAttributes = {
 };
 type Given = param.Input<typeof mirrorAttributes>;
 
-/** Those that are kept for projects without a mirror: only false is taken for them. */
+/** Those that archives of projects have among what is kept, where they are false. */
 export const NO_MIRROR_SETTINGS = {
   mirror: undefined,
   mirror_trigger_builds: undefined,
@@ -43,9 +43,7 @@ const asks = (given: Given) =>
 /** Checks what is set of a project's mirror. @returns its address, if it gets another one. @throws ApiError 400, 403 */
 export async function prepareProjectMirror(
   given: Given,
-  preparing: Pick<PrepareContext, "db" | "secrets" | "outgoing" | "tier"> & {
-    readonly source: { readonly id: number };
-  },
+  preparing: Preparing & Pick<PrepareContext, "tier">,
 ): Promise<MirrorAddress | undefined> {
   if (asks(given) && !hasTier(preparing.tier, "premium")) throw forbidden();
   const address = { url: given.import_url, attribute: "import_url" };
@@ -54,8 +52,9 @@ export async function prepareProjectMirror(
 
 /** Sets up the mirror of a project, if something is set of it. @throws ApiError 400 if it has no address */
 export async function setUpProjectMirror(
-  context: Pick<Context, "source" | "secrets" | "now"> & {
+  context: Pick<Context, "secrets" | "now"> & {
     readonly db: Database;
+    readonly source: { readonly id: number };
     readonly caller: { readonly id: number };
   },
   given: Given,

@@ -32,6 +32,11 @@ interface GivenAddress {
   readonly attribute?: string;
 }
 
+/** What is needed to check it; without a `source`, the project is yet to be created. */
+export type Preparing = Pick<PrepareContext, "db" | "secrets" | "outgoing"> & {
+  readonly source?: { readonly id: number } | undefined;
+};
+
 /**
  * Checks what is set of a project's mirror. A new URL has no credentials but its own and those that are sent with it: those
  * of another address are not for it.
@@ -42,12 +47,7 @@ interface GivenAddress {
 export async function prepareMirror(
   given: GivenSettings,
   { url, user, password, attribute = "url" }: GivenAddress,
-  {
-    db,
-    source,
-    secrets,
-    outgoing,
-  }: Pick<PrepareContext, "db" | "secrets" | "outgoing"> & { readonly source: { id: number } },
+  { db, source, secrets, outgoing }: Preparing,
 ): Promise<MirrorAddress | undefined> {
   await requireChoice(given, "only_mirror_protected_branches");
   if (url !== undefined) {
@@ -56,7 +56,7 @@ export async function prepareMirror(
     return address;
   }
   if (user === undefined && password === undefined) return undefined;
-  const found = await mirrors.find(db, source.id);
+  const found = source && (await mirrors.find(db, source.id));
   if (!found) return undefined;
   const { href } = withCredentials(found, purposeOf(found.id), secrets);
   return addressOf(href, { user, password });
