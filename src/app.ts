@@ -48,6 +48,7 @@ import type { AppEventName, AppEventOf, AppListener } from "./resources/hooks/ap
 import { Listeners, type Unsubscribe } from "./resources/hooks/listeners.ts";
 import { callHooks, startHookCaller } from "./resources/hooks/worker.ts";
 import { makePipelines, startPipelines } from "./resources/pipelines/worker.ts";
+import { startPullMirrors, updateFromMirrors } from "./resources/pull-mirrors/worker.ts";
 import { startMirrors } from "./resources/remote-mirrors/worker.ts";
 import { startRemover } from "./resources/remover.ts";
 import { runDue, startScheduler } from "./resources/schedules/scheduler.ts";
@@ -343,6 +344,9 @@ async function start(
     listeners.starting ? listeners.starting.then(() => pipeline(incoming)) : pipeline(incoming),
   );
   const scheduling = { ...working, secrets, base: url ?? "", edition, tier };
+  const { mail, background = true, onSwept } = options;
+  const { deliver = background, interval } = options.webhooks ?? {};
+  const mirroring = { ...working, secrets, outgoing, interval, url };
   let made: Admin | undefined;
   // Made when it is first asked for: it has many functions.
   const admin = () => {
@@ -358,12 +362,11 @@ async function start(
       runSchedules: () => runDue(scheduling),
       runPipelines: () => makePipelines(scheduling),
       runArchives: () => writeArchives(working),
+      updateMirrors: () => updateFromMirrors(mirroring),
       endTransfers: () => endTransfers(working),
     });
     return made;
   };
-  const { mail, background = true, onSwept } = options;
-  const { deliver = background, interval } = options.webhooks ?? {};
   const delivering = { ...working, secrets, url, outgoing, edition, interval };
   onStart?.({
     setLimits: (limits) => Object.assign(settings, limitsOf(store, limits)),
@@ -375,7 +378,8 @@ async function start(
     [
       mail !== undefined && (() => startMailer({ ...mail, ...working, url: url ?? "" })),
       deliver && (() => startHookCaller(delivering)),
-      deliver && (() => startMirrors({ ...working, secrets, outgoing, interval })),
+      deliver && (() => startMirrors(mirroring)),
+      deliver && (() => startPullMirrors(mirroring)),
       ...(background
         ? [
             () => startRemover(working),

@@ -1347,6 +1347,12 @@ const FIXTURES: Record<string, Fixture> = {
     },
     params: { mirror_id: listed("/projects/:project/remote_mirrors") },
   },
+  "Pull mirrors": {
+    create: async (app) => {
+      const json = { url: "https://mirror:secret@git.example.invalid/a.git" };
+      await app.call(`PUT ${PROJECT}/mirror/pull`, { as: "owner", json });
+    },
+  },
   "Git over HTTP": { params: { repository: async () => "acme/site.git" } },
   Webhooks: {
     create: async (app, count) => {

@@ -97,6 +97,7 @@ const TABLES: Readonly<Record<string, readonly string[]>> = {
   ff: ["feature_flags"],
   fu: ["feature_flag_user_lists"],
   mir: ["remote_mirrors"],
+  pum: ["pull_mirrors"],
   mi: ["member_invitations"],
   w: ["wiki_pages"],
   x: ["issue_links", "merge_request_issues"],

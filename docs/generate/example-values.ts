@@ -29,6 +29,14 @@ export interface Special {
 
 const SITE = "/projects/acme%2Fsite";
 
+/** Where a project is updated from. */
+const PULLED = {
+  enabled: true,
+  url: "https://git.example.com/acme/site.git",
+  auth_user: "mirror",
+  auth_password: "secret",
+};
+
 /** Values of attributes by name. */
 export const NAMED: Json = {
   access_level: 30,
@@ -325,6 +333,13 @@ export const EXAMPLES: Readonly<Record<string, Special>> = {
   },
   "PATCH /projects/:id/registry/protection/repository/rules/:rule_id": {
     sent: { minimum_access_level_for_delete: "owner" },
+  },
+  "PUT /projects/:id/mirror/pull": { sent: PULLED },
+  "POST /projects/:id/mirror/pull": {
+    before: async (ask) => {
+      await ask(`PUT ${SITE}/mirror/pull`, PULLED);
+      return undefined;
+    },
   },
   "POST /projects/:id/freeze_periods": {
     sent: { freeze_start: "0 23 * * 5", freeze_end: "0 7 * * 1" },

@@ -180,6 +180,18 @@ const MEANINGS: Readonly<Record<string, string>> = {
   "Push mirrors/enabled": "whether it is pushed to. Default false",
   "Push mirrors/url":
     "where the other repository is, with a user and a password: `http` or `https`",
+  "Pull mirrors/enabled": "whether the project is updated. Default false",
+  "Pull mirrors/url":
+    "where the other repository is: `http` or `https`, perhaps with a user and a password",
+  "Pull mirrors/mirror_branch_regex":
+    "an RE2 expression: only branches whose names it finds are updated",
+  auth_user: "the user, apart from the address",
+  auth_password: "the password of that user, or a token",
+  "Pull mirrors/mirror_trigger_builds": "whether updates start pipelines. Default false",
+  "Pull mirrors/only_mirror_protected_branches":
+    "whether only protected branches are updated. Default false",
+  "Pull mirrors/mirror_overwrites_diverged_branches":
+    "whether branches that have other commits here become as they are there. Default false",
   version_id: "the version, by id",
   upload_id: "the upload, by id",
   application_id: "the application, by id",
@@ -861,7 +873,16 @@ const MEANINGS: Readonly<Record<string, string>> = {
   merge_trains_enabled: "whether merge requests are merged one after another",
   merge_trains_skip_train_allowed:
     "whether what is merged at once is shown to have skipped its merge train",
-  mirror: "whether it is a mirror of another repository: no",
+  mirror: "whether it is updated from the repository at `import_url`",
+  "Projects/import_url":
+    "where it is updated from, with `mirror`, as the `url` of its pull mirror; without, new projects are refused: nothing is imported once",
+  "Projects/mirror_trigger_builds": "whether these updates start pipelines; without a mirror false",
+  "Projects/only_mirror_protected_branches":
+    "whether only protected branches are updated; without a mirror false",
+  "Projects/mirror_overwrites_diverged_branches":
+    "whether branches that have other commits here become as they are there; without a mirror false",
+  "Projects/mirror_branch_regex":
+    "an RE2 expression: only branches whose names it finds are updated",
   model_experiments_access_level:
     "whether it has experiments with models, which there are none of; kept",
   model_registry_access_level: "whether it has a registry of models, which there is none of; kept",

@@ -88,6 +88,7 @@ export const TAGS: Readonly<Record<string, string>> = {
   Releases: "Releases of projects, and links to their assets.",
   "Feature flags": "Flags that programs ask for, with Unleash's clients.",
   "Terraform states": "States of Terraform and OpenTofu, with their locks.",
+  "Pull mirrors": "Other repositories from which projects are updated.",
   "Push mirrors": "Other repositories to which projects push on what they get.",
   "DORA metrics": "How often and how fast projects are deployed, and what goes wrong.",
   "Merge request dependencies": "Which merge requests are to be merged before others.",

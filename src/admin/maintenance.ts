@@ -79,6 +79,13 @@ export interface MaintenanceAdmin {
    */
   runArchives(): Promise<{ tasks: number }>;
   /**
+   * Updates projects from their pull mirrors where that is due, or was asked for (docs/mirrors.md). `createApp` does it by
+   * itself unless `background` or `webhooks.deliver` is `false`; then call it every minute.
+   *
+   * @returns how many updates there were
+   */
+  updateMirrors(): Promise<{ updates: number }>;
+  /**
    * Starts delayed jobs whose time has come, ends those that run for too long, and deletes artifacts that have expired.
    * `createApp` does it by itself unless `background` is `false`; then call it every few seconds.
    */
@@ -111,6 +118,7 @@ export function maintenanceAdmin({
   runSchedules,
   runPipelines,
   runArchives,
+  updateMirrors,
   endTransfers,
 }: AdminContext): MaintenanceAdmin {
   const purge: MaintenanceAdmin["purgeEvents"] = async (options = {}) => {
@@ -152,6 +160,7 @@ export function maintenanceAdmin({
       return { tasks: await making };
     },
     runArchives: async () => ({ tasks: await runArchives() }),
+    updateMirrors: async () => ({ updates: await updateMirrors() }),
     runTimedJobs: () => doDue(store, now()),
     tidyRepositories: () => tidy(store, now()),
     sweepFiles: async () => ({ files: await sweepFiles(store, now()) }),

@@ -31,6 +31,7 @@ const lengthOf = (bytes: number) =>
 /** The channels of a multiplexed answer. */
 export const PACK_BAND = 1;
 export const PROGRESS_BAND = 2;
+export const ERROR_BAND = 3;
 
 /** Writes bytes to a channel of a multiplexed answer, in packets of at most `most` bytes. */
 export function band(channel: number, bytes: Uint8Array, most = MAX_PACKET): Buffer {
@@ -96,6 +97,14 @@ export class Input {
    * @throws RefusedError if it is malformed
    */
   async packet(): Promise<Packet | undefined> {
+    const packet = await this.bytePacket();
+    if (typeof packet !== "object") return packet;
+    const line = packet.toString();
+    return line.endsWith("\n") ? line.slice(0, -1) : line;
+  }
+
+  /** The same as bytes, whose newline stays: a part of a multiplexed answer begins with its channel. */
+  async bytePacket(): Promise<Buffer | number | undefined> {
     if (this.#pace.isDue) await this.#pace.pause();
     if (!(await this.fill(LENGTH))) {
       if (this.available > 0) throw malformed();
@@ -105,8 +114,7 @@ export class Input {
     const length = /^[0-9a-f]{4}$/i.test(text) ? Number.parseInt(text, 16) : MAX_PACKET + 1;
     if (length < LENGTH) return length;
     if (length > MAX_PACKET || !(await this.fill(length - LENGTH))) throw malformed();
-    const line = this.take(length - LENGTH).toString();
-    return line.endsWith("\n") ? line.slice(0, -1) : line;
+    return this.take(length - LENGTH);
   }
 
   /** Reads all packets up to the end of the body. @throws RefusedError if one is malformed */

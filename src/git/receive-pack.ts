@@ -5,7 +5,7 @@ import { LIMITS } from "./limits.ts";
 import type { Packs } from "./packs.ts";
 import { band, FLUSH, type Input, PACK_BAND, PROGRESS_BAND, pkt } from "./pkt-line.ts";
 import { checkChanges, type Outcome, type Push, type RefChange } from "./push.ts";
-import { receivePack, type StagedPack } from "./receive.ts";
+import { receivePack } from "./receive.ts";
 import type { Refs } from "./refs.ts";
 import type { Repository } from "./repository.ts";
 import type { Shown } from "./shown.ts";
@@ -54,7 +54,7 @@ interface Commands {
 }
 
 /** A repository before a push. */
-interface Before {
+export interface Before {
   readonly repository: Repository;
   /** Of the repository's record; 0 if it has none yet. */
   readonly version: number;
@@ -72,7 +72,7 @@ interface Before {
  */
 export async function receivePush(
   input: Input,
-  { repository, version, shown }: Before,
+  before: Before,
   packs: Packs,
   now: number,
   budget: Budget,
@@ -80,17 +80,48 @@ export async function receivePush(
   const { changes, capabilities, options } = await readCommands(input);
   if (changes.length === 0) return undefined;
   const push = {
-    version,
+    version: before.version,
     options,
     isAtomic: capabilities.has("atomic"),
     isMultiplexed: capabilities.has("side-band-64k"),
     wantsReport: capabilities.has("report-status") || capabilities.has("report-status-v2"),
   };
-  let staged: StagedPack | undefined;
+  const hasPack = changes.some(({ to }) => to);
   try {
-    if (changes.some(({ to }) => to)) {
-      staged = await receivePack(input, repository, packs, now, shown);
-    }
+    const received = await receiveChanges(
+      hasPack ? input : undefined,
+      changes,
+      before,
+      packs,
+      now,
+      budget,
+    );
+    return { ...push, ...received, refusal: undefined };
+  } catch (error) {
+    if (!(error instanceof RefusedError)) throw error;
+    const { repository } = before;
+    const problem = "unpacker error";
+    const failed = changes.map((one) => ({ ...one, peeled: null, isForced: false, problem }));
+    return { ...push, changes: failed, refusal: error.message, staged: undefined, repository };
+  }
+}
+
+/**
+ * Receives changes that were made elsewhere, with the objects that they need: of what is here, they may be to what is shown.
+ *
+ * @param input a pack; `undefined` if they need none
+ * @throws RefusedError if the pack is not valid; nothing of it is left then
+ */
+export async function receiveChanges(
+  input: Input | undefined,
+  changes: readonly RefChange[],
+  { repository, shown }: Before,
+  packs: Packs,
+  now: number,
+  budget: Budget,
+): Promise<Pick<Push, "changes" | "staged" | "repository">> {
+  const staged = input && (await receivePack(input, repository, packs, now, shown));
+  try {
     const after = staged ? repository.with(staged.pack) : repository;
     await after.prepareGraph(budget);
     const checked = await checkChanges(after, changes, "client", budget);
@@ -102,13 +133,10 @@ export async function receivePush(
       const change = checked[at] as Push["changes"][number];
       checked[at] = { ...change, problem: change.problem ?? "missing necessary objects" };
     }
-    return { ...push, changes: checked, refusal: undefined, staged, repository: after };
+    return { changes: checked, staged, repository: after };
   } catch (error) {
     await staged?.discard();
-    if (!(error instanceof RefusedError)) throw error;
-    const problem = "unpacker error";
-    const failed = changes.map((one) => ({ ...one, peeled: null, isForced: false, problem }));
-    return { ...push, changes: failed, refusal: error.message, staged: undefined, repository };
+    throw error;
   }
 }
 

@@ -185,9 +185,9 @@ async function removeUnheard(store: Store, { sql, values }: Condition): Promise<
   );
 }
 
-/** Makes the waiting tasks of a worker with one key due at once. */
-export async function hasten(db: Database, worker: string, key: number): Promise<void> {
-  await db.run(
+/** Makes the waiting tasks of a worker with one key due at once, and returns how many there are. */
+export async function hasten(db: Database, worker: string, key: number): Promise<number> {
+  return db.run(
     "update outbox set due_at = 0 where worker = ? and order_key = ? and owner is null and failed_at is null",
     [worker, key],
   );

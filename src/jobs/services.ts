@@ -33,3 +33,43 @@ export async function startAll(
   }
   return { stop };
 }
+
+/**
+ * Does work again and again, with a pause before each time. Its timer does not keep the process alive.
+ *
+ * @param every the pause, in milliseconds
+ * @param onError gets what the work throws
+ * @returns what stops it, after the work that runs
+ */
+export function repeat(
+  work: () => Promise<unknown>,
+  every: number,
+  onError: (error: unknown) => void,
+): Service {
+  let ended = false;
+  let running: Promise<void> = Promise.resolve();
+  let timer: NodeJS.Timeout | undefined;
+  const wait = () => {
+    timer = setTimeout(() => {
+      running = turn();
+    }, every);
+    timer.unref();
+  };
+  const turn = async () => {
+    try {
+      await work();
+    } catch (error) {
+      // Not an error while closing: whoever is next does what was left.
+      if (!ended) onError(error);
+    }
+    if (!ended) wait();
+  };
+  wait();
+  return {
+    stop: () => {
+      ended = true;
+      clearTimeout(timer);
+      return running;
+    },
+  };
+}

@@ -63,6 +63,7 @@ import { projectResource } from "./projects/index.ts";
 import { protectedEnvironmentResource } from "./protected-environments/index.ts";
 import { protectedBranchResource, protectedTagResource } from "./protected-refs/index.ts";
 import { protectionRuleResource } from "./protection-rules/index.ts";
+import { pullMirrorResource } from "./pull-mirrors/index.ts";
 import { pushRuleResource } from "./push-rules/index.ts";
 import { releaseResource } from "./releases/index.ts";
 import { remoteMirrorResource } from "./remote-mirrors/index.ts";
@@ -172,6 +173,7 @@ export const resources: readonly Resource[] = [
   projectAliasResource,
   projectResource,
   protectionRuleResource,
+  pullMirrorResource,
   pushRuleResource,
   releaseResource,
   remoteMirrorResource,

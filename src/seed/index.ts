@@ -38,6 +38,7 @@ import {
 } from "../resources/notification-settings/seed.ts";
 import { pipelinesPart } from "../resources/pipelines/seed.ts";
 import { personalProjectsPart, projectsPart } from "../resources/projects/seed.ts";
+import { pullMirrorPart } from "../resources/pull-mirrors/seed.ts";
 import { pushRulePart } from "../resources/push-rules/seed.ts";
 import { releasesPart } from "../resources/releases/seed.ts";
 import { remoteMirrorsPart } from "../resources/remote-mirrors/seed.ts";
@@ -96,6 +97,7 @@ const inProject = {
   triggers: triggersPart,
   hooks: hooksPart,
   remote_mirrors: remoteMirrorsPart,
+  pull_mirror: pullMirrorPart,
 };
 const inGroup = {
   ...inSource,
@@ -156,6 +158,7 @@ const COUNTED = [
   "hooks",
   "integrations",
   "remote_mirrors",
+  "pull_mirrors",
   "notification_settings",
   "events",
 ] as const;

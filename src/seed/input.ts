@@ -22,6 +22,7 @@ import type { NoteSeed } from "../resources/notes/seed.ts";
 import type { NotificationSettingsSeed } from "../resources/notification-settings/seed.ts";
 import type { PipelineSeed } from "../resources/pipelines/seed.ts";
 import type { ProjectSeed } from "../resources/projects/seed.ts";
+import type { PullMirrorSeed } from "../resources/pull-mirrors/seed.ts";
 import type { PushRuleSeed } from "../resources/push-rules/seed.ts";
 import type { ReleaseSeed } from "../resources/releases/seed.ts";
 import type { RemoteMirrorSeed } from "../resources/remote-mirrors/seed.ts";
@@ -108,6 +109,7 @@ interface FullProject extends ProjectSeed, InSource {
   triggers?: TriggerSeed[] | undefined;
   hooks?: HookSeed[] | undefined;
   remote_mirrors?: RemoteMirrorSeed[] | undefined;
+  pull_mirror?: PullMirrorSeed | undefined;
 }
 
 /** What belongs to issues, merge requests and snippets. */

@@ -8,6 +8,8 @@ export interface Backend {
   readonly url: string;
   /** What is answered in the place of Git: a status and headers; `undefined` for nothing. */
   instead: (request: IncomingMessage) => [number, Record<string, string>] | undefined;
+  /** Done before a request is answered. */
+  before: (request: IncomingMessage) => Promise<unknown> | undefined;
   close(): Promise<void>;
 }
 
@@ -18,7 +20,8 @@ export interface Backend {
  */
 export async function startBackend(root: string, credentials: string): Promise<Backend> {
   const accepted = `Basic ${Buffer.from(credentials).toString("base64")}`;
-  const server = createServer((request, response) => {
+  const server = createServer(async (request, response) => {
+    await backend.before(request);
     const isAccepted = request.headers.authorization === accepted;
     const instead = backend.instead(request) ?? (isAccepted ? undefined : [401, {}]);
     if (instead) {
@@ -56,6 +59,7 @@ export async function startBackend(root: string, credentials: string): Promise<B
   const backend: Backend = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     instead: () => undefined,
+    before: () => undefined,
     close: () =>
       new Promise((resolve) => {
         server.closeAllConnections();

@@ -102,6 +102,7 @@ const LEFT_OUT = [
   "Resource groups",
   // They name users' levels and the project's own path.
   "Protection rules",
+  "Pull mirrors",
   "Push mirrors",
   // The rule of the group that the project is imported into holds.
   "Push rules",

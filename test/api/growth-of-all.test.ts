@@ -187,6 +187,7 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
   from_project_id: [],
   marked_for_deletion_on: ["2020-01-01"],
   fullname: [],
+  group_path: ["acme"],
   group_id: ["1"],
   id_after: ["1", "1000000"],
   id_before: ["1", "1000000"],

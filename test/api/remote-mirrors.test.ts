@@ -1,4 +1,5 @@
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
+import { queue } from "../../src/resources/remote-mirrors/queries.ts";
 import { type TestApp, waitFor } from "../helpers.ts";
 import { randomHistory, shareWorkshop, type Workshop } from "./_git.ts";
 import { type Backend, startBackend } from "./_http-backend.ts";
@@ -142,6 +143,17 @@ describe("pushes", () => {
       },
     ]);
     expect((await mirror(id)).update_status).toBe("none");
+  });
+
+  it("again after it was not enabled for a time", async () => {
+    const { id } = await addMirror();
+    await sync(id);
+    await call(`PUT ${path()}/remote_mirrors/${id}`, { json: { enabled: false } });
+    await app.store.transaction((db) => queue(db, id, Date.now()));
+    await until(id, "none");
+    await call(`PUT ${path()}/remote_mirrors/${id}`, { json: { enabled: true } });
+    await call(`DELETE ${path()}/repository/branches/b1`);
+    await waitFor(async () => !(await there()).includes("refs/heads/b1 "));
   });
 
   it("to another application of this kind", async () => {

@@ -99,7 +99,7 @@ it("each table of projects is archived, or left out on purpose", () => {
       "ci_variables",
     ],
     ...["runner_projects", "registration_tokens", "pipeline_triggers", "pipeline_schedules"],
-    ...["remote_mirrors", "push_rules", "freeze_periods", "protected_environments"],
+    ...["remote_mirrors", "pull_mirrors", "push_rules", "freeze_periods", "protected_environments"],
     ...["feature_flags", "feature_flag_user_lists", "feature_flag_clients"],
     ...["terraform_states", "terraform_state_versions", "secure_files"],
     ...["merge_train_cars", "resource_groups", "project_security_settings", "protection_rules"],

@@ -31,7 +31,6 @@ export const API: Failures = {
     "test_projects.py::test_project_pages",
     "test_projects.py::test_project_pages_domains",
   ],
-  "there are no pull mirrors": ["test_projects.py::test_project_pull_mirrors"],
   "limits of requests are options of the server, not settings": [
     "test_gitlab.py::test_rate_limits",
   ],

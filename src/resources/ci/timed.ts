@@ -1,5 +1,5 @@
 import { runPeriodic } from "../../jobs/periodic.ts";
-import type { Service } from "../../jobs/services.ts";
+import { repeat, type Service } from "../../jobs/services.ts";
 import type { Working } from "../../jobs/worker.ts";
 import type { Store, Value } from "../../store/port.ts";
 import { deleteArtifacts } from "./artifacts.ts";
@@ -110,26 +110,5 @@ async function stopEnvironments(store: Store, now: number): Promise<void> {
 }
 
 /** Does {@link doDue} again and again, in one of the processes that share a database. @returns what stops it */
-export function watchJobs({ store, now, leases, onError }: Working): Service {
-  let ended = false;
-  let timer: NodeJS.Timeout | undefined;
-  const turn = async () => {
-    try {
-      await runPeriodic({ store, now, leases }, JOB, () => doDue(store, now()));
-    } catch (error) {
-      if (!ended) onError(error);
-    }
-    if (!ended) wait();
-  };
-  const wait = () => {
-    timer = setTimeout(turn, EVERY);
-    timer.unref();
-  };
-  wait();
-  return {
-    stop: () => {
-      ended = true;
-      clearTimeout(timer);
-    },
-  };
-}
+export const watchJobs = ({ store, now, leases, onError }: Working): Service =>
+  repeat(() => runPeriodic({ store, now, leases }, JOB, () => doDue(store, now())), EVERY, onError);

@@ -241,10 +241,10 @@ export const billable: readonly Route[] = [
     handle: async (context) => {
       const { db, presenter, page, source, input } = context;
       await requireBillable(context, input.user_id);
-      const own = within(source.id);
       return paginate(db, presenter, page, {
-        from: `members m ${NAMES} where m.user_id = ? and ${VISIBLE} and ${own.sql}`,
-        values: [input.user_id, ...own.values],
+        from: `members m ${NAMES} where m.user_id = ? and ${VISIBLE} and exists (
+          select 1 from namespace_ancestors a where a.namespace_id = n.id and a.ancestor_id = ?)`,
+        values: [input.user_id, source.id],
         order: "m.id",
       });
     },
@@ -258,11 +258,13 @@ export const billable: readonly Route[] = [
     handle: async (context) => {
       const { db, presenter, page, source, input } = context;
       await requireBillable(context, input.user_id);
-      const invited = invitedWithin(source.id);
       return paginate(db, presenter, page, {
-        from: `members m ${NAMES} where m.user_id = ? and ${VISIBLE} and m.id in (
-          select m.id from ${INVITED} where ${invited.sql} and m.user_id = ?)`,
-        values: [input.user_id, ...invited.values, input.user_id],
+        from: `members m ${NAMES} where m.user_id = ? and ${VISIBLE} and exists (
+          select 1 from group_link_sources s cross join group_links l left join projects t on t.id = l.project_id
+          cross join namespace_ancestors a
+          where s.namespace_id = m.namespace_id and l.id = s.link_id
+            and a.namespace_id = coalesce(l.namespace_id, t.namespace_id) and a.ancestor_id = ?)`,
+        values: [input.user_id, source.id],
         order: "m.id",
       });
     },

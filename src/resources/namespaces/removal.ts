@@ -72,6 +72,7 @@ export const PROJECT_PARTS: readonly Part[] = [
   ["freeze_periods", "project_id", "id"],
   ["protected_environments", "project_id", "id"],
   ["remote_mirrors", "project_id", "id"],
+  ["pull_mirrors", "project_id", "id"],
   ["feature_flags", "project_id", "id"],
   ["feature_flag_user_lists", "project_id", "id"],
   ["feature_flag_clients", "project_id", "project_id"],

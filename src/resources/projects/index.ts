@@ -5,9 +5,15 @@ import { conflict, forbidden, notFound, notModified } from "../../core/errors.ts
 import * as param from "../../core/input.ts";
 import { storedIn, unsupported, withoutEffect } from "../../core/kept.ts";
 import { keysetUnavailable } from "../../core/pagination.ts";
-import { type Context, Json, type Resource, routes } from "../../core/resource.ts";
+import {
+  type Context,
+  Json,
+  type PrepareContext,
+  type Resource,
+  routes,
+} from "../../core/resource.ts";
 import { fork } from "../../git/repository.ts";
-import type { Database, Reader, Store, Value } from "../../store/port.ts";
+import type { Database, Reader, Value } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import { delayedDeletion } from "../application-settings/deletion.ts";
 import * as settings from "../application-settings/queries.ts";
@@ -38,6 +44,12 @@ import { changed } from "./followers.ts";
 import { listedProject as listed, projectWithPermissions } from "./json.ts";
 import { projectSettings } from "./kept.ts";
 import { listByKey, list as listProjects, row } from "./list.ts";
+import {
+  mirrorAttributes,
+  NO_MIRROR_SETTINGS,
+  prepareProjectMirror,
+  setUpProjectMirror,
+} from "./mirror.ts";
 import { ofUsers } from "./of-users.ts";
 import * as projects from "./queries.ts";
 import { remove } from "./removal.ts";
@@ -122,13 +134,6 @@ const TEMPLATES = {
   template_project_id: unsupported(param.integer(), 0),
   use_custom_template: unsupported(param.boolean(), false),
   group_with_project_templates_id: unsupported(param.integer(), 0),
-};
-
-/** Where a project may be mirrored from in GitLab. */
-const MIRRORED = {
-  import_url: unsupported(param.anyText({ max: 2048 })),
-  mirror_branch_regex: unsupported(param.anyText()),
-  mirror_user_id: unsupported(param.integer(), 0),
 };
 
 /** The columns that are set from attributes directly. */
@@ -248,10 +253,10 @@ const newProject = {
   path: param.optional(param.text()),
   namespace_id: param.optional(param.integer()),
   initialize_with_readme: param.optional(param.boolean()),
-  import_url: param.optional(param.anyText({ max: 2048 })),
   ...TEMPLATES,
   repository_object_format: unsupported(param.choice(["sha1", "sha256"]), "sha1"),
   ...attributes,
+  ...mirrorAttributes,
 };
 type NewProject = param.Input<typeof newProject>;
 
@@ -262,10 +267,16 @@ const creating = {
 } as const;
 
 /** Prepares a project that somebody creates. @throws ApiError 400, 403 */
-async function stageProject(input: NewProject, store: Store, creator: Caller, now: number) {
+async function stageProject(
+  input: NewProject,
+  preparing: Pick<PrepareContext, "db" | "store" | "secrets" | "outgoing" | "tier" | "now">,
+  creator: Caller,
+) {
+  const { store, now } = preparing;
   const { path = "", name = path, description } = input;
   // As GitLab answers while the import source is disabled.
-  if (input.import_url) throw forbidden();
+  if (input.import_url && !input.mirror) throw forbidden();
+  const address = await prepareProjectMirror(input, { ...preparing, source: undefined });
   if (input.default_branch) requireBranchName(input.default_branch);
   const db = store.reader();
   const defaults = await settings.find(db);
@@ -276,12 +287,12 @@ async function stageProject(input: NewProject, store: Store, creator: Caller, no
   const readme = input.initialize_with_readme
     ? await stageReadme(store, creator, { name, description, defaultBranch }, now)
     : undefined;
-  return { readme, defaultBranch, defaults };
+  return { readme, defaultBranch, defaults, address };
 }
 
 /** Creates a project that somebody has prepared: it is theirs, unless it is to be in a group. */
 function makeProject(
-  context: Pick<Context, "now" | "viewer" | "presenter" | "view"> & {
+  context: Pick<Context, "now" | "viewer" | "presenter" | "view" | "secrets"> & {
     readonly db: Database;
     readonly input: NewProject;
     readonly prepared: Awaited<ReturnType<typeof stageProject>>;
@@ -289,8 +300,9 @@ function makeProject(
   },
   creator: Caller,
 ) {
-  const { db, input, now } = context;
-  const { readme, defaultBranch, defaults } = context.prepared;
+  const { db, now } = context;
+  const input = { ...context.input, ...NO_MIRROR_SETTINGS };
+  const { readme, defaultBranch, defaults, address } = context.prepared;
   return orDiscard(readme, async () => {
     const name = (input.name ?? input.path) as string;
     const path = input.path ?? pathOf(name);
@@ -307,6 +319,8 @@ function makeProject(
     const columns = columnsOf({ ...input, default_branch: defaultBranch, ci_config_path });
     const kept_settings = await keptOf(input, async () => null);
     await updateRow(db, "projects", id, { ...columns, kept_settings }, now);
+    const mirroring = { ...context, source: { id }, caller: creator };
+    await setUpProjectMirror(mirroring, context.input, address);
     await avatars.change(db, { kind: "project", id }, input.avatar, now);
     if (readme) await applyAll(db, { ...readme, caller: creator, project: { id } }, now);
     return rowOf(context, id);
@@ -355,7 +369,7 @@ export const projectResource: Resource = {
       summary: "Create a project",
       ...creating,
       input: newProject,
-      prepare: (input, { store, caller, now }) => stageProject(input, store, caller, now),
+      prepare: (input, preparing) => stageProject(input, preparing, preparing.caller),
       handle: (context) => makeProject(context, context.caller),
     }),
     post("/user/:user_id", {
@@ -363,9 +377,10 @@ export const projectResource: Resource = {
       access: "admin",
       ...creating,
       input: { user_id: param.recordId(), ...newProject },
-      prepare: async (input, { store, caller, now }) => {
+      prepare: async (input, preparing) => {
+        const { store, caller } = preparing;
         const creator = await creatorNamed(store.reader(), input.user_id, caller);
-        return { ...(await stageProject(input, store, creator, now)), creator };
+        return { ...(await stageProject(input, preparing, creator)), creator };
       },
       handle: (context) => makeProject(context, context.prepared.creator),
     }),
@@ -387,16 +402,27 @@ export const projectResource: Resource = {
       input: {
         name: param.optional(param.text()),
         path: param.optional(param.text()),
-        ...MIRRORED,
         ...attributes,
+        ...mirrorAttributes,
       },
       upload: AVATAR_PART,
-      atLeastOne: ["name", "path", ...(Object.keys(attributes) as (keyof typeof attributes)[])],
+      atLeastOne: [
+        ...["name" as const, "path" as const],
+        ...(Object.keys(attributes) as (keyof typeof attributes)[]),
+        ...(Object.keys(mirrorAttributes) as (keyof typeof mirrorAttributes)[]),
+      ],
       presenter: projectWithPermissions,
-      prepare: ({ default_branch }, { store, source }) =>
-        default_branch === undefined ? undefined : chooseBranch(store, source.id, default_branch),
+      prepare: async (input, preparing) => {
+        const { store, source } = preparing;
+        const address = await prepareProjectMirror(input, preparing);
+        const { default_branch: name } = input;
+        const chosen = name === undefined ? undefined : await chooseBranch(store, source.id, name);
+        return { chosen, address };
+      },
       handle: async (context) => {
-        const { db, source, input, prepared: chosen, now } = context;
+        const { db, source, prepared, now } = context;
+        const { chosen, address } = prepared;
+        const input = { ...context.input, ...NO_MIRROR_SETTINGS };
         const { name, path } = input;
         const isOwners = (name ?? path ?? input.visibility) !== undefined;
         if (isOwners && !mayRenameProject(source)) throw forbidden();
@@ -416,6 +442,7 @@ export const projectResource: Resource = {
         const kept_settings = await keptOf(input, () => storedIn(db, "projects", source.id));
         const columns = { ...columnsOf(input), kept_settings, name, path, full_path };
         await updateRow(db, "projects", source.id, { ...columns, last_activity_at: now }, now);
+        await setUpProjectMirror(context, context.input, address);
         await avatars.change(db, source, input.avatar, now);
         const topics = topicsIn(input);
         if (topics) await setTopics(db, source.id, topics, now);

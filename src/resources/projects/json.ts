@@ -6,6 +6,7 @@ import { type Presenter, presenter } from "../../core/presenter.ts";
 import { customAttributes } from "../custom-attributes/json.ts";
 import { sharedWithGroups } from "../group-links/json.ts";
 import { dayOf } from "../namespaces/marked.ts";
+import { mirrorFields } from "../pull-mirrors/json.ts";
 import { MAIN } from "../repositories/open.ts";
 import { namesOf, topicsOf } from "../topics/queries.ts";
 import { userSummaryFields } from "../users/json.ts";
@@ -181,6 +182,7 @@ const fullFields = {
   emails_enabled: field.flag("1 - p.emails_disabled"),
   emails_disabled: field.flag("p.emails_disabled"),
   ...keptFields,
+  ...mirrorFields,
   ...customAttributes,
   container_expiration_policy: expirationPolicy,
   container_registry_enabled: field.derived(

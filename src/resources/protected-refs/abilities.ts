@@ -22,15 +22,20 @@ interface WantedChange {
 
 /**
  * What a change is made with: a push with Git; the API, which can create and delete some protected branches that a push
- * can't; or the merge of a merge request, for which the right to merge is enough.
+ * can't; the merge of a merge request, for which the right to merge is enough; or the update of a pull mirror, which
+ * brings what others have, whatever is protected.
  */
-export type Via = "push" | "api" | "merge";
+export type Via = "push" | "api" | "merge" | "mirror";
 
 /** The default branch of a project that has none yet. */
 const DEFAULT_BRANCH = "main";
 
 /** Names that could be taken for those of objects. */
 const LIKE_AN_OID = /^[0-9a-f]{40}/i;
+
+/** Whether the name of a branch or tag, in full, could be taken for that of an object. */
+export const isLikeAnOid = (name: string): boolean =>
+  LIKE_AN_OID.test(name.replace(/^refs\/(heads|tags)\//, ""));
 
 /**
  * What a caller may do with some branches and tags of a project.
@@ -121,6 +126,14 @@ export const mayRun = async (db: Reader, project: Source, ref: string): Promise<
 /** Whether a caller's role lets them push to a project: protected branches and tags may ask for more. */
 export const mayWriteCode = (project: Pick<Source, "archived" | "level">): boolean =>
   !project.archived && hasRole(project, "developer");
+
+/** Whether the updates of a pull mirror may be somebody's: as in GitLab, of who may push to all branches. */
+export const mayMirror = (project: Pick<Source, "archived" | "level">): boolean =>
+  !project.archived && hasRole(project, "maintainer");
+
+/** What is said to others. */
+export const MIRROR_REFUSAL =
+  "The mirror user is not allowed to push code to all branches on this project.";
 
 /** Whether there is a branch of a project that a caller may push to, if it is not protected: by role, or because a merge request allows it. */
 export async function mayPushSomewhere(db: Reader, project: Source): Promise<boolean> {
@@ -259,6 +272,7 @@ export class RefRights {
     const { name, to } = change;
     const isBranch = name.startsWith(BRANCHES);
     const branch = name.slice(BRANCHES.length);
+    if (via === "mirror") return mayMirror(this.#project) ? undefined : MIRROR_REFUSAL;
     if (!this.mayWrite && !(isBranch && to !== undefined && this.#isShared(branch))) {
       return this.#project.archived
         ? "You can't push code to an archived project."

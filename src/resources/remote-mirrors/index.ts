@@ -5,8 +5,9 @@ import { unsupported } from "../../core/kept.ts";
 import { presenter } from "../../core/presenter.ts";
 import { type Context, type Resource, routes } from "../../core/resource.ts";
 import { updateRow } from "../../store/update.ts";
+import { addressOf, requirePublic } from "../mirrors/address.ts";
+import { choiceColumns, requireChoice } from "../mirrors/branches.ts";
 import * as mirrors from "./queries.ts";
-import { addressOf, MOST_MIRRORS, requirePublic } from "./rules.ts";
 import { MIRROR_CREDENTIALS, migrations } from "./table.ts";
 
 const remoteMirror = presenter({
@@ -24,6 +25,9 @@ const remoteMirror = presenter({
   mirror_branch_regex: field.text("mir.mirror_branch_regex"),
   host_keys: field.embedded("host_keys", "array of object", "[]"),
 });
+
+/** Mirrors that a project may have. */
+const MOST_MIRRORS = 10;
 
 const id = { mirror_id: param.recordId() };
 const flag = param.optional(param.boolean());
@@ -44,30 +48,16 @@ interface Given {
   readonly mirror_branch_regex?: string | null | undefined;
 }
 
-/** Checks which branches are to be mirrored: the protected ones, or those with some names. @throws ApiError 400 */
-async function requireBranches(given: Given): Promise<void> {
-  const { only_protected_branches, mirror_branch_regex: pattern } = given;
-  if (!pattern) return;
-  if (only_protected_branches) {
-    const error = "mirror_branch_regex, only_protected_branches are mutually exclusive";
-    throw new ApiError(400, { error });
-  }
-  const { readExpression } = await import("../../core/expressions.ts");
-  if (!readExpression(pattern)) {
-    throw invalid({ mirror_branch_regex: ["is not a valid regular expression"] });
-  }
-}
-
 const bit = (given: boolean | undefined) => (given === undefined ? undefined : Number(given));
 
-/** The columns that are set: each of the two ways to choose branches ends the other one. */
+/** The columns that are set. */
 function columnsOf(given: Given) {
-  const pattern = given.mirror_branch_regex;
+  const choice = choiceColumns(given.only_protected_branches, given.mirror_branch_regex);
   return {
     enabled: bit(given.enabled),
-    only_protected_branches: pattern ? 0 : bit(given.only_protected_branches),
+    only_protected_branches: choice.onlyProtected,
     keep_divergent_refs: bit(given.keep_divergent_refs),
-    mirror_branch_regex: given.only_protected_branches ? null : pattern === "" ? null : pattern,
+    mirror_branch_regex: choice.pattern,
   };
 }
 
@@ -107,7 +97,7 @@ const mirrorRoutes = [
     input: { url: param.anyText({ max: 2048 }), ...attributes },
     presenter: remoteMirror,
     prepare: async (input, { outgoing }) => {
-      await requireBranches(input);
+      await requireChoice(input, "only_protected_branches");
       const address = addressOf(input.url);
       await requirePublic(address, outgoing.allowLocal);
       return address;
@@ -134,7 +124,7 @@ const mirrorRoutes = [
       "mirror_branch_regex",
     ],
     presenter: remoteMirror,
-    prepare: (input) => requireBranches(input),
+    prepare: (input) => requireChoice(input, "only_protected_branches"),
     handle: async (context) => {
       const { db, input, presenter, now } = context;
       const found = await findOne(context);

@@ -1,11 +1,10 @@
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
-import { sealerFor } from "../../core/sealed.ts";
 import type { Secrets } from "../../core/secrets.ts";
 import { add, addLast, hasten } from "../../jobs/outbox.ts";
 import { insertRow } from "../../store/insert.ts";
 import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
-import type { MirrorAddress } from "./rules.ts";
+import { type MirrorAddress, sealed } from "../mirrors/address.ts";
 import { purposeOf } from "./table.ts";
 
 /** The name of the worker that pushes to mirrors. */
@@ -91,17 +90,16 @@ export interface NewMirror extends MirrorAddress {
 export async function insert(
   db: Database,
   secrets: Secrets,
-  { projectId, url, credentials, enabled }: NewMirror,
+  { projectId, enabled, ...address }: NewMirror,
   now: number,
 ): Promise<number> {
   const id = await insertRow(db, "remote_mirrors", {
-    ...{ project_id: projectId, url, enabled: Number(enabled) },
+    ...{ project_id: projectId, url: address.url, enabled: Number(enabled) },
     ...{ created_at: now, updated_at: now },
   });
-  if (credentials !== undefined) {
-    const seal = await sealerFor(db, secrets);
-    const sealed = seal(credentials, purposeOf(id));
-    await db.run("update remote_mirrors set credentials = ? where id = ?", [sealed, id]);
+  const credentials = await sealed(db, secrets, address, purposeOf(id));
+  if (credentials !== null) {
+    await db.run("update remote_mirrors set credentials = ? where id = ?", [credentials, id]);
   }
   return id;
 }
@@ -126,6 +124,14 @@ export async function queue(db: Database, id: number, now: number): Promise<void
   await add<MirrorTask>(db, MIRROR_WORKER, [{ mirror: id }], now, ({ mirror }) => mirror);
   await hasten(db, MIRROR_WORKER, id);
   await db.run("update remote_mirrors set update_status = 'scheduled' where id = ?", [id]);
+}
+
+/** Notes that a mirror is not updated though that was scheduled, since it is no longer enabled. */
+export async function drop(db: Database, id: number): Promise<void> {
+  await db.run(
+    "update remote_mirrors set update_status = 'none' where id = ? and update_status = 'scheduled'",
+    [id],
+  );
 }
 
 /** Has an update that failed in an unforeseen way, and looks as if it ran, repeated at once. */

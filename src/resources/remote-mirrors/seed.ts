@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { type SeededSource, seedList } from "../../core/seeding.ts";
+import { addressOf } from "../mirrors/address.ts";
 import * as mirrors from "./queries.ts";
-import { addressOf } from "./rules.ts";
 
 /** A push mirror of a seed. */
 export interface RemoteMirrorSeed {

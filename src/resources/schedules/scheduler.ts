@@ -1,7 +1,7 @@
 import type { Source } from "../../core/access/source.ts";
 import type { Secrets } from "../../core/secrets.ts";
 import type { Edition } from "../../core/version.ts";
-import type { Service } from "../../jobs/services.ts";
+import { repeat, type Service } from "../../jobs/services.ts";
 import type { Store } from "../../store/port.ts";
 import {
   type Creation,
@@ -118,31 +118,6 @@ export async function planOf(
   return planCreation(place, { ref, source: "schedule", variables });
 }
 
-/** Runs due schedules in the background. Its timer does not keep the process alive. @returns what stops it */
-export function startScheduler(settings: SchedulerSettings): Service {
-  let ended = false;
-  let running: Promise<void> = Promise.resolve();
-  let timer: NodeJS.Timeout | undefined;
-  const wait = () => {
-    timer = setTimeout(() => {
-      running = look();
-    }, INTERVAL_MILLISECONDS);
-    timer.unref();
-  };
-  const look = async () => {
-    try {
-      await runDue(settings);
-    } catch (error) {
-      if (!ended) settings.onError(error);
-    }
-    if (!ended) wait();
-  };
-  wait();
-  return {
-    stop: () => {
-      ended = true;
-      clearTimeout(timer);
-      return running;
-    },
-  };
-}
+/** Runs due schedules in the background. @returns what stops it */
+export const startScheduler = (settings: SchedulerSettings): Service =>
+  repeat(() => runDue(settings), INTERVAL_MILLISECONDS, settings.onError);

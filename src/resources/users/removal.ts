@@ -91,6 +91,7 @@ export const USER_REFERENCES: readonly Part[] = [
   ["service_accounts", "creator_id", "user_id"],
   ["runners", "creator_id", "id"],
   ["pipeline_schedules", "owner_id", "id"],
+  ["pull_mirrors", "user_id", "id"],
   ["wiki_attachments", "author_id", "id"],
   ["wiki_page_versions", "author_id", "id"],
 ];

@@ -430,6 +430,11 @@ export const kinds: readonly Kind[] = [
     noise: ["last_update_at", "last_update_started_at", "last_successful_update_at"],
   },
   {
+    ...ofProjects("pull mirror", "pull_mirrors", { at: "mirror", name: "url" }),
+    api: (found) => `${ofProject(found)}/mirror/pull`,
+    noise: ["last_update_at", "last_update_started_at", "last_successful_update_at"],
+  },
+  {
     type: "terraform state",
     rows: { terraform_states: "id", terraform_state_versions: "state_id" },
     find: `select x.id as key, x.name, x.locked_by, ${PROJECT_COLUMNS},
