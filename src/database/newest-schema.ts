@@ -249,6 +249,7 @@ const steps = [
   `20261213-50-members-by-creation`,
   `20261213-51-provisioned-users`,
   `20261213-70-runners-by-tag`,
+  `20261214-10-pull-mirrors`,
 ];
 
 const statements = [
@@ -2724,6 +2725,30 @@ const statements = [
   `CREATE INDEX members_of_namespace_by_creation on members (namespace_id, created_at) where namespace_id is not null`,
   `CREATE INDEX scim_users_provisioned on scim_users (namespace_id, id) where provisioned = 1`,
   `CREATE INDEX runner_tags_by_tag on runner_tags (tag, runner_id)`,
+  `CREATE TABLE pull_mirrors (
+  id integer primary key autoincrement,
+  project_id integer not null references projects (id) on delete cascade,
+  user_id integer references users (id) on delete set null,
+  enabled integer not null default 0,
+  url text not null,
+  credentials text,
+  mirror_trigger_builds integer not null default 0,
+  only_mirror_protected_branches integer not null default 0,
+  mirror_overwrites_diverged_branches integer not null default 0,
+  mirror_branch_regex text,
+  update_status text not null default 'none',
+  last_update_at integer,
+  last_update_started_at integer,
+  last_successful_update_at integer,
+  last_error text,
+  failures integer not null default 0,
+  next_update_at integer not null default 0,
+  created_at integer not null,
+  updated_at integer not null
+)`,
+  `CREATE UNIQUE INDEX pull_mirrors_of_project on pull_mirrors (project_id)`,
+  `CREATE INDEX pull_mirrors_of_user on pull_mirrors (user_id)`,
+  `CREATE INDEX pull_mirrors_due on pull_mirrors (next_update_at, id) where enabled = 1`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,

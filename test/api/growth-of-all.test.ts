@@ -70,6 +70,11 @@ const GROWING: readonly [path: RegExp, query: RegExp, why: string][] = [
   ],
   [/\/members(\/all)?$/, /query=/, "with the members, whose names are compared"],
   [/\/billable_members$/, /(?:)/, "with all memberships of those that are listed"],
+  [
+    /^\/analytics\/group_activity\//,
+    /(?:)/,
+    "with the projects and groups below the group: the newest rows of each are counted",
+  ],
   [/\/dora\/metrics$/, /(?:)/, "with the group's projects, and with what is counted"],
   [/\/members\/all$/, /(?:)/, "with the members: each is listed once, with their best membership"],
   [
