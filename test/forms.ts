@@ -9,24 +9,28 @@ export const isLong = process.env["TEST_LONG"] === "1";
 /** The folders of resources that the tested change touches: their routes take the long form. */
 const touched = new Set((process.env["TEST_TOUCHED"] ?? "").split(" "));
 
+/** Whether another runtime than Node repeats here what Node has run: slow tests do a part of it. */
+export const isRepeated = process.env["TEST_REPEATED"] === "1";
+
+/** One in how many routes has its turn: a divisor of 24. */
+const PARTS = isRepeated ? 24 : 6;
+
 /** How often something is repeated: the first number, or the second in the long form. */
 export function repeats(short: number, long: number): number {
   return isLong ? long : short;
 }
 
 /**
- * Whether a route is among those that slow tests walk through for this commit. In the long form, every route is; and those
- * of resources that changed always are.
- *
- * @param parts one in how many routes is walked through; a divisor of 24
+ * Whether a route is among those that slow tests walk through for this commit: one in six, on other runtimes one in 24. In
+ * the long form, every route is; and those of resources that changed always are.
  */
-export function hasTurn({ method, path }: Pick<Route, "method" | "path">, parts = 3): boolean {
+export function hasTurn({ method, path }: Pick<Route, "method" | "path">): boolean {
   const words = path.split("/").filter((word) => word && !word.startsWith(":"));
   const ofResource = words.length > 1 ? words.slice(1) : words;
   return (
     isLong ||
     ofResource.some((word) => touched.has(word.replaceAll("_", "-"))) ||
-    isInShare(`${method} ${path}`, parts)
+    isInShare(`${method} ${path}`, PARTS)
   );
 }
 
@@ -38,7 +42,8 @@ export const SEED = Number(process.env["RANDOM_SEED"] || numberOfCommit());
 
 /** How many random examples are tried: `RANDOM_RUNS`, or else as {@link repeats} says. */
 export function runs(short: number, long: number): number {
-  return Number(process.env["RANDOM_RUNS"] || repeats(short, long));
+  const own = isRepeated ? Math.ceil(short / 4) : short;
+  return Number(process.env["RANDOM_RUNS"] || repeats(own, long));
 }
 
 /**

@@ -122,7 +122,7 @@ describe("requests with one of them", () => {
   }
 
   const askable = named.filter(
-    ([, route]) => hasTurn(route, 6) && !storesInMany(route) && filePartOf(route) === undefined,
+    ([, route]) => hasTurn(route) && !storesInMany(route) && filePartOf(route) === undefined,
   );
 
   it.each(askable)("%s: are answered as without it", async (_, route) => {

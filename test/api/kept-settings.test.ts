@@ -74,7 +74,6 @@ describe("settings of projects that are kept", () => {
   });
 
   it.each([
-    { mirror: true },
     { group_runners_enabled: false },
     { releases_access_level: "private" },
     { ci_pipeline_variables_minimum_override_role: "owner" },

@@ -113,7 +113,7 @@ function stepOf(pass: Pass): Step {
       TEST_SHARD: `${share + 1}/${SHARES}`,
       TEST_TOUCHED: [...reach.resources].join(" "),
       TEST_TIMES: fileOfTimes(pass),
-      ...(mode === "all" && { TEST_LONG: "1" }),
+      ...(mode === "all" ? { TEST_LONG: "1" } : runtime && { TEST_REPEATED: "1" }),
       ...(isBinary && { TEST_PM_CLI: `${ROOT}build/pm-cli` }),
     },
     ...(project === "built" && { after: isBinary ? "one binary" : "build" }),

@@ -198,7 +198,8 @@ export function checksOf({ mode, share, reach }: Plan): Check[] {
   if (mode === "changed" || mode === "fast") return [];
   const touchesPackage = reach.touches(/^(package\.json|tsup\.config\.ts|src\/[^/]+\.ts)$/);
   const checks = [
-    tool("types", "tsc"),
+    // The program is another one than that which writes the types of the build.
+    check("types", process.execPath, "node_modules/typescript-7/bin/tsc"),
     tool("lint and format", "biome", "check", "--error-on-warnings", "."),
     tool("unused code", "knip"),
   ];
