@@ -81,6 +81,7 @@ import { serviceAccountResource } from "./service-accounts/index.ts";
 import { sharingResource } from "./sharing/index.ts";
 import { snippetResource } from "./snippets/index.ts";
 import { statusCheckResource } from "./status-checks/index.ts";
+import { suggestionResource } from "./suggestions/index.ts";
 import { tagResource } from "./tags/index.ts";
 import { templateResource } from "./templates/index.ts";
 import { terraformStateResource } from "./terraform-states/index.ts";
@@ -192,6 +193,7 @@ export const resources: readonly Resource[] = [
   sharingResource,
   snippetResource,
   statusCheckResource,
+  suggestionResource,
   tagResource,
   templateResource,
   timeTrackingResource,

@@ -7,6 +7,7 @@ import { type Acting, recordAction } from "../issuables/notes.ts";
 import * as todos from "../issuables/todos.ts";
 import type { Writing } from "../issuables/type.ts";
 import { isIssuable } from "../issuables/types.ts";
+import { recordSuggestions } from "../suggestions/record.ts";
 import type { Noteable } from "./rules.ts";
 
 /** A note that was written or edited, as followers see it. */
@@ -20,6 +21,13 @@ interface Change {
 
 /** What follows from notes that are written or edited, in this order. Feeds and webhooks are told nothing of epics. */
 export const FOLLOWERS: readonly Follower<Change, "written" | "edited">[] = [
+  {
+    does: "Suggestions in its text, if it is on a line of a merge request, are recorded",
+    after: ["written", "edited"],
+    run: async ({ writing: { db }, noteable: { type }, note, before }) => {
+      if (type === MERGE_REQUEST) await recordSuggestions(db, note, before);
+    },
+  },
   {
     does: "The feed has an event, of which mails tell",
     after: ["written"],

@@ -1,6 +1,7 @@
 import * as field from "../../core/field.ts";
 import { presenter } from "../../core/presenter.ts";
 import { targetOf } from "../issuables/types.ts";
+import { SUGGESTIONS, suggestionFields } from "../suggestions/json.ts";
 import { userFields } from "../users/json.ts";
 import { NOTEABLE_TYPES } from "./noteables.ts";
 
@@ -73,4 +74,10 @@ export const note = presenter({
   noteable_iid: field.integer(noteable.iid),
   commands_changes: field.constant({}),
   position: field.omittedIfNull(field.json("np.position", "object", { fields: positionFields })),
+  suggestions: field.onlyIf(
+    ON_DIFF,
+    field.json(`case when ${ON_DIFF} = 1 then ${SUGGESTIONS} end`, "array of object", {
+      items: suggestionFields,
+    }),
+  ),
 });

@@ -108,7 +108,7 @@ export const projectSettings = keptIn("p.kept_settings", {
   show_default_award_emojis: on,
   show_diff_preview_in_email: on,
   spp_repository_pipeline_access: off,
-  suggestion_commit_message: keptOrNone(param.anyText()),
+  suggestion_commit_message: effective(template),
   warn_about_potentially_unwanted_characters: on,
   web_based_commit_signing_enabled: off,
 });
