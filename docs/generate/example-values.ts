@@ -182,6 +182,15 @@ async function openRequest(ask: Ask) {
   return ask(`POST ${SITE}/merge_requests`, request);
 }
 
+/** What a comment on the new file of a merge request suggests. */
+async function suggested(ask: Ask): Promise<number> {
+  const { iid, diff_refs } = await openRequest(ask);
+  const at = { position_type: "text", old_path: "added.md", new_path: "added.md", new_line: 1 };
+  const comment = { body: "```suggestion\nNewer\n```", position: { ...diff_refs, ...at } };
+  const { notes } = await ask(`POST ${SITE}/merge_requests/${iid}/discussions`, comment);
+  return notes[0].suggestions[0].id;
+}
+
 /** A merge request that an external status check has or has not passed. */
 async function checkedRequest(ask: Ask, status: string) {
   const { iid, sha } = await openRequest(ask);
@@ -545,6 +554,12 @@ export const EXAMPLES: Readonly<Record<string, Special>> = {
   },
   "PUT /projects/:id/merge_requests/:merge_request_iid/merge": mergeable,
   "PUT /projects/:id/merge_requests/:merge_request_iid/rebase": mergeable,
+  "PUT /suggestions/:id/apply": {
+    before: async (ask) => ({ params: { id: await suggested(ask) } }),
+  },
+  "PUT /suggestions/batch_apply": {
+    before: async (ask) => ({ sent: { ids: [await suggested(ask)] } }),
+  },
   ...each(
     ["issues", "merge_requests", "new_members"].map(
       (name) => `GET /analytics/group_activity/${name}_count`,

@@ -904,7 +904,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   service_desk_enabled: "whether it has a service desk: no",
   share_with_group_lock: "whether projects can't be shared with other groups; kept",
   shared_runners_setting: "whether projects may use runners of the instance: they may",
-  suggestion_commit_message: "the message of commits that apply suggestions; kept",
+  suggestion_commit_message: "the message of commits that apply suggestions (docs/git.md)",
   template_name: "a template, which there are none of: refused",
   template_project_id: "a project as template, which there are none of: refused",
   two_factor_grace_period: "hours until a second factor is required; kept",

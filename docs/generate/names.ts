@@ -17,6 +17,7 @@ const OPERATIONS: Readonly<Record<string, string>> = {
     "listProjectMergeRequestClosedIssues",
   "GET /projects/:id/merge_trains/:target_branch": "listProjectMergeTrainOfBranch",
   "GET /uploads/-/system/appearance/:picture/1/:file_name": "downloadAppearancePicture",
+  "PUT /suggestions/batch_apply": "applySuggestions",
   "GET /namespaces/:path/exists": "checkNamespace",
   "GET /feature_flags/unleash/:project_id/client/features": "getUnleashClientFeatures",
   "GET /feature_flags/unleash/:project_id/features": "getUnleashFeatures",

@@ -250,6 +250,7 @@ const steps = [
   `20261213-51-provisioned-users`,
   `20261213-70-runners-by-tag`,
   `20261214-10-pull-mirrors`,
+  `20261217-10-suggestions`,
 ];
 
 const statements = [
@@ -2749,6 +2750,17 @@ const statements = [
   `CREATE UNIQUE INDEX pull_mirrors_of_project on pull_mirrors (project_id)`,
   `CREATE INDEX pull_mirrors_of_user on pull_mirrors (user_id)`,
   `CREATE INDEX pull_mirrors_due on pull_mirrors (next_update_at, id) where enabled = 1`,
+  `CREATE TABLE suggestions (
+  id integer primary key autoincrement,
+  note_id integer not null references notes (id) on delete cascade,
+  place integer not null,
+  lines_above integer not null,
+  lines_below integer not null,
+  from_content text not null,
+  to_content text not null,
+  applied_sha text
+)`,
+  `CREATE UNIQUE INDEX suggestions_of_note on suggestions (note_id, place)`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,

@@ -244,15 +244,6 @@ describe("suggestions", () => {
       one?.id,
       "This merge request is closed. To apply this suggestion, edit this file directly.",
     );
-    await send("PUT", opened.path, { state_event: "reopen" }, 200, "owner");
-    const { status } = await project.send(
-      "DELETE",
-      `/repository/branches/${opened.branch}`,
-      {},
-      "owner",
-    );
-    expect(status).toBe(204);
-    await expectRefused(one?.id, "Can't apply as the source branch was deleted.");
   });
 
   it("are applied by those who may push to the branch, and found by those who read their note", async () => {

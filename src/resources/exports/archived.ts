@@ -8,6 +8,7 @@ import { SEVERITIES } from "../issuables/issue.ts";
 import type { IssuableType } from "../issuables/type.ts";
 import { groupSettings } from "../namespaces/kept.ts";
 import { projectSettings } from "../projects/kept.ts";
+import { MOST, MOST_LINES } from "../suggestions/record.ts";
 import {
   type ArchivedColumn,
   anyPerson,
@@ -267,6 +268,15 @@ export const ARCHIVED: Readonly<Record<string, ArchivedTable>> = {
     position: maybe(position),
     original_position: maybe(position),
     outdated: flag,
+  }),
+  suggestions: nested({
+    note_id: row("notes"),
+    place: integer(0, MOST),
+    lines_above: integer(0, MOST_LINES),
+    lines_below: integer(0, MOST_LINES),
+    from_content: json(v.string()),
+    to_content: json(v.string()),
+    applied_sha: maybe(oid),
   }),
   award_emoji: nested({
     ...noteable,

@@ -37,7 +37,7 @@ export const RELATIONS: Readonly<Record<Kind, Readonly<Record<string, readonly s
     merge_requests: [
       ...["merge_requests", "merge_request_assignees", "merge_request_reviewers"],
       ...["merge_request_labels", "merge_request_subscriptions", "merge_request_versions"],
-      ...["approvals", ...ABOUT, "note_positions"],
+      ...["approvals", ...ABOUT, "note_positions", "suggestions"],
     ],
     milestones: ["milestones"],
     project_badges: ["badges"],

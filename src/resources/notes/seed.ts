@@ -13,6 +13,7 @@ import {
 import { recordEvent } from "../events/seed.ts";
 import { addNote, type NewNote } from "../issuables/notes.ts";
 import type { NoteableType } from "../issuables/type.ts";
+import { recordSuggestions } from "../suggestions/record.ts";
 import * as notes from "./queries.ts";
 
 /** A note of a seed, with what is written in its thread. */
@@ -70,10 +71,12 @@ export async function insertNote(
   const id = await insert(seeding, noteable, note, more, at);
   if (replies || place) await notes.startThread(db, id);
   if (place) await notes.place(db, id, place);
+  if (place) await recordSuggestions(db, { id, body: note.body });
   for (const reply of replies ?? []) {
     const thread = { internal: more.internal, thread_id: id };
     const replyId = await insert(seeding, noteable, reply, thread, reply.created_at ?? at);
     if (place) await notes.placeReply(db, replyId, id);
+    if (place) await recordSuggestions(db, { id: replyId, body: reply.body });
     seeding.count("notes", 1);
   }
   if (resolved_by !== undefined) {

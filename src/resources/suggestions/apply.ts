@@ -159,6 +159,7 @@ async function readableOf(
   viewer: Viewer,
   ids: readonly number[],
 ): Promise<{ found: Found[]; project: Source } | undefined> {
+  if (ids.length === 0) return undefined;
   const among = placeholders(ids);
   const rows = await db.all<Found>(
     `select s.id, mr.project_id, mr.id as request_id, mr.iid, mr.state, mr.source_project_id, mr.source_branch, s.note_id,
@@ -167,7 +168,7 @@ async function readableOf(
      join merge_requests mr on mr.id = nt.merge_request_id where s.id in (${among.sql}) order by s.id`,
     among.values,
   );
-  if (rows.length === 0 || rows.length < new Set(ids).size) return undefined;
+  if (rows.length < new Set(ids).size) return undefined;
   const projects = await sourcesById(
     db,
     "project",

@@ -49,7 +49,7 @@ export const suggestionResource: Resource = {
       },
     }),
     put("/batch_apply", {
-      presenter: suggestion,
+      examples: [[EXAMPLE]],
       summary: "Apply suggestions for one branch to it, all by one commit or none",
       input: {
         ids: param.arrayOf(param.integer({ min: 1 }), { max: MOST }),

@@ -3,10 +3,6 @@ import { presenter } from "../../core/presenter.ts";
 
 const truth = (sql: string) => `case when ${sql} then 'true' else 'false' end`;
 
-const BRANCH_EXISTS = `exists (select 1 from git_repositories sr cross join git_refs sf
-  where sr.project_id = mr.source_project_id and sr.kind = 'code' and sf.repository_id = sr.id
-    and sf.name = 'refs/heads/' || mr.source_branch)`;
-
 /**
  * A suggestion `s` as JSON texts, with the place `np` of its note and the merge request `mr`. Whether its lines have changed
  * is known once the positions of notes were followed into the newest version, a moment after a push.
@@ -16,8 +12,9 @@ const TEXTS = {
   from_line: ["cast(np.line - s.lines_above as text)", "integer"],
   to_line: ["cast(np.line + s.lines_below as text)", "integer"],
   appliable: [
-    truth(`s.applied_sha is null and np.outdated = 0 and s.from_content <> s.to_content and mr.state = 'opened'
-      and ${BRANCH_EXISTS}`),
+    truth(
+      "s.applied_sha is null and np.outdated = 0 and s.from_content <> s.to_content and mr.state = 'opened'",
+    ),
     "boolean",
   ],
   applied: [truth("s.applied_sha is not null"), "boolean"],

@@ -19,9 +19,9 @@ interface Block {
 }
 
 /** The most lines before and after that of a note, as in GitLab. */
-const MOST_LINES = 100;
+export const MOST_LINES = 100;
 /** The most suggestions in a text. */
-const MOST = 100;
+export const MOST = 100;
 /** Of larger files no lines are suggested, nor so much text in place of them, in bytes. */
 const MAX_FILE = 1024 * 1024;
 const MAX_CONTENT = 64 * 1024;
@@ -56,7 +56,7 @@ interface Placed {
 export async function recordSuggestions(
   db: Database,
   { id, body }: { readonly id: number; readonly body: string },
-  before: string | undefined,
+  before?: string,
 ): Promise<void> {
   const blocks = await blocksIn(body);
   const earlier = before === undefined ? [] : await blocksIn(before);

@@ -725,7 +725,7 @@ export const kinds: readonly Kind[] = [
   },
   {
     type: "note",
-    rows: { notes: "id", note_positions: "note_id" },
+    rows: { notes: "id", note_positions: "note_id", suggestions: "note_id" },
     find: `select x.id as key, x.system, i.iid as issue, m.iid as request, s.id as snippet, p.full_path as place,
       p.id as project, n.sha as sha, x.body, u.username as author from notes x left join users u on u.id = x.author_id left join issues i on i.id = x.issue_id
       left join merge_requests m on m.id = x.merge_request_id left join snippets s on s.id = x.snippet_id
@@ -739,7 +739,7 @@ export const kinds: readonly Kind[] = [
       found["sha"] === null ? `${apiOfTarget(found)}/notes/${found["key"]}` : undefined,
     record: (record, { sha, key, body, author }) =>
       sha === null ? record : { id: key, body, author: { username: author }, commit_id: sha },
-    noise: ["resolved_by", "commands_changes", "position"],
+    noise: ["resolved_by", "commands_changes", "position", "suggestions"],
     follows: ({ system }) => system === 1,
   },
   {
