@@ -1016,6 +1016,7 @@ const FIXTURES: Record<string, Fixture> = {
       upload_id: listed("/projects/:project/uploads"),
     },
   },
+  Suggestions: { params: { suggestion_id: always("999999") } },
   Releases: {
     create: async (app, count) => {
       for (const at of numbered(count, (index) => index)) {

@@ -554,8 +554,8 @@ export const EXAMPLES: Readonly<Record<string, Special>> = {
   },
   "PUT /projects/:id/merge_requests/:merge_request_iid/merge": mergeable,
   "PUT /projects/:id/merge_requests/:merge_request_iid/rebase": mergeable,
-  "PUT /suggestions/:id/apply": {
-    before: async (ask) => ({ params: { id: await suggested(ask) } }),
+  "PUT /suggestions/:suggestion_id/apply": {
+    before: async (ask) => ({ params: { suggestion_id: await suggested(ask) } }),
   },
   "PUT /suggestions/batch_apply": {
     before: async (ask) => ({ sent: { ids: [await suggested(ask)] } }),

@@ -141,6 +141,8 @@ const MEANINGS: Readonly<Record<string, string>> = {
   event_id: "the change, by id",
   deployment_id: "the deployment, by id",
   draft_note_id: "the draft, by id",
+  suggestion_id: "the suggestion, by id",
+  ids: "the suggestions, by their ids",
   environment_id: "the environment, by id",
   package_id: "the package, by id",
   package_file_id: "the file, by id",

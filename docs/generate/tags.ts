@@ -113,6 +113,8 @@ export const TAGS: Readonly<Record<string, string>> = {
   Sharing: "Groups that are invited to projects and to other groups.",
   Search: "Searches of everything, of a group or of a project.",
   Snippets: "Texts of users and projects.",
+  Suggestions:
+    "What comments on lines of merge requests suggest instead of them: applied by commits.",
   Tags: "Tags of projects' repositories.",
   Uploads: "Files that were uploaded to projects, for texts to refer to.",
   "Addresses of avatars": "Where responses find these pictures.",

@@ -394,6 +394,9 @@ describe("the table of routes", () => {
         "DELETE /user/emails/:email_id",
         "DELETE /user/gpg_keys/:gpg_key_id",
         "DELETE /user/keys/:key_id",
+        // They find the project by the suggestions.
+        "PUT /suggestions/:suggestion_id/apply",
+        "PUT /suggestions/batch_apply",
         "GET /analytics/group_activity/issues_count",
         "GET /analytics/group_activity/merge_requests_count",
         "GET /analytics/group_activity/new_members_count",

@@ -366,10 +366,11 @@ it("keeps the names that methods had before", () => {
   expect(admin.createUser).toBe(admin.users.create);
   expect(admin.renewApplicationSecret).toBe(admin.applications.renewSecret);
   const methods = Object.values(admin).map((member) => typeof member);
-  // As many names as methods, but for `seed` and `metrics`, which have none of their own.
-  const own = Object.values(admin).flatMap((member) =>
-    typeof member === "object" ? Object.keys(member) : [],
-  );
+  // As many names as methods had one before, but for `seed` and `metrics`, which have none of their own.
+  const newer = ["updateMirrors"];
+  const own = Object.values(admin)
+    .flatMap((member) => (typeof member === "object" ? Object.keys(member) : []))
+    .filter((name) => !newer.includes(name));
   expect(methods.filter((type) => type === "function")).toHaveLength(own.length + 2);
   expect(methods).not.toContain("undefined");
 });

@@ -63,6 +63,8 @@ const KNOWN: Record<string, Value> = {
   "m.access_level": 30,
   "mq.blocking_id": "{}",
   "mq.blocked_id": "{}",
+  "s.from_content": '"a\\n"',
+  "s.to_content": '"b\\n"',
 };
 
 /** A value that a column of a field may have: the field's type says which. */

@@ -86,10 +86,14 @@ describe("files written by npm, Yarn, Bundler and Composer", () => {
   it("are read from this project's own lock file", async () => {
     const content = await readFile(new URL("../../package-lock.json", import.meta.url), "utf8");
     const found = await read("package-lock.json", content);
-    const { packages } = JSON.parse(content) as { packages: Record<string, { version: string }> };
+    const { packages } = JSON.parse(content) as {
+      packages: Record<string, { name?: string; version: string }>;
+    };
     const installed = Object.entries(packages)
       .filter(([path]) => path.includes("node_modules/"))
-      .map(([path, { version }]) => `${path.split("node_modules/").at(-1)} ${version}`);
+      .map(
+        ([path, { name, version }]) => `${name ?? path.split("node_modules/").at(-1)} ${version}`,
+      );
     expect(new Set(found)).toEqual(new Set(installed));
     expect(found.length).toBeGreaterThan(200);
   });

@@ -8,7 +8,7 @@ import { SEVERITIES } from "../issuables/issue.ts";
 import type { IssuableType } from "../issuables/type.ts";
 import { groupSettings } from "../namespaces/kept.ts";
 import { projectSettings } from "../projects/kept.ts";
-import { MOST, MOST_LINES } from "../suggestions/record.ts";
+import { MOST, MOST_LINES } from "../suggested-lines/record.ts";
 import {
   type ArchivedColumn,
   anyPerson,

@@ -7,7 +7,7 @@ import { type Acting, recordAction } from "../issuables/notes.ts";
 import * as todos from "../issuables/todos.ts";
 import type { Writing } from "../issuables/type.ts";
 import { isIssuable } from "../issuables/types.ts";
-import { recordSuggestions } from "../suggestions/record.ts";
+import { recordSuggestions } from "../suggested-lines/record.ts";
 import type { Noteable } from "./rules.ts";
 
 /** A note that was written or edited, as followers see it. */

@@ -1,7 +1,7 @@
 import * as field from "../../core/field.ts";
 import { presenter } from "../../core/presenter.ts";
 import { targetOf } from "../issuables/types.ts";
-import { SUGGESTIONS, suggestionFields } from "../suggestions/json.ts";
+import { SUGGESTIONS, suggestionFields } from "../suggested-lines/json.ts";
 import { userFields } from "../users/json.ts";
 import { NOTEABLE_TYPES } from "./noteables.ts";
 

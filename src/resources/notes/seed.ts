@@ -13,7 +13,7 @@ import {
 import { recordEvent } from "../events/seed.ts";
 import { addNote, type NewNote } from "../issuables/notes.ts";
 import type { NoteableType } from "../issuables/type.ts";
-import { recordSuggestions } from "../suggestions/record.ts";
+import { recordSuggestions } from "../suggested-lines/record.ts";
 import * as notes from "./queries.ts";
 
 /** A note of a seed, with what is written in its thread. */

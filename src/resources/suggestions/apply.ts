@@ -23,7 +23,7 @@ import { perform } from "../repositories/actions.ts";
 import { openToCommit, type StagedCommit, stageCommit } from "../repositories/commit.ts";
 import { impossible } from "../repositories/rules.ts";
 import { applyAll, signatureOf } from "../repositories/write.ts";
-import { contentOf, linesOf, type Range } from "./lines.ts";
+import { contentOf, linesOf, type Range } from "../suggested-lines/lines.ts";
 import { messageOf } from "./message.ts";
 
 /** A suggestion as stored, with its note and its merge request. */

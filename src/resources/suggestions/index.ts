@@ -2,9 +2,9 @@ import * as param from "../../core/input.ts";
 import { Json, type Resource, routes } from "../../core/resource.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Reader, Value } from "../../store/port.ts";
+import { suggestion } from "../suggested-lines/json.ts";
+import { migrations } from "../suggested-lines/table.ts";
 import { applySuggestions, type StagedSuggestions, stageSuggestions } from "./apply.ts";
-import { suggestion } from "./json.ts";
-import { migrations } from "./table.ts";
 
 /** The most suggestions that one commit applies. */
 const MOST = 100;
@@ -33,13 +33,13 @@ export const suggestionResource: Resource = {
   name: "Suggestions",
   migrations,
   routes: [
-    put("/:id/apply", {
+    put("/:suggestion_id/apply", {
       presenter: suggestion,
       summary: "Apply a suggestion to the source branch of its merge request, by a commit",
-      input: { id: param.recordId(), ...message },
-      prepare: ({ id, commit_message: message }, preparing) =>
+      input: { suggestion_id: param.recordId(), ...message },
+      prepare: ({ suggestion_id, commit_message: message }, preparing) =>
         stageSuggestions(preparing, {
-          ids: [id],
+          ids: [suggestion_id],
           message,
           unknown: "Suggestion is not applicable as the suggestion was not found.",
         }),

@@ -6,7 +6,6 @@ import { entryAt } from "../../git/trees.ts";
 import { isFile } from "../../git/work-tree.ts";
 import { insertRow } from "../../store/insert.ts";
 import type { Database } from "../../store/port.ts";
-import type { Position } from "../discussions/positions.ts";
 import { findRecord } from "../repositories/open.ts";
 import { contentOf, linesOf } from "./lines.ts";
 
@@ -45,6 +44,14 @@ async function blocksIn(text: string): Promise<Block[]> {
 interface Placed {
   readonly position: string;
   readonly project_id: number;
+}
+
+/** Where a note is, as far as it matters here. */
+interface Position {
+  readonly head_sha: string;
+  readonly new_path: string;
+  /** Not of a removed line. */
+  readonly new_line?: number | null;
 }
 
 /**
