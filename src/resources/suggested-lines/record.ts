@@ -1,12 +1,11 @@
 import { MAX_MARKDOWN } from "../../core/markdown.ts";
 import { linksOf } from "../../git/objects.ts";
 import { Packs } from "../../git/packs.ts";
-import { load, type Repository } from "../../git/repository.ts";
+import { findRow, load, type Repository } from "../../git/repository.ts";
 import { entryAt } from "../../git/trees.ts";
 import { isFile } from "../../git/work-tree.ts";
 import { insertRow } from "../../store/insert.ts";
 import type { Database } from "../../store/port.ts";
-import { findRecord } from "../repositories/open.ts";
 import { contentOf, linesOf } from "./lines.ts";
 
 /** A block of a text that suggests other lines. */
@@ -104,7 +103,7 @@ async function linesAt(
   projectId: number,
   { head_sha, new_path }: Position,
 ): Promise<string[]> {
-  const { row } = await findRecord(db, projectId);
+  const row = await findRow(db, projectId);
   const repository = row && (await load(db, Packs.within(db), row.id));
   const commit = repository ? repository.findHex(head_sha) : -1;
   if (!repository || commit < 0) return [];
