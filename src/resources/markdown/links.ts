@@ -261,8 +261,8 @@ async function addEpics(
 ): Promise<void> {
   const own = group?.fullPath ?? project?.fullPath.replace(/\/[^/]*$/, "");
   const wanted = references.flatMap((reference) => {
-    const path = (reference.kind === "&" && (reference.project ?? own))?.toString().toLowerCase();
-    return path ? [{ reference, path, number: Number(reference.name) }] : [];
+    const path = reference.kind === "&" ? (reference.project ?? own) : undefined;
+    return path ? [{ reference, path: path.toLowerCase(), number: Number(reference.name) }] : [];
   });
   if (wanted.length === 0) return;
   const paths = placeholders(
