@@ -743,6 +743,15 @@ describe("GitLab's Markdown", () => {
       "First",
     );
     await app.call(`PUT ${SITE}`, { as: "owner", json: { visibility: "public" } });
+    const features = (enabled: boolean) =>
+      app.call(`PUT ${SITE}`, {
+        as: "owner",
+        json: { issues_enabled: enabled, merge_requests_enabled: enabled, wiki_enabled: enabled },
+      });
+    await features(false);
+    const off = "#1 !1 ~bug %1 [wiki_page:guide/first-page] [[home]]";
+    expect(await render(off)).toBe(p(off));
+    await features(true);
   });
 
   it("knows references in texts of no project by full paths", async () => {

@@ -488,6 +488,9 @@ interface Named {
   readonly path: string;
 }
 
+/** What has labels and milestones: a project with neither of these has none. */
+const PLANNED = ["issues", "merge_requests"] as const;
+
 /** Adds links to the labels and milestones of a place. @param from what is said of it, if it is elsewhere */
 async function addPlanning(
   { db, view }: Rendering,
@@ -496,6 +499,7 @@ async function addPlanning(
   wanted: readonly TextReference[],
   links: Links,
 ): Promise<void> {
+  if (!PLANNED.some((feature) => place.features.includes(feature))) return;
   const isGroup = place.kind === "group";
   const base = `${view.base}/${isGroup ? "groups/" : ""}${place.fullPath}/-`;
   const owner = isGroup ? { namespace: place.namespaceId } : { project: place.id };
