@@ -250,6 +250,7 @@ const steps = [
   `20261213-51-provisioned-users`,
   `20261213-70-runners-by-tag`,
   `20261214-10-pull-mirrors`,
+  `20261215-20-auto-cancel`,
 ];
 
 const statements = [
@@ -1499,7 +1500,7 @@ const statements = [
   updated_at integer not null,
   started_at integer,
   finished_at integer
-)`,
+, on_new_commit text, on_job_failure text)`,
   `CREATE UNIQUE INDEX pipelines_iid on pipelines (project_id, iid)`,
   `CREATE INDEX pipelines_by_sha on pipelines (project_id, sha, id)`,
   `CREATE INDEX pipelines_by_source on pipelines (project_id, source, id)`,

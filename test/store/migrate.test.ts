@@ -268,6 +268,7 @@ const FROZEN: Record<string, string> = {
   "20261206-33-service-accounts":
     "065a25c6b3d307e198d6afdfca00563dac4c6d544b234b77702297dd4f24cfbc",
   "20261204-04-context-commits": "0ecbaa715c315ba57edd7d35e85d9dd5efe01863428c71849a9935d53ea493f1",
+  "20261215-20-auto-cancel": "8d90ac74d93cacca8ec972360929ec5b2d1325c1688bf4f269bf3ab495f17343",
   "20261214-10-pull-mirrors": "8af50baf747c16dde986d378d69dc44f89001f2434c23b5cd4e0137a8354abe7",
   "20261206-70-remote-mirrors": "e5f94989df27201a1f3879e907e81111832c3a91ec095ebe602e049f96911dd2",
   "20261206-72-terraform-states":
