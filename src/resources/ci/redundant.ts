@@ -2,7 +2,7 @@ import type { AutoCancel } from "../../ci/index.ts";
 import { BRANCHES } from "../../git/refs.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Database, Reader } from "../../store/port.ts";
-import { cancel, specOf } from "./progress.ts";
+import { cancel, type JobSpec } from "./progress.ts";
 import type { NewPipeline } from "./records.ts";
 import { cancelsPendingIn } from "./settings.ts";
 import { CANCELABLE, type Status } from "./statuses.ts";
@@ -33,7 +33,7 @@ export async function cancelRedundant(
        and pl.sha || '' <> ? and pl.source || '' <> 'parent_pipeline' and pl.created_at + 0 > ?
        and not exists (select 1 from git_refs r join git_repositories g on g.id = r.repository_id
          where g.project_id = pl.project_id and g.kind = 'code' and r.name = ? and r.oid = pl.sha)
-     order by pl.id desc limit ${MOST}`,
+     order by pl.id + 0 desc limit ${MOST}`,
     [project_id, ...active.values, ref, id, Number(tag), sha, now - MOST_AGE, BRANCHES + ref],
   );
   if (older.length === 0 || !cancelsPendingIn(older[0]?.[2])) return;
@@ -66,16 +66,17 @@ async function cancelOne(
 
 async function jobsOf(db: Reader, pipelineId: number) {
   const rows = await db.rows(
-    "select id, status, started_at from ci_jobs where pipeline_id = ? and retried = 0 order by id",
+    `select cj.id, cj.status, cj.started_at, s.spec from ci_jobs cj left join ci_job_specs s on s.job_id = cj.id
+     where cj.pipeline_id = ? and cj.retried = 0 order by cj.id`,
     [pipelineId],
   );
-  const jobs = [];
-  for (const [id, status, startedAt] of rows as [number, Status, number | null][]) {
-    const { interruptible = false } = await specOf(db, id);
-    const hasStarted = startedAt !== null || STARTED.includes(status);
-    jobs.push({ id, status, hasStarted, isInterruptible: interruptible });
-  }
-  return jobs;
+  return (rows as [number, Status, number | null, string | null][]).map(
+    ([id, status, startedAt, spec]) => {
+      const { interruptible = false }: Partial<JobSpec> = spec === null ? {} : JSON.parse(spec);
+      const hasStarted = startedAt !== null || STARTED.includes(status);
+      return { id, status, hasStarted, isInterruptible: interruptible };
+    },
+  );
 }
 
 /** Statuses of what has begun, also of jobs that only start other pipelines. */
