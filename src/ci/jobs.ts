@@ -174,9 +174,7 @@ function checkKeys(entry: Entry, isBridge: boolean) {
 }
 
 /** Keys that are read, but change nothing yet: whoever checks a configuration is told. */
-const WITHOUT_EFFECT = [
-  ...["hooks", "id_tokens", "interruptible", "release", "pages", "auto_cancel"],
-];
+const WITHOUT_EFFECT = ["hooks", "id_tokens", "release", "pages"];
 
 /** Warns of the keys of a job, of `default` or of `workflow` that have no effect here. */
 export function warnOfIdle(entry: Entry): void {

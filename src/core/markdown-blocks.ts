@@ -41,26 +41,6 @@ function longQuote(state: StateBlock, start: number, end: number, isSilent: bool
   return true;
 }
 
-const LIST = /^<ul>(?:<li>[^<>]*<\/li>)+<\/ul>$/;
-
-/** A list in HTML, as GitLab's system notes have it: its items are plain text with references. */
-function plainList(state: StateBlock, line: number, _: number, isSilent: boolean): boolean {
-  const text = lineOf(state, line);
-  if (isCode(state, line) || !text.startsWith("<ul>") || !LIST.test(text)) return false;
-  if (isSilent) return true;
-  state.push("bullet_list_open", "ul", 1);
-  for (const [, item = ""] of text.matchAll(/<li>([^<>]*)<\/li>/g)) {
-    state.push("list_item_open", "li", 1);
-    const inline = state.push("inline", "", 0);
-    inline.content = item.replace(/[\\`*_[\]{}~]/g, "\\$&");
-    inline.children = [];
-    state.push("list_item_close", "li", -1);
-  }
-  state.push("bullet_list_close", "ul", -1);
-  state.line = line + 1;
-  return true;
-}
-
 const DEFINITION = /^\[\^([^\s\]^]{1,100})\]:[ \t]*(.*)$/;
 
 /** What a text has of footnotes. */
@@ -146,6 +126,71 @@ function addFootnotes(state: StateCore): void {
   push("footnotes_close", "section", -1);
 }
 
+/** What describes the line before it. */
+const DETAILS = /^:[ \t]+(?=\S)/;
+
+/** The line at which a description of a line begins: the next one, or the one behind a blank one. */
+function detailsOf(state: StateBlock, line: number, end: number): number | undefined {
+  let next = line + 1;
+  if (next < end && state.isEmpty(next)) next += 1;
+  const isThere =
+    next < end && !state.isEmpty(next) && !isOutside(state, next) && !isCode(state, next);
+  return isThere && DETAILS.test(lineOf(state, next)) ? next : undefined;
+}
+
+/** Words, each with what it means in lines behind that begin with `: `. */
+function descriptions(state: StateBlock, start: number, end: number, isSilent: boolean): boolean {
+  if (isSilent || isCode(state, start) || detailsOf(state, start, end) === undefined) return false;
+  const { md } = state;
+  const others = md.block.ruler.getRules("paragraph");
+  const add = (tag: "dt" | "dd", content: string) => {
+    state.push(`${tag}_open`, tag, 1);
+    const inline = state.push("inline", "", 0);
+    inline.content = content;
+    inline.children = [];
+    state.push(`${tag}_close`, tag, -1);
+  };
+  state.push("dl_open", "dl", 1);
+  let line = start;
+  for (;;) {
+    let next = detailsOf(state, line, end);
+    if (next === undefined) break;
+    add("dt", lineOf(state, line));
+    while (next !== undefined) {
+      line = next;
+      const lines = [lineOf(state, line).replace(DETAILS, "")];
+      for (line += 1; line < end && !state.isEmpty(line) && !isOutside(state, line); line += 1) {
+        const text = lineOf(state, line);
+        if (DETAILS.test(text) || detailsOf(state, line, end) === line + 1) break;
+        lines.push(text);
+      }
+      add("dd", lines.join("\n"));
+      next = detailsOf(state, line - 1, end);
+    }
+    let after = line;
+    while (after < end && state.isEmpty(after)) after += 1;
+    const isOther =
+      after >= end ||
+      isOutside(state, after) ||
+      isCode(state, after) ||
+      others.some((rule) => rule(state, after, end, true));
+    if (isOther || detailsOf(state, after, end) === undefined) break;
+    line = after;
+  }
+  state.push("dl_close", "dl", -1);
+  state.line = line;
+  return true;
+}
+
+/** Says how cells of tables are aligned as GitLab's engine does. */
+function alignments({ tokens }: StateCore): void {
+  for (const token of tokens) {
+    if (token.type !== "th_open" && token.type !== "td_open") continue;
+    const [, align] = /^text-align:(\w+)$/.exec(String(token.attrGet("style") ?? "")) ?? [];
+    if (align) token.attrs = [["align", align]];
+  }
+}
+
 const ALERT = /^\[!(note|tip|important|caution|warning)\][ \t]*([^\n]*)(?:\n|$)/i;
 
 /** Makes alerts of quotes that begin with `[!note]`, `[!tip]`, `[!important]`, `[!caution]` or `[!warning]`. */
@@ -186,7 +231,7 @@ function places({ tokens }: StateCore): void {
     before.type = "contents";
     before.nesting = 0;
     token.content = "";
-    (tokens[at + 1] as Token).hidden = true;
+    Object.assign(tokens[at + 1] as Token, { hidden: true, nesting: 0 });
     return;
   }
 }
@@ -247,12 +292,14 @@ function contentsOf(found: readonly Heading[], escaped: (text: string) => string
   return html + "</li></ul>".repeat(open.length);
 }
 
+const ARROW =
+  '<gl-emoji title="right arrow curving left" data-name="leftwards_arrow_with_hook">↩</gl-emoji>';
+
 /** Adds GitLab's blocks to a parser. */
 export function addBlocks(markdown: MarkdownIt): void {
   const { block, core, inline, renderer, utils } = markdown;
   const interrupting = { alt: ["paragraph", "reference", "list"] };
   block.ruler.before("blockquote", "long_quote", longQuote, interrupting);
-  block.ruler.before("html_block", "plain_list", plainList, interrupting);
   block.ruler.before("reference", "footnote", definition, interrupting);
   inline.ruler.before("link", "footnote", (state, isSilent) => {
     if (!state.src.startsWith("[^", state.pos)) return false;
@@ -270,6 +317,8 @@ export function addBlocks(markdown: MarkdownIt): void {
     state.pos = end + 1;
     return true;
   });
+  block.ruler.before("paragraph", "descriptions", descriptions);
+  core.ruler.after("block", "alignments", alignments);
   core.ruler.after("block", "alerts", alerts);
   core.ruler.after("block", "contents", places);
   core.ruler.after("inline", "footnotes", addFootnotes);
@@ -301,7 +350,7 @@ export function addBlocks(markdown: MarkdownIt): void {
   };
   /** The ids of a footnote's text and of a reference to it: several texts may be on one page. */
   const idsOf = (env: object | undefined, name: string, count: number) => {
-    const { digest = "0" } = (env ?? {}) as { digest?: string };
+    const { digest = 0 } = (env ?? {}) as { digest?: number };
     const id = escapeHtml(encodeURIComponent(name.toWellFormed()));
     const nth = count > 1 ? `-${count}` : "";
     return { text: `fn-${id}-${digest}`, reference: `fnref-${id}${nth}-${digest}` };
@@ -319,6 +368,6 @@ export function addBlocks(markdown: MarkdownIt): void {
   rules["footnote_back"] = (tokens, at, _, env) => {
     const { name, number } = metaOf<Reference>(tokens, at);
     const { reference } = idsOf(env, name, 1);
-    return ` <a href="#${reference}" data-footnote-backref data-footnote-backref-idx="${number}" aria-label="Back to reference ${number}" class="footnote-backref">↩</a>`;
+    return ` <a href="#${reference}" data-footnote-backref data-footnote-backref-idx="${number}" aria-label="Back to reference ${number}" class="footnote-backref">${env?.["isGitLabs"] ? ARROW : "↩"}</a>`;
   };
 }

@@ -1,5 +1,6 @@
-import type { Env, MarkdownIt, StateBlock, StateCore, Token } from "markdown-it";
+import type { Env, MarkdownIt, StateBlock, StateCore, StateInline, Token } from "markdown-it";
 import { isOutside, lineOf } from "./markdown-blocks.ts";
+import { lazyPicture } from "./markdown-links.ts";
 
 // What GitLab adds to texts that CommonMark knows: emoji, colours, formulas, and what its scripts show code and media by.
 // Each takes time linear in the text, and only texts that are rendered as GitLab's have it.
@@ -106,6 +107,132 @@ function formulas({ tokens, env }: StateCore): void {
       after.content = after.content.slice(1);
     }
   }
+}
+
+/** A formula between dollar signs that no blank is within, `$a$`, or between two of them, `$$a$$`. */
+const DOLLARS =
+  /\$(?![\s$`])((?:[^$\\\n]|\\[^\n])+)(?<!\s)\$(?!\d)|\$\$((?:[^$\\\n]|\\[^\n])+)\$\$/y;
+
+function shortFormula(state: StateInline, isSilent: boolean): boolean {
+  if (!isGitLabs(state.env) || state.src[state.pos] !== "$") return false;
+  DOLLARS.lastIndex = state.pos;
+  const [written, short, long] = DOLLARS.exec(state.src) ?? [];
+  if (written === undefined || state.pos + written.length > state.posMax) return false;
+  if (!isSilent) {
+    const token = state.push("dollars", "span", 0);
+    token.content = (short ?? long ?? "").trim();
+    token.info = short === undefined ? "display" : "inline";
+  }
+  state.pos += written.length;
+  return true;
+}
+
+/** Formulas in a text that GitLab's script shows as such. */
+const MOST_FORMULAS = 50;
+
+/** The class that the script finds formulas by, as long as there are not too many. */
+function formulaClass(env: Env | undefined): string {
+  const count = Number(env?.["formulas"] ?? 0) + 1;
+  if (env) env["formulas"] = count;
+  return count > MOST_FORMULAS ? "code math" : "code math js-render-math";
+}
+
+/** Cells of a text's tables that are written as JSON. */
+const MOST_CELLS = 10_000;
+
+/** What JSON has of a table. */
+interface JsonTable {
+  readonly fields: readonly Readonly<Record<string, string | boolean>>[];
+  readonly items: readonly Readonly<Record<string, unknown>>[];
+  readonly caption: string;
+  readonly filter: boolean;
+}
+
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** A value in a cell: a text of one line. */
+const cell = (value: unknown) =>
+  /^(?:string|number|boolean)$/.test(typeof value)
+    ? String(value)
+        .replace(/[\s\0]+/g, " ")
+        .trim()
+    : "";
+
+/** A table in JSON whose cells are Markdown; `undefined` if it is none. */
+function tableIn(json: string): JsonTable | undefined {
+  let read: unknown;
+  try {
+    read = JSON.parse(json);
+  } catch {
+    return undefined;
+  }
+  if (!isRecord(read) || read["markdown"] !== true || !Array.isArray(read["items"]))
+    return undefined;
+  const items: unknown[] = read["items"];
+  const [first] = items;
+  if (!items.every(isRecord) || !isRecord(first)) return undefined;
+  const given = Array.isArray(read["fields"]) ? read["fields"] : Object.keys(first);
+  const fields = given.flatMap((one: unknown) => {
+    const { key, label, sortable } = isRecord(one) ? one : { key: one };
+    if (typeof key !== "string") return [];
+    const named = typeof label === "string" ? { key, label } : { key };
+    return [typeof sortable === "boolean" ? { ...named, sortable } : named];
+  });
+  const [filter, caption] = [read["filter"] === true, cell(read["caption"])];
+  return fields.length === 0 ? undefined : { fields, items, caption, filter };
+}
+
+/** Makes tables of blocks of JSON that say that their cells are Markdown. */
+function jsonTables(state: StateCore): void {
+  if (!isGitLabs(state.env)) return;
+  let left = MOST_CELLS;
+  state.tokens = state.tokens.flatMap((token) => {
+    const isTable = token.type === "fence" && /^json:table(?:\s|$)/.test(token.info.trim());
+    const table = isTable ? tableIn(token.content) : undefined;
+    const cells = table ? (table.items.length + 1) * table.fields.length : 0;
+    if (!table || cells > left) return [token];
+    left -= cells;
+    return tableTokens(table, state);
+  });
+}
+
+function tableTokens({ fields, items, caption, filter }: JsonTable, { Token: Created }: StateCore) {
+  const made: Token[] = [];
+  const push = (tag: string, nesting: -1 | 1) => {
+    const token = new Created(`${tag}_${nesting > 0 ? "open" : "close"}`, tag, nesting);
+    token.block = true;
+    made.push(token);
+    return token;
+  };
+  const add = (tag: string, content: string) => {
+    push(tag, 1);
+    made.push(Object.assign(new Created("inline", "", 0), { content, children: [] }));
+    push(tag, -1);
+  };
+  push("div", 1);
+  const table = push("table", 1);
+  table.attrSet("data-table-fields", JSON.stringify(fields));
+  if (filter) table.attrSet("data-table-filter", "true");
+  table.attrSet("data-table-markdown", "true");
+  if (caption !== "") add("caption", caption);
+  push("thead", 1);
+  push("tr", 1);
+  for (const { key, label = key } of fields) add("th", cell(label));
+  push("tr", -1);
+  push("thead", -1);
+  push("tbody", 1);
+  for (const item of items) {
+    push("tr", 1);
+    for (const { key } of fields) {
+      add("td", Object.hasOwn(item, String(key)) ? cell(item[String(key)]) : "");
+    }
+    push("tr", -1);
+  }
+  push("tbody", -1);
+  push("table", -1);
+  push("div", -1);
+  return made;
 }
 
 /** A formula between two lines of `$$`. */
@@ -232,10 +359,12 @@ function media(
 /** Adds what GitLab shows otherwise than CommonMark to a parser. */
 export async function addInline(markdown: MarkdownIt): Promise<void> {
   const table = await loadEmoji();
-  const { block, core, renderer, utils } = markdown;
+  const { block, core, inline, renderer, utils } = markdown;
   const { escapeHtml } = utils;
   block.ruler.before("code", "front_matter", frontMatter);
   block.ruler.before("fence", "long_formula", longFormula, { alt: ["paragraph"] });
+  inline.ruler.before("escape", "short_formula", shortFormula);
+  core.ruler.after("block", "json_tables", jsonTables);
   core.ruler.push("formulas", formulas);
   core.ruler.push("sizes", sizes);
   core.ruler.push("emoji", (state) => emojiIn(state, table));
@@ -245,8 +374,12 @@ export async function addInline(markdown: MarkdownIt): Promise<void> {
     const { name, emoji, description } = meta.emoji;
     return `<gl-emoji title="${escapeHtml(description)}" data-name="${name}">${emoji}</gl-emoji>`;
   };
-  rules["formula"] = (tokens, at) =>
-    `<code data-math-style="inline" class="code math js-render-math">${escapeHtml((tokens[at] as Token).content)}</code>`;
+  rules["formula"] = (tokens, at, _, env) =>
+    `<code data-math-style="inline" class="${formulaClass(env)}">${escapeHtml((tokens[at] as Token).content)}</code>`;
+  rules["dollars"] = (tokens, at, _, env) => {
+    const { content, info } = tokens[at] as Token;
+    return `<span data-math-style="${info}" class="${formulaClass(env)}">${escapeHtml(content)}</span>`;
+  };
   const { code_inline: code, fence, code_block: indented, image } = rules;
   rules["code_inline"] = (tokens, at, options, env, self) => {
     const { content } = tokens[at] as Token;
@@ -266,7 +399,8 @@ export async function addInline(markdown: MarkdownIt): Promise<void> {
   rules["image"] = (tokens, at, options, env, self) => {
     const token = tokens[at] as Token;
     const source = String(token.attrGet("src") ?? "");
-    const shown = isGitLabs(env) ? media(source, token.content, escapeHtml) : undefined;
-    return shown ?? image?.(tokens, at, options, env, self) ?? "";
+    if (!isGitLabs(env)) return image?.(tokens, at, options, env, self) ?? "";
+    const alt = self.renderInlineAsText(token.children ?? [], options, env ?? {});
+    return media(source, token.content, escapeHtml) ?? lazyPicture(token, alt, env, escapeHtml);
   };
 }

@@ -3,7 +3,7 @@ import { gunzipSync } from "node:zlib";
 import { expect, it } from "vitest";
 import { type TestApp, tokenOf } from "../helpers.ts";
 import { shareWorkshop, type Workshop } from "./_git.ts";
-import { type CiProject, ciProject } from "./_pipelines.ts";
+import { type CiProject, ciProject, keepOlder } from "./_pipelines.ts";
 
 let app: TestApp;
 let workshop: Workshop;
@@ -133,6 +133,7 @@ it("are fetched although their branch is far ahead", async () => {
 
 it("of a replaced branch, tag and merge request are there, too", async () => {
   const project = await ciProject(app, "replaced-under", CONFIGURATION);
+  await keepOlder(project);
   const path = "secret/replaced-under";
   const ask = await runnerOf(project);
   const sha = await branch(project, "feature");

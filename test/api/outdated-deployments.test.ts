@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type Person, type TestApp, testApp } from "../helpers.ts";
-import { type CiProject, ciProject } from "./_pipelines.ts";
+import { type CiProject, ciProject, keepOlder } from "./_pipelines.ts";
 
 let app: TestApp;
 let time = Date.parse("2026-11-25T10:00:00Z");
@@ -50,6 +50,7 @@ const ask = (token: string) => app.call("POST /jobs/request", { json: { token } 
 
 it("of older pipelines fail when they would start, and are not tried again by themselves", async () => {
   const project = await ciProject(app, "outdated", SHIP);
+  await keepOlder(project);
   const older = await start(project);
   const newer = await start(project);
   await finish(newer["build"]);
@@ -68,6 +69,7 @@ it("of older pipelines fail when they would start, and are not tried again by th
 
 it("that wait for a runner fail when one asks for them, which gets the next job", async () => {
   const project = await ciProject(app, "outdated-pending", SHIP);
+  await keepOlder(project);
   const token = await runnerOf(project);
   const older = await start(project);
   await finish(older["build"]);
@@ -101,6 +103,7 @@ it("of the same commit, and newer ones, are done, and run meanwhile", async () =
 
 it("can't be started by hand, and fail when their time has come", async () => {
   const project = await ciProject(app, "outdated-manual", BY_HAND);
+  await keepOlder(project);
   const [older, newer] = [await start(project), await start(project)];
   expect((await act(project, newer["ship"], "play")).status).toBe(200);
   await finish(newer["ship"]);
@@ -110,6 +113,7 @@ it("can't be started by hand, and fail when their time has come", async () => {
   expect((await act(project, older["ship"], "play")).status).toBe(200);
 
   const delayed = await ciProject(app, "outdated-delayed", LATER);
+  await keepOlder(delayed);
   const [first, second] = [await start(delayed), await start(delayed)];
   await act(delayed, second["ship"], "play");
   await finish(second["ship"]);
@@ -120,6 +124,7 @@ it("can't be started by hand, and fail when their time has come", async () => {
 
 it("roll back when they are retried, unless the project does not allow it", async () => {
   const project = await ciProject(app, "rollback", SHIP);
+  await keepOlder(project);
   const older = await start(project);
   await finish(older["build"]);
   await finish(older["ship"]);
@@ -140,6 +145,7 @@ it("roll back when they are retried, unless the project does not allow it", asyn
 
 it("are left out when a pipeline is retried, where rollbacks are not allowed", async () => {
   const project = await ciProject(app, "retried-outdated", SHIP.replace(", retry: 2", ""));
+  await keepOlder(project);
   await set(project, { ci_forward_deployment_rollback_allowed: false });
   const older = await start(project);
   await finish(older["build"]);
@@ -156,6 +162,7 @@ it("are left out when a pipeline is retried, where rollbacks are not allowed", a
 
 it("are done where the project does not mind", async () => {
   const project = await ciProject(app, "careless", SHIP);
+  await keepOlder(project);
   await set(project, { ci_forward_deployment_enabled: false });
   const [older, newer] = [await start(project), await start(project)];
   await finish(newer["build"]);

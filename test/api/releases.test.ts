@@ -200,7 +200,7 @@ describe("reading", () => {
     const [listed] = (await call("GET /releases?include_html_description=true", "reporter")).json;
     const issue = `<a href="http://pm.test/secret/p${projects}/-/issues/1" title="One" class="gfm gfm-issue">#1</a>`;
     expect(listed.description_html.replace(/ data-[\w-]+="[^"]*"/g, "")).toBe(
-      `<p><strong>New</strong> ${issue} &lt;b&gt;</p>\n`,
+      `<p><strong>New</strong> ${issue} <b></b></p>\n`,
     );
     const one = await call("GET /releases/v1?include_html_description=true", "reporter");
     expect(one.json.description_html).toBe(listed.description_html);

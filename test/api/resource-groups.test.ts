@@ -1,7 +1,7 @@
 // Resource groups: which jobs wait for each other, in which order they run, and what frees the resource.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Person, type TestApp, testApp } from "../helpers.ts";
-import { type CiProject, ciProject } from "./_pipelines.ts";
+import { type CiProject, ciProject, keepOlder } from "./_pipelines.ts";
 
 let app: TestApp;
 let time = Date.parse("2026-11-25T10:00:00Z");
@@ -122,6 +122,7 @@ describe("a job with a resource group", () => {
 
   it("waits no longer once it is canceled, and waits again when it is tried again or played", async () => {
     const project = await ciProject(app, "again", SHIP);
+    await keepOlder(project);
     const first = await start(project);
     const second = await start(project);
     await act(project, second.jobs["ship"], "cancel");
@@ -150,6 +151,7 @@ describe("a job with a resource group", () => {
       "outdated-resource",
       "ship: {script: [deploy], environment: production, resource_group: production}\n",
     );
+    await keepOlder(project);
     const first = await start(project);
     const older = await start(project);
     await project.commit("README.md", "# Newer\n", "Change [skip ci]");

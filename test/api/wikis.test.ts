@@ -441,9 +441,9 @@ describe("a page in other forms", () => {
     const html = async (as?: Person) =>
       (await app.call(`GET /projects/${id}/wikis/Home?render_html=true`, as ? { as } : {})).json
         .content;
-    expect(await html("owner")).toContain("<strong>Now</strong> &lt;b&gt; <a href=");
+    expect(await html("owner")).toContain("<strong>Now</strong> <b> <a href=");
     const anonymous = await html();
-    expect(anonymous).toContain(`<strong>Now</strong> &lt;b&gt; #${secret.json.iid}`);
+    expect(anonymous).toContain(`<strong>Now</strong> <b> #${secret.json.iid}`);
     expect(anonymous).toContain("Hello");
     const plain = await app.call(`GET /projects/${id}/wikis/Home`);
     expect(plain.json.content).toContain("# Hello");

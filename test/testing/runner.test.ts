@@ -150,6 +150,7 @@ describe("a scripted runner", () => {
   });
 
   it("does so one after the other, the oldest first, and what waits already", async () => {
+    await ask(server, "PUT", SITE, { auto_cancel_pending_pipelines: "disabled" });
     const first = await push({ build: { script: "x", stage: "build" }, test: { script: "x" } });
     const second = await push({ build: { script: "x", stage: "build" }, last: { script: "x" } });
     await ask(server, "POST", `${SITE}/hooks`, { url: "http://ci.example.com/", job_events: true });
@@ -165,6 +166,7 @@ describe("a scripted runner", () => {
       ["build", second],
       ["last", second],
     ]);
+    await ask(server, "PUT", SITE, { auto_cancel_pending_pipelines: "enabled" });
   });
 
   it("ends each attempt as it is told, and stops with a job that has no fate", async () => {

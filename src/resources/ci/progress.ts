@@ -478,9 +478,23 @@ export async function finish(
     );
     if (await mayTryAgain(db, job, spec, failureReason, exitCode)) {
       await enqueue(db, await copy(db, job.id, undefined, now), undefined, now);
+    } else if (await endsAll(db, job.id)) {
+      await settle(db, job.pipeline_id, now);
+      await cancel(db, job.pipeline_id, {}, now);
+      return;
     }
   }
   await settle(db, job.pipeline_id, now);
+}
+
+/** Whether the pipeline of a job that has failed is canceled then: `workflow:auto_cancel:on_job_failure`. */
+async function endsAll(db: Reader, jobId: number): Promise<boolean> {
+  const found = await db.rows(
+    `select 1 from ci_jobs cj join pipelines pl on pl.id = cj.pipeline_id
+     where cj.id = ? and cj.allow_failure = 0 and pl.on_job_failure = 'all'`,
+    [jobId],
+  );
+  return found.length > 0;
 }
 
 /** Notes the coverage that a job's log speaks of, if its configuration says how. */

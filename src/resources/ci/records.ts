@@ -1,4 +1,4 @@
-import type { PipelineSource, PlannedJob } from "../../ci/index.ts";
+import type { AutoCancel, PipelineSource, PlannedJob } from "../../ci/index.ts";
 import { type SealedColumn, sealerFor } from "../../core/sealed.ts";
 import type { Secrets } from "../../core/secrets.ts";
 import { recordHookEvent } from "../../hooks/events.ts";
@@ -27,6 +27,8 @@ export interface NewPipeline {
   readonly merge_request_id?: number | undefined;
   readonly name?: string | undefined;
   readonly yaml_errors?: string | undefined;
+  /** When it is canceled. Default: as GitLab does it where the configuration says nothing. */
+  readonly autoCancel?: AutoCancel | undefined;
 }
 
 /**
@@ -54,6 +56,8 @@ export async function insertPipeline(
     status,
     name: pipeline.name ?? null,
     yaml_errors: pipeline.yaml_errors ?? null,
+    on_new_commit: pipeline.autoCancel?.onNewCommit ?? null,
+    on_job_failure: pipeline.autoCancel?.onJobFailure ?? null,
     created_at: now,
     updated_at: now,
     finished_at: status === "failed" ? now : null,

@@ -30,6 +30,16 @@ export const DEPLOYMENT_SETTINGS = {
   ci_forward_deployment_rollback_allowed: on,
 };
 
+/** The setting of projects whether new pipelines cancel older ones. */
+export const PENDING_SETTINGS = {
+  auto_cancel_pending_pipelines: effective(kept(param.choice(["enabled", "disabled"]), "enabled")),
+};
+
+/** Whether a project's kept settings say that new pipelines cancel older ones. */
+export const cancelsPendingIn = (stored: Value | undefined) =>
+  keptIn("p.kept_settings", PENDING_SETTINGS).read(stored).auto_cancel_pending_pipelines ===
+  "enabled";
+
 /** The setting of projects in which order the jobs of new resource groups run. */
 export const RESOURCE_GROUP_SETTINGS = {
   resource_group_default_process_mode: effective(

@@ -347,4 +347,11 @@ ${POSTGRES_COUNTS}`,
     id: "20261213-70-runners-by-tag",
     sql: "create index runner_tags_by_tag on runner_tags (tag, runner_id);\n",
   },
+  {
+    // What a pipeline's configuration says of when it is canceled; null as if it said nothing.
+    id: "20261215-20-auto-cancel",
+    sql: `alter table pipelines add column on_new_commit $text;
+alter table pipelines add column on_job_failure $text;
+`,
+  },
 ];

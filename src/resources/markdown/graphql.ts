@@ -6,6 +6,7 @@ import {
   loaded,
 } from "../../graphql/declare.ts";
 import type { Value } from "../../store/port.ts";
+import type { Rendering } from "./links.ts";
 import { renderAll } from "./render.ts";
 
 /** The most projects of one list whose texts are looked through for references to what they have themselves. */
@@ -18,14 +19,16 @@ interface Source {
   readonly text: string;
 }
 
+type About = Pick<Rendering, "isComment" | "hasStates">;
+
 /** A column of Markdown of a type's rows `alias` as HTML, as `POST /markdown` renders it. */
-const html = (alias: string, column: string, isComment = false): LoadedField =>
+const html = (alias: string, column: string, about: About = {}): LoadedField =>
   // The text is part of the key, so that what is read for an answer is counted, and no other statement reads it again.
-  loaded("String", (keys, context) => rendered(keys, context, isComment), {
+  loaded("String", (keys, context) => rendered(keys, context, about), {
     key: `coalesce(${alias}.project_id, 0) || ':' || ${alias}.${column}`,
   });
 
-const ofIssue = { descriptionHtml: html("i", "description") };
+const ofIssue = { descriptionHtml: html("i", "description", { hasStates: true }) };
 
 /** Texts as HTML, beside the texts. */
 export const graphqlModule: GraphqlModule = {
@@ -33,16 +36,16 @@ export const graphqlModule: GraphqlModule = {
     Issue: ofIssue,
     WorkItem: ofIssue,
     WorkItemWidgetDescription: ofIssue,
-    MergeRequest: { descriptionHtml: html("mr", "description") },
+    MergeRequest: { descriptionHtml: html("mr", "description", { hasStates: true }) },
     Release: { descriptionHtml: html("r", "description") },
-    Note: { bodyHtml: html("nt", "body", true) },
+    Note: { bodyHtml: html("nt", "body", { isComment: true, hasStates: true }) },
   },
 };
 
 async function rendered(
   keys: readonly Value[],
   { db, store, viewer, view, budget }: GraphContext,
-  isComment: boolean,
+  about: About,
 ): Promise<Map<Value, string>> {
   const sources = keys.filter((key) => key !== null).map(sourceOf);
   const mentioned = [...new Set(sources.map(({ projectId }) => projectId))];
@@ -52,7 +55,7 @@ async function rendered(
   const render = async (some: readonly Source[], id?: number) => {
     const project = id === undefined ? undefined : projects.get(id);
     const texts = some.map(({ text }) => text);
-    const rendering = { db, store, viewer, view, budget, project, isComment };
+    const rendering = { db, store, viewer, view, budget, project, ...about };
     const found = await renderAll(rendering, texts);
     for (const [index, { key }] of some.entries()) all.set(key, found[index] as string);
   };

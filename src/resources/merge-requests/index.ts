@@ -154,7 +154,8 @@ export const mergeRequestResource: Resource = {
             row[presenter.at("description")],
           ];
           const texts = [String(description ?? "")];
-          const [html] = await renderAll({ ...context, project: context.source }, texts);
+          const about = { project: context.source, hasStates: true };
+          const [html] = await renderAll({ ...context, ...about }, texts);
           row[presenter.at("title_html")] = JSON.stringify(escaped(String(title)));
           row[presenter.at("description_html")] = JSON.stringify(html);
         }

@@ -22,6 +22,7 @@ import {
   insertVariables,
   NO_SHA,
 } from "../ci/records.ts";
+import { cancelRedundant } from "../ci/redundant.ts";
 import { type CiSettings, ciSettingsOf } from "../ci/settings.ts";
 import { rightsOf } from "../protected-refs/abilities.ts";
 import { openRepository } from "../repositories/open.ts";
@@ -172,13 +173,15 @@ export async function storePipeline(
   now: number,
 ): Promise<number> {
   const pipeline = { ...rowOf(project, userId, target), name: plan?.name };
+  const { autoCancel } = plan ?? {};
   const status = plan ? "created" : "skipped";
-  const id = await insertPipeline(db, { ...pipeline, status }, now);
+  const id = await insertPipeline(db, { ...pipeline, autoCancel, status }, now);
   await insertVariables(db, secrets, { pipelineId: id }, variables);
   if (plan) {
     const { isProtected } = target;
     await insertJobs(db, { ...pipeline, id, isProtected, ...settings }, plan.jobs, now);
     await settle(db, id, now);
+    await cancelRedundant(db, { ...pipeline, id, status }, now);
   }
   return id;
 }

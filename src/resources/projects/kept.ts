@@ -1,6 +1,6 @@
 import * as param from "../../core/input.ts";
 import { effective, fixed, kept, keptIn, keptOrNone } from "../../core/kept.ts";
-import { DEPLOYMENT_SETTINGS, RESOURCE_GROUP_SETTINGS } from "../ci/settings.ts";
+import { DEPLOYMENT_SETTINGS, PENDING_SETTINGS, RESOURCE_GROUP_SETTINGS } from "../ci/settings.ts";
 import { TRAIN_SETTINGS } from "../train-state/cars.ts";
 
 const on = kept(param.boolean(), true);
@@ -40,7 +40,7 @@ export const projectSettings = keptIn("p.kept_settings", {
   allow_pipeline_trigger_approve_deployment: offOnly,
   analytics_access_level: level,
   approvals_before_merge: fixed(param.integer({ min: 0 }), 0),
-  auto_cancel_pending_pipelines: kept(param.choice(["enabled", "disabled"]), "enabled"),
+  ...PENDING_SETTINGS,
   auto_devops_deploy_strategy: kept(
     param.choice(["continuous", "manual", "timed_incremental"]),
     "continuous",

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { Caller } from "../../core/access/caller.ts";
-import type { Source } from "../../core/access/source.ts";
+import { findSource, type Source } from "../../core/access/source.ts";
 import { invalid, notFound } from "../../core/errors.ts";
 import * as field from "../../core/field.ts";
 import { attachmentName, markdownOf } from "../../core/http/attachments.ts";
@@ -112,13 +112,14 @@ async function htmlOf(
   }: Pick<Context, "viewer" | "view" | "budget" | "source"> & {
     db: Reader;
   },
-  content: string,
-  format: string,
+  { content, format, slug }: Pick<wikis.WikiPage, "content" | "slug"> & { format: string },
 ): Promise<string> {
   if (format !== "markdown") return `<pre>${escaped(content)}</pre>`;
   // In a group, a number without a path refers to nothing.
-  const project = source.isHome ? undefined : source;
-  const [html = ""] = await renderAll({ db, viewer, view, budget, project }, [content]);
+  const group = source.isHome && (await findSource(db, "group", source.fullPath, viewer));
+  const place = group ? { group } : { project: source };
+  const wikiPage = { slug, wikiPath: `${group ? "groups/" : ""}${source.fullPath}/-/wikis` };
+  const [html = ""] = await renderAll({ db, viewer, view, budget, wikiPage, ...place }, [content]);
   return html;
 }
 
@@ -215,9 +216,11 @@ function routesOf(kind: Source["kind"]): Route[] {
         const found = prepared ?? (await wikis.row(db, presenter, source.id, input.slug));
         if (!found) throw noSuchPage();
         if (!input.render_html) return found;
-        const at = presenter.at("content");
+        const [content, format, slug] = (["content", "format", "slug"] as const).map((name) =>
+          String(found[presenter.at(name)]),
+        ) as [string, string, string];
         const shown = [...found];
-        shown[at] = await htmlOf(context, String(found[at]), String(found[presenter.at("format")]));
+        shown[presenter.at("content")] = await htmlOf(context, { content, format, slug });
         return shown;
       },
     }),
