@@ -353,7 +353,7 @@ const FIXTURES: Record<string, Fixture> = {
   },
   "Container images": {
     params: {
-      repository: always("acme/site/image-0"),
+      "v2 repository": always("acme/site/image-0"),
       reference: always("t0"),
       digest: always(digestOf("layer t0")),
       upload_id: always("no-upload"),

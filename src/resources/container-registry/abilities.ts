@@ -40,26 +40,24 @@ async function isChangeable(db: Reader, source: Source): Promise<boolean> {
   return !source.archived && (await levelOf(db, source)) !== "disabled";
 }
 
-/** Whether somebody may delete single tags of a project's repositories. */
-export async function mayDeleteTags(db: Reader, source: Source): Promise<boolean> {
-  return hasRole(source, "developer") && (await isChangeable(db, source));
-}
-
-/** Whether somebody may delete repositories of a project, and many of their tags. */
-export async function mayAdminister(db: Reader, source: Source): Promise<boolean> {
-  return hasRole(source, "maintainer") && (await isChangeable(db, source));
-}
-
-/** Whether neither a rule nor their token keeps somebody from deleting of a repository. @param own its own name */
+/**
+ * Whether neither the project's settings, nor a rule, nor their token keeps somebody from deleting of a repository.
+ *
+ * @param own the repository's name within the project
+ */
 export async function mayDelete(
   db: Reader,
   source: Source,
-  caller: Caller | undefined,
+  caller: Caller,
   own: string,
 ): Promise<boolean> {
-  const isElsewhere = caller?.by.kind === "job" && caller.by.projectId !== source.id;
+  const isElsewhere = caller.by.kind === "job" && caller.by.projectId !== source.id;
   const acting = { db, source, caller };
-  return !isElsewhere && !(await isProtected(acting, "delete", nameOf(source.fullPath, own)));
+  return (
+    !isElsewhere &&
+    (await isChangeable(db, source)) &&
+    !(await isProtected(acting, "delete", nameOf(source.fullPath, own)))
+  );
 }
 
 /**

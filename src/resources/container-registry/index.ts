@@ -1,10 +1,11 @@
 import * as audit from "../../audit/log.ts";
-import { findSource, type Source } from "../../core/access/source.ts";
+import type { Caller } from "../../core/access/caller.ts";
+import { codeRole, findVisible, type Source } from "../../core/access/source.ts";
 import { badRequest, forbidden, notFound, unauthorized } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import { type Context, Json, type Resource, routes } from "../../core/resource.ts";
 import type { Reader } from "../../store/port.ts";
-import { mayAdminister, mayDelete, mayDeleteTags, mayPull } from "./abilities.ts";
+import { mayDelete, mayPull } from "./abilities.ts";
 import { chosenTags, readAge } from "./cleanup.ts";
 import { repository, tag, tagDetails } from "./json.ts";
 import { deleteTag } from "./manifests.ts";
@@ -19,7 +20,7 @@ const project = routes({ source: "project", path: "/registry/repositories" });
 const group = routes({ source: "group", path: "/registry/repositories" });
 const instance = routes({ path: "/registry/repositories" });
 
-const reading = { access: "anyone", jobTokens: true } as const;
+const reading = { access: "anyone", jobTokens: true, role: codeRole } as const;
 const writing = {
   jobTokens: true,
   concurrency: "per project",
@@ -35,12 +36,10 @@ const oneTag = { ...one, tag_name: param.anyText({ max: 255 }) };
 
 type In = Pick<Context, "caller"> & { readonly db: Reader; readonly source: Source };
 
-/** What those are told who may not do something. */
-const refused = ({ caller }: Pick<Context, "caller">) => (caller ? forbidden() : unauthorized());
-
 /** Checks that the caller may see a project's images. @throws ApiError 401 or 403 */
 async function requirePull(context: In): Promise<void> {
-  if (!(await mayPull(context.db, context.source))) throw refused(context);
+  const { db, source, caller } = context;
+  if (!(await mayPull(db, source))) throw caller ? forbidden() : unauthorized();
 }
 
 /** A repository of a project. @throws ApiError 404 */
@@ -50,21 +49,14 @@ async function requireRepository({ db, source }: In, id: number): Promise<regist
   return found;
 }
 
-/**
- * A repository of a project that the caller may change.
- *
- * @throws ApiError 401, 403 or 404
- */
-async function requireChangeable(
-  context: In,
+/** A repository of a project of which the caller may delete. @throws ApiError 403 or 404 */
+async function requireDeletable(
+  context: In & { readonly caller: Caller },
   id: number,
-  may: typeof mayAdminister,
 ): Promise<registry.Found> {
-  await requirePull(context);
   const { db, source, caller } = context;
-  if (!(await may(db, source))) throw refused(context);
   const found = await requireRepository(context, id);
-  if (!(await mayDelete(db, source, caller, found.name))) throw refused(context);
+  if (!(await mayDelete(db, source, caller, found.name))) throw forbidden();
   return found;
 }
 
@@ -106,7 +98,8 @@ const registryRoutes = [
     handle: async ({ db, input, caller, viewer, presenter, view }) => {
       const found = await registry.find(db, input.repository_id);
       if (!found) throw notFound();
-      const source = await findSource(db, "project", String(found.project_id), viewer);
+      const source = await findVisible(db, "project", String(found.project_id), viewer);
+      if (!source) throw notFound();
       await requirePull({ db, source, caller });
       const row = await registry.row(db, presenter, found.id);
       await registry.embedAsked(db, [row], input, view);
@@ -116,11 +109,12 @@ const registryRoutes = [
   project.del("/:repository_id", {
     summary: "Delete a repository of container images with all that it has",
     ...writing,
+    role: "maintainer",
     input: one,
     status: 202,
     handle: async (context) => {
       const { db, source, input, requireUnmodified } = context;
-      const found = await requireChangeable(context, input.repository_id, mayAdminister);
+      const found = await requireDeletable(context, input.repository_id);
       requireUnmodified(found.updated_at);
       await registry.remove(db, found.id);
       await audit.log(context, "container repository deleted", targetOf(source, found));
@@ -157,11 +151,12 @@ const registryRoutes = [
   project.del("/:repository_id/tags/:tag_name", {
     summary: "Delete a tag of a repository of container images; its image is deleted a day later",
     ...writing,
+    role: "developer",
     input: oneTag,
     status: 200,
     handle: async (context) => {
       const { db, source, input } = context;
-      const found = await requireChangeable(context, input.repository_id, mayDeleteTags);
+      const found = await requireDeletable(context, input.repository_id);
       if (!(await deleteTag(db, found.id, input.tag_name))) throw notFound("Tag");
       await audit.log(context, "container tag deleted", targetOf(source, found, input.tag_name));
       return new Json(null);
@@ -171,6 +166,7 @@ const registryRoutes = [
   project.del("/:repository_id/tags", {
     summary: "Delete the tags of a repository of container images that fit some conditions",
     ...writing,
+    role: "maintainer",
     input: {
       ...one,
       name_regex_delete: param.optional(param.anyText({ max: 1000 })),
@@ -183,13 +179,13 @@ const registryRoutes = [
     },
     status: 202,
     prepare: async (input, context) => {
-      const found = await requireChangeable(context, input.repository_id, mayAdminister);
+      const found = await requireDeletable(context, input.repository_id);
       requireDue(found, context.now);
       return chosenTags(context.db, found.id, input, context.now, context.budget);
     },
     handle: async (context) => {
       const { db, source, input, prepared, now } = context;
-      const found = await requireChangeable(context, input.repository_id, mayAdminister);
+      const found = await requireDeletable(context, input.repository_id);
       requireDue(found, now);
       await registry.removeTags(db, found.id, prepared, now);
       await audit.log(context, "container tags deleted", targetOf(source, found));
