@@ -435,6 +435,8 @@ const MEANINGS: Readonly<Record<string, string>> = {
   "Projects/full_path": "its full path, which must be right to delete at once what is marked",
   "Groups/full_path": "its full path, which must be right to delete at once what is marked",
   permanently_remove: "whether to delete at once what is marked for deletion",
+  container_registry_token_expire_delay:
+    "for how many minutes a token of the container registry is valid",
   delayed_group_deletion: "whether deleting a group marks it first",
   deactivate_dormant_users: "whether the daily sweep deactivates who did nothing for long",
   deactivate_dormant_users_period: "the days after which who did nothing can be deactivated",

@@ -28,8 +28,8 @@ export const isDigest = (text: unknown): text is string =>
 export function projectPathsOf(name: string): string[] {
   const parts = name.split("/");
   const paths: string[] = [];
-  for (let level = 0; level <= LEVELS && parts.length - level >= 2; level += 1) {
-    paths.push(parts.slice(0, parts.length - level).join("/"));
+  for (let left = 0; left <= LEVELS && parts.length - left >= 2; left += 1) {
+    paths.push(parts.slice(0, parts.length - left).join("/"));
   }
   return paths;
 }
