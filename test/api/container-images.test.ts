@@ -161,6 +161,34 @@ describe("the token service", () => {
     expect(accessOf(reading)[0]?.actions).toEqual(["pull"]);
   });
 
+  it("takes tokens of jobs: they change what their own project has, and pull from those that take them", async () => {
+    const jobOf = async (user: string) => {
+      const { token } = await app.admin.tokens.createForJob({ user, project: "secret/vault" });
+      return basic("gitlab-ci-token", token);
+    };
+    const scopes = ["secret/vault", SITE, "acme/team/core"].map(
+      (name) => `repository:${name}:pull,push,delete`,
+    );
+    const own = accessOf(await signIn(app, scopes, await jobOf("owner")));
+    expect(own.map(({ name, actions }) => [name, actions])).toEqual([
+      ["secret/vault", ["pull", "push", "delete"]],
+      // What everybody may.
+      [SITE, ["pull"]],
+    ]);
+    const { json } = await app.call("GET /projects/secret%2Fvault", { as: "owner" });
+    await app.call("POST /projects/acme%2Fteam%2Fcore/job_token_scope/allowlist", {
+      as: "owner",
+      json: { target_project_id: json.id },
+    });
+    const listed = accessOf(await signIn(app, scopes.slice(2), await jobOf("owner")));
+    expect(listed[0]?.actions).toEqual(["pull"]);
+    const stranger = accessOf(await signIn(app, scopes, await jobOf("stranger")));
+    expect(stranger.map(({ name }) => name)).toEqual([SITE]);
+    const { authorization } = await jobOf("owner");
+    const token = Buffer.from(authorization.slice(6), "base64").toString().split(":")[1];
+    expect((await signIn(app, scopes, basic("ada", token as string))).status).toBe(401);
+  });
+
   it("refuses OAuth2 tokens", async () => {
     const { json } = await raw(
       "POST /oauth/token?grant_type=password&username=pia&password=long%20enough%201",

@@ -3,7 +3,7 @@ import { presenter } from "../../core/presenter.ts";
 import { nameOf } from "./names.ts";
 
 /** The address of a repository for clients of images: it begins with the host, as `docker pull` takes it. */
-export const locationOf = (base: string, fullPath: string, own: string): string =>
+const locationOf = (base: string, fullPath: string, own: string): string =>
   `${new URL(base).host}/${nameOf(fullPath, own)}`;
 
 const PATH = ["p.full_path", "cr.name"] as const;
