@@ -18,6 +18,8 @@ import { oauthResources } from "./oauth/index.ts";
 import { metadata } from "./oauth/metadata.ts";
 import type { Flows } from "./oauth/rules.ts";
 import { WEB } from "./pages/mount.ts";
+import { REGISTRY } from "./registry/index.ts";
+import { REGISTRY_TOKENS } from "./registry/sign-in.ts";
 import { appearanceAddresses } from "./resources/appearance/index.ts";
 import { avatarAddresses } from "./resources/avatars/addresses.ts";
 import { resources } from "./resources/index.ts";
@@ -87,6 +89,8 @@ export function mounts(chosen: MountOptions): readonly Mount[] {
     { ...METRICS, resources: [metricsResource] },
     { ...OAUTH, resources: oauthResources(chosen.flows) },
     GIT,
+    REGISTRY,
+    REGISTRY_TOKENS,
     PROGRAM_ADDRESSES,
     { ...WEB, resources: [authorizationEndpoint(chosen.flows), ...pages(chosen.pages)] },
   ];

@@ -1,6 +1,7 @@
 import type { Route } from "../src/core/resource.ts";
 import { NAMES } from "../src/resources/award-emoji/names.ts";
 import type { Seed } from "../src/seed/input.ts";
+import { digestOf, pusher, pushImage } from "./api/_registry.ts";
 import { providerOf, USER } from "./api/_scim.ts";
 import { resourceOf } from "./api/routes.ts";
 import { baseSeed, type Person, sshKeyOf, type TestApp } from "./helpers.ts";
@@ -333,6 +334,29 @@ const FIXTURES: Record<string, Fixture> = {
     params: {
       "packages rule_id": listed("/projects/:project/packages/protection/rules"),
       "registry rule_id": listed("/projects/:project/registry/protection/repository/rules"),
+    },
+  },
+  "Container registry": {
+    create: async (app, count) => {
+      for (const at of numbered(count, (index) => index)) {
+        const name = `acme/site/image-${at}`;
+        const client = await pusher(app, name, "owner");
+        for (const tag of at === 0 ? numbered(count, (index) => `t${index}`) : ["t0"]) {
+          await pushImage(client, name, tag);
+        }
+      }
+    },
+    params: {
+      repository_id: listed("/projects/:project/registry/repositories"),
+      "registry tag_name": always("t0"),
+    },
+  },
+  "Container images": {
+    params: {
+      "v2 repository": always("acme/site/image-0"),
+      reference: always("t0"),
+      digest: always(digestOf("layer t0")),
+      upload_id: always("no-upload"),
     },
   },
   "Project aliases": {

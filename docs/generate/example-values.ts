@@ -1,16 +1,22 @@
 // What the examples of requests send: values that read well, and what is needed for a request to be accepted.
 
 import { createHash } from "node:crypto";
+import { basic, digestOf, IMAGE } from "../../test/api/_registry.ts";
 import { operations, USER } from "../../test/api/_scim.ts";
 import { zipped } from "../../test/api/_zip.ts";
 import type { Answer, Person } from "../../test/helpers.ts";
-import { sshKeyOf } from "../../test/helpers.ts";
+import { sshKeyOf, tokenOf } from "../../test/helpers.ts";
 import { gpgKeyOf } from "../../test/pgp.ts";
 
 export type Json = Readonly<Record<string, unknown>>;
 
-/** Performs a request before that of the example, and returns its answer. */
-export type Ask = (request: string, sent?: Json | FormData, as?: Person) => Promise<Answer["json"]>;
+/** Performs a request before that of the example, and returns its answer; without one, where it is told to go. */
+export type Ask = (
+  request: string,
+  sent?: Json | FormData,
+  as?: Person,
+  headers?: Readonly<Record<string, string>>,
+) => Promise<Answer["json"]>;
 
 /** What the example of a route has in particular. */
 export interface Special {
@@ -28,6 +34,46 @@ export interface Special {
 }
 
 const SITE = "/projects/acme%2Fsite";
+
+/** A repository of container images, which is there. */
+const IMAGES = "acme/site/image-0";
+
+/** A client of images, which may do all with a repository. */
+async function imageClient(ask: Ask) {
+  const scope = `repository:${IMAGES}:pull,push,delete`;
+  const { token } = await ask(
+    `GET http://127.0.0.1:3000/jwt/auth?service=container_registry&scope=${scope}`,
+    undefined,
+    "anonymous",
+    basic("owner", tokenOf("owner")),
+  );
+  return { headers: { Authorization: `Bearer ${token}` } };
+}
+
+/** {@link imageClient}, which has pushed the blob `{}`. */
+async function withBlob(ask: Ask) {
+  const client = await imageClient(ask);
+  const path = `POST http://127.0.0.1:3000/v2/${IMAGES}/blobs/uploads?digest=${digestOf("{}")}`;
+  await ask(path, {}, "anonymous", client.headers);
+  return client;
+}
+
+/** {@link imageClient}, which has begun to push a blob. */
+async function withUpload(ask: Ask) {
+  const client = await imageClient(ask);
+  const path = `POST http://127.0.0.1:3000/v2/${IMAGES}/blobs/uploads`;
+  const { location } = await ask(path, undefined, "anonymous", client.headers);
+  const params = { repository: IMAGES, upload_id: location.split("/").at(-1) };
+  return { ...client, params };
+}
+
+/** What an image's clients call, as one of them. */
+const ofImages = (params: Json = {}, more: Special = {}): Special => ({
+  as: "anonymous",
+  before: imageClient,
+  ...more,
+  params: { repository: IMAGES, ...params },
+});
 
 /** Where a project is updated from. */
 const PULLED = {
@@ -737,6 +783,43 @@ export const EXAMPLES: Readonly<Record<string, Special>> = {
       },
     },
   ),
+  "GET /jwt/auth": {
+    as: "anonymous",
+    sent: { service: "container_registry", scope: "repository:acme/site:pull" },
+  },
+  "GET /v2": ofImages(),
+  "GET /v2/:repository*/blobs/:digest": ofImages({ digest: digestOf("layer t0") }),
+  "DELETE /v2/:repository*/blobs/:digest": ofImages(
+    { digest: digestOf("{}") },
+    { before: withBlob },
+  ),
+  "GET /v2/:repository*/blobs/uploads/:upload_id": ofImages({}, { before: withUpload }),
+  "PATCH /v2/:repository*/blobs/uploads/:upload_id": ofImages({}, { before: withUpload }),
+  "PUT /v2/:repository*/blobs/uploads/:upload_id": ofImages(
+    {},
+    { before: withUpload, sent: { digest: digestOf("A text") } },
+  ),
+  "DELETE /v2/:repository*/blobs/uploads/:upload_id": ofImages({}, { before: withUpload }),
+  "PUT /v2/:repository*/manifests/:reference": ofImages(
+    { reference: "1.0" },
+    {
+      before: withBlob,
+      headers: { "Content-Type": IMAGE },
+      text: JSON.stringify({
+        schemaVersion: 2,
+        config: { mediaType: "application/json", digest: digestOf("{}"), size: 2 },
+        layers: [],
+      }),
+    },
+  ),
+  "DELETE /projects/:id/registry/repositories/:repository_id/tags": {
+    sent: { name_regex_delete: "dev-.*", keep_n: 5, older_than: "7d" },
+  },
+  "POST /v2/:repository*/blobs/uploads": ofImages({}, { sent: { digest: digestOf("A text") } }),
+  "GET /v2/:repository*/manifests/:reference": ofImages({ reference: "t0" }),
+  "DELETE /v2/:repository*/manifests/:reference": ofImages({ reference: "t0" }),
+  "GET /v2/:repository*/tags/list": ofImages(),
+  "GET /v2/:repository*/referrers/:digest": ofImages({ digest: digestOf("layer t0") }),
   "POST /applications": { sent: { scopes: "api" } },
   [`POST ${SCIM}/Users`]: { sent: user("grace@example.com") },
   [`PUT ${SCIM}/Users/:uid`]: { sent: user("scim0@example.com") },

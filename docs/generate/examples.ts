@@ -97,13 +97,21 @@ async function example(
 ): Promise<Example> {
   const { method, path } = route;
   const special = EXAMPLES[`${method} ${path}`] ?? {};
-  const ask: Ask = async (request, given, as = "admin") => {
+  const ask: Ask = async (request, given, as = "admin", more = {}) => {
     const options = given instanceof FormData ? { body: given } : given && { json: given };
-    const headers = { "user-agent": "curl/8.5.0" };
+    const headers = { "user-agent": "curl/8.5.0", ...more };
     const from = { as, headers, ip: "192.0.2.10" };
-    const { status, text, json } = await call(app, request, { ...from, ...options });
+    const {
+      headers: answered,
+      status,
+      text,
+      json,
+    } = await call(app, request, {
+      ...from,
+      ...options,
+    });
     if (status >= 400) throw new Error(`before ${method} ${path}: ${request}: ${status} ${text}`);
-    return json;
+    return json ?? { location: answered.get("location") };
   };
   const before = await special.before?.(ask);
   // Those of commits get their numbers before what is asked for.
@@ -215,6 +223,7 @@ const STEADY: readonly (readonly [RegExp, string])[] = [
   [/\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g, "123e4567-e89b-42d3-a456-426614174000"],
   [/\b(gl[a-z]+|pmat|pmst|GR1348941)-[0-9a-f]{40}\b/g, `$1-${"0123456789".repeat(4)}`],
   [/("token": ?")[0-9a-f]{4}"/g, '$10123"'],
+  [/\beyJ[\w-]+\.[\w-]+\.[\w-]+/g, "eyJ0eXAiOiJKV1QifQ.e30.c2ln"],
   [/("execution_duration": ?)[\d.]+/g, "$10.001"],
   [/(_bot_|uploads\/)[0-9a-f]{32}\b/g, `$1${"0123456789abcdef".repeat(2)}`],
   [/\b[0-9a-f]{64}\b/g, "0123456789abcdef".repeat(4)],
@@ -231,6 +240,7 @@ const VARIABLES: readonly (readonly [RegExp, string])[] = [
   [/\bglffct-\d{40}/g, "$CLIENT_TOKEN"],
   [/\bglptt-\d{40}/g, "$TRIGGER_TOKEN"],
   [/\bpmst-\d{40}/g, "$SCIM_TOKEN"],
+  [/\beyJ[\w.-]+/g, "$REGISTRY_TOKEN"],
   [/\bGR1348941-\d{40}/g, "$REGISTRATION_TOKEN"],
 ];
 

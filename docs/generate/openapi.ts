@@ -115,6 +115,17 @@ const ERRORS: Readonly<Record<string, Json>> = {
     properties: { error: text, error_description: text },
     required: ["error"],
   },
+  RegistryErrors: {
+    type: "object",
+    description: "Errors of the container registry, as the OCI specification has them.",
+    properties: {
+      errors: {
+        type: "array",
+        items: { type: "object", properties: { code: text, message: text, detail: {} } },
+      },
+    },
+    required: ["errors"],
+  },
   GraphqlErrors: {
     type: "object",
     description: "Errors of GraphQL.",
@@ -134,6 +145,8 @@ const ERROR_OF: Readonly<Record<string, string>> = {
   OAuth2: "OAuthError",
   GraphQL: "GraphqlErrors",
   Git: "TextError",
+  "Container images": "RegistryErrors",
+  "Tokens of the container registry": "RegistryErrors",
 };
 
 function errorResponse(name: string): Json {

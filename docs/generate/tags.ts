@@ -21,10 +21,16 @@ export const TAGS: Readonly<Record<string, string>> = {
     "Short names of projects, by which Git clients find them: `git clone https://…/ALIAS.git`.",
   "Member roles":
     "Roles beside the base ones. Members can have one; what it allows beside its base role is kept, and allows nothing here.",
+  "Container registry":
+    "Repositories of container images and their tags (docs/registry.md). Clients of images push and pull them at `/v2/`.",
+  "Container images":
+    "What clients of images call, such as docker, podman and skopeo (OCI distribution 1.1). They get a token for it from `/jwt/auth`.",
+  "Tokens of the container registry":
+    "What clients of images ask for a token, with a name and a password or token, or with neither for what is public.",
   "Secure files":
     "Files that jobs need and nobody else should see, such as keys to sign with. They are encrypted in the database. Certificates are not read: `metadata` is null.",
   "Protection rules":
-    "Who may push and delete packages, by their names. Rules about repositories of container images are kept: there are none here.",
+    "Who may push and delete packages, by their names. Those about repositories of container images are checked when a client asks for a token.",
   "User agents":
     "With which programs issues and snippets were created over the API, for administrators.",
   "Security settings":

@@ -5,6 +5,7 @@ import { type Tidied, tidy } from "../git/tidy.ts";
 import { sweepUnheard } from "../jobs/outbox.ts";
 import { type PeriodicJob, runPeriodic } from "../jobs/periodic.ts";
 import { doDue } from "../resources/ci/timed.ts";
+import { sweepRegistry } from "../resources/container-registry/sweep.ts";
 import { deleteDue } from "../resources/due-deletions.ts";
 import { removeExports } from "../resources/exports/queries.ts";
 import { sweepLogs } from "../resources/hooks/retention.ts";
@@ -48,7 +49,7 @@ export interface MaintenanceAdmin {
   sweepFiles(): Promise<{ files: number }>;
   /**
    * Runs {@link purgeEvents}, {@link removeExpiredMembers}, {@link tidyRepositories} and {@link sweepFiles}, removes
-   * projects and groups that were marked for deletion long enough, packages without files and the old logs of
+   * projects and groups that were marked for deletion long enough, packages without files, container images without tags, and the old logs of
    * webhooks, deactivates dormant users if the settings say so, makes the iterations of automatic
    * cadences and rolls over those that are over, tells webhooks which access tokens expire soon, and queues mails about issues that are due, unless one
    * of the processes that share the database did so within a day. `createApp` calls it by itself unless `background`
@@ -142,6 +143,7 @@ export function maintenanceAdmin({
         await tidy(store, now());
         await store.transaction((db) => removeExports(db, now() - DAY), { shared: true });
         await removeEmpty(store);
+        await sweepRegistry(store, now());
         await sweepFetches(store, now());
         await sweepFiles(store, now());
         await sweepLogs(store, now());

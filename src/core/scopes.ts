@@ -4,8 +4,6 @@ const SCOPES_OF_NOTHING = [
   "admin_mode",
   "ai_features",
   "read_service_ping",
-  "read_registry",
-  "write_registry",
 ] as const;
 
 /** The scopes a token can have. */
@@ -19,6 +17,8 @@ export const SCOPES = [
   "manage_runner",
   "sudo",
   "self_rotate",
+  "read_registry",
+  "write_registry",
   ...SCOPES_OF_NOTHING,
 ] as const;
 
@@ -28,7 +28,7 @@ export const OWN_SCOPES = ["k8s_proxy", "self_rotate"] as const satisfies readon
 /** A token scope. */
 export type Scope = (typeof SCOPES)[number];
 
-/** The scopes a deploy token can have. There are no container images here, so those of registries reach nothing. */
+/** The scopes a deploy token can have. */
 export const DEPLOY_SCOPES = [
   "read_repository",
   "read_registry",
@@ -68,6 +68,9 @@ export const APPLICATION_SCOPES: Readonly<Record<string, string>> = {
 
 const OTHERS = {
   self_rotate: "Replace the token itself",
+  // Of no use to applications: the registry takes no OAuth2 tokens.
+  read_registry: "Pull container images that you can read, with a personal token",
+  write_registry: "Push container images where you may, with a personal token",
   ...(Object.fromEntries(
     SCOPES_OF_NOTHING.map((scope) => [scope, "Nothing on this server"]),
   ) as Record<(typeof SCOPES_OF_NOTHING)[number], string>),

@@ -1,11 +1,14 @@
 import { ApiError } from "../core/errors.ts";
 
-/** Pushes that a process receives at once: each takes memory for as long as its client sends. */
-const AT_ONCE = 8;
-/** Pushes of one person among them, with all their tokens: who sends slowly delays only themselves. */
-const OF_PERSON = 2;
-/** Pushes from one address among them. */
-const OF_ADDRESS = 6;
+/** How many pushes a process receives at once: each takes memory for as long as its client sends. */
+interface Room {
+  readonly atOnce: number;
+  /** Those of one person, with all their tokens: who sends slowly delays only themselves. */
+  readonly ofPerson: number;
+  readonly ofAddress: number;
+}
+/** The room for pushes of Git. */
+const FOR_GIT: Room = { atOnce: 8, ofPerson: 2, ofAddress: 6 };
 /** Pushes that may wait, and for how long, in milliseconds. */
 const WAITING = 64;
 const PATIENCE = 30_000;
@@ -29,6 +32,8 @@ export class Slots {
   readonly #addresses = new Map<string, number>();
   readonly #waiting: Waiting[] = [];
   #taken = 0;
+
+  constructor(readonly room: Room = FOR_GIT) {}
 
   /**
    * Waits until another push can be received.
@@ -60,9 +65,9 @@ export class Slots {
 
   #hasRoom({ person, address }: Pusher): boolean {
     return (
-      this.#taken < AT_ONCE &&
-      (this.#people.get(person) ?? 0) < OF_PERSON &&
-      (address === "" || (this.#addresses.get(address) ?? 0) < OF_ADDRESS)
+      this.#taken < this.room.atOnce &&
+      (this.#people.get(person) ?? 0) < this.room.ofPerson &&
+      (address === "" || (this.#addresses.get(address) ?? 0) < this.room.ofAddress)
     );
   }
 

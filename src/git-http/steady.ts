@@ -24,6 +24,11 @@ export class SteadyBody implements AsyncIterable<Uint8Array> {
     this.#first = await this.#next();
   }
 
+  /** Whether nothing comes, once it has begun. */
+  get isEmpty(): boolean {
+    return this.#first?.done === true;
+  }
+
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
     for (let next = this.#first ?? (await this.#next()); !next.done; next = await this.#next()) {
       yield next.value;

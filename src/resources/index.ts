@@ -13,6 +13,7 @@ import { branchResource } from "./branches/index.ts";
 import { broadcastMessageResource } from "./broadcast-messages/index.ts";
 import { commitStatusResource } from "./commit-statuses/index.ts";
 import { commitResource } from "./commits/index.ts";
+import { containerRegistryResource } from "./container-registry/index.ts";
 import { countResource } from "./counts/index.ts";
 import { customAttributeResource } from "./custom-attributes/index.ts";
 import { dependencyResource } from "./dependencies/index.ts";
@@ -125,6 +126,7 @@ export const resources: readonly Resource[] = [
   topicResource,
   commitResource,
   commitStatusResource,
+  containerRegistryResource,
   countResource,
   dependencyResource,
   deploymentResource,

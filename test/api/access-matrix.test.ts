@@ -466,8 +466,8 @@ describe("the table of routes", () => {
     );
   });
 
-  it("accepts job tokens only below a project: for releases, packages, environments, deployments, states of Terraform, secure files, and mostly reading", () => {
-    const released = /^\/projects\/:id\/(releases|packages|secure_files|terraform)(\/|$)/;
+  it("accepts job tokens only below a project: for releases, packages, environments, deployments, states of Terraform, secure files, container images, and mostly reading", () => {
+    const released = /^\/projects\/:id\/(releases|packages|secure_files|terraform|registry)(\/|$)/;
     const opted = routes.filter(({ jobTokens, path }) => jobTokens && !released.test(path));
     expect(opted.map(({ method, path }) => `${method} ${path}`).sort()).toEqual([
       "DELETE /projects/:id/deployments/:deployment_id",
@@ -784,11 +784,18 @@ describe("access to SCIM", () => {
 });
 
 /** Mounts with tests of their own. */
-const isOwn = new Set(["REST API", "SCIM", "Git", "Addresses", "Addresses for programs"]);
+const isOwn = new Set([
+  "REST API",
+  "SCIM",
+  "Git",
+  "Addresses",
+  "Addresses for programs",
+  "Tokens of the container registry",
+]);
 
 describe("access to the other mounts", () => {
   // Git's depends on what is fetched or pushed: test/api/git-access.test.ts; addresses on what they are of: addresses.test.ts,
-  // uploads.test.ts and avatars.test.ts.
+  // uploads.test.ts and avatars.test.ts; that of images on the scopes that are asked for: container-images.test.ts.
   const others = allMounts
     .filter(({ name, authenticators }) => authenticators.length > 0 && !isOwn.has(name))
     .flatMap((mount) =>

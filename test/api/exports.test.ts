@@ -92,6 +92,7 @@ const LEFT_OUT = [
   "Metric images",
   "Notification settings",
   "Packages",
+  "Container registry",
   "Pipeline schedules",
   "Pipeline triggers",
   "Pipelines",

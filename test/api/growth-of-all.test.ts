@@ -112,6 +112,11 @@ const GROWING: readonly [path: RegExp, query: RegExp, why: string][] = [
   ],
   [/\/descendant_groups$/, /(?:)/, "with the groups below, which are sorted"],
   [/^\/groups\/:id\/packages$/, /(?:)/, "with those of the group's projects, which are sorted"],
+  [
+    /^\/groups\/:id\/registry\/repositories$/,
+    /(?:)/,
+    "with those of the group's projects, which are sorted",
+  ],
   [/^\/groups$/, /order_by=/, "with all groups, which are sorted"],
   [
     /\/(projects|forks)$/,

@@ -525,8 +525,6 @@ describe("every list", () => {
   /** Lists whose length nobody chooses, and records that requests alone don't make. Their own tests cover them. */
   const OTHERS: Readonly<Record<string, string>> = {
     "/features/definitions": "there are none",
-    "/projects/:id/registry/repositories": "likewise",
-    "/groups/:id/registry/repositories": "likewise",
     "/projects/:id/clusters": "likewise",
     "/groups/:id/clusters": "likewise",
     "/projects/:id/cluster_agents": "likewise",

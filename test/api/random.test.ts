@@ -189,7 +189,9 @@ describe("random parameters to the other mounts", () => {
       const before = await checksum();
       store.undoes = true;
       // Ids that the API's fixtures don't have are 1.
-      const path = route.path.replace(/:(\w+)\*?/g, (__, name) => String(places.params[name] ?? 1));
+      const path = route.path.replace(/:(\w+)\*?/g, (__, name) =>
+        encodeURIComponent(places.params[name] ?? 1),
+      );
       const filled = { ...route, path };
       const { json } = await app.call("GET /user", { as: "owner" });
       const session = await openSession({ store }, json.id, { csrf: true });

@@ -457,10 +457,8 @@ describe("GET /users/:id/project_deploy_keys", () => {
 
 describe("lists of what there is not", () => {
   it.each([
-    [`${SITE}/registry/repositories`, "reporter", "guest"],
     [`${SITE}/clusters`, "maintainer", "developer"],
     [`${SITE}/cluster_agents`, "developer", "reporter"],
-    ["/groups/acme/registry/repositories", "reporter", "guest"],
     ["/groups/acme/clusters", "maintainer", "developer"],
     ["/groups/acme/ldap_group_links", "owner", "maintainer"],
     ["/groups/acme/saml_group_links", "owner", "maintainer"],

@@ -32,6 +32,7 @@ const ORDER = [
   ["ci", "dependencies", "metrics", "graphql", "scim", "signatures"],
   ["resources"],
   ["git-http"],
+  ["registry"],
   ["notifications"],
   ["pages"],
   ["oauth", "addresses"],

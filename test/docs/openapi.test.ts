@@ -313,8 +313,8 @@ describe("openapi.json", () => {
   it("was checked against all of them", () => {
     const unseen = gets.map(({ path }) => path).filter((path) => !seen.has(path));
     // They take the token of a job that runs, or of Unleash's clients, what a job has stored, the fingerprint of a key, a
-    // version, a tag that is signed, a service account, or an integration: see
-    // test/api/{runners,feature-flags,changelogs,service-accounts,integrations}.test.ts.
+    // version, a tag that is signed, a service account, an integration, or an image of containers: see
+    // test/api/{runners,feature-flags,changelogs,service-accounts,integrations,container-registry,random}.test.ts.
     expect(unseen.sort()).toEqual([
       "/feature_flags/unleash/{project_id}/client/features",
       "/feature_flags/unleash/{project_id}/features",
@@ -322,14 +322,21 @@ describe("openapi.json", () => {
       "/groups/{id}/service_accounts/{user_id}/personal_access_tokens",
       ...[
         "/job",
+        "/jwt/auth",
         "/keys",
         "/projects/{id}/integrations/{slug}",
         "/projects/{id}/jobs/{job_id}/artifacts/tree",
       ],
+      "/projects/{id}/registry/repositories/{repository_id}/tags",
+      "/projects/{id}/registry/repositories/{repository_id}/tags/{tag_name}",
       "/projects/{id}/repository/changelog",
       "/projects/{id}/repository/tags/{tag_name}/signature",
       "/projects/{id}/service_accounts/{user_id}/personal_access_tokens",
       "/projects/{id}/services/{slug}",
+      "/registry/repositories/{repository_id}",
+      "/v2",
+      "/v2/{repository}/referrers/{digest}",
+      "/v2/{repository}/tags/list",
     ]);
   });
 });

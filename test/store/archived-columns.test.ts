@@ -102,6 +102,15 @@ it("each table of projects is archived, or left out on purpose", () => {
     ...["remote_mirrors", "pull_mirrors", "push_rules", "freeze_periods", "protected_environments"],
     ...["feature_flags", "feature_flag_user_lists", "feature_flag_clients"],
     ...["terraform_states", "terraform_state_versions", "secure_files"],
+    ...[
+      "container_repositories",
+      "container_repository_blobs",
+      "container_manifests",
+      "container_manifest_blobs",
+      "container_manifest_children",
+      "container_tags",
+      "container_uploads",
+    ],
     ...["merge_train_cars", "resource_groups", "project_security_settings", "protection_rules"],
     // Its names are of this server.
     "project_aliases",

@@ -358,6 +358,8 @@ const FROZEN: Record<string, string> = {
   "20261213-51-provisioned-users":
     "52c5b227096303bbcd18e0634c080e2207031c157f3c72bf85dc73faa972ae0b",
   "20261213-70-runners-by-tag": "ccb414eeda690d96996dc867ea0ba557a6db56aa25c9fd01d9fd58dc20e236d9",
+  "20261216-01-container-registry":
+    "f1789a553fd4fc4faa9a389898c63c1e310843b7e467706d7d1307a8591486bb",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);

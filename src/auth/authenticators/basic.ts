@@ -25,7 +25,7 @@ export function basicOf({ header }: Pick<Incoming, "header">): BasicCredentials 
 }
 
 /** The user name with which CI jobs send their token. */
-const JOB_LOGIN = "gitlab-ci-token";
+export const JOB_LOGIN = "gitlab-ci-token";
 
 /** A token that is sent as the password of `Authorization: Basic`, which may also be a real password. */
 function asPassword(
@@ -63,12 +63,22 @@ const deployTokenAsPassword: Authenticator = {
   },
 };
 
+const tokensOfNoApplication: readonly Authenticator[] = [
+  asPassword(jobToken, (login) => login === JOB_LOGIN),
+  deployTokenAsPassword,
+];
+
 /** Tokens sent as passwords, as Git sends them. The user name matters only for jobs and deploy tokens. */
 export const tokensAsPasswords: readonly Authenticator[] = [
   asPassword(personalToken),
   asPassword(accessToken),
-  asPassword(jobToken, (login) => login === JOB_LOGIN),
-  deployTokenAsPassword,
+  ...tokensOfNoApplication,
+];
+
+/** {@link tokensAsPasswords} for images of containers: OAuth2 tokens are not among them, as in GitLab. */
+export const tokensForImages: readonly Authenticator[] = [
+  asPassword(personalToken),
+  ...tokensOfNoApplication,
 ];
 
 /** Where only tokens count, as for packages, a real password is as unknown as a wrong one. */

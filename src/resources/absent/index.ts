@@ -14,14 +14,9 @@ interface Absent {
 }
 
 const CLUSTER = ["name", "provider_type", "platform_type", "environment_scope", "domain"];
-const REPOSITORY = ["name", "path", "location"];
 
 const ABSENT: readonly Absent[] = [
   ...(["group", "project"] as const).flatMap((source): Absent[] => [
-    {
-      ...{ source, path: "/registry/repositories", role: "reporter", fields: REPOSITORY },
-      what: "repositories of container images",
-    },
     { source, path: "/clusters", role: "maintainer", fields: CLUSTER, what: "Kubernetes clusters" },
   ]),
   {

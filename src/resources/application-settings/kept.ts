@@ -212,7 +212,7 @@ export const keptSettings = keptIn("s.kept_settings", {
   container_registry_import_max_step_duration: count(300),
   container_registry_import_max_tags_count: count(100),
   container_registry_import_start_max_retries: count(50),
-  container_registry_token_expire_delay: count(5),
+  container_registry_token_expire_delay: effective(kept(param.integer({ min: 1 }), 5)),
   deactivate_dormant_users: effective(kept(param.boolean(), false)),
   deactivate_dormant_users_period: effective(kept(param.integer({ min: 1 }), 90)),
   decompress_archive_file_timeout: count(210),

@@ -14,6 +14,8 @@ import { entryAt, treeOf, typeOfMode } from "../../git/trees.ts";
 import type { Reader } from "../../store/port.ts";
 import { NO_SHA } from "../ci/records.ts";
 import { ciSettingsOf } from "../ci/settings.ts";
+import { nameOf } from "../container-registry/names.ts";
+import { isRegistry } from "../container-registry/settings.ts";
 import { isFrozen } from "../freeze-periods/frozen.ts";
 import type { OpenRepository } from "../repositories/open.ts";
 import { requestVariables } from "./request-variables.ts";
@@ -80,6 +82,7 @@ interface ProjectFacts {
   namespace_id: number;
   namespace: string;
   default_branch: string | null;
+  without_registry: number;
 }
 
 /** Topics, and open merge requests of a branch, that variables name at most, as in GitLab. */
@@ -124,7 +127,8 @@ export async function predefinedVariables(
   const { db, opened, base, edition, userId, at } = makers;
   const { project, repository } = opened;
   const facts = (await db.one<ProjectFacts>(
-    `select p.name, p.path, p.description, p.namespace_id, n.full_path as namespace, p.default_branch
+    `select p.name, p.path, p.description, p.namespace_id, n.full_path as namespace, p.default_branch,
+       case when ${isRegistry("disabled")} then 1 else 0 end as without_registry
      from projects p join namespaces n on n.id = p.namespace_id where p.id = ?`,
     [project.id],
   )) as ProjectFacts;
@@ -135,7 +139,13 @@ export async function predefinedVariables(
   const { configurationPath } = await ciSettingsOf(db, project.id);
   const number = commitNumber(repository, sha);
   const commit = number === undefined ? undefined : await readCommit(repository, number);
-  const { hostname = "", port = "", protocol = "https:" } = URL.canParse(base) ? new URL(base) : {};
+  const image = nameOf(project.fullPath, "");
+  const {
+    hostname = "",
+    host = "",
+    port = "",
+    protocol = "https:",
+  } = URL.canParse(base) ? new URL(base) : {};
   const [major, minor, patch] = edition.version.split(/[.-]/);
   const root = facts.namespace.split("/")[0] ?? "";
   const values: Record<string, string | undefined> = {
@@ -155,6 +165,8 @@ export async function predefinedVariables(
     CI_SERVER_REVISION: REVISION,
     CI_API_V4_URL: `${base}/api/v4`,
     CI_API_GRAPHQL_URL: `${base}/api/graphql`,
+    CI_REGISTRY: host,
+    CI_REGISTRY_IMAGE: facts.without_registry === 1 ? undefined : `${host}/${image}`,
     CI_TEMPLATE_REGISTRY_HOST: "registry.gitlab.com",
     GITLAB_FEATURES: "",
     CI_PIPELINE_SOURCE: source,

@@ -9,7 +9,7 @@ import { type AttributeFilter, embedAttributes } from "../custom-attributes/quer
 import { embedShared } from "../group-links/queries.ts";
 import { mayCreateMergeRequestIn } from "../issuables/abilities.ts";
 import { basicProject, PROJECTS } from "./json.ts";
-import { COMMIT_COUNT, SIZES } from "./sizes.ts";
+import { COMMIT_COUNT, isCounted, SIZES } from "./sizes.ts";
 
 /** Fills in the embedded values of all rows, one query each; no query waits for another's result. */
 export async function embed(
@@ -128,7 +128,8 @@ export async function statisticsOf(
     found.map(([id, commits, ...counted]) => {
       const bytes = counted.map(Number);
       const sizes = Object.fromEntries(names.map((name, at) => [name, bytes[at] as number]));
-      const storage_size = bytes.reduce((sum, size) => sum + size, 0);
+      const ofStorage = bytes.filter((_, at) => isCounted(names[at] as string));
+      const storage_size = ofStorage.reduce((sum, size) => sum + size, 0);
       const all = { ...sizes, commit_count: Number(commits), storage_size };
       return [id as Value, all as Statistics];
     }),
@@ -160,6 +161,7 @@ async function embedStatistics(
       packages_size: known.packages_size,
       snippets_size: 0,
       uploads_size: known.uploads_size,
+      container_registry_size: known.container_registry_size,
     });
   }
 }

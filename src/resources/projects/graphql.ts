@@ -112,7 +112,7 @@ const statistics = valueType("ProjectStatistics", "What a project has and stores
   lfsObjectsSize: required(noBytes),
   pipelineArtifactsSize: noBytes,
   snippetsSize: noBytes,
-  containerRegistrySize: noBytes,
+  containerRegistrySize: bytes("container_registry_size"),
 });
 
 const project = rowType("Project", {

@@ -223,6 +223,7 @@ const projectWithStatistics = presenter({
         packages_size: bytes,
         snippets_size: field.constant(0),
         uploads_size: bytes,
+        container_registry_size: bytes,
       },
     }),
   ),

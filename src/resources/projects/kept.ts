@@ -66,7 +66,7 @@ export const projectSettings = keptIn("p.kept_settings", {
   ci_separated_caches: on,
   cicd_catalog_enabled: off,
   container_expiration_policy_attributes: keptOrNone(param.object(expirationPolicy)),
-  container_registry_access_level: disabled,
+  container_registry_access_level: effective(level),
   duo_remote_flows_enabled: off,
   enforce_auth_checks_on_uploads: onOnly,
   environments_access_level: enabledOnly,

@@ -3,7 +3,6 @@ import type { Source } from "../../core/access/source.ts";
 import { ApiError, notFound } from "../../core/errors.ts";
 import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
-import { withoutEffect } from "../../core/kept.ts";
 import { paginate } from "../../core/pagination.ts";
 import { type Presenter, presenter } from "../../core/presenter.ts";
 import { type Context, type Resource, routes } from "../../core/resource.ts";
@@ -134,26 +133,25 @@ const REPOSITORIES: About = {
   path: "/registry/protection/repository/rules",
   attribute: "repository_path_pattern",
   what: "Repository path pattern",
-  of: "repositories of container images, of which there are none here",
+  of: "repositories of container images",
 };
 
 function routesOf({ kind, path, attribute, what, of }: About) {
   const { del, list, patch, post } = routes({ source: "project", path });
   const isPackage = kind === "package";
   const role = "maintainer";
-  const told = <T>(one: param.Attribute<T>) => (isPackage ? one : withoutEffect(one));
   const type = param.choice(TYPES);
   const given = {
-    minimum_access_level_for_push: told(level),
-    minimum_access_level_for_delete: told(level),
+    minimum_access_level_for_push: level,
+    minimum_access_level_for_delete: level,
   };
   const created: param.Attributes = {
-    [attribute]: told(param.text()),
+    [attribute]: param.text(),
     ...(isPackage && { package_type: type }),
     ...given,
   };
   const changed: param.Attributes = {
-    [attribute]: told(param.optional(param.text())),
+    [attribute]: param.optional(param.text()),
     ...(isPackage && { package_type: param.optional(type) }),
     ...given,
   };

@@ -1,3 +1,4 @@
+import { JOB_LOGIN } from "../../auth/authenticators/basic.ts";
 import {
   type ArtifactAccess,
   groupNameOf,
@@ -121,7 +122,7 @@ export async function payloadOf(making: Making, job: ClaimedJob): Promise<object
     earlier.map(({ id }) => id),
   );
   const address = new URL(`${base}/${facts.full_path}.git`);
-  address.username = "gitlab-ci-token";
+  address.username = JOB_LOGIN;
   address.password = job.token;
   const { options } = spec;
   const variables: RunnerVariable[] = [
@@ -130,6 +131,8 @@ export async function payloadOf(making: Making, job: ClaimedJob): Promise<object
     ...(await ofRunner(db, facts)).map(open),
     ...(await ofEnvironment(db, job.project_id, spec.environment)).map(open),
     secret("CI_JOB_TOKEN", job.token),
+    open({ key: "CI_REGISTRY_USER", value: JOB_LOGIN }),
+    secret("CI_REGISTRY_PASSWORD", job.token),
     secret("CI_REPOSITORY_URL", address.href),
     ...spec.variables.map((one) => ({ ...open(one), raw: !one.expand })),
     ...handedOn.map((one) => ({ ...open(one), public: false })),
@@ -187,7 +190,14 @@ export async function payloadOf(making: Making, job: ClaimedJob): Promise<object
     services: options.services ?? [],
     artifacts: (options.artifacts ?? []).map(({ access: _, ...artifact }) => artifact),
     cache: options.cache ?? [],
-    credentials: [],
+    credentials: [
+      {
+        type: "registry",
+        url: new URL(base).host,
+        username: JOB_LOGIN,
+        password: job.token,
+      },
+    ],
     dependencies: earlier.flatMap(({ id, name, archive }) =>
       archive ? [{ id, name, token: job.token, artifacts_file: archive }] : [],
     ),

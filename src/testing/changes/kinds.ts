@@ -447,6 +447,28 @@ export const kinds: readonly Kind[] = [
   },
   ofProjects("secure file", "secure_files", { at: "secure_files", name: "name" }),
   {
+    type: "container repository",
+    rows: { container_repositories: "id" },
+    find: `select x.id as key, x.name, ${PROJECT_COLUMNS} from container_repositories x ${PROJECT}`,
+    key: "x.id",
+    path: ({ place: where, name }) => `${where} (container repository ${name})`,
+    within: place,
+    api: ({ key }) => `/registry/repositories/${key}`,
+  },
+  {
+    type: "container tag",
+    rows: { container_tags: "id" },
+    find: `select x.id as key, x.name, r.id as repository, r.name as own, ${PROJECT_COLUMNS}
+      from container_tags x join container_repositories r on r.id = x.repository_id
+      join projects p on p.id = r.project_id`,
+    key: "x.id",
+    path: ({ place: where, own, name }) => `${where} (container tag ${own}:${name})`,
+    within: place,
+    with: ({ place: where, own }) => `${where} (container repository ${own})`,
+    api: ({ project, repository, name }) =>
+      `${ofProject({ project: project as number })}/registry/repositories/${repository}/tags/${encoded(name)}`,
+  },
+  {
     ...ofProjects("resource group", "resource_groups", {
       at: "resource_groups",
       name: "key",
@@ -1125,6 +1147,13 @@ export const INTERNAL: Readonly<Record<string, string>> = {
   ci_job_tags: "what runners get of a job",
   ci_trace_parts: "logs of jobs",
   collapsed_board_lists: "how pages look",
+  container_blobs: "content of container images",
+  container_manifest_blobs: "content of container images",
+  container_manifest_children: "content of container images",
+  container_manifests: "content of container images",
+  container_registry_keys: "what signs tokens",
+  container_repository_blobs: "content of container images",
+  container_uploads: "what is being uploaded",
   dependencies: "found in files",
   deployed_merge_requests: "what a deployment has deployed",
   dotenv_variables: "what jobs have written",
