@@ -1,10 +1,5 @@
 /** GitLab's scopes of what there is not here: tokens can have them, and they open nothing. */
-const SCOPES_OF_NOTHING = [
-  "k8s_proxy",
-  "admin_mode",
-  "ai_features",
-  "read_service_ping",
-] as const;
+const SCOPES_OF_NOTHING = ["k8s_proxy", "admin_mode", "ai_features", "read_service_ping"] as const;
 
 /** The scopes a token can have. */
 export const SCOPES = [

@@ -250,6 +250,8 @@ const steps = [
   `20261213-51-provisioned-users`,
   `20261213-70-runners-by-tag`,
   `20261214-10-pull-mirrors`,
+  `20261215-20-auto-cancel`,
+  `20261216-01-container-registry`,
   `20261217-10-suggestions`,
 ];
 
@@ -1500,7 +1502,7 @@ const statements = [
   updated_at integer not null,
   started_at integer,
   finished_at integer
-)`,
+, on_new_commit text, on_job_failure text)`,
   `CREATE UNIQUE INDEX pipelines_iid on pipelines (project_id, iid)`,
   `CREATE INDEX pipelines_by_sha on pipelines (project_id, sha, id)`,
   `CREATE INDEX pipelines_by_source on pipelines (project_id, source, id)`,
@@ -2750,6 +2752,97 @@ const statements = [
   `CREATE UNIQUE INDEX pull_mirrors_of_project on pull_mirrors (project_id)`,
   `CREATE INDEX pull_mirrors_of_user on pull_mirrors (user_id)`,
   `CREATE INDEX pull_mirrors_due on pull_mirrors (next_update_at, id) where enabled = 1`,
+  `CREATE TABLE container_registry_keys (
+  id integer not null primary key check (id = 1),
+  private_key text not null,
+  created_at integer not null
+)`,
+  `CREATE TABLE container_repositories (
+  id integer primary key autoincrement,
+  project_id integer not null references projects (id) on delete cascade,
+  name text not null,
+  cleaned_at integer,
+  created_at integer not null,
+  updated_at integer not null,
+  unique (project_id, name)
+)`,
+  `CREATE INDEX container_repositories_of_project on container_repositories (project_id, id)`,
+  `CREATE TABLE container_blobs (
+  id integer primary key autoincrement,
+  digest text not null unique,
+  file_id integer not null references stored_files (id),
+  size integer not null
+)`,
+  `CREATE UNIQUE INDEX container_blobs_file_id on container_blobs (file_id) where file_id is not null`,
+  `CREATE TRIGGER container_blobs_file_id_used after insert on container_blobs begin update stored_files set unused_since = null where id = new.file_id and unused_since is not null; end`,
+  `CREATE TRIGGER container_blobs_file_id_freed after delete on container_blobs begin update stored_files set unused_since = 0 where id = old.file_id; end`,
+  `CREATE TRIGGER container_blobs_file_id_changed after update of file_id on container_blobs when new.file_id is not old.file_id begin update stored_files set unused_since = 0 where id = old.file_id; update stored_files set unused_since = null where id = new.file_id and unused_since is not null; end`,
+  `CREATE TABLE container_repository_blobs (
+  id integer primary key autoincrement,
+  repository_id integer not null references container_repositories (id) on delete cascade,
+  project_id integer not null references projects (id) on delete cascade,
+  blob_id integer not null references container_blobs (id),
+  unused_since integer,
+  created_at integer not null,
+  unique (repository_id, blob_id)
+)`,
+  `CREATE INDEX container_repository_blobs_of_project on container_repository_blobs (project_id, blob_id)`,
+  `CREATE INDEX container_repository_blobs_of_blob on container_repository_blobs (blob_id)`,
+  `CREATE INDEX container_repository_blobs_unused on container_repository_blobs (unused_since) where unused_since is not null`,
+  `CREATE TABLE container_manifests (
+  id integer primary key autoincrement,
+  repository_id integer not null references container_repositories (id) on delete cascade,
+  project_id integer not null references projects (id) on delete cascade,
+  digest text not null,
+  media_type text not null,
+  artifact_type text,
+  subject text,
+  annotations text,
+  config_digest text,
+  content blob not null,
+  size integer not null,
+  total_size integer not null,
+  unused_since integer,
+  created_at integer not null,
+  unique (repository_id, digest)
+)`,
+  `CREATE INDEX container_manifests_of_project on container_manifests (project_id, id)`,
+  `CREATE INDEX container_manifests_by_subject on container_manifests (repository_id, subject, id) where subject is not null`,
+  `CREATE INDEX container_manifests_unused on container_manifests (unused_since) where unused_since is not null`,
+  `CREATE TABLE container_manifest_blobs (
+  manifest_id integer not null references container_manifests (id) on delete cascade,
+  link_id integer not null references container_repository_blobs (id) on delete cascade,
+  primary key (manifest_id, link_id)
+)`,
+  `CREATE INDEX container_manifest_blobs_of_link on container_manifest_blobs (link_id)`,
+  `CREATE TABLE container_manifest_children (
+  manifest_id integer not null references container_manifests (id) on delete cascade,
+  child_id integer not null references container_manifests (id) on delete cascade,
+  primary key (manifest_id, child_id)
+)`,
+  `CREATE INDEX container_manifest_children_of_child on container_manifest_children (child_id)`,
+  `CREATE TABLE container_tags (
+  id integer primary key autoincrement,
+  repository_id integer not null references container_repositories (id) on delete cascade,
+  manifest_id integer not null references container_manifests (id) on delete cascade,
+  name text not null,
+  pushed_at integer not null,
+  unique (repository_id, name)
+)`,
+  `CREATE INDEX container_tags_of_manifest on container_tags (manifest_id)`,
+  `CREATE INDEX container_tags_by_push on container_tags (repository_id, pushed_at, id)`,
+  `CREATE TABLE container_uploads (
+  id integer primary key autoincrement,
+  uuid text not null unique,
+  repository_id integer not null references container_repositories (id) on delete cascade,
+  person text not null,
+  file_id integer not null references stored_files (id) on delete cascade,
+  size integer not null,
+  started_at integer not null
+)`,
+  `CREATE INDEX container_uploads_of_repository on container_uploads (repository_id)`,
+  `CREATE INDEX container_uploads_of_person on container_uploads (person, started_at)`,
+  `CREATE UNIQUE INDEX container_uploads_of_file on container_uploads (file_id)`,
   `CREATE TABLE suggestions (
   id integer primary key autoincrement,
   note_id integer not null references notes (id) on delete cascade,
