@@ -212,6 +212,7 @@ const wholeProject: Fields = {
   jobs_enabled: "boolean",
   snippets_enabled: "boolean",
   container_registry_enabled: "boolean",
+  container_registry_image_prefix: "string",
   service_desk_enabled: "boolean",
   service_desk_address: "string?",
   can_create_merge_request_in: "boolean",

@@ -434,12 +434,19 @@ const registryRoutes = [
     summary: "Push the manifest of a container image, under a tag or its digest",
     ...writing,
     input: manifest,
-    body: "bytes",
+    // Not as bytes: these would be read before anybody has asked for a token.
+    body: "stream",
     maxBodyBytes: manifests.MANIFEST_BYTES,
     status: 201,
-    prepare: async ({ repository: name }, preparing) => enter(preparing, name, "push"),
+    prepare: async ({ repository: name }, preparing) => {
+      const place = await enter(preparing, name, "push");
+      const sent: Uint8Array[] = [];
+      for await (const chunk of new SteadyBody(preparing.body)) sent.push(chunk);
+      return { place, body: Buffer.concat(sent) };
+    },
     handle: async (context) => {
-      const { db, body, input, now, prepared: place, request } = context;
+      const { db, input, now, prepared, request } = context;
+      const { place, body } = prepared;
       const { reference } = input;
       const isByDigest = reference.includes(":");
       if (!isByDigest && !isTag(reference)) {

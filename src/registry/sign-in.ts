@@ -4,7 +4,7 @@ import { findVisible } from "../core/access/source.ts";
 import type { Mount } from "../core/http/mount.ts";
 import * as param from "../core/input.ts";
 import { storedIn } from "../core/kept.ts";
-import { Json, type PrepareContext, routes } from "../core/resource.ts";
+import { type PrepareContext, RawReply, routes } from "../core/resource.ts";
 import { answerableFor, identify } from "../git-http/access.ts";
 import { keptSettings } from "../resources/application-settings/kept.ts";
 import {
@@ -105,7 +105,10 @@ const tokenRoute = get("/auth", {
     const seconds = 60 * (keptSettings.read(stored).container_registry_token_expire_delay || 5);
     return { token: await signToken(preparing, view.base, claims, seconds), expires_in: seconds };
   },
-  handle: ({ prepared }) => new Json(prepared),
+  handle: ({ prepared }) => {
+    const headers = { "content-type": "application/json", "cache-control": "no-store" };
+    return new RawReply(200, headers, JSON.stringify(prepared));
+  },
 });
 
 /** The token service of the container registry. */

@@ -89,7 +89,8 @@ describe("the token service", () => {
   });
 
   it("has the claims of a token of GitLab's", async () => {
-    const { json } = await signIn(app, [], basic("ada", tokenOf("reporter")));
+    const { json, headers } = await signIn(app, [], basic("ada", tokenOf("reporter")));
+    expect(headers.get("cache-control")).toBe("no-store");
     const [head, claims] = json.token
       .split(".")
       .slice(0, 2)
@@ -609,6 +610,19 @@ describe("manifests", () => {
     const large = await putManifest(client, SITE, "x", " ".repeat(4 * 1024 ** 2 + 1));
     expect([large.status, codeOf(large)]).toEqual([413, "SIZE_INVALID"]);
     expect((await client(`GET ${SITE}/manifests/x`)).status).toBe(404);
+  });
+
+  it("and blobs are not read of those who have no token", async () => {
+    for (const request of [
+      `PUT http://localhost/v2/${SITE}/manifests/x`,
+      `POST http://localhost/v2/${SITE}/blobs/uploads/?digest=${digestOf("")}`,
+    ]) {
+      const { status, headers } = await app.call(request, {
+        body: "x".repeat(5 * 1024 ** 2),
+        headers: { "content-type": IMAGE, "transfer-encoding": "chunked" },
+      });
+      expect([status, headers.get("connection")]).toEqual([401, "close"]);
+    }
   });
 
   it("of several platforms are listed by an index, which needs them", async () => {

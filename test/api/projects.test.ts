@@ -151,6 +151,7 @@ const full = (id: number) => ({
   merge_commit_template: null,
   squash_commit_template: null,
   updated_at: expect.any(String),
+  container_registry_image_prefix: "pm.test/acme/site",
   ...SETTINGS_OF_PROJECTS,
 });
 
@@ -585,6 +586,7 @@ describe("PUT /projects/:id", () => {
       name_with_namespace: "Acme / New name",
       path: "new-path",
       path_with_namespace: "acme/new-path",
+      container_registry_image_prefix: "pm.test/acme/new-path",
       ssh_url_to_repo: "git@pm.test:acme/new-path.git",
       http_url_to_repo: "http://pm.test/acme/new-path.git",
       web_url: "http://pm.test/acme/new-path",

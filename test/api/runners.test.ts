@@ -149,6 +149,9 @@ describe("the protocol", () => {
       CI_REPOSITORY_URL: `http://gitlab-ci-token:${json.token}@pm.test/secret/protocol-${count}.git`,
       GITLAB_USER_LOGIN: "developer",
     });
+    expect(json.credentials).toEqual([
+      { type: "registry", url: "pm.test", username: "gitlab-ci-token", password: json.token },
+    ]);
     const { json: version } = await app.call("GET /version", { as: "developer" });
     expect(variables).toMatchObject({
       CI_SERVER_VERSION: version.version,

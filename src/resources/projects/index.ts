@@ -3,7 +3,7 @@ import type { Source } from "../../core/access/source.ts";
 import { VISIBILITIES, VISIBILITY_NAMES } from "../../core/access/visibility.ts";
 import { conflict, forbidden, notFound, notModified } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
-import { storedIn, unsupported, withoutEffect } from "../../core/kept.ts";
+import { storedIn, unsupported } from "../../core/kept.ts";
 import { keysetUnavailable } from "../../core/pagination.ts";
 import {
   type Context,
@@ -122,7 +122,7 @@ const attributes = {
   public_builds: param.optional(param.boolean()),
   emails_enabled: param.optional(param.boolean()),
   emails_disabled: param.optional(param.boolean()),
-  container_registry_enabled: withoutEffect(param.optional(param.boolean())),
+  container_registry_enabled: param.optional(param.boolean()),
   ...flags,
   ...accessLevels,
   ...projectSettings.attributes,

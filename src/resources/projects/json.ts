@@ -185,6 +185,11 @@ const fullFields = {
   ...mirrorFields,
   ...customAttributes,
   container_expiration_policy: expirationPolicy,
+  container_registry_image_prefix: field.derived(
+    ["p.full_path"],
+    "string",
+    ([path], { base }) => `${new URL(base).host}/${String(path).toLowerCase()}`,
+  ),
   container_registry_enabled: field.derived(
     ["p.kept_settings"],
     "boolean",
