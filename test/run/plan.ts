@@ -53,7 +53,7 @@ const UNKNOWN_SECONDS = 1.5;
 export const BUDGET_SECONDS = 22 * 60;
 /** `npm run test:fast` has the files that take less than this. */
 const FAST_SECONDS = 1.5;
-/** Files that take longer on PostgreSQL are run there once in {@link SHARES} commits; of those for each commit, once in 4. */
+/** Files that take longer on PostgreSQL are run there once in {@link SHARES} commits; of those for each commit, once in 8. */
 const HEAVY_SECONDS = 8;
 
 /** What differs most between engines: the store, search, counts, concurrency, and each route's SQL once. */
@@ -100,7 +100,7 @@ export function passesOf({ mode, share, reach, filters = [] }: Plan): Pass[] {
     const light = others.filter((file) => !isHeavy(file));
     return [
       ...always.filter((file) => !isHeavy(file)),
-      ...part(always.filter(isHeavy), "postgres", 4, share),
+      ...part(always.filter(isHeavy), "postgres", 8, share),
       ...part(light, "postgres", SHARES, share),
       ...part(others.filter(isHeavy), "postgres", SHARES, share + 11),
     ];
@@ -109,7 +109,8 @@ export function passesOf({ mode, share, reach, filters = [] }: Plan): Pass[] {
     ...own.filter((file) => !isInTurn(file)),
     ...part(own.filter(isInTurn), "rest", 3, share),
   ];
-  const quarter = (project: string) => (own: readonly string[]) => part(own, project, 4, share);
+  const inParts = (project: string, parts: number) => (own: readonly string[]) =>
+    part(own, project, parts, share);
   const passes = [
     pass(
       "tests on SQLite",
@@ -118,9 +119,9 @@ export function passesOf({ mode, share, reach, filters = [] }: Plan): Pass[] {
     ),
     pass("tests on PostgreSQL", "postgres", some(["app"], onPostgres)),
     pass("other tests", "rest", some(["rest"], ofRest)),
-    pass("tests of the build", "built", some(["built"], quarter("built"))),
-    pass("tests in a browser", "built", some(["browser"], quarter("built"))),
-    pass("tests that run alone", "timed", some(["timed"], quarter("timed"))),
+    pass("tests of the build", "built", some(["built"], inParts("built", 6))),
+    pass("tests in a browser", "built", some(["browser"], inParts("built", 4))),
+    pass("tests that run alone", "timed", some(["timed"], inParts("timed", 4))),
   ];
   if (mode === "changed") return passes.filter(hasFiles);
 
