@@ -5,6 +5,7 @@ import { personalToken } from "./auth/authenticators/personal.ts";
 import { sessionCookie } from "./auth/authenticators/session.ts";
 import { migrations } from "./auth/table.ts";
 import { TWO_FACTOR_SECRETS } from "./auth/two-factor-secrets.ts";
+import { BROWSE } from "./browse/index.ts";
 import type { Mount } from "./core/http/mount.ts";
 import type { Resource } from "./core/resource.ts";
 import { migrations as storedFiles } from "./files/table.ts";
@@ -92,6 +93,7 @@ export function mounts(chosen: MountOptions): readonly Mount[] {
     REGISTRY,
     REGISTRY_TOKENS,
     PROGRAM_ADDRESSES,
+    ...(chosen.pages.includes("projects") ? [BROWSE] : []),
     { ...WEB, resources: [authorizationEndpoint(chosen.flows), ...pages(chosen.pages)] },
   ];
 }

@@ -23,6 +23,7 @@ const PAGES = Object.keys({
   active_sessions: true,
   password: true,
   two_factor: true,
+  projects: true,
 } satisfies Record<PageName, true>);
 
 /** An hour; longer timeouts make no sense for a server. */

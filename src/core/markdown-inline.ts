@@ -399,7 +399,7 @@ export async function addInline(markdown: MarkdownIt): Promise<void> {
   rules["image"] = (tokens, at, options, env, self) => {
     const token = tokens[at] as Token;
     const source = String(token.attrGet("src") ?? "");
-    if (!isGitLabs(env)) return image?.(tokens, at, options, env, self) ?? "";
+    if (!isGitLabs(env) || env?.["isPage"]) return image?.(tokens, at, options, env, self) ?? "";
     const alt = self.renderInlineAsText(token.children ?? [], options, env ?? {});
     return media(source, token.content, escapeHtml) ?? lazyPicture(token, alt, env, escapeHtml);
   };

@@ -18,6 +18,8 @@ export interface Surroundings {
   readonly isGitLabs?: boolean | undefined;
   /** Whether the text is a comment: there its headings have no names, as others on the same page may. */
   readonly isComment?: boolean | undefined;
+  /** Whether it is shown on a page without a script that loads pictures. */
+  readonly isPage?: boolean | undefined;
 }
 
 /** Addresses without an authority whose protocol is known to do no harm. */

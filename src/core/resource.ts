@@ -263,6 +263,7 @@ export interface Context<
 
 /** What a route that was called gave: its answer as a value, and a reader that sees what it changed. */
 export interface Called {
+  /** As its JSON is parsed: of a list, the rows of the page that was asked for. */
   readonly value: unknown;
   readonly db: Reader;
 }

@@ -72,6 +72,13 @@ ${status === 404 && inApi(visit)}
   return { ...errorPage, headers: { ...headers, ...errorPage.headers } };
 }
 
+/** {@link showErrorPage}; visitors who are not signed in are sent to sign in whether or not there is something, as in GitLab. */
+export function showErrorOrSignIn(error: ApiError, visit: PageContext): RawReply {
+  const isRefused = [401, 403, 404].includes(error.status);
+  const signIn = isRefused && !visit.caller && isSafe(visit.request) ? toSignIn(visit) : undefined;
+  return signIn ?? showErrorPage(error, visit);
+}
+
 /** Where the API has what has no page: `/acme/site/-/issues/1` may be an issue of `acme/site`. */
 function inApi({ request, view }: PageContext): Html | false {
   const [path = ""] = request.path.slice(1).split("/-/");

@@ -12,16 +12,20 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join("; ");
 
+/** What texts in Markdown may load besides, and the attributes by which their labels and tables are styled. */
+const WRITTEN = "; img-src * data:; media-src *; style-src-attr 'unsafe-inline'";
+
 /**
  * @param isAccountPage other pages have no `form-action`: Chromium applies it to redirects after a form, and signing in
  *   may redirect to applications
  */
-function headersOf(isAccountPage: boolean): Record<string, string> {
-  const formAction = isAccountPage ? "; form-action 'self'" : "";
+function headersOf(isAccountPage: boolean, isOfProject = false): Record<string, string> {
+  const formAction = isAccountPage || isOfProject ? "; form-action 'self'" : "";
+  const written = isOfProject ? WRITTEN : "";
   return {
     "content-type": "text/html; charset=utf-8",
     "cache-control": "no-store",
-    "content-security-policy": POLICY + formAction,
+    "content-security-policy": POLICY + written + formAction,
     "referrer-policy": "same-origin",
     "x-frame-options": "DENY",
   };
@@ -31,9 +35,15 @@ function headersOf(isAccountPage: boolean): Record<string, string> {
 const ACCOUNT = "/-/";
 
 /** A page's content. */
-interface PageContent {
+export interface PageContent {
   /** Its heading and, with the product's name, the window's title. */
   title: string;
+  /** What precedes the product's name in the window's title instead, from narrow to wide. */
+  titles?: readonly string[];
+  /** What is above the heading, such as the way to the page. */
+  above?: Html;
+  /** A page that shows what people have written: it may have pictures, and colours of its own. */
+  isOfProject?: true;
   /** Default 200. */
   status?: number;
   body: Html;
@@ -42,7 +52,7 @@ interface PageContent {
 /** A page in the common layout, with navigation for signed-in users. */
 export function page(
   visit: Pick<PageContext, "request" | "caller" | "csrfToken" | "site" | "view">,
-  { title, status = 200, body }: PageContent,
+  { title, titles = [title], above, isOfProject, status = 200, body }: PageContent,
 ): RawReply {
   const { request, caller, view } = visit;
   const isAccountPage = request.path.startsWith(ACCOUNT);
@@ -52,7 +62,7 @@ export function page(
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex">
-<title>${title} · pm-api</title>
+<title>${titles.join(" · ")} · pm-api</title>
 <style>${STYLE_MARKUP}</style>
 </head>
 <body>
@@ -61,9 +71,10 @@ export function page(
 <a class="brand" href="${mountOf(view)}${homeOf(visit)}">pm-api</a>
 ${caller && account(visit, caller.username)}
 </header>
-<div class="${caller && isAccountPage ? "frame" : "frame narrow"}">
+<div class="${layoutOf(caller !== undefined && isAccountPage, isOfProject)}">
 ${caller && isAccountPage && navigation(visit)}
 <main id="content">
+${above}
 <h1>${title}</h1>
 ${body}
 </main>
@@ -71,8 +82,11 @@ ${body}
 </body>
 </html>
 `;
-  return new RawReply(status, headersOf(isAccountPage), document.text);
+  return new RawReply(status, headersOf(isAccountPage, isOfProject), document.text);
 }
+
+const layoutOf = (hasNavigation: boolean, isOfProject = false) =>
+  `frame${isOfProject ? " wide" : hasNavigation ? "" : " narrow"}`;
 
 function account(
   { csrfToken, site, view }: Pick<PageContext, "csrfToken" | "site" | "view">,

@@ -46,6 +46,31 @@ nav a[aria-current] { background: var(--line); color: var(--ink); }
   nav ul { flex-direction: column; }
 }
 
+.wide { max-width: 75rem; }
+.way ol { display: flex; flex-wrap: wrap; gap: .25rem .5rem; margin: 0 0 .75rem; padding: 0; list-style: none; color: var(--soft); font-size: .875rem; }
+.way li + li::before { content: "/"; margin-right: .5rem; color: var(--soft); }
+.way a { display: inline; padding: 0; }
+.beside { display: grid; gap: 1.5rem; }
+@media (min-width: 60rem) { .beside { grid-template-columns: minmax(0, 1fr) 16rem; } }
+aside dl { display: block; }
+aside dd { margin: 0 0 1rem; }
+aside ul { margin: 0; padding: 0; list-style: none; }
+.discussions { padding: 0; background: none; border: 0; }
+.thread { margin: 0 0 1rem; }
+.said { padding: 1rem; background: var(--card); border: 1px solid var(--line); border-radius: .75rem; }
+.said + .said { margin-top: .5rem; }
+.done { padding: 0 1rem; color: var(--soft); font-size: .9375rem; }
+article header { display: block; min-height: 0; padding: 0 0 .5rem; background: none; border: 0; font-size: .9375rem; }
+.text > :last-child { margin-bottom: 0; }
+.text img, .text video { max-width: 100%; height: auto; }
+.text pre { overflow-x: auto; padding: .75rem; background: var(--sunken); border-radius: .5rem; }
+.text blockquote { margin: 0 0 1rem; padding-left: 1rem; border-left: .25rem solid var(--line); color: var(--soft); }
+.text table { border-collapse: collapse; }
+.text th, .text td { padding: .375rem .75rem; border: 1px solid var(--line); }
+.gl-label-text { padding: 0 .5rem; border-radius: 1rem; color: #1a1d24; }
+.gl-label-text-light { color: #fff; }
+.gl-label-link { text-decoration: none; }
+
 h1 { margin: 0 0 1.25rem; font-size: 1.625rem; line-height: 1.25; letter-spacing: -.015em; }
 h2 { margin: 0 0 .75rem; font-size: 1.125rem; line-height: 1.3; }
 h3 { margin: 0; font-size: 1rem; line-height: 1.5; }

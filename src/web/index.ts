@@ -17,10 +17,11 @@ export type PageName =
   | "applications"
   | "active_sessions"
   | "password"
-  | "two_factor";
+  | "two_factor"
+  | "projects";
 
 /** The pages by the names of the option `pages`. */
-const PAGES_BY_NAME: Readonly<Record<PageName, Resource>> = {
+const PAGES_BY_NAME: Readonly<Record<PageName, Resource | undefined>> = {
   sign_in: signInPages,
   profile: profilePages,
   personal_access_tokens: tokenPages,
@@ -28,6 +29,8 @@ const PAGES_BY_NAME: Readonly<Record<PageName, Resource>> = {
   active_sessions: sessionPages,
   password: passwordPages,
   two_factor: twoFactorPages,
+  // A mount of its own: see src/browse.
+  projects: undefined,
 };
 
 /** Pages that only make sense with our own sign-in. */
@@ -43,7 +46,7 @@ export const PAGE_NAMES = Object.keys(PAGES_BY_NAME) as readonly PageName[];
 
 /** The resources of the named pages, and the redirect from `/` if one of them is a start page. */
 export function pages(names: readonly PageName[]): readonly Resource[] {
-  return [...names.map((name) => PAGES_BY_NAME[name]), ...(hasHome(names) ? [home] : [])];
+  return [...names.flatMap((name) => PAGES_BY_NAME[name] ?? []), ...(hasHome(names) ? [home] : [])];
 }
 
 /** Options: which pages are enabled, and where sign-in happens. */

@@ -514,10 +514,14 @@ async function call(
   });
   const result =
     given instanceof AfterRoutes ? await followed(settings, exchange, caller, now, given) : given;
-  const value = Array.isArray(result)
-    ? presenter.value(result, view)
-    : result instanceof Json
-      ? result.value
-      : undefined;
-  return { value, db: store.reader() };
+  return { value: valueIn(result, presenter, view), db: store.reader() };
+}
+
+/** What an answer says, as its JSON is parsed. */
+function valueIn(result: Answer, presenter: Presenter, view: View): unknown {
+  if (Array.isArray(result)) return presenter.value(result, view);
+  if (result instanceof Json) return result.value;
+  return result && "rows" in result
+    ? result.rows.map((row) => presenter.value(row, view))
+    : undefined;
 }

@@ -38,6 +38,8 @@ export interface Rendering {
   readonly wikiPage?: { readonly slug: string; readonly wikiPath: string };
   /** Whether the texts are comments. Default: false. */
   readonly isComment?: boolean;
+  /** Whether they are shown on our own pages, where no script loads pictures. Default: false. */
+  readonly isPage?: boolean;
   /** Whether issues and merge requests that are closed or merged are said to be. Default: false. */
   readonly hasStates?: boolean;
 }

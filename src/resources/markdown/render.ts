@@ -38,7 +38,7 @@ async function branchOf(db: Reader, { id }: Source): Promise<string | undefined>
 }
 
 async function within(
-  { budget, view, project, wikiPage, isComment }: Rendering,
+  { budget, view, project, wikiPage, isComment, isPage }: Rendering,
   text: string,
   branch: string | undefined,
 ): Promise<ParsedMarkdown> {
@@ -49,7 +49,7 @@ async function within(
     (project?.features.includes("wiki") ? `${projectPath}/-/wikis` : undefined);
   const parsed = await parseMarkdown(text, {
     ...{ base: view.base, projectPath, branch, wikiPath, slug: wikiPage?.slug },
-    ...{ isComment, isGitLabs: true },
+    ...{ isComment, isPage, isGitLabs: true },
   });
   return budget.spend("html", parsed.length) ? parsed : asText(text);
 }

@@ -1,0 +1,62 @@
+import type { Attributes } from "../core/input.ts";
+import { AfterRoutes, type PageContext, type Route, routes } from "../core/resource.ts";
+import type { Html } from "../pages/html.ts";
+import { type PageContent, page } from "../pages/page.ts";
+import { textsOf } from "./texts.ts";
+
+/** An answer of the API, as its JSON is parsed. */
+// biome-ignore lint/suspicious/noExplicitAny: the presenters of the routes say what it is, and the tests of pages read it
+export type Shown = any;
+
+/** What a page is shown with. */
+export interface Visit extends PageContext {
+  /** Renders texts in Markdown, all of them at once: what they refer to is looked up together. */
+  readonly texts: (texts: readonly (string | null)[]) => Promise<Html[]>;
+}
+
+/** A route, with the names of its parameters that the page has by other names. */
+type Renamed = readonly [route: string, names: Readonly<Record<string, string>>];
+
+/** A page of a project. */
+export interface PageSpec<Names extends string> {
+  /** Below that of the project. The names of its parameters are those of the routes of the API. */
+  readonly path: string;
+  readonly summary: string;
+  /** The parameters of its path and query. */
+  readonly input: Attributes;
+  /**
+   * The routes of the API whose answers the page shows. They are performed for the visitor with the page's parameters, so
+   * that everybody sees what the API tells them.
+   */
+  readonly shows: Readonly<Record<Names, string | Renamed>>;
+  readonly view: (shown: Readonly<Record<Names, Shown>>, visit: Visit) => Promise<PageContent>;
+}
+
+const { get } = routes({ source: "project", isAddress: true });
+
+/** How much of a list is shown on a page. */
+const ROWS = 100;
+
+/** Declares a page of a project as a route. */
+export const pageOf = <Names extends string>(spec: PageSpec<Names>): Route =>
+  get(spec.path, {
+    summary: spec.summary,
+    access: "anyone",
+    input: spec.input,
+    prepare: (_, { store }) => store,
+    handle: (context) => {
+      const { source, prepared: store } = context;
+      return new AfterRoutes(async ({ perform, reader }) => {
+        const sent: Record<string, unknown> = { per_page: ROWS, ...context.input, id: source.id };
+        const shown = {} as Record<Names, Shown>;
+        for (const [name, given] of Object.entries<string | Renamed>(spec.shows)) {
+          const [route, names] = typeof given === "string" ? [given, {}] : given;
+          const renamed = Object.entries(names).map(([theirs, ours]) => [theirs, sent[ours]]);
+          const { value } = await perform(route, { ...sent, ...Object.fromEntries(renamed) });
+          shown[name as Names] = value;
+        }
+        const texts = textsOf({ ...context, db: reader(), store, project: source });
+        return page(context, await spec.view(shown, { ...context, texts }));
+      });
+    },
+  });

@@ -1,0 +1,103 @@
+// The pages of issues and merge requests.
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type CodeProject, lines, newCodeProject } from "../api/_merge-requests.ts";
+import { givePassword, PASSWORD, type Person, type TestApp, testApp } from "../helpers.ts";
+import { Visitor } from "../visitor.ts";
+
+let app: TestApp;
+let project: CodeProject;
+const visitors = new Map<Person, Visitor>();
+beforeAll(async () => {
+  app = await testApp();
+  project = await newCodeProject(app);
+  const people = ["owner", "developer", "reporter", "guest", "stranger"] as const;
+  await givePassword(app, ...people);
+  for (const person of people) {
+    const visitor = new Visitor(app);
+    expect((await visitor.signIn(person, PASSWORD)).status).toBe(303);
+    visitors.set(person, visitor);
+  }
+  visitors.set("anonymous", new Visitor(app));
+});
+afterAll(() => app.dispose());
+
+const open = (address: string, as: Person = "reporter") =>
+  (visitors.get(as) as Visitor).get(address.replace(/^https?:\/\/[^/]+/, ""));
+
+async function send(method: string, path: string, json: object) {
+  const answer = await project.send(method, path, json);
+  expect([path, answer.status < 300 || answer.text]).toEqual([path, true]);
+  return answer.json;
+}
+
+/** What a page says, without its markup. */
+const textOf = (page: string) =>
+  page
+    .slice(page.indexOf("<main"))
+    .replace(/<[^>]*>/g, " ")
+    .replace(/\s+/g, " ");
+
+describe("the page of an issue", () => {
+  it("shows what it is about, what was said of it, and what it has", async () => {
+    await send("POST", "/labels", { name: "bug", color: "#cc0000" });
+    const issue = await send("POST", "/issues", {
+      ...{ title: "First", description: "It **matters**", labels: "bug", due_date: "2026-12-24" },
+    });
+    const note = await send("POST", `/issues/${issue.iid}/notes`, { body: `See #${issue.iid}` });
+    const { status, headers, page } = await open(issue.web_url);
+    expect([status, headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
+    expect(page).toContain(`<title>First (#${issue.iid}) · Issues · Secret / `);
+    expect(page).toContain("It <strong>matters</strong>");
+    expect(page).toContain(`<article id="note_${note.id}" class="said">`);
+    for (const text of ["Open", "The developer", "Labels", "bug", "Due", "24 Dec 2026"]) {
+      expect(textOf(page)).toContain(text);
+    }
+    expect(textOf(page)).not.toMatch(/null|undefined|\[object/);
+  });
+
+  it("opens for those who may read it, and asks visitors to sign in, whether or not there is one", async () => {
+    const secret = await send("POST", "/issues", { title: "Hidden", confidential: true });
+    const address = new URL(secret.web_url).pathname;
+    for (const [as, status] of [
+      ["owner", 200],
+      ["reporter", 200],
+      ["guest", 404],
+      ["stranger", 404],
+    ] as const) {
+      const answer = await open(address, as);
+      expect([as, answer.status, answer.page.includes("Hidden")]).toEqual([
+        as,
+        status,
+        status === 200,
+      ]);
+    }
+    for (const path of [address, address.replace(/\d+$/, "9999"), "/no/such/-/issues/1"]) {
+      const { status, headers } = await open(path, "anonymous");
+      const to = `/users/sign_in?return_to=${encodeURIComponent(path)}`;
+      expect([path, status, headers.get("location")]).toEqual([path, 302, to]);
+    }
+  });
+
+  it("shows what people have written as text, and loads nothing that runs", async () => {
+    const hostile = "<script>alert(1)</script><img src=x onerror=alert(1)>\"&'";
+    const issue = await send("POST", "/issues", { title: hostile, description: hostile });
+    await send("POST", `/issues/${issue.iid}/notes`, { body: hostile });
+    const { page, headers } = await open(issue.web_url);
+    expect(page).not.toMatch(/<script|<[^>]*onerror/i);
+    expect(headers.get("content-security-policy")).toMatch(/^default-src 'none'; .*img-src \*/);
+    expect(headers.get("content-security-policy")).not.toContain("script-src");
+  });
+});
+
+describe("the page of a merge request", () => {
+  it("shows where it comes from and goes, and its discussions", async () => {
+    await project.commit("change", { "a.txt": lines(20, { 5: "five" }) }, { from: "main" });
+    const request = await project.open("change", { title: "A change", description: "See !1" });
+    const { status, page } = await open(request.web_url);
+    expect(status).toBe(200);
+    expect(page).toContain(`<title>A change (!${request.iid}) · Merge requests · Secret / `);
+    for (const text of ["From change Into main", "!1", "Open", "The developer opened it"]) {
+      expect(textOf(page)).toContain(text);
+    }
+  });
+});
