@@ -1,4 +1,5 @@
 import type { Attributes } from "../core/input.ts";
+import type { Page } from "../core/pagination.ts";
 import { AfterRoutes, type PageContext, type Route, routes } from "../core/resource.ts";
 import type { Html } from "../pages/html.ts";
 import { type PageContent, page } from "../pages/page.ts";
@@ -10,6 +11,10 @@ export type Shown = any;
 
 /** What a page is shown with. */
 export interface Visit extends PageContext {
+  /** The page of its list that was asked for. */
+  readonly page: Page;
+  /** The lists that go on after what is shown. */
+  readonly unfinished: ReadonlySet<string>;
   /** Renders texts in Markdown, all of them at once: what they refer to is looked up together. */
   readonly texts: (texts: readonly (string | null)[]) => Promise<Html[]>;
 }
@@ -24,6 +29,8 @@ export interface PageSpec<Names extends string> {
   readonly summary: string;
   /** The parameters of its path and query. */
   readonly input: Attributes;
+  /** Values of parameters that its address leaves out. */
+  readonly defaults?: object;
   /**
    * The routes of the API whose answers the page shows. They are performed for the visitor with the page's parameters, so
    * that everybody sees what the API tells them.
@@ -34,9 +41,6 @@ export interface PageSpec<Names extends string> {
 
 const { get } = routes({ source: "project", isAddress: true });
 
-/** How much of a list is shown on a page. */
-const ROWS = 100;
-
 /** Declares a page of a project as a route. */
 export const pageOf = <Names extends string>(spec: PageSpec<Names>): Route =>
   get(spec.path, {
@@ -45,18 +49,25 @@ export const pageOf = <Names extends string>(spec: PageSpec<Names>): Route =>
     input: spec.input,
     prepare: (_, { store }) => store,
     handle: (context) => {
-      const { source, prepared: store } = context;
+      const { source, page: asked, prepared: store } = context;
       return new AfterRoutes(async ({ perform, reader }) => {
-        const sent: Record<string, unknown> = { per_page: ROWS, ...context.input, id: source.id };
+        const sent: Record<string, unknown> = {
+          ...{ page: asked.number, per_page: asked.size },
+          ...spec.defaults,
+          ...context.input,
+          id: source.id,
+        };
+        const unfinished = new Set<string>();
         const shown = {} as Record<Names, Shown>;
         for (const [name, given] of Object.entries<string | Renamed>(spec.shows)) {
           const [route, names] = typeof given === "string" ? [given, {}] : given;
           const renamed = Object.entries(names).map(([theirs, ours]) => [theirs, sent[ours]]);
-          const { value } = await perform(route, { ...sent, ...Object.fromEntries(renamed) });
-          shown[name as Names] = value;
+          const called = await perform(route, { ...sent, ...Object.fromEntries(renamed) });
+          shown[name as Names] = called.value;
+          if (called.hasNext) unfinished.add(name);
         }
         const texts = textsOf({ ...context, db: reader(), store, project: source });
-        return page(context, await spec.view(shown, { ...context, texts }));
+        return page(context, await spec.view(shown, { ...context, unfinished, texts }));
       });
     },
   });

@@ -1,5 +1,6 @@
 import { instant } from "../pages/format.ts";
 import { type Html, html } from "../pages/html.ts";
+import { list } from "../pages/list.ts";
 import { mountOf } from "../pages/navigation.ts";
 import type { Shown, Visit } from "./declare.ts";
 
@@ -38,8 +39,12 @@ export function way(
   return html`<nav class="way" aria-label="Where this is"><ol>${links}</ol></nav>`;
 }
 
-/** Discussions, the oldest first: what was written, and what was done. */
-export async function discussed(discussions: readonly Shown[], visit: Visit): Promise<Html> {
+/** Discussions, the oldest first: what was written, and what was done. @param path of the page */
+export async function discussed(
+  discussions: readonly Shown[],
+  visit: Visit,
+  path: string,
+): Promise<Html> {
   const notes = discussions.flatMap(({ notes: own }) => own as Shown[]);
   const texts = await visit.texts(notes.map(({ body }) => body));
   const rendered = new Map(notes.map(({ id }, index) => [id, texts[index]]));
@@ -50,6 +55,19 @@ export async function discussed(discussions: readonly Shown[], visit: Visit): Pr
 <div class="text">${rendered.get(note.id)}</div>
 </article>`;
   return html`<section class="discussions" aria-label="Discussions">
-${discussions.map(({ notes: own }) => html`<div class="thread">${(own as Shown[]).map(shown)}</div>`)}
+${listed("discussions", discussions, visit, {
+  path,
+  none: "Nobody has said anything yet.",
+  row: ({ notes: own }) => html`<li class="thread">${(own as Shown[]).map(shown)}</li>`,
+})}
 </section>`;
 }
+
+/** A page of a list of an answer. @param name that the answer has */
+export const listed = (
+  name: string,
+  rows: readonly Shown[],
+  visit: Visit,
+  spec: { path: string; none: string; row: (row: Shown) => Html },
+): Html =>
+  list(visit, { rows: [...rows], page: visit.page, hasNext: visit.unfinished.has(name) }, spec);

@@ -265,6 +265,8 @@ export interface Context<
 export interface Called {
   /** As its JSON is parsed: of a list, the rows of the page that was asked for. */
   readonly value: unknown;
+  /** Whether a list goes on after these rows. */
+  readonly hasNext: boolean;
   readonly db: Reader;
 }
 

@@ -55,6 +55,8 @@ nav a[aria-current] { background: var(--line); color: var(--ink); }
 aside dl { display: block; }
 aside dd { margin: 0 0 1rem; }
 aside ul { margin: 0; padding: 0; list-style: none; }
+.filter { display: flex; flex-wrap: wrap; gap: .75rem; align-items: end; margin: 0 0 1rem; }
+.filter input[type=search], select { min-height: 2.5rem; padding: .375rem .75rem; font: inherit; color: inherit; background: var(--sunken); border: 1px solid var(--edge); border-radius: .5rem; }
 .discussions { padding: 0; background: none; border: 0; }
 .thread { margin: 0 0 1rem; }
 .said { padding: 1rem; background: var(--card); border: 1px solid var(--line); border-radius: .75rem; }

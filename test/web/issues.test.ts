@@ -101,3 +101,33 @@ describe("the page of a merge request", () => {
     }
   });
 });
+
+describe("lists", () => {
+  it("show what their address asks for, by the names of the API's filters that pages have", async () => {
+    const other = await newCodeProject(app);
+    const post = (path: string, json: object) => other.send("POST", path, json, "reporter");
+    await post("/labels", { name: "in review", color: "#cc0000" });
+    for (const title of ["One", "Two", "Three"]) await post("/issues", { title });
+    await other.send("PUT", "/issues/2", { state_event: "close" }, "reporter");
+    await other.send("PUT", "/issues/3", { labels: "in review" }, "reporter");
+    const path = `/${other.fullPath}/-/issues`;
+    const titles = async (query: string) => {
+      const { status, page } = await open(path + query);
+      expect([query, status]).toEqual([query, 200]);
+      return [...page.matchAll(/<h3><a href="[^"]*">([^<]*)</g)].map(([, title]) => title);
+    };
+    expect(await titles("")).toEqual(["Three", "One"]);
+    expect(await titles("?state=closed")).toEqual(["Two"]);
+    expect(await titles("?state=all&search=O")).toEqual(["Two", "One"]);
+    expect(await titles("?label_name[]=in+review")).toEqual(["Three"]);
+    expect(await titles("?label_name=in+review&state=all")).toEqual(["Three"]);
+    expect(await titles("?milestone_title=none&author_username=nobody")).toEqual([]);
+    expect(await titles("?per_page=1&page=2")).toEqual(["One"]);
+    const { page } = await open(`${path}?per_page=1&label_name=`);
+    expect(page).toMatch(/<a href="[^"]*\/-\/issues\?[^"]*page=2#page" rel="next">/);
+    expect(page).toContain('<option value="opened" selected>');
+    const { page: requests } = await open(`/${project.fullPath}/-/merge_requests?state=all`);
+    expect(requests).toContain(">A change</a>");
+    expect((await open(path, "stranger")).status).toBe(404);
+  });
+});

@@ -8,7 +8,13 @@ import { clientLeft, queryTooLong, unavailable, unknownRoute } from "../errors.t
 import type { View } from "../field.ts";
 import type { Attributes } from "../input.ts";
 import type { Outgoing } from "../outgoing.ts";
-import { MAX_QUERY_LENGTH, type Page, type PageLimits, readPage } from "../pagination.ts";
+import {
+  MAX_QUERY_LENGTH,
+  type Page,
+  type PageLimits,
+  type RowPage,
+  readPage,
+} from "../pagination.ts";
 import type { Presenter } from "../presenter.ts";
 import type { SignInLimits } from "../rate-limits.ts";
 import {
@@ -514,8 +520,12 @@ async function call(
   });
   const result =
     given instanceof AfterRoutes ? await followed(settings, exchange, caller, now, given) : given;
-  return { value: valueIn(result, presenter, view), db: store.reader() };
+  const hasNext = isRowPage(result) && (result.hasNext || result.read !== undefined);
+  return { value: valueIn(result, presenter, view), hasNext, db: store.reader() };
 }
+
+const isRowPage = (result: Answer): result is RowPage =>
+  result !== undefined && "hasNext" in result;
 
 /** What an answer says, as its JSON is parsed. */
 function valueIn(result: Answer, presenter: Presenter, view: View): unknown {
