@@ -42,7 +42,7 @@ nav a[aria-current] { background: var(--line); color: var(--ink); }
   nav a { padding: .25rem .5rem; font-size: .9375rem; }
 }
 @media (min-width: 52rem) {
-  .frame:not(.narrow) { display: grid; grid-template-columns: 11rem minmax(0, 44rem); gap: 2.5rem; padding-top: 2rem; }
+  .frame:not(.narrow, .wide) { display: grid; grid-template-columns: 11rem minmax(0, 44rem); gap: 2.5rem; padding-top: 2rem; }
   nav ul { flex-direction: column; }
 }
 
@@ -58,12 +58,16 @@ aside ul { margin: 0; padding: 0; list-style: none; }
 .filter { display: flex; flex-wrap: wrap; gap: .75rem; align-items: end; margin: 0 0 1rem; }
 .filter input[type=search], select { min-height: 2.5rem; padding: .375rem .75rem; font: inherit; color: inherit; background: var(--sunken); border: 1px solid var(--edge); border-radius: .5rem; }
 .discussions { padding: 0; background: none; border: 0; }
-.thread { margin: 0 0 1rem; }
+.lead > .tag:first-child { margin-left: 0; }
+.filter label { display: flex; gap: .5rem; align-items: center; }
+.discussions .rows > li { display: block; padding: 0 0 1rem; border: 0; }
 .said { padding: 1rem; background: var(--card); border: 1px solid var(--line); border-radius: .75rem; }
 .said + .said { margin-top: .5rem; }
 .done { padding: 0 1rem; color: var(--soft); font-size: .9375rem; }
 article header { display: block; min-height: 0; padding: 0 0 .5rem; background: none; border: 0; font-size: .9375rem; }
 .text > :last-child { margin-bottom: 0; }
+.rows .text > p { margin: 0 0 1rem; color: inherit; font-size: inherit; }
+.rows .text > p:last-child { margin: 0; }
 .text img, .text video { max-width: 100%; height: auto; }
 .text pre { overflow-x: auto; padding: .75rem; background: var(--sunken); border-radius: .5rem; }
 .text blockquote { margin: 0 0 1rem; padding-left: 1rem; border-left: .25rem solid var(--line); color: var(--soft); }
