@@ -1,3 +1,4 @@
+import { notFound } from "../core/errors.ts";
 import type { Attributes } from "../core/input.ts";
 import type { Page } from "../core/pagination.ts";
 import { AfterRoutes, type PageContext, type Route, routes } from "../core/resource.ts";
@@ -29,6 +30,8 @@ export interface PageSpec<Names extends string> {
   readonly summary: string;
   /** The parameters of its path and query. */
   readonly input: Attributes;
+  /** The answer that must be a list with one row: else there is no such page. */
+  readonly one?: NoInfer<Names>;
   /** Values of parameters that its address leaves out. */
   readonly defaults?: object;
   /**
@@ -66,6 +69,7 @@ export const pageOf = <Names extends string>(spec: PageSpec<Names>): Route =>
           shown[name as Names] = called.value;
           if (called.hasNext) unfinished.add(name);
         }
+        if (spec.one && shown[spec.one].length !== 1) throw notFound();
         const texts = textsOf({ ...context, db: reader(), store, project: source });
         return page(context, await spec.view(shown, { ...context, unfinished, texts }));
       });

@@ -131,3 +131,41 @@ describe("lists", () => {
     expect((await open(path, "stranger")).status).toBe(404);
   });
 });
+
+describe("what else a project has", () => {
+  it("opens where its links lead, for those who may read it", async () => {
+    const other = await newCodeProject(app);
+    const made = async (path: string, json: object) => {
+      const answer = await other.send("POST", path, json, "maintainer");
+      expect([path, answer.status, answer.text]).toEqual([path, 201, answer.text]);
+      return answer.json;
+    };
+    await other.commit("main", { ".gitlab-ci.yml": "check:\n  script: make\n" });
+    const pipeline = await made("/pipeline", { ref: "main" });
+    const { json: jobs } = await other.get(`/pipelines/${pipeline.id}/jobs`);
+    const milestone = await made("/milestones", { title: "v1 beta", description: "**Soon**" });
+    const release = await made("/releases", {
+      ...{ tag_name: "v1.0", ref: "main", name: "One", description: "_New_" },
+    });
+    const snippet = await made("/snippets", {
+      ...{ title: "A text", visibility: "private", files: [{ file_path: "a.md", content: "Hi" }] },
+    });
+    const base = `/${other.fullPath}`;
+    for (const [address, ...texts] of [
+      [pipeline.web_url, `Pipeline #${pipeline.id}`, "check", "Source api"],
+      [jobs[0].web_url, "check", "Stage test", "The log, as it is"],
+      [milestone.web_url, "v1 beta", "Soon", "Its issues"],
+      [release._links.self, "One", "New", "The code as zip"],
+      [base + release.tag_path.slice(base.length), "v1.0", "Commit"],
+      [`${base}/-/snippets/${snippet.id}`, "A text", "a.md"],
+    ]) {
+      const { status, page } = await open(address);
+      expect([address, status]).toEqual([address, 200]);
+      for (const text of texts) expect(textOf(page)).toContain(text);
+      expect(textOf(page)).not.toMatch(/null|undefined|\[object/);
+      expect([address, (await open(address, "stranger")).status]).toEqual([address, 404]);
+      expect([address, (await open(address, "anonymous")).status]).toEqual([address, 302]);
+    }
+    expect((await open(`${base}/-/milestones/99`)).status).toBe(404);
+  });
+});
