@@ -1,7 +1,9 @@
 import { hostSignIn } from "../auth/authenticators/host.ts";
 import { sessionCookie } from "../auth/authenticators/session.ts";
+import { notFound } from "../core/errors.ts";
 import type { Mount } from "../core/http/mount.ts";
 import { showErrorOrSignIn } from "../pages/mount.ts";
+import { codePages } from "./code.ts";
 import { issuablePages } from "./issuables.ts";
 import { otherPages } from "./others.ts";
 
@@ -11,8 +13,14 @@ export const BROWSE: Mount = {
   base: "",
   authenticators: [hostSignIn, sessionCookie],
   hasForms: true,
-  showError: showErrorOrSignIn,
+  // As in GitLab, nobody is told of a page that they may not see.
+  showError: (error, visit) =>
+    showErrorOrSignIn(error.status === 403 && visit.caller ? notFound() : error, visit),
   resources: [
-    { name: "Pages of projects", migrations: [], routes: [...issuablePages, ...otherPages] },
+    {
+      name: "Pages of projects",
+      migrations: [],
+      routes: [...issuablePages, ...codePages, ...otherPages],
+    },
   ],
 };

@@ -153,6 +153,10 @@ export const issuablePages: readonly Route[] = [
         more: [
           fact("From", html`<code>${shown.found.source_branch}</code>`),
           fact("Into", html`<code>${shown.found.target_branch}</code>`),
+          fact(
+            "Changes",
+            html`<a href="${shown.found.web_url}/diffs">${shown.found.changes_count ?? "None"}</a>`,
+          ),
         ],
       }),
   }),

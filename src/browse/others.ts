@@ -3,42 +3,13 @@ import type { Route } from "../core/resource.ts";
 import { day } from "../pages/format.ts";
 import { type Html, html } from "../pages/html.ts";
 import { mountOf } from "../pages/navigation.ts";
-import type { PageContent } from "../pages/page.ts";
-import { pageOf, type Shown, type Visit } from "./declare.ts";
-import { at, fact, listed, state, way, who } from "./parts.ts";
+import { pageOf, type Shown } from "./declare.ts";
+import { about, at, commitLink, fact, listed, state, who } from "./parts.ts";
 
 const PROJECT = "GET /projects/:id";
 
-/** A page about one thing that a project has: what it is, facts about it, and what belongs to it. */
-function about(
-  project: Shown,
-  visit: Visit,
-  thing: {
-    readonly kind: string;
-    readonly list: string;
-    readonly title: string;
-    readonly path: string;
-    readonly lead?: Html;
-    readonly facts: readonly Html[];
-    readonly body?: Html;
-  },
-): PageContent {
-  const { kind, list, title, path, lead, facts, body } = thing;
-  return {
-    isOfProject: true,
-    title,
-    titles: [title, kind, project.name_with_namespace],
-    above: way(visit, project, [kind, list], [title, path]),
-    body: html`${lead && html`<p class="lead">${lead}</p>`}
-<div class="beside"><div>${body}</div><aside aria-label="Facts"><dl>${facts}</dl></aside></div>`,
-  };
-}
-
 const text = (rendered: Html | undefined): Html | undefined =>
   rendered && rendered.text !== "" ? html`<section class="text">${rendered}</section>` : undefined;
-
-const commitLink = (sha: string, project: Shown, { view }: Visit): Html =>
-  html`<a href="${mountOf(view)}/${project.path_with_namespace}/-/commit/${sha}"><code>${sha.slice(0, 8)}</code></a>`;
 
 /** Pages of pipelines and jobs. */
 const ofPipelines: readonly Route[] = [

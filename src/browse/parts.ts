@@ -2,6 +2,7 @@ import { instant } from "../pages/format.ts";
 import { type Html, html } from "../pages/html.ts";
 import { list } from "../pages/list.ts";
 import { mountOf } from "../pages/navigation.ts";
+import type { PageContent } from "../pages/page.ts";
 import type { Shown, Visit } from "./declare.ts";
 
 /** Somebody, with a link to their page. */
@@ -71,3 +72,32 @@ export const listed = (
   spec: { path: string; none: string; row: (row: Shown) => Html },
 ): Html =>
   list(visit, { rows: [...rows], page: visit.page, hasNext: visit.unfinished.has(name) }, spec);
+
+/** A page about one thing that a project has: what it is, facts about it, and what belongs to it. */
+export function about(
+  project: Shown,
+  visit: Visit,
+  thing: {
+    readonly kind: string;
+    readonly list: string;
+    readonly title: string;
+    readonly path: string;
+    readonly lead?: Html;
+    readonly facts: readonly Html[];
+    readonly body?: Html;
+  },
+): PageContent {
+  const { kind, list, title, path, lead, facts, body } = thing;
+  return {
+    isOfProject: true,
+    title,
+    titles: [title, kind, project.name_with_namespace],
+    above: way(visit, project, [kind, list], [title, path]),
+    body: html`${lead && html`<p class="lead">${lead}</p>`}
+<div class="beside"><div>${body}</div><aside aria-label="Facts"><dl>${facts}</dl></aside></div>`,
+  };
+}
+
+/** A commit by its name. */
+export const commitLink = (sha: string, project: Shown, { view }: Visit): Html =>
+  html`<a href="${mountOf(view)}/${project.path_with_namespace}/-/commit/${sha}"><code>${sha.slice(0, 8)}</code></a>`;

@@ -57,6 +57,13 @@ aside dd { margin: 0 0 1rem; }
 aside ul { margin: 0; padding: 0; list-style: none; }
 .filter { display: flex; flex-wrap: wrap; gap: .75rem; align-items: end; margin: 0 0 1rem; }
 .filter input[type=search], select { min-height: 2.5rem; padding: .375rem .75rem; font: inherit; color: inherit; background: var(--sunken); border: 1px solid var(--edge); border-radius: .5rem; }
+.files summary { cursor: pointer; }
+.files .rows > li { display: block; }
+.diff { margin: .5rem 0 0; padding: .5rem 0; overflow-x: auto; background: var(--sunken); border-radius: .5rem; }
+.diff span { display: block; padding: 0 .75rem; }
+.diff .added { background: var(--good-page); }
+.diff .removed { background: var(--bad-page); }
+.diff .place { color: var(--soft); }
 .discussions { padding: 0; background: none; border: 0; }
 .lead > .tag:first-child { margin-left: 0; }
 .filter label { display: flex; gap: .5rem; align-items: center; }

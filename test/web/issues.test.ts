@@ -99,6 +99,16 @@ describe("the page of a merge request", () => {
     for (const text of ["From change Into main", "!1", "Open", "The developer opened it"]) {
       expect(textOf(page)).toContain(text);
     }
+    const changes = await open(`${request.web_url}/diffs`);
+    expect(changes.status).toBe(200);
+    expect(changes.page).toContain('<span class="removed">-line 5\n</span>');
+    expect(changes.page).toContain('<span class="added">+five\n</span>');
+    const { json: commit } = await project.get("/repository/commits/change");
+    const shown = await open(commit.web_url);
+    for (const text of [commit.title, commit.short_id, "+1 −1", "a.txt", "+five"]) {
+      expect(textOf(shown.page)).toContain(text);
+    }
+    expect((await open(commit.web_url, "guest")).status).toBe(404);
   });
 });
 
