@@ -1,7 +1,14 @@
+import type { Source } from "../core/access/source.ts";
 import { notFound } from "../core/errors.ts";
 import type { Attributes } from "../core/input.ts";
 import type { Page } from "../core/pagination.ts";
-import { AfterRoutes, type PageContext, type Route, routes } from "../core/resource.ts";
+import {
+  AfterRoutes,
+  type PageContext,
+  type PrepareContext,
+  type Route,
+  routes,
+} from "../core/resource.ts";
 import type { Html } from "../pages/html.ts";
 import { type PageContent, page } from "../pages/page.ts";
 import { textsOf } from "./texts.ts";
@@ -12,6 +19,8 @@ export type Shown = any;
 
 /** What a page is shown with. */
 export interface Visit extends PageContext {
+  /** The parameters of the routes of the API. */
+  readonly parameters: Readonly<Record<string, unknown>>;
   /** The page of its list that was asked for. */
   readonly page: Page;
   /** The lists that go on after what is shown. */
@@ -39,6 +48,11 @@ export interface PageSpec<Names extends string> {
    * that everybody sees what the API tells them.
    */
   readonly shows: Readonly<Record<Names, string | Renamed>>;
+  /** Finds out what the parameters of the API are, if the address only hints at them. */
+  readonly find?: (
+    input: Readonly<Record<string, unknown>>,
+    preparing: PrepareContext & { readonly source: Source },
+  ) => Promise<object>;
   readonly view: (shown: Readonly<Record<Names, Shown>>, visit: Visit) => Promise<PageContent>;
 }
 
@@ -50,14 +64,19 @@ export const pageOf = <Names extends string>(spec: PageSpec<Names>): Route =>
     summary: spec.summary,
     access: "anyone",
     input: spec.input,
-    prepare: (_, { store }) => store,
+    prepare: async (input, preparing) => {
+      const found = await spec.find?.(input, preparing);
+      return { store: preparing.store, found };
+    },
     handle: (context) => {
-      const { source, page: asked, prepared: store } = context;
+      const { source, page: asked, prepared } = context;
+      const { store, found } = prepared;
       return new AfterRoutes(async ({ perform, reader }) => {
         const sent: Record<string, unknown> = {
           ...{ page: asked.number, per_page: asked.size },
           ...spec.defaults,
           ...context.input,
+          ...found,
           id: source.id,
         };
         const unfinished = new Set<string>();
@@ -71,7 +90,12 @@ export const pageOf = <Names extends string>(spec: PageSpec<Names>): Route =>
         }
         if (spec.one && shown[spec.one].length !== 1) throw notFound();
         const texts = textsOf({ ...context, db: reader(), store, project: source });
-        return page(context, await spec.view(shown, { ...context, unfinished, texts }));
+        return page(
+          context,
+          await spec.view(shown, {
+            ...{ ...context, parameters: sent, unfinished, texts },
+          }),
+        );
       });
     },
   });

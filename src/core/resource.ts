@@ -263,7 +263,10 @@ export interface Context<
 
 /** What a route that was called gave: its answer as a value, and a reader that sees what it changed. */
 export interface Called {
-  /** As its JSON is parsed: of a list, the rows of the page that was asked for. */
+  /**
+   * As its JSON is parsed: of a list, the rows of the page that was asked for. `undefined` if it is something else, or so
+   * long that it is sent in pieces.
+   */
   readonly value: unknown;
   /** Whether a list goes on after these rows. */
   readonly hasNext: boolean;

@@ -109,6 +109,16 @@ describe("the page of a merge request", () => {
       expect(textOf(shown.page)).toContain(text);
     }
     expect((await open(commit.web_url, "guest")).status).toBe(404);
+    await project.commit("topic/one", { "docs/a b.md": "# Hello\n\n*you*\n" }, { from: "main" });
+    const base = `/${project.fullPath}/-`;
+    const folder = await open(`${base}/tree/topic/one/docs`);
+    expect(folder.page).toContain(`<a href="${base}/blob/topic/one/docs/a%20b.md">a b.md</a>`);
+    const file = await open(`${base}/blob/topic/one/docs/a%20b.md`);
+    expect([file.status, file.page.includes("<em>you</em>")]).toEqual([200, true]);
+    expect(textOf((await open(`${base}/blob/main/a.txt`)).page)).toContain("line 1 line 2");
+    for (const path of ["/blob/main/none", "/tree/none", "/blob/main"]) {
+      expect([path, (await open(base + path)).status]).toEqual([path, 404]);
+    }
   });
 });
 

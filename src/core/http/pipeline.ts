@@ -25,6 +25,7 @@ import {
   type Context,
   type HandlerResult,
   Json,
+  RawReply,
   type Route,
   type RouteRunner,
 } from "../resource.ts";
@@ -531,6 +532,10 @@ const isRowPage = (result: Answer): result is RowPage =>
 function valueIn(result: Answer, presenter: Presenter, view: View): unknown {
   if (Array.isArray(result)) return presenter.value(result, view);
   if (result instanceof Json) return result.value;
+  if (result instanceof RawReply) {
+    const isJson = result.headers["content-type"]?.startsWith("application/json");
+    return isJson && typeof result.body === "string" ? JSON.parse(result.body) : undefined;
+  }
   return result && "rows" in result
     ? result.rows.map((row) => presenter.value(row, view))
     : undefined;
