@@ -220,7 +220,11 @@ function uploadOf(part: string): FormData {
 }
 
 /** Access is decided by the same code and statements everywhere: all routes are tried on SQLite and Node, elsewhere some. */
-const onEngine = engine === "sqlite" && !isRepeated ? routes : routes.filter(hasTurn);
+const onEngine =
+  engine === "sqlite" && !isRepeated
+    ? routes
+    : // What another route has archived must not stay so.
+      routes.filter((route) => hasTurn(route) || route.path.endsWith("/unarchive"));
 const named = (some: readonly Route[]) =>
   some.map((route) => [`${route.method} ${route.path}`, route] as const);
 /** Whether a route needs the token of a trigger, and no other credentials. */
