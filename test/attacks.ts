@@ -50,6 +50,10 @@ export async function longestTurn(work: () => Promise<unknown>, enough = 4): Pro
   return least;
 }
 
+const isNode = !process.versions["bun"] && !process.versions["deno"];
+/** What a request may take besides what was used before, in MiB: on other runtimes memory is collected later. */
+export const MEMORY = isNode ? 64 : 192;
+
 /** The most memory that is used while something is done, besides what was used before, in MiB. */
 export async function memoryOf(work: () => Promise<unknown>): Promise<number> {
   globalThis.gc?.();

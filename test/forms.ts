@@ -12,7 +12,7 @@ const touched = new Set((process.env["TEST_TOUCHED"] ?? "").split(" "));
 /** Whether another runtime than Node repeats here what Node has run: slow tests do a part of it. */
 export const isRepeated = process.env["TEST_REPEATED"] === "1";
 
-/** One in how many routes has its turn: a divisor of 24. */
+/** One in how many routes has its turn: a divisor of the number of shares. */
 const PARTS = isRepeated ? 24 : 6;
 
 /** How often something is repeated: the first number, or the second in the long form. */

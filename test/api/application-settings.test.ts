@@ -246,6 +246,17 @@ describe("restricted visibility levels", () => {
 });
 
 describe("GitLab's other settings", () => {
+  it.each([
+    ["home_page_url", "javascript:alert(1)", "http, https"],
+    ["after_sign_out_path", "java\nscript:alert(1)", "http, https"],
+    ["grafana_url", "//elsewhere.example", "http, https"],
+    ["spam_check_endpoint_url", "https://spam.example", "grpc, tls"],
+  ])("that are addresses have the schemes of these: %s", async (name, sent, schemes) => {
+    const { status, json } = await change({ [name]: sent });
+    const message = { [name]: [`is blocked: Only allowed schemes are ${schemes}`] };
+    expect([status, json]).toEqual([400, { message }]);
+  });
+
   it("are kept and shown as they were sent", async () => {
     const shown = (await app.call(`GET ${PATH}`, { as: "admin" })).json;
     expect(shown).toMatchObject({

@@ -7,7 +7,7 @@ import { patchOf } from "../../src/git/patches.ts";
 import { Repository } from "../../src/git/repository.ts";
 import { type Server, serve } from "../../src/node.ts";
 import { Budget } from "../../src/turns/budget.ts";
-import { longestTurn, memoryOf, pausesAfterLeaving } from "../attacks.ts";
+import { longestTurn, MEMORY, memoryOf, pausesAfterLeaving } from "../attacks.ts";
 import { type CallOptions, engine, type TestApp, testApp, tokenOf } from "../helpers.ts";
 import { entry, Objects, pushHeaders, pushOf, push as pushTo, pushTo as send } from "../packs.ts";
 
@@ -25,8 +25,6 @@ afterAll(async () => {
 const isNode = !process.versions["bun"] && !process.versions["deno"];
 /** Turns are this many times as long as parsing 1 MiB of JSON at most; 2 are aimed at. */
 const MOST = isNode ? 8 : 24;
-/** MiB. */
-const MEMORY = isNode ? 64 : 192;
 
 /** Makes a public project and pushes objects to it. Returns its path in the API. */
 async function project(name: string, sent: Buffer, refs: Readonly<Record<string, Buffer>>) {

@@ -118,6 +118,7 @@ const LEFT_OUT = [
   "Approval settings of groups",
   "Audit events",
   "CI variables",
+  "Container registry",
   "Counts",
   "Custom attributes",
   "Deploy tokens",

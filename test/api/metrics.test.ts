@@ -56,6 +56,21 @@ describe("GET /-/metrics", () => {
     expect(new Set(named).size).toBe(named.length);
   });
 
+  it("and readiness tell tasks whose process has ended, and nothing while there are none", async () => {
+    const metric = 'pm_api_outbox_stuck_tasks{worker="hooks"}';
+    const ready = async () => (await app.call("GET /-/readiness")).json;
+    expect(await ready()).not.toHaveProperty("stuck_tasks");
+    const columns = "worker, payload, due_at, owner, process, leased_at, created_at";
+    const task = ["hooks", "{}", now, "worker", 4711, now, now];
+    await app.store.transaction((db) =>
+      db.run(`insert into outbox (${columns}) values (?, ?, ?, ?, ?, ?, ?)`, task),
+    );
+    expect(await ready()).toEqual({ status: "ok", stuck_tasks: { hooks: 1 } });
+    expect(valueIn(await scrape(), metric)).toBe(1);
+    await app.store.transaction((db) => db.run("delete from outbox"));
+    expect(await ready()).toEqual({ status: "ok" });
+  });
+
   // Bun's requests turn methods that it doesn't know into GET.
   const carriesAnyMethod = new Request("http://pm.test", { method: "BREW" }).method === "BREW";
 

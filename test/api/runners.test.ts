@@ -112,6 +112,62 @@ describe("the protocol", () => {
     });
   });
 
+  it("tells jobs, and rules, of the release, the schedule, the trigger and the approvals of their pipeline", async () => {
+    const as = "owner";
+    await project.commit(
+      ".gitlab-ci.yml",
+      `
+released: {script: a, rules: [{if: $CI_RELEASE_DESCRIPTION}]}
+scheduled: {script: a, rules: [{if: $CI_PIPELINE_SCHEDULE_DESCRIPTION == "Nightly"}]}
+approved: {script: a, rules: [{if: $CI_MERGE_REQUEST_APPROVED == "true"}]}
+others: {script: a, rules: [{if: $CI_RELEASE_DESCRIPTION || $CI_PIPELINE_SCHEDULE_DESCRIPTION || $CI_MERGE_REQUEST_APPROVED, when: never}, {when: always}]}
+`,
+      "Configure [skip ci]",
+    );
+    const send = async (request: string, json?: object, status = 201) => {
+      const answer = await project.call(request, { as, ...(json && { json }) });
+      expect([answer.status, answer.text]).toEqual([status, answer.text]);
+      return answer.json;
+    };
+    const told = async () => {
+      const { json } = await ask(runner.token);
+      const values = Object.fromEntries(
+        json.variables.map((one: { key: string; value: string }) => [one.key, one.value]),
+      );
+      const names = ["RELEASE_DESCRIPTION", "PIPELINE_SCHEDULE_DESCRIPTION"];
+      const all = [...names, "MERGE_REQUEST_APPROVED", "PIPELINE_TRIGGERED"];
+      return [json.job_info.name, ...all.map((name) => values[`CI_${name}`])];
+    };
+
+    await send("POST /releases", { tag_name: "v1", ref: "main", description: "d".repeat(2000) });
+    await send("POST /pipeline", { ref: "v1" });
+    expect(await told()).toEqual(["released", "d".repeat(1024), undefined, undefined, undefined]);
+
+    const nightly = { description: "Nightly", ref: "main", cron: "0 1 * * *" };
+    const schedule = await send("POST /pipeline_schedules", nightly);
+    await send(`POST /pipeline_schedules/${schedule.id}/play`);
+    expect(await told()).toEqual(["scheduled", undefined, "Nightly", undefined, undefined]);
+
+    const { token } = await send("POST /triggers", { description: "Elsewhere" });
+    await send("POST /trigger/pipeline", { token, ref: "main" });
+    expect(await told()).toEqual(["others", undefined, undefined, undefined, "true"]);
+
+    const change = { action: "create", file_path: "b", content: "b" };
+    await send("POST /repository/commits", {
+      ...{ branch: "feature", start_branch: "main", commit_message: "Change [skip ci]" },
+      actions: [change],
+    });
+    const { iid } = await send("POST /merge_requests", {
+      ...{ title: "Change", source_branch: "feature", target_branch: "main" },
+    });
+    await send(`POST /merge_requests/${iid}/pipelines`, undefined, 200);
+    expect(await told()).toEqual(["approved", undefined, undefined, "true", undefined]);
+    const rule = { name: "Any", approvals_required: 1 };
+    await send(`POST /merge_requests/${iid}/approval_rules`, rule);
+    await send(`POST /merge_requests/${iid}/pipelines`, undefined, 200);
+    expect(await told()).toEqual(["others", undefined, undefined, undefined, undefined]);
+  });
+
   it("C057: gives out the oldest job, with what it takes to do it", async () => {
     const id = await start(project);
     const { status, json, headers } = await ask(runner.token);

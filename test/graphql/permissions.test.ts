@@ -218,7 +218,6 @@ const TYPES = {
 /** Fields that no request of the kind tells, and why; other tests of this file compare some of them. */
 const OTHERS: Record<string, string> = {
   "MergeRequestPermissions.adminMergeRequest": "what developers may do has a part in each change",
-  "MergeRequestPermissions.reopenMergeRequest": "updateMergeRequest, where it is closed",
   "NotePermissions.resolveNote": "below, by notes and by discussions",
   "NotePermissions.repositionNote": "adminNote",
   "ProjectPermissions.adminIssue": "IssuePermissions.adminIssue",
@@ -246,6 +245,16 @@ it("each field of each type of permissions is compared, or named", async () => {
     Object.keys(attempts).map((field) => `${type}.${field}`),
   );
   expect([...compared, ...Object.keys(OTHERS)].sort()).toEqual(declared.sort());
+});
+
+it("what one may do with work items has GitLab's names, and no others", async () => {
+  const { __type } = await ask(app, `{ __type(name: "WorkItemPermissions") { fields { name } } }`);
+  expect(__type.fields.map(({ name }: { name: string }) => name).sort()).toEqual([
+    ...["adminParentLink", "adminWorkItem", "adminWorkItemLink", "blockedWorkItems"],
+    ...["cloneWorkItem", "createNote", "deleteWorkItem", "markNoteAsInternal", "moveWorkItem"],
+    ...["readWorkItem", "reportSpam", "setWorkItemMetadata", "summarizeComments"],
+    "updateWorkItem",
+  ]);
 });
 
 /** What the routes answer to a caller, by the fields that tell it. */

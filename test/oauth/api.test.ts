@@ -127,7 +127,7 @@ describe("applications, for administrators", () => {
   });
 
   it("may be registered with all of GitLab's scopes, of which those of OpenID Connect are not granted", async () => {
-    const scopes = "api openid profile email read_registry manage_runner";
+    const scopes = "api openid profile email ai_features manage_runner";
     const json = { ...data, scopes };
     const made = await app.call("POST /applications", { as: "admin", json });
     expect([made.status, made.json.scopes]).toEqual([201, scopes.split(" ")]);
@@ -138,7 +138,7 @@ describe("applications, for administrators", () => {
     };
     const refused = await visitor.get(authorizePath(client, { scope: "openid api" }));
     expect(refused.headers.get("location")).toContain("error=invalid_scope");
-    const { page } = await visitor.get(authorizePath(client, { scope: "read_registry api" }));
+    const { page } = await visitor.get(authorizePath(client, { scope: "ai_features api" }));
     expect(page).toContain("Nothing on this server");
   });
 

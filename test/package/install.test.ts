@@ -174,7 +174,8 @@ describe("the packed package", () => {
 });
 
 /** Documents that only the repository and the site have, so that the package is small. */
-const NOT_PACKED = /^(docs\/(decisions|reference|coverage\.json|performance\.md)|(CHANGELOG|CONTRIBUTING)\.md$)/;
+const NOT_PACKED =
+  /^(docs\/(decisions|reference|coverage\.json|performance\.md)|(CHANGELOG|CONTRIBUTING)\.md$)/;
 
 const BANNER =
   'import { createRequire as requireOf } from "node:module"; const require = requireOf(import.meta.url);';

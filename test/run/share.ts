@@ -5,7 +5,7 @@ import { ROOT } from "./kinds.ts";
  * The number of shares that `npm test` rotates through: what it leaves out of one commit, it runs on another. Passes that
  * run a third, a quarter, a sixth or an eighth at a time divide it.
  */
-export const SHARES = 24;
+export const SHARES = 48;
 
 /** What git prints, or `undefined` if there is no git or it fails. */
 export function git(...args: string[]): string | undefined {

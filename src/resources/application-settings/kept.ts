@@ -12,6 +12,7 @@ import {
   keptOrNone,
   unsupported,
 } from "../../core/kept.ts";
+import { webAddressProblem } from "../../core/web-addresses.ts";
 
 /** The same for each of some names. */
 const each = <const Name extends string, T>(names: readonly Name[], one: T) =>
@@ -20,6 +21,15 @@ const each = <const Name extends string, T>(names: readonly Name[], one: T) =>
 const whole = param.integer({ min: 0 });
 const text = param.anyText();
 const texts = param.arrayOf(text);
+const WEB_ONLY = "is blocked: Only allowed schemes are http, https";
+/** A URL that pages may show as a link: no other schemes than these, as in GitLab. */
+const webAddress = param.checked(text, (sent) => webAddressProblem(sent) === undefined, WEB_ONLY);
+/** The same, or a path on this server. */
+const pathOrAddress = param.checked(
+  text,
+  (sent) => /^\/(?![/\\])/.test(sent) || webAddressProblem(sent) === undefined,
+  WEB_ONLY,
+);
 const count = (initial: number) => kept(whole, initial);
 /** Of a limit that there is not: nothing can be sent, and null is shown. */
 const unlimited: KeptSetting<number> = { attribute: unsupported(whole), initial: null };
@@ -124,9 +134,7 @@ export const keptSettings = keptIn("s.kept_settings", {
     [
       "abuse_notification_email",
       "admin_notification_email",
-      "after_sign_out_path",
       "after_sign_up_text",
-      "asset_proxy_url",
       "auto_devops_domain",
       "commit_email_hostname",
       "container_registry_import_created_before",
@@ -134,7 +142,6 @@ export const keptSettings = keptIn("s.kept_settings", {
       "custom_http_clone_url_root",
       "default_artifacts_expire_in",
       "default_preferred_language",
-      "diagramsnet_url",
       "eks_access_key_id",
       "eks_account_id",
       "elasticsearch_aws_access_key",
@@ -144,22 +151,13 @@ export const keptSettings = keptIn("s.kept_settings", {
       "email_additional_text",
       "email_restrictions",
       "external_authorization_service_default_label",
-      "external_authorization_service_url",
       "geo_node_allowed_ips",
-      "gitpod_url",
-      "grafana_url",
-      "help_page_documentation_base_url",
-      "help_page_support_url",
       "help_page_text",
       "help_text",
-      "home_page_url",
       "jira_connect_application_key",
-      "jira_connect_proxy_url",
-      "kroki_url",
       "maintenance_mode_message",
       "outbound_local_requests_allowlist_raw",
       "performance_bar_allowed_group_path",
-      "plantuml_url",
       "rate_limiting_response_text",
       "recaptcha_site_key",
       "secret_detection_revocation_token_types_url",
@@ -175,15 +173,38 @@ export const keptSettings = keptIn("s.kept_settings", {
       "snowplow_collector_hostname",
       "snowplow_cookie_domain",
       "snowplow_database_collector_hostname",
-      "sourcegraph_url",
-      "spam_check_endpoint_url",
-      "static_objects_external_storage_url",
       "terms",
       "user_default_internal_regex",
       "users_get_by_id_limit_allowlist_raw",
       "whats_new_variant",
     ],
     keptOrNone(text),
+  ),
+  ...each(
+    [
+      "after_sign_out_path",
+      "asset_proxy_url",
+      "diagramsnet_url",
+      "external_authorization_service_url",
+      "gitpod_url",
+      "help_page_documentation_base_url",
+      "help_page_support_url",
+      "home_page_url",
+      "jira_connect_proxy_url",
+      "kroki_url",
+      "plantuml_url",
+      "sourcegraph_url",
+      "static_objects_external_storage_url",
+    ],
+    keptOrNone(webAddress),
+  ),
+  grafana_url: keptOrNone(pathOrAddress),
+  spam_check_endpoint_url: keptOrNone(
+    param.checked(
+      text,
+      (sent) => /^(grpc|tls):\/\//i.test(sent) && URL.canParse(sent),
+      "is blocked: Only allowed schemes are grpc, tls",
+    ),
   ),
   ...each(
     [

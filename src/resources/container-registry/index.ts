@@ -173,7 +173,7 @@ const registryRoutes = [
       name_regex: param.optional(param.anyText({ max: 1000 })),
       name_regex_keep: param.optional(param.anyText({ max: 1000 })),
       keep_n: param.optional(param.integer({ min: 0 })),
-      older_than: param.optional(
+      older_than: param.unlessBlank(
         param.checked(param.anyText(), (sent) => readAge(sent) !== undefined, "is invalid"),
       ),
     },

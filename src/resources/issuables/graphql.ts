@@ -88,7 +88,8 @@ export const permissions = (
     [`read${className}`]: always,
     [`update${className}`]: mayUpdate(type),
     [`admin${className}`]: mayAdmin(type),
-    [`reopen${className}`]: mayUpdate(type),
+    // GitLab has it of issues alone, and not of issues as work items.
+    ...(className === "Issue" && { reopenIssue: mayUpdate(type) }),
     createNote: mayCreateNote,
     ...more,
     ...(type.prefix === "merge_request" && {

@@ -1,5 +1,6 @@
 import type { Circumstances, PipelineSource, Variable } from "../../ci/index.ts";
 import { VISIBILITY_WORDS } from "../../core/access/visibility.ts";
+import { dayOf } from "../../core/time.ts";
 import { type Edition, REVISION } from "../../core/version.ts";
 import { textOf } from "../../git/changes.ts";
 import { commitNumber, readCommit, readTag, timeOf, titleOf } from "../../git/commits.ts";
@@ -12,6 +13,7 @@ import { findCommit, refNamesOf } from "../../git/revisions.ts";
 import { TreeList } from "../../git/tree-list.ts";
 import { entryAt, treeOf, typeOfMode } from "../../git/trees.ts";
 import type { Reader } from "../../store/port.ts";
+import { approvalState } from "../approval-state/state.ts";
 import { NO_SHA } from "../ci/records.ts";
 import { ciSettingsOf } from "../ci/settings.ts";
 import { nameOf } from "../container-registry/names.ts";
@@ -52,6 +54,8 @@ export interface Target {
   readonly before: string;
   readonly source: PipelineSource;
   readonly request?: OfMergeRequest | undefined;
+  /** The id of the schedule that starts it. */
+  readonly scheduleId?: number | null | undefined;
 }
 
 /** Where the address of the instance and the name of who makes a pipeline come from. */
@@ -119,10 +123,34 @@ async function tagMessageOf({ db, opened }: Makers, tag: string): Promise<string
   return read?.message.trimEnd();
 }
 
+/** Characters of a release's description that jobs are told, as in GitLab. */
+const MOST_RELEASE_DESCRIPTION = 1024;
+
+/** The description of a tag's release, if it has one. */
+async function releaseOf(db: Reader, projectId: number, tag: string): Promise<string | undefined> {
+  const [row] = await db.rows("select description from releases where project_id = ? and tag = ?", [
+    projectId,
+    tag,
+  ]);
+  return row?.[0]?.toString().slice(0, MOST_RELEASE_DESCRIPTION);
+}
+
+/** What a schedule is called. */
+async function scheduleOf(db: Reader, id: number): Promise<string | undefined> {
+  const [row] = await db.rows("select description from pipeline_schedules where id = ?", [id]);
+  return row?.[0]?.toString();
+}
+
+/** Whether a merge request has all the approvals that it needs, in tiers that have approvals. */
+async function isApproved({ db, edition, at }: Makers, requestId: number): Promise<boolean> {
+  if (!edition.enterprise) return false;
+  return (await approvalState(db, requestId, "premium", dayOf(at))).isApproved;
+}
+
 /** The variables that say what a pipeline is of, as GitLab calls them. */
 export async function predefinedVariables(
   makers: Makers,
-  { ref, tag, isProtected, sha, before, source, request }: Target,
+  { ref, tag, isProtected, sha, before, source, request, scheduleId }: Target,
 ): Promise<Variable[]> {
   const { db, opened, base, edition, userId, at } = makers;
   const { project, repository } = opened;
@@ -170,6 +198,7 @@ export async function predefinedVariables(
     CI_TEMPLATE_REGISTRY_HOST: "registry.gitlab.com",
     GITLAB_FEATURES: "",
     CI_PIPELINE_SOURCE: source,
+    ...(scheduleId && { CI_PIPELINE_SCHEDULE_DESCRIPTION: await scheduleOf(db, scheduleId) }),
     CI_CONFIG_PATH: configurationPath,
     CI_DEPLOY_FREEZE: (await isFrozen(db, project.id, at)) ? "true" : undefined,
     CI_PROJECT_ID: String(project.id),
@@ -196,7 +225,11 @@ export async function predefinedVariables(
     CI_COMMIT_REF_SLUG: hostSlugOf(ref),
     CI_COMMIT_REF_PROTECTED: String(isProtected),
     ...(tag
-      ? { CI_COMMIT_TAG: ref, CI_COMMIT_TAG_MESSAGE: await tagMessageOf(makers, ref) }
+      ? {
+          CI_COMMIT_TAG: ref,
+          CI_COMMIT_TAG_MESSAGE: await tagMessageOf(makers, ref),
+          CI_RELEASE_DESCRIPTION: await releaseOf(db, project.id, ref),
+        }
       : { CI_OPEN_MERGE_REQUESTS: await openRequestsOf(db, project.id, ref) }),
     ...(!tag && !request && { CI_COMMIT_BRANCH: ref }),
     ...(commit && {
@@ -213,6 +246,7 @@ export async function predefinedVariables(
       GITLAB_USER_EMAIL: user.email,
     }),
     ...(request && (await requestVariables(db, base, request.id))),
+    ...(request && (await isApproved(makers, request.id)) && { CI_MERGE_REQUEST_APPROVED: "true" }),
   };
   return Object.entries(values).flatMap(([key, value]) =>
     value === undefined ? [] : [{ key, value }],

@@ -60,6 +60,8 @@ export interface Wanted {
   readonly before?: string | undefined;
   /** The merge request that it is of; `ref` is its source branch. */
   readonly request?: OfMergeRequest | undefined;
+  /** The id of the schedule that starts it. */
+  readonly scheduleId?: number | undefined;
   /** The commit, if it is not the newest one. */
   readonly sha?: string | undefined;
   /** The configuration, if it is not the one that the commit has. */
@@ -104,7 +106,7 @@ const SKIPS = /\[(ci[ _-]skip|skip[ _-]ci)\]/i;
  */
 export async function planCreation(place: Place, wanted: Wanted): Promise<Creation> {
   const { db, store, project, userId, base, edition, secrets, at } = place;
-  const { source, request, variables = [] } = wanted;
+  const { source, request, scheduleId, variables = [] } = wanted;
   if (variables.some(({ value }) => value.includes("\0"))) {
     throw new PipelineRefusal(["Variables can't contain null bytes"]);
   }
@@ -128,7 +130,7 @@ export async function planCreation(place: Place, wanted: Wanted): Promise<Creati
   }
   const sha = commitId(opened.repository, number);
   const { before = NO_SHA } = wanted;
-  const target: Target = { ref, tag, isProtected, sha, before, source, request };
+  const target: Target = { ref, tag, isProtected, sha, before, source, request, scheduleId };
   const settings = await ciSettingsOf(db, project.id);
   const creation = { project, userId, target, variables, settings };
   const makers: Makers = { db, opened, base, edition, userId, at };

@@ -37,11 +37,13 @@ interface Bridge {
   readonly before_sha: string;
   readonly source: PipelineSource;
   readonly merge_request_id: number | null;
+  readonly schedule_id: number | null;
 }
 
 const BRIDGE = `select b.id, b.project_id, b.pipeline_id, b.user_id, b.status, b.protected, pl.ref, pl.tag, pl.sha,
-    pl.before_sha, pl.source, pl.merge_request_id
-  from ci_jobs b join pipelines pl on pl.id = b.pipeline_id`;
+    pl.before_sha, pl.source, pl.merge_request_id, ru.schedule_id
+  from ci_jobs b join pipelines pl on pl.id = b.pipeline_id
+  left join pipeline_schedule_runs ru on ru.pipeline_id = pl.id`;
 
 /** Why a job can't start a pipeline, in the words of `failure_reason`. */
 class Failure extends Error {}
@@ -157,6 +159,7 @@ async function valuesOf(
       before: bridge.before_sha,
       source: bridge.source,
       request,
+      scheduleId: bridge.schedule_id,
     },
   );
   const given = await givenVariables(db, secrets, bridge.pipeline_id, bridge.id);

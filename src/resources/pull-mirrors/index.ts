@@ -26,7 +26,7 @@ const flag = param.optional(param.boolean());
 
 const attributes = {
   enabled: flag,
-  url: param.optional(param.anyText({ max: 2048 })),
+  url: param.unlessBlank(param.anyText({ max: 2048 })),
   auth_user: param.optional(param.anyText({ max: 1024 })),
   auth_password: param.optional(param.anyText({ max: 1024 })),
   mirror_trigger_builds: flag,

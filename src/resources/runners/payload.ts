@@ -52,6 +52,7 @@ interface JobFacts {
   readonly source: string;
   readonly created_at: number;
   readonly merge_request_id: number | null;
+  readonly schedule_id: number | null;
   /** The project of the merge request, which may be another one. */
   readonly target_project_id: number | null;
   readonly project_name: string;
@@ -63,9 +64,10 @@ interface JobFacts {
 
 const FACTS = `select cj.name, cj.stage, cj.run_when, cj.protected, cj.started_at, pl.iid, pl.name as pipeline_name,
     cj.runner_id, r.description as runner_description, pl.ref, pl.tag, pl.sha, pl.before_sha,
-    pl.source, pl.created_at, pl.merge_request_id, mr.project_id as target_project_id, p.name as project_name, p.full_path, p.visibility, p.namespace_id,
+    pl.source, pl.created_at, pl.merge_request_id, ru.schedule_id, mr.project_id as target_project_id, p.name as project_name, p.full_path, p.visibility, p.namespace_id,
     p.ci_default_git_depth
   from ci_jobs cj join pipelines pl on pl.id = cj.pipeline_id join projects p on p.id = cj.project_id
+  left join pipeline_schedule_runs ru on ru.pipeline_id = pl.id
   left join merge_requests mr on mr.id = pl.merge_request_id
   left join runners r on r.id = cj.runner_id where cj.id = ?`;
 
@@ -110,6 +112,7 @@ export async function payloadOf(making: Making, job: ClaimedJob): Promise<object
       before: facts.before_sha,
       source: facts.source as Parameters<typeof predefinedVariables>[1]["source"],
       request,
+      scheduleId: facts.schedule_id,
     },
   );
   const given = await givenVariables(db, secrets, job.pipeline_id, job.id);

@@ -115,7 +115,7 @@ export async function planOf(
   { id, ref }: Pick<schedules.Schedule, "id" | "ref">,
 ): Promise<Creation> {
   const variables = await schedules.variablesOf(place.db, place.secrets, id);
-  return planCreation(place, { ref, source: "schedule", variables });
+  return planCreation(place, { ref, source: "schedule", scheduleId: id, variables });
 }
 
 /** Runs due schedules in the background. @returns what stops it */

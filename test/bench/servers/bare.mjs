@@ -79,7 +79,7 @@ const KEPT = {
   ci_restrict_pipeline_cancellation_role: "developer",
   ci_separated_caches: true,
   cicd_catalog_enabled: false,
-  container_registry_access_level: "disabled",
+  container_registry_access_level: "enabled",
   duo_remote_flows_enabled: false,
   enforce_auth_checks_on_uploads: true,
   environments_access_level: "enabled",
@@ -135,7 +135,6 @@ const KEPT = {
     name_regex_keep: null,
     next_run_at: null,
   },
-  container_registry_enabled: false,
 };
 
 const accessLevel = (flag) => (flag === 1 ? "enabled" : "disabled");
@@ -238,6 +237,8 @@ const projectJson = (row) => {
     emails_enabled: row.emails_disabled === 0,
     emails_disabled: row.emails_disabled === 1,
     ...KEPT,
+    container_registry_image_prefix: `${new URL(BASE).host}/${row.full_path}`,
+    container_registry_enabled: true,
     can_create_merge_request_in: row.archived === 0 && row.merge_requests_enabled === 1,
     permissions: {
       project_access: levelJson(row.project_level),
