@@ -112,8 +112,7 @@ const decoded = ({ utils }: MarkdownIt, text: string) =>
 
 /** An address as browsers read it, if it may be one: they leave out line breaks and tabs. */
 function addressIn({ normalizeLink, validateLink }: MarkdownIt, written: string) {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what browsers leave out
-  const address = normalizeLink(written.replace(/[\0-\x1f\x7f]/g, "").trim());
+  const address = normalizeLink(written.replace(/\p{Cc}/gu, "").trim());
   return validateLink(address) ? address : undefined;
 }
 

@@ -100,6 +100,16 @@ describe("suggestions", () => {
     }
   });
 
+  it("are about so much of a file as one note may repeat", async () => {
+    const branch = "long-lines";
+    await project.commit(branch, { "c.txt": `${"x".repeat(40_000)}\n` }, { from: "main" });
+    const request = await project.open(branch);
+    const opened = { request, path: `/merge_requests/${request.iid}` };
+    const body = `${suggested("y\n")}\n${suggested("z\n")}`;
+    const { suggestions } = await suggest(opened, 1, body, { file: "c.txt" });
+    expect(suggestions.map((one: { to_content: string }) => one.to_content)).toEqual(["y\n"]);
+  });
+
   it("follow the text of their note", async () => {
     const opened = await open();
     const note = await suggest(opened, 5, suggested("FIVE\n"));

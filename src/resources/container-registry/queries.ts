@@ -51,7 +51,7 @@ export interface Found {
   readonly updated_at: number;
 }
 
-/** A repository by its id, or `undefined`. @param projectId whose it must be. Default: any's */
+/** A repository by its id, or `undefined`. @param projectId of the project that it must be in, if that is known */
 export async function find(db: Reader, id: number, projectId?: number): Promise<Found | undefined> {
   const found = await db.one<Found>(
     "select id, project_id, name, cleaned_at, updated_at from container_repositories where id = ?",

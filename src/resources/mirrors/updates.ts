@@ -2,7 +2,7 @@ import type { Outgoing } from "../../core/outgoing.ts";
 import type { Secrets } from "../../core/secrets.ts";
 import { RefusedError } from "../../git/errors.ts";
 import { RemoteError } from "../../git/remote.ts";
-import type { Working } from "../../jobs/worker.ts";
+import type { WorkerSettings, Working } from "../../jobs/worker.ts";
 import { ForbiddenAddress, UnknownHost } from "../../outgoing/addresses.ts";
 
 /** What the workers of mirrors need. */
@@ -14,8 +14,8 @@ export interface MirrorSettings extends Working {
 }
 
 /** Mirrors that a process updates at once. */
-export const LANES = 2;
-export const INTERVAL = 1000;
+const LANES = 2;
+const INTERVAL = 1000;
 /** Milliseconds that one update may take. */
 export const LIMIT = 600_000;
 export const TOO_SLOW = "the update took longer than ten minutes";
@@ -24,6 +24,16 @@ export const TRIES = 3;
 export const FIRST_RETRY = 60_000;
 /** References that an error names. */
 const MOST_NAMED = 20;
+
+/** A worker that updates mirrors. @param name of its queue */
+export function mirrorWorker(
+  { store, now, leases, onError, interval = INTERVAL }: MirrorSettings,
+  name: string,
+  work: WorkerSettings["work"],
+): WorkerSettings {
+  const shared = { store, now, leases, onError };
+  return { ...shared, name, announced: false, interval, lanes: LANES, work };
+}
 
 /** Why an update failed, without secrets. @throws what is no failure of the remote */
 export function reasonOf(error: unknown): string {

@@ -28,11 +28,10 @@ import { mostImportBytes, mostPushBytes } from "../application-settings/sizes.ts
 import { withCredentials } from "../mirrors/address.ts";
 import { mirroredAmong } from "../mirrors/branches.ts";
 import {
-  INTERVAL,
-  LANES,
   LIMIT,
   leftOut,
   type MirrorSettings,
+  mirrorWorker,
   reasonOf,
   TOO_SLOW,
 } from "../mirrors/updates.ts";
@@ -82,17 +81,8 @@ export async function updateFromMirrors(settings: PullSettings): Promise<number>
   return workOff(workerOf(settings));
 }
 
-function workerOf(settings: PullSettings): WorkerSettings {
-  const { store, now, leases, onError, interval = INTERVAL } = settings;
-  return {
-    ...{ store, now, leases, onError },
-    name: mirrors.PULL_WORKER,
-    announced: false,
-    interval,
-    lanes: LANES,
-    work: (task, signal) => update(settings, task, signal),
-  };
-}
+const workerOf = (settings: PullSettings): WorkerSettings =>
+  mirrorWorker(settings, mirrors.PULL_WORKER, (task, signal) => update(settings, task, signal));
 
 async function update(settings: PullSettings, task: Task, signal: AbortSignal): Promise<Outcome> {
   const { store, now, outgoing } = settings;

@@ -12,11 +12,10 @@ import { withCredentials } from "../mirrors/address.ts";
 import { type Choice, mirroredAmong } from "../mirrors/branches.ts";
 import {
   FIRST_RETRY,
-  INTERVAL,
-  LANES,
   LIMIT,
   leftOut,
   type MirrorSettings,
+  mirrorWorker,
   reasonOf,
   TOO_SLOW,
   TRIES,
@@ -34,17 +33,8 @@ export function startMirrors(settings: MirrorSettings): Promise<Worker> {
   return startWorker(workerOf(settings));
 }
 
-function workerOf(settings: MirrorSettings): WorkerSettings {
-  const { store, now, leases, onError, interval = INTERVAL } = settings;
-  return {
-    ...{ store, now, leases, onError },
-    name: mirrors.MIRROR_WORKER,
-    announced: false,
-    interval,
-    lanes: LANES,
-    work: (task, signal) => update(settings, task, signal),
-  };
-}
+const workerOf = (settings: MirrorSettings): WorkerSettings =>
+  mirrorWorker(settings, mirrors.MIRROR_WORKER, (task, signal) => update(settings, task, signal));
 
 async function update(settings: MirrorSettings, task: Task, signal: AbortSignal): Promise<Outcome> {
   const { store, now, outgoing } = settings;

@@ -20,8 +20,9 @@ interface Block {
 export const MOST_LINES = 100;
 /** The most suggestions in a text. */
 export const MOST = 100;
-/** Of larger files no lines are suggested, nor so much text in place of them, in bytes. */
+/** Of larger files no lines are suggested, in bytes. */
 const MAX_FILE = 1024 * 1024;
+/** How much one note may be about, with all its suggestions, in characters: every answer with the note repeats it. */
 const MAX_CONTENT = 64 * 1024;
 
 const INFO = /^suggestion(?::-(\d{1,3})\+(\d{1,3}))?$/;
@@ -80,12 +81,14 @@ export async function recordSuggestions(
   const line = position.new_line;
   if (!line) return;
   const lines = await linesAt(db, placed.project_id, position);
+  let room = MAX_CONTENT;
   for (const [place, { above, below, content }] of blocks.entries()) {
     const range = { from: Math.max(line - above, 1), to: Math.min(line + below, lines.length) };
     const was = contentOf(lines, range);
     const isWindows = was.includes("\r\n");
     const will = isWindows ? content.replaceAll("\n", "\r\n") : content;
-    if (was === "" || was.length > MAX_CONTENT) continue;
+    if (was === "" || was.length > room) continue;
+    room -= was.length;
     await insertRow(db, "suggestions", {
       note_id: id,
       place,
