@@ -93,7 +93,7 @@ export function mounts(chosen: MountOptions): readonly Mount[] {
     REGISTRY,
     REGISTRY_TOKENS,
     PROGRAM_ADDRESSES,
-    ...(chosen.pages.includes("projects") ? [BROWSE] : []),
+    ...(chosen.pages.includes("projects") ? BROWSE : []),
     { ...WEB, resources: [authorizationEndpoint(chosen.flows), ...pages(chosen.pages)] },
   ];
 }

@@ -1,13 +1,26 @@
 import { openRevision } from "../addresses/revision.ts";
+import type { Source } from "../core/access/source.ts";
 import { notFound } from "../core/errors.ts";
 import * as param from "../core/input.ts";
-import type { Route } from "../core/resource.ts";
+import type { PrepareContext, Route } from "../core/resource.ts";
 import { isBinary } from "../git/lines.ts";
 import { partsOf } from "../git/trees.ts";
 import { type Html, html } from "../pages/html.ts";
 import { mountOf } from "../pages/navigation.ts";
-import { pageOf, type Shown, type Visit } from "./declare.ts";
-import { about, at, commitLink, fact, listed } from "./parts.ts";
+import { projectPage, type Shown, type Visit } from "./declare.ts";
+import {
+  about,
+  at,
+  commitLink,
+  fact,
+  facts,
+  filterOf,
+  listed,
+  listPage,
+  placeOf,
+  row,
+  tag,
+} from "./parts.ts";
 
 const CLASSES: Readonly<Record<string, string>> = { "+": "added", "-": "removed", "@": "place" };
 
@@ -33,18 +46,17 @@ const changed = (name: string, files: readonly Shown[], visit: Visit, path: stri
 /** What follows a word of an address: the name of a commit, and a path. */
 const place = { place: param.anyText({ max: 4096 }) };
 
-const addressIn = (project: Shown, kind: string, ref: string, path = "") =>
-  `/${project.path_with_namespace}/-/${kind}/${[...ref.split("/"), ...partsOf(path)].map(encodeURIComponent).join("/")}`;
-
-/** The last part of a path, and where it is. */
-const named = (project: Shown, path: string) => path || project.path;
+/** The path of a page of code, below the address of the project. */
+const pathOf = (kind: string, ref: string, path = "") =>
+  `/-/${kind}/${[...ref.split("/"), ...partsOf(path)].map(encodeURIComponent).join("/")}`;
 
 /** Files that a page shows as Markdown. */
 const MARKDOWN = /\.(?:md|markdown|mdown|mkdn?)$/i;
 /** Longer files are only linked to, in characters of Base64. */
 const LONGEST = 1024 * 1024;
 
-async function contentOf(file: Shown, raw: string, visit: Visit): Promise<Html> {
+/** A file of an answer, as people read it. @param raw where it is as it is */
+export async function contentOf(file: Shown, raw: string, visit: Visit): Promise<Html> {
   const link = html`<p><a href="${raw}">The file, as it is</a></p>`;
   if (file === undefined || file.content.length > LONGEST) return link;
   const bytes = Buffer.from(file.content, "base64");
@@ -58,134 +70,312 @@ async function contentOf(file: Shown, raw: string, visit: Visit): Promise<Html> 
 
 const KINDS: Readonly<Record<string, string>> = { tree: "folder", blob: "file", commit: "module" };
 
+/** The entries of a folder. @param name that the answer has @param path of the page */
+export function folder(
+  project: Shown,
+  visit: Visit,
+  { ref, name, entries, path }: { ref: string; name: string; entries: Shown[]; path: string },
+): Html {
+  const base = mountOf(visit.view) + placeOf(project).address;
+  return listed(name, entries, visit, {
+    path: placeOf(project).address + path,
+    none: "This folder is empty.",
+    row: (entry) => {
+      const page = pathOf(entry.type === "tree" ? "tree" : "blob", ref, entry.path);
+      const isModule = entry.type === "commit";
+      return html`<li><div>${isModule ? html`${entry.name}` : html`<a href="${base}${page}">${entry.name}</a>`}</div><div>${KINDS[entry.type]}</div></li>`;
+    },
+  });
+}
+
+/** The names of the way to a folder or a file: the branch, tag or commit, and the folders above. */
+function folders(ref: string, path: string): (readonly [string, string])[] {
+  const parts = partsOf(path).slice(0, -1);
+  return parts.map((part, index) => [
+    part,
+    pathOf("tree", ref, parts.slice(0, index + 1).join("/")),
+  ]);
+}
+
+/** Which branch, tag or commit an address names, and what in it. */
+const revisionOf =
+  (name: string) =>
+  async (
+    input: Readonly<Record<string, unknown>>,
+    preparing: PrepareContext & { readonly source: Source },
+  ) => {
+    const { ref, rest } = await openRevision(preparing, String(input["place"]));
+    return { [name]: ref, rest };
+  };
+
+const PROJECT = "GET /projects/:id";
+
 const filePages: readonly Route[] = [
-  pageOf({
+  projectPage({
     path: "/-/tree/:place*",
     summary: "Show a folder of a branch, tag or commit",
     input: place,
-    find: async (input, preparing) => {
-      const { ref, rest } = await openRevision(preparing, String(input["place"]));
-      return { ref, path: rest };
-    },
-    shows: {
-      project: "GET /projects/:id",
-      entries: "GET /projects/:id/repository/tree",
-    },
+    find: revisionOf("ref"),
+    shows: { project: PROJECT, entries: ["GET /projects/:id/repository/tree", { path: "rest" }] },
     view: async ({ project, entries }, visit) => {
-      const { ref, path } = visit.parameters as { ref: string; path: string };
-      const mount = mountOf(visit.view);
-      const row = (entry: Shown) => {
-        const page = addressIn(project, entry.type === "tree" ? "tree" : "blob", ref, entry.path);
-        const name =
-          entry.type === "commit"
-            ? html`${entry.name}`
-            : html`<a href="${mount}${page}">${entry.name}</a>`;
-        return html`<li><div>${name}</div><div>${KINDS[entry.type]}</div></li>`;
-      };
-      const own = addressIn(project, "tree", ref, path);
+      const { ref, rest } = visit.parameters as { ref: string; rest: string };
+      const path = pathOf("tree", ref, rest);
+      const title = partsOf(rest).at(-1) ?? ref;
       return about(project, visit, {
-        kind: ref,
-        list: addressIn(project, "tree", ref).slice(project.path_with_namespace.length + 1),
-        title: named(project, path),
-        path: own.slice(project.path_with_namespace.length + 1),
-        facts: [],
-        body: html`<section>${listed("entries", entries, visit, { path: own, none: "This folder is empty.", row })}</section>`,
+        of: [ref, pathOf("tree", ref)],
+        within: folders(ref, rest),
+        ...{ title, path },
+        facts: [
+          fact(
+            "History",
+            html`<a href="${mountOf(visit.view)}${placeOf(project).address}${pathOf("commits", ref, rest)}">Its commits</a>`,
+          ),
+        ],
+        body: html`<section>${folder(project, visit, { ref, name: "entries", entries, path })}</section>`,
       });
     },
   }),
-  pageOf({
+  projectPage({
     path: "/-/blob/:place*",
     summary: "Show a file of a branch, tag or commit",
     input: place,
     find: async (input, preparing) => {
-      const { ref, rest } = await openRevision(preparing, String(input["place"]));
+      const { ref, rest } = await revisionOf("ref")(input, preparing);
       if (rest === "") throw notFound("File");
       return { ref, file_path: rest };
     },
-    shows: {
-      project: "GET /projects/:id",
-      file: "GET /projects/:id/repository/files/:file_path",
-    },
+    shows: { project: PROJECT, file: "GET /projects/:id/repository/files/:file_path" },
     view: async ({ project, file }, visit) => {
       const { ref, file_path: path } = visit.parameters as { ref: string; file_path: string };
-      const raw = mountOf(visit.view) + addressIn(project, "raw", ref, path);
+      const base = mountOf(visit.view) + placeOf(project).address;
+      const content = await contentOf(file, base + pathOf("raw", ref, path), visit);
       return about(project, visit, {
-        kind: ref,
-        list: addressIn(project, "tree", ref).slice(project.path_with_namespace.length + 1),
-        title: path,
-        path: addressIn(project, "blob", ref, path).slice(project.path_with_namespace.length + 1),
+        of: [ref, pathOf("tree", ref)],
+        within: folders(ref, path),
+        title: partsOf(path).at(-1) ?? path,
+        path: pathOf("blob", ref, path),
         facts: [
           fact("Size", file && `${file.size} bytes`),
           fact("Last changed by", file && commitLink(file.last_commit_id, project, visit)),
+          fact("History", html`<a href="${base}${pathOf("commits", ref, path)}">Its commits</a>`),
         ],
-        body: html`<section>${await contentOf(file, raw, visit)}</section>`,
+        body: html`<section>${content}</section>`,
       });
     },
   }),
 ];
 
-export const codePages: readonly Route[] = [
-  ...filePages,
-  pageOf({
+const commitRow = (commit: Shown): Html =>
+  row(
+    html`<a href="${commit.web_url}">${commit.title}</a>`,
+    html`${commit.author_name} wrote it ${at(commit.authored_date)}`,
+    html`<code>${commit.short_id}</code>`,
+  );
+
+const COMMITS = "GET /projects/:id/repository/commits";
+
+function commitList(project: Shown, commits: readonly Shown[], visit: Visit, path: string) {
+  const none = "There are no commits.";
+  const name = "commits";
+  return listPage(project, visit, {
+    ...{ kind: "Commits", path, name, rows: commits, none, row: commitRow },
+  });
+}
+
+const commitPages: readonly Route[] = [
+  projectPage({
+    path: "/-/commits",
+    summary: "Show the commits of the default branch",
+    shows: { project: PROJECT, commits: COMMITS },
+    view: async ({ project, commits }, visit) => commitList(project, commits, visit, "/-/commits"),
+  }),
+  projectPage({
+    path: "/-/commits/:place*",
+    summary: "Show the commits of a branch or tag, or those that changed a file or folder",
+    input: place,
+    find: revisionOf("ref_name"),
+    shows: { project: PROJECT, commits: [COMMITS, { path: "rest" }] },
+    view: async ({ project, commits }, visit) => {
+      const { ref_name: ref, rest } = visit.parameters as { ref_name: string; rest: string };
+      return commitList(project, commits, visit, pathOf("commits", ref, rest));
+    },
+  }),
+  projectPage({
     path: "/-/commit/:sha",
     summary: "Show a commit with what it changed",
     input: { sha: param.anyText({ max: 1024 }) },
     shows: {
-      project: "GET /projects/:id",
+      project: PROJECT,
       commit: "GET /projects/:id/repository/commits/:sha",
       files: "GET /projects/:id/repository/commits/:sha/diff",
     },
     view: async ({ project, commit, files }, visit) => {
       const path = `/-/commit/${commit.id}`;
       const more = commit.message.slice(commit.title.length).trim();
+      const { last_pipeline: pipeline } = commit;
       return about(project, visit, {
-        kind: "Commits",
-        list: `/-/commits/${encodeURIComponent(project.default_branch ?? "HEAD")}`,
+        of: ["Commits", "/-/commits"],
         title: commit.title,
+        titled: `${commit.title} (${commit.short_id})`,
+        name: commit.short_id,
         path,
         lead: html`${commit.author_name} wrote it ${at(commit.authored_date)}`,
         facts: [
           fact("Commit", html`<code>${commit.short_id}</code>`),
-          fact(
+          facts(
             "Parents",
-            commit.parent_ids.length > 0 &&
-              html`<ul>${commit.parent_ids.map((sha: string) => html`<li>${commitLink(sha, project, visit)}</li>`)}</ul>`,
+            commit.parent_ids.map((sha: string) => commitLink(sha, project, visit)),
           ),
           fact("Lines", commit.stats && `+${commit.stats.additions} −${commit.stats.deletions}`),
           fact(
             "Pipeline",
-            commit.last_pipeline?.web_url &&
-              html`<a href="${commit.last_pipeline.web_url}">${commit.last_pipeline.status}</a>`,
+            pipeline?.web_url && html`<a href="${pipeline.web_url}">${pipeline.status}</a>`,
           ),
         ],
         body: html`${more !== "" && html`<section><pre>${more}</pre></section>`}
-${changed("files", files, visit, `/${project.path_with_namespace}${path}`)}`,
+${changed("files", files, visit, placeOf(project).address + path)}`,
       });
     },
   }),
-  pageOf({
+  projectPage({
+    path: "/-/compare/:range*",
+    summary: "Show what is on a branch, tag or commit and not on another",
+    input: { range: param.anyText({ max: 2048 }) },
+    find: async ({ range }) => {
+      const [, from, dots, to] = /^(.+?)(\.{2,3})(.+)$/.exec(String(range)) ?? [];
+      if (from === undefined) throw notFound();
+      return { from, to, straight: dots === ".." };
+    },
+    shows: { project: PROJECT, compared: "GET /projects/:id/repository/compare" },
+    view: async ({ project, compared }, visit) => {
+      const { from, to, range } = visit.parameters as { from: string; to: string; range: string };
+      const path = `/-/compare/${encodeURIComponent(range)}`;
+      const { commits, diffs } = compared;
+      return about(project, visit, {
+        of: ["Commits", "/-/commits"],
+        title: `${to} compared with ${from}`,
+        path,
+        facts: [],
+        body: html`<section><h2>Commits</h2><ul class="rows">${commits.map(commitRow)}</ul>${commits.length === 0 && html`<p class="lead">There are none.</p>`}</section>
+${changed("diffs", diffs, visit, placeOf(project).address + path)}`,
+      });
+    },
+  }),
+];
+
+const REQUEST = {
+  project: PROJECT,
+  request: "GET /projects/:id/merge_requests/:merge_request_iid",
+};
+
+/** What all pages about a part of a merge request have. */
+const ofRequest = (request: Shown, part: string) => ({
+  of: ["Merge requests", "/-/merge_requests"] as const,
+  within: [[request.references.short, `/-/merge_requests/${request.iid}`]] as const,
+  name: part,
+  title: request.title,
+  path: `/-/merge_requests/${request.iid}/${part.toLowerCase()}`,
+  facts: [
+    fact("From", html`<code>${request.source_branch}</code>`),
+    fact("Into", html`<code>${request.target_branch}</code>`),
+  ],
+});
+
+const requestPages: readonly Route[] = [
+  projectPage({
     path: "/-/merge_requests/:merge_request_iid/diffs",
     summary: "Show what a merge request changes",
     input: { merge_request_iid: param.recordId() },
     shows: {
-      project: "GET /projects/:id",
-      request: "GET /projects/:id/merge_requests/:merge_request_iid",
+      ...REQUEST,
       files: "GET /projects/:id/merge_requests/:merge_request_iid/diffs",
     },
     view: async ({ project, request, files }, visit) => {
-      const path = `/-/merge_requests/${request.iid}`;
+      const part = ofRequest(request, "Diffs");
+      const path = placeOf(project).address + part.path;
+      return about(project, visit, { ...part, body: changed("files", files, visit, path) });
+    },
+  }),
+  projectPage({
+    path: "/-/merge_requests/:merge_request_iid/commits",
+    summary: "Show the commits of a merge request",
+    input: { merge_request_iid: param.recordId() },
+    shows: {
+      ...REQUEST,
+      commits: "GET /projects/:id/merge_requests/:merge_request_iid/commits",
+    },
+    view: async ({ project, request, commits }, visit) => {
+      const part = ofRequest(request, "Commits");
+      const path = placeOf(project).address + part.path;
       return about(project, visit, {
-        kind: "Merge requests",
-        list: "/-/merge_requests",
-        title: request.title,
-        path,
-        lead: html`${request.references.short}`,
-        facts: [
-          fact("From", html`<code>${request.source_branch}</code>`),
-          fact("Into", html`<code>${request.target_branch}</code>`),
-        ],
-        body: changed("files", files, visit, `/${project.path_with_namespace}${path}/diffs`),
+        ...part,
+        body: html`<section><h2>Commits</h2>${listed("commits", commits, visit, { path, none: "There are no commits.", row: commitRow })}</section>`,
       });
     },
   }),
+];
+
+const refPages: readonly Route[] = [
+  projectPage({
+    path: "/-/branches",
+    summary: "Show the branches of a project",
+    input: { search: param.optional(param.anyText()) },
+    shows: { project: PROJECT, rows: "GET /projects/:id/repository/branches" },
+    view: async ({ project, rows }, visit) =>
+      listPage(project, visit, {
+        ...{ kind: "Branches", path: "/-/branches", name: "rows", rows },
+        none: "There are no branches.",
+        filter: filterOf(visit, `${placeOf(project).address}/-/branches`),
+        row: (branch) =>
+          row(
+            html`<a href="${branch.web_url}">${branch.name}</a>${tag(branch.default, "default")}${tag(branch.protected, "protected")}${tag(branch.merged, "merged")}`,
+            branch.commit && html`${branch.commit.title} · ${at(branch.commit.committed_date)}`,
+            branch.commit && commitLink(branch.commit.id, project, visit),
+          ),
+      }),
+  }),
+  projectPage({
+    path: "/-/tags",
+    summary: "Show the tags of a project",
+    input: { search: param.optional(param.anyText()) },
+    shows: { project: PROJECT, rows: "GET /projects/:id/repository/tags" },
+    view: async ({ project, rows }, visit) =>
+      listPage(project, visit, {
+        ...{ kind: "Tags", path: "/-/tags", name: "rows", rows, none: "There are no tags." },
+        filter: filterOf(visit, `${placeOf(project).address}/-/tags`),
+        row: (one) =>
+          row(
+            html`<a href="${mountOf(visit.view)}${placeOf(project).address}${pathOf("tags", one.name)}">${one.name}</a>${tag(one.protected, "protected")}`,
+            one.message || undefined,
+            commitLink(one.commit.id, project, visit),
+          ),
+      }),
+  }),
+  projectPage({
+    path: "/-/tags/:tag_name*",
+    summary: "Show a tag",
+    input: { tag_name: param.anyText({ max: 1024 }) },
+    shows: { project: PROJECT, found: "GET /projects/:id/repository/tags/:tag_name" },
+    view: async ({ project, found }, visit) => {
+      const base = mountOf(visit.view) + placeOf(project).address;
+      return about(project, visit, {
+        of: ["Tags", "/-/tags"],
+        title: found.name,
+        path: pathOf("tags", found.name),
+        facts: [
+          fact("Commit", commitLink(found.commit.id, project, visit)),
+          fact("Files", html`<a href="${base}${pathOf("tree", found.name)}">Its files</a>`),
+        ],
+        body: html`<section><pre>${found.message || found.commit.title}</pre></section>`,
+      });
+    },
+  }),
+];
+
+/** Pages of folders and files, commits, branches and tags, and of what merge requests change. */
+export const codePages: readonly Route[] = [
+  ...filePages,
+  ...commitPages,
+  ...requestPages,
+  ...refPages,
 ];

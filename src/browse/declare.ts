@@ -1,16 +1,19 @@
 import type { Source } from "../core/access/source.ts";
-import { notFound } from "../core/errors.ts";
+import { ApiError, notFound } from "../core/errors.ts";
 import type { Attributes } from "../core/input.ts";
 import type { Page } from "../core/pagination.ts";
 import {
   AfterRoutes,
+  type Called,
+  type Context,
   type PageContext,
   type PrepareContext,
   type Route,
+  type RouteRunner,
   routes,
 } from "../core/resource.ts";
-import type { Html } from "../pages/html.ts";
 import { type PageContent, page } from "../pages/page.ts";
+import type { Store } from "../store/port.ts";
 import { textsOf } from "./texts.ts";
 
 /** An answer of the API, as its JSON is parsed. */
@@ -26,19 +29,18 @@ export interface Visit extends PageContext {
   /** The lists that go on after what is shown. */
   readonly unfinished: ReadonlySet<string>;
   /** Renders texts in Markdown, all of them at once: what they refer to is looked up together. */
-  readonly texts: (texts: readonly (string | null)[]) => Promise<Html[]>;
+  readonly texts: ReturnType<typeof textsOf>;
+  /** Performs another route of the API for the visitor: `undefined` if it shows them nothing. */
+  readonly ask: (route: string, parameters: object) => Promise<Called | undefined>;
+  /** Whether a route of the API is open to the visitor in the page's group or project. */
+  readonly offers: (route: string) => boolean;
 }
 
 /** A route, with the names of its parameters that the page has by other names. */
 type Renamed = readonly [route: string, names: Readonly<Record<string, string>>];
 
-/** A page of a project. */
-export interface PageSpec<Names extends string> {
-  /** Below that of the project. The names of its parameters are those of the routes of the API. */
-  readonly path: string;
-  readonly summary: string;
-  /** The parameters of its path and query. */
-  readonly input: Attributes;
+/** What a page shows. */
+export interface Showing<Names extends string> {
   /** The answer that must be a list with one row: else there is no such page. */
   readonly one?: NoInfer<Names>;
   /** Values of parameters that its address leaves out. */
@@ -48,54 +50,100 @@ export interface PageSpec<Names extends string> {
    * that everybody sees what the API tells them.
    */
   readonly shows: Readonly<Record<Names, string | Renamed>>;
+  readonly view: (shown: Readonly<Record<Names, Shown>>, visit: Visit) => Promise<PageContent>;
+}
+
+/** A page. */
+export interface PageSpec<Names extends string> extends Showing<Names> {
+  /** Below that of its group or project. The names of its parameters are those of the routes of the API. */
+  readonly path: string;
+  readonly summary: string;
+  /** The parameters of its path and query. */
+  readonly input?: Attributes;
+  /** Who may open it, whatever its routes say. Default `"anyone"`. */
+  readonly access?: "anyone" | "user";
   /** Finds out what the parameters of the API are, if the address only hints at them. */
   readonly find?: (
     input: Readonly<Record<string, unknown>>,
     preparing: PrepareContext & { readonly source: Source },
   ) => Promise<object>;
-  readonly view: (shown: Readonly<Record<Names, Shown>>, visit: Visit) => Promise<PageContent>;
 }
 
-const { get } = routes({ source: "project", isAddress: true });
+/** What a page needs of its request. */
+type Visited = Pick<
+  Context<Attributes>,
+  "mayCall" | "page" | "request" | "caller" | "view" | "csrfToken" | "site"
+> &
+  Omit<Parameters<typeof textsOf>[0], "db">;
 
-/** Declares a page of a project as a route. */
-export const pageOf = <Names extends string>(spec: PageSpec<Names>): Route =>
-  get(spec.path, {
-    summary: spec.summary,
-    access: "anyone",
-    input: spec.input,
-    prepare: async (input, preparing) => {
-      const found = await spec.find?.(input, preparing);
-      return { store: preparing.store, found };
-    },
-    handle: (context) => {
-      const { source, page: asked, prepared } = context;
-      const { store, found } = prepared;
-      return new AfterRoutes(async ({ perform, reader }) => {
-        const sent: Record<string, unknown> = {
-          ...{ page: asked.number, per_page: asked.size },
-          ...spec.defaults,
-          ...context.input,
-          ...found,
-          id: source.id,
-        };
-        const unfinished = new Set<string>();
-        const shown = {} as Record<Names, Shown>;
-        for (const [name, given] of Object.entries<string | Renamed>(spec.shows)) {
-          const [route, names] = typeof given === "string" ? [given, {}] : given;
-          const renamed = Object.entries(names).map(([theirs, ours]) => [theirs, sent[ours]]);
-          const called = await perform(route, { ...sent, ...Object.fromEntries(renamed) });
-          shown[name as Names] = called.value;
-          if (called.hasNext) unfinished.add(name);
-        }
-        if (spec.one && shown[spec.one].length !== 1) throw notFound();
-        const texts = textsOf({ ...context, db: reader(), store, project: source });
-        return page(
-          context,
-          await spec.view(shown, {
-            ...{ ...context, parameters: sent, unfinished, texts },
-          }),
-        );
-      });
-    },
-  });
+/** What a group or project does not have, or does not show to a caller. */
+const isHidden = (error: unknown): boolean =>
+  error instanceof ApiError && [401, 403, 404].includes(error.status);
+
+/** Shows a page. @param sent the parameters of its address */
+export async function show<Names extends string>(
+  { shows, one, defaults, view }: Showing<Names>,
+  visited: Visited & { readonly store: Store; readonly source: Source | undefined },
+  { perform, reader }: RouteRunner,
+  sent: Readonly<Record<string, unknown>>,
+): Promise<ReturnType<typeof page>> {
+  const { source, page: asked } = visited;
+  const parameters: Record<string, unknown> = {
+    ...{ page: asked.number, per_page: asked.size },
+    ...defaults,
+    ...sent,
+    ...(source && { id: source.id }),
+  };
+  const unfinished = new Set<string>();
+  const shown = {} as Record<Names, Shown>;
+  for (const [name, given] of Object.entries<string | Renamed>(shows)) {
+    const [route, names] = typeof given === "string" ? [given, {}] : given;
+    const renamed = Object.entries(names).map(([theirs, ours]) => [theirs, parameters[ours]]);
+    const called = await perform(route, { ...parameters, ...Object.fromEntries(renamed) });
+    shown[name as Names] = called.value;
+    if (called.hasNext) unfinished.add(name);
+  }
+  if (one && shown[one].length !== 1) throw notFound();
+  const texts = textsOf({ ...visited, db: reader() }, source);
+  const ask: Visit["ask"] = async (route, others) => {
+    try {
+      return await perform(route, { ...(source && { id: source.id }), ...others });
+    } catch (error) {
+      if (isHidden(error)) return undefined;
+      throw error;
+    }
+  };
+  const offers: Visit["offers"] = (route) => source !== undefined && visited.mayCall(route, source);
+  const visit: Visit = { ...{ ...visited, parameters, unfinished, texts, ask, offers } };
+  return page(visited, await view(shown, visit));
+}
+
+/** Declares a page as a route. */
+const declaring =
+  ({ get }: Pick<ReturnType<typeof routes>, "get">) =>
+  <Names extends string>(spec: PageSpec<Names>): Route =>
+    get(spec.path, {
+      summary: spec.summary,
+      access: spec.access ?? "anyone",
+      input: spec.input ?? {},
+      prepare: async (input, preparing) => {
+        const found = await spec.find?.(input, preparing as never);
+        return { store: preparing.store, found };
+      },
+      handle: (context) =>
+        new AfterRoutes((runner) => {
+          const { store, found } = context.prepared;
+          return show(spec, { ...context, store }, runner, { ...context.input, ...found });
+        }),
+    });
+
+/** Declares a page of a project: below the project's own address. */
+export const projectPage = declaring(
+  routes({ source: "project", isAddress: true }) as unknown as ReturnType<typeof routes>,
+);
+/** Declares a page of a group: below `/groups/` and the group's path. */
+export const groupPage = declaring(
+  routes({ source: "group", isAddress: true }) as unknown as ReturnType<typeof routes>,
+);
+/** Declares a page of the whole site. */
+export const sitePage = declaring(routes());

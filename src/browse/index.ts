@@ -1,26 +1,77 @@
 import { hostSignIn } from "../auth/authenticators/host.ts";
 import { sessionCookie } from "../auth/authenticators/session.ts";
-import { notFound } from "../core/errors.ts";
+import { type ApiError, notFound, unknownRoute } from "../core/errors.ts";
 import type { Mount } from "../core/http/mount.ts";
-import { showErrorOrSignIn } from "../pages/mount.ts";
+import { wantsPage } from "../core/http/router.ts";
+import type { PageContext, RawReply } from "../core/resource.ts";
+import { jsonOf, showErrorOrSignIn, showErrorPage } from "../pages/mount.ts";
 import { codePages } from "./code.ts";
-import { issuablePages } from "./issuables.ts";
-import { otherPages } from "./others.ts";
+import { documentPages, personalSnippetPages } from "./documents.ts";
+import { dashboardPages, issuablePages } from "./issuables.ts";
+import { isName, memberPages, namespacePage, sitePages } from "./namespaces.ts";
+import { pipelinePages } from "./pipelines.ts";
+import { planningPages } from "./planning.ts";
 
-/** Pages of projects, for people: what the API tells, at GitLab's addresses. */
-export const BROWSE: Mount = {
-  name: "Pages of projects",
+/**
+ * As in GitLab, nobody is told of a page that they may not see. Programs get JSON where there is nothing that only pages
+ * have.
+ */
+function showError(error: ApiError, visit: PageContext): RawReply {
+  const { request, caller } = visit;
+  const isOfPlace = request.path.includes("/-/");
+  if (!isOfPlace && !wantsPage(request)) {
+    return jsonOf(error.status === 404 ? unknownRoute() : error);
+  }
+  if (!isOfPlace && error.status === 404 && !isName(request.path)) {
+    return showErrorPage(error, visit);
+  }
+  // A number that can't be read, as in `/-/issues/none`, is one that there isn't.
+  const isNone = error.status === 400 && request.query === "";
+  const isHidden = isNone || (error.status === 403 && caller !== undefined);
+  return showErrorOrSignIn(isHidden ? notFound() : error, visit);
+}
+
+const SHARED = {
   base: "",
   authenticators: [hostSignIn, sessionCookie],
   hasForms: true,
-  // As in GitLab, nobody is told of a page that they may not see.
-  showError: (error, visit) =>
-    showErrorOrSignIn(error.status === 403 && visit.caller ? notFound() : error, visit),
+  showError,
+} as const;
+
+/** Pages for people of what groups and projects have: what the API tells, at GitLab's addresses. */
+const OF_PLACES: Mount = {
+  name: "Pages of groups and projects",
+  ...SHARED,
   resources: [
     {
-      name: "Pages of projects",
+      name: "Pages of groups and projects",
       migrations: [],
-      routes: [...issuablePages, ...codePages, ...otherPages],
+      routes: [
+        ...issuablePages,
+        ...codePages,
+        ...pipelinePages,
+        ...planningPages,
+        ...documentPages,
+        ...memberPages,
+      ],
     },
   ],
 };
+
+/** Pages of the whole site. */
+const OF_SITE: Mount = {
+  name: "Pages of the site",
+  ...SHARED,
+  isOfSite: true,
+  unknownPage: namespacePage,
+  resources: [
+    {
+      name: "Pages of the site",
+      migrations: [],
+      routes: [...sitePages, ...dashboardPages, ...personalSnippetPages],
+    },
+  ],
+};
+
+/** All pages of what the API tells: those of groups and projects, and of the site. */
+export const BROWSE: readonly Mount[] = [OF_PLACES, OF_SITE];

@@ -2,46 +2,66 @@ import * as param from "../core/input.ts";
 import type { Route } from "../core/resource.ts";
 import { day } from "../pages/format.ts";
 import { type Html, html } from "../pages/html.ts";
-import { mountOf } from "../pages/navigation.ts";
 import type { PageContent } from "../pages/page.ts";
-import { pageOf, type Shown, type Visit } from "./declare.ts";
-import { at, discussed, fact, listed, person, state, way, who } from "./parts.ts";
+import { groupPage, projectPage, type Shown, sitePage, type Visit } from "./declare.ts";
+import {
+  about,
+  at,
+  discussed,
+  fact,
+  facts,
+  filterOf,
+  labelsOf,
+  listed,
+  listPage,
+  person,
+  placeOf,
+  row,
+  state,
+  who,
+} from "./parts.ts";
 
-/** What is on the page of an issue or a merge request, besides what is special to them. */
+const KINDS = {
+  issues: { kind: "Issues", states: ["opened", "closed", "all"] },
+  merge_requests: { kind: "Merge requests", states: ["opened", "merged", "closed", "all"] },
+  epics: { kind: "Epics", states: ["opened", "closed", "all"] },
+} as const;
+type Kind = keyof typeof KINDS;
+
+/** What is on the page of an issue, a merge request or an epic, besides what is special to them. */
 async function issuablePage(
-  { project, found, discussions }: { project: Shown; found: Shown; discussions: Shown },
+  { place, found, discussions }: { place: Shown; found: Shown; discussions: Shown },
   visit: Visit,
-  { kind, list, more }: { kind: string; list: string; more: readonly Html[] },
+  { name, more }: { name: Kind; more: readonly Html[] },
 ): Promise<PageContent> {
-  const { title, author, labels, milestone, assignees, reviewers = [] } = found;
-  const people = (some: readonly Shown[]) =>
-    some.length > 0 && html`<ul>${some.map((one) => html`<li>${person(one, visit)}</li>`)}</ul>`;
-  const named = (labels as string[]).map((name) => `~"${name}"`).join(" ");
-  const [description, labelled] = await visit.texts([found.description, named]);
+  const { title, author, labels, milestone, assignees = [], reviewers = [] } = found;
+  const people = (some: readonly Shown[]) => some.map((one) => person(one, visit));
+  const [[description], [labelled]] = [
+    await visit.texts([found.description]),
+    await labelsOf([found], visit),
+  ];
   const reference = found.references.short;
-  return {
-    isOfProject: true,
+  const path = `/-/${name}/${found.iid}`;
+  return about(place, visit, {
+    of: [KINDS[name].kind, `/-/${name}`],
     title,
-    titles: [`${title} (${reference})`, kind, project.name_with_namespace],
-    above: way(visit, project, [kind, list], [reference, `${list}/${found.iid}`]),
-    body: html`<p class="lead">${state(found.state)} ${who(author, visit)} opened it ${at(found.created_at)}</p>
-<div class="beside">
-<div>
-<section class="text" aria-label="Description">${description && description.text !== "" ? description : html`<p class="lead">No description.</p>`}</section>
-${await discussed(discussions, visit, `/${project.path_with_namespace}${list}/${found.iid}`)}
-</div>
-<aside aria-label="Facts"><dl>
-${fact("Assignees", people(assignees))}
-${fact("Reviewers", people(reviewers))}
-${fact("Labels", labels.length > 0 && labelled)}
-${fact("Milestone", milestone && html`<a href="${milestone.web_url}">${milestone.title}</a>`)}
-${more}
-</dl></aside>
-</div>`,
-  };
+    titled: `${title} (${reference})`,
+    name: reference,
+    path,
+    lead: html`${state(found.state)} ${who(author, visit)} opened it ${at(found.created_at)}`,
+    facts: [
+      facts("Assignees", people(assignees)),
+      facts("Reviewers", people(reviewers)),
+      fact("Labels", labels.length > 0 && labelled),
+      fact("Milestone", milestone && html`<a href="${milestone.web_url}">${milestone.title}</a>`),
+      ...more,
+    ],
+    body: html`<section class="text" aria-label="Description">${description && description.text !== "" ? description : html`<p class="lead">No description.</p>`}</section>
+${await discussed(discussions, visit, placeOf(place).address + path)}`,
+  });
 }
 
-/** The filters of a list that its address has, by GitLab's names for pages, and those that the API has for them. */
+/** The filters of a list that its address has, by GitLab's names for pages. */
 const filters = {
   state: param.optional(param.choice(["opened", "closed", "merged", "all"])),
   search: param.optional(param.anyText()),
@@ -49,75 +69,69 @@ const filters = {
   assignee_username: param.optional(param.anyText()),
   label_name: param.optional(param.arrayOf(param.anyText())),
   milestone_title: param.optional(param.anyText()),
-  scope: param.optional(param.choice(["all"])),
+  release_tag: param.optional(param.anyText()),
+  scope: param.optional(param.choice(["all", "assigned_to_me", "created_by_me"])),
 };
-const ALL = { labels: "label_name", milestone: "milestone_title" };
+/** The names that the API has for some of them. */
+const NAMES = { labels: "label_name", milestone: "milestone_title" };
 
-const STATES = {
-  issues: ["opened", "closed", "all"],
-  merge_requests: ["opened", "merged", "closed", "all"],
-};
-
-/** A list of issues or merge requests, with the filters of its address. */
-async function listPage(
-  { project, found }: { project: Shown; found: readonly Shown[] },
-  visit: Visit,
-  { kind, name }: { kind: string; name: keyof typeof STATES },
-): Promise<PageContent> {
-  const path = `/${project.path_with_namespace}/-/${name}`;
-  const query = new URLSearchParams(visit.request.query);
-  const wanted = query.get("state") ?? "opened";
-  const named = found.map(({ labels }) => labels.map((label: string) => `~"${label}"`).join(" "));
-  const labels = await visit.texts(named);
-  const row = (one: Shown) => html`<li><div>
-<h3><a href="${one.web_url}">${one.title}</a></h3>
-<p>${one.references.short} · ${who(one.author, visit)} opened it ${at(one.created_at)}</p>
+async function rowsOf(found: readonly Shown[], visit: Visit) {
+  const labels = await labelsOf(found, visit);
+  return (one: Shown) => html`<li><div>
+<h2><a href="${one.web_url}">${one.title}</a></h2>
+<p>${one.references.relative ?? one.references.short} · ${who(one.author, visit)} opened it ${at(one.created_at)}</p>
 ${labels[found.indexOf(one)]}
 </div><div>${state(one.state)}</div></li>`;
-  const choices = STATES[name].map(
-    (choice) =>
-      html`<option value="${choice}"${choice === wanted && html` selected`}>${choice === "opened" ? "Open" : `${choice.charAt(0).toUpperCase()}${choice.slice(1)}`}</option>`,
-  );
-  const kept = [...query].filter(([key]) => !["state", "search", "page"].includes(key));
-  return {
-    isOfProject: true,
-    title: kind,
-    titles: [kind, project.name_with_namespace],
-    above: way(visit, project, [kind, `/-/${name}`]),
-    body: html`<form class="filter" method="get" action="${mountOf(visit.view)}${path}">
-${kept.map(([key, value]) => html`<input type="hidden" name="${key}" value="${value}">`)}
-<label>Search <input type="search" name="search" value="${query.get("search") ?? ""}"></label>
-<label>State <select name="state">${choices}</select></label>
-<button class="quiet">Show</button>
-</form>
-<section>${listed("found", found, visit, { path, none: `No ${kind.toLowerCase()} fit.`, row })}</section>`,
-  };
 }
 
-export const issuablePages: readonly Route[] = [
-  pageOf({
-    path: "/-/issues",
-    summary: "List the issues of a project",
+/** A list of issues, merge requests or epics of a group or project, with the filters of its address. */
+async function issuableList(
+  { place, found }: { place: Shown; found: readonly Shown[] },
+  visit: Visit,
+  name: Kind,
+): Promise<PageContent> {
+  const { kind, states } = KINDS[name];
+  const wanted = String(visit.parameters["state"]);
+  const path = `/-/${name}`;
+  return listPage(place, visit, {
+    ...{ kind, path, name: "found", rows: found, none: `No ${kind.toLowerCase()} fit.` },
+    row: await rowsOf(found, visit),
+    filter: filterOf(visit, placeOf(place).address + path, { states, wanted }),
+  });
+}
+
+const PROJECT = "GET /projects/:id";
+const GROUP = "GET /groups/:id";
+const EPIC_DISCUSSIONS = "GET /groups/:id/epics/:noteable_id/discussions";
+const defaults = { state: "opened" };
+
+const lists: readonly Route[] = (["issues", "merge_requests"] as const).flatMap((name) => [
+  projectPage({
+    path: `/-/${name}`,
+    summary: `Show the ${KINDS[name].kind.toLowerCase()} of a project`,
     input: filters,
-    shows: { project: "GET /projects/:id", found: ["GET /projects/:id/issues", ALL] },
-    defaults: { state: "opened" },
-    view: (shown, visit) => listPage(shown, visit, { kind: "Issues", name: "issues" }),
+    shows: { place: PROJECT, found: [`GET /projects/:id/${name}`, NAMES] },
+    defaults,
+    view: (shown, visit) => issuableList(shown, visit, name),
   }),
-  pageOf({
-    path: "/-/merge_requests",
-    summary: "List the merge requests of a project",
+  groupPage({
+    path: `/-/${name}`,
+    summary: `Show the ${KINDS[name].kind.toLowerCase()} of a group`,
     input: filters,
-    shows: { project: "GET /projects/:id", found: ["GET /projects/:id/merge_requests", ALL] },
-    defaults: { state: "opened" },
-    view: (shown, visit) =>
-      listPage(shown, visit, { kind: "Merge requests", name: "merge_requests" }),
+    shows: { place: GROUP, found: [`GET /groups/:id/${name}`, NAMES] },
+    defaults,
+    view: (shown, visit) => issuableList(shown, visit, name),
   }),
-  pageOf({
-    path: "/-/issues/:issue_iid",
-    summary: "Show an issue",
+]);
+
+/** An issue has the same page as a work item. */
+const issuePages: readonly Route[] = ["issues", "work_items"].map((segment) =>
+  projectPage({
+    path: `/-/${segment}/:issue_iid`,
+    summary: segment === "issues" ? "Show an issue" : "Show an issue as a work item",
     input: { issue_iid: param.recordId() },
     shows: {
-      project: "GET /projects/:id",
+      place: PROJECT,
       found: "GET /projects/:id/issues/:issue_iid",
       discussions: [
         "GET /projects/:id/issues/:noteable_id/discussions",
@@ -126,38 +140,126 @@ export const issuablePages: readonly Route[] = [
     },
     view: (shown, visit) =>
       issuablePage(shown, visit, {
-        kind: "Issues",
-        list: "/-/issues",
+        name: "issues",
         more: [
           fact("Due", shown.found.due_date && day(shown.found.due_date)),
           fact("Weight", shown.found.weight !== null && String(shown.found.weight)),
         ],
       }),
   }),
-  pageOf({
+);
+
+/** Pages of issues, merge requests and epics, and of their lists. */
+export const issuablePages: readonly Route[] = [
+  ...lists,
+  ...issuePages,
+  projectPage({
     path: "/-/merge_requests/:merge_request_iid",
     summary: "Show a merge request",
     input: { merge_request_iid: param.recordId() },
     shows: {
-      project: "GET /projects/:id",
+      place: PROJECT,
       found: "GET /projects/:id/merge_requests/:merge_request_iid",
       discussions: [
         "GET /projects/:id/merge_requests/:noteable_id/discussions",
         { noteable_id: "merge_request_iid" },
       ],
     },
-    view: (shown, visit) =>
-      issuablePage(shown, visit, {
-        kind: "Merge requests",
-        list: "/-/merge_requests",
+    view: (shown, visit) => {
+      const { source_branch, target_branch, web_url, changes_count, head_pipeline } = shown.found;
+      return issuablePage(shown, visit, {
+        name: "merge_requests",
         more: [
-          fact("From", html`<code>${shown.found.source_branch}</code>`),
-          fact("Into", html`<code>${shown.found.target_branch}</code>`),
+          fact("From", html`<code>${source_branch}</code>`),
+          fact("Into", html`<code>${target_branch}</code>`),
+          fact("Commits", html`<a href="${web_url}/commits">Its commits</a>`),
+          fact("Changes", html`<a href="${web_url}/diffs">${changes_count ?? "None"}</a>`),
           fact(
-            "Changes",
-            html`<a href="${shown.found.web_url}/diffs">${shown.found.changes_count ?? "None"}</a>`,
+            "Pipeline",
+            head_pipeline?.web_url &&
+              html`<a href="${head_pipeline.web_url}">${head_pipeline.status}</a>`,
           ),
         ],
-      }),
+      });
+    },
+  }),
+  groupPage({
+    path: "/-/epics",
+    summary: "Show the epics of a group",
+    input: filters,
+    shows: { place: GROUP, found: ["GET /groups/:id/epics", NAMES] },
+    defaults,
+    view: (shown, visit) => issuableList(shown, visit, "epics"),
+  }),
+  groupPage({
+    path: "/-/epics/:epic_iid",
+    summary: "Show an epic with its issues",
+    input: { epic_iid: param.recordId() },
+    shows: {
+      place: GROUP,
+      found: "GET /groups/:id/epics/:epic_iid",
+      issues: "GET /groups/:id/epics/:epic_iid/issues",
+    },
+    view: async ({ place, found, issues }, visit) => {
+      const { id, start_date, due_date } = found;
+      const said = await visit.ask(EPIC_DISCUSSIONS, { noteable_id: id, per_page: 100 });
+      const children: readonly Html[] = issues.map(
+        ({ web_url, title }: Shown) => html`<a href="${web_url}">${title}</a>`,
+      );
+      return issuablePage({ place, found, discussions: said?.value ?? [] }, visit, {
+        name: "epics",
+        more: [
+          fact("Start", start_date && day(start_date)),
+          fact("Due", due_date && day(due_date)),
+          facts("Issues", children),
+        ],
+      });
+    },
+  }),
+];
+
+/** Pages of what the caller has to do. */
+export const dashboardPages: readonly Route[] = [
+  ...(["issues", "merge_requests"] as const).map((name) =>
+    sitePage({
+      path: `/dashboard/${name}`,
+      summary: `Show the caller's ${KINDS[name].kind.toLowerCase()}`,
+      access: "user",
+      input: filters,
+      shows: { found: [`GET /${name}`, NAMES] },
+      defaults: { ...defaults, scope: "assigned_to_me" },
+      view: async ({ found }, visit) => {
+        const { kind, states } = KINDS[name];
+        const path = `/dashboard/${name}`;
+        const wanted = String(visit.parameters["state"]);
+        return {
+          showsTexts: true,
+          title: `Your ${kind.toLowerCase()}`,
+          body: html`${filterOf(visit, path, { states, wanted })}
+<section>${listed("found", found, visit, { path, none: "There is nothing for you to do.", row: await rowsOf(found, visit) })}</section>`,
+        };
+      },
+    }),
+  ),
+  sitePage({
+    path: "/dashboard/todos",
+    summary: "Show what the caller has to do",
+    access: "user",
+    input: { state: param.optional(param.choice(["pending", "done"])) },
+    shows: { found: "GET /todos" },
+    view: async ({ found }, visit) => ({
+      showsTexts: true,
+      title: "To-do list",
+      body: html`<section>${listed("found", found, visit, {
+        path: "/dashboard/todos",
+        none: "There is nothing for you to do.",
+        row: (todo) =>
+          row(
+            html`<a href="${todo.target_url}">${todo.target?.title ?? todo.body}</a>`,
+            html`${who(todo.author, visit)}: ${todo.action_name.replaceAll("_", " ")} · ${at(todo.created_at)}`,
+            state(todo.state),
+          ),
+      })}</section>`,
+    }),
   }),
 ];

@@ -13,31 +13,212 @@ export const person = ({ name, username }: Shown, { view }: Visit): Html =>
 export const who = (author: Shown, visit: Visit): Html =>
   author ? person(author, visit) : html`Somebody`;
 
-const tag = (isThere: unknown, text: string): Html =>
+/** A word beside a name, if it is so. */
+export const tag = (isThere: unknown, text: string): Html =>
   isThere === true ? html` <span class="tag">${text}</span>` : html``;
 
 /** An instant of an answer, as people read it. */
 export const at = (text: string): Html => instant(Date.parse(text));
 
+const capital = (word: string) => `${word.charAt(0).toUpperCase()}${word.slice(1)}`;
+
+/** A state, as people read it. */
+export const wordOf = (state: string): string => (state === "opened" ? "Open" : capital(state));
+
 /** The state of something, as a badge. */
 export const state = (word: string): Html =>
-  html`<span class="tag ${word}">${word === "opened" ? "Open" : `${word.charAt(0).toUpperCase()}${word.slice(1)}`}</span>`;
+  html`<span class="tag ${word}">${wordOf(word.replaceAll("_", " "))}</span>`;
 
 /** A fact beside a page: left out if there is nothing. */
 export const fact = (name: string, value: Html | string | undefined | null | false): Html =>
   value ? html`<dt>${name}</dt><dd>${value}</dd>` : html``;
 
-/** The way to a page of a project. */
-export function way(
-  { view }: Visit,
-  project: Shown,
-  ...steps: readonly (readonly [title: string, path: string])[]
-): Html {
-  const base = `${mountOf(view)}/${project.path_with_namespace}`;
-  const links = [[project.name_with_namespace, ""] as const, ...steps].map(
+/** A list of facts of one kind: left out if there are none. */
+export const facts = (name: string, values: readonly Html[]): Html =>
+  fact(name, values.length > 0 && html`<ul>${values.map((value) => html`<li>${value}</li>`)}</ul>`);
+
+/** A text that has been rendered: left out if it is empty. */
+export const text = (rendered: Html | undefined): Html | undefined =>
+  rendered && rendered.text !== "" ? html`<section class="text">${rendered}</section>` : undefined;
+
+/** What there are pages of in a group or project: for those to whom the API lists it. */
+type Item = readonly [title: string, path: string, route: string];
+
+const OF_PROJECT: readonly Item[] = [
+  ["Issues", "/-/issues", "GET /projects/:id/issues"],
+  ["Merge requests", "/-/merge_requests", "GET /projects/:id/merge_requests"],
+  ["Commits", "/-/commits", "GET /projects/:id/repository/commits"],
+  ["Branches", "/-/branches", "GET /projects/:id/repository/branches"],
+  ["Tags", "/-/tags", "GET /projects/:id/repository/tags"],
+  ["Releases", "/-/releases", "GET /projects/:id/releases"],
+  ["Pipelines", "/-/pipelines", "GET /projects/:id/pipelines"],
+  ["Environments", "/-/environments", "GET /projects/:id/environments"],
+  // Those who may read the code: the role that the list of packages needs.
+  ["Packages", "/-/packages", "GET /projects/:id/repository/tree"],
+  ["Boards", "/-/boards", "GET /projects/:id/boards"],
+  ["Milestones", "/-/milestones", "GET /projects/:id/milestones"],
+  ["Labels", "/-/labels", "GET /projects/:id/labels"],
+  ["Wiki", "/-/wikis", "GET /projects/:id/wikis"],
+  ["Snippets", "/-/snippets", "GET /projects/:id/snippets"],
+  ["Members", "/-/project_members", "GET /projects/:id/members/all"],
+];
+
+const OF_GROUP: readonly Item[] = [
+  ["Issues", "/-/issues", "GET /groups/:id/issues"],
+  ["Merge requests", "/-/merge_requests", "GET /groups/:id/merge_requests"],
+  ["Epics", "/-/epics", "GET /groups/:id/epics"],
+  ["Iterations", "/-/iterations", "GET /groups/:id/iterations"],
+  ["Boards", "/-/boards", "GET /groups/:id/boards"],
+  ["Milestones", "/-/milestones", "GET /groups/:id/milestones"],
+  ["Labels", "/-/labels", "GET /groups/:id/labels"],
+  ["Wiki", "/-/wikis", "GET /groups/:id/wikis"],
+  ["Members", "/-/group_members", "GET /groups/:id/members/all"],
+];
+
+/** The group or project of a page: its name, its address below the mount, and what it has pages of. */
+export function placeOf(place: Shown): { name: string; address: string; items: readonly Item[] } {
+  return place.path_with_namespace === undefined
+    ? { name: place.full_name, address: `/groups/${place.full_path}`, items: OF_GROUP }
+    : {
+        name: place.name_with_namespace,
+        address: `/${place.path_with_namespace}`,
+        items: OF_PROJECT,
+      };
+}
+
+/** A step of the way to a page. */
+type Step = readonly [title: string, path: string];
+
+/** The way to a page of a group or project, and what else that has. */
+function way(visit: Visit, place: Shown, steps: readonly Step[]): Html {
+  const { name, address, items } = placeOf(place);
+  const base = mountOf(visit.view) + address;
+  const links = [[name, ""] as const, ...steps].map(
     ([title, path]) => html`<li><a href="${base}${path}">${title}</a></li>`,
   );
-  return html`<nav class="way" aria-label="Where this is"><ol>${links}</ol></nav>`;
+  const current = steps[0]?.[1];
+  const others = items
+    .filter(([, , route]) => visit.offers(route))
+    .map(
+      ([title, path]) =>
+        html`<li><a href="${base}${path}"${path === current && html` aria-current="${steps.length > 1 ? "true" : "page"}"`}>${title}</a></li>`,
+    );
+  return html`<nav class="way" aria-label="Where this is"><ol>${links}</ol></nav>
+<nav class="items" aria-label="${name}"><ul>${others}</ul></nav>`;
+}
+
+/** A page of a group or project. @param titles what precedes the name of the place in the window's title */
+export function pageIn(
+  place: Shown,
+  visit: Visit,
+  content: { title: string; titles?: readonly string[]; steps: readonly Step[]; body: Html },
+): PageContent {
+  const { title, titles = [title], steps, body } = content;
+  const { name } = placeOf(place);
+  return {
+    showsTexts: true,
+    title,
+    titles: [...titles.filter((one) => one !== name), name],
+    above: way(visit, place, steps),
+    body,
+  };
+}
+
+/** How a list of an answer is shown. */
+interface Listing {
+  /** The path of its page, below the mount. */
+  readonly path: string;
+  /** What an empty list says. */
+  readonly none: string;
+  readonly row: (row: Shown) => Html;
+}
+
+/** A page of a list of an answer. @param name that the answer has */
+export const listed = (name: string, rows: readonly Shown[], visit: Visit, spec: Listing): Html =>
+  list(visit, { rows: [...rows], page: visit.page, hasNext: visit.unfinished.has(name) }, spec);
+
+/** A row of a list: what it is, more about it, and what is at its end. */
+export const row = (name: Html, more?: Html | string | null, end?: Html | string): Html =>
+  html`<li><div><h2>${name}</h2>${more && html`<p>${more}</p>`}</div>${end && html`<div>${end}</div>`}</li>`;
+
+/** A page that is a list of what a group or project has. @param name that the answer has */
+export function listPage(
+  place: Shown,
+  visit: Visit,
+  {
+    kind,
+    path,
+    name,
+    rows,
+    filter,
+    ...spec
+  }: Omit<Listing, "path"> & {
+    readonly kind: string;
+    /** Below the address of the place. */
+    readonly path: string;
+    readonly name: string;
+    readonly rows: readonly Shown[];
+    /** What chooses among the rows. */
+    readonly filter?: Html;
+  },
+): PageContent {
+  const own = placeOf(place).address + path;
+  const body = html`${filter}<section>${listed(name, rows, visit, { ...spec, path: own })}</section>`;
+  return pageIn(place, visit, { title: kind, steps: [[kind, path]], body });
+}
+
+/** A form that chooses what a list shows: a word to search for, and one of several states. */
+export function filterOf(
+  visit: Visit,
+  path: string,
+  {
+    states,
+    wanted = states?.[0],
+  }: { states?: readonly string[]; wanted?: string | undefined } = {},
+): Html {
+  const query = new URLSearchParams(visit.request.query);
+  const kept = [...query].filter(([key]) => !["state", "search", "page"].includes(key));
+  const choices = states?.map(
+    (choice) =>
+      html`<option value="${choice}"${choice === wanted && html` selected`}>${wordOf(choice)}</option>`,
+  );
+  return html`<form class="filter" method="get" action="${mountOf(visit.view)}${path}">
+${kept.map(([key, value]) => html`<input type="hidden" name="${key}" value="${value}">`)}
+<label>Search <input type="search" name="search" value="${query.get("search") ?? ""}"></label>
+${choices && html`<label>State <select name="state">${choices}</select></label>`}
+<button class="quiet">Show</button>
+</form>`;
+}
+
+/** A page about one thing that a group or project has: what it is, facts about it, and what belongs to it. */
+export function about(
+  place: Shown,
+  visit: Visit,
+  thing: {
+    /** The title of the list it is in, and its path. */
+    readonly of: Step;
+    /** Pages between that list and this one. */
+    readonly within?: readonly Step[];
+    readonly title: string;
+    /** What the way calls it. Default: its title. */
+    readonly name?: string;
+    /** What its window is called. Default: its title. */
+    readonly titled?: string;
+    readonly path: string;
+    readonly lead?: Html | undefined;
+    readonly facts: readonly Html[];
+    readonly body?: Html | undefined;
+  },
+): PageContent {
+  const { of, within = [], title, name = title, titled = title, path, lead, body } = thing;
+  const known = thing.facts.filter((one) => one.text !== "");
+  return pageIn(place, visit, {
+    title,
+    titles: [titled, of[0]],
+    steps: [of, ...within, [name, path]],
+    body: html`${lead && html`<p class="lead">${lead}</p>`}
+<div class="beside"><div>${body}</div>${known.length > 0 && html`<aside aria-label="Facts"><dl>${known}</dl></aside>`}</div>`,
+  });
 }
 
 /** Discussions, the oldest first: what was written, and what was done. @param path of the page */
@@ -64,40 +245,12 @@ ${listed("discussions", discussions, visit, {
 </section>`;
 }
 
-/** A page of a list of an answer. @param name that the answer has */
-export const listed = (
-  name: string,
-  rows: readonly Shown[],
-  visit: Visit,
-  spec: { path: string; none: string; row: (row: Shown) => Html },
-): Html =>
-  list(visit, { rows: [...rows], page: visit.page, hasNext: visit.unfinished.has(name) }, spec);
-
-/** A page about one thing that a project has: what it is, facts about it, and what belongs to it. */
-export function about(
-  project: Shown,
-  visit: Visit,
-  thing: {
-    readonly kind: string;
-    readonly list: string;
-    readonly title: string;
-    readonly path: string;
-    readonly lead?: Html;
-    readonly facts: readonly Html[];
-    readonly body?: Html;
-  },
-): PageContent {
-  const { kind, list, title, path, lead, facts, body } = thing;
-  return {
-    isOfProject: true,
-    title,
-    titles: [title, kind, project.name_with_namespace],
-    above: way(visit, project, [kind, list], [title, path]),
-    body: html`${lead && html`<p class="lead">${lead}</p>`}
-<div class="beside"><div>${body}</div><aside aria-label="Facts"><dl>${facts}</dl></aside></div>`,
-  };
-}
-
 /** A commit by its name. */
 export const commitLink = (sha: string, project: Shown, { view }: Visit): Html =>
   html`<a href="${mountOf(view)}/${project.path_with_namespace}/-/commit/${sha}"><code>${sha.slice(0, 8)}</code></a>`;
+
+/** The colours and names of labels, of several things at once: each as the things stand. */
+export const labelsOf = (things: readonly Shown[], visit: Visit): Promise<Html[]> =>
+  visit.texts(
+    things.map(({ labels }) => (labels as string[]).map((name) => `~"${name}"`).join(" ")),
+  );

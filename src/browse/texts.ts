@@ -1,13 +1,18 @@
+import type { Source } from "../core/access/source.ts";
 import { Html } from "../pages/html.ts";
 import type { Rendering } from "../resources/markdown/links.ts";
 import { renderAll } from "../resources/markdown/render.ts";
-import type { Visit } from "./declare.ts";
 
 /** What renders the texts of a page. */
 export const textsOf =
-  (rendering: Omit<Rendering, "hasStates" | "isPage">): Visit["texts"] =>
-  async (texts) => {
+  (rendering: Omit<Rendering, "hasStates" | "isPage" | "project" | "group">, place?: Source) =>
+  async (
+    texts: readonly (string | null)[],
+    wiki: Pick<Rendering, "wikiPage"> = {},
+  ): Promise<Html[]> => {
     const written = texts.map((text) => text ?? "");
-    const rendered = await renderAll({ ...rendering, hasStates: true, isPage: true }, written);
+    const of = place && { [place.kind]: place };
+    const shown = { ...rendering, ...of, ...wiki, hasStates: true, isPage: true };
+    const rendered = await renderAll(shown, written);
     return rendered.map((text) => new Html(text));
   };

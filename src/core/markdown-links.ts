@@ -57,7 +57,10 @@ export function addressOf(
   if (base === undefined || NO_FILE.test(address)) return address;
   const isUpload = projectPath !== undefined && UPLOAD.test(address);
   let path: string | undefined;
+  // What the server writes of changes links to pages of the project by their paths.
+  const isPage = projectPath !== undefined && address.startsWith(`/${projectPath}/-/`);
   if (isUpload) path = `/${projectPath}${address}`;
+  else if (isPage) path = address;
   else if (slug !== undefined && wikiPath) path = pageAt(address, slug, wikiPath);
   else if (branch && projectPath !== undefined)
     path = `/${projectPath}${fileAt(address, name, branch)}`;

@@ -454,7 +454,7 @@ export interface SharedOfSource<Prefix extends string> extends Shared<Prefix> {
   readonly source: SourceKind;
   /** Whether they are about a group's epics or its wiki: their source is the hidden project that has these. */
   readonly isHome?: true;
-  /** Whether their paths begin with that of the group or project instead, as in `/acme/site/-/raw/main/README.md`. */
+  /** Whether their paths begin with the group's or project's own address, as in `/acme/site/-/raw/main/README.md`. */
   readonly isAddress?: true;
   /**
    * Whether they are of the project's Git repository: callers must be able to read its code. As in GitLab, that is
@@ -489,7 +489,8 @@ export function routes({
   path: prefix = "",
   ...rest
 }: Partial<SharedOfSource<string>> = {}): unknown {
-  const start = source ? (isAddress ? "/:id*" : `/${source}s/:id`) : "";
+  const address = source === "group" ? "/groups/:id*" : "/:id*";
+  const start = source ? (isAddress ? address : `/${source}s/:id`) : "";
   const declare =
     (method: Method, kind: Pick<Route, "isList" | "isReading">) =>
     (path: string, spec: object) => ({

@@ -5,8 +5,8 @@ export class Html {
   constructor(readonly text: string) {}
 }
 
-/** A template's values: text is escaped, markup and lists of markup are not, `undefined` and `false` are omitted. */
-export type Part = Html | string | number | undefined | false | readonly Html[];
+/** A template's values: text is escaped, markup and lists of markup are not, `undefined`, `null` and `false` are omitted. */
+export type Part = Html | string | number | undefined | null | false | readonly Html[];
 
 /** A template that escapes its values. Attributes must be quoted. */
 export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
@@ -14,7 +14,7 @@ export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): 
 }
 
 function markup(part: Part): string {
-  if (part === undefined || part === false) return "";
+  if (part === undefined || part === null || part === false) return "";
   if (part instanceof Html) return part.text;
   if (Array.isArray(part)) return part.map((one: Html) => one.text).join("");
   return escaped(String(part));

@@ -1,9 +1,10 @@
 import { hostSignIn } from "../auth/authenticators/host.ts";
 import { sessionCookie } from "../auth/authenticators/session.ts";
-import { type ApiError, notFound } from "../core/errors.ts";
+import { type ApiError, notFound, unknownRoute } from "../core/errors.ts";
 import { isSafe } from "../core/http/incoming.ts";
 import type { Mount } from "../core/http/mount.ts";
-import { type PageContext, type RawReply, routes } from "../core/resource.ts";
+import { wantsPage } from "../core/http/router.ts";
+import { type PageContext, RawReply, routes } from "../core/resource.ts";
 import { type Html, html } from "./html.ts";
 import { homeOf, mountOf } from "./navigation.ts";
 import { page, redirect } from "./page.ts";
@@ -17,12 +18,21 @@ export const WEB: Omit<Mount, "resources"> = {
   unknownPage: routes().get("", {
     summary: "Say that there is no such page",
     access: "anyone",
-    handle: () => {
-      throw notFound();
+    handle: ({ request }) => {
+      if (wantsPage(request)) throw notFound();
+      return jsonOf(unknownRoute());
     },
   }),
   showError: showErrorPage,
 };
+
+/** An error as programs get it. */
+export const jsonOf = ({ status, headers, body }: ApiError): RawReply =>
+  new RawReply(
+    status,
+    { ...headers, "content-type": "application/json", "cache-control": "no-store" },
+    JSON.stringify(body),
+  );
 
 const EXPLANATIONS: Readonly<Record<number, { title: string; text: string }>> = {
   400: {
@@ -80,7 +90,8 @@ export function showErrorOrSignIn(error: ApiError, visit: PageContext): RawReply
 }
 
 /** Where the API has what has no page: `/acme/site/-/issues/1` may be an issue of `acme/site`. */
-function inApi({ request, view }: PageContext): Html | false {
+function inApi({ request, site, view }: PageContext): Html | false {
+  if (site.pages.includes("projects")) return false;
   const [path = ""] = request.path.slice(1).split("/-/");
   const name = path.split("/").map(decodedPart).join("/").replace(/\/$/, "");
   if (name === "" || name === "-" || name.startsWith("-/")) return false;

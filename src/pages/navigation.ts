@@ -23,12 +23,35 @@ export function navigationOf({ site }: Pick<PageContext, "site">): NavigationIte
 
 /** Whether a start page is enabled. @param pages the names of the enabled pages */
 export function hasHome(pages: readonly string[]): boolean {
-  return ITEMS.some(({ page }) => pages.includes(page));
+  return pages.includes(PROJECTS) || ITEMS.some(({ page }) => pages.includes(page));
 }
 
+/** The page's name, by which projects, groups and people have pages. */
+const PROJECTS = "projects";
+
 /** The start page of signed-in users: a path below the mount. */
-export function homeOf(visit: Pick<PageContext, "site">): string {
-  return navigationOf(visit)[0]?.path ?? "/";
+export function homeOf({ site }: Pick<PageContext, "site">): string {
+  if (site.pages.includes(PROJECTS)) return "/dashboard/projects";
+  return navigationOf({ site })[0]?.path ?? "/";
+}
+
+const EVERYBODYS = [["/explore/projects", "Explore"]] as const;
+const OWN = [
+  ["/dashboard/projects", "Projects"],
+  ["/dashboard/groups", "Groups"],
+  ["/dashboard/issues", "Issues"],
+  ["/dashboard/merge_requests", "Merge requests"],
+  ["/dashboard/todos", "To-do list"],
+  ...EVERYBODYS,
+] as const;
+
+/** What is on top of every page: paths below the mount, with their titles. */
+export function siteItems({
+  site,
+  caller,
+}: Pick<PageContext, "site" | "caller">): readonly (readonly [path: string, title: string])[] {
+  if (!site.pages.includes(PROJECTS)) return [];
+  return caller ? OWN : EVERYBODYS;
 }
 
 /**

@@ -1,7 +1,7 @@
 import { digest } from "../core/digest.ts";
 import { type PageContext, RawReply } from "../core/resource.ts";
 import { type Html, html } from "./html.ts";
-import { homeOf, mountOf, navigationOf } from "./navigation.ts";
+import { homeOf, mountOf, navigationOf, siteItems } from "./navigation.ts";
 import { STYLE, STYLE_MARKUP } from "./style.ts";
 
 /** The style sheet is inlined; nothing else is loaded and no script runs. */
@@ -19,9 +19,9 @@ const WRITTEN = "; img-src * data:; media-src *; style-src-attr 'unsafe-inline'"
  * @param isAccountPage other pages have no `form-action`: Chromium applies it to redirects after a form, and signing in
  *   may redirect to applications
  */
-function headersOf(isAccountPage: boolean, isOfProject = false): Record<string, string> {
-  const formAction = isAccountPage || isOfProject ? "; form-action 'self'" : "";
-  const written = isOfProject ? WRITTEN : "";
+function headersOf(isAccountPage: boolean, showsTexts = false): Record<string, string> {
+  const formAction = isAccountPage || showsTexts ? "; form-action 'self'" : "";
+  const written = showsTexts ? WRITTEN : "";
   return {
     "content-type": "text/html; charset=utf-8",
     "cache-control": "no-store",
@@ -42,8 +42,8 @@ export interface PageContent {
   titles?: readonly string[];
   /** What is above the heading, such as the way to the page. */
   above?: Html;
-  /** A page that shows what people have written: it may have pictures, and colours of its own. */
-  isOfProject?: true;
+  /** A wide page that shows what people have written: it may have pictures, and colours of its own. */
+  showsTexts?: true;
   /** Default 200. */
   status?: number;
   body: Html;
@@ -52,7 +52,7 @@ export interface PageContent {
 /** A page in the common layout, with navigation for signed-in users. */
 export function page(
   visit: Pick<PageContext, "request" | "caller" | "csrfToken" | "site" | "view">,
-  { title, titles = [title], above, isOfProject, status = 200, body }: PageContent,
+  { title, titles = [title], above, showsTexts, status = 200, body }: PageContent,
 ): RawReply {
   const { request, caller, view } = visit;
   const isAccountPage = request.path.startsWith(ACCOUNT);
@@ -69,9 +69,10 @@ export function page(
 <a class="skip" href="#content">Skip to the content</a>
 <header>
 <a class="brand" href="${mountOf(view)}${homeOf(visit)}">pm-api</a>
-${caller && account(visit, caller.username)}
+${siteNavigation(visit)}
+${caller ? account(visit, caller.username) : signIn(visit)}
 </header>
-<div class="${layoutOf(caller !== undefined && isAccountPage, isOfProject)}">
+<div class="${layoutOf(caller !== undefined && isAccountPage, showsTexts)}">
 ${caller && isAccountPage && navigation(visit)}
 <main id="content">
 ${above}
@@ -82,11 +83,28 @@ ${body}
 </body>
 </html>
 `;
-  return new RawReply(status, headersOf(isAccountPage, isOfProject), document.text);
+  return new RawReply(status, headersOf(isAccountPage, showsTexts), document.text);
 }
 
-const layoutOf = (hasNavigation: boolean, isOfProject = false) =>
-  `frame${isOfProject ? " wide" : hasNavigation ? "" : " narrow"}`;
+const layoutOf = (hasNavigation: boolean, showsTexts = false) =>
+  `frame${showsTexts ? " wide" : hasNavigation ? "" : " narrow"}`;
+
+function siteNavigation(visit: Pick<PageContext, "request" | "caller" | "site" | "view">) {
+  const { request, view } = visit;
+  const links = siteItems(visit).map(
+    ([path, title]) =>
+      html`<li><a href="${mountOf(view)}${path}"${path === request.path && html` aria-current="page"`}>${title}</a></li>`,
+  );
+  return links.length > 0 && html`<nav aria-label="Site"><ul>${links}</ul></nav>`;
+}
+
+/** The way to sign in for visitors of pages that everybody may see. */
+function signIn({ request, site, view }: Pick<PageContext, "request" | "site" | "view">) {
+  const hasPage = site.pages.includes("sign_in") && site.pages.includes("projects");
+  if (!hasPage || request.path.startsWith("/users/")) return false;
+  const back = encodeURIComponent(request.path);
+  return html`<div class="who"><a href="${mountOf(view)}/users/sign_in?return_to=${back}">Sign in</a></div>`;
+}
 
 function account(
   { csrfToken, site, view }: Pick<PageContext, "csrfToken" | "site" | "view">,
@@ -94,7 +112,9 @@ function account(
 ) {
   const signOut = html`<form method="post" action="${mountOf(view)}/users/sign_out">${csrf(csrfToken)}
 <button class="quiet">Sign out</button></form>`;
-  return html`<div class="who"><span>@${username}</span>
+  const own = navigationOf({ site })[0]?.path;
+  const name = own ? html`<a href="${mountOf(view)}${own}">@${username}</a>` : html`@${username}`;
+  return html`<div class="who"><span>${name}</span>
 ${site.pages.includes("sign_in") && signOut}</div>`;
 }
 

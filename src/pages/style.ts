@@ -59,6 +59,12 @@ aside ul { margin: 0; padding: 0; list-style: none; }
 .filter input[type=search], select { min-height: 2.5rem; padding: .375rem .75rem; font: inherit; color: inherit; background: var(--sunken); border: 1px solid var(--edge); border-radius: .5rem; }
 .files summary { cursor: pointer; }
 .files .rows > li { display: block; }
+.rows h2 { margin: 0; font-size: 1rem; line-height: 1.5; }
+.avatar { float: right; border-radius: .5rem; }
+.columns { display: grid; gap: 1rem; grid-template-columns: repeat(auto-fit, minmax(14rem, 1fr)); }
+header nav { flex: 1 1 auto; min-width: 0; }
+header nav ul { flex-direction: row; margin: 0; }
+.items ul { flex-direction: row; }
 .diff { margin: .5rem 0 0; padding: .5rem 0; overflow-x: auto; background: var(--sunken); border-radius: .5rem; }
 .diff span { display: block; padding: 0 .75rem; }
 .diff .added { background: var(--good-page); }

@@ -4,7 +4,7 @@ import { redirect } from "../pages/page.ts";
 
 const { get } = routes();
 
-/** A standalone server's `/`, which people open first. It redirects to the first page. */
+/** A standalone server's `/`, which people open first. It redirects to the first page that they may see. */
 export const home: Resource = {
   name: "Home",
   migrations: [],
@@ -12,7 +12,10 @@ export const home: Resource = {
     get("/", {
       summary: "Redirect to the start page",
       access: "anyone",
-      handle: (context) => redirect(mountOf(context.view) + homeOf(context)),
+      handle: ({ caller, site, view }) => {
+        const isOpen = !caller && site.pages.includes("projects");
+        return redirect(mountOf(view) + (isOpen ? "/explore/projects" : homeOf({ site })));
+      },
     }),
   ],
 };

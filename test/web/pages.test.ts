@@ -117,19 +117,6 @@ describe("every page", () => {
     expect(made.page).not.toContain("<b>");
   });
 
-  it("says at addresses without a page where the API has what may be there, and keeps signing out", async () => {
-    const browser = new Visitor(app);
-    browser.cookie = admin.cookie;
-    browser.headers = { accept: "text/html" };
-    const gone = await browser.get("/acme/si%20te/-/issues/1");
-    expect(gone.status).toBe(404);
-    const address = `${ORIGIN}/api/v4/projects/acme%2Fsi%20te`;
-    expect(gone.page).toContain(`href="${address}">${address}</a>`);
-    expect(gone.page).toContain("Sign out");
-    expect((await browser.get("/acme")).page).toContain(`${ORIGIN}/api/v4/groups/acme`);
-    expect((await browser.get("/-/nothing")).page).not.toContain("/api/v4");
-  });
-
   it("shows errors in the same layout", async () => {
     const gone = await admin.get("/-/user_settings/applications/999");
     expect([gone.status, gone.headers.get("content-type")]).toEqual([
@@ -175,8 +162,24 @@ describe("pages", () => {
       expect((await visitor.get("/-/profile")).status).toBe(404);
     }));
 
+  it("says, without pages of projects, where the API has what may be there, and keeps signing out", () =>
+    withPages(["sign_in", "profile"], async (other) => {
+      await givePassword(other, "admin");
+      const browser = new Visitor(other);
+      await browser.signIn("admin", PASSWORD);
+      browser.headers = { accept: "text/html" };
+      const gone = await browser.get("/acme/si%20te/-/issues/1");
+      expect(gone.status).toBe(404);
+      const address = `${ORIGIN}/api/v4/projects/acme%2Fsi%20te`;
+      expect(gone.page).toContain(`href="${address}">${address}</a>`);
+      expect(gone.page).toContain("Sign out");
+      expect((await browser.get("/acme")).page).toContain(`${ORIGIN}/api/v4/groups/acme`);
+      expect((await browser.get("/-/nothing")).page).not.toContain("/api/v4");
+    }));
+
   it.each([
-    { chosen: undefined, leads: "/-/profile" },
+    { chosen: undefined, leads: "/explore/projects" },
+    { chosen: ["profile"] as const, leads: "/-/profile" },
     {
       chosen: ["applications", "active_sessions"] as const,
       leads: "/-/user_settings/applications",

@@ -24,7 +24,7 @@ describe("signing in", () => {
     const before = visitor.cookie;
     const answer = await visitor.post("/users/sign_in", right);
     expect(answer.status).toBe(303);
-    expect(answer.headers.get("location")).toBe("/-/profile");
+    expect(answer.headers.get("location")).toBe("/dashboard/projects");
     expect(visitor.cookie).not.toBe(before);
     const user = await visitor.get("/api/v4/user");
     expect(JSON.parse(user.page)).toMatchObject({ username: "admin" });
@@ -56,7 +56,7 @@ describe("signing in", () => {
       const visitor = visit();
       await visitor.get("/users/sign_in");
       const answer = await visitor.post("/users/sign_in", { ...right, return_to });
-      expect(answer.headers.get("location")).toBe("/-/profile");
+      expect(answer.headers.get("location")).toBe("/dashboard/projects");
     },
   );
 

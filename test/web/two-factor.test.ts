@@ -235,7 +235,7 @@ describe("switching it off", () => {
     await halfIn("owner");
     expect((await owner.post(`${PATH}/disable`, { password })).headers.get("location")).toBe(PATH);
     expect((await new Visitor(app).signIn("owner", password)).headers.get("location")).toBe(
-      "/-/profile",
+      "/dashboard/projects",
     );
     expect(await app.store.rows("select 1 from recovery_codes where user_id = 2")).toEqual([]);
   });
@@ -246,7 +246,7 @@ describe("switching it off", () => {
     await halfIn("owner");
     expect(await app.admin.users.disableTwoFactor("OWNER")).toMatchObject({ username: "owner" });
     const answer = await new Visitor(app).signIn("owner", password);
-    expect(answer.headers.get("location")).toBe("/-/profile");
+    expect(answer.headers.get("location")).toBe("/dashboard/projects");
     await expect(app.admin.users.disableTwoFactor("nobody")).rejects.toThrow("404 User Not Found");
     const sql =
       "select action, author_name, user_id from audit_events where author_name = 'operator' order by id";

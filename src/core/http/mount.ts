@@ -62,11 +62,19 @@ export interface Mount {
   readonly countsRequests?: true;
   /** Maximum bytes of a body. Default: the application's limit. */
   readonly bodyBytes?: number;
+  /**
+   * Whether its paths are those of a whole site, such as `/explore`: an app that embeds us without a prefix, and goes on
+   * after us, has its own there.
+   */
+  readonly isOfSite?: true;
   /** The type of JSON answers. Default `application/json`. */
   readonly contentType?: string;
   /** Turns an error into an answer. Default: its JSON body. */
   readonly showError?: (error: ApiError, context: PageContext) => RawReply;
-  /** What answers browsers that ask for a page nobody has. Default: nothing, unless another mount has it. */
+  /**
+   * What answers reads of a path that no route has, if no other handler follows: of several mounts, the first's. Default:
+   * nothing.
+   */
   readonly unknownPage?: Route;
 }
 

@@ -51,12 +51,7 @@ import { RawBody, takesRawBody } from "./raw-body.ts";
 import { finish, type ReplySettings, replyOf, replyOfError } from "./reply.ts";
 import { readSent, requestIdOf, requireUnmodified, viewOf } from "./request.ts";
 import type { Retries } from "./retries.ts";
-import {
-  createMountRouter,
-  type Router,
-  type Answer as RouterAnswer,
-  wantsPage,
-} from "./router.ts";
+import { createMountRouter, type Router, type Answer as RouterAnswer } from "./router.ts";
 import { csrfTokenOf } from "./session-cookie.ts";
 import { requireStrict, type Strictness } from "./strict.ts";
 import type { Turns } from "./turns.ts";
@@ -102,7 +97,7 @@ export type ReadMetrics = (db: Reader, now: number) => Promise<string>;
 export interface Routes {
   readonly mounts: readonly Mount[];
   readonly router: Router;
-  /** The page that says that there is no such page. */
+  /** What answers reads of a path that no route has. */
   readonly unknownPage: Endpoint | undefined;
 }
 
@@ -137,7 +132,7 @@ export function createPipeline(settings: PipelineSettings): Respond {
       reply = mayBeOurs ? await router.route(exchange, answering) : undefined;
       if (!reply) {
         if (!incoming.isLast) return undefined;
-        if (!unknownPage || incoming.base === undefined || !wantsPage(incoming)) {
+        if (!unknownPage || incoming.base === undefined || !isSafe(incoming)) {
           throw unknownRoute();
         }
         exchange.mount = unknownPage.mount;

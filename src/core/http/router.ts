@@ -80,7 +80,7 @@ export function createMountRouter(mounts: readonly Mount[]): Router {
       return (
         words.has(firstSegment(path)) ||
         mounts.some((mount) => ownsPath(mount, path)) ||
-        open.some(({ pattern, methods }) => isAsked(methods, incoming) && pattern.exec(path))
+        open.some(({ pattern, methods }) => isAnswered(methods, incoming) && pattern.exec(path))
       );
     },
     route: async (exchange, answer) => {
@@ -128,13 +128,18 @@ function replyToOtherMethod({ method }: Incoming, allowed: readonly string[]): R
   return { status: 204, headers: { allow }, body: null };
 }
 
-/** Whether a request's query has what one of the routes of a path asks for. */
-function isAsked(methods: ReadonlyMap<Method, Endpoint>, { query }: Incoming): boolean {
-  for (const { route } of methods.values()) {
-    if (route.asked === undefined || query.split("&").includes(route.asked)) return true;
+/** Whether a request's query has what one of the routes of a path asks for, and the path is ours in this host. */
+function isAnswered(methods: ReadonlyMap<Method, Endpoint>, incoming: Incoming): boolean {
+  for (const { route, mount } of methods.values()) {
+    const isAsked = route.asked === undefined || incoming.query.split("&").includes(route.asked);
+    if (isAsked && (!mount.isOfSite || isWholeSite(incoming))) return true;
   }
   return false;
 }
+
+/** Whether no one else has pages where ours are. */
+const isWholeSite = (incoming: Incoming): boolean =>
+  Boolean(incoming.ownsRoot || incoming.isLast) || isMounted(incoming);
 
 /** Finds the endpoint for the method; else another path may match, as `/wikis/:slug*` after `/wikis/attachments`. */
 function finderOf(methods: ReadonlyMap<Method, Endpoint>) {
@@ -294,7 +299,7 @@ function matcherOf(
   return (given) => {
     const { url, exchange } = given as Matching;
     const match = pattern.exec(url.pathname);
-    if (!match || !isAsked(methods, exchange.incoming)) return undefined;
+    if (!match || !isAnswered(methods, exchange.incoming)) return undefined;
     // Another pattern may have matched before, for other methods.
     exchange.format = pattern.takesFormat ? match.groups?.["format"] : undefined;
     if (!pattern.takesFormat || !match.groups) return match.groups ?? NO_PARAMS;

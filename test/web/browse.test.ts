@@ -1,4 +1,4 @@
-// The pages of issues and merge requests.
+// The pages of what groups and projects have.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type CodeProject, lines, newCodeProject } from "../api/_merge-requests.ts";
 import { givePassword, PASSWORD, type Person, type TestApp, testApp } from "../helpers.ts";
@@ -134,7 +134,7 @@ describe("lists", () => {
     const titles = async (query: string) => {
       const { status, page } = await open(path + query);
       expect([query, status]).toEqual([query, 200]);
-      return [...page.matchAll(/<h3><a href="[^"]*">([^<]*)</g)].map(([, title]) => title);
+      return [...page.matchAll(/<h2><a href="[^"]*">([^<]*)</g)].map(([, title]) => title);
     };
     expect(await titles("")).toEqual(["Three", "One"]);
     expect(await titles("?state=closed")).toEqual(["Two"]);

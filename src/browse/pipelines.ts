@@ -1,0 +1,166 @@
+import * as param from "../core/input.ts";
+import type { Route } from "../core/resource.ts";
+import { html } from "../pages/html.ts";
+import { mountOf } from "../pages/navigation.ts";
+import { projectPage, type Shown } from "./declare.ts";
+import {
+  about,
+  at,
+  commitLink,
+  fact,
+  listed,
+  listPage,
+  placeOf,
+  row,
+  state,
+  tag,
+  who,
+} from "./parts.ts";
+
+const PROJECT = "GET /projects/:id";
+
+const jobRow = (job: Shown) =>
+  row(html`<a href="${job.web_url}">${job.name}</a>`, job.stage, state(job.status));
+
+/** Pages of pipelines, jobs and environments. */
+export const pipelinePages: readonly Route[] = [
+  projectPage({
+    path: "/-/pipelines",
+    summary: "Show the pipelines of a project",
+    input: {
+      ref: param.optional(param.anyText()),
+      username: param.optional(param.anyText()),
+      status: param.optional(param.anyText()),
+      source: param.optional(param.anyText()),
+      scope: param.optional(param.anyText()),
+    },
+    shows: { project: PROJECT, rows: "GET /projects/:id/pipelines" },
+    view: async ({ project, rows }, visit) =>
+      listPage(project, visit, {
+        ...{ kind: "Pipelines", path: "/-/pipelines", name: "rows", rows },
+        none: "There are no pipelines.",
+        row: (one) =>
+          row(
+            html`<a href="${one.web_url}">${one.name ?? `Pipeline #${one.id}`}</a>`,
+            html`${one.ref} · ${one.source} · ${at(one.created_at)}`,
+            state(one.status),
+          ),
+      }),
+  }),
+  projectPage({
+    path: "/-/pipelines/:pipeline_id",
+    summary: "Show a pipeline with its jobs",
+    input: { pipeline_id: param.recordId() },
+    shows: {
+      project: PROJECT,
+      pipeline: "GET /projects/:id/pipelines/:pipeline_id",
+      jobs: "GET /projects/:id/pipelines/:pipeline_id/jobs",
+    },
+    view: async ({ project, pipeline, jobs }, visit) => {
+      const path = `/-/pipelines/${pipeline.id}`;
+      return about(project, visit, {
+        of: ["Pipelines", "/-/pipelines"],
+        title: pipeline.name ?? `Pipeline #${pipeline.id}`,
+        name: `#${pipeline.id}`,
+        path,
+        lead: html`${state(pipeline.status)} ${who(pipeline.user, visit)} started it ${at(pipeline.created_at)}`,
+        facts: [
+          fact("Branch or tag", html`<code>${pipeline.ref}</code>`),
+          fact("Commit", commitLink(pipeline.sha, project, visit)),
+          fact("Source", pipeline.source),
+          fact("Coverage", pipeline.coverage && `${pipeline.coverage} %`),
+          fact("What is wrong", pipeline.yaml_errors),
+        ],
+        body: html`<section><h2>Jobs</h2>${listed("jobs", jobs, visit, {
+          path: placeOf(project).address + path,
+          none: "There are no jobs.",
+          row: jobRow,
+        })}</section>`,
+      });
+    },
+  }),
+  projectPage({
+    path: "/-/jobs",
+    summary: "Show the jobs of a project",
+    shows: { project: PROJECT, rows: "GET /projects/:id/jobs" },
+    view: async ({ project, rows }, visit) =>
+      listPage(project, visit, {
+        ...{ kind: "Jobs", path: "/-/jobs", name: "rows", rows },
+        ...{ none: "There are no jobs.", row: jobRow },
+      }),
+  }),
+  projectPage({
+    path: "/-/jobs/:job_id",
+    summary: "Show a job",
+    input: { job_id: param.recordId() },
+    shows: { project: PROJECT, job: "GET /projects/:id/jobs/:job_id" },
+    view: async ({ project, job }, visit) =>
+      about(project, visit, {
+        of: ["Jobs", "/-/jobs"],
+        title: job.name,
+        titled: `${job.name} (#${job.id})`,
+        path: `/-/jobs/${job.id}`,
+        lead: html`${state(job.status)} ${who(job.user, visit)} started it ${at(job.created_at)}`,
+        facts: [
+          fact("Stage", job.stage),
+          fact("Pipeline", html`<a href="${job.pipeline.web_url}">#${job.pipeline.id}</a>`),
+          fact("Commit", commitLink(job.pipeline.sha, project, visit)),
+          fact("Why it failed", job.failure_reason),
+        ],
+        body: html`<section><p><a href="${job.web_url}/raw">The log, as it is</a></p></section>`,
+      }),
+  }),
+  projectPage({
+    path: "/-/environments",
+    summary: "Show the environments of a project",
+    input: { search: param.optional(param.anyText()) },
+    shows: { project: PROJECT, rows: "GET /projects/:id/environments" },
+    view: async ({ project, rows }, visit) =>
+      listPage(project, visit, {
+        ...{ kind: "Environments", path: "/-/environments", name: "rows", rows },
+        none: "There are no environments.",
+        row: (one) =>
+          row(
+            html`<a href="${mountOf(visit.view)}${placeOf(project).address}/-/environments/${one.id}">${one.name}</a>`,
+            one.external_url &&
+              html`<a href="${one.external_url}" rel="nofollow">${one.external_url}</a>`,
+            state(one.state),
+          ),
+      }),
+  }),
+  projectPage({
+    path: "/-/environments/:environment_id",
+    summary: "Show an environment with its deployments",
+    input: { environment_id: param.recordId() },
+    shows: {
+      project: PROJECT,
+      environment: "GET /projects/:id/environments/:environment_id",
+    },
+    view: async ({ project, environment }, visit) => {
+      const { name, external_url: url, last_deployment: last } = environment;
+      const path = `/-/environments/${environment.id}`;
+      const deployments = await visit.ask("GET /projects/:id/deployments", {
+        ...{ environment: name, order_by: "id", sort: "desc", per_page: 20 },
+      });
+      const rows = (deployments?.value ?? []) as readonly Shown[];
+      return about(project, visit, {
+        of: ["Environments", "/-/environments"],
+        title: name,
+        path,
+        lead: state(environment.state),
+        facts: [
+          fact("Address", url && html`<a href="${url}" rel="nofollow">${url}</a>`),
+          fact("Tier", environment.tier),
+          fact("Deployed last", last && at(last.created_at)),
+        ],
+        body: html`<section><h2>Newest deployments</h2><ul class="rows">${rows.map((one) =>
+          row(
+            html`#${one.iid} of <code>${one.ref}</code>${tag(one.deployable?.web_url !== undefined, "job")}`,
+            html`${who(one.user, visit)} · ${at(one.created_at)}`,
+            html`${state(one.status)} ${commitLink(one.sha, project, visit)}`,
+          ),
+        )}</ul>${rows.length === 0 && html`<p class="lead">Nothing was deployed yet.</p>`}</section>`,
+      });
+    },
+  }),
+];

@@ -1,0 +1,207 @@
+import { notFound } from "../core/errors.ts";
+import * as param from "../core/input.ts";
+import type { Route } from "../core/resource.ts";
+import { day } from "../pages/format.ts";
+import { type Html, html } from "../pages/html.ts";
+import { mountOf } from "../pages/navigation.ts";
+import { groupPage, projectPage, type Shown, type Visit } from "./declare.ts";
+import { about, fact, filterOf, listed, listPage, placeOf, row, state, text } from "./parts.ts";
+
+/** What groups have as well as projects. */
+const PLACES = [
+  { page: projectPage, of: "project", at: "/projects/:id" },
+  { page: groupPage, of: "group", at: "/groups/:id" },
+] as const;
+
+const baseOf = (place: Shown, { view }: Visit) => mountOf(view) + placeOf(place).address;
+
+/** From when to when something lasts, as far as that is known. */
+const time = ({ start_date: start, due_date: due }: Shown): Html =>
+  html`${start && html`from ${day(start)} `}${due && html`until ${day(due)}`}`;
+
+/** The pages of milestones: their addresses have the numbers that they have in their group or project. */
+const milestones: readonly Route[] = PLACES.flatMap(({ page, of, at }) => [
+  page({
+    path: "/-/milestones",
+    summary: `Show the milestones of a ${of}`,
+    input: {
+      state: param.optional(param.choice(["active", "closed"])),
+      search: param.optional(param.anyText()),
+    },
+    shows: { place: `GET ${at}`, rows: `GET ${at}/milestones` },
+    defaults: { state: "active" },
+    view: async ({ place, rows }, visit) => {
+      const wanted = String(visit.parameters["state"]);
+      return listPage(place, visit, {
+        ...{ kind: "Milestones", path: "/-/milestones", name: "rows", rows },
+        none: "No milestones fit.",
+        filter: filterOf(visit, `${placeOf(place).address}/-/milestones`, {
+          ...{ states: ["active", "closed"], wanted },
+        }),
+        row: (one) =>
+          row(html`<a href="${one.web_url}">${one.title}</a>`, time(one), state(one.state)),
+      });
+    },
+  }),
+  page({
+    path: "/-/milestones/:iid",
+    summary: `Show a milestone of a ${of}`,
+    input: { iid: param.recordId() },
+    shows: { place: `GET ${at}`, found: [`GET ${at}/milestones`, { iids: "iid" }] },
+    one: "found",
+    view: async ({ place, found }, visit) => {
+      const [milestone] = found;
+      const [description] = await visit.texts([milestone.description]);
+      const filter = `milestone_title=${encodeURIComponent(milestone.title)}&state=all`;
+      const base = `${baseOf(place, visit)}/-`;
+      return about(place, visit, {
+        of: ["Milestones", "/-/milestones"],
+        title: milestone.title,
+        path: `/-/milestones/${milestone.iid}`,
+        lead: html`${state(milestone.state)}${milestone.expired && html` <span class="tag">Past due</span>`}`,
+        facts: [
+          fact("Start", milestone.start_date && day(milestone.start_date)),
+          fact("Due", milestone.due_date && day(milestone.due_date)),
+        ],
+        body: html`${text(description)}
+<section><p><a href="${base}/issues?${filter}">Its issues</a></p><p><a href="${base}/merge_requests?${filter}">Its merge requests</a></p></section>`,
+      });
+    },
+  }),
+]);
+
+const labels: readonly Route[] = PLACES.map(({ page, of, at }) =>
+  page({
+    path: "/-/labels",
+    summary: `Show the labels of a ${of}`,
+    input: { search: param.optional(param.anyText()) },
+    shows: { place: `GET ${at}`, rows: `GET ${at}/labels` },
+    view: async ({ place, rows }, visit) => {
+      const shown = await visit.texts(rows.map(({ name }: Shown) => `~"${name}"`));
+      return listPage(place, visit, {
+        ...{ kind: "Labels", path: "/-/labels", name: "rows", rows, none: "No labels fit." },
+        filter: filterOf(visit, `${placeOf(place).address}/-/labels`),
+        row: (one) =>
+          html`<li><div>${shown[rows.indexOf(one)]}</div><div>${one.description}</div></li>`,
+      });
+    },
+  }),
+);
+
+/** As many columns of a board are shown: each is a list of its own. */
+const MOST_COLUMNS = 20;
+
+/** What a board's lists take, by the names of the API. */
+function scopeOf({ milestone, assignee, labels = [], weight }: Shown): Record<string, unknown> {
+  return {
+    ...(milestone && { milestone: milestone.title }),
+    ...(assignee && { assignee_id: assignee.id }),
+    ...(weight !== null && weight !== undefined && { weight }),
+    labels: labels.map(({ name }: Shown) => name),
+  };
+}
+
+const boards: readonly Route[] = PLACES.flatMap(({ page, of, at }) => [
+  page({
+    path: "/-/boards",
+    summary: `Show the issue boards of a ${of}`,
+    shows: { place: `GET ${at}`, rows: `GET ${at}/boards` },
+    view: async ({ place, rows }, visit) =>
+      listPage(place, visit, {
+        ...{ kind: "Boards", path: "/-/boards", name: "rows", rows, none: "There are no boards." },
+        row: (one) =>
+          row(html`<a href="${baseOf(place, visit)}/-/boards/${one.id}">${one.name}</a>`),
+      }),
+  }),
+  page({
+    path: "/-/boards/:board_id",
+    summary: `Show an issue board of a ${of}`,
+    input: { board_id: param.recordId() },
+    shows: { place: `GET ${at}`, board: `GET ${at}/boards/:board_id` },
+    view: async ({ place, board }, visit) => {
+      const scope = scopeOf(board);
+      const lists = (board.lists as Shown[]).slice(0, MOST_COLUMNS);
+      const columns: Html[] = [];
+      for (const { label, milestone, assignee } of lists) {
+        const own = {
+          ...(label && { labels: [...(scope["labels"] as string[]), label.name] }),
+          ...(milestone && { milestone: milestone.title }),
+          ...(assignee && { assignee_id: assignee.id }),
+        };
+        const sent = { ...scope, ...own, state: "opened", order_by: "relative_position" };
+        const found = await visit.ask(`GET ${at}/issues`, { ...sent, sort: "asc", per_page: 20 });
+        const issues = (found?.value ?? []) as readonly Shown[];
+        const title = label?.name ?? milestone?.title ?? assignee?.name ?? "Issues";
+        columns.push(
+          html`<section><h2>${title}</h2><ul class="rows">${issues.map((issue) =>
+            row(html`<a href="${issue.web_url}">${issue.title}</a>`, issue.references.short),
+          )}</ul>${found?.hasNext && html`<p class="lead">There are more.</p>`}</section>`,
+        );
+      }
+      const filter = `${baseOf(place, visit)}/-/issues`;
+      return about(place, visit, {
+        of: ["Boards", "/-/boards"],
+        title: board.name,
+        path: `/-/boards/${board.id}`,
+        facts: [],
+        body: html`<div class="columns">${columns}</div><p><a href="${filter}">All open issues</a> · <a href="${filter}?state=closed">All closed issues</a></p>`,
+      });
+    },
+  }),
+]);
+
+const ITERATIONS = "GET /groups/:id/iterations";
+
+/** What an iteration is called: most have no title. */
+const nameOf = ({ title, iid }: Shown): string => title ?? `Iteration ${iid}`;
+
+const iterations: readonly Route[] = [
+  groupPage({
+    path: "/-/iterations",
+    summary: "Show the iterations of a group",
+    shows: { place: "GET /groups/:id", rows: ITERATIONS },
+    view: async ({ place, rows }, visit) =>
+      listPage(place, visit, {
+        ...{ kind: "Iterations", path: "/-/iterations", name: "rows", rows },
+        none: "There are no iterations.",
+        row: (one) => row(html`<a href="${one.web_url}">${nameOf(one)}</a>`, time(one)),
+      }),
+  }),
+  groupPage({
+    path: "/-/iterations/:iteration_id",
+    summary: "Show an iteration with its issues",
+    input: { iteration_id: param.recordId() },
+    shows: { place: "GET /groups/:id", issues: "GET /groups/:id/issues" },
+    defaults: { state: "all" },
+    view: async ({ place, issues }, visit) => {
+      const id = visit.parameters["iteration_id"];
+      // The API has no iteration by its id: the issues in it have it, and so has the list.
+      const known = issues[0]
+        ? [issues[0].iteration]
+        : ((await visit.ask(ITERATIONS, { per_page: 100 }))?.value as readonly Shown[] | undefined);
+      const found = known?.find((one) => one?.id === id);
+      if (!found) throw notFound();
+      const path = `/-/iterations/${id}`;
+      return about(place, visit, {
+        of: ["Iterations", "/-/iterations"],
+        title: nameOf(found),
+        path,
+        lead: time(found),
+        facts: [],
+        body: html`<section><h2>Issues</h2>${listed("issues", issues, visit, {
+          path: placeOf(place).address + path,
+          none: "There are no issues.",
+          row: (one) =>
+            row(
+              html`<a href="${one.web_url}">${one.title}</a>`,
+              one.references.relative,
+              state(one.state),
+            ),
+        })}</section>`,
+      });
+    },
+  }),
+];
+
+/** Pages of milestones, labels, boards and iterations. */
+export const planningPages: readonly Route[] = [...milestones, ...labels, ...boards, ...iterations];
