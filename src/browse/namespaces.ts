@@ -34,7 +34,7 @@ import {
 } from "./parts.ts";
 
 /** Projects as rows of a list. */
-export const projectRow = (project: Shown, { view }: Visit): Html =>
+const projectRow = (project: Shown, { view }: Visit): Html =>
   row(
     html`<a href="${mountOf(view)}/${project.path_with_namespace}">${project.name_with_namespace}</a>${tag(project.archived, "archived")}`,
     project.description,
@@ -42,7 +42,7 @@ export const projectRow = (project: Shown, { view }: Visit): Html =>
   );
 
 /** Groups as rows of a list. */
-export const groupRow = (group: Shown, { view }: Visit): Html =>
+const groupRow = (group: Shown, { view }: Visit): Html =>
   row(
     html`<a href="${mountOf(view)}/groups/${group.full_path}">${group.full_name}</a>`,
     group.description,

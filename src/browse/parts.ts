@@ -23,7 +23,7 @@ export const at = (text: string): Html => instant(Date.parse(text));
 const capital = (word: string) => `${word.charAt(0).toUpperCase()}${word.slice(1)}`;
 
 /** A state, as people read it. */
-export const wordOf = (state: string): string => (state === "opened" ? "Open" : capital(state));
+const wordOf = (state: string): string => (state === "opened" ? "Open" : capital(state));
 
 /** The state of something, as a badge. */
 export const state = (word: string): Html =>

@@ -87,7 +87,7 @@ ${body}
 }
 
 const layoutOf = (hasNavigation: boolean, showsTexts = false) =>
-  `frame${showsTexts ? " wide" : hasNavigation ? "" : " narrow"}`;
+  `frame${showsTexts ? " broad" : hasNavigation ? "" : " narrow"}`;
 
 function siteNavigation(visit: Pick<PageContext, "request" | "caller" | "site" | "view">) {
   const { request, view } = visit;

@@ -25,7 +25,7 @@ a { color: var(--accent); text-underline-offset: .15em; }
 .skip { position: absolute; left: -99rem; }
 .skip:focus { left: 1rem; top: .75rem; z-index: 1; padding: .25rem .5rem; background: var(--card); }
 
-header { display: flex; justify-content: space-between; align-items: center; gap: 1rem; min-height: 3.5rem; padding: .5rem clamp(1rem, 4vw, 2rem); background: var(--card); border-bottom: 1px solid var(--line); }
+header { display: flex; flex-wrap: wrap; justify-content: space-between; align-items: center; gap: 1rem; min-height: 3.5rem; padding: .5rem clamp(1rem, 4vw, 2rem); background: var(--card); border-bottom: 1px solid var(--line); }
 .brand { flex: none; color: inherit; font-weight: 700; letter-spacing: -.01em; text-decoration: none; }
 .who { display: flex; align-items: center; gap: .75rem; min-width: 0; color: var(--soft); }
 .who span { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
@@ -42,11 +42,11 @@ nav a[aria-current] { background: var(--line); color: var(--ink); }
   nav a { padding: .25rem .5rem; font-size: .9375rem; }
 }
 @media (min-width: 52rem) {
-  .frame:not(.narrow, .wide) { display: grid; grid-template-columns: 11rem minmax(0, 44rem); gap: 2.5rem; padding-top: 2rem; }
+  .frame:not(.narrow, .broad) { display: grid; grid-template-columns: 11rem minmax(0, 44rem); gap: 2.5rem; padding-top: 2rem; }
   nav ul { flex-direction: column; }
 }
 
-.wide { max-width: 75rem; }
+.broad { max-width: 75rem; }
 .way ol { display: flex; flex-wrap: wrap; gap: .25rem .5rem; margin: 0 0 .75rem; padding: 0; list-style: none; color: var(--soft); font-size: .875rem; }
 .way li + li::before { content: "/"; margin-right: .5rem; color: var(--soft); }
 .way a { display: inline; padding: 0; }
@@ -60,11 +60,13 @@ aside ul { margin: 0; padding: 0; list-style: none; }
 .files summary { cursor: pointer; }
 .files .rows > li { display: block; }
 .rows h2 { margin: 0; font-size: 1rem; line-height: 1.5; }
-.avatar { float: right; border-radius: .5rem; }
+.avatar { display: block; margin: 0 0 1rem; border-radius: .5rem; }
+.rows h2 a { display: inline-block; }
 .columns { display: grid; gap: 1rem; grid-template-columns: repeat(auto-fit, minmax(14rem, 1fr)); }
 header nav { flex: 1 1 auto; min-width: 0; }
 header nav ul { flex-direction: row; margin: 0; }
-.items ul { flex-direction: row; }
+.items ul { flex-direction: row; gap: .125rem; }
+.items a { padding: .25rem .5rem; font-size: .9375rem; }
 .diff { margin: .5rem 0 0; padding: .5rem 0; overflow-x: auto; background: var(--sunken); border-radius: .5rem; }
 .diff span { display: block; padding: 0 .75rem; }
 .diff .added { background: var(--good-page); }
@@ -86,7 +88,7 @@ article header { display: block; min-height: 0; padding: 0 0 .5rem; background: 
 .text blockquote { margin: 0 0 1rem; padding-left: 1rem; border-left: .25rem solid var(--line); color: var(--soft); }
 .text table { border-collapse: collapse; }
 .text th, .text td { padding: .375rem .75rem; border: 1px solid var(--line); }
-.gl-label-text { padding: 0 .5rem; border-radius: 1rem; color: #1a1d24; }
+.gl-label-text { padding: 0 .5rem; border-radius: 1rem; color: #000; }
 .gl-label-text-light { color: #fff; }
 .gl-label-link { text-decoration: none; }
 

@@ -402,7 +402,8 @@ it("closes soon although the server does not come to an end of its answer", asyn
         lines += 1;
         socket.write("250-and\r\n");
       }, 50);
-      socket.once("close", () => clearInterval(answering));
+      // Whoever has ended the connection is not written to any more, though it may take a while to close.
+      for (const event of ["end", "close"]) socket.once(event, () => clearInterval(answering));
     });
     socket.on("error", () => undefined);
   });

@@ -1,4 +1,5 @@
-import { mkdirSync } from "node:fs";
+import { mkdirSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { join } from "node:path";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 import { expect } from "vitest";
@@ -24,13 +25,13 @@ export function launch(): Promise<Browser> {
   return chromium.launch({ executablePath, args });
 }
 
-/** A visitor without JavaScript. The browser's complaints are collected. */
+/** A visitor, by default without JavaScript. The browser's complaints are collected. */
 export async function visit(
   browser: Browser,
-  options: { width: number; dark?: boolean },
+  options: { width: number; dark?: boolean; scripts?: boolean },
 ): Promise<{ context: BrowserContext; page: Page; complaints: string[] }> {
   const context = await browser.newContext({
-    javaScriptEnabled: false,
+    javaScriptEnabled: options.scripts ?? false,
     viewport: { width: options.width, height: 800 },
     colorScheme: options.dark === true ? "dark" : "light",
   });
@@ -65,4 +66,14 @@ export async function signIn(page: Page, login: string, password: string): Promi
   await page.getByLabel("User name or e-mail address").fill(login);
   await page.getByLabel("Password").fill(password);
   await page.getByRole("button", { name: "Sign in" }).click();
+}
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+/** What WCAG 2.2 AA and best practices find wrong with a page of a visitor with JavaScript. */
+export async function violations(page: Page): Promise<string[]> {
+  const found = await page.evaluate(`(() => { ${axe} })(),
+    axe.run({ runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] })
+      .then(({ violations }) => violations.map(({ id, nodes }) => id + ": " + nodes[0].html))`);
+  return found as string[];
 }

@@ -130,13 +130,13 @@ describe.each([
     now += 60_000;
     await page.getByLabel("Code", { exact: true }).fill(code());
     await page.getByRole("button", { name: "Sign in" }).click();
-    expect(await heading(page)).toBe("Your account");
+    expect(await heading(page)).toBe("Your projects");
 
     const other = await visit(browser, { width, dark });
     await signInAgain(other.page, username, "first password");
     await other.page.getByLabel("Code", { exact: true }).fill(codes[0] as string);
     await other.page.getByRole("button", { name: "Sign in" }).click();
-    expect(await heading(other.page)).toBe("Your account");
+    expect(await heading(other.page)).toBe("Your projects");
 
     await page.getByRole("link", { name: "Sessions" }).first().click();
     expect(await page.locator(".rows li").count()).toBe(2);

@@ -1,14 +1,10 @@
-import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
-import { createRequire } from "node:module";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { startTestServer, type TestServer } from "../../src/testing.ts";
-import { launch, look, visit, WIDTHS } from "./browser.ts";
+import { launch, look, violations, visit, WIDTHS } from "./browser.ts";
 
 // The window of a test server, in a real browser.
-
-const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 let browser: Browser;
 let server: TestServer;
@@ -46,14 +42,6 @@ async function work() {
 
 const textOf = async (page: Page, selector: string) =>
   (await page.locator(selector).textContent()) ?? "";
-
-/** What WCAG 2.2 AA and best practices find wrong with a page. */
-async function found(page: Page): Promise<string[]> {
-  const violations = await page.evaluate(`(() => { ${axe} })(),
-    axe.run({ runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] })
-      .then(({ violations }) => violations.map(({ id, nodes }) => id + ": " + nodes[0].html))`);
-  return violations as string[];
-}
 
 describe("the window", () => {
   it("shows without a script what was asked and what has changed, as text", async () => {
@@ -118,7 +106,7 @@ describe("the window", () => {
     for (const one of await page.locator("details").all()) {
       await one.evaluate((element) => element.setAttribute("open", ""));
     }
-    expect(await found(page)).toEqual([]);
+    expect(await violations(page)).toEqual([]);
     await context.close();
   });
 });

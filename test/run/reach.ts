@@ -95,7 +95,7 @@ function isNear(file: string, touches: (pattern: RegExp) => boolean): boolean {
 const NEAR: Readonly<Record<string, readonly RegExp[]>> = {
   adapters: [/^src\/(adapters|node|bun|deno)\.ts/, /^src\/core\/http\//],
   docs: [/^docs\//, /^README/],
-  e2e: [/^src\/(web|pages|oauth)\//],
+  e2e: [/^src\/(web|pages|oauth|browse)\//],
   examples: [/^examples\//],
   package: [/^package(-lock)?\.json/, /^tsup/, /^src\/(index|node|bun|deno|testing)\.ts/],
   testing: [/^src\/testing/, /^docs\/testing/],

@@ -27,14 +27,23 @@ export const labelDetails = presenter({
 /** The colour of texts on dark ones. */
 export const LIGHT = "#FFFFFF";
 
-/** Dark grey or white, whichever is readable on a colour. */
-export function contrast(color: string): string {
+/** Red, green and blue, from 0 to 255. */
+function partsOf(color: string): number[] {
   const digits = color.length === 4 ? color.replace(/[^#]/g, "$&$&") : color;
-  const brightness = [1, 3, 5].reduce(
-    (sum, at) => sum + Number.parseInt(digits.slice(at, at + 2), 16),
-    0,
-  );
-  return brightness > 500 ? "#333333" : LIGHT;
+  return [1, 3, 5].map((at) => Number.parseInt(digits.slice(at, at + 2), 16));
+}
+
+/** Dark grey or white, as GitLab chooses by the brightness of a colour. */
+export const contrast = (color: string): string =>
+  partsOf(color).reduce((sum, part) => sum + part, 0) > 500 ? "#333333" : LIGHT;
+
+/** Whether white stands out more than black on a colour, by WCAG's relative luminance. */
+export function isDark(color: string): boolean {
+  const [red = 0, green = 0, blue = 0] = partsOf(color).map((part) => {
+    const share = part / 255;
+    return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue < 0.179;
 }
 
 /** The fields of a label that the group or project it is listed for has. */

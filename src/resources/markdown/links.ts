@@ -18,7 +18,7 @@ import type { Reader, Store, Value } from "../../store/port.ts";
 import type { Budget } from "../../turns/budget.ts";
 import { EPIC, GROUP_PATH } from "../issuables/epic.ts";
 import type { NoteableType } from "../issuables/type.ts";
-import { contrast, LIGHT } from "../labels/json.ts";
+import { contrast, isDark, LIGHT } from "../labels/json.ts";
 import { NOTEABLE_TYPES } from "../notes/noteables.ts";
 import { type OpenRepository, openRepository } from "../repositories/open.ts";
 
@@ -495,7 +495,7 @@ const PLANNED = ["issues", "merge_requests"] as const;
 
 /** Adds links to the labels and milestones of a place. @param from what is said of it, if it is elsewhere */
 async function addPlanning(
-  { db, view }: Rendering,
+  { db, isPage, view }: Rendering,
   place: Source,
   from: Named | undefined,
   wanted: readonly TextReference[],
@@ -534,7 +534,11 @@ async function addPlanning(
       text: String(name),
       from: reference.isAbsolute ? undefined : from?.name,
       data: { ...owner, label: Number(id) },
-      label: { color: String(color), isLight: contrast(String(color)) === LIGHT },
+      // Our own pages are for everybody: GitLab's choice can't be read on red or green.
+      label: {
+        color: String(color),
+        isLight: isPage ? isDark(String(color)) : contrast(String(color)) === LIGHT,
+      },
     });
   }
   const milestones = `select x.title, x.iid, x.id, n.full_path from milestones x left join namespaces n on n.id = x.namespace_id`;
