@@ -211,6 +211,15 @@ export async function pushRepository(
 
 /** By the names of the resources. Order matters: a lookup may use parameters found before. */
 const FIXTURES: Record<string, Fixture> = {
+  "Pages of groups and projects": {
+    params: {
+      place: always("main"),
+      range: always("main...feature"),
+      iid: always(1),
+      iteration_id: always(1),
+    },
+  },
+  "Pages of the site": { params: { username: always("owner") } },
   Groups: {
     group: (count) => ({ subgroups: numbered(count, (index) => ({ path: `g${index}` })) }),
   },

@@ -36,7 +36,7 @@ const ORDER = [
   ["notifications"],
   ["pages"],
   ["oauth", "addresses"],
-  ["web"],
+  ["web", "browse"],
   ["mounts.ts"],
   ["seed", "database"],
   ["admin"],
@@ -119,6 +119,23 @@ it("resources import no routes of each other", () => {
     !/^src\/resources\/[^/]+\/index\.ts$/.test(path) ||
     file === "src/resources/index.ts";
   expect(strays("src/resources", allowed)).toEqual([]);
+});
+
+it("pages show what the API tells: they import nothing of resources but what renders Markdown", () => {
+  const allowed = (path: string) =>
+    !/^src\/(resources|store)\//.test(path) ||
+    [
+      "src/store/port.ts",
+      "src/resources/markdown/links.ts",
+      "src/resources/markdown/render.ts",
+    ].includes(path);
+  expect(strays("src/browse", allowed)).toEqual([]);
+  for (const [file] of importsBelow("src/browse")) {
+    expect([
+      file,
+      /\bselect\b.*\bfrom\b|\.rows\(/.test(readFileSync(join(root, file), "utf8")),
+    ]).toEqual([file, false]);
+  }
 });
 
 it("the CLI imports only the public API", () => {

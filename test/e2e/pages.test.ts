@@ -138,6 +138,7 @@ describe.each([
     await other.page.getByRole("button", { name: "Sign in" }).click();
     expect(await heading(other.page)).toBe("Your projects");
 
+    await page.getByRole("link", { name: `@${username}` }).click();
     await page.getByRole("link", { name: "Sessions" }).first().click();
     expect(await page.locator(".rows li").count()).toBe(2);
     await look(page, at("sessions"));
