@@ -286,6 +286,11 @@ interface RouteSpec<
   summary: string;
   /** Default `"user"`. */
   access?: Who;
+  /**
+   * Whether visitors who are not signed in see its answer on pages, though the API refuses them, as in GitLab. Its handler
+   * knows them by `viewer` alone.
+   */
+  isShownToVisitors?: true;
   /** Token scopes, one of which is needed. Default: `api`, and `read_api` for GET. */
   scopes?: readonly Scope[];
   /** Whether it finds out itself who calls: tokens and sessions of users are not looked at. */

@@ -647,7 +647,7 @@ describe.each(["public", "private"] as const)("what is told about a %s place", (
       const caller = user && { ...user, external: false };
       const viewer = { caller, today: "2026-01-01" };
       const source = await findVisible(app.store.reader(), kind, place[kind], viewer);
-      const told = source !== undefined && mayCall(route, source, "ultimate");
+      const told = source !== undefined && mayCall(route, source, "ultimate", false);
       expect([as, told]).toEqual([as, refusalOf(route, as, visibility) === undefined]);
     }
   });

@@ -35,16 +35,8 @@ const LIST: Operation = {
   floor: 1,
 };
 
-/**
- * Compares a document with the five requests to the REST API that fetch the same issues.
- *
- * @param app the server's script
- */
-export async function boardsPage(
-  app: string,
-  { folder, say, rounds, seconds }: Where & { rounds: number; seconds: number },
-): Promise<NonNullable<Scale["boardsPage"]>> {
-  const file = join(folder, "boards-page.db");
+/** Makes a project with a board and {@link ISSUES} issues, which everybody may read. @param file of the database */
+export async function fillBoard(file: string): Promise<void> {
   const filling = await createApp({ database: file, background: false });
   await filling.admin.seed({
     users: [
@@ -54,12 +46,14 @@ export async function boardsPage(
     groups: [
       {
         path: "acme",
+        visibility: "public",
         members: { [CALLER.username]: "developer" },
         labels: [...LISTS, "bug"].map((name) => ({ name })),
         milestones: [{ title: "v1" }],
         projects: [
           {
             path: "site",
+            visibility: "public",
             boards: [{ name: "Board", lists: LISTS }],
             issues: Array.from({ length: ISSUES }, (_, at) => ({
               title: `Issue ${at}`,
@@ -75,6 +69,19 @@ export async function boardsPage(
     ],
   });
   await filling.close();
+}
+
+/**
+ * Compares a document with the five requests to the REST API that fetch the same issues.
+ *
+ * @param app the server's script
+ */
+export async function boardsPage(
+  app: string,
+  { folder, say, rounds, seconds }: Where & { rounds: number; seconds: number },
+): Promise<NonNullable<Scale["boardsPage"]>> {
+  const file = join(folder, "boards-page.db");
+  await fillBoard(file);
   const server = await startServer([app, file]);
   await requireData(server.url);
   for (const operation of [DOCUMENT, LIST]) await load(server.url, operation, { amount: 500 });

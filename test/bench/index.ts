@@ -7,6 +7,7 @@ import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { createApp } from "../../src/index.ts";
+import { measurePages } from "./browsing.ts";
 import { MANY, type Where, withEvents } from "./events.ts";
 import { measureGit } from "./git.ts";
 import { boardsPage } from "./graphql.ts";
@@ -47,7 +48,10 @@ import { measureWorking } from "./working.ts";
 
 const { values: options } = parseArgs({
   options: {
-    only: { type: "string", default: "rates,serving,start,events,attachments,passwords,graphql" },
+    only: {
+      type: "string",
+      default: "rates,serving,start,events,attachments,passwords,graphql,pages",
+    },
     operations: { type: "string", default: "" },
     lists: { type: "string", default: "" },
     rows: { type: "string", default: "1000000" },
@@ -97,6 +101,9 @@ try {
   const flood = parts.includes("passwords") ? await passwords(copy("passwords")) : undefined;
   if (parts.includes("graphql")) {
     scale.boardsPage = await boardsPage(script("app"), { ...where, seconds });
+  }
+  if (parts.includes("pages")) {
+    scale.pages = await measurePages(script("app"), { ...where, seconds });
   }
   const gitServers = { app: script("app"), git: script("git") };
   const git = parts.includes("git")

@@ -300,8 +300,10 @@ const PAGE_CEILING = 1.5;
 
 /** The least a document's rate may be, as a share of that of the REST requests for the same data. */
 const DOCUMENT_FLOOR = 0.5;
+/** The least that a page may do beside the requests to the API that show the same. */
+const PAGE_FLOOR = 0.3;
 
-function scaleLines({ firstPages, attachments, purge, boardsPage }: Scale): string[] {
+function scaleLines({ firstPages, attachments, purge, boardsPage, pages = [] }: Scale): string[] {
   const ms = (value: number) => `${value.toFixed(2)} ms`;
   const megabytes = (value: number) => `${Math.round(value / MEGABYTE)} MB`;
   const lines: string[] = [];
@@ -327,6 +329,11 @@ function scaleLines({ firstPages, attachments, purge, boardsPage }: Scale): stri
     const { perSecond, ratio, byCpu } = boardsPage;
     lines.push(
       `A board's page by GraphQL: ${Math.round(perSecond)} per second; beside five REST requests ${ratio.toFixed(2)}, by CPU ${byCpu.toFixed(2)}, at least ${DOCUMENT_FLOOR}: ${verdict(ratio >= DOCUMENT_FLOOR)}`,
+    );
+  }
+  for (const { name, byCpu } of pages) {
+    lines.push(
+      `A page of ${name}, beside the API by CPU: ${byCpu.toFixed(2)}, at least ${PAGE_FLOOR}: ${verdict(byCpu >= PAGE_FLOOR)}`,
     );
   }
   return lines;

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { type App, createApp } from "../../src/index.ts";
+import type { PageFigure } from "./browsing.ts";
 import { FEW, MANY, MEMBER_OF_ALL, OTHERS, PROJECTS, type Where, withEvents } from "./events.ts";
 import { HEADERS } from "./operations.ts";
 import { startServer } from "./processes.ts";
@@ -13,6 +14,8 @@ export interface Scale {
   attachments?: { up: number; down: number; before: number; peak: number };
   /** `quiet`, `during`: 99th percentile of read latency in milliseconds. */
   purge?: { removed: number; seconds: number; quiet: number; during: number };
+  /** Pages beside the requests that together show the same. */
+  pages?: readonly PageFigure[];
   /** A document's rate, and its ratio to that of the REST requests for the same data. */
   boardsPage?: { perSecond: number; ratio: number; byCpu: number };
 }

@@ -71,7 +71,10 @@ async function crawl(visitor: Visitor, problems: string[]): Promise<Map<string, 
     if (statements > MOST_STATEMENTS && isPage)
       problems.push(`${path} takes ${statements} statements`);
     const location = shown.headers.get("location")?.replace(ORIGIN, "");
-    if (location) open.push([location, path]);
+    const isOwn = path.startsWith("/dashboard");
+    const isRefused = !isOwn && location?.startsWith("/users/sign_in?return_to=");
+    if (isRefused) problems.push(`${path} of ${from} asks to sign in`);
+    else if (location) open.push([location, path]);
     else if (shown.status !== 200) problems.push(`${path} of ${from} answers ${shown.status}`);
     if (!isPage) continue;
     const text = shown.page.slice(shown.page.indexOf("<main")).replace(/<[^>]*>/g, " ");

@@ -172,11 +172,16 @@ const isOffered = (route: Route, source: Source | undefined, tier: Tier): boolea
 /**
  * Whether somebody may call a route in a group or project, as far as its declaration says it: for answers that tell what
  * the caller may do there. What is decided by the record, or by a function, is for an ability to say.
+ *
+ * @param isPage whether it is a page that shows what the route answers
  */
-export function mayCall(route: Route, source: Source, tier: Tier): boolean {
+export function mayCall(route: Route, source: Source, tier: Tier, isPage: boolean): boolean {
   const { access, role } = route;
   const { caller } = source.viewer;
-  const isOpen = access === "anyone" || Boolean(access === "admin" ? caller?.admin : caller);
+  const isOpen =
+    access === "anyone" ||
+    (isPage && route.isShownToVisitors) ||
+    Boolean(access === "admin" ? caller?.admin : caller);
   const needed = typeof role === "string" ? role : undefined;
   return isOpen && hasRoles(route, needed, source) && isOffered(route, source, tier);
 }

@@ -453,7 +453,8 @@ async function prepare(
       readMetrics: () => settings.readMetrics(db, now),
       requireUnmodified: (updatedAt) => requireUnmodified(incoming, updatedAt),
       call: (other, sent) => call(settings, other, exchange, caller, sent, now),
-      mayCall: (name, place) => mayCall(routeNamed(settings.routes.mounts, name), place, tier),
+      mayCall: (name, place) =>
+        mayCall(routeNamed(settings.routes.mounts, name), place, tier, isPage(exchange)),
     };
     if (route.before) await route.before(context);
     const declared = typeof route.role === "function" ? route.role(context) : route.role;
@@ -489,6 +490,8 @@ async function perform(
   return given instanceof AfterCommit ? given.read(store.reader()) : given;
 }
 
+const isPage = ({ mount }: Exchange): boolean => mount?.hasForms === true;
+
 /** The endpoints of routes that were called by others. */
 const called = new WeakMap<Route, Endpoint>();
 
@@ -503,7 +506,8 @@ async function call(
 ): Promise<Called> {
   const endpoint = called.get(route) ?? endpointOf(route, exchange.mount as Mount);
   called.set(route, endpoint);
-  requireAccess(endpoint, caller);
+  const isShown = caller === undefined && route.isShownToVisitors && isPage(exchange);
+  if (!isShown) requireAccess(endpoint, caller);
   const parameters: Parameters = Object.assign(emptyParameters(), sent);
   if (parameters["id"] !== undefined) parameters["id"] = String(parameters["id"]);
   const { store } = settings;

@@ -144,6 +144,7 @@ function routesOf(kind: SourceKind) {
   return [
     list("", {
       summary: `List the boards of a ${kind}`,
+      isShownToVisitors: true,
       presenter: board[kind],
       handle: async (context) => {
         const { db, source, page, presenter } = context;
@@ -154,6 +155,7 @@ function routesOf(kind: SourceKind) {
     }),
     get("/:board_id", {
       summary: "Get a board",
+      isShownToVisitors: true,
       input: untyped,
       presenter: board[kind],
       handle: async (context) => {

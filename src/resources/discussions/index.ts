@@ -50,6 +50,7 @@ function routesOf(type: NoteableType): Route[] {
   return [
     list("", {
       summary: `List the discussions of ${type.one}, the oldest first`,
+      isShownToVisitors: true,
       input: target,
       presenter: discussions.discussion,
       handle: async (context) => {

@@ -101,6 +101,7 @@ function routesOf(source: SourceKind) {
   return [
     list("", {
       summary: `List the labels of a ${source}, by name`,
+      isShownToVisitors: true,
       input: {
         search: param.optional(param.anyText()),
         include_ancestor_groups: param.optional(param.boolean()),

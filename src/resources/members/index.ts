@@ -41,6 +41,7 @@ function routesOf(source: SourceKind) {
     }),
     list("/all", {
       summary: `List the members of a ${source}, including those of its ancestor groups and of invited groups`,
+      isShownToVisitors: true,
       input: {
         ...filters,
         show_seat_info: param.optional(param.boolean()),

@@ -59,6 +59,7 @@ function routesOf(source: SourceKind) {
   return [
     list("", {
       summary: `List the milestones of a ${source}, newest first`,
+      isShownToVisitors: true,
       input: {
         iids: param.optional(param.arrayOf(param.integer(), { max: 500 })),
         state: param.optional(param.choice(["active", "closed"])),

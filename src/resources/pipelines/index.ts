@@ -379,6 +379,7 @@ export const pipelineResource: Resource = {
     ...testReportRoutes,
     ...(["jobs", "bridges"] as const).map((kind) =>
       list(`/:pipeline_id/${kind}`, {
+        isShownToVisitors: true,
         summary:
           kind === "jobs"
             ? "List the jobs of a pipeline, the newest first"
