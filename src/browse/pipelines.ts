@@ -107,7 +107,7 @@ export const pipelinePages: readonly Route[] = [
           fact("Commit", commitLink(job.pipeline.sha, project, visit)),
           fact("Why it failed", job.failure_reason),
         ],
-        body: html`<section><p><a href="${job.web_url}/raw">The log, as it is</a></p></section>`,
+        body: html`<section><p>${visit.caller ? html`<a href="${job.web_url}/raw">The log, as it is</a>` : html`Sign in to see the log.`}</p></section>`,
       }),
   }),
   projectPage({

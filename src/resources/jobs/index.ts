@@ -185,6 +185,7 @@ export const jobResource: Resource = {
   migrations: [],
   routes: [
     list("", {
+      isShownToVisitors: true,
       summary: "List the jobs of a project, the newest first",
       role: readingRole,
       jobTokens: true,
@@ -206,6 +207,7 @@ export const jobResource: Resource = {
       },
     }),
     get("/:job_id", {
+      isShownToVisitors: true,
       summary: "Get a job",
       role: readingRole,
       input: id,
