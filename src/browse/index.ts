@@ -8,7 +8,7 @@ import { jsonOf, showErrorOrSignIn, showErrorPage } from "../pages/mount.ts";
 import { codePages } from "./code.ts";
 import { documentPages, personalSnippetPages } from "./documents.ts";
 import { dashboardPages, issuablePages } from "./issuables.ts";
-import { isName, memberPages, namespacePage, sitePages } from "./namespaces.ts";
+import { isName, memberPages, movedTo, namespacePage, newerPath, sitePages } from "./namespaces.ts";
 import { pipelinePages } from "./pipelines.ts";
 import { planningPages } from "./planning.ts";
 
@@ -18,13 +18,13 @@ import { planningPages } from "./planning.ts";
  */
 function showError(error: ApiError, visit: PageContext): RawReply {
   const { request, caller } = visit;
-  const isOfPlace = request.path.includes("/-/");
-  if (!isOfPlace && !wantsPage(request)) {
+  const newer = error.status === 404 ? newerPath(request.path) : undefined;
+  if (newer !== undefined) return movedTo(visit, newer);
+  const isOfPage = /^\/.*\/-\/|^\/-\/snippets\//s.test(request.path);
+  if (!isOfPage && !wantsPage(request))
     return jsonOf(error.status === 404 ? unknownRoute() : error);
-  }
-  if (!isOfPlace && error.status === 404 && !isName(request.path)) {
+  if (!isOfPage && error.status === 404 && !isName(request.path))
     return showErrorPage(error, visit);
-  }
   // A number that can't be read, as in `/-/issues/none`, is one that there isn't.
   const isNone = error.status === 400 && request.query === "";
   const isHidden = isNone || (error.status === 403 && caller !== undefined);

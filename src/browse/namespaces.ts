@@ -263,14 +263,26 @@ export const sitePages: readonly Route[] = [
   }),
 ];
 
+/** What had its place directly below a group or project before GitLab put `/-/` between them. */
+const OLD = new RegExp(
+  `^(.*)/(${"blame blob boards branches commit commits compare environments group_members issues jobs labels merge_requests milestones packages pipelines project_members raw releases snippets tags tree wikis".replaceAll(" ", "|")})(/.*)?$`,
+  "s",
+);
+
+/** The address that a page has now, if a path is an older one: `/acme/site/issues/1` is at `/acme/site/-/issues/1`. */
+export function newerPath(path: string): string | undefined {
+  const [, place, word, rest = ""] = OLD.exec(path) ?? [];
+  return place === undefined || path.includes("/-/") ? undefined : `${place}/-/${word}${rest}`;
+}
+
 /** Whether a group, a project or a user can have a path. */
 export const isName = (path: string): boolean =>
   !isReserved(path.split("/", 2)[1] ?? "") && !path.includes("/-/");
 
-/** Moved for good: what is at another address now, or is written with other capitals. */
-const movedTo = (visit: Pick<Visit, "view" | "request">, fullPath: string): RawReply => {
+/** Moved for good: what is at another address now, or is written with other capitals. @param path below the mount */
+export const movedTo = (visit: Pick<Visit, "view" | "request">, path: string): RawReply => {
   const { query } = visit.request;
-  const to = `${mountOf(visit.view)}/${fullPath}${query && `?${query}`}`;
+  const to = `${mountOf(visit.view)}${path}${query && `?${query}`}`;
   return new RawReply(301, { location: to, "cache-control": "no-store" });
 };
 
@@ -293,7 +305,7 @@ export const namespacePage: Route = routes().get("", {
   },
   handle: (context) => {
     const { store, path, source } = context.prepared;
-    if (source && source.fullPath !== path) return movedTo(context, source.fullPath);
+    if (source && source.fullPath !== path) return movedTo(context, `/${source.fullPath}`);
     return new AfterRoutes((runner) => {
       const visited = { ...context, store, source };
       if (source?.kind === "project") return show(projectOverview, visited, runner, {});

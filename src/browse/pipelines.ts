@@ -3,6 +3,7 @@ import type { Route } from "../core/resource.ts";
 import { html } from "../pages/html.ts";
 import { mountOf } from "../pages/navigation.ts";
 import { projectPage, type Shown } from "./declare.ts";
+import { readLog } from "./logs.ts";
 import {
   about,
   at,
@@ -94,8 +95,11 @@ export const pipelinePages: readonly Route[] = [
     summary: "Show a job",
     input: { job_id: param.recordId() },
     shows: { project: PROJECT, job: "GET /projects/:id/jobs/:job_id" },
-    view: async ({ project, job }, visit) =>
-      about(project, visit, {
+    view: async ({ project, job }, visit) => {
+      const asked = await visit.ask("GET /projects/:id/jobs/:job_id/trace", { job_id: job.id });
+      const log = asked && (await readLog(asked.body));
+      const link = html`<p><a href="${job.web_url}/raw">The whole log, as it is</a></p>`;
+      return about(project, visit, {
         of: ["Jobs", "/-/jobs"],
         title: job.name,
         titled: `${job.name} (#${job.id})`,
@@ -105,10 +109,14 @@ export const pipelinePages: readonly Route[] = [
           fact("Stage", job.stage),
           fact("Pipeline", html`<a href="${job.pipeline.web_url}">#${job.pipeline.id}</a>`),
           fact("Commit", commitLink(job.pipeline.sha, project, visit)),
+          fact("Runner", job.runner?.description),
           fact("Why it failed", job.failure_reason),
         ],
-        body: html`<section><p>${visit.caller ? html`<a href="${job.web_url}/raw">The log, as it is</a>` : html`Sign in to see the log.`}</p></section>`,
-      }),
+        body:
+          log &&
+          html`<section><h2>Log</h2>${log.text === "" ? html`<p class="lead">There is no log yet.</p>` : html`<pre class="log" tabindex="0">${log.text}</pre>`}${visit.caller && link}</section>`,
+      });
+    },
   }),
   projectPage({
     path: "/-/environments",

@@ -270,6 +270,8 @@ export interface Called {
   readonly value: unknown;
   /** Whether a list goes on after these rows. */
   readonly hasNext: boolean;
+  /** Of an answer that is no JSON, what it consists of. */
+  readonly body: RawReply["body"];
   readonly db: Reader;
 }
 

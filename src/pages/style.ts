@@ -72,6 +72,7 @@ header nav ul { flex-direction: row; margin: 0; }
 .diff .added { background: var(--good-page); }
 .diff .removed { background: var(--bad-page); }
 .diff .place { color: var(--soft); }
+.log { overflow-x: auto; max-height: 40rem; padding: .75rem; background: var(--sunken); border-radius: .5rem; }
 .discussions { padding: 0; background: none; border: 0; }
 .lead > .tag:first-child { margin-left: 0; }
 .filter label { display: flex; gap: .5rem; align-items: center; }

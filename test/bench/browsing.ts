@@ -35,7 +35,7 @@ export async function measurePages(
   const server = await startServer([app, file]);
   const figures: PageFigure[] = [];
   for (const [name, path, paths] of PAGES) {
-    const get = { method: "GET", floor: 0 };
+    const get = { method: "GET", floor: 0 } as const;
     const page: Operation = { ...get, name: `${name} as a page`, base: "", path };
     const requests: Operation[] = paths.map((one) => ({ ...get, name: one, path: one }));
     for (const one of [page, ...requests]) await load(server.url, one, { amount: 500 });

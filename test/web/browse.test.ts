@@ -173,7 +173,7 @@ describe("what else a project has", () => {
     const base = `/${other.fullPath}`;
     for (const [address, ...texts] of [
       [pipeline.web_url, `Pipeline #${pipeline.id}`, "check", "Source api"],
-      [jobs[0].web_url, "check", "Stage test", "The log, as it is"],
+      [jobs[0].web_url, "check", "Stage test", "The whole log, as it is"],
       [milestone.web_url, "v1 beta", "Soon", "Its issues"],
       [release._links.self, "One", "New", "The code as zip"],
       [base + release.tag_path.slice(base.length), "v1.0", "Commit"],
@@ -187,5 +187,65 @@ describe("what else a project has", () => {
       expect([address, (await open(address, "anonymous")).status]).toEqual([address, 302]);
     }
     expect((await open(`${base}/-/milestones/99`)).status).toBe(404);
+  });
+});
+
+describe("addresses", () => {
+  it("that are older, or have other capitals, redirect to where things are", async () => {
+    const base = `/${project.fullPath}`;
+    for (const [path, to] of [
+      [`${base}/issues/1?x=1`, `${base}/-/issues/1?x=1`],
+      [`${base}/tree/main/docs`, `${base}/-/tree/main/docs`],
+      ["/groups/secret/issues", "/groups/secret/-/issues"],
+      ["/snippets/7", "/-/snippets/7"],
+      [base.toUpperCase(), base],
+    ] as const) {
+      const visitor = visitors.get("reporter") as Visitor;
+      visitor.headers = { accept: "text/html" };
+      const { status, headers } = await open(path);
+      expect([path, status, headers.get("location")]).toEqual([path, 301, to]);
+      visitor.headers = {};
+    }
+  });
+
+  it("of what is nobody's are JSON for programs, and ask browsers to sign in", async () => {
+    const programs = await open("/nobody/nothing", "anonymous");
+    expect([programs.status, programs.page]).toEqual([404, '{"error":"404 Not Found"}']);
+    const browser = new Visitor(app);
+    browser.headers = { accept: "text/html" };
+    expect((await browser.get("/nobody/nothing")).status).toBe(302);
+    expect((await browser.get("/-/nothing")).status).toBe(404);
+    expect((await browser.get("/robots.txt/x")).status).toBe(404);
+    expect((await app.call("POST http://localhost/nobody/nothing")).status).toBe(404);
+  });
+});
+
+describe("the page of a job", () => {
+  it("shows the end of its log, without colours", async () => {
+    const other = await newCodeProject(app);
+    await other.commit("main", { ".gitlab-ci.yml": "check:\n  script: make\n" });
+    const { json: pipeline } = await other.send("POST", "/pipeline", { ref: "main" });
+    const { json: jobs } = await other.get(`/pipelines/${pipeline.id}/jobs`);
+    const shown = async () => (await open(jobs[0].web_url)).page;
+    expect(await shown()).toContain("There is no log yet.");
+    const write = async (log: string) =>
+      app.store.transaction(async (db) => {
+        await db.run("delete from ci_trace_parts where job_id = ?", [jobs[0].id]);
+        for (let start = 0; start < log.length; start += 65_536) {
+          await db.run(
+            `insert into ci_trace_parts (project_id, job_id, start, bytes)
+               select project_id, id, ?, ? from ci_jobs where id = ?`,
+            [start, Buffer.from(log.slice(start, start + 65_536)), jobs[0].id],
+          );
+        }
+        await db.run("update ci_jobs set trace_bytes = ? where id = ?", [log.length, jobs[0].id]);
+      });
+    await write("section_start:1:make\r\u001b[0K\u001b[31mred\u001b[0m <b>\n");
+    expect(await shown()).toContain('<pre class="log" tabindex="0">red &lt;b&gt;\n</pre>');
+    await write(`${"a line of the log\n".repeat(30_000)}the end`);
+    const page = await shown();
+    expect(page).toContain("the end</pre>");
+    expect(page.length).toBeLessThan(120_000);
+    expect(page).toMatch(/<pre class="log" tabindex="0">a line/);
   });
 });

@@ -521,7 +521,8 @@ async function call(
   const result =
     given instanceof AfterRoutes ? await followed(settings, exchange, caller, now, given) : given;
   const hasNext = isRowPage(result) && (result.hasNext || result.read !== undefined);
-  return { value: valueIn(result, presenter, view), hasNext, db: store.reader() };
+  const body = result instanceof RawReply ? result.body : null;
+  return { value: valueIn(result, presenter, view), hasNext, body, db: store.reader() };
 }
 
 const isRowPage = (result: Answer): result is RowPage =>

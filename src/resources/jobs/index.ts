@@ -218,6 +218,7 @@ export const jobResource: Resource = {
       },
     }),
     get("/:job_id/trace", {
+      isShownToVisitors: true,
       answersWith: "text/plain",
       summary: "Get the log of a job",
       role: readingRole,
