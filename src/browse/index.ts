@@ -21,10 +21,10 @@ function showError(error: ApiError, visit: PageContext): RawReply {
   const newer = error.status === 404 ? newerPath(request.path) : undefined;
   if (newer !== undefined) return movedTo(visit, newer);
   const isOfPage = /^\/.*\/-\/|^\/-\/snippets\//s.test(request.path);
-  if (!isOfPage && !wantsPage(request))
-    return jsonOf(error.status === 404 ? unknownRoute() : error);
-  if (!isOfPage && error.status === 404 && !isName(request.path))
-    return showErrorPage(error, visit);
+  if (!isOfPage && error.status === 404) {
+    if (!wantsPage(request)) return jsonOf(unknownRoute());
+    if (!isName(request.path)) return showErrorPage(error, visit);
+  }
   // A number that can't be read, as in `/-/issues/none`, is one that there isn't.
   const isNone = error.status === 400 && request.query === "";
   const isHidden = isNone || (error.status === 403 && caller !== undefined);

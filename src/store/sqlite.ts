@@ -33,6 +33,8 @@ export interface SqliteOptions {
    * that requires being the only connection (https://www.sqlite.org/wal.html). Default false.
    */
   alone?: boolean;
+  /** How long a write waits while another process writes, in milliseconds. Default: ten seconds. */
+  lockTimeoutMs?: number;
   /** What a database in memory begins with. */
   image?: Image | undefined;
 }
@@ -104,7 +106,7 @@ export interface MemoryStore extends Store {
  */
 export function openSqlite(connect: Connect, file: string, options: SqliteOptions = {}): Store {
   const inMemory = file === ":memory:";
-  const { alone = false, unchanged = alone, image } = options;
+  const { alone = false, unchanged = alone, image, lockTimeoutMs = LOCK_TIMEOUT_MS } = options;
   if (!inMemory) makePrivate(file);
   const write = image ? new Statements(image.open()) : open(connect, file, false);
   try {
@@ -140,7 +142,7 @@ export function openSqlite(connect: Connect, file: string, options: SqliteOption
       write.run(sql);
     },
     begin: async (asked) =>
-      isMarked ? void write.run("savepoint one") : begin(write, between, asked),
+      isMarked ? void write.run("savepoint one") : begin(write, between, asked + lockTimeoutMs),
     rollBack: () => {
       if (!isMarked) return write.run("rollback");
       write.run("rollback to one");
@@ -379,9 +381,9 @@ const LOCK_TIMEOUT_MS = 10_000;
  * the same process could never finish.
  *
  * @param between the reads of the same connection
- * @param asked when the waiting began, including the wait in this process's queue
+ * @param until when it gives up, including the wait in this process's queue
  */
-async function begin(write: Statements, between: Snapshots, asked: number): Promise<void> {
+async function begin(write: Statements, between: Snapshots, until: number): Promise<void> {
   for (;;) {
     between.end();
     try {
@@ -389,7 +391,7 @@ async function begin(write: Statements, between: Snapshots, asked: number): Prom
       return;
     } catch (error) {
       const busy = codeOf((error as Error).cause) === "SQLITE_BUSY";
-      if (!busy || performance.now() - asked > LOCK_TIMEOUT_MS) throw error;
+      if (!busy || performance.now() > until) throw error;
       await new Promise((resolve) => setTimeout(resolve, 1 + Math.random() * 10));
     }
   }

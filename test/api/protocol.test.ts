@@ -325,12 +325,18 @@ describe("routes", () => {
   });
 
   it("outside the API belong to the host", async () => {
-    for (const path of ["/", "/api", "/apiv4", "/groups/acme", "/index.html"]) {
+    for (const path of ["/", "/api", "/apiv4", "/groups/nobody", "/index.html"]) {
       const url = `http://pm.test${path}`;
       const response = await app.fetch(new Request(url));
       expect([response.status, await response.json()]).toEqual([404, { error: "404 Not Found" }]);
       const incoming: Incoming = { ...plainGet, path };
       expect(await app.respond(incoming)).toBeUndefined();
+    }
+    for (const path of ["/explore", "/dashboard/issues", "/groups/acme", "/acme", "/acme/site"]) {
+      const incoming: Incoming = { ...plainGet, path };
+      expect([path, await app.respond(incoming)]).toEqual([path, undefined]);
+      const last = await app.respond({ ...incoming, isLast: true });
+      expect([path, [200, 302, 303].includes(last?.status ?? 0)]).toEqual([path, true]);
     }
   });
 });

@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { expect, it, onTestFinished } from "vitest";
-import { createApp } from "../../src/index.ts";
+import { createAppOn } from "../../src/app.ts";
 import { openStore } from "../../src/store/open.ts";
 import { UnavailableError } from "../../src/store/port.ts";
 import { baseSeed, call, emptyDatabase, engine } from "../helpers.ts";
@@ -17,7 +17,8 @@ it.runIf(engine === "sqlite")(
     onTestFinished(drop);
     const errors: unknown[] = [];
     const onError = (error: unknown) => errors.push(error);
-    const app = await createApp({ database, background: false, onError });
+    const store = await openStore(database, { lockTimeoutMs: 300 });
+    const app = await createAppOn(store, { background: false, onError });
     onTestFinished(() => app.close());
     await app.admin.seed(baseSeed);
     const other = await openStore(database);
