@@ -158,12 +158,49 @@ const filePages: readonly Route[] = [
           fact("Size", file && `${file.size} bytes`),
           fact("Last changed by", file && commitLink(file.last_commit_id, project, visit)),
           fact("History", html`<a href="${base}${pathOf("commits", ref, path)}">Its commits</a>`),
+          fact("Lines", html`<a href="${base}${pathOf("blame", ref, path)}">Who changed them</a>`),
         ],
         body: html`<section>${content}</section>`,
       });
     },
   }),
 ];
+
+/** As many lines are on a page that tells who has changed them. */
+const MOST_LINES = 2000;
+
+/** Who has last changed each line of a file. */
+const blamePage: Route = projectPage({
+  path: "/-/blame/:place*",
+  summary: "Show which commits have last changed the lines of a file",
+  input: place,
+  find: async (input, preparing) => {
+    const { ref, rest } = await revisionOf("ref")(input, preparing);
+    return { ref, file_path: rest };
+  },
+  shows: { project: PROJECT, ranges: "GET /projects/:id/repository/files/:file_path/blame" },
+  view: async ({ project, ranges }, visit) => {
+    const { ref, file_path: path } = visit.parameters as { ref: string; file_path: string };
+    let lines = 0;
+    const first = ((ranges ?? []) as Shown[]).filter((range) => {
+      lines += range.lines.length;
+      return lines <= MOST_LINES;
+    });
+    const rows = first.map(
+      ({ commit, lines }: Shown) =>
+        html`<li><p>${commitLink(commit.id, project, visit)} ${commit.message.split("\n", 1)[0]} · ${commit.author_name}</p><pre class="log" tabindex="0">${lines.join("\n")}</pre></li>`,
+    );
+    return about(project, visit, {
+      of: [ref, pathOf("tree", ref)],
+      within: [...folders(ref, path), [partsOf(path).at(-1) ?? path, pathOf("blob", ref, path)]],
+      title: `Blame of ${path}`,
+      name: "Blame",
+      path: pathOf("blame", ref, path),
+      facts: [],
+      body: html`<section class="files"><ul class="rows">${rows}</ul>${lines > MOST_LINES && html`<p class="lead">There are more lines.</p>`}</section>`,
+    });
+  },
+});
 
 const commitRow = (commit: Shown): Html =>
   row(
@@ -375,6 +412,7 @@ const refPages: readonly Route[] = [
 /** Pages of folders and files, commits, branches and tags, and of what merge requests change. */
 export const codePages: readonly Route[] = [
   ...filePages,
+  blamePage,
   ...commitPages,
   ...requestPages,
   ...refPages,

@@ -11,6 +11,7 @@ import { dashboardPages, issuablePages } from "./issuables.ts";
 import { isName, memberPages, movedTo, namespacePage, newerPath, sitePages } from "./namespaces.ts";
 import { pipelinePages } from "./pipelines.ts";
 import { planningPages } from "./planning.ts";
+import { searchPages } from "./search.ts";
 
 /**
  * As in GitLab, nobody is told of a page that they may not see. Programs get JSON where there is nothing that only pages
@@ -68,7 +69,7 @@ const OF_SITE: Mount = {
     {
       name: "Pages of the site",
       migrations: [],
-      routes: [...sitePages, ...dashboardPages, ...personalSnippetPages],
+      routes: [...sitePages, ...dashboardPages, ...personalSnippetPages, ...searchPages],
     },
   ],
 };

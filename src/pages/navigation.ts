@@ -43,6 +43,7 @@ const OWN = [
   ["/dashboard/merge_requests", "Merge requests"],
   ["/dashboard/todos", "To-do list"],
   ...EVERYBODYS,
+  ["/search", "Search"],
 ] as const;
 
 /** What is on top of every page: paths below the mount, with their titles. */

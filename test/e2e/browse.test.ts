@@ -28,7 +28,7 @@ afterEach(async () => {
 
 const OF_PROJECT = `
   issues merge_requests commits branches tags releases pipelines jobs environments packages boards milestones labels wikis
-  snippets project_members issues/1 merge_requests/1 merge_requests/1/diffs merge_requests/1/commits tree/main wikis/home
+  snippets project_members issues/1 merge_requests/1 merge_requests/1/diffs merge_requests/1/commits tree/main wikis/home blame/main/docs/file-0000
 `;
 const OF_GROUP =
   "issues merge_requests epics iterations boards milestones labels wikis group_members";
@@ -42,6 +42,7 @@ const below = (base: string, paths: string) =>
 const PAGES = [
   ...["/explore/projects", "/explore/groups", "/dashboard/projects", "/dashboard/groups"],
   ...["/dashboard/issues", "/dashboard/merge_requests", "/dashboard/todos"],
+  ...["/search", "/search?search=issue&scope=issues"],
   ...["/acme", "/acme/site", "/developer", "/acme/nothing"],
   ...below("/acme/site", OF_PROJECT),
   ...below("/groups/acme", OF_GROUP),

@@ -249,3 +249,22 @@ describe("the page of a job", () => {
     expect(page).toMatch(/<pre class="log" tabindex="0">a line/);
   });
 });
+
+describe("searching", () => {
+  it("finds what the caller may see, everywhere or in a project", async () => {
+    const { title } = await send("POST", "/issues", { title: "A needle in the hay" });
+    await project.commit("main", { "needle.txt": "A needle in a file\n" });
+    const shown = async (query: string, as: Person = "reporter") =>
+      textOf((await open(`/search?${query}`, as)).page);
+    expect(await shown("search=needle&scope=issues")).toContain(title);
+    expect(await shown("search=needle&scope=issues", "stranger")).toContain("Nothing was found.");
+    const { json } = await project.get("");
+    const code = await shown(`search=needle&scope=blobs&project_id=${json.id}`);
+    expect(code).toContain("needle.txt");
+    expect(code).toContain("A needle in a file");
+    expect(await shown("")).not.toContain("Nothing was found.");
+    expect((await open("/search?search=a", "anonymous")).status).toBe(302);
+    const blame = await open(`/${project.fullPath}/-/blame/main/needle.txt`);
+    expect(textOf(blame.page)).toContain("A needle in a file");
+  });
+});
