@@ -210,6 +210,15 @@ export const memberPages: readonly Route[] = (
   }),
 );
 
+/** Pages of signing in, which are below `/users` as well, and may be switched off. */
+const OF_SIGN_IN: readonly string[] = [
+  "sign_in",
+  "sign_out",
+  "sign_up",
+  "password",
+  "confirmation",
+];
+
 /** Pages of the site's groups, projects and people. */
 export const sitePages: readonly Route[] = [
   groupPage({ ...groupOverview, path: "", summary: "Show a group" }),
@@ -259,7 +268,10 @@ export const sitePages: readonly Route[] = [
     summary: "Redirect to the page of a user",
     access: "anyone",
     input: { username: param.anyText({ max: 255 }) },
-    handle: ({ input, view }) => redirect(`${mountOf(view)}/${encodeURIComponent(input.username)}`),
+    handle: ({ input: { username }, view }) => {
+      if (OF_SIGN_IN.includes(username)) throw unknownRoute();
+      return redirect(`${mountOf(view)}/${encodeURIComponent(username)}`);
+    },
   }),
 ];
 
@@ -276,8 +288,10 @@ export function newerPath(path: string): string | undefined {
 }
 
 /** Whether a group, a project or a user can have a path. */
-export const isName = (path: string): boolean =>
-  !isReserved(path.split("/", 2)[1] ?? "") && !path.includes("/-/");
+export function isName(path: string): boolean {
+  const first = path.split("/", 2)[1] ?? "";
+  return first !== "" && !isReserved(first) && !path.includes("/-/");
+}
 
 /** Moved for good: what is at another address now, or is written with other capitals. @param path below the mount */
 export const movedTo = (visit: Pick<Visit, "view" | "request">, path: string): RawReply => {
@@ -292,7 +306,7 @@ export const namespacePage: Route = routes().get("", {
   access: "anyone",
   prepare: async (_, { db, store, request, viewer }) => {
     // Names that are reserved may be older than that.
-    if (request.path.includes("/-/")) throw unknownRoute();
+    if (request.path.includes("/-/") || request.path === "/") throw unknownRoute();
     const path = decoded(request.path).replace(/^\/+|(?:\.git)?\/*$/g, "");
     const hasName = (source: Source | undefined) =>
       source?.fullPath.toLowerCase() === path.toLowerCase() ? source : undefined;

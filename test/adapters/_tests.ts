@@ -128,14 +128,14 @@ export function adapterTests({ name, start, alone = false, withoutLength }: Adap
       it(`at / ${alone ? "lead to the pages" : "are the host's"}`, async () => {
         for (const path of ["", "/", "/?a=b"]) {
           const { status, headers } = await fetch(served.url + path, { redirect: "manual" });
-          const led = [303, "/-/profile"];
+          const led = [303, "/explore/projects"];
           expect([path, status, headers.get("location")]).toEqual([
             path,
             ...(alone ? led : [404, null]),
           ]);
         }
         if (!alone) return;
-        expect(await (await fetch(served.url)).text()).toContain("<h1>Sign in</h1>");
+        expect(await (await fetch(served.url)).text()).toContain("<h1>All projects</h1>");
         const head = await fetch(served.url, { method: "HEAD", redirect: "manual" });
         expect(head.status).toBe(303);
       });

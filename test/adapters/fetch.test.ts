@@ -114,7 +114,7 @@ describe("Hono on Node, which replaces the global Request and Response", () => {
 });
 
 describe("unknown paths", () => {
-  it.each(["/acme/site", "/groups/acme", "/-/nowhere", "/oauth/nowhere", "/nowhere"])(
+  it.each(["/-/nowhere", "/oauth/nowhere", "/admin/nowhere", "/favicon.png"])(
     "%s is a page for browsers, and JSON for programs",
     async (path) => {
       const page = await app.fetch(`http://pm.test${path}`, { headers: HTML });
@@ -141,7 +141,7 @@ describe("unknown paths", () => {
       expect([path, page.status, page.headers.get("location")]).toEqual([
         path,
         303,
-        "/pm/-/profile",
+        "/pm/explore/projects",
       ]);
     }
     expect((await app.fetch("http://pm.test/", { headers: HTML })).status).toBe(404);

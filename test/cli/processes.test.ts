@@ -140,7 +140,7 @@ describe("serve --workers", () => {
     });
     expect(await workersOf(server)).toHaveLength(2);
     const start = await fetch(server.url, { redirect: "manual" });
-    expect([start.status, start.headers.get("location")]).toEqual([303, "/-/profile"]);
+    expect([start.status, start.headers.get("location")]).toEqual([303, "/explore/projects"]);
     await writeAndRead([server.url], "seen", 15);
     expect(await server.stop()).toBe(0);
     expect(server.stderr).toBe("");

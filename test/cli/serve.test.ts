@@ -42,7 +42,7 @@ describe("serve", () => {
     const { next } = await server.logged(({ message }) => message === "there are no users yet");
     expect(next).toBe("pm-cli user create --admin --db new.db");
     expect((await fetch(`${server.url}/-/readiness`)).status).toBe(200);
-    expect(await (await fetch(server.url)).text()).toContain("<h1>Sign in</h1>");
+    expect(await (await fetch(server.url)).text()).toContain("<h1>All projects</h1>");
     expect(await server.stop("SIGINT")).toBe(0);
     expect(server.stderr).toBe("");
   });
