@@ -254,6 +254,7 @@ const steps = [
   `20261216-01-container-registry`,
   `20261217-10-suggestions`,
   `20261218-01-feed-tokens`,
+  `20261218-02-short-tokens`,
 ];
 
 const statements = [
@@ -1503,7 +1504,7 @@ const statements = [
   updated_at integer not null,
   started_at integer,
   finished_at integer
-, on_new_commit text, on_job_failure text)`,
+, on_new_commit text, on_job_failure text, trigger_short_token text)`,
   `CREATE UNIQUE INDEX pipelines_iid on pipelines (project_id, iid)`,
   `CREATE INDEX pipelines_by_sha on pipelines (project_id, sha, id)`,
   `CREATE INDEX pipelines_by_source on pipelines (project_id, source, id)`,
