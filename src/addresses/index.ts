@@ -19,6 +19,7 @@ import { badgeAddresses } from "./badges.ts";
 import { codeAddresses } from "./code.ts";
 import { feedAddresses, isFeed } from "./feeds.ts";
 import { goAddresses } from "./go-get.ts";
+import { unsubscribingAddresses } from "./unsubscribing.ts";
 import { userAddresses } from "./users.ts";
 
 /** What the API has below a project's path that has an address, too, with the same parameters. */
@@ -107,6 +108,7 @@ export const PROGRAM_ADDRESSES: Mount = {
         ...sameAddresses,
         ...feedAddresses,
         ...userAddresses,
+        ...unsubscribingAddresses,
         ...goAddresses,
       ],
     },

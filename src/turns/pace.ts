@@ -31,7 +31,8 @@ export class Waiters implements Waiting {
   throwIfAborted(): void {
     for (const one of this.#all) {
       try {
-        return one.throwIfAborted();
+        one.throwIfAborted();
+        return;
       } catch {
         // Another may still wait.
       }
