@@ -27,7 +27,7 @@ import { Outages } from "./core/outages.ts";
 import type { Outgoing } from "./core/outgoing.ts";
 import { PAGE_LIMITS } from "./core/pagination.ts";
 import { reencrypt } from "./core/sealed.ts";
-import { createSecrets } from "./core/secrets.ts";
+import { createSecrets, type Secrets } from "./core/secrets.ts";
 import { editionOf, GITLAB_VERSION } from "./core/version.ts";
 import { openBlank } from "./database/blank.ts";
 import { removeAbandoned } from "./database/files.ts";
@@ -155,6 +155,8 @@ export interface Controls {
   readonly callHooks: () => Promise<number>;
   /** What workers share, for those of the test server. */
   readonly working: Working;
+  /** Encrypts what mails have. */
+  readonly secrets: Secrets;
 }
 
 /** The limits that are looked up for each request. */
@@ -372,11 +374,12 @@ async function start(
     setLimits: (limits) => Object.assign(settings, limitsOf(store, limits)),
     callHooks: () => callHooks(delivering),
     working,
+    secrets,
   });
   // Last, so that nothing is left running if an earlier step fails.
   const services = await startAll(
     [
-      mail !== undefined && (() => startMailer({ ...mail, ...working, url: url ?? "" })),
+      mail !== undefined && (() => startMailer({ ...mail, ...working, secrets, url: url ?? "" })),
       deliver && (() => startHookCaller(delivering)),
       deliver && (() => startMirrors(mirroring)),
       deliver && (() => startPullMirrors(mirroring)),

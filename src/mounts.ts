@@ -3,6 +3,7 @@ import { hostSignIn } from "./auth/authenticators/host.ts";
 import { accessToken } from "./auth/authenticators/oauth.ts";
 import { personalToken } from "./auth/authenticators/personal.ts";
 import { sessionCookie } from "./auth/authenticators/session.ts";
+import { FEED_TOKENS } from "./auth/feed-tokens.ts";
 import { migrations } from "./auth/table.ts";
 import { TWO_FACTOR_SECRETS } from "./auth/two-factor-secrets.ts";
 import { BROWSE } from "./browse/index.ts";
@@ -69,7 +70,7 @@ const GRAPHQL_RESOURCE = graphqlResource(
 const AUTHENTICATION: Resource = {
   name: "Authentication",
   migrations,
-  sealed: [TWO_FACTOR_SECRETS],
+  sealed: [TWO_FACTOR_SECRETS, FEED_TOKENS],
   routes: [],
 };
 

@@ -250,6 +250,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   "Commits/path": "only commits that changed this file or folder; of a comment, the file",
   "Addresses for programs/place":
     "the branch, tag or commit, and after a `/` what it has; the longest beginning that is a branch or tag counts",
+  "Addresses for programs/key": "what a mail has: whom it unsubscribes from what, encrypted",
   "Addresses for programs/ref_name": "the branch or tag",
   "Addresses for programs/key_text": "the left part of the badge, at most 64 characters",
   "Addresses for programs/key_width": "how wide the left part is, in pixels",

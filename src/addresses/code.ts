@@ -137,7 +137,7 @@ export const codeAddresses: readonly Route[] = [
       const { repository } = opened;
       if (!version) return new RawReply(200, TEXT, "");
       const log = logOf(repository, logQueryOf(repository, version));
-      const commits = await log.first(repository, MOST_PATCHES + 1);
+      const commits = await log.first(repository, MOST_PATCHES + 1, opened.budget);
       if (commits.length > MOST_PATCHES) {
         throw badRequest(`A merge request of more than ${MOST_PATCHES} commits has no patches`);
       }

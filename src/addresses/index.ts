@@ -1,9 +1,10 @@
 import { tokensAsPasswords } from "../auth/authenticators/basic.ts";
+import { feedToken } from "../auth/authenticators/feed.ts";
 import { hostSignIn } from "../auth/authenticators/host.ts";
 import { accessToken } from "../auth/authenticators/oauth.ts";
 import { personalToken } from "../auth/authenticators/personal.ts";
 import { sessionCookie } from "../auth/authenticators/session.ts";
-import type { ApiError } from "../core/errors.ts";
+import { type ApiError, unauthorized } from "../core/errors.ts";
 import { isSafe } from "../core/http/incoming.ts";
 import type { Mount } from "../core/http/mount.ts";
 import { wantsPage } from "../core/http/router.ts";
@@ -16,7 +17,9 @@ import { snippetResource } from "../resources/snippets/index.ts";
 import { uploadResource } from "../resources/uploads/index.ts";
 import { badgeAddresses } from "./badges.ts";
 import { codeAddresses } from "./code.ts";
+import { feedAddresses, isFeed } from "./feeds.ts";
 import { goAddresses } from "./go-get.ts";
+import { unsubscribingAddresses } from "./unsubscribing.ts";
 import { userAddresses } from "./users.ts";
 
 /** What the API has below a project's path that has an address, too, with the same parameters. */
@@ -64,13 +67,15 @@ const sameAddresses: readonly Route[] = [
 ];
 
 /** Visitors who are not signed in are sent to sign in whether or not there is something, as in GitLab. */
-function showError(error: ApiError, visit: PageContext): RawReply {
+function showError(problem: ApiError, visit: PageContext): RawReply {
   const { request, caller } = visit;
+  let error = problem;
   if (!caller && isSafe(request) && [401, 403, 404].includes(error.status)) {
-    const signIn = toSignIn(visit);
+    const signIn = isFeed(request.path) ? undefined : toSignIn(visit);
     if (signIn) return signIn;
+    if (isFeed(request.path) && error.status !== 401) error = unauthorized();
   }
-  if (wantsPage(request)) return showErrorPage(error, visit);
+  if (!isFeed(request.path) && wantsPage(request)) return showErrorPage(error, visit);
   const [reason] = Object.values(error.body);
   const type = { "content-type": "text/plain; charset=utf-8" };
   return new RawReply(error.status, { ...error.headers, ...type }, `${reason}\n`);
@@ -78,12 +83,19 @@ function showError(error: ApiError, visit: PageContext): RawReply {
 
 /**
  * Addresses outside of the API that programs call, most of them below the path of a project: files, archives, patches,
- * artifacts, downloads, keys.
+ * artifacts, downloads, keys, feeds.
  */
 export const PROGRAM_ADDRESSES: Mount = {
   name: "Addresses for programs",
   base: "",
-  authenticators: [personalToken, accessToken, hostSignIn, sessionCookie, ...tokensAsPasswords],
+  authenticators: [
+    feedToken,
+    personalToken,
+    accessToken,
+    hostSignIn,
+    sessionCookie,
+    ...tokensAsPasswords,
+  ],
   countsRequests: true,
   showError,
   resources: [
@@ -94,7 +106,9 @@ export const PROGRAM_ADDRESSES: Mount = {
         ...codeAddresses,
         ...badgeAddresses,
         ...sameAddresses,
+        ...feedAddresses,
         ...userAddresses,
+        ...unsubscribingAddresses,
         ...goAddresses,
       ],
     },

@@ -13,6 +13,7 @@ export type AuditAction =
   | "token made"
   | "token revoked"
   | "token rotated"
+  | "feed token reset"
   | "reuse of a token detected"
   | "job token made"
   | "job token scope narrowed"

@@ -94,4 +94,16 @@ insert into secret_keys (id)
   select distinct substr(secret, 4, 8) from two_factor where substr(secret, 1, 3) = '$1$';
 `,
   },
+  {
+    // The tokens with which readers of feeds sign in: the SHA-256 of each, and itself, encrypted.
+    id: "20261218-01-feed-tokens",
+    sql: `
+create table feed_tokens (
+  user_id $int not null primary key references users (id) on delete cascade,
+  digest $text not null,
+  secret $text not null
+);
+create unique index feed_tokens_digest on feed_tokens (digest);
+`,
+  },
 ];

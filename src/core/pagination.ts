@@ -282,7 +282,10 @@ export interface PagedUrl {
 
 /** Maximum characters of a query, escaped, that a link can repeat. */
 export const MAX_QUERY_LENGTH = 8192;
-const CREDENTIALS = ["private_token", "access_token", "bearer_token", "job_token"];
+const CREDENTIALS = [
+  ...["private_token", "access_token", "bearer_token", "job_token"],
+  ...["feed_token", "rss_token"],
+];
 
 /** A query without credentials, as links and redirects may repeat it. */
 export function withoutCredentials(query: URLSearchParams): [name: string, value: string][] {

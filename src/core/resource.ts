@@ -299,6 +299,8 @@ interface RouteSpec<
   ownCredentials?: true;
   /** Whether tokens are also accepted as the password of HTTP Basic, as package managers send them. */
   basicAuth?: true;
+  /** Whether the feed tokens of users are accepted, which open nothing else. */
+  feedTokens?: true;
   /** Whether it is answered at once, even if requests of the same client wait. For routes that cost next to nothing. */
   immediate?: true;
   /** Called if a revoked token was sent here, before the 401 answer. */

@@ -253,6 +253,8 @@ const steps = [
   `20261215-20-auto-cancel`,
   `20261216-01-container-registry`,
   `20261217-10-suggestions`,
+  `20261218-01-feed-tokens`,
+  `20261218-02-short-tokens`,
 ];
 
 const statements = [
@@ -1502,7 +1504,7 @@ const statements = [
   updated_at integer not null,
   started_at integer,
   finished_at integer
-, on_new_commit text, on_job_failure text)`,
+, on_new_commit text, on_job_failure text, trigger_short_token text)`,
   `CREATE UNIQUE INDEX pipelines_iid on pipelines (project_id, iid)`,
   `CREATE INDEX pipelines_by_sha on pipelines (project_id, sha, id)`,
   `CREATE INDEX pipelines_by_source on pipelines (project_id, source, id)`,
@@ -2854,6 +2856,12 @@ const statements = [
   applied_sha text
 )`,
   `CREATE UNIQUE INDEX suggestions_of_note on suggestions (note_id, place)`,
+  `CREATE TABLE feed_tokens (
+  user_id integer not null primary key references users (id) on delete cascade,
+  digest text not null,
+  secret text not null
+)`,
+  `CREATE UNIQUE INDEX feed_tokens_digest on feed_tokens (digest)`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,

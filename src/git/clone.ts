@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { Pace } from "../turns/pace.ts";
+import { Pace, type Waiting } from "../turns/pace.ts";
 import { entriesOf, type FileEntry } from "./changes.ts";
 import { type Objects, StoredObjects } from "./contents.ts";
 import { crc32 } from "./crc32.ts";
@@ -23,10 +23,13 @@ const CONFIG = "[core]\n\trepositoryformatversion = 0\n\tfilemode = false\n\tbar
 /**
  * The files of a bare repository (gitrepository-layout(5)), without its configuration. It has all objects, also those that no
  * reference reaches any more.
+ *
+ * @param waiting ends it, when nobody waits for it any more. Default: it goes on
  */
 export async function* bareFiles(
   repository: Repository,
   { head, list }: Refs,
+  waiting?: Waiting,
 ): AsyncGenerator<ClonedFile> {
   yield once("HEAD", `ref: ${head}\n`);
   const lines = list.map(
@@ -34,7 +37,7 @@ export async function* bareFiles(
   );
   yield once("packed-refs", `# pack-refs with: peeled fully-peeled sorted \n${lines.join("")}`);
   for (const pack of repository.list) {
-    const { checksum, index } = await indexOf(repository.packs, pack);
+    const { checksum, index } = await indexOf(repository.packs, pack, new Pace(waiting));
     const path = `objects/pack/pack-${checksum.toString("hex")}`;
     const size = PACK_HEAD_BYTES + pack.length + checksum.length;
     yield { path: `${path}.pack`, size, bytes: packFile(repository.packs, pack, checksum) };
@@ -93,8 +96,8 @@ async function* packFile(
 async function indexOf(
   packs: PackReader,
   pack: Pack,
+  pace: Pace,
 ): Promise<{ checksum: Buffer; index: Buffer }> {
-  const pace = new Pace();
   const hash = createHash("sha1").update(packHead(pack));
   const entries: { oid: Buffer; crc: number; offset: number }[] = [];
   for (let entry = 0; entry < pack.count; entry += 1) {

@@ -94,19 +94,20 @@ const LAST_CHANGES_BYTES = 8 * 1024 * 1024;
  * parent that has the same there is followed.
  *
  * @param from the commit to begin at
+ * @param pace ends it, when nobody waits any more. Default: it goes on
  * @returns the commit's number; `undefined` if there never was anything
  */
 export async function lastChange(
   repository: Repository,
   from: number,
   path: string,
+  pace = new Pace(),
 ): Promise<number | undefined> {
   const known = lastChanges.get(repository.packs) ?? new Lru<string, number>(LAST_CHANGES_BYTES);
   lastChanges.set(repository.packs, known);
   const place = partsOf(path).join("/");
   const keyOf = (commit: number) => `${repository.lineage} ${commit} ${place}`;
   const finder = new PathFinder(repository, place);
-  const pace = new Pace();
   let commit = from;
   const value = await finder.at(commit);
   let last: number | undefined;

@@ -1,4 +1,4 @@
-import { Pace } from "../turns/pace.ts";
+import { Abandoned, Pace, Waiters, type Waiting } from "../turns/pace.ts";
 import { readCommit } from "./commits.ts";
 import type { Graph } from "./graph.ts";
 import { PathFinder } from "./history.ts";
@@ -57,6 +57,7 @@ export class Log {
   #found: number[] = [];
   #isSorted = false;
   #running: Promise<void> | undefined;
+  readonly #waiters = new Waiters();
 
   constructor(graph: Graph, query: LogQuery, cache: Lru<string, Log>) {
     this.#query = query;
@@ -70,13 +71,27 @@ export class Log {
    *
    * @param repository the one that the log is of, or a later version
    * @param count how many; all are returned if there are fewer, or more if more are known
+   * @param waiting ends the search, unless others wait for it, too. Default: it goes on
    */
-  async first(repository: Repository, count: number): Promise<readonly number[]> {
-    while (this.#found.length < count && !this.#isComplete) {
-      this.#running ??= this.#findMore(repository, count).finally(() => {
-        this.#running = undefined;
-      });
-      await this.#running;
+  async first(
+    repository: Repository,
+    count: number,
+    waiting: Waiting = new Pace(),
+  ): Promise<readonly number[]> {
+    this.#waiters.add(waiting);
+    try {
+      while (this.#found.length < count && !this.#isComplete) {
+        this.#running ??= this.#findMore(repository, count).finally(() => {
+          this.#running = undefined;
+        });
+        await this.#running.catch((error) => {
+          waiting.throwIfAborted();
+          // It ended just before this one began to wait.
+          if (!(error instanceof Abandoned)) throw error;
+        });
+      }
+    } finally {
+      this.#waiters.delete(waiting);
     }
     return this.#found;
   }
@@ -95,14 +110,21 @@ export class Log {
 
   async #findMore(repository: Repository, count: number): Promise<void> {
     const walk = new Walk(repository, this.#query);
-    if (this.#query.order === "topo") await this.#findAll(walk);
-    else await this.#findNext(walk, count);
+    if (this.#query.order === "topo") {
+      const before = [this.#seen.slice(), this.#queue.copy()] as const;
+      await this.#findAll(walk).catch((error) => {
+        // What it has found so far is of no use.
+        this.#seen.set(before[0]);
+        this.#queue = before[1];
+        throw error;
+      });
+    } else await this.#findNext(walk, count);
     const bytes = this.#seen.length + 8 * this.#found.length + 1000;
     this.#cache.set(keyOf(repository, this.#query), this, bytes);
   }
 
   async #findNext(walk: Walk, count: number): Promise<void> {
-    const pace = new Pace();
+    const pace = new Pace(this.#waiters);
     while (this.#found.length < count) {
       const commit = this.#queue.first;
       if (commit === undefined) return;
@@ -129,7 +151,7 @@ export class Log {
 
   /** All commits, sorted as Git does: the last parent of the commit that was shown last comes next, if it can. */
   async #findAll(walk: Walk): Promise<void> {
-    const pace = new Pace();
+    const pace = new Pace(this.#waiters);
     const visited: number[] = [];
     const parentsOf = new Map<number, readonly number[]>();
     const shown = new Set<number>();

@@ -37,15 +37,23 @@ export class TreeList {
   readonly #kept: Lru<string, Counts>;
   /** Also those that were dropped from the cache: each tree is counted once. */
   readonly #counts = new Map<number, Counts>();
-  readonly #pace = new Pace();
+  readonly #pace: Pace;
   /** All of them, if it is not recursive. */
   #entries: ListedEntry[] | undefined;
 
   /**
    * @param tree the folder's tree
    * @param path the folder's path, which the entries' begin with
+   * @param pace the request's budget. Default: it goes on, whoever has left
    */
-  constructor(repository: Repository, tree: number, path: string, isRecursive: boolean) {
+  constructor(
+    repository: Repository,
+    tree: number,
+    path: string,
+    isRecursive: boolean,
+    pace = new Pace(),
+  ) {
+    this.#pace = pace;
     this.#repository = repository;
     this.#root = { tree, path: path === "" ? "" : `${path}/` };
     this.#isRecursive = isRecursive;

@@ -35,6 +35,8 @@ export interface MailChange {
 export interface MailerSettings extends MailOptions, Working {
   /** The base URL of links in mails. */
   url: string;
+  /** Encrypts the keys of links that unsubscribe. */
+  secrets: Sender["secrets"];
 }
 
 const INTERVAL = 1000;
@@ -92,7 +94,8 @@ export async function mailOf(
  * @throws StoreError if the database can't be used
  */
 export async function startMailer(settings: MailerSettings): Promise<Service> {
-  const { store, now, leases, from, url, onError, onChange, interval = INTERVAL } = settings;
+  const { store, now, leases, from, url, secrets, onError, onChange } = settings;
+  const { interval = INTERVAL } = settings;
   const transport = await connectionTo(settings.smtp);
   let sender: Sender | undefined;
   /** As far as this process knows; others may have found out since. */
@@ -115,7 +118,7 @@ export async function startMailer(settings: MailerSettings): Promise<Service> {
 
   const work = async (task: Task, stopping: AbortSignal): Promise<Outcome> => {
     const made = await mailOf(store, task, now(), async () => {
-      sender ??= { from, url, token: (await tokenOf(store, MAIL)) ?? "" };
+      sender ??= { from, url, token: (await tokenOf(store, MAIL)) ?? "", secrets };
       return sender;
     });
     if ("done" in made) return made;

@@ -1,6 +1,8 @@
+import type { Secrets } from "../core/secrets.ts";
 import { PIPELINES } from "./mail-reasons.ts";
 import type { PipelineMail } from "./pipelines.ts";
 import type { Notification } from "./recipients.ts";
+import { unsubscribePath } from "./unsubscribing.ts";
 
 /** The maximum length of the quoted description or comment, in characters. */
 const MAX_QUOTED_CHARACTERS = 10_000;
@@ -16,6 +18,17 @@ const REASONS: Readonly<Record<Notification["reason"], string>> = {
   "own pipeline": "the pipeline is yours",
 };
 
+/** GitLab's words for these reasons; for others it has none. */
+const GITLAB_REASONS: Partial<Readonly<Record<Notification["reason"], string>>> = {
+  mentioned: "mentioned",
+  assignee: "assigned",
+  reviewer: "review_requested",
+  subscribed: "subscribed",
+};
+
+/** How GitLab's headers call what a mail is about. */
+const SUBJECTS = { issue: "Issue", merge_request: "MergeRequest", snippet: "Snippet" } as const;
+
 /** The sender of mails. */
 export interface Sender {
   /** The sender's address. */
@@ -24,6 +37,8 @@ export interface Sender {
   url: string;
   /** Distinguishes this installation from others in message ids. */
   token: string;
+  /** Encrypts the keys of links that unsubscribe. If it can't, there are none. */
+  secrets: Pick<Secrets, "seal" | "mayEncrypt">;
 }
 
 /** A mail in nodemailer's format. */
@@ -43,7 +58,7 @@ export interface Message {
  * §3.6.4): they refer to the mail about its creation, whether or not that was sent. Every attempt uses the same message
  * id, so that duplicates can be recognized.
  */
-export function compose(mail: Notification, { from, url, token }: Sender): Message {
+export function compose(mail: Notification, { from, url, token, secrets }: Sender): Message {
   const { name, path, sigil } = mail.subject_type;
   const reference = `${sigil}${mail.number}`;
   const host = new URL(url).hostname;
@@ -51,6 +66,11 @@ export function compose(mail: Notification, { from, url, token }: Sender): Messa
   const thread = idOf(`${name.replace(" ", "-")}-${mail.subject_id}`);
   const { begins, author, verb } = mail;
   const subject = `${mail.project} | ${mail.title} (${reference})`.replace(/\s+/g, " ");
+  const { prefix } = mail.subject_type;
+  const unsubscribe =
+    prefix !== "snippet" && secrets.mayEncrypt
+      ? url + unsubscribePath(secrets, { prefix, id: mail.subject_id, userId: mail.user_id })
+      : undefined;
   const lines = [
     `${author === null ? verb : `${author} ${verb}`} ${name} ${reference}: ${mail.title}`,
     ...(mail.body ? ["", shortened(mail.body)] : []),
@@ -59,7 +79,9 @@ export function compose(mail: Notification, { from, url, token }: Sender): Messa
     "",
     "-- ",
     `You get this mail because ${REASONS[mail.reason]}.`,
+    ...(unsubscribe === undefined ? [] : [`To get no more about it: ${unsubscribe}`]),
   ];
+  const subjectId = `X-GitLab-${SUBJECTS[prefix]}-ID`;
   return {
     from,
     to: mail.email,
@@ -67,9 +89,25 @@ export function compose(mail: Notification, { from, url, token }: Sender): Messa
     text: lines.join("\n"),
     messageId: begins ? thread : idOf(mail.key),
     ...(begins ? {} : { inReplyTo: thread, references: thread }),
-    headers: { "Auto-Submitted": "auto-generated", "X-PM-Reason": mail.reason },
+    headers: {
+      "Auto-Submitted": "auto-generated",
+      "X-PM-Reason": mail.reason,
+      "X-GitLab-Project-Path": mail.project,
+      [subjectId]: String(mail.subject_id),
+      ...(prefix !== "snippet" && { [subjectId.replace(/ID$/, "IID")]: String(mail.number) }),
+      ...(GITLAB_REASONS[mail.reason] && {
+        "X-GitLab-NotificationReason": GITLAB_REASONS[mail.reason],
+      }),
+      ...(unsubscribe !== undefined && unsubscribing(unsubscribe)),
+    },
   };
 }
+
+/** What programs that read mail need to unsubscribe: with one click only over HTTPS (RFC 8058 §3.1). */
+const unsubscribing = (address: string): Record<string, string> => ({
+  "List-Unsubscribe": `<${address}>`,
+  ...(address.startsWith("https:") && { "List-Unsubscribe-Post": "List-Unsubscribe=One-Click" }),
+});
 
 /** Writes the mail about the end of a pipeline. */
 export function composePipeline(mail: PipelineMail, { from, url, token }: Sender): Message {

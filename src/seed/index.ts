@@ -49,7 +49,7 @@ import { scimTokensPart, scimUsersPart } from "../resources/scim/seed.ts";
 import { snippetsPart } from "../resources/snippets/seed.ts";
 import { timelogsPart } from "../resources/time-tracking/seed.ts";
 import { todosPart } from "../resources/todos/seed.ts";
-import { tokensPart } from "../resources/tokens/seed.ts";
+import { feedTokenPart, tokensPart } from "../resources/tokens/seed.ts";
 import { triggersPart } from "../resources/triggers/seed.ts";
 import { usersPart } from "../resources/users/seed.ts";
 import { variablesPart } from "../resources/variables/seed.ts";
@@ -113,6 +113,7 @@ const inGroup = {
 const inSeed = {
   users: usersPart({
     tokens: tokensPart,
+    feed_token: feedTokenPart,
     notification_settings: globalNotificationSettingsPart,
   }),
   groups: groupsPart(inGroup),

@@ -50,6 +50,8 @@ export interface Seed {
 /** A user with tokens and settings. */
 interface FullUser extends UserSeed {
   tokens?: TokenSeed[] | undefined;
+  /** The token with which feeds are read. It is encrypted, which needs the secret key. */
+  feed_token?: string | undefined;
   notification_settings?: NotificationSettingsSeed | undefined;
 }
 

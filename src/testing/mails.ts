@@ -163,11 +163,13 @@ export class Mailbox {
   }
 
   async #keep(task: Task): Promise<Outcome> {
-    const { store, now } = this.#controls().working;
+    const { working, secrets } = this.#controls();
+    const { store, now } = working;
     const made = await mailOf(store, task, now(), async () => ({
       from: FROM,
       url: this.base,
       token: (await tokenOf(store, MAIL)) ?? "",
+      secrets,
     }));
     if ("done" in made) return made;
     this.#add(made.message, made.about, now());

@@ -36,6 +36,7 @@ const SETTINGS: AuthSettings = {
   reactivate: async () => undefined,
   createAccount: async () => undefined,
   url: undefined,
+  secrets: undefined,
 };
 
 const FOUND: Reply = { status: 204, headers: {}, body: null };

@@ -12,6 +12,35 @@ export interface Waiting {
   throwIfAborted(): void;
 }
 
+/** Nobody waits any more for what several did. */
+export class Abandoned extends Error {}
+
+/** Several who wait for the same result: the work for it ends when none of them waits any more. */
+export class Waiters implements Waiting {
+  readonly #all = new Set<Waiting>();
+
+  add(one: Waiting): void {
+    this.#all.add(one);
+  }
+
+  delete(one: Waiting): void {
+    this.#all.delete(one);
+  }
+
+  /** @throws Abandoned if all have gone */
+  throwIfAborted(): void {
+    for (const one of this.#all) {
+      try {
+        one.throwIfAborted();
+        return;
+      } catch {
+        // Another may still wait.
+      }
+    }
+    throw new Abandoned("nobody waits any more");
+  }
+}
+
 /** A computation in steps, between which there may be pauses. Each time, it says how many it took since the last one. */
 export type Steps<T> = Generator<number, T, undefined>;
 
@@ -19,7 +48,7 @@ export type Steps<T> = Generator<number, T, undefined>;
 export const STEPS = 1000;
 
 /** Divides long work into slices, between which other requests are answered. */
-export class Pace {
+export class Pace implements Waiting {
   readonly #waiting: Waiting | undefined;
   #since = performance.now();
   #slice = SHORTEST;
@@ -34,11 +63,15 @@ export class Pace {
     return performance.now() - this.#since > this.#slice;
   }
 
+  throwIfAborted(): void {
+    this.#waiting?.throwIfAborted();
+  }
+
   /** Lets everything else run that is due. @throws what tells that nobody waits any more */
   async pause(): Promise<void> {
     const before = performance.now();
     await nextTurn();
-    this.#waiting?.throwIfAborted();
+    this.throwIfAborted();
     this.#since = performance.now();
     this.#slice = Math.min(LONGEST, Math.max(SHORTEST, SHARE * (this.#since - before)));
   }

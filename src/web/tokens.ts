@@ -1,4 +1,5 @@
 import * as audit from "../audit/log.ts";
+import { feedTokenOf, setFeedToken } from "../auth/feed-tokens.ts";
 import { newSecret } from "../auth/token-secrets.ts";
 import type { Caller } from "../core/access/caller.ts";
 import { type AttributeErrors, notFound } from "../core/errors.ts";
@@ -6,6 +7,7 @@ import * as param from "../core/input.ts";
 import type { Page } from "../core/pagination.ts";
 import { type PageContext, type RawReply, type Resource, routes } from "../core/resource.ts";
 import { APPLICATION_SCOPES, SCOPES } from "../core/scopes.ts";
+import type { Secrets } from "../core/secrets.ts";
 import { dayOf } from "../core/time.ts";
 import { choices, confirmButton, field, form, formText, readForm } from "../pages/form.ts";
 import { day, instant } from "../pages/format.ts";
@@ -18,6 +20,8 @@ import type { Reader } from "../store/port.ts";
 const { get, post } = routes();
 
 const PATH = "/-/user_settings/personal_access_tokens";
+/** GitLab's path. */
+const FEED_TOKEN_PATH = "/-/profile/reset_feed_token";
 const DAY = 86_400_000;
 /** The default lifetime of a token. */
 const DEFAULT_DAYS = 30;
@@ -70,6 +74,15 @@ export const tokenPages: Resource = {
         });
       },
     }),
+    post(FEED_TOKEN_PATH, {
+      summary: "Create a feed token, in place of the one that there is",
+      handle: async (context) => {
+        const { db, caller, secrets } = context;
+        await setFeedToken(db, secrets, caller.id);
+        await audit.log(context, "feed token reset");
+        return back(context, PATH);
+      },
+    }),
     post(`${PATH}/:token_id/revoke`, {
       summary: "Revoke a personal access token",
       input: { token_id: param.untypedId() },
@@ -98,13 +111,14 @@ interface FormState {
 }
 
 async function tokensPage(
-  visit: PageContext & { caller: Caller; db: Reader; now: number; page: Page },
+  visit: PageContext & { caller: Caller; db: Reader; now: number; page: Page; secrets: Secrets },
   { sent, errors = {}, created }: FormState,
 ): Promise<RawReply> {
   const { caller } = visit;
   const active = await listPageOf(visit.page, (part) =>
     tokens.listActive(visit.db, caller.id, dayOf(visit.now), part),
   );
+  const feedToken = await feedTokenOf(visit.db, visit.secrets, caller.id);
   const body = html`${created && createdNote(created)}
 <p class="lead">Programs sign in with a token instead of your password: as <code>Private-Token</code> or
 <code>Authorization: Bearer</code>.</p>
@@ -147,6 +161,10 @@ ${choices({
 <section>
 <h2>Active tokens</h2>
 ${list(visit, active, { path: PATH, none: "You have none.", row: (token) => tokenRow(visit, token) })}
+</section>
+<section>
+<h2>Feed token</h2>
+${feedTokenSection(visit, feedToken)}
 </section>`;
   const status = Object.keys(errors).length > 0 ? 422 : 200;
   return page(visit, { title: "Personal access tokens", status, body });
@@ -157,6 +175,20 @@ function createdNote({ name, secret }: { name: string; secret: string }): Html {
 <p>Your new token <strong>${name}</strong>. Keep it now: it is not shown again.</p>
 <code class="secret">${secret}</code>
 </div>`;
+}
+
+function feedTokenSection(visit: PageContext, token: string | undefined): Html {
+  const what = html`<p>Readers of feeds and calendars sign in with it, as <code>?feed_token=</code> at the end of the address: it opens
+nothing else. Whoever has it can read what you can read there.</p>`;
+  return token === undefined
+    ? html`${what}${form(visit, FEED_TOKEN_PATH, html`<button>Create feed token</button>`)}`
+    : html`${what}<details><summary>Show it</summary><code class="secret">${token}</code></details>
+${confirmButton(visit, {
+  label: "Reset",
+  of: "feed token",
+  question: "Readers that use the feed token will lose access, until they have the new one.",
+  action: FEED_TOKEN_PATH,
+})}`;
 }
 
 function tokenRow(visit: PageContext, token: tokens.ActiveToken): Html {

@@ -99,6 +99,25 @@ describe("the events of many projects, most of them at one instant", () => {
     }
   });
 
+  it.each<[Person, string, number]>([
+    ["guest", "?", 200],
+    ["guest", "?target_type=issue&", 50],
+    ["stranger", "?", 0],
+    ["developer", "?after=2026-10-31&before=2026-11-04&", 190],
+  ])("%s reads those of the group as a feed%s each once", async (as, query, count) => {
+    const seen: string[] = [];
+    const token = { "private-token": `token-of-${as}` };
+    let next: string | undefined = `http://pm.test/many.atom${query}per_page=50`;
+    while (next) {
+      const { status, text } = await app.call(`GET ${next}`, { headers: token });
+      if (as === "stranger") expect(status).toBe(404);
+      seen.push(...[...text.matchAll(/<id>(tag:.*?)<\/id>/g)].map(([, id]) => id as string));
+      next = /<link href="([^"]+)" rel="next"/.exec(text)?.[1]?.replaceAll("&amp;", "&");
+    }
+    expect(new Set(seen).size).toBe(count);
+    expect(seen).toHaveLength(count);
+  });
+
   it.each<Person>(["guest", "developer"])(
     "have no page past their end, however far: %s",
     async (as) => {

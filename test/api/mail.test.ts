@@ -12,6 +12,7 @@ import {
   clock,
   newDatabase,
   type Person,
+  SECRET_KEY,
   type TestDatabase,
   waitFor,
 } from "../helpers.ts";
@@ -28,6 +29,8 @@ interface Received {
 
 let server: SMTPServer;
 let received: Received[];
+/** The headers of each of them, by lower-case name. */
+let headersOf: Map<string, string>[];
 /** How many of the first mails are refused. */
 let refusals: number;
 /** The SMTP status of the refusal. */
@@ -39,6 +42,7 @@ let database: TestDatabase;
 
 beforeEach(async () => {
   received = [];
+  headersOf = [];
   refusals = 0;
   refusal = 451;
   held = Promise.resolve();
@@ -58,6 +62,7 @@ beforeEach(async () => {
         const mail = await PostalMime.parse(Buffer.concat(chunks));
         const to = session.envelope.rcptTo.map(({ address }) => address);
         const { subject, text, messageId, inReplyTo, references } = mail;
+        headersOf.push(new Map(mail.headers.map(({ key, value }) => [key, value])));
         received.push({ to, subject, text, messageId, inReplyTo, references });
         done();
       });
@@ -137,6 +142,52 @@ it("begins and ends with the messages of the application, if it is to", async ()
   const texts = received.map(({ text }) => text?.trim());
   expect(texts[0]).not.toMatch(/Confidential|reply/);
   expect(texts[1]).toMatch(/^Confidential\.\n\n[\s\S]*Done\.[\s\S]*\n\nDo not reply\.$/);
+  await app.close();
+});
+
+it("tells programs what it is about, and how to get no more of it, without signing in", async () => {
+  const app = await open({ mail: mail(), secretKey: SECRET_KEY });
+  await app.admin.seed(baseSeed);
+  const path = "/projects/acme%2Fsite/issues";
+  await call(app, `POST ${path}`, { as: "owner", json: { title: "Broken button" } });
+  await note(app, "I can mend it.");
+  await arrived(1);
+  const headers = Object.fromEntries(headersOf[0] ?? []);
+  expect(headers).toMatchObject({
+    "x-gitlab-project-path": "acme/site",
+    "x-gitlab-issue-id": expect.stringMatching(/^\d+$/),
+    "x-gitlab-issue-iid": "1",
+    "list-unsubscribe": expect.stringMatching(
+      /^<https:\/\/pm\.example\.com\/-\/sent_notifications\/[\w-]+\/unsubscribe>$/,
+    ),
+    "list-unsubscribe-post": "List-Unsubscribe=One-Click",
+  });
+  const address = (headers["list-unsubscribe"] as string).slice(1, -1);
+  expect(received[0]?.text).toContain(`To get no more about it: ${address}`);
+  const subscribed = async () =>
+    (await call(app, `GET ${path}/1`, { as: "owner" })).json.subscribed;
+
+  // Programs that follow each link change nothing.
+  const { pathname } = new URL(address);
+  const link = `http://pm.test${pathname}`;
+  const asked = await call(app, `GET ${link}`);
+  expect([asked.status, await subscribed()]).toEqual([200, true]);
+  expect(asked.text).toContain("no more mails about this issue");
+  expect(asked.text).not.toContain("Broken");
+  expect(asked.text).toContain(`action="${pathname}"`);
+  const form = "List-Unsubscribe=One-Click";
+  const done = await call(app, `POST ${link}`, { form });
+  expect([done.status, await subscribed()]).toEqual([200, false]);
+  expect((await call(app, `POST ${link}`, { form })).status).toBe(200);
+
+  // Nobody else makes such a link: neither of plain text, nor of another secret of this server.
+  const other = (key: string) => `http://pm.test/-/sent_notifications/${key}/unsubscribe`;
+  const plain = Buffer.from("issue 1 2").toString("base64url");
+  for (const key of [plain, "x", pathname.split("/")[3]?.replace(/..$/, "AA") as string]) {
+    expect([key, (await call(app, `POST ${other(key)}`, { form })).status]).toEqual([key, 404]);
+  }
+  await call(app, `DELETE ${path}/1`, { as: "owner" });
+  expect((await call(app, `POST ${link}`, { form })).status).toBe(404);
   await app.close();
 });
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type TestApp, testApp } from "../helpers.ts";
+import { type CallOptions, type TestApp, testApp } from "../helpers.ts";
 import { type CiProject, ciProject, THREE_STAGES } from "./_pipelines.ts";
 
 let app: TestApp;
@@ -95,6 +95,37 @@ describe("a pipeline by trigger", () => {
       form: { token, ref: "main" },
     });
     expect(byName.status).toBe(201);
+  });
+
+  it("tells its jobs four characters of the token, and which languages are known", async () => {
+    const own = await ciProject(app, "told", "a: {script: [make]}\n");
+    const json = { runner_type: "project_type", project_id: own.id };
+    const { token: runner } = (await app.call("POST /user/runners", { as: "owner", json })).json;
+    /** The variables of the job of a pipeline that a request starts. */
+    const variablesOf = async (request: string, options: CallOptions) => {
+      expect((await own.call(request, options)).status).toBe(201);
+      const asked = await app.call("POST /jobs/request", { json: { token: runner } });
+      expect(asked.status).toBe(201);
+      const variables: { key: string; value: string }[] = asked.json.variables;
+      return Object.fromEntries(variables.map(({ key, value }) => [key, value]));
+    };
+    const trigger = (await own.call("POST /triggers?description=t", { as: "maintainer" })).json;
+    const start = { json: { token: trigger.token, ref: "main" } };
+    const told = await variablesOf("POST /trigger/pipeline", start);
+    expect(told).toMatchObject({
+      CI_PIPELINE_TRIGGERED: "true",
+      CI_TRIGGER_SHORT_TOKEN: trigger.token.slice("glptt-".length, "glptt-".length + 4),
+      CI_PROJECT_CLASSIFICATION_LABEL: "",
+    });
+    for (const unknown of ["CI_PROJECT_REPOSITORY_LANGUAGES", "CI_DEPLOY_USER"]) {
+      expect(told).not.toHaveProperty(unknown);
+    }
+    await own.commit("b.rb", "puts 1\n", "Add Ruby [skip ci]");
+    await own.commit("c.js", "let a = 1;\nlet b;\n", "Add JavaScript [skip ci]");
+    await own.call("GET /languages", { as: "owner" });
+    const later = await variablesOf("POST /pipeline?ref=main", { as: "maintainer" });
+    expect(later).toMatchObject({ CI_PROJECT_REPOSITORY_LANGUAGES: "javascript,ruby" });
+    expect(later).not.toHaveProperty("CI_TRIGGER_SHORT_TOKEN");
   });
 
   it("is refused without a token of the project, or a branch or tag", async () => {

@@ -1,4 +1,7 @@
+import { execFileSync } from "node:child_process";
 import { statSync } from "node:fs";
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
 import { newFolder, runJson, startServing } from "./helpers.ts";
@@ -42,3 +45,81 @@ it("serve answers writes with 503 on a full disk, keeps reading, and loses no ac
   expect(await counted(`${again.url}/api/v4/groups/acme/labels`)).toBe(written);
   expect(await again.stop()).toBe(0);
 });
+
+// Where `prlimit` is, the room that a running program has can be changed.
+const canGiveRoom = process.platform === "linux";
+
+it.runIf(canGiveRoom)(
+  "serve goes on with webhooks within seconds, once there is room on a disk that has filled up meanwhile",
+  async () => {
+    const calls: { title: string; response: ServerResponse }[] = [];
+    let heard = () => {};
+    const receiver = createServer((request, response) => {
+      let text = "";
+      request.setEncoding("utf8").on("data", (more: string) => {
+        text += more;
+      });
+      request.on("end", () => {
+        calls.push({ title: JSON.parse(text).object_attributes.title, response });
+        heard();
+      });
+    }).listen(0, "127.0.0.1");
+    const nextCall = async () => {
+      while (calls.length === 0) {
+        await new Promise<void>((resolve) => {
+          heard = resolve;
+        });
+      }
+      return calls.shift() as (typeof calls)[number];
+    };
+    const { tokens } = await runJson(["seed", "--db", "hooks.db"], at);
+    const headers = { "private-token": tokens[0].token, "content-type": "application/json" };
+    // Only the soft limit, which may be raised again.
+    const kilobytes = Math.ceil(statSync(join(folder.path, "hooks.db")).size / 1024) + 512;
+    const through = ["bash", "-c", `ulimit -S -f ${kilobytes}; exec "$0" "$@"`];
+    const local = ["--local-webhooks", "on"];
+    const server = await startServing(["--db", "hooks.db", ...local], { ...at, through });
+    try {
+      const api = `${server.url}/api/v4`;
+      const post = (path: string, body: object) =>
+        fetch(api + path, { method: "POST", headers, body: JSON.stringify(body) });
+      const [project] = (await (await fetch(`${api}/projects?per_page=1`, { headers })).json()) as {
+        id: number;
+      }[];
+      const own = `/projects/${project?.id}`;
+      const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`;
+      const hook = { url, issues_events: true, push_events: false };
+      expect((await post(`${own}/hooks`, hook)).status).toBe(201);
+      for (const title of ["one", "two"]) {
+        expect((await post(`${own}/issues`, { title })).status).toBe(201);
+      }
+      // While the first is being delivered, the disk fills up; what has become of it can't be stored.
+      const first = await nextCall();
+      expect(first.title).toBe("one");
+      let status = 201;
+      for (let index = 0; status === 201 && index < 10_000; index += 1) {
+        const name = `label ${index} ${"x".repeat(200)}`;
+        ({ status } = await post("/groups/acme/labels", { name, color: "#123456" }));
+      }
+      expect(status).toBe(503);
+      first.response.end();
+      // Long enough for its settling to be tried, and refused.
+      await new Promise((resolve) => setTimeout(resolve, 1500));
+      expect(calls).toEqual([]);
+      // It goes on within a second or so; without retries it would be ten minutes, which the test does not wait for.
+      execFileSync("prlimit", ["--pid", String(server.child.pid), "--fsize=unlimited"]);
+      const second = await nextCall();
+      expect(second.title).toBe("two");
+      second.response.end();
+      expect((await post(`${own}/issues`, { title: "three" })).status).toBe(201);
+      const third = await nextCall();
+      expect(third.title).toBe("three");
+      third.response.end();
+      expect(await server.stop()).toBe(0);
+    } finally {
+      await server.stop("SIGKILL");
+      receiver.closeAllConnections();
+      receiver.close();
+    }
+  },
+);

@@ -360,6 +360,8 @@ const FROZEN: Record<string, string> = {
   "20261213-70-runners-by-tag": "ccb414eeda690d96996dc867ea0ba557a6db56aa25c9fd01d9fd58dc20e236d9",
   "20261216-01-container-registry":
     "f1789a553fd4fc4faa9a389898c63c1e310843b7e467706d7d1307a8591486bb",
+  "20261218-02-short-tokens": "82a7dd766f02b70e8191f3f9826d38e4f95d23ed1da3090364640df5c9be681f",
+  "20261218-01-feed-tokens": "3e58c298ecd3efb1c999f4f1d18a2dc4122486f1cc83e4ff69b3adc1077a201f",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);

@@ -71,6 +71,26 @@ describe("access tokens", () => {
     });
   });
 
+  it("have a feed token beside them, which is shown again until it is reset", async () => {
+    const feed = "http://pm.test/dashboard/projects.atom";
+    const tokenIn = (page: string) => /glft-[0-9a-f]{40}/.exec(page)?.[0] as string;
+    const reads = async (token: string) =>
+      (await app.call(`GET ${feed}?feed_token=${token}`)).status;
+    expect((await owner.get(PATH)).page).toContain("Create feed token");
+    const made = await owner.post("/-/profile/reset_feed_token");
+    expect([made.status, made.headers.get("location")]).toEqual([303, PATH]);
+    expect(await audited()).toMatchObject({ action: "feed token reset", author_name: "owner" });
+    const token = tokenIn((await owner.get(PATH)).page);
+    expect(tokenIn((await owner.get(PATH)).page)).toBe(token);
+    expect((await admin.get(PATH)).page).not.toContain("glft-");
+    expect(await reads(token)).toBe(200);
+    await owner.post("/-/profile/reset_feed_token");
+    const other = tokenIn((await owner.get(PATH)).page);
+    expect([await reads(token), await reads(other)]).toEqual([401, 200]);
+    const forged = await app.call("POST http://pm.test/-/profile/reset_feed_token", { form: "" });
+    expect(forged.status).toBe(422);
+  });
+
   it("never expire if the date is left empty", async () => {
     const made = await owner.post(PATH, { ...good, expires_at: "" });
     expect(made.page).toContain("never expires");

@@ -2,6 +2,7 @@ import type { Awaitable, Reader } from "../../store/port.ts";
 import type { Caller } from "../access/caller.ts";
 import { ApiError, unauthorized } from "../errors.ts";
 import type { Route } from "../resource.ts";
+import type { Secrets } from "../secrets.ts";
 import type { HostRequest, Incoming } from "./incoming.ts";
 import type { Parameters } from "./parameters.ts";
 
@@ -69,6 +70,8 @@ export interface AuthSettings {
   reactivate(userId: number): Promise<void>;
   /** The public address, if it differs from the request's. */
   url: string | undefined;
+  /** Decrypts the tokens that others are derived from; without them, those are unknown. */
+  secrets: Secrets | undefined;
 }
 
 /** A request, as authenticators see it: its body is known only by its parameters. */
@@ -76,7 +79,7 @@ export interface CredentialRequest {
   readonly incoming: Omit<Incoming, "body">;
   /** The parameters of the query and, once it is read, of the body. */
   readonly parameters: Parameters;
-  readonly route: Pick<Route, "jobTokens" | "deployTokens">;
+  readonly route: Pick<Route, "jobTokens" | "deployTokens" | "feedTokens">;
   /** The values of the path's parameters, percent-encoded. */
   readonly params: Readonly<Record<string, string>>;
   /** Whether the mount has checked that no other site's page sent the request. */

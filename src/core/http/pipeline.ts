@@ -29,6 +29,7 @@ import {
   type Route,
   type RouteRunner,
 } from "../resource.ts";
+import type { Secrets } from "../secrets.ts";
 import { dayOf } from "../time.ts";
 import type { Edition } from "../version.ts";
 import { type AnsweredRequest, type LogEntry, logEntryOf } from "./access-log.ts";
@@ -60,6 +61,7 @@ import { Upload, type UploadSpec } from "./upload.ts";
 /** The settings of the pipeline. */
 export interface PipelineSettings extends AuthorizationSettings, ReplySettings {
   store: Store;
+  secrets: Secrets;
   routes: Routes;
   pages: PageLimits;
   body: BodyLimits;

@@ -26,6 +26,8 @@ export interface NewPipeline {
   readonly status: Status;
   readonly merge_request_id?: number | undefined;
   readonly name?: string | undefined;
+  /** What jobs are told of the token of the trigger that starts it. */
+  readonly trigger_short_token?: string | undefined;
   readonly yaml_errors?: string | undefined;
   /** When it is canceled. Default: as GitLab does it where the configuration says nothing. */
   readonly autoCancel?: AutoCancel | undefined;
@@ -55,6 +57,7 @@ export async function insertPipeline(
     source: pipeline.source,
     status,
     name: pipeline.name ?? null,
+    trigger_short_token: pipeline.trigger_short_token ?? null,
     yaml_errors: pipeline.yaml_errors ?? null,
     on_new_commit: pipeline.autoCancel?.onNewCommit ?? null,
     on_job_failure: pipeline.autoCancel?.onJobFailure ?? null,

@@ -354,4 +354,9 @@ ${POSTGRES_COUNTS}`,
 alter table pipelines add column on_job_failure $text;
 `,
   },
+  {
+    // The beginning of the token of the trigger that has started a pipeline.
+    id: "20261218-02-short-tokens",
+    sql: "alter table pipelines add column trigger_short_token $text;\n",
+  },
 ];

@@ -170,7 +170,7 @@ async function changelogOf(preparing: Preparing, asked: Asked): Promise<string> 
   const to = await named(end);
   const titles = await categoriesOf(opened, await named(configRef), config_file);
   const log = logOf(repository, { from: [to], not: [from] });
-  const range = await log.first(repository, Number.MAX_SAFE_INTEGER);
+  const range = await log.first(repository, Number.MAX_SAFE_INTEGER, budget);
   const categories = new Map<string, Entry[]>();
   const reverted = new Set<string>();
   let characters = 0;

@@ -4,28 +4,15 @@ import { presenter } from "../../core/presenter.ts";
 import { type Resource, routes } from "../../core/resource.ts";
 import { USER_SCOPES } from "../../core/scopes.ts";
 import { isHidden, requireUserNamed } from "../users/rules.ts";
+import { filterOf, filters } from "./filters.ts";
 import { eventFields } from "./json.ts";
 import * as events from "./list.ts";
-import { ACTIONS, TARGET_TYPES, type TargetType } from "./record.ts";
 import { migrations } from "./table.ts";
 
 const event = presenter(eventFields);
 
 /** Events of a project also have `data`, which is always null. */
 const projectEvent = presenter({ ...eventFields, data: field.constant(null) });
-
-const filters = {
-  action: param.optional(param.choice(ACTIONS)),
-  target_type: param.optional(param.choice(Object.keys(TARGET_TYPES) as TargetType[])),
-  before: param.optional(param.date()),
-  after: param.optional(param.date()),
-  sort: param.optional(param.choice(["asc", "desc"])),
-};
-
-function filterOf(input: param.Input<typeof filters>): events.EventFilter {
-  const { action, target_type: targetType, before, after, sort = "desc" } = input;
-  return { action, targetType, before, after, sort };
-}
 
 const { list } = routes();
 const project = routes({ source: "project" });

@@ -17,7 +17,7 @@ import {
   type RowPage,
 } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
-import { all, type Condition, when } from "../../store/conditions.ts";
+import { all, belowGroup, type Condition, when } from "../../store/conditions.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Reader, Value } from "../../store/port.ts";
 import { type Action, TARGET_TYPES, type TargetType } from "./record.ts";
@@ -37,6 +37,8 @@ export interface EventFilter {
 export type EventScope =
   | { authorId: number }
   | { projectId: number }
+  /** Those of the projects in a group and its subgroups. */
+  | { groupId: number }
   /** Everybody's in the caller's projects. */
   | "callers-projects";
 
@@ -180,10 +182,15 @@ function scoped(viewer: Viewer, scope: EventScope): Source {
   }
   const joined = "events e join projects p on p.id = e.project_id";
   if (scope === "callers-projects") return { from: joined, ...memberProjects(viewer) };
+  if ("groupId" in scope) return { from: joined, ...ofGroup(viewer, scope.groupId) };
   const byAuthor = { sql: "e.author_id = ?", values: [scope.authorId] };
   if (scope.authorId === viewer.caller?.id) return { from: "events e", ...byAuthor };
   return { from: joined, ...all([byAuthor, visibleProjects(viewer)]) };
 }
+
+/** The condition on projects `p` that are in a group, or below it, and that the caller sees. */
+const ofGroup = (viewer: Viewer, groupId: number): Condition =>
+  all([belowGroup("p.namespace_id", groupId), visibleProjects(viewer)]);
 
 /** How to find events spread over many projects, some of which the caller may not see. */
 interface AmongProjects {
@@ -205,10 +212,11 @@ function amongProjects(
   scope: EventScope,
   { action, targetType }: EventFilter,
 ): AmongProjects | undefined {
-  if (scope === "callers-projects") {
-    const mine = memberProjects(viewer);
+  if (scope === "callers-projects" || "groupId" in scope) {
+    const seen =
+      scope === "callers-projects" ? memberProjects(viewer) : ofGroup(viewer, scope.groupId);
     const everyones = { sql: "1 = 1", values: [] };
-    return { whose: everyones, seen: mine, projects: { from: "projects p", ...mine }, steps: 10 };
+    return { whose: everyones, seen, projects: { from: "projects p", ...seen }, steps: 10 };
   }
   if ("projectId" in scope || scope.authorId === viewer.caller?.id) return undefined;
   // An author's events of one kind are found by index; the scan passes over those in hidden projects.

@@ -47,7 +47,7 @@ export const snapshotRoute = routes({ source: "project" }).get("/snapshot", {
         "content-type": "application/x-tar",
         "content-disposition": dispositionOf("attachment", "snapshot.tar"),
       },
-      cancellable(() => tarOfFiles(FOLDERS, bareFiles(repository, refs), time)),
+      cancellable((signal) => tarOfFiles(FOLDERS, bareFiles(repository, refs, signal), time)),
     );
   },
 });

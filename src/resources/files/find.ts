@@ -10,6 +10,7 @@ import type { PackReader } from "../../git/packs.ts";
 import type { Repository } from "../../git/repository.ts";
 import { entryAt, partsOf, treeOf, typeOfMode } from "../../git/trees.ts";
 import { EXECUTABLE } from "../../git/work-tree.ts";
+import type { Pace } from "../../turns/pace.ts";
 import { jsonWithContent } from "../repositories/blobs.ts";
 import { type OpenRepository, requireCommit } from "../repositories/open.ts";
 
@@ -58,7 +59,7 @@ const SMALL = 4096;
 
 /** Finds a file. @throws ApiError 404 if there is no such commit, or nothing at the path but a folder */
 export async function findFile(opened: OpenRepository, ref: string, path: string): Promise<File> {
-  const { repository } = opened;
+  const { repository, budget } = opened;
   const commit = await requireCommit(opened, ref);
   const filePath = partsOf(path).join("/");
   const files = known.get(repository.packs) ?? new Lru<string, File>(KNOWN_BYTES);
@@ -66,7 +67,7 @@ export async function findFile(opened: OpenRepository, ref: string, path: string
   const key = `${repository.lineage} ${commit} ${ref} ${filePath}`;
   const found = files.get(key);
   if (found) return found;
-  const file = await readFile(repository, commit, filePath, ref);
+  const file = await readFile(repository, commit, filePath, ref, budget);
   const size = file.facts.size as number;
   files.set(key, file, OVERHEAD + TIMES * key.length + (size > SMALL ? 0 : 3 * size));
   return file;
@@ -85,6 +86,7 @@ async function readFile(
   commit: number,
   path: string,
   ref: string,
+  pace: Pace,
 ): Promise<File> {
   const entry = await entryAt(repository, treeOf(repository, commit), path);
   if (!entry || typeOfMode(entry.mode) !== BLOB) throw notFound("File");
@@ -92,7 +94,7 @@ async function readFile(
   const object = repository.find(oid);
   const digest = createHash("sha256");
   for await (const part of repository.stream(object)) digest.update(part);
-  const last = (await lastChange(repository, commit, path)) ?? commit;
+  const last = (await lastChange(repository, commit, path, pace)) ?? commit;
   const name = basename(path);
   const facts = {
     file_name: name,

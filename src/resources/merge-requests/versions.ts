@@ -247,7 +247,7 @@ export const versionRoutes: readonly Route[] = [
       const [row] = await db.rows(`select ${detail.columns} ${from}`, values);
       if (!version || !row) throw notFound();
       const log = logOf(opened.repository, logQueryOf(opened.repository, version));
-      const numbers = await log.first(opened.repository, MOST_COMMITS);
+      const numbers = await log.first(opened.repository, MOST_COMMITS, opened.budget);
       const commits = await commitRows(opened, numbers.slice(0, MOST_COMMITS));
       const { rows } = await diffsOf(opened, version, input.unidiff);
       row[detail.at("commits")] = arrayOf(commit, commits, view);

@@ -19,6 +19,7 @@ import { ciSettingsOf } from "../ci/settings.ts";
 import { nameOf } from "../container-registry/names.ts";
 import { isRegistry } from "../container-registry/settings.ts";
 import { isFrozen } from "../freeze-periods/frozen.ts";
+import { knownLanguages } from "../repositories/languages.ts";
 import type { OpenRepository } from "../repositories/open.ts";
 import { requestVariables } from "./request-variables.ts";
 
@@ -56,6 +57,8 @@ export interface Target {
   readonly request?: OfMergeRequest | undefined;
   /** The id of the schedule that starts it. */
   readonly scheduleId?: number | null | undefined;
+  /** What jobs are told of the token of the trigger that starts it. */
+  readonly shortToken?: string | undefined;
 }
 
 /** Where the address of the instance and the name of who makes a pipeline come from. */
@@ -213,6 +216,10 @@ export async function predefinedVariables(
     CI_PROJECT_ROOT_NAMESPACE_SLUG: hostSlugOf(root),
     CI_PROJECT_DESCRIPTION: facts.description ?? "",
     CI_PROJECT_TOPICS: await topicsOf(db, project.id),
+    CI_PROJECT_REPOSITORY_LANGUAGES: (await knownLanguages(db, project.id))
+      ?.join(",")
+      .toLowerCase(),
+    CI_PROJECT_CLASSIFICATION_LABEL: "",
     CI_PROJECT_URL: `${base}/${project.fullPath}`,
     CI_PROJECT_VISIBILITY: VISIBILITY_WORDS[project.visibility],
     CI_DEFAULT_BRANCH: facts.default_branch ?? undefined,

@@ -62,6 +62,8 @@ export interface Wanted {
   readonly request?: OfMergeRequest | undefined;
   /** The id of the schedule that starts it. */
   readonly scheduleId?: number | undefined;
+  /** What jobs are told of the token of the trigger that starts it. */
+  readonly shortToken?: string | undefined;
   /** The commit, if it is not the newest one. */
   readonly sha?: string | undefined;
   /** The configuration, if it is not the one that the commit has. */
@@ -106,7 +108,7 @@ const SKIPS = /\[(ci[ _-]skip|skip[ _-]ci)\]/i;
  */
 export async function planCreation(place: Place, wanted: Wanted): Promise<Creation> {
   const { db, store, project, userId, base, edition, secrets, at } = place;
-  const { source, request, scheduleId, variables = [] } = wanted;
+  const { source, request, scheduleId, shortToken, variables = [] } = wanted;
   if (variables.some(({ value }) => value.includes("\0"))) {
     throw new PipelineRefusal(["Variables can't contain null bytes"]);
   }
@@ -130,7 +132,8 @@ export async function planCreation(place: Place, wanted: Wanted): Promise<Creati
   }
   const sha = commitId(opened.repository, number);
   const { before = NO_SHA } = wanted;
-  const target: Target = { ref, tag, isProtected, sha, before, source, request, scheduleId };
+  const of = { ref, tag, isProtected, sha, before };
+  const target: Target = { ...of, source, request, scheduleId, shortToken };
   const settings = await ciSettingsOf(db, project.id);
   const creation = { project, userId, target, variables, settings };
   const makers: Makers = { db, opened, base, edition, userId, at };
@@ -213,5 +216,6 @@ function rowOf(project: Source, userId: number | null, target: Target) {
     before_sha: target.before,
     source: target.source,
     merge_request_id: target.request?.id,
+    trigger_short_token: target.shortToken,
   };
 }

@@ -64,7 +64,7 @@ export async function archiveOf(
   const found = parts.length === 0 ? undefined : await entryAt(repository, root, path);
   if (parts.length > 0 && found?.mode !== FOLDER) throw notFound("File");
   const tree = found ? repository.findHex(found.oid) : root;
-  if ((await new TreeList(repository, tree, "", true).length()) > MOST_ARCHIVED) {
+  if ((await new TreeList(repository, tree, "", true, opened.budget).length()) > MOST_ARCHIVED) {
     throw badRequest(`The archive would have more than ${MOST_ARCHIVED} entries`);
   }
   const commit = commitId(repository, number);

@@ -103,7 +103,7 @@ export async function compare(
 ): Promise<Value[]> {
   const { repository, project } = opened;
   const log = logOf(repository, { from: [to], not: [from], order: "date" });
-  const newest = (await log.first(repository, MOST_COMMITS)).slice(0, MOST_COMMITS);
+  const newest = (await log.first(repository, MOST_COMMITS, budget)).slice(0, MOST_COMMITS);
   const commits: string[] = [];
   for (const number of newest.toReversed()) {
     const row = commitRow(commitValues(opened, await readCommit(repository, number)));

@@ -124,9 +124,9 @@ const tree = valueType("Tree", "A folder of a repository.", {
   lastCommit: about(
     "The newest commit that changed it.",
     property(commit, async ({ place, path }: Folder, { db }: GraphContext) => {
-      const { repository, project } = place.opened;
+      const { repository, project, budget } = place.opened;
       const log = logOf(repository, { from: [place.commit], path: path || undefined });
-      const found = (await log.first(repository, 1)).slice(0, 1);
+      const found = (await log.first(repository, 1, budget)).slice(0, 1);
       const [last] = await readCommits(db, { repository, project }, found);
       return last ?? null;
     }),

@@ -79,12 +79,13 @@ const contributorRow = rowMaker(contributor);
 
 /** Who wrote the newest commits that are no merges, by their addresses. */
 async function contributorsTo(opened: OpenRepository, ref: string) {
-  const { repository } = opened;
+  const { repository, budget } = opened;
   const from = await findCommit(opened, ref);
   const people = new Map<string, { name: string; email: string; commits: number }>();
   if (from === undefined) return [];
   const log = logOf(repository, { from: [from], order: "date", isWithoutMerges: true });
-  for (const number of (await log.first(repository, CONTRIBUTIONS)).slice(0, CONTRIBUTIONS)) {
+  const found = await log.first(repository, CONTRIBUTIONS, budget);
+  for (const number of found.slice(0, CONTRIBUTIONS)) {
     const { name, email } = (await readCommit(repository, number)).author;
     const known = people.get(email) ?? { name, email, commits: 0 };
     people.set(email, { name: known.name || name, email, commits: known.commits + 1 });
@@ -126,7 +127,13 @@ export const repositoryResource: Resource = {
           throw new ApiError(400, { error });
         }
         const folder = await findFolder(opened, ref || "HEAD", path);
-        const entries = new TreeList(opened.repository, folder.tree, folder.path, recursive);
+        const entries = new TreeList(
+          opened.repository,
+          folder.tree,
+          folder.path,
+          recursive,
+          opened.budget,
+        );
         const length = await entries.length();
         const read = async (from: number, to: number) => (await entries.slice(from, to)).map(rowOf);
         if (pagination === "keyset") {

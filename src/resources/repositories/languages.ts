@@ -126,6 +126,24 @@ export async function languagesByProject(
   return found;
 }
 
+/**
+ * The names of the languages that were found out last of a project's code, which may have changed since: for jobs, which do
+ * not wait for a walk.
+ *
+ * @returns `undefined` if nobody has asked yet
+ */
+export async function knownLanguages(
+  db: Reader,
+  projectId: number,
+): Promise<readonly string[] | undefined> {
+  const [found] = await db.rows(
+    "select languages from git_repositories where project_id = ? and kind = 'code'",
+    [projectId],
+  );
+  const kept = found?.[0] as string | null | undefined;
+  return kept == null ? undefined : (JSON.parse(kept) as Share[]).map(([name]) => name);
+}
+
 /** What the code of projects is written in. */
 export const languageRoutes = [
   routes({ source: "project" }).get("/languages", {

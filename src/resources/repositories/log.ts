@@ -36,6 +36,6 @@ export async function pageOfLog(
 ): Promise<RowPage> {
   const log = logOf(opened.repository, query);
   const needed = Math.max(offsetOf(page) + page.size, page.limits.countedTotal) + 1;
-  const numbers = await log.first(opened.repository, needed);
+  const numbers = await log.first(opened.repository, needed, opened.budget);
   return pageOf(page, numbers.length, (from, to) => rowsOf(opened, numbers.slice(from, to)));
 }

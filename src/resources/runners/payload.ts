@@ -43,6 +43,7 @@ interface JobFacts {
   readonly started_at: number;
   readonly iid: number;
   readonly pipeline_name: string | null;
+  readonly trigger_short_token: string | null;
   readonly runner_id: number;
   readonly runner_description: string | null;
   readonly ref: string;
@@ -63,7 +64,7 @@ interface JobFacts {
 }
 
 const FACTS = `select cj.name, cj.stage, cj.run_when, cj.protected, cj.started_at, pl.iid, pl.name as pipeline_name,
-    cj.runner_id, r.description as runner_description, pl.ref, pl.tag, pl.sha, pl.before_sha,
+    pl.trigger_short_token,    cj.runner_id, r.description as runner_description, pl.ref, pl.tag, pl.sha, pl.before_sha,
     pl.source, pl.created_at, pl.merge_request_id, ru.schedule_id, mr.project_id as target_project_id, p.name as project_name, p.full_path, p.visibility, p.namespace_id,
     p.ci_default_git_depth
   from ci_jobs cj join pipelines pl on pl.id = cj.pipeline_id join projects p on p.id = cj.project_id
@@ -358,6 +359,7 @@ function ofJob(base: string, job: ClaimedJob, facts: JobFacts, options: JobOptio
     CI_PIPELINE_IID: String(facts.iid),
     CI_PIPELINE_NAME: facts.pipeline_name ?? "",
     CI_PIPELINE_TRIGGERED: facts.source === "trigger" ? "true" : undefined,
+    CI_TRIGGER_SHORT_TOKEN: facts.trigger_short_token ?? undefined,
     CI_PIPELINE_URL: `${page}/pipelines/${job.pipeline_id}`,
     CI_PIPELINE_CREATED_AT: isoInstant(facts.created_at),
     CI_JOB_ID: String(job.id),

@@ -174,7 +174,7 @@ export async function findCommits(places: Places, page: Page, text: string): Pro
     if (searched.kind !== "code") continue;
     const { opened, tip } = searched;
     const log = logOf(opened.repository, { from: [tip] });
-    for (const number of await log.first(opened.repository, left + 1)) {
+    for (const number of await log.first(opened.repository, left + 1, pace)) {
       if (left === 0) return pageOf(page, rows, true);
       left -= 1;
       const commit = await readCommit(opened.repository, number);

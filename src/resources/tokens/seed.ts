@@ -1,7 +1,8 @@
 import * as v from "valibot";
+import { setFeedToken } from "../../auth/feed-tokens.ts";
 import { digestOf, newSecret } from "../../auth/token-secrets.ts";
 import { SCOPES, type Scope } from "../../core/scopes.ts";
-import { day, oneOf, type SeededUser, seedList, type Word } from "../../core/seeding.ts";
+import { day, oneOf, type SeededUser, seedList, seedPart, type Word } from "../../core/seeding.ts";
 import * as tokens from "./queries.ts";
 
 /** A personal access token or impersonation token of a seed. */
@@ -33,5 +34,14 @@ export const tokensPart = seedList({
       seeding.now,
     );
     seeding.tokens.push({ username, token });
+  },
+});
+
+/** The token with which a user reads feeds. */
+export const feedTokenPart = seedPart({
+  schema: v.optional(v.pipe(v.string(), v.minLength(20), v.maxLength(255), v.regex(/^\S+$/))),
+  async insert({ db, secrets }, token, { id }: SeededUser) {
+    if (token !== undefined) await setFeedToken(db, secrets, id, token);
+    return 0;
   },
 });

@@ -139,7 +139,9 @@ async function prepare(
     { store, db, secrets, project, userId: found.owner_id, base: view.base, edition, at: now },
     {
       ref: input.ref,
-      source: found.id === null ? "pipeline" : "trigger",
+      ...(found.id === null
+        ? { source: "pipeline" }
+        : { source: "trigger", shortToken: triggers.shortTokenOf(input.token) }),
       variables: [...variables, payload],
     },
   );

@@ -9,6 +9,15 @@ import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
 /** The beginning of tokens of triggers. */
 export const PREFIX = "glptt";
 
+/** Characters of a token that jobs are told, as in GitLab. */
+const SHORT = 4;
+
+/** What jobs are told of the token of a trigger: its first characters, after the prefix that all have. */
+export function shortTokenOf(token: string): string {
+  const start = token.startsWith(`${PREFIX}-`) ? PREFIX.length + 1 : 0;
+  return token.slice(start, start + SHORT);
+}
+
 /** A trigger, as handlers need it. */
 export interface Trigger {
   id: number;

@@ -64,6 +64,7 @@ export const USER_PARTS: readonly Part[] = [
   ["recovery_codes", "user_id", "id"],
   ["two_factor", "user_id", "user_id"],
   ["tokens", "user_id", "id"],
+  ["feed_tokens", "user_id", "user_id"],
   ["job_tokens", "user_id", "id"],
   ["oauth_grants", "user_id", "id"],
   ["oauth_applications", "user_id", "id"],

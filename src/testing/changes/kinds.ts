@@ -1161,6 +1161,7 @@ export const INTERNAL: Readonly<Record<string, string>> = {
   event_counts: "counts",
   events: "what was done, again",
   feature_flag_clients: "secrets",
+  feed_tokens: "secrets",
   git_pack_indexes: "files and commits, which branches show",
   git_pack_pieces: "files and commits, which branches show",
   git_packs: "files and commits, which branches show",
