@@ -18,6 +18,7 @@ const TABLES: Readonly<Record<string, readonly string[]>> = {
   pa: ["project_aliases"],
   pp: ["protection_rules"],
   sf: ["secure_files"],
+  sd: ["site_domains"],
   cr: ["container_repositories"],
   ct: ["container_tags"],
   cm: ["container_manifests"],

@@ -12,6 +12,7 @@ import { showErrorPage, toSignIn } from "../pages/mount.ts";
 import { jobResource } from "../resources/jobs/index.ts";
 import { mergeRequestResource } from "../resources/merge-requests/index.ts";
 import { releaseResource } from "../resources/releases/index.ts";
+import { siteAddresses } from "../resources/sites/addresses.ts";
 import { snippetResource } from "../resources/snippets/index.ts";
 import { uploadResource } from "../resources/uploads/index.ts";
 import { badgeAddresses } from "./badges.ts";
@@ -96,6 +97,7 @@ export const PROGRAM_ADDRESSES: Mount = {
         ...sameAddresses,
         ...userAddresses,
         ...goAddresses,
+        ...siteAddresses,
       ],
     },
   ],

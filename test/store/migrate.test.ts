@@ -360,6 +360,7 @@ const FROZEN: Record<string, string> = {
   "20261213-70-runners-by-tag": "ccb414eeda690d96996dc867ea0ba557a6db56aa25c9fd01d9fd58dc20e236d9",
   "20261216-01-container-registry":
     "f1789a553fd4fc4faa9a389898c63c1e310843b7e467706d7d1307a8591486bb",
+  "20261219-01-sites": "96d04029c0fb7c4f7ae09925e55939e9690b985186a20208a4e91ece4b492afc",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);
