@@ -929,7 +929,11 @@ const MEANINGS: Readonly<Record<string, string>> = {
   monitor_access_level: "whether it has monitoring, which there is none of; kept",
   package_registry_access_level: "whether it has packages: yes",
   packages_enabled: "the old form of `package_registry_access_level`: yes",
-  pages_access_level: "who sees its pages, which there are none of; kept",
+  pages_access_level:
+    "who sees its site: everybody (`public`), whoever sees the project (`enabled`), its members or nobody",
+  max_pages_size: "mebibytes that a site may have at most: 100 if it is null, any if it is 0",
+  pages_domain_verification_enabled:
+    "whether domains of sites must be verified; without, they are from the start",
   prevent_forking_outside_group: "whether projects can't be forked to other places: no",
   prevent_sharing_groups_outside_hierarchy:
     "whether subgroups can't be shared with other groups; kept",

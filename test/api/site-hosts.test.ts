@@ -1,10 +1,7 @@
-import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createApp } from "../../src/index.ts";
-import { newFolder } from "../folder.ts";
 import { type CallOptions, type TestApp, testApp, tokenOf } from "../helpers.ts";
+import { CERTIFICATES } from "./_certificates.ts";
 import type { CiProject } from "./_pipelines.ts";
 import { publish, SITE, siteProject } from "./_sites.ts";
 import { zipped } from "./_zip.ts";
@@ -147,30 +144,6 @@ describe("the host of a site", () => {
   });
 });
 
-/** A certificate of a domain, and its key. */
-function certificateOf(domain: string) {
-  const folder = newFolder();
-  const [key, certificate] = [join(folder, "key.pem"), join(folder, "cert.pem")];
-  const subject = ["-subj", `/O=Example, Inc./CN=${domain}`, "-days", "2"];
-  const files = ["-keyout", key, "-out", certificate];
-  execFileSync(
-    "openssl",
-    [
-      "req",
-      "-x509",
-      "-newkey",
-      "ec",
-      "-pkeyopt",
-      "ec_paramgen_curve:P-256",
-      "-nodes",
-      ...files,
-      ...subject,
-    ],
-    { stdio: "ignore" },
-  );
-  return { key: readFileSync(key, "utf8"), certificate: readFileSync(certificate, "utf8") };
-}
-
 describe("domains of sites", () => {
   const path = "/pages/domains";
   const add = (domain: string, more: object = {}) =>
@@ -230,7 +203,7 @@ describe("domains of sites", () => {
   });
 
   it("have certificates, whose keys are encrypted and never shown", async () => {
-    const { key, certificate } = certificateOf("tls.example");
+    const [{ key, certificate }, other] = CERTIFICATES;
     const made = await add("tls.example", { key, certificate, auto_ssl_enabled: true });
     expect(made.json).toMatchObject({
       url: "https://tls.example",
@@ -258,7 +231,6 @@ describe("domains of sites", () => {
     for (const { text } of [made, all, one]) expect(text).not.toContain("PRIVATE KEY");
     const change = (json: object) =>
       site.call(`PUT ${path}/tls.example`, { as: "maintainer", json });
-    const other = certificateOf("tls.example");
     expect((await change({ key: other.key })).json).toEqual({
       message: { key: ["doesn't match the certificate"] },
     });
