@@ -34,7 +34,7 @@ describe("a job named pages", () => {
       200,
       {
         url,
-        is_unique_domain_enabled: false,
+        is_unique_domain_enabled: true,
         force_https: false,
         deployments: [
           { created_at: expect.any(String), url, path_prefix: "", root_directory: "public" },
@@ -50,6 +50,49 @@ describe("a job named pages", () => {
       CI_PAGES_HOSTNAME: "pm.test",
       CI_PAGES_URL: url,
     });
+  });
+
+  it("publishes nothing of a job that was only said to have succeeded", async () => {
+    const own = await ciProject(app, "said", PAGES);
+    const { json } = await own.call("POST /pipeline?ref=main", { as: "owner" });
+    const [job] = (await own.call(`GET /pipelines/${json.id}/jobs`, { as: "owner" })).json;
+    await app.admin.jobs.finish(job.id);
+    const pipeline = await own.call(`GET /pipelines/${json.id}`, { as: "owner" });
+    expect(pipeline.json.status).toBe("success");
+  });
+
+  it("has a status for each of several, and another once a job is tried again", async () => {
+    const own = await ciProject(
+      app,
+      "several",
+      "pages: { script: [make] }\nother: { script: [make], pages: { path_prefix: other } }",
+    );
+    const first = await publish(app, own, zipped(SITE));
+    expect(first.deploy.status).toBe("success");
+    const { json: runner } = await app.call("POST /user/runners", {
+      as: "owner",
+      json: { runner_type: "project_type", project_id: own.id },
+    });
+    const run = async () => {
+      const { json } = await app.call("POST /jobs/request", { json: { token: runner.token } });
+      await app.call(`PUT /jobs/${json.id}`, { json: { token: json.token, state: "success" } });
+      await app.admin.maintenance.runPipelines();
+      return json.id as number;
+    };
+    const second = await run();
+    const statuses = async () => {
+      const path = `/repository/commits/${own.sha}/statuses?name=pages%3Adeploy`;
+      const { json } = await own.call(`GET ${path}`, { as: "owner" });
+      return json.map(({ status }: { status: string }) => status);
+    };
+    expect(await statuses()).toEqual(["success", "failed"]);
+    expect((await own.call(`POST /jobs/${second}/retry`, { as: "owner" })).status).toBe(201);
+    await run();
+    expect(await statuses()).toEqual(["success", "failed"]);
+    const all = await own.call(`GET /repository/commits/${own.sha}/statuses?all=true`, {
+      as: "owner",
+    });
+    expect(all.json.filter((one: { name: string }) => one.name === "pages:deploy")).toHaveLength(3);
   });
 
   it.each([
@@ -418,14 +461,19 @@ describe("the API", () => {
     expect(left).toEqual([]);
   });
 
-  it("refuses what needs hosts, where sites have none", async () => {
-    for (const name of ["pages_unique_domain_enabled", "pages_https_only"]) {
-      const { status, json } = await project.call("PATCH /pages", {
-        as: "maintainer",
-        json: { [name]: true },
-      });
-      expect([status, json]).toEqual([400, { message: { [name]: ["needs a domain of sites"] } }]);
-    }
+  it("refuses what needs hosts where sites have none, and keeps whether they would be their own", async () => {
+    const change = (json: object) => project.call("PATCH /pages", { as: "maintainer", json });
+    expect((await change({ pages_unique_domain_enabled: false })).json).toMatchObject({
+      url: "http://pm.test/-/sites/secret/shown",
+      is_unique_domain_enabled: false,
+    });
+    const back = await change({ pages_unique_domain_enabled: true, pages_https_only: false });
+    expect(back.json.is_unique_domain_enabled).toBe(true);
+    const { status, json } = await change({ pages_https_only: true });
+    expect([status, json]).toEqual([
+      400,
+      { message: { pages_https_only: ["needs a domain of sites"] } },
+    ]);
   });
 
   it("answers 404 where no sites are served, and jobs named pages simply run", async () => {

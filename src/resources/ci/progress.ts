@@ -497,23 +497,36 @@ const SITE_STATUS = "pages:deploy";
 /** The stage of what others than runners report: after all of a configuration. */
 export const EXTERNAL = { kind: "external", stage: "external", stage_index: 1_000_000 } as const;
 
-/** Adds the status of the site of a job that has succeeded, and lets it be published: sites of a project one after another. */
+/**
+ * Adds the status of the site of a job that has succeeded, and lets it be published: sites of a project one after another.
+ * A job that no runner did, and that has no artifacts, publishes nothing.
+ */
 async function announceSite(db: Database, jobId: number, now: number): Promise<void> {
-  const job = await db.one<{
+  const found = await db.one<{
     project_id: number;
     pipeline_id: number;
     user_id: number;
     ref: string;
-  }>("select project_id, pipeline_id, user_id, ref from ci_jobs where id = ?", [jobId]);
-  if (!job) return;
+    name: string;
+  }>(
+    `select project_id, pipeline_id, user_id, ref, name from ci_jobs where id = ? and (runner_id is not null
+       or exists (select 1 from job_artifacts a where a.job_id = ci_jobs.id and a.file_type = 'archive'))`,
+    [jobId],
+  );
+  if (!found) return;
+  const { name, ...job } = found;
+  // A job that is tried again gets another status in the place of that of its last attempt.
+  const needs = JSON.stringify([name]);
   await db.run(
-    "update ci_jobs set retried = 1 where pipeline_id = ? and kind = 'external' and name = ? and retried = 0",
-    [job.pipeline_id, SITE_STATUS],
+    `update ci_jobs set retried = 1
+     where pipeline_id = ? and kind = 'external' and name = ? and retried = 0 and needs = ?`,
+    [job.pipeline_id, SITE_STATUS, needs],
   );
   const status = await insertRow(db, "ci_jobs", {
     ...job,
     ...EXTERNAL,
     name: SITE_STATUS,
+    needs,
     status: "running",
     created_at: now,
     updated_at: now,

@@ -47,7 +47,7 @@ async function rowOfSite({ db, source, edition, view, now }: Asked): Promise<Val
   }));
   return siteRow({
     url: urlOf(),
-    is_unique_domain_enabled: Number(sites !== BY_PATH && site.unique_domain === 1),
+    is_unique_domain_enabled: site.unique_domain,
     force_https: site.https_only,
     deployments: JSON.stringify(deployments),
     primary_domain: site.primary_domain,
@@ -114,7 +114,6 @@ export const siteResource: Resource = {
         const { db, source, input } = context;
         const sites = requireSites(context);
         const { pages_unique_domain_enabled: unique, pages_https_only: secure } = input;
-        requireHosts(sites, "pages_unique_domain_enabled", unique);
         requireHosts(sites, "pages_https_only", secure);
         const site = await siteOf(db, source.id);
         const sent = input.pages_primary_domain;
