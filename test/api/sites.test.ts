@@ -352,6 +352,7 @@ describe("redirects of a site", () => {
 /rules/loop /rules/loop
 /rules/evil/* /:splat
 /rules/away https://example.com/ 301
+/rules/umlaut /rules/ü\u0001x
 /rules/forced /rules/x 200!
 /rules/language /rules/x 302 Language=de
 //evil.example /rules/x
@@ -374,6 +375,7 @@ describe("redirects of a site", () => {
     ["/rules/app/deep/link", 200, null],
     ["/rules/about.html", 200, null],
     ["/rules/loop", 404, null],
+    ["/rules/umlaut", 301, "/-/sites/secret/rules/%C3%BC%01x"],
     ["/rules/away", 404, null],
     ["/rules/forced", 404, null],
     ["/rules/language", 404, null],

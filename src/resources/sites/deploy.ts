@@ -120,8 +120,8 @@ async function deploy(store: Store, jobId: number, now: number): Promise<void> {
     ];
     await store.transaction((db) => insertMany(db, "site_files", columns, rows), { shared: true });
   }
+  // What it replaces is removed later: somebody may be reading it.
   await store.transaction((db) => goLive(db, publication, id, now));
-  await removeDeployments(store, "project_id = ? and state = 'dead'", [projectId]);
 }
 
 /** Puts a deployment in the place of the one before it. @throws SiteProblem if there is a newer one, or there are too many */

@@ -60,7 +60,9 @@ export function redirected(
     const target = to.replace(/:(\w+)/g, (text, name) => values.get(name) ?? text);
     // What was put in may begin with more slashes, or with what browsers take for one: that would be another host.
     const plain = ABSOLUTE.test(to) ? target : target.replaceAll("\\", "%5C").replace(/^\/+/, "/");
-    if (plain !== path) return { to: plain, status };
+    // A header has no other characters.
+    const sent = plain.replace(/[^!-~]/gu, encodeURIComponent);
+    if (sent !== path) return { to: sent, status };
   }
   return undefined;
 }
