@@ -75,6 +75,7 @@ const TABLES: Readonly<Record<string, readonly string[]>> = {
   da: ["deployment_approvals"],
   r: ["releases"],
   rk: ["release_links"],
+  evd: ["release_evidences"],
   rv: ["merge_request_reviewers"],
   re: [
     "resource_label_events",

@@ -667,6 +667,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   secret_push_protection_enabled: "whether pushes are to be scanned for secrets",
   projects_to_exclude: "ids of projects that are left as they are",
   secure_file_id: "the secure file, by id",
+  evidence_id: "the evidence, by id",
   pages_unique_domain_enabled: "whether the site has a host of its own",
   pages_https_only: "whether visitors who come by `http` are sent to `https`",
   pages_primary_domain: "the domain of the project that visitors of its other hosts are sent to",

@@ -17,6 +17,7 @@ import { snippetResource } from "../resources/snippets/index.ts";
 import { uploadResource } from "../resources/uploads/index.ts";
 import { badgeAddresses } from "./badges.ts";
 import { codeAddresses } from "./code.ts";
+import { evidenceAddresses } from "./evidences.ts";
 import { goAddresses } from "./go-get.ts";
 import { userAddresses } from "./users.ts";
 
@@ -97,6 +98,7 @@ export const PROGRAM_ADDRESSES: Mount = {
         ...sameAddresses,
         ...userAddresses,
         ...goAddresses,
+        ...evidenceAddresses,
         ...siteAddresses,
       ],
     },

@@ -254,6 +254,7 @@ const steps = [
   `20261216-01-container-registry`,
   `20261217-10-suggestions`,
   `20261219-01-sites`,
+  `20261219-02-release-evidences`,
 ];
 
 const statements = [
@@ -2906,6 +2907,14 @@ const statements = [
   updated_at integer not null
 )`,
   `CREATE INDEX site_domains_of_project on site_domains (project_id, domain)`,
+  `CREATE TABLE release_evidences (
+  id integer primary key autoincrement,
+  release_id integer not null references releases (id) on delete cascade,
+  sha text not null,
+  summary text not null,
+  collected_at integer not null
+)`,
+  `CREATE INDEX release_evidences_of_release on release_evidences (release_id, id)`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,

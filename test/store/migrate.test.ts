@@ -361,6 +361,8 @@ const FROZEN: Record<string, string> = {
   "20261216-01-container-registry":
     "f1789a553fd4fc4faa9a389898c63c1e310843b7e467706d7d1307a8591486bb",
   "20261219-01-sites": "96d04029c0fb7c4f7ae09925e55939e9690b985186a20208a4e91ece4b492afc",
+  "20261219-02-release-evidences":
+    "61541933fb25c09f51c76c7d0554d0702c309a0a82f649a1cabc474e217dfa5f",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);

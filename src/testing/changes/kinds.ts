@@ -894,7 +894,12 @@ export const kinds: readonly Kind[] = [
   },
   {
     ...ofProjects("release", "releases", { at: "releases", name: "tag", by: "name" }),
-    rows: { releases: "id", release_links: "release_id", release_milestones: "release_id" },
+    rows: {
+      releases: "id",
+      release_links: "release_id",
+      release_milestones: "release_id",
+      release_evidences: "release_id",
+    },
     noise: ["commit", "evidences", "commit_path", "tag_path", "upcoming_release"],
   },
   {
