@@ -52,6 +52,7 @@ import { startPullMirrors, updateFromMirrors } from "./resources/pull-mirrors/wo
 import { startMirrors } from "./resources/remote-mirrors/worker.ts";
 import { startRemover } from "./resources/remover.ts";
 import { runDue, startScheduler } from "./resources/schedules/scheduler.ts";
+import { siteHosts } from "./resources/sites/hosts.ts";
 import { endTransfers, startMover } from "./resources/transfers/worker.ts";
 import { reactivate } from "./resources/users/changes.ts";
 import { startConverter } from "./resources/wikis/conversion.ts";
@@ -290,7 +291,8 @@ async function start(
   }
   const { unknownTokens = 100, waitingRequests = 1000, ...changeable } = options.limits ?? {};
   const tokenUsage = recordUsage(store, unknownTokens, onError);
-  const edition = editionOf(options.gitlabVersion ?? GITLAB_VERSION, tier);
+  const sites = options.sites ? options.sites.replace(/\/+$/, "") : undefined;
+  const edition = { ...editionOf(options.gitlabVersion ?? GITLAB_VERSION, tier), sites };
   const allowLocal = options.webhooks?.allowLocalRequests ?? false;
   const outgoing: Outgoing = { allowLocal, ...calls };
   const settings: PipelineSettings = {
@@ -331,7 +333,10 @@ async function start(
     readMetrics,
     outages,
   };
-  const pipeline = createPipeline(settings);
+  const answering = createPipeline(settings);
+  const toSite = siteHosts(store, { sites, url });
+  const pipeline: Respond =
+    sites === undefined ? answering : async (incoming) => answering(await toSite(incoming));
 
   const retention = options.eventRetention ?? "2y";
   const leases = new Leases({ store, now, onError });

@@ -30,6 +30,7 @@ import { metricImageAddresses } from "./resources/metric-images/index.ts";
 import { API } from "./resources/mount.ts";
 import { SCIM } from "./resources/scim/mount.ts";
 import { scimUserResource } from "./resources/scim/users.ts";
+import { SITE_HOSTS } from "./resources/sites/addresses.ts";
 import { uploadAddresses } from "./resources/uploads/addresses.ts";
 import { PAGE_NAMES, type PageName, pages } from "./web/index.ts";
 
@@ -95,6 +96,7 @@ export function mounts(chosen: MountOptions): readonly Mount[] {
     REGISTRY_TOKENS,
     PROGRAM_ADDRESSES,
     ...(chosen.pages.includes("projects") ? BROWSE : []),
+    SITE_HOSTS,
     { ...WEB, resources: [authorizationEndpoint(chosen.flows), ...pages(chosen.pages)] },
   ];
 }

@@ -55,6 +55,12 @@ export interface AppOptions extends SiteOptions {
    * (docs/compatibility.md).
    */
   gitlabVersion?: string;
+  /**
+   * Where the sites are served that CI jobs publish: the URL of a domain of their own, such as `https://pages.example.com`,
+   * below which each group and site has a host; or `"path"`: below the server's own address, where browsers treat them as
+   * strangers (docs/sites.md). Default `false`: nowhere, as by a GitLab without Pages.
+   */
+  sites?: string | false;
   /** Whether impersonation tokens are accepted. Default true. */
   impersonation?: boolean;
   /** Optional flows of the OAuth2 provider; both are enabled by default. */
@@ -134,6 +140,9 @@ const publicUrl = v.pipe(
   v.check((given) => !/[?#]/.test(given), "must be without a query or fragment"),
 );
 
+/** Whether a URL has a host, and nothing below it. */
+const isOrigin = (given: string) => /^https?:\/\/[\w.-]+(?::\d+)?\/?$/i.test(given);
+
 /** The schemas of the limits in {@link AppOptions}. */
 export const limitOptions = {
   perPage: atLeastOne,
@@ -185,6 +194,15 @@ export const appOptions = {
       'must be three numbers, such as "18.5.0": the tier says whether "-ee" follows',
     ),
   ),
+  sites: v.optional(
+    v.custom<string | false>(
+      (given) =>
+        given === false ||
+        given === "path" ||
+        (isUrl(given, /^https?:$/) && isOrigin(given as string)),
+      'must be "path", false, or the URL of a domain without a path, such as https://pages.example.com',
+    ),
+  ),
   impersonation: flagOption,
   oauth: v.optional(optionsOf({ implicit: flagOption, password: flagOption })),
   authenticate: v.optional(functionOption),
@@ -217,6 +235,13 @@ export const appOptions = {
 
 const APP = optionsOf(appOptions);
 
+/** Whether the host of the server is that of sites, or one below it. */
+function isWithin(url: string, sites: string): boolean {
+  if (sites === "path") return false;
+  const [own, theirs] = [url, sites].map((one) => new URL(one).hostname) as [string, string];
+  return own === theirs || own.endsWith(`.${theirs}`);
+}
+
 /**
  * Checks the options of `createApp`.
  *
@@ -226,5 +251,9 @@ export function checkAppOptions(options: AppOptions): void {
   readOptions("createApp", APP, options);
   if (options.mail && options.url === undefined) {
     throw new OptionError("createApp", "url", "is missing: links in mails begin with it");
+  }
+  if (options.sites && options.url && isWithin(options.url, options.sites)) {
+    const reason = "must be another domain than that of url, which it would share its cookies with";
+    throw new OptionError("createApp", "sites", reason);
   }
 }

@@ -330,6 +330,14 @@ const FIXTURES: Record<string, Fixture> = {
     },
     params: { secure_file_id: listed("/projects/:project/secure_files") },
   },
+  Sites: {
+    create: async (app, count) => {
+      for (const domain of numbered(count, (at) => `www${at}.example.com`)) {
+        await post(app, `${PROJECT}/pages/domains`, "owner", { domain });
+      }
+    },
+    params: { domain: listed("/projects/:project/pages/domains", "domain") },
+  },
   "Protection rules": {
     create: async (app, count) => {
       for (const name of numbered(count, (at) => `acme/site/rule-${at}`)) {

@@ -263,7 +263,14 @@ export async function testApp(
 ): Promise<TestApp> {
   const { seed = baseSeed, extra, ...given } = options;
   const { database, drop } = await newDatabase();
-  const appOptions = { database, secretKey: SECRET_KEY, background: false, now: clock, ...given };
+  const appOptions = {
+    database,
+    secretKey: SECRET_KEY,
+    background: false,
+    now: clock,
+    sites: "path",
+    ...given,
+  };
   const store = await openStore(database);
   const statements: string[] = [];
   const activity: string[] = [];
@@ -355,7 +362,7 @@ export async function call(
     sent = typeof form === "string" ? form : new URLSearchParams(form).toString();
   }
   const prefix = /^\/(api|-|oauth|\.well-known)\//.test(path) ? "" : "/api/v4";
-  const url = path.startsWith("http:") ? path : `http://pm.test${prefix}${path}`;
+  const url = /^https?:/.test(path) ? path : `http://pm.test${prefix}${path}`;
   const init = {
     method,
     headers: all,

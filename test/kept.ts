@@ -41,7 +41,7 @@ export const SETTINGS_OF_PROJECTS = {
   monitor_access_level: "disabled",
   package_registry_access_level: "enabled",
   packages_enabled: true,
-  pages_access_level: "disabled",
+  pages_access_level: "enabled",
   printing_merge_request_link_enabled: true,
   releases_access_level: "enabled",
   repository_storage: "default",

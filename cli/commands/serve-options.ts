@@ -42,6 +42,7 @@ export interface ServeOptions extends DatabaseOptions {
   url?: string;
   tier: Tier;
   gitlabVersion?: string;
+  sites?: string | false;
   trustProxy: boolean | number;
   pages?: false | PageName[];
   durability: "normal" | "full";
@@ -120,6 +121,12 @@ export function addServeOptions(command: Command): void {
     "--gitlab-version <version>",
     "version of GitLab that clients are told (default: 18.5.0)",
     (one) => one.argParser(readGitlabVersion),
+  );
+  add(
+    serving,
+    "--sites <url>",
+    "domain below which the sites of projects have their hosts, or path, or off (default: off)",
+    (one) => one.argParser(orOff(String)),
   );
   add(serving, "--pages <names>", "enabled pages, comma-separated, or off (default: all)", (one) =>
     one.argParser(orOff(readPages)),
@@ -245,6 +252,7 @@ export function appOptionsOf(options: ServeOptions): AppOptions & { database: st
     durability: options.durability,
     tier: options.tier,
     gitlabVersion: options.gitlabVersion,
+    sites: options.sites,
     impersonation: options.impersonation === "on",
     oauth: { implicit: options.implicitGrant === "on", password: options.passwordGrant === "on" },
     limits: given({

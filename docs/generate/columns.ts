@@ -18,6 +18,7 @@ const TABLES: Readonly<Record<string, readonly string[]>> = {
   pa: ["project_aliases"],
   pp: ["protection_rules"],
   sf: ["secure_files"],
+  sd: ["site_domains"],
   cr: ["container_repositories"],
   ct: ["container_tags"],
   cm: ["container_manifests"],
@@ -74,6 +75,7 @@ const TABLES: Readonly<Record<string, readonly string[]>> = {
   da: ["deployment_approvals"],
   r: ["releases"],
   rk: ["release_links"],
+  evd: ["release_evidences"],
   rv: ["merge_request_reviewers"],
   re: [
     "resource_label_events",

@@ -9,6 +9,7 @@ import type { AttributeNotes } from "../../src/core/input.ts";
 import type { Presenter } from "../../src/core/presenter.ts";
 import type { Resource, Route } from "../../src/core/resource.ts";
 import { allMounts } from "../../src/mounts.ts";
+import { SITE_HOSTS } from "../../src/resources/sites/addresses.ts";
 import { meaningOf } from "./meanings.ts";
 import { operationName } from "./names.ts";
 import { isRequired } from "./schemas.ts";
@@ -18,9 +19,9 @@ export interface Described extends Resource {
   mount: Mount;
 }
 
-/** The resources for programs; pages are for people. Paths outside the REST API are shown as a whole. */
+/** The resources for programs; pages are for people, and hosts of sites have what somebody else has made. Paths outside the REST API are shown as a whole. */
 export const described: readonly Described[] = allMounts
-  .filter(({ hasForms }) => !hasForms)
+  .filter(({ name, hasForms }) => !hasForms && name !== SITE_HOSTS.name)
   .map((mount) => (mount.name === "REST API" ? mount : withWholePaths(mount)))
   .flatMap((mount) => mount.resources.map((resource) => ({ ...resource, mount })))
   .filter(({ routes }) => routes.length > 0);

@@ -292,6 +292,8 @@ export const WITHOUT: Readonly<Record<string, string>> = {
   "DELETE /users/:user_id/identities/:provider": "Nobody has an identity at another service.",
   "PUT /projects/:id/merge_requests/:merge_request_iid/reset_approvals":
     "It takes the token of a project or group.",
+  "PUT /projects/:id/pages/domains/:domain/verify":
+    "Administrators must have set `pages_domain_verification_enabled` to false.",
   "GET /projects/:id/repository/tags/:tag_name/signature": "The tag must be signed.",
   "PUT /projects/:id/repository/submodules/:submodule": "The repository must have a submodule.",
   "GET /projects/:id/export/download": WRITTEN,
@@ -380,6 +382,7 @@ export const EXAMPLES: Readonly<Record<string, Special>> = {
   "PATCH /projects/:id/packages/protection/rules/:rule_id": {
     sent: { minimum_access_level_for_delete: "owner" },
   },
+  "POST /projects/:id/pages/domains": { sent: { domain: "docs.example.com" } },
   "POST /projects/:id/registry/protection/repository/rules": {
     sent: {
       repository_path_pattern: "acme/site/lib-*",

@@ -225,7 +225,7 @@ const STEADY: readonly (readonly [RegExp, string])[] = [
   [/("token": ?")[0-9a-f]{4}"/g, '$10123"'],
   [/\beyJ[\w-]+\.[\w-]+\.[\w-]+/g, "eyJ0eXAiOiJKV1QifQ.e30.c2ln"],
   [/("execution_duration": ?)[\d.]+/g, "$10.001"],
-  [/(_bot_|uploads\/)[0-9a-f]{32}\b/g, `$1${"0123456789abcdef".repeat(2)}`],
+  [/(_bot_|uploads\/|"verification_code": ?")[0-9a-f]{32}\b/g, `$1${"0123456789abcdef".repeat(2)}`],
   [/\b[0-9a-f]{64}\b/g, "0123456789abcdef".repeat(4)],
   [/(\/-\/avatars\/[a-z]-)\d+/g, "$1200"],
 ];

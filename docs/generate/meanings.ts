@@ -668,6 +668,15 @@ const MEANINGS: Readonly<Record<string, string>> = {
   secret_push_protection_enabled: "whether pushes are to be scanned for secrets",
   projects_to_exclude: "ids of projects that are left as they are",
   secure_file_id: "the secure file, by id",
+  evidence_id: "the evidence, by id",
+  pages_unique_domain_enabled: "whether the site has a host of its own",
+  pages_https_only: "whether visitors who come by `http` are sent to `https`",
+  pages_primary_domain: "the domain of the project that visitors of its other hosts are sent to",
+  "Sites/domain": "the name of the domain",
+  "Sites/auto_ssl_enabled": "whether GitLab would get a certificate by itself",
+  "Sites/certificate": "the certificate with its chain, in PEM; empty removes it",
+  "Sites/key": "its private key, in PEM; it is encrypted, and never shown",
+  "Addresses for programs/rest": "the path of the project, and of a file of its site",
   repository_id: "the repository of container images, by id",
   "Container registry/tag_name": "the tag",
   "Container registry/tags": "whether to tell the tags, of each repository the first 1,000",
@@ -922,7 +931,11 @@ const MEANINGS: Readonly<Record<string, string>> = {
   monitor_access_level: "whether it has monitoring, which there is none of; kept",
   package_registry_access_level: "whether it has packages: yes",
   packages_enabled: "the old form of `package_registry_access_level`: yes",
-  pages_access_level: "who sees its pages, which there are none of; kept",
+  pages_access_level:
+    "who sees its site: everybody (`public`), whoever sees the project (`enabled`), its members or nobody",
+  max_pages_size: "mebibytes that a site may have at most: 100 if it is null, any if it is 0",
+  pages_domain_verification_enabled:
+    "whether domains of sites must be verified; without, they are from the start",
   prevent_forking_outside_group: "whether projects can't be forked to other places: no",
   prevent_sharing_groups_outside_hierarchy:
     "whether subgroups can't be shared with other groups; kept",

@@ -29,6 +29,8 @@ export const TAGS: Readonly<Record<string, string>> = {
     "What clients of images ask for a token, with a name and a password or token, or with neither for what is public.",
   "Secure files":
     "Files that jobs need and nobody else should see, such as keys to sign with. They are encrypted in the database. Certificates are not read: `metadata` is null.",
+  Sites:
+    "Sites that jobs of projects publish, which GitLab calls Pages, and their domains (docs/sites.md). Answers 404 where the server serves none.",
   "Protection rules":
     "Who may push and delete packages, by their names. Those about repositories of container images are checked when a client asks for a token.",
   "User agents":

@@ -13,11 +13,13 @@ import { showErrorPage, toSignIn } from "../pages/mount.ts";
 import { jobResource } from "../resources/jobs/index.ts";
 import { mergeRequestResource } from "../resources/merge-requests/index.ts";
 import { releaseResource } from "../resources/releases/index.ts";
+import { siteAddresses } from "../resources/sites/addresses.ts";
 import { snippetResource } from "../resources/snippets/index.ts";
 import { uploadResource } from "../resources/uploads/index.ts";
 import { badgeAddresses } from "./badges.ts";
 import { codeAddresses } from "./code.ts";
 import { feedAddresses, isFeed } from "./feeds.ts";
+import { evidenceAddresses } from "./evidences.ts";
 import { goAddresses } from "./go-get.ts";
 import { unsubscribingAddresses } from "./unsubscribing.ts";
 import { userAddresses } from "./users.ts";
@@ -110,6 +112,8 @@ export const PROGRAM_ADDRESSES: Mount = {
         ...userAddresses,
         ...unsubscribingAddresses,
         ...goAddresses,
+        ...evidenceAddresses,
+        ...siteAddresses,
       ],
     },
   ],

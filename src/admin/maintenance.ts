@@ -15,6 +15,7 @@ import { removeEmpty } from "../resources/packages/queries.ts";
 import { finishAll } from "../resources/remover.ts";
 import { noteFacts } from "../resources/repositories/facts.ts";
 import { sweepFetches } from "../resources/repositories/fetches.ts";
+import { sweepSites } from "../resources/sites/deploy.ts";
 import { tellExpiring } from "../resources/tokens/expiry.ts";
 import { deactivateDormant } from "../resources/users/dormant.ts";
 import type { AdminContext } from "./context.ts";
@@ -144,6 +145,7 @@ export function maintenanceAdmin({
         await store.transaction((db) => removeExports(db, now() - DAY), { shared: true });
         await removeEmpty(store);
         await sweepRegistry(store, now());
+        await sweepSites(store, now());
         await sweepFetches(store, now());
         await sweepFiles(store, now());
         await sweepLogs(store, now());

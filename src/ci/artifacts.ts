@@ -74,6 +74,20 @@ export function readArtifacts(value: Value, at: string, findings: Findings): rea
   ];
 }
 
+/** Artifacts with an archive that has a path, which is a folder. */
+export function withFolder(
+  artifacts: readonly Artifact[] = [],
+  folder: string,
+): readonly Artifact[] {
+  const archive = artifacts.find(({ artifact_type: type }) => type === "archive");
+  if (!archive) {
+    return [{ paths: [folder], artifact_type: "archive", artifact_format: "zip" }, ...artifacts];
+  }
+  const paths = (archive["paths"] as readonly string[] | undefined) ?? [];
+  if ([folder, `${folder}/`].some((path) => paths.includes(path))) return artifacts;
+  return artifacts.map((one) => (one === archive ? { ...one, paths: [...paths, folder] } : one));
+}
+
 /** A time after which something ends, or `never`. */
 export function readExpiry(entry: Entry, key: string): string | undefined {
   const value = entry.get(key);

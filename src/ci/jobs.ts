@@ -1,5 +1,5 @@
 import type { Steps } from "../turns/pace.ts";
-import { readArtifacts } from "./artifacts.ts";
+import { readArtifacts, readExpiry, withFolder } from "./artifacts.ts";
 import { readCaches } from "./cache.ts";
 import { durationOf } from "./durations.ts";
 import { areStrings, Entry, given, jsonOf } from "./entry.ts";
@@ -14,7 +14,15 @@ import { readRelease } from "./releases.ts";
 import { readRetry } from "./retry.ts";
 import { JOB_RULES, readRules } from "./rules.ts";
 import { readTrigger } from "./triggers.ts";
-import type { JobConfiguration, JobOptions, Policy, Retry, Rule, When } from "./types.ts";
+import type {
+  JobConfiguration,
+  JobOptions,
+  Policy,
+  Retry,
+  Rule,
+  SiteOptions,
+  When,
+} from "./types.ts";
 import { isMapping, type Mapping, type Value } from "./values.ts";
 import { readVariables } from "./variables.ts";
 
@@ -174,7 +182,7 @@ function checkKeys(entry: Entry, isBridge: boolean) {
 }
 
 /** Keys that are read, but change nothing yet: whoever checks a configuration is told. */
-const WITHOUT_EFFECT = ["hooks", "id_tokens", "release", "pages"];
+const WITHOUT_EFFECT = ["hooks", "id_tokens", "release"];
 
 /** Warns of the keys of a job, of `default` or of `workflow` that have no effect here. */
 export function warnOfIdle(entry: Entry): void {
@@ -354,6 +362,21 @@ function readCoverage(entry: Entry): string | undefined {
 }
 
 function readOptions(entry: Entry, name: string, parts: JobOptions): JobOptions {
+  const pages = readSite(entry, name);
+  return {
+    ...parts,
+    ...given({
+      script: entry.script("script"),
+      dependencies: entry.strings("dependencies"),
+      release: readPart(entry, "release", readRelease),
+      pages,
+      artifacts: pages ? withFolder(parts.artifacts, pages.publish) : parts.artifacts,
+    }),
+  };
+}
+
+/** Reads how a job publishes a site, if it does. */
+function readSite(entry: Entry, name: string): SiteOptions | undefined {
   const pages = entry.get("pages");
   const publish = entry.text("publish");
   const isPages = name === "pages" ? pages !== false : pages !== undefined && pages !== false;
@@ -363,15 +386,14 @@ function readOptions(entry: Entry, name: string, parts: JobOptions): JobOptions 
   if (pages !== undefined && typeof pages !== "boolean" && !isMapping(pages)) {
     entry.errorIn("pages", "should be a hash or a boolean value");
   }
+  if (!isPages) return undefined;
+  const own = isMapping(pages) ? entry.child("pages") : undefined;
+  own?.allow(["publish", "path_prefix", "expire_in"]);
   return {
-    ...parts,
+    publish: own?.text("publish") ?? publish ?? "public",
     ...given({
-      script: entry.script("script"),
-      dependencies: entry.strings("dependencies"),
-      release: readPart(entry, "release", readRelease),
-      pages: isPages
-        ? { ...(isMapping(pages) ? (jsonOf(pages) as object) : {}), ...given({ publish }) }
-        : undefined,
+      path_prefix: own?.text("path_prefix"),
+      expire_in: own && readExpiry(own, "expire_in"),
     }),
   };
 }

@@ -16,6 +16,7 @@ import type {
   PlannedJob,
   Policy,
   Rule,
+  SiteOptions,
   Variable,
 } from "./types.ts";
 import { ConfigurationError } from "./values.ts";
@@ -130,7 +131,7 @@ class Planning {
       stageIndex: this.#stages.get(job.stage) as number,
       tags: job.tags.map((tag) => expandVariables(tag, values, { keepUnknown: true })),
       variables: this.#merged(inherited, variables, rule?.variables),
-      options: await this.#options(job.options),
+      options: await this.#options(job.options, values),
       ...given({
         environment: environment && {
           ...environment,
@@ -212,9 +213,14 @@ class Planning {
     return list;
   }
 
-  async #options(options: JobConfiguration["options"]): Promise<JobConfiguration["options"]> {
-    if (!options.cache?.some(({ files }) => files)) return options;
-    return { ...options, cache: await Promise.all(options.cache.map((one) => this.#cache(one))) };
+  async #options(
+    { pages, ...options }: JobConfiguration["options"],
+    values: Lookup,
+  ): Promise<JobConfiguration["options"]> {
+    const site = pages && { pages: siteOf(pages, values) };
+    if (!options.cache?.some(({ files }) => files)) return { ...options, ...site };
+    const cache = await Promise.all(options.cache.map((one) => this.#cache(one)));
+    return { ...options, cache, ...site };
   }
 
   /** A cache whose key has what the contents of its files come to. */
@@ -232,6 +238,17 @@ class Planning {
     if (texts.every((text) => text === undefined)) return "default";
     return digest("sha1", JSON.stringify(texts.map((text) => text ?? null)));
   }
+}
+
+/** How a job publishes a site, once the values of variables are known. */
+function siteOf({ publish, path_prefix: prefix, expire_in }: SiteOptions, values: Lookup) {
+  return {
+    publish: expandVariables(publish, values),
+    ...given({
+      path_prefix: prefix && expandVariables(prefix, values),
+      expire_in: expire_in && expandVariables(expire_in, values),
+    }),
+  };
 }
 
 function pluralOf(kind: string): string {

@@ -221,9 +221,19 @@ export interface JobOptions {
   readonly hooks?: { readonly [key: string]: Json };
   readonly id_tokens?: { readonly [key: string]: Json };
   readonly release?: { readonly [key: string]: Json };
-  readonly pages?: { readonly [key: string]: Json };
+  readonly pages?: SiteOptions;
   /** A job's place among those that `parallel` made of one. */
   readonly parallel?: { readonly number: number; readonly total: number };
+}
+
+/** How a job publishes a site: `pages`. Texts may contain variables. */
+export interface SiteOptions {
+  /** The folder of its artifacts that is published. */
+  readonly publish: string;
+  /** What the paths of a site begin with that is beside the main one; empty for that. */
+  readonly path_prefix?: string;
+  /** A duration after which it is taken away, or `never`. Default: `never`, and a day with a prefix. */
+  readonly expire_in?: string;
 }
 
 /** A job of a configuration, before it is known whether a pipeline has it. */

@@ -13,6 +13,11 @@ export interface Edition {
   readonly version: string;
   /** Whether it is the Enterprise Edition, which has the features of the paid tiers. */
   readonly enterprise: boolean;
+  /**
+   * Where it serves the sites of projects: `"path"` for below its own address, or the URL below whose host they have
+   * theirs. Default: nowhere.
+   */
+  readonly sites?: string | undefined;
 }
 
 /** The edition of a version and a tier: `free`, or one that is paid for. */

@@ -27,6 +27,48 @@ export async function* readFile(
   }
 }
 
+/** Reads parts of a file one after the other: of parts that are close together, each piece is read once. */
+export class NearbyReader {
+  readonly #db: Reader;
+  readonly #file: Pick<StoredFile, "id" | "size">;
+  #begin = 0;
+  #piece: Uint8Array = new Uint8Array();
+
+  constructor(db: Reader, file: Pick<StoredFile, "id" | "size">) {
+    this.#db = db;
+    this.#file = file;
+  }
+
+  /** The bytes from the first to before the last, a piece at a time. @throws Error if the file is deleted meanwhile */
+  async *read(from: number, to: number): AsyncGenerator<Uint8Array> {
+    for (let at = from; at < to; ) {
+      if (at < this.#begin || at >= this.#begin + this.#piece.length) await this.#load(at);
+      const end = Math.min(this.#begin + this.#piece.length, to);
+      yield this.#piece.subarray(at - this.#begin, end - this.#begin);
+      at = end;
+    }
+  }
+
+  async #load(at: number): Promise<void> {
+    this.#begin = Math.floor(at / PIECE) * PIECE;
+    const [piece] = await piecesOf(
+      readFile(this.#db, this.#file, this.#begin, Math.min(this.#begin + PIECE, this.#file.size)),
+    );
+    this.#piece = piece as Uint8Array;
+  }
+}
+
+async function piecesOf(read: AsyncGenerator<Uint8Array>): Promise<Uint8Array[]> {
+  const pieces: Uint8Array[] = [];
+  for await (const piece of read) pieces.push(piece);
+  return pieces;
+}
+
+/** All bytes that are read, together. */
+export async function bytesOf(read: AsyncGenerator<Uint8Array>): Promise<Buffer> {
+  return Buffer.concat(await piecesOf(read));
+}
+
 /**
  * Checks that each complete file has the content that its digest stands for.
  *

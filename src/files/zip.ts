@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import { createInflateRaw } from "node:zlib";
 import type { Reader } from "../store/port.ts";
-import { readFile } from "./read.ts";
+import { bytesOf, NearbyReader, readFile } from "./read.ts";
 import type { StoredFile } from "./write.ts";
 
 /** One file of a ZIP archive. */
@@ -104,7 +104,7 @@ interface Entry {
 
 async function* entriesOf(db: Reader, archive: Archive): AsyncGenerator<Entry> {
   const tail = Math.max(0, archive.size - END_LENGTH - MOST_COMMENT);
-  const closing = await bytesOf(db, archive, tail, archive.size);
+  const closing = await bytesOf(readFile(db, archive, tail, archive.size));
   const end = closing.lastIndexOf(END);
   if (end < 0 || end + END_LENGTH > closing.length) return;
   const length = closing.readUInt32LE(end + 12);
@@ -137,18 +137,72 @@ async function* entriesOf(db: Reader, archive: Archive): AsyncGenerator<Entry> {
 async function memberOf(
   db: Reader,
   archive: Archive,
-  { flags, method, packed, length, at }: Entry,
+  entry: Entry,
 ): Promise<ZipMember | undefined> {
+  const found = await packedOf(new NearbyReader(db, archive), archive, entry);
+  if (!found) return undefined;
+  const { at, packed, length } = found;
+  return { length, chunks: () => unpacked(readFile(db, archive, at, at + packed), found) };
+}
+
+/** A file as an archive has it: what {@link unpacked} needs to read it. */
+export interface Packed {
+  /** Bytes of its content. */
+  readonly length: number;
+  /** Whether the content is deflated; otherwise it is as it is. */
+  readonly isDeflated: boolean;
+}
+
+/** A file of a ZIP archive, still packed. */
+export interface PackedMember extends Packed {
+  readonly path: string;
+  /** Its type and permissions, as Unix has them; 0 if the archive does not say. */
+  readonly mode: number;
+  /** Where its packed content is in the archive. */
+  readonly at: number;
+  /** Bytes of that. */
+  readonly packed: number;
+}
+
+/**
+ * The files below a folder of a ZIP archive that is stored, in its order: without folders, and without those that nobody
+ * can read or whose paths lead out of it.
+ *
+ * @param folder its path, which ends with `/`; empty for the whole archive
+ */
+export async function* packedMembers(
+  db: Reader,
+  archive: Archive,
+  folder: string,
+): AsyncGenerator<PackedMember> {
+  const heads = new NearbyReader(db, archive);
+  for await (const entry of entriesOf(db, archive)) {
+    const path = entry.name.toString();
+    if (!path.startsWith(folder) || path.endsWith("/") || LEAVES.test(path)) continue;
+    const found = await packedOf(heads, archive, entry);
+    if (found) yield { path, mode: entry.mode, ...found };
+  }
+}
+
+async function packedOf(
+  reader: NearbyReader,
+  archive: Archive,
+  { flags, method, packed, length, at }: Entry,
+): Promise<Omit<PackedMember, "path" | "mode"> | undefined> {
   const isReadable = (flags & ENCRYPTED) === 0 && [STORED, DEFLATED].includes(method);
   if (!isReadable || at + LOCAL_LENGTH > archive.size) return undefined;
-  const head = await bytesOf(db, archive, at, at + LOCAL_LENGTH);
+  const head = await bytesOf(reader.read(at, at + LOCAL_LENGTH));
   const start = at + LOCAL_LENGTH + head.readUInt16LE(26) + head.readUInt16LE(28);
   if (head.readUInt32LE(0) !== LOCAL || start + packed > archive.size) return undefined;
-  const content = () => readFile(db, archive, start, start + packed);
-  return {
-    length,
-    chunks: () => exactly(length, method === STORED ? content() : inflated(content())),
-  };
+  return { at: start, packed, length, isDeflated: method === DEFLATED };
+}
+
+/** The content of a packed file. @throws Error if it has another length than was said */
+export function unpacked(
+  bytes: AsyncGenerator<Uint8Array>,
+  { length, isDeflated }: Packed,
+): AsyncGenerator<Uint8Array> {
+  return exactly(length, isDeflated ? inflated(bytes) : bytes);
 }
 
 async function* inflated(packed: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
@@ -176,10 +230,4 @@ async function* exactly(
   }
   if (left !== 0)
     throw new Error("a file of a ZIP archive has another length than its directory says");
-}
-
-async function bytesOf(db: Reader, archive: Archive, from: number, to: number): Promise<Buffer> {
-  const pieces: Uint8Array[] = [];
-  for await (const piece of readFile(db, archive, from, to)) pieces.push(piece);
-  return Buffer.concat(pieces);
 }

@@ -80,6 +80,7 @@ import { secureFileResource } from "./secure-files/index.ts";
 import { securitySettingsResource } from "./security-settings/index.ts";
 import { serviceAccountResource } from "./service-accounts/index.ts";
 import { sharingResource } from "./sharing/index.ts";
+import { siteResource } from "./sites/index.ts";
 import { snippetResource } from "./snippets/index.ts";
 import { statusCheckResource } from "./status-checks/index.ts";
 import { suggestionResource } from "./suggestions/index.ts";
@@ -191,6 +192,7 @@ export const resources: readonly Resource[] = [
   scimResource,
   searchResource,
   secureFileResource,
+  siteResource,
   securitySettingsResource,
   sharingResource,
   snippetResource,

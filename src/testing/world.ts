@@ -221,6 +221,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     webhooks: { deliver: true, allowLocalRequests: true, interval: 50 },
     tier,
     gitlabVersion,
+    sites: "path",
     secretKey,
     limits: { ...others, waitingRequests, ...(unknownTokens !== undefined && { unknownTokens }) },
     onError: (error: unknown) => {
@@ -288,6 +289,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     background: false,
     tier,
     gitlabVersion,
+    sites: "path",
     secretKey,
     authenticate: viewerOf,
   });

@@ -27,8 +27,15 @@ export function unzipped(zip: Buffer): Map<string, Buffer> {
   return files;
 }
 
-/** A ZIP archive of files by their paths, each of which is compressed. */
-export function zipped(files: Readonly<Record<string, string | Buffer>>): Buffer<ArrayBuffer> {
+/**
+ * A ZIP archive of files by their paths, each of which is compressed.
+ *
+ * @param modes types and permissions of files by their paths
+ */
+export function zipped(
+  files: Readonly<Record<string, string | Buffer>>,
+  modes: Readonly<Record<string, number>> = {},
+): Buffer<ArrayBuffer> {
   const contents: Buffer[] = [];
   const directory: Buffer[] = [];
   let at = 0;
@@ -43,6 +50,7 @@ export function zipped(files: Readonly<Record<string, string | Buffer>>): Buffer
     common.writeUInt32LE(data.length, 18);
     common.writeUInt16LE(name.length, 22);
     const place = Buffer.alloc(14);
+    place.writeUInt16LE(modes[path] ?? 0, 8);
     place.writeUInt32LE(at, 10);
     directory.push(Buffer.from("PK\x01\x02\x14\x00", "latin1"), common, place, name);
     const written = Buffer.concat([Buffer.from("PK\x03\x04", "latin1"), common, name, packed]);

@@ -798,6 +798,7 @@ const isOwn = new Set([
   "Addresses",
   "Addresses for programs",
   "Tokens of the container registry",
+  "Hosts of sites",
 ]);
 
 describe("access to the other mounts", () => {

@@ -50,7 +50,7 @@ describe("requests with one of them", () => {
     database = await newDatabase();
     store = undoing(await openStore(database.database));
     const at = Date.now();
-    const options = { secretKey: SECRET_KEY, now: () => at, background: false };
+    const options = { secretKey: SECRET_KEY, now: () => at, background: false, sites: "path" };
     const made = await createAppOn(store, options, toys, PASSWORD_COST);
     app = { ...made, call: (text, more) => call(made, text, more) };
     await app.admin.seed(fixtureSeed(1));

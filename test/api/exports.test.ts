@@ -109,6 +109,7 @@ const LEFT_OUT = [
   "Push rules",
   "Runners",
   "Secure files",
+  "Sites",
   "Security settings",
   "Service accounts",
   "Sharing",

@@ -308,7 +308,11 @@ async function worldOf(rows: number): Promise<World> {
   const ids = { DEVELOPER: await idOf("developer"), OWNER: await idOf("owner") };
   await crowd(app, places, rows);
   const store = await countingStore(app.database);
-  const counted = await createAppOn(store, { secretKey: SECRET_KEY, background: false }, toys);
+  const counted = await createAppOn(
+    store,
+    { secretKey: SECRET_KEY, background: false, sites: "path" },
+    toys,
+  );
   return { app, store, counted, places, ids };
 }
 

@@ -48,7 +48,7 @@ beforeAll(async () => {
   const onError = (error: unknown) => failures.push(error);
   const made = await createAppOn(
     store,
-    { secretKey: SECRET_KEY, now: () => at, onError, background: false },
+    { secretKey: SECRET_KEY, now: () => at, onError, background: false, sites: "path" },
     toys,
     PASSWORD_COST,
   );
@@ -213,7 +213,7 @@ describe("random parameters to the other mounts", () => {
         expect(answer.status === 501 ? 0 : answer.status).toBeLessThan(500);
         const type = answer.headers.get("content-type") ?? "";
         if (answer.status >= 400) {
-          const isText = ["Git", "Addresses for programs"].includes(mount.name);
+          const isText = ["Git", "Addresses for programs", "Hosts of sites"].includes(mount.name);
           const form = isText ? /^text\/plain/ : /^application\/(scim\+)?json/;
           expect(type).toMatch(mount.hasForms ? /^text\/html/ : form);
           expect(answer.text).not.toBe("");

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type Answer, everyone, type Person, type TestApp, testApp } from "../helpers.ts";
 
@@ -64,6 +65,45 @@ describe("creating", () => {
     });
     const tags = await call("GET /repository/tags", "reporter");
     expect(tags.json.find(({ name }: { name: string }) => name === "v0").release).toBeNull();
+  });
+
+  it("collects what a release is as evidence, for maintainers", async () => {
+    await release({ tag_name: "v1", ref: "main", name: "R" });
+    expect((await call("POST /releases/v1/evidence", "developer")).status).toBe(403);
+    expect((await call("POST /releases/v9/evidence", "maintainer")).status).toBe(404);
+    const { status, json } = await call("POST /releases/v1/evidence", "maintainer");
+    const base = `http://pm.test/secret/p${projects}/-/releases/v1/evidences`;
+    expect([status, json.evidences]).toEqual([
+      201,
+      [
+        {
+          sha: expect.stringMatching(/^[0-9a-f]{64}$/),
+          filepath: expect.stringMatching(new RegExp(`^${base}/\\d+\\.json$`)),
+          collected_at: expect.any(String),
+        },
+      ],
+    ]);
+    const [{ filepath, sha: known }] = json.evidences;
+    const file = await app.call(`GET ${filepath}`, { as: "reporter" });
+    expect([file.status, createHash("sha256").update(file.text).digest("hex")]).toEqual([
+      200,
+      known,
+    ]);
+    expect(file.json.release).toMatchObject({ tag_name: "v1", name: "R", milestones: [] });
+    expect(file.text).not.toContain("developer");
+    expect((await app.call(`GET ${filepath}`, { as: "stranger" })).status).toBe(404);
+    await call("PUT /releases/v1", "developer", { name: "S" });
+    expect((await app.call(`GET ${filepath}`, { as: "reporter" })).text).toBe(file.text);
+    const shown = await call("GET /releases/v1", "reporter");
+    expect(shown.json.evidences).toEqual(json.evidences);
+    await call("POST /releases/v1/evidence", "maintainer");
+    const { json: listed } = await call("GET /releases", "reporter");
+    expect(listed[0].evidences).toHaveLength(2);
+    for (let at = 2; at < 100; at += 1) await call("POST /releases/v1/evidence", "maintainer");
+    expect(messageOf(await call("POST /releases/v1/evidence", "maintainer"))).toEqual([
+      400,
+      { base: ["A release has at most 100 evidences"] },
+    ]);
   });
 
   it("makes an annotated tag if there is a message", async () => {

@@ -119,6 +119,7 @@ beforeAll(async () => {
     store,
     {
       background: false,
+      sites: "path",
       secretKey: SECRET_KEY,
       limits: { unknownTokens: false, signInsPerAccount: false, signInsPerAddress: false },
     },

@@ -792,6 +792,16 @@ const MISTAKES: [mistake: string, text: string, error: string][] = [
     job("publish: x"),
     "jobs:rspec publish can only be used within a `pages` job",
   ],
+  [
+    "a key of sites that there is not",
+    job("pages: {folder: x}"),
+    "jobs:rspec:pages config contains unknown keys: folder",
+  ],
+  [
+    "a site that ends at no time",
+    job("pages: {expire_in: soon}"),
+    "jobs:rspec:pages expire in should be a duration",
+  ],
 ];
 
 describe("a mistake is named with the job and key", () => {

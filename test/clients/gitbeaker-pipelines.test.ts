@@ -257,6 +257,18 @@ describe("gitbeaker and what is around projects", () => {
     expect((await bob.DockerfileTemplates.all()).length).toBeGreaterThan(5);
   });
 
+  it("keeps domains of sites", async () => {
+    const domain = "docs.example.com";
+    const made = await ann.PagesDomains.create(SITE, domain);
+    expect(made).toMatchObject({ domain, url: `http://${domain}`, verified: false });
+    expect(await ann.PagesDomains.all({ projectId: SITE })).toEqual([made]);
+    expect(await root.PagesDomains.all()).toMatchObject([{ domain }]);
+    expect(await ann.PagesDomains.show(SITE, domain)).toEqual(made);
+    await ann.PagesDomains.remove(SITE, domain);
+    expect(await ann.PagesDomains.all({ projectId: SITE })).toEqual([]);
+    expect(await refusal(bob.PagesDomains.all())).toEqual([403, "403 Forbidden"]);
+  });
+
   it("keeps deploy tokens", async () => {
     for (const of of [{ projectId: SITE }, { groupId: "acme" }]) {
       const made = await ann.DeployTokens.create("Puller", ["read_repository"], of);

@@ -166,6 +166,8 @@ beforeAll(async () => {
     body: secure,
   });
   expect(kept.status).toBe(201);
+  const domain = { domain: "www.example.com" };
+  expect((await post(`${project}/pages/domains`, domain)).status).toBe(201);
   const configuration = 'check: { script: [make], resource_group: "1" }\n';
   const configured = await post(`${project}/repository/commits`, {
     branch: "ci",
@@ -225,6 +227,7 @@ function addressesOf(path: string): string[] {
     .replace("epic_boards/{board_id}", "epic_boards/2")
     .replace("{board_id}", path.startsWith("/groups") ? "1" : "3")
     .replace("boards/3/lists/{list_id}", "boards/3/lists/9")
+    .replace("{domain}", "www.example.com")
     .replace(
       "merge_requests/{merge_request_iid}",
       path.includes("merge_trains") ? "merge_requests/3" : "$&",

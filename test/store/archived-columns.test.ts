@@ -102,6 +102,8 @@ it("each table of projects is archived, or left out on purpose", () => {
     ...["remote_mirrors", "pull_mirrors", "push_rules", "freeze_periods", "protected_environments"],
     ...["feature_flags", "feature_flag_user_lists", "feature_flag_clients"],
     ...["terraform_states", "terraform_state_versions", "secure_files"],
+    ...["site_settings", "site_deployments", "site_files", "site_domains"],
+    "release_evidences",
     ...[
       "container_repositories",
       "container_repository_blobs",

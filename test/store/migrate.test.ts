@@ -362,6 +362,9 @@ const FROZEN: Record<string, string> = {
     "f1789a553fd4fc4faa9a389898c63c1e310843b7e467706d7d1307a8591486bb",
   "20261218-02-short-tokens": "82a7dd766f02b70e8191f3f9826d38e4f95d23ed1da3090364640df5c9be681f",
   "20261218-01-feed-tokens": "3e58c298ecd3efb1c999f4f1d18a2dc4122486f1cc83e4ff69b3adc1077a201f",
+  "20261219-01-sites": "96d04029c0fb7c4f7ae09925e55939e9690b985186a20208a4e91ece4b492afc",
+  "20261219-02-release-evidences":
+    "61541933fb25c09f51c76c7d0554d0702c309a0a82f649a1cabc474e217dfa5f",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);

@@ -27,10 +27,6 @@ export const API: Failures = {
     "test_wikis.py::test_group_wikis",
     "test_wikis.py::test_group_wiki_file_upload",
   ],
-  "there are no sites of projects": [
-    "test_projects.py::test_project_pages",
-    "test_projects.py::test_project_pages_domains",
-  ],
   "limits of requests are options of the server, not settings": [
     "test_gitlab.py::test_rate_limits",
   ],

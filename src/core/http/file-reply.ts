@@ -101,24 +101,43 @@ interface Part {
  */
 export function fileReply(
   db: Reader,
-  { method, header }: Pick<Incoming, "method" | "header">,
+  request: Pick<Incoming, "method" | "header">,
   file: StoredFile,
   headers: Readonly<Record<string, string>>,
 ): RawReply {
-  const etag = `"${file.sha256}"`;
+  const chunks = (from: number, to: number) => readFile(db, file, from, to);
+  return contentReply(request, { size: file.size, etag: `"${file.sha256}"`, chunks }, headers);
+}
+
+/** Content of which parts can be read. */
+interface Content {
+  /** In bytes. */
+  readonly size: number;
+  /** Its entity tag, with quotation marks. */
+  readonly etag: string;
+  /** Its bytes from the first to before the last. */
+  readonly chunks: (from: number, to: number) => AsyncIterable<Uint8Array>;
+}
+
+/** Answers content as {@link fileReply} answers files. @throws ApiError 416 for a range behind its end */
+export function contentReply(
+  { method, header }: Pick<Incoming, "method" | "header">,
+  { size, etag, chunks }: Content,
+  headers: Readonly<Record<string, string>>,
+): RawReply {
   const ifRange = header("if-range");
   const asked = method === "GET" && (ifRange === undefined || ifRange === etag);
-  const part = asked ? partOf(header("range"), file.size) : undefined;
-  const { from, to } = part ?? { from: 0, to: file.size };
+  const part = asked ? partOf(header("range"), size) : undefined;
+  const { from, to } = part ?? { from: 0, to: size };
   return new RawReply(
     part ? 206 : 200,
     {
       ...headers,
       etag,
       "accept-ranges": "bytes",
-      ...(part && { "content-range": `bytes ${from}-${to - 1}/${file.size}` }),
+      ...(part && { "content-range": `bytes ${from}-${to - 1}/${size}` }),
     },
-    { length: to - from, chunks: () => readFile(db, file, from, to) },
+    { length: to - from, chunks: () => chunks(from, to) },
   );
 }
 

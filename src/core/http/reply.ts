@@ -175,7 +175,7 @@ export function finish(
   if (session !== undefined && session !== sessionOf(incoming)) {
     headers["set-cookie"] ??= sessionCookie(session, url ?? (incoming.base as string));
   }
-  headers["vary"] = "Origin";
+  headers["vary"] = headers["vary"] === undefined ? "Origin" : `${headers["vary"]}, Origin`;
   headers["cache-control"] ??= "max-age=0, private, must-revalidate";
   if ((!mount || mount.allowsOrigins) && incoming.header("origin") !== undefined) {
     allowOrigin(headers, incoming);

@@ -10,6 +10,7 @@ import { recordJobs } from "../../hooks/records.ts";
 import { queueNotification } from "../../jobs/notifications.ts";
 import * as outbox from "../../jobs/outbox.ts";
 import { among } from "../../store/conditions.ts";
+import { insertRow } from "../../store/insert.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 import { copyDeployment, deploy } from "./deploying.ts";
@@ -32,6 +33,8 @@ export type PipelineTask =
   | { readonly bridge: number }
   /** Something of a merge request has changed that it may have waited for to be merged. */
   | { readonly ready: number }
+  /** A job is to publish a site, which a status of its pipeline is about. */
+  | { readonly site: number; readonly status: number }
   /** A merge request was opened by a user. */
   | { readonly opened: number; readonly user: number }
   /** A merge request was merged or closed by a user. */
@@ -469,6 +472,7 @@ export async function finish(
   await setStatus(db, [job.id], status, now);
   const spec = await specOf(db, job.id);
   await noteCoverage(db, job.id, spec);
+  if (status === "success" && spec.options.pages) await announceSite(db, job.id, now);
   if (status === "failed") {
     const isAllowed = exitCode !== undefined && spec.allowFailureExitCodes?.includes(exitCode);
     await db.run(
@@ -485,6 +489,73 @@ export async function finish(
     }
   }
   await settle(db, job.pipeline_id, now);
+}
+
+/** The status that says whether a site was published, which a job of the pipeline has made, as GitLab calls it. */
+const SITE_STATUS = "pages:deploy";
+
+/** The stage of what others than runners report: after all of a configuration. */
+export const EXTERNAL = { kind: "external", stage: "external", stage_index: 1_000_000 } as const;
+
+/**
+ * Adds the status of the site of a job that has succeeded, and lets it be published: sites of a project one after another.
+ * A job that no runner did, and that has no artifacts, publishes nothing.
+ */
+async function announceSite(db: Database, jobId: number, now: number): Promise<void> {
+  const found = await db.one<{
+    project_id: number;
+    pipeline_id: number;
+    user_id: number;
+    ref: string;
+    name: string;
+  }>(
+    `select project_id, pipeline_id, user_id, ref, name from ci_jobs where id = ? and (runner_id is not null
+       or exists (select 1 from job_artifacts a where a.job_id = ci_jobs.id and a.file_type = 'archive'))`,
+    [jobId],
+  );
+  if (!found) return;
+  const { name, ...job } = found;
+  // A job that is tried again gets another status in the place of that of its last attempt.
+  const needs = JSON.stringify([name]);
+  await db.run(
+    `update ci_jobs set retried = 1
+     where pipeline_id = ? and kind = 'external' and name = ? and retried = 0 and needs = ?`,
+    [job.pipeline_id, SITE_STATUS, needs],
+  );
+  const status = await insertRow(db, "ci_jobs", {
+    ...job,
+    ...EXTERNAL,
+    name: SITE_STATUS,
+    needs,
+    status: "running",
+    created_at: now,
+    updated_at: now,
+    queued_at: now,
+    started_at: now,
+  });
+  await queueTask(db, { site: jobId, status }, now, job.project_id);
+}
+
+/** Ends the status of a site. @param problem why it was not published */
+export async function concludeSite(
+  db: Database,
+  statusId: number,
+  problem: string | undefined,
+  now: number,
+): Promise<void> {
+  const [ended] = await db.rows(
+    `update ci_jobs set status = ?, description = ?, failure_reason = ?, finished_at = ?, updated_at = ?
+     where id = ? and status = 'running' returning pipeline_id`,
+    [
+      problem === undefined ? "success" : "failed",
+      problem ?? null,
+      problem === undefined ? null : "script_failure",
+      now,
+      now,
+      statusId,
+    ],
+  );
+  if (ended) await settle(db, ended[0] as number, now);
 }
 
 /** Whether the pipeline of a job that has failed is canceled then: `workflow:auto_cancel:on_job_failure`. */

@@ -4,14 +4,11 @@ import { insertRow } from "../../store/insert.ts";
 import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import { STATUSES } from "../ci/json.ts";
-import { settle, timesOf } from "../ci/progress.ts";
+import { EXTERNAL, settle, timesOf } from "../ci/progress.ts";
 import { insertPipeline } from "../ci/records.ts";
 
 /** The statuses that can be reported. */
 export const REPORTED = ["pending", "running", "success", "failed", "canceled", "skipped"] as const;
-
-/** The stage of statuses that others report: after all of a configuration. */
-const EXTERNAL = { stage: "external", stage_index: 1_000_000 };
 
 /** Jobs and statuses of a pipeline to which others are added: what follows from each is found by looking at all. */
 const MOST_JOBS = 1000;
@@ -100,7 +97,7 @@ export async function report(
       [pipeline_id, name],
     );
   }
-  const place = { project_id, pipeline_id, user_id, ref, name, kind: "external", ...EXTERNAL };
+  const place = { project_id, pipeline_id, user_id, ref, name, ...EXTERNAL };
   const id = await insertRow(db, "ci_jobs", {
     ...place,
     created_at: now,

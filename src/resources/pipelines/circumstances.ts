@@ -21,6 +21,7 @@ import { isRegistry } from "../container-registry/settings.ts";
 import { isFrozen } from "../freeze-periods/frozen.ts";
 import { knownLanguages } from "../repositories/languages.ts";
 import type { OpenRepository } from "../repositories/open.ts";
+import { domainOf, type SiteOwner, UNIQUE_DOMAIN, urlOfSite } from "../sites/place.ts";
 import { requestVariables } from "./request-variables.ts";
 
 /** The merge request that a pipeline is of. */
@@ -82,7 +83,7 @@ export const hostSlugOf = (name: string) =>
     .slice(0, 63)
     .replace(/^-+|-+$/g, "");
 
-interface ProjectFacts {
+interface ProjectFacts extends Omit<SiteOwner, "id"> {
   name: string;
   path: string;
   description: string | null;
@@ -150,6 +151,16 @@ async function isApproved({ db, edition, at }: Makers, requestId: number): Promi
   return (await approvalState(db, requestId, "premium", dayOf(at))).isApproved;
 }
 
+/** The variables that say where sites are. */
+function pagesVariables(sites: string, base: string, owner: SiteOwner): Record<string, string> {
+  const url = new URL(urlOfSite(sites, base || "http://localhost", owner));
+  return {
+    CI_PAGES_DOMAIN: domainOf(sites) ?? url.hostname,
+    CI_PAGES_HOSTNAME: url.hostname,
+    CI_PAGES_URL: url.href.replace(/\/$/, ""),
+  };
+}
+
 /** The variables that say what a pipeline is of, as GitLab calls them. */
 export async function predefinedVariables(
   makers: Makers,
@@ -159,8 +170,10 @@ export async function predefinedVariables(
   const { project, repository } = opened;
   const facts = (await db.one<ProjectFacts>(
     `select p.name, p.path, p.description, p.namespace_id, n.full_path as namespace, p.default_branch,
-       case when ${isRegistry("disabled")} then 1 else 0 end as without_registry
-     from projects p join namespaces n on n.id = p.namespace_id where p.id = ?`,
+       case when ${isRegistry("disabled")} then 1 else 0 end as without_registry, p.full_path,
+       ${UNIQUE_DOMAIN} as unique_domain
+     from projects p join namespaces n on n.id = p.namespace_id
+     left join site_settings si on si.project_id = p.id where p.id = ?`,
     [project.id],
   )) as ProjectFacts;
   const user = await db.one<{ id: number; username: string; name: string; email: string }>(
@@ -198,6 +211,7 @@ export async function predefinedVariables(
     CI_API_GRAPHQL_URL: `${base}/api/graphql`,
     CI_REGISTRY: host,
     CI_REGISTRY_IMAGE: facts.without_registry === 1 ? undefined : `${host}/${image}`,
+    ...(edition.sites && pagesVariables(edition.sites, base, { ...facts, ...project })),
     CI_TEMPLATE_REGISTRY_HOST: "registry.gitlab.com",
     GITLAB_FEATURES: "",
     CI_PIPELINE_SOURCE: source,

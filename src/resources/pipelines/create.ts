@@ -155,8 +155,14 @@ export async function planCreation(place: Place, wanted: Wanted): Promise<Creati
   if (plan.errors.length > 0) {
     throw new PipelineRefusal(plan.errors, plan.failure === "config_error" ? target : undefined);
   }
-  return { ...creation, plan };
+  return { ...creation, plan: edition.sites ? plan : withoutSites(plan) };
 }
+
+/** A plan whose jobs publish nothing: the server serves no sites. */
+const withoutSites = (plan: Plan): Plan => ({
+  ...plan,
+  jobs: plan.jobs.map(({ options: { pages: _, ...options }, ...job }) => ({ ...job, options })),
+});
 
 /** Variables as rules read them. */
 const shown = (variables: readonly Variable[]): Variable[] =>

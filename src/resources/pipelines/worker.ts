@@ -18,6 +18,7 @@ import { MERGE_REQUEST } from "../issuables/merge-request.ts";
 import { readers } from "../issuables/queries.ts";
 import * as todos from "../issuables/todos.ts";
 import { derail, FAILED, type MergingLater, mergeWaiting } from "../merge-requests/waiting.ts";
+import { publish } from "../sites/deploy.ts";
 import type { OfMergeRequest } from "./circumstances.ts";
 import {
   type Creation,
@@ -81,6 +82,7 @@ async function plan(settings: PipelineWorkerSettings, task: PipelineTask): Promi
     return [...ended, ...(await endUpstream(db, task.finished, now))];
   }
   if ("deployed" in task) return [await planDeployed(store, task.deployed, now())];
+  if ("site" in task) return [await publish(store, task, now())];
   if ("bridge" in task) return startDownstream({ ...settings, db }, task.bridge);
   if ("ready" in task) {
     await mergeWaiting(settings, task.ready);

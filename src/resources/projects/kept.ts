@@ -1,6 +1,7 @@
 import * as param from "../../core/input.ts";
 import { effective, fixed, kept, keptIn, keptOrNone } from "../../core/kept.ts";
 import { DEPLOYMENT_SETTINGS, PENDING_SETTINGS, RESOURCE_GROUP_SETTINGS } from "../ci/settings.ts";
+import { SITE_SETTINGS } from "../sites/settings.ts";
 import { TRAIN_SETTINGS } from "../train-state/cars.ts";
 
 const on = kept(param.boolean(), true);
@@ -93,7 +94,7 @@ export const projectSettings = keptIn("p.kept_settings", {
   only_mirror_protected_branches: offOnly,
   package_registry_access_level: enabledOnly,
   packages_enabled: onOnly,
-  pages_access_level: kept(param.choice([...LEVELS, "public"]), "disabled"),
+  ...SITE_SETTINGS,
   prevent_merge_without_jira_issue: offOnly,
   printing_merge_request_link_enabled: on,
   protect_merge_request_pipelines: offOnly,

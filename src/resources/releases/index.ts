@@ -25,8 +25,9 @@ import { type OpenRepository, openRepository, withRefs } from "../repositories/o
 import { stageTag } from "../repositories/tag.ts";
 import { applyAll, openToChange, orDiscard } from "../repositories/write.ts";
 import { writableReleases } from "./abilities.ts";
+import { collect } from "./evidences.ts";
 import { changed, removeOf } from "./followers.ts";
-import { link, milestone, release, releaseRow, SOURCES, storedRelease } from "./json.ts";
+import { evidence, link, milestone, release, releaseRow, SOURCES, storedRelease } from "./json.ts";
 import * as releases from "./queries.ts";
 import { LINK_TYPES, MAX_URL, readLinks, requireLink } from "./rules.ts";
 import { migrations } from "./table.ts";
@@ -104,6 +105,9 @@ async function shownRows(
   const isWritable = source && (await writableReleases(db, source, tags));
   const links = await releases.linksOf(db, link.columns, ids);
   const milestones = await releases.milestonesOf(db, milestone.columns, ids);
+  const evidences = shown.code
+    ? await releases.evidencesOf(db, evidence.columns, ids)
+    : new Map<number, Value[][]>();
   const refs = found.flatMap((values) =>
     values["r.sha"] ? [{ name: "", oid: values["r.sha"] as string, peeled: null }] : [],
   );
@@ -130,6 +134,7 @@ async function shownRows(
       changeable: Number(isWritable?.(tags[index] as string) ?? false),
       asset_count: own.length + (shown.code ? SOURCES : 0),
       description_html: rendered?.[index] ?? null,
+      evidences: `[${(evidences.get(id) ?? []).map((row) => evidence.write(row, view)).join(",")}]`,
       links: `[${own.map((row) => link.write(row, view)).join(",")}]`,
       milestones:
         of.length > 0 ? `[${of.map((row) => milestone.write(row, view)).join(",")}]` : null,
@@ -354,6 +359,22 @@ const releaseRoutes = [
       await changed(context, id, "update");
       const sight = { source, view };
       return new AfterCommit((read) => rowOf(read, sight, opened, id), "repository");
+    },
+  }),
+  post("/:tag_name/evidence", {
+    summary: "Collect what a release is now as evidence",
+    role: "maintainer",
+    tier: "premium",
+    concurrency: "per project",
+    whenArchived: "refuse",
+    input: tag,
+    presenter: release,
+    prepare: (_, preparing) => openRepository(preparing),
+    handle: async (context) => {
+      const { db, source, input, view, prepared: opened, now } = context;
+      const { id } = await findRelease(db, source, input.tag_name);
+      await collect(db, id, view, now);
+      return new AfterCommit((read) => rowOf(read, { source, view }, opened, id), "repository");
     },
   }),
   del("/:tag_name", {

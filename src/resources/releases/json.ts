@@ -25,6 +25,20 @@ export const linkFields = {
 /** A link to an asset. */
 export const link = presenter(linkFields);
 
+const evidenceFields = {
+  sha: field.text("evd.sha"),
+  filepath: field.derived(
+    ["evd.id", "r.tag", "p.full_path"],
+    "URL",
+    ([id, tag, path], { base }) =>
+      `${base}/${path}/-/releases/${encodeURIComponent(String(tag))}/evidences/${id}.json`,
+  ),
+  collected_at: field.instant("evd.collected_at"),
+};
+
+/** What a release was when it was collected. */
+export const evidence = presenter(evidenceFields);
+
 /** A milestone of a release, with its issues. */
 const milestoneFields = {
   ...anyMilestoneFields,
@@ -113,7 +127,7 @@ export const release = presenter({
   }),
   evidences: field.onlyIf(
     "code",
-    field.derived([], "array of object", () => []),
+    field.json("evidences", "array of object", { items: evidenceFields }),
   ),
   _links: field.nested({
     closed_issues_url: listed("issues", "closed"),

@@ -151,6 +151,18 @@ export const linksOf = (db: Reader, columns: string, ids: readonly number[]) =>
     "rk.id desc",
   );
 
+/** The evidences of some releases. @param columns of `evd`, `r` and `p` */
+export const evidencesOf = (db: Reader, columns: string, ids: readonly number[]) =>
+  ofReleases(
+    db,
+    columns,
+    `release_evidences evd join releases r on r.id = evd.release_id
+     join projects p on p.id = r.project_id`,
+    "evd.release_id",
+    ids,
+    "evd.id",
+  );
+
 /** The milestones of some releases. @param columns of `m`, `mp` and `mn` */
 export const milestonesOf = (db: Reader, columns: string, ids: readonly number[]) =>
   ofReleases(

@@ -41,4 +41,18 @@ create table release_milestones (
 create index release_milestones_by_milestone on release_milestones (milestone_id);
 `,
   },
+  {
+    // What a release was when somebody collected it as evidence, as JSON, and the digest of that.
+    id: "20261219-02-release-evidences",
+    sql: `
+create table release_evidences (
+  id $id,
+  release_id $int not null references releases (id) on delete cascade,
+  sha $text not null,
+  summary $text not null,
+  collected_at $int not null
+);
+create index release_evidences_of_release on release_evidences (release_id, id);
+`,
+  },
 ];

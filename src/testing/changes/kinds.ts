@@ -446,6 +446,17 @@ export const kinds: readonly Kind[] = [
     record: without("project", "place"),
   },
   ofProjects("secure file", "secure_files", { at: "secure_files", name: "name" }),
+  ofProjects("site domain", "site_domains", { at: "pages/domains", name: "domain", by: "domain" }),
+  {
+    type: "site",
+    rows: { site_settings: "project_id", site_deployments: "project_id" },
+    find: `select p.id as key, ${PROJECT_COLUMNS} from projects p`,
+    key: "p.id",
+    path: ({ place: where }) => `${where} (site)`,
+    within: place,
+    api: (found) => `${ofProject(found)}/pages`,
+    isAlways: true,
+  },
   {
     type: "container repository",
     rows: { container_repositories: "id" },
@@ -883,7 +894,12 @@ export const kinds: readonly Kind[] = [
   },
   {
     ...ofProjects("release", "releases", { at: "releases", name: "tag", by: "name" }),
-    rows: { releases: "id", release_links: "release_id", release_milestones: "release_id" },
+    rows: {
+      releases: "id",
+      release_links: "release_id",
+      release_milestones: "release_id",
+      release_evidences: "release_id",
+    },
     noise: ["commit", "evidences", "commit_path", "tag_path", "upcoming_release"],
   },
   {
@@ -1213,6 +1229,7 @@ export const INTERNAL: Readonly<Record<string, string>> = {
   scim_tokens: "secrets",
   secret_keys: "secrets",
   sessions: "sign-in",
+  site_files: "files of sites",
   stored_file_pieces: "files",
   stored_files: "files",
   topic_counts: "counts",

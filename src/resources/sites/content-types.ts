@@ -1,0 +1,61 @@
+import { extname } from "node:path/posix";
+
+const UTF8 = "; charset=utf-8";
+
+/** The media types of files of sites, by their extensions. */
+const TYPES: Readonly<Record<string, string>> = {
+  ".aac": "audio/aac",
+  ".avif": "image/avif",
+  ".bmp": "image/bmp",
+  ".css": `text/css${UTF8}`,
+  ".csv": `text/csv${UTF8}`,
+  ".eot": "application/vnd.ms-fontobject",
+  ".flac": "audio/flac",
+  ".gif": "image/gif",
+  ".gz": "application/gzip",
+  ".htm": `text/html${UTF8}`,
+  ".html": `text/html${UTF8}`,
+  ".ico": "image/x-icon",
+  ".ics": `text/calendar${UTF8}`,
+  ".jpeg": "image/jpeg",
+  ".jpg": "image/jpeg",
+  ".js": `text/javascript${UTF8}`,
+  ".json": "application/json",
+  ".jsonld": "application/ld+json",
+  ".m4a": "audio/mp4",
+  ".m4v": "video/mp4",
+  ".map": "application/json",
+  ".md": `text/markdown${UTF8}`,
+  ".mjs": `text/javascript${UTF8}`,
+  ".mov": "video/quicktime",
+  ".mp3": "audio/mpeg",
+  ".mp4": "video/mp4",
+  ".oga": "audio/ogg",
+  ".ogg": "audio/ogg",
+  ".ogv": "video/ogg",
+  ".opus": "audio/ogg",
+  ".otf": "font/otf",
+  ".pdf": "application/pdf",
+  ".png": "image/png",
+  ".svg": "image/svg+xml",
+  ".tif": "image/tiff",
+  ".tiff": "image/tiff",
+  ".ttf": "font/ttf",
+  ".txt": `text/plain${UTF8}`,
+  ".wasm": "application/wasm",
+  ".wav": "audio/wav",
+  ".webm": "video/webm",
+  ".webmanifest": "application/manifest+json",
+  ".webp": "image/webp",
+  ".woff": "font/woff",
+  ".woff2": "font/woff2",
+  ".xhtml": "application/xhtml+xml",
+  ".xml": "application/xml",
+  ".yaml": "application/yaml",
+  ".yml": "application/yaml",
+  ".zip": "application/zip",
+};
+
+/** The media type of a file of a site: one that browsers only download where its name says nothing. */
+export const typeOf = (path: string): string =>
+  TYPES[extname(path).toLowerCase()] ?? "application/octet-stream";
