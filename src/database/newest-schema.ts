@@ -255,6 +255,8 @@ const steps = [
   `20261217-10-suggestions`,
   `20261218-01-feed-tokens`,
   `20261218-02-short-tokens`,
+  `20261219-01-sites`,
+  `20261219-02-release-evidences`,
 ];
 
 const statements = [
@@ -2862,6 +2864,65 @@ const statements = [
   secret text not null
 )`,
   `CREATE UNIQUE INDEX feed_tokens_digest on feed_tokens (digest)`,
+  `CREATE TABLE site_settings (
+  project_id integer primary key references projects (id) on delete cascade,
+  unique_domain integer not null,
+  https_only integer not null,
+  primary_domain text
+)`,
+  `CREATE TABLE site_deployments (
+  id integer primary key autoincrement,
+  project_id integer not null references projects (id) on delete cascade,
+  job_id integer not null,
+  path_prefix text not null,
+  root_directory text not null,
+  file_id integer references stored_files (id),
+  redirects text,
+  state text not null,
+  expires_at integer,
+  created_at integer not null
+)`,
+  `CREATE INDEX site_deployments_of_project on site_deployments (project_id, state, path_prefix, id)`,
+  `CREATE UNIQUE INDEX site_deployments_live on site_deployments (project_id, path_prefix) where state = 'live'`,
+  `CREATE INDEX site_deployments_dead on site_deployments (created_at) where state <> 'live'`,
+  `CREATE INDEX site_deployments_expiring on site_deployments (expires_at) where expires_at is not null`,
+  `CREATE UNIQUE INDEX site_deployments_file_id on site_deployments (file_id) where file_id is not null`,
+  `CREATE TRIGGER site_deployments_file_id_used after insert on site_deployments begin update stored_files set unused_since = null where id = new.file_id and unused_since is not null; end`,
+  `CREATE TRIGGER site_deployments_file_id_freed after delete on site_deployments begin update stored_files set unused_since = 0 where id = old.file_id; end`,
+  `CREATE TRIGGER site_deployments_file_id_changed after update of file_id on site_deployments when new.file_id is not old.file_id begin update stored_files set unused_since = 0 where id = old.file_id; update stored_files set unused_since = null where id = new.file_id and unused_since is not null; end`,
+  `CREATE TABLE site_files (
+  id integer primary key autoincrement,
+  project_id integer not null references projects (id) on delete cascade,
+  deployment_id integer not null references site_deployments (id) on delete cascade,
+  path text not null,
+  begins_at integer not null,
+  packed integer not null,
+  length integer not null,
+  deflated integer not null,
+  unique (deployment_id, path)
+)`,
+  `CREATE INDEX site_files_of_project on site_files (project_id, id)`,
+  `CREATE TABLE site_domains (
+  id integer primary key autoincrement,
+  project_id integer not null references projects (id) on delete cascade,
+  domain text not null unique,
+  auto_ssl_enabled integer not null,
+  certificate text,
+  private_key text,
+  verification_code text not null,
+  verified_at integer,
+  created_at integer not null,
+  updated_at integer not null
+)`,
+  `CREATE INDEX site_domains_of_project on site_domains (project_id, domain)`,
+  `CREATE TABLE release_evidences (
+  id integer primary key autoincrement,
+  release_id integer not null references releases (id) on delete cascade,
+  sha text not null,
+  summary text not null,
+  collected_at integer not null
+)`,
+  `CREATE INDEX release_evidences_of_release on release_evidences (release_id, id)`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,
