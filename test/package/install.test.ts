@@ -156,7 +156,7 @@ describe("the packed package", () => {
     const files = await readdir(installed, { recursive: true });
     const documents = files.filter((name) => name.endsWith(".md"));
     expect(documents).toContain("docs/guide.md");
-    expect(files).toContain("docs/openapi.json");
+    expect(files).toContain("docs/schema.graphql");
     const dead: string[] = [];
     for (const document of documents) {
       const text = await readFile(join(installed, document), "utf8");
