@@ -43,8 +43,7 @@ const text = (value: string) =>
   value
     .replace(/[\\;,]/g, "\\$&")
     .replace(/\r\n?|\n/g, "\\n")
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: these may not stand in a calendar.
-    .replace(/[\0-\x08\x0a-\x1f\x7f]/g, "");
+    .replace(/(?!\t)\p{Cc}/gu, "");
 
 /** A line in parts of 75 bytes, none of which ends within a character. */
 function folded(line: string): string {
