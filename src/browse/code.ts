@@ -8,13 +8,13 @@ import { partsOf } from "../git/trees.ts";
 import { type Html, html } from "../pages/html.ts";
 import { mountOf } from "../pages/navigation.ts";
 import { projectPage, type Shown, type Visit } from "./declare.ts";
+import { listOf } from "./lists.ts";
 import {
   about,
   at,
   commitLink,
   fact,
   facts,
-  filterOf,
   listed,
   listPage,
   placeOf,
@@ -353,40 +353,25 @@ const requestPages: readonly Route[] = [
 ];
 
 const refPages: readonly Route[] = [
-  projectPage({
-    path: "/-/branches",
-    summary: "Show the branches of a project",
-    input: { search: param.optional(param.anyText()) },
-    shows: { project: PROJECT, rows: "GET /projects/:id/repository/branches" },
-    view: async ({ project, rows }, visit) =>
-      listPage(project, visit, {
-        ...{ kind: "Branches", path: "/-/branches", name: "rows", rows },
-        none: "There are no branches.",
-        filter: filterOf(visit, `${placeOf(project).address}/-/branches`),
-        row: (branch) =>
-          row(
-            html`<a href="${branch.web_url}">${branch.name}</a>${tag(branch.default, "default")}${tag(branch.protected, "protected")}${tag(branch.merged, "merged")}`,
-            branch.commit && html`${branch.commit.title} · ${at(branch.commit.committed_date)}`,
-            branch.commit && commitLink(branch.commit.id, project, visit),
-          ),
-      }),
+  listOf("project", {
+    ...{ kind: "Branches", path: "/-/branches", list: "/repository/branches", hasSearch: true },
+    none: "There are no branches.",
+    row: ({ web_url, name, commit, ...branch }, visit, project) =>
+      row(
+        html`<a href="${web_url}">${name}</a>${tag(branch.default, "default")}${tag(branch.protected, "protected")}${tag(branch.merged, "merged")}`,
+        commit && html`${commit.title} · ${at(commit.committed_date)}`,
+        commit && commitLink(commit.id, project, visit),
+      ),
   }),
-  projectPage({
-    path: "/-/tags",
-    summary: "Show the tags of a project",
-    input: { search: param.optional(param.anyText()) },
-    shows: { project: PROJECT, rows: "GET /projects/:id/repository/tags" },
-    view: async ({ project, rows }, visit) =>
-      listPage(project, visit, {
-        ...{ kind: "Tags", path: "/-/tags", name: "rows", rows, none: "There are no tags." },
-        filter: filterOf(visit, `${placeOf(project).address}/-/tags`),
-        row: (one) =>
-          row(
-            html`<a href="${mountOf(visit.view)}${placeOf(project).address}${pathOf("tags", one.name)}">${one.name}</a>${tag(one.protected, "protected")}`,
-            one.message || undefined,
-            commitLink(one.commit.id, project, visit),
-          ),
-      }),
+  listOf("project", {
+    ...{ kind: "Tags", path: "/-/tags", list: "/repository/tags", hasSearch: true },
+    none: "There are no tags.",
+    row: ({ name, message, commit, ...one }, visit, project) =>
+      row(
+        html`<a href="${mountOf(visit.view)}${placeOf(project).address}${pathOf("tags", name)}">${name}</a>${tag(one.protected, "protected")}`,
+        message || undefined,
+        commitLink(commit.id, project, visit),
+      ),
   }),
   projectPage({
     path: "/-/tags/:tag_name*",

@@ -3,7 +3,8 @@ import type { Route } from "../core/resource.ts";
 import { type Html, html } from "../pages/html.ts";
 import { mountOf } from "../pages/navigation.ts";
 import { groupPage, projectPage, type Shown, sitePage, type Visit } from "./declare.ts";
-import { about, at, commitLink, fact, facts, listPage, placeOf, row, text, who } from "./parts.ts";
+import { listOf } from "./lists.ts";
+import { about, at, commitLink, fact, facts, placeOf, row, text, who } from "./parts.ts";
 
 const PROJECT = "GET /projects/:id";
 
@@ -13,20 +14,11 @@ const files = (links: readonly Html[]): Html =>
   html`<section><h2>Files</h2><ul>${links.map((link) => html`<li>${link}</li>`)}</ul></section>`;
 
 const releases: readonly Route[] = [
-  projectPage({
-    path: "/-/releases",
-    summary: "Show the releases of a project",
-    shows: { project: PROJECT, rows: "GET /projects/:id/releases" },
-    view: async ({ project, rows }, visit) =>
-      listPage(project, visit, {
-        ...{ kind: "Releases", path: "/-/releases", name: "rows", rows },
-        none: "There are no releases.",
-        row: (one) =>
-          row(
-            html`<a href="${one._links.self}">${one.name}</a>`,
-            html`${one.tag_name} · ${at(one.released_at)}`,
-          ),
-      }),
+  listOf("project", {
+    ...{ kind: "Releases", path: "/-/releases", list: "/releases" },
+    none: "There are no releases.",
+    row: ({ _links, name, tag_name, released_at }) =>
+      row(html`<a href="${_links.self}">${name}</a>`, html`${tag_name} · ${at(released_at)}`),
   }),
   projectPage({
     path: "/-/releases/:tag_name",
@@ -71,17 +63,10 @@ const wikis: readonly Route[] = (
     [groupPage, "group", "/groups/:id"],
   ] as const
 ).flatMap(([page, of, at]) => [
-  page({
-    path: "/-/wikis",
-    summary: `Show the pages of the wiki of a ${of}`,
-    shows: { place: `GET ${at}`, rows: `GET ${at}/wikis` },
-    view: async ({ place, rows }, visit) =>
-      listPage(place, visit, {
-        ...{ kind: "Wiki", path: "/-/wikis", name: "rows", rows },
-        none: "This wiki has no pages.",
-        row: ({ slug, title }) =>
-          row(html`<a href="${baseOf(place, visit)}${pathOfPage(slug)}">${title}</a>`, slug),
-      }),
+  listOf(of, {
+    ...{ kind: "Wiki", path: "/-/wikis", list: "/wikis", none: "This wiki has no pages." },
+    row: ({ slug, title }, visit, place) =>
+      row(html`<a href="${baseOf(place, visit)}${pathOfPage(slug)}">${title}</a>`, slug),
   }),
   page({
     path: "/-/wikis/:slug*",
@@ -124,20 +109,14 @@ ${files(links)}`,
 }
 
 const snippets: readonly Route[] = [
-  projectPage({
-    path: "/-/snippets",
-    summary: "Show the snippets of a project",
-    shows: { project: PROJECT, rows: "GET /projects/:id/snippets" },
-    view: async ({ project, rows }, visit) =>
-      listPage(project, visit, {
-        ...{ kind: "Snippets", path: "/-/snippets", name: "rows", rows },
-        none: "There are no snippets.",
-        row: (one) =>
-          row(
-            html`<a href="${baseOf(project, visit)}/-/snippets/${one.id}">${one.title}</a>`,
-            html`${who(one.author, visit)} made it ${at(one.created_at)}`,
-          ),
-      }),
+  listOf("project", {
+    ...{ kind: "Snippets", path: "/-/snippets", list: "/snippets" },
+    none: "There are no snippets.",
+    row: ({ id, title, author, created_at }, visit, project) =>
+      row(
+        html`<a href="${baseOf(project, visit)}/-/snippets/${id}">${title}</a>`,
+        html`${who(author, visit)} made it ${at(created_at)}`,
+      ),
   }),
   projectPage({
     path: "/-/snippets/:snippet_id",
@@ -174,20 +153,14 @@ ${parts.body}<aside aria-label="Facts"><dl>${parts.facts}</dl></aside>`,
 ];
 
 const packages: readonly Route[] = [
-  projectPage({
-    path: "/-/packages",
-    summary: "Show the packages of a project",
-    shows: { project: PROJECT, rows: "GET /projects/:id/packages" },
-    view: async ({ project, rows }, visit) =>
-      listPage(project, visit, {
-        ...{ kind: "Packages", path: "/-/packages", name: "rows", rows },
-        none: "There are no packages.",
-        row: (one) =>
-          row(
-            html`<a href="${mountOf(visit.view)}${one._links.web_path}">${one.name}</a>`,
-            html`${one.version} · ${one.package_type} · ${at(one.created_at)}`,
-          ),
-      }),
+  listOf("project", {
+    ...{ kind: "Packages", path: "/-/packages", list: "/packages" },
+    none: "There are no packages.",
+    row: ({ _links, name, version, package_type: type, created_at }, visit) =>
+      row(
+        html`<a href="${mountOf(visit.view)}${_links.web_path}">${name}</a>`,
+        html`${version} · ${type} · ${at(created_at)}`,
+      ),
   }),
   projectPage({
     path: "/-/packages/:package_id",

@@ -9,22 +9,14 @@ import { mountOf } from "../pages/navigation.ts";
 import type { PageContent } from "../pages/page.ts";
 import { redirect } from "../pages/page.ts";
 import { contentOf, folder } from "./code.ts";
-import {
-  groupPage,
-  projectPage,
-  type Showing,
-  type Shown,
-  show,
-  sitePage,
-  type Visit,
-} from "./declare.ts";
+import { groupPage, type Showing, type Shown, show, sitePage, type Visit } from "./declare.ts";
+import { listOf } from "./lists.ts";
 import {
   at,
   fact,
   facts,
   filterOf,
   listed,
-  listPage,
   pageIn,
   person,
   placeOf,
@@ -190,26 +182,14 @@ const LEVELS: Readonly<Record<number, string>> = {
 };
 
 /** Pages of members. */
-export const memberPages: readonly Route[] = (
-  [
-    [projectPage, "project", "/projects/:id"],
-    [groupPage, "group", "/groups/:id"],
-  ] as const
-).map(([page, of, at]) =>
-  page({
-    path: `/-/${of}_members`,
-    summary: `Show the members of a ${of}`,
+export const memberPages: readonly Route[] = (["project", "group"] as const).map((of) =>
+  listOf(of, {
+    ...{ kind: "Members", path: `/-/${of}_members`, list: "/members/all" },
     input: { query: param.optional(param.anyText()) },
-    shows: { place: `GET ${at}`, rows: `GET ${at}/members/all` },
-    view: async ({ place, rows }, visit) =>
-      listPage(place, visit, {
-        ...{ kind: "Members", path: `/-/${of}_members`, name: "rows", rows },
-        none: "There are no members.",
-        row: (one) => row(person(one, visit), `@${one.username}`, LEVELS[one.access_level]),
-      }),
+    none: "There are no members.",
+    row: (one, visit) => row(person(one, visit), `@${one.username}`, LEVELS[one.access_level]),
   }),
 );
-
 /** Pages of signing in, which are below `/users` as well, and may be switched off. */
 const OF_SIGN_IN: readonly string[] = [
   "sign_in",

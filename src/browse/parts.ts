@@ -174,7 +174,7 @@ export function filterOf(
   {
     states,
     wanted = states?.[0],
-  }: { states?: readonly string[]; wanted?: string | undefined } = {},
+  }: { states?: readonly string[] | undefined; wanted?: string | undefined } = {},
 ): Html {
   const query = new URLSearchParams(visit.request.query);
   const kept = [...query].filter(([key]) => !["state", "search", "page"].includes(key));

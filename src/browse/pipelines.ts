@@ -3,20 +3,9 @@ import type { Route } from "../core/resource.ts";
 import { html } from "../pages/html.ts";
 import { mountOf } from "../pages/navigation.ts";
 import { projectPage, type Shown } from "./declare.ts";
+import { listOf } from "./lists.ts";
 import { readLog } from "./logs.ts";
-import {
-  about,
-  at,
-  commitLink,
-  fact,
-  listed,
-  listPage,
-  placeOf,
-  row,
-  state,
-  tag,
-  who,
-} from "./parts.ts";
+import { about, at, commitLink, fact, listed, placeOf, row, state, tag, who } from "./parts.ts";
 
 const PROJECT = "GET /projects/:id";
 
@@ -25,9 +14,8 @@ const jobRow = (job: Shown) =>
 
 /** Pages of pipelines, jobs and environments. */
 export const pipelinePages: readonly Route[] = [
-  projectPage({
-    path: "/-/pipelines",
-    summary: "Show the pipelines of a project",
+  listOf("project", {
+    ...{ kind: "Pipelines", path: "/-/pipelines", list: "/pipelines" },
     input: {
       ref: param.optional(param.anyText()),
       username: param.optional(param.anyText()),
@@ -35,18 +23,13 @@ export const pipelinePages: readonly Route[] = [
       source: param.optional(param.anyText()),
       scope: param.optional(param.anyText()),
     },
-    shows: { project: PROJECT, rows: "GET /projects/:id/pipelines" },
-    view: async ({ project, rows }, visit) =>
-      listPage(project, visit, {
-        ...{ kind: "Pipelines", path: "/-/pipelines", name: "rows", rows },
-        none: "There are no pipelines.",
-        row: (one) =>
-          row(
-            html`<a href="${one.web_url}">${one.name ?? `Pipeline #${one.id}`}</a>`,
-            html`${one.ref} · ${one.source} · ${at(one.created_at)}`,
-            state(one.status),
-          ),
-      }),
+    none: "There are no pipelines.",
+    row: ({ web_url, name, id, ref, source, created_at, status }) =>
+      row(
+        html`<a href="${web_url}">${name ?? `Pipeline #${id}`}</a>`,
+        html`${ref} · ${source} · ${at(created_at)}`,
+        state(status),
+      ),
   }),
   projectPage({
     path: "/-/pipelines/:pipeline_id",
@@ -80,15 +63,8 @@ export const pipelinePages: readonly Route[] = [
       });
     },
   }),
-  projectPage({
-    path: "/-/jobs",
-    summary: "Show the jobs of a project",
-    shows: { project: PROJECT, rows: "GET /projects/:id/jobs" },
-    view: async ({ project, rows }, visit) =>
-      listPage(project, visit, {
-        ...{ kind: "Jobs", path: "/-/jobs", name: "rows", rows },
-        ...{ none: "There are no jobs.", row: jobRow },
-      }),
+  listOf("project", {
+    ...{ kind: "Jobs", path: "/-/jobs", list: "/jobs", none: "There are no jobs.", row: jobRow },
   }),
   projectPage({
     path: "/-/jobs/:job_id",
@@ -118,23 +94,15 @@ export const pipelinePages: readonly Route[] = [
       });
     },
   }),
-  projectPage({
-    path: "/-/environments",
-    summary: "Show the environments of a project",
-    input: { search: param.optional(param.anyText()) },
-    shows: { project: PROJECT, rows: "GET /projects/:id/environments" },
-    view: async ({ project, rows }, visit) =>
-      listPage(project, visit, {
-        ...{ kind: "Environments", path: "/-/environments", name: "rows", rows },
-        none: "There are no environments.",
-        row: (one) =>
-          row(
-            html`<a href="${mountOf(visit.view)}${placeOf(project).address}/-/environments/${one.id}">${one.name}</a>`,
-            one.external_url &&
-              html`<a href="${one.external_url}" rel="nofollow">${one.external_url}</a>`,
-            state(one.state),
-          ),
-      }),
+  listOf("project", {
+    ...{ kind: "Environments", path: "/-/environments", list: "/environments", hasSearch: true },
+    none: "There are no environments.",
+    row: ({ id, name, external_url: url, ...one }, visit, project) =>
+      row(
+        html`<a href="${mountOf(visit.view)}${placeOf(project).address}/-/environments/${id}">${name}</a>`,
+        url && html`<a href="${url}" rel="nofollow">${url}</a>`,
+        state(one.state),
+      ),
   }),
   projectPage({
     path: "/-/environments/:environment_id",

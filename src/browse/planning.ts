@@ -5,6 +5,7 @@ import { day } from "../pages/format.ts";
 import { type Html, html } from "../pages/html.ts";
 import { mountOf } from "../pages/navigation.ts";
 import { groupPage, projectPage, type Shown, type Visit } from "./declare.ts";
+import { listOf } from "./lists.ts";
 import { about, fact, filterOf, listed, listPage, placeOf, row, state, text } from "./parts.ts";
 
 /** What groups have as well as projects. */
@@ -21,27 +22,10 @@ const time = ({ start_date: start, due_date: due }: Shown): Html =>
 
 /** The pages of milestones: their addresses have the numbers that they have in their group or project. */
 const milestones: readonly Route[] = PLACES.flatMap(({ page, of, at }) => [
-  page({
-    path: "/-/milestones",
-    summary: `Show the milestones of a ${of}`,
-    input: {
-      state: param.optional(param.choice(["active", "closed"])),
-      search: param.optional(param.anyText()),
-    },
-    shows: { place: `GET ${at}`, rows: `GET ${at}/milestones` },
-    defaults: { state: "active" },
-    view: async ({ place, rows }, visit) => {
-      const wanted = String(visit.parameters["state"]);
-      return listPage(place, visit, {
-        ...{ kind: "Milestones", path: "/-/milestones", name: "rows", rows },
-        none: "No milestones fit.",
-        filter: filterOf(visit, `${placeOf(place).address}/-/milestones`, {
-          ...{ states: ["active", "closed"], wanted },
-        }),
-        row: (one) =>
-          row(html`<a href="${one.web_url}">${one.title}</a>`, time(one), state(one.state)),
-      });
-    },
+  listOf(of, {
+    ...{ kind: "Milestones", path: "/-/milestones", list: "/milestones", hasSearch: true },
+    ...{ states: ["active", "closed"], none: "No milestones fit." },
+    row: (one) => row(html`<a href="${one.web_url}">${one.title}</a>`, time(one), state(one.state)),
   }),
   page({
     path: "/-/milestones/:iid",
@@ -102,16 +86,10 @@ function scopeOf({ milestone, assignee, labels = [], weight }: Shown): Record<st
 }
 
 const boards: readonly Route[] = PLACES.flatMap(({ page, of, at }) => [
-  page({
-    path: "/-/boards",
-    summary: `Show the issue boards of a ${of}`,
-    shows: { place: `GET ${at}`, rows: `GET ${at}/boards` },
-    view: async ({ place, rows }, visit) =>
-      listPage(place, visit, {
-        ...{ kind: "Boards", path: "/-/boards", name: "rows", rows, none: "There are no boards." },
-        row: (one) =>
-          row(html`<a href="${baseOf(place, visit)}/-/boards/${one.id}">${one.name}</a>`),
-      }),
+  listOf(of, {
+    ...{ kind: "Boards", path: "/-/boards", list: "/boards", none: "There are no boards." },
+    row: ({ id, name }, visit, place) =>
+      row(html`<a href="${baseOf(place, visit)}/-/boards/${id}">${name}</a>`),
   }),
   page({
     path: "/-/boards/:board_id",
@@ -156,16 +134,10 @@ const ITERATIONS = "GET /groups/:id/iterations";
 const nameOf = ({ title, iid }: Shown): string => title ?? `Iteration ${iid}`;
 
 const iterations: readonly Route[] = [
-  groupPage({
-    path: "/-/iterations",
-    summary: "Show the iterations of a group",
-    shows: { place: "GET /groups/:id", rows: ITERATIONS },
-    view: async ({ place, rows }, visit) =>
-      listPage(place, visit, {
-        ...{ kind: "Iterations", path: "/-/iterations", name: "rows", rows },
-        none: "There are no iterations.",
-        row: (one) => row(html`<a href="${one.web_url}">${nameOf(one)}</a>`, time(one)),
-      }),
+  listOf("group", {
+    ...{ kind: "Iterations", path: "/-/iterations", list: "/iterations" },
+    none: "There are no iterations.",
+    row: (one) => row(html`<a href="${one.web_url}">${nameOf(one)}</a>`, time(one)),
   }),
   groupPage({
     path: "/-/iterations/:iteration_id",
