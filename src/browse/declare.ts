@@ -12,7 +12,8 @@ import {
   type RouteRunner,
   routes,
 } from "../core/resource.ts";
-import { type PageContent, page } from "../pages/page.ts";
+import { mountOf } from "../pages/navigation.ts";
+import { type PageContent, page, redirect } from "../pages/page.ts";
 import type { Store } from "../store/port.ts";
 import { textsOf } from "./texts.ts";
 
@@ -34,6 +35,8 @@ export interface Visit extends PageContext {
   readonly ask: (route: string, parameters: object) => Promise<Called | undefined>;
   /** Whether a route of the API is open to the visitor in the page's group or project. */
   readonly offers: (route: string) => boolean;
+  /** Why what a form of the page asked for was refused; what was typed is among the parameters. */
+  readonly refusal: string | undefined;
 }
 
 /** A route, with the names of its parameters that the page has by other names. */
@@ -86,6 +89,7 @@ export async function show<Names extends string>(
   visited: Visited & { readonly store: Store; readonly source: Source | undefined },
   { perform, reader }: RouteRunner,
   sent: Readonly<Record<string, unknown>>,
+  refusal?: string,
 ): Promise<ReturnType<typeof page>> {
   const { source, page: asked } = visited;
   const parameters: Record<string, unknown> = {
@@ -114,8 +118,9 @@ export async function show<Names extends string>(
     }
   };
   const offers: Visit["offers"] = (route) => source !== undefined && visited.mayCall(route, source);
-  const visit: Visit = { ...{ ...visited, parameters, unfinished, texts, ask, offers } };
-  return page(visited, await view(shown, visit));
+  const visit: Visit = { ...{ ...visited, parameters, unfinished, texts, ask, offers, refusal } };
+  const content = await view(shown, visit);
+  return page(visited, refusal === undefined ? content : { ...content, status: 422 });
 }
 
 /** Declares a page as a route. */
@@ -136,6 +141,55 @@ const declaring =
           return show(spec, { ...context, store }, runner, { ...context.input, ...found });
         }),
     });
+
+/** What a form of a page does. */
+interface ActionSpec {
+  /** Below the address of the project. The names of its parameters are those of the route of the API. */
+  readonly path: string;
+  readonly summary: string;
+  /** The parameters of its path, and the fields of the form. */
+  readonly input: Attributes;
+  /** The route of the API that does it. */
+  readonly performs: string | Renamed;
+  /** Where it leads then, below the address of the project. @param done what the route answered */
+  readonly to: (done: Shown, parameters: Readonly<Record<string, unknown>>) => string;
+  /** The page of the form, which is shown again if the API refuses what was typed. */
+  readonly again: Showing<string>;
+}
+
+/** Declares what a form of a page of a project does as a route. */
+export const projectAction = (spec: ActionSpec): Route =>
+  routes({ source: "project", isAddress: true }).post(spec.path, {
+    summary: spec.summary,
+    access: "user",
+    input: spec.input,
+    prepare: async (_, { store }) => store,
+    handle: (context) =>
+      new AfterRoutes(async (runner) => {
+        const { source, input, prepared: store } = context;
+        const given = spec.performs;
+        const [route, names] = typeof given === "string" ? [given, {}] : given;
+        const sent: Record<string, unknown> = { ...input, id: source.id };
+        const renamed = Object.entries(names).map(([theirs, ours]) => [theirs, sent[ours]]);
+        try {
+          const done = await runner.perform(route, { ...sent, ...Object.fromEntries(renamed) });
+          const path = spec.to(done.value ?? {}, input);
+          return redirect(`${mountOf(context.view)}/${source.fullPath}${path}`);
+        } catch (error) {
+          if (!(error instanceof ApiError) || isHidden(error) || error.status >= 500) throw error;
+          return show(spec.again, { ...context, store }, runner, input, refusalOf(error));
+        }
+      }),
+  });
+
+/** What the API says of what it refuses, in a line. */
+function refusalOf({ body }: ApiError): string {
+  const { message, error } = body as { message?: unknown; error?: unknown };
+  if (typeof message !== "object" || message === null) return String(message ?? error);
+  return Object.entries(message)
+    .map(([name, texts]) => `${name === "base" ? "" : `${name} `}${[texts].flat().join(", ")}`)
+    .join("; ");
+}
 
 /** Declares a page of a project: below the project's own address. */
 export const projectPage = declaring(

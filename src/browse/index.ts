@@ -7,7 +7,7 @@ import type { PageContext, RawReply } from "../core/resource.ts";
 import { jsonOf, showErrorOrSignIn, showErrorPage } from "../pages/mount.ts";
 import { codePages } from "./code.ts";
 import { documentPages, personalSnippetPages } from "./documents.ts";
-import { dashboardPages, issuablePages } from "./issuables.ts";
+import { dashboardPages, issuableActions, issuablePages } from "./issuables.ts";
 import { isName, memberPages, movedTo, namespacePage, newerPath, sitePages } from "./namespaces.ts";
 import { pipelinePages } from "./pipelines.ts";
 import { planningPages } from "./planning.ts";
@@ -49,6 +49,7 @@ const OF_PLACES: Mount = {
       migrations: [],
       routes: [
         ...issuablePages,
+        ...issuableActions,
         ...codePages,
         ...pipelinePages,
         ...planningPages,

@@ -1,9 +1,19 @@
 import * as param from "../core/input.ts";
 import type { Route } from "../core/resource.ts";
+import { field, form, formText } from "../pages/form.ts";
 import { day } from "../pages/format.ts";
 import { type Html, html } from "../pages/html.ts";
+import { mountOf } from "../pages/navigation.ts";
 import type { PageContent } from "../pages/page.ts";
-import { groupPage, projectPage, type Shown, sitePage, type Visit } from "./declare.ts";
+import {
+  groupPage,
+  projectAction,
+  projectPage,
+  type Showing,
+  type Shown,
+  sitePage,
+  type Visit,
+} from "./declare.ts";
 import {
   about,
   at,
@@ -14,6 +24,7 @@ import {
   labelsOf,
   listed,
   listPage,
+  pageIn,
   person,
   placeOf,
   row,
@@ -57,8 +68,41 @@ async function issuablePage(
       ...more,
     ],
     body: html`<section class="text" aria-label="Description">${description && description.text !== "" ? description : html`<p class="lead">No description.</p>`}</section>
-${await discussed(discussions, visit, placeOf(place).address + path)}`,
+${await discussed(discussions, visit, placeOf(place).address + path)}
+${forms(place, found, visit, { name, path })}`,
   });
+}
+
+/** What can be done on the page of an issue or merge request, by those who are signed in. */
+function forms(
+  place: Shown,
+  found: Shown,
+  visit: Visit,
+  { name, path }: { name: Kind; path: string },
+): Html | undefined {
+  if (!visit.caller || name === "epics") return undefined;
+  const own = placeOf(place).address + path;
+  const event = { opened: "close", closed: "reopen" }[String(found.state)];
+  const typed = visit.parameters["body"];
+  const parameter = name === "issues" ? "issue_iid" : "merge_request_iid";
+  return html`<section aria-label="Take part">
+${visit.refusal !== undefined && html`<p class="note bad" role="alert">This was refused: ${visit.refusal}</p>`}
+${form(
+  visit,
+  `${own}/notes`,
+  html`${field({ name: "body", label: "Comment", type: "lines", value: typed === undefined ? "" : String(typed) })}
+<button>Comment</button>`,
+)}
+${
+  event !== undefined &&
+  visit.offers(`PUT /projects/:id/${name}/:${parameter}`) &&
+  form(
+    visit,
+    `${own}/state`,
+    html`<input type="hidden" name="state_event" value="${event}"><button class="quiet">${event === "close" ? "Close" : "Reopen"}</button>`,
+  )
+}
+</section>`;
 }
 
 /** The filters of a list that its address has, by GitLab's names for pages. */
@@ -96,7 +140,13 @@ async function issuableList(
   return listPage(place, visit, {
     ...{ kind, path, name: "found", rows: found, none: `No ${kind.toLowerCase()} fit.` },
     row: await rowsOf(found, visit),
-    filter: filterOf(visit, placeOf(place).address + path, { states, wanted }),
+    filter: html`${filterOf(visit, placeOf(place).address + path, { states, wanted })}${
+      name === "issues" &&
+      visit.caller &&
+      visit.offers("POST /projects/:id/issues") &&
+      place.path_with_namespace !== undefined &&
+      html`<p><a class="button" href="${mountOf(visit.view)}${placeOf(place).address}${path}/new">New issue</a></p>`
+    }`,
   });
 }
 
@@ -124,64 +174,72 @@ const lists: readonly Route[] = (["issues", "merge_requests"] as const).flatMap(
   }),
 ]);
 
+const issueShown: Showing<"place" | "found" | "discussions"> = {
+  shows: {
+    place: PROJECT,
+    found: "GET /projects/:id/issues/:issue_iid",
+    discussions: [
+      "GET /projects/:id/issues/:noteable_id/discussions",
+      { noteable_id: "issue_iid" },
+    ],
+  },
+  view: (shown, visit) =>
+    issuablePage(shown, visit, {
+      name: "issues",
+      more: [
+        fact("Due", shown.found.due_date && day(shown.found.due_date)),
+        fact("Weight", shown.found.weight !== null && String(shown.found.weight)),
+      ],
+    }),
+};
+
 /** An issue has the same page as a work item. */
 const issuePages: readonly Route[] = ["issues", "work_items"].map((segment) =>
   projectPage({
+    ...issueShown,
     path: `/-/${segment}/:issue_iid`,
     summary: segment === "issues" ? "Show an issue" : "Show an issue as a work item",
     input: { issue_iid: param.recordId() },
-    shows: {
-      place: PROJECT,
-      found: "GET /projects/:id/issues/:issue_iid",
-      discussions: [
-        "GET /projects/:id/issues/:noteable_id/discussions",
-        { noteable_id: "issue_iid" },
-      ],
-    },
-    view: (shown, visit) =>
-      issuablePage(shown, visit, {
-        name: "issues",
-        more: [
-          fact("Due", shown.found.due_date && day(shown.found.due_date)),
-          fact("Weight", shown.found.weight !== null && String(shown.found.weight)),
-        ],
-      }),
   }),
 );
+
+const requestShown: Showing<"place" | "found" | "discussions"> = {
+  shows: {
+    place: PROJECT,
+    found: "GET /projects/:id/merge_requests/:merge_request_iid",
+    discussions: [
+      "GET /projects/:id/merge_requests/:noteable_id/discussions",
+      { noteable_id: "merge_request_iid" },
+    ],
+  },
+  view: (shown, visit) => {
+    const { source_branch, target_branch, web_url, changes_count, head_pipeline } = shown.found;
+    return issuablePage(shown, visit, {
+      name: "merge_requests",
+      more: [
+        fact("From", html`<code>${source_branch}</code>`),
+        fact("Into", html`<code>${target_branch}</code>`),
+        fact("Commits", html`<a href="${web_url}/commits">Its commits</a>`),
+        fact("Changes", html`<a href="${web_url}/diffs">${changes_count ?? "None"}</a>`),
+        fact(
+          "Pipeline",
+          head_pipeline?.web_url &&
+            html`<a href="${head_pipeline.web_url}">${head_pipeline.status}</a>`,
+        ),
+      ],
+    });
+  },
+};
 
 /** Pages of issues, merge requests and epics, and of their lists. */
 export const issuablePages: readonly Route[] = [
   ...lists,
   ...issuePages,
   projectPage({
+    ...requestShown,
     path: "/-/merge_requests/:merge_request_iid",
     summary: "Show a merge request",
     input: { merge_request_iid: param.recordId() },
-    shows: {
-      place: PROJECT,
-      found: "GET /projects/:id/merge_requests/:merge_request_iid",
-      discussions: [
-        "GET /projects/:id/merge_requests/:noteable_id/discussions",
-        { noteable_id: "merge_request_iid" },
-      ],
-    },
-    view: (shown, visit) => {
-      const { source_branch, target_branch, web_url, changes_count, head_pipeline } = shown.found;
-      return issuablePage(shown, visit, {
-        name: "merge_requests",
-        more: [
-          fact("From", html`<code>${source_branch}</code>`),
-          fact("Into", html`<code>${target_branch}</code>`),
-          fact("Commits", html`<a href="${web_url}/commits">Its commits</a>`),
-          fact("Changes", html`<a href="${web_url}/diffs">${changes_count ?? "None"}</a>`),
-          fact(
-            "Pipeline",
-            head_pipeline?.web_url &&
-              html`<a href="${head_pipeline.web_url}">${head_pipeline.status}</a>`,
-          ),
-        ],
-      });
-    },
   }),
   groupPage({
     path: "/-/epics",
@@ -262,4 +320,73 @@ export const dashboardPages: readonly Route[] = [
       })}</section>`,
     }),
   }),
+];
+
+/** What the fields of a new issue are. */
+const newIssue: Showing<"place"> = {
+  shows: { place: PROJECT },
+  view: async ({ place }, visit) => {
+    const typed = (name: string) => String(visit.parameters[name] ?? "");
+    const path = placeOf(place).address;
+    return pageIn(place, visit, {
+      title: "New issue",
+      steps: [
+        ["Issues", "/-/issues"],
+        ["New issue", "/-/issues/new"],
+      ],
+      body: html`<section>
+${visit.refusal !== undefined && html`<p class="note bad" role="alert">This was refused: ${visit.refusal}</p>`}
+${form(
+  visit,
+  `${path}/-/issues`,
+  html`${field({ name: "title", label: "Title", value: typed("title") })}
+${field({ name: "description", label: "Description", type: "lines", value: typed("description"), required: false, hint: "In Markdown" })}
+<button>Create issue</button>`,
+)}
+</section>`,
+    });
+  },
+};
+
+const CONTENT = {
+  issues: [issueShown, "issue_iid"],
+  merge_requests: [requestShown, "merge_request_iid"],
+} as const;
+
+/** What forms on pages of issues and merge requests do. */
+export const issuableActions: readonly Route[] = [
+  projectPage({
+    ...newIssue,
+    path: "/-/issues/new",
+    summary: "Ask for a new issue",
+    access: "user",
+    input: { title: param.optional(formText), description: param.optional(formText) },
+  }),
+  projectAction({
+    path: "/-/issues",
+    summary: "Create an issue",
+    input: { title: formText, description: param.optional(formText) },
+    performs: "POST /projects/:id/issues",
+    again: newIssue,
+    to: ({ iid }) => `/-/issues/${iid}`,
+  }),
+  ...Object.entries(CONTENT).flatMap(([name, [again, iid]]) => [
+    projectAction({
+      path: `/-/${name}/:${iid}/notes`,
+      summary: `Comment on ${name === "issues" ? "an issue" : "a merge request"}`,
+      input: { [iid]: param.recordId(), body: formText },
+      performs: [`POST /projects/:id/${name}/:noteable_id/notes`, { noteable_id: iid }],
+      again,
+      to: ({ id }, parameters) =>
+        `/-/${name}/${parameters[iid]}${id === undefined ? "" : `#note_${id}`}`,
+    }),
+    projectAction({
+      path: `/-/${name}/:${iid}/state`,
+      summary: `Close or reopen ${name === "issues" ? "an issue" : "a merge request"}`,
+      input: { [iid]: param.recordId(), state_event: param.choice(["close", "reopen"]) },
+      performs: `PUT /projects/:id/${name}/:${iid}`,
+      again,
+      to: (_, parameters) => `/-/${name}/${parameters[iid]}`,
+    }),
+  ]),
 ];

@@ -268,3 +268,50 @@ describe("searching", () => {
     expect(textOf(blame.page)).toContain("A needle in a file");
   });
 });
+
+describe("forms", () => {
+  it("create issues, comment on them, close and open them again, as the API does", async () => {
+    const other = await newCodeProject(app);
+    const base = `/${other.fullPath}`;
+    const as = (person: Person) => visitors.get(person) as Visitor;
+    const reporter = as("reporter");
+    expect((await reporter.get(`${base}/-/issues`)).page).toContain(`href="${base}/-/issues/new"`);
+    await reporter.get(`${base}/-/issues/new`);
+    const refused = await reporter.post(`${base}/-/issues`, { title: "", description: "Kept" });
+    expect([refused.status, textOf(refused.page).includes("title can&#39;t be blank")]).toEqual([
+      422,
+      true,
+    ]);
+    expect(refused.page).toContain("Kept</textarea>");
+    const made = await reporter.post(`${base}/-/issues`, {
+      title: "By hand",
+      description: "*Yes*",
+    });
+    expect([made.status, made.headers.get("location")]).toEqual([303, `${base}/-/issues/1`]);
+    const shown = await reporter.follow(made);
+    expect(shown.page).toContain("<em>Yes</em>");
+    const said = await reporter.post(`${base}/-/issues/1/notes`, { body: "A **comment**" });
+    expect(said.headers.get("location")).toMatch(/\/-\/issues\/1#note_\d+$/);
+    expect((await reporter.get(`${base}/-/issues/1`)).page).toContain("<strong>comment</strong>");
+    const command = await reporter.post(`${base}/-/issues/1/notes`, { body: "/due 2026-12-24" });
+    expect(command.headers.get("location")).toBe(`${base}/-/issues/1`);
+    const state = { state_event: "close" };
+    expect((await reporter.post(`${base}/-/issues/1/state`, state)).status).toBe(303);
+    const { json } = await other.get("/issues/1");
+    expect(json).toMatchObject({ state: "closed", due_date: "2026-12-24", user_notes_count: 1 });
+    const empty = await reporter.post(`${base}/-/issues/1/notes`, { body: "" });
+    expect([empty.status, empty.page.includes('role="alert"')]).toEqual([422, true]);
+    expect((await reporter.post(`${base}/-/issues/1/notes`, { body: "x" }, "")).status).toBe(422);
+    const stranger = as("stranger");
+    await stranger.get("/explore/projects");
+    expect((await stranger.post(`${base}/-/issues/1/notes`, { body: "x" })).status).toBe(404);
+    const anonymous = as("anonymous");
+    await anonymous.get("/users/sign_in");
+    const asked = await anonymous.post(`${base}/-/issues/1/notes`, { body: "x" });
+    expect([asked.status, asked.headers.get("location")?.startsWith("/users/sign_in")]).toEqual([
+      303,
+      true,
+    ]);
+    expect((await other.get("/issues/1/notes")).json).toHaveLength(3);
+  });
+});
