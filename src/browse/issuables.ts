@@ -27,6 +27,7 @@ import {
   pageIn,
   person,
   placeOf,
+  refused,
   row,
   state,
   who,
@@ -86,7 +87,7 @@ function forms(
   const typed = visit.parameters["body"];
   const parameter = name === "issues" ? "issue_iid" : "merge_request_iid";
   return html`<section aria-label="Take part">
-${visit.refusal !== undefined && html`<p class="note bad" role="alert">This was refused: ${visit.refusal}</p>`}
+${refused(visit)}
 ${form(
   visit,
   `${own}/notes`,
@@ -335,7 +336,7 @@ const newIssue: Showing<"place"> = {
         ["New issue", "/-/issues/new"],
       ],
       body: html`<section>
-${visit.refusal !== undefined && html`<p class="note bad" role="alert">This was refused: ${visit.refusal}</p>`}
+${refused(visit)}
 ${form(
   visit,
   `${path}/-/issues`,

@@ -1,3 +1,4 @@
+import { form } from "../pages/form.ts";
 import { instant } from "../pages/format.ts";
 import { type Html, html } from "../pages/html.ts";
 import { list } from "../pages/list.ts";
@@ -23,11 +24,21 @@ export const at = (text: string): Html => instant(Date.parse(text));
 const capital = (word: string) => `${word.charAt(0).toUpperCase()}${word.slice(1)}`;
 
 /** A state, as people read it. */
-const wordOf = (state: string): string => (state === "opened" ? "Open" : capital(state));
+export const wordOf = (state: string): string => (state === "opened" ? "Open" : capital(state));
 
 /** The state of something, as a badge. */
 export const state = (word: string): Html =>
   html`<span class="tag ${word}">${wordOf(word.replaceAll("_", " "))}</span>`;
+
+/** Why what was asked for was refused, if it was. */
+export const refused = ({ refusal }: Visit): Html | undefined =>
+  refusal === undefined
+    ? undefined
+    : html`<p class="note bad" role="alert">This was refused: ${refusal}</p>`;
+
+/** A button that does something at once. @param action a path below the mount */
+export const button = (visit: Visit, action: string, label: string): Html =>
+  form(visit, action, html`<button class="quiet">${label}</button>`);
 
 /** A fact beside a page: left out if there is nothing. */
 export const fact = (name: string, value: Html | string | undefined | null | false): Html =>

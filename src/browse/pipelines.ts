@@ -1,16 +1,116 @@
 import * as param from "../core/input.ts";
 import type { Route } from "../core/resource.ts";
-import { html } from "../pages/html.ts";
+import { type Html, html } from "../pages/html.ts";
 import { mountOf } from "../pages/navigation.ts";
-import { projectPage, type Shown } from "./declare.ts";
+import { projectAction, projectPage, type Showing, type Shown, type Visit } from "./declare.ts";
 import { listOf } from "./lists.ts";
 import { readLog } from "./logs.ts";
-import { about, at, commitLink, fact, listed, placeOf, row, state, tag, who } from "./parts.ts";
+import {
+  about,
+  at,
+  button,
+  commitLink,
+  fact,
+  listed,
+  placeOf,
+  refused,
+  row,
+  state,
+  tag,
+  who,
+  wordOf,
+} from "./parts.ts";
 
 const PROJECT = "GET /projects/:id";
 
 const jobRow = (job: Shown) =>
   row(html`<a href="${job.web_url}">${job.name}</a>`, job.stage, state(job.status));
+
+/** States in which there is still something to cancel, and those in which something can be done again. */
+const UNFINISHED = [
+  "created",
+  "waiting_for_resource",
+  "preparing",
+  "pending",
+  "running",
+  "scheduled",
+];
+const FINISHED = ["success", "failed", "canceled"];
+
+/** What can be done with a job, or the jobs of a pipeline, in a state. */
+const actionsIn = (status: string): readonly string[] =>
+  UNFINISHED.includes(status)
+    ? ["cancel"]
+    : FINISHED.includes(status)
+      ? ["retry"]
+      : status === "manual"
+        ? ["play"]
+        : [];
+
+/** Buttons for what the caller may do. @param route of the API, without the action @param path of the page */
+function actions(visit: Visit, status: string, route: string, path: string): Html {
+  const may = actionsIn(status).filter((what) => visit.caller && visit.offers(`${route}/${what}`));
+  return html`${refused(visit)}${may.map((what) => button(visit, `${path}/${what}`, wordOf(what)))}`;
+}
+
+const jobShown: Showing<"project" | "job"> = {
+  shows: { project: PROJECT, job: "GET /projects/:id/jobs/:job_id" },
+  view: async ({ project, job }, visit) => {
+    const asked = await visit.ask("GET /projects/:id/jobs/:job_id/trace", { job_id: job.id });
+    const log = asked && (await readLog(asked.body));
+    const link = html`<p><a href="${job.web_url}/raw">The whole log, as it is</a></p>`;
+    return about(project, visit, {
+      of: ["Jobs", "/-/jobs"],
+      title: job.name,
+      titled: `${job.name} (#${job.id})`,
+      path: `/-/jobs/${job.id}`,
+      lead: html`${state(job.status)} ${who(job.user, visit)} started it ${at(job.created_at)}`,
+      facts: [
+        fact("Stage", job.stage),
+        fact("Pipeline", html`<a href="${job.pipeline.web_url}">#${job.pipeline.id}</a>`),
+        fact("Commit", commitLink(job.pipeline.sha, project, visit)),
+        fact("Runner", job.runner?.description),
+        fact("Why it failed", job.failure_reason),
+      ],
+      body: html`${actions(visit, job.status, "POST /projects/:id/jobs/:job_id", `${placeOf(project).address}/-/jobs/${job.id}`)}${log && html`<section><h2>Log</h2>${log.text === "" ? html`<p class="lead">There is no log yet.</p>` : html`<pre class="log" tabindex="0">${log.text}</pre>`}${visit.caller && link}</section>`}`,
+    });
+  },
+};
+
+const pipelineShown: Showing<"project" | "pipeline" | "jobs"> = {
+  shows: {
+    project: PROJECT,
+    pipeline: "GET /projects/:id/pipelines/:pipeline_id",
+    jobs: "GET /projects/:id/pipelines/:pipeline_id/jobs",
+  },
+  view: async ({ project, pipeline, jobs }, visit) => {
+    const path = `/-/pipelines/${pipeline.id}`;
+    return about(project, visit, {
+      of: ["Pipelines", "/-/pipelines"],
+      title: pipeline.name ?? `Pipeline #${pipeline.id}`,
+      name: `#${pipeline.id}`,
+      path,
+      lead: html`${state(pipeline.status)} ${who(pipeline.user, visit)} started it ${at(pipeline.created_at)}`,
+      facts: [
+        fact("Branch or tag", html`<code>${pipeline.ref}</code>`),
+        fact("Commit", commitLink(pipeline.sha, project, visit)),
+        fact("Source", pipeline.source),
+        fact("Coverage", pipeline.coverage && `${pipeline.coverage} %`),
+        fact("What is wrong", pipeline.yaml_errors),
+      ],
+      body: html`${actions(visit, pipeline.status, "POST /projects/:id/pipelines/:pipeline_id", placeOf(project).address + path)}<section><h2>Jobs</h2>${listed(
+        "jobs",
+        jobs,
+        visit,
+        {
+          path: placeOf(project).address + path,
+          none: "There are no jobs.",
+          row: jobRow,
+        },
+      )}</section>`,
+    });
+  },
+};
 
 /** Pages of pipelines, jobs and environments. */
 export const pipelinePages: readonly Route[] = [
@@ -32,68 +132,40 @@ export const pipelinePages: readonly Route[] = [
       ),
   }),
   projectPage({
+    ...pipelineShown,
     path: "/-/pipelines/:pipeline_id",
     summary: "Show a pipeline with its jobs",
     input: { pipeline_id: param.recordId() },
-    shows: {
-      project: PROJECT,
-      pipeline: "GET /projects/:id/pipelines/:pipeline_id",
-      jobs: "GET /projects/:id/pipelines/:pipeline_id/jobs",
-    },
-    view: async ({ project, pipeline, jobs }, visit) => {
-      const path = `/-/pipelines/${pipeline.id}`;
-      return about(project, visit, {
-        of: ["Pipelines", "/-/pipelines"],
-        title: pipeline.name ?? `Pipeline #${pipeline.id}`,
-        name: `#${pipeline.id}`,
-        path,
-        lead: html`${state(pipeline.status)} ${who(pipeline.user, visit)} started it ${at(pipeline.created_at)}`,
-        facts: [
-          fact("Branch or tag", html`<code>${pipeline.ref}</code>`),
-          fact("Commit", commitLink(pipeline.sha, project, visit)),
-          fact("Source", pipeline.source),
-          fact("Coverage", pipeline.coverage && `${pipeline.coverage} %`),
-          fact("What is wrong", pipeline.yaml_errors),
-        ],
-        body: html`<section><h2>Jobs</h2>${listed("jobs", jobs, visit, {
-          path: placeOf(project).address + path,
-          none: "There are no jobs.",
-          row: jobRow,
-        })}</section>`,
-      });
-    },
   }),
+  ...["retry", "cancel"].map((what) =>
+    projectAction({
+      path: `/-/pipelines/:pipeline_id/${what}`,
+      summary: `${wordOf(what)} the jobs of a pipeline`,
+      input: { pipeline_id: param.recordId() },
+      performs: `POST /projects/:id/pipelines/:pipeline_id/${what}`,
+      again: pipelineShown,
+      to: ({ id }) => `/-/pipelines/${id}`,
+    }),
+  ),
   listOf("project", {
     ...{ kind: "Jobs", path: "/-/jobs", list: "/jobs", none: "There are no jobs.", row: jobRow },
   }),
   projectPage({
+    ...jobShown,
     path: "/-/jobs/:job_id",
     summary: "Show a job",
     input: { job_id: param.recordId() },
-    shows: { project: PROJECT, job: "GET /projects/:id/jobs/:job_id" },
-    view: async ({ project, job }, visit) => {
-      const asked = await visit.ask("GET /projects/:id/jobs/:job_id/trace", { job_id: job.id });
-      const log = asked && (await readLog(asked.body));
-      const link = html`<p><a href="${job.web_url}/raw">The whole log, as it is</a></p>`;
-      return about(project, visit, {
-        of: ["Jobs", "/-/jobs"],
-        title: job.name,
-        titled: `${job.name} (#${job.id})`,
-        path: `/-/jobs/${job.id}`,
-        lead: html`${state(job.status)} ${who(job.user, visit)} started it ${at(job.created_at)}`,
-        facts: [
-          fact("Stage", job.stage),
-          fact("Pipeline", html`<a href="${job.pipeline.web_url}">#${job.pipeline.id}</a>`),
-          fact("Commit", commitLink(job.pipeline.sha, project, visit)),
-          fact("Runner", job.runner?.description),
-          fact("Why it failed", job.failure_reason),
-        ],
-        body:
-          log &&
-          html`<section><h2>Log</h2>${log.text === "" ? html`<p class="lead">There is no log yet.</p>` : html`<pre class="log" tabindex="0">${log.text}</pre>`}${visit.caller && link}</section>`,
-      });
-    },
   }),
+  ...["play", "retry", "cancel"].map((what) =>
+    projectAction({
+      path: `/-/jobs/:job_id/${what}`,
+      summary: `${wordOf(what)} a job`,
+      input: { job_id: param.recordId() },
+      performs: `POST /projects/:id/jobs/:job_id/${what}`,
+      again: jobShown,
+      to: ({ id }) => `/-/jobs/${id}`,
+    }),
+  ),
   listOf("project", {
     ...{ kind: "Environments", path: "/-/environments", list: "/environments", hasSearch: true },
     none: "There are no environments.",

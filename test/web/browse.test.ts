@@ -312,6 +312,34 @@ describe("forms", () => {
       303,
       true,
     ]);
-    expect((await other.get("/issues/1/notes")).json).toHaveLength(3);
+    expect((await other.get("/issues/1/notes")).json).toHaveLength(1);
+  });
+
+  it("start, cancel and repeat jobs and pipelines, for those who may", async () => {
+    const other = await newCodeProject(app);
+    const configuration = "check:\n  script: make\nship:\n  script: make\n  when: manual\n";
+    await other.commit("main", { ".gitlab-ci.yml": configuration });
+    const { json: pipeline } = await other.send("POST", "/pipeline", { ref: "main" });
+    const { json: jobs } = await other.get(`/pipelines/${pipeline.id}/jobs`);
+    const idOf = (wanted: string) => jobs.find(({ name }: { name: string }) => name === wanted).id;
+    const page = (path: string) => `/${other.fullPath}/-/${path}`;
+    const developer = visitors.get("developer") as Visitor;
+    const reporter = visitors.get("reporter") as Visitor;
+    const [check, ship] = [`jobs/${idOf("check")}`, `jobs/${idOf("ship")}`];
+    expect((await developer.get(page(ship))).page).toContain(`action="${page(ship)}/play"`);
+    expect((await reporter.get(page(ship))).page).not.toContain("/play");
+    expect((await reporter.post(`${page(ship)}/play`)).status).toBe(404);
+    expect((await developer.post(`${page(ship)}/play`)).status).toBe(303);
+    expect((await developer.post(`${page(check)}/cancel`)).status).toBe(303);
+    const again = await developer.post(`${page(check)}/retry`);
+    const retried = again.headers.get("location");
+    expect(retried).toMatch(/\/-\/jobs\/\d+$/);
+    expect(retried).not.toBe(page(check));
+    const canceled = await developer.post(`${page(`pipelines/${pipeline.id}`)}/cancel`);
+    expect(canceled.headers.get("location")).toBe(page(`pipelines/${pipeline.id}`));
+    const shown = await developer.follow(canceled);
+    expect(shown.page).toContain(`action="${page(`pipelines/${pipeline.id}`)}/retry"`);
+    const refusal = await developer.post(`${page(ship)}/play`);
+    expect([refusal.status, refusal.page.includes('role="alert"')]).toEqual([422, true]);
   });
 });
