@@ -17,6 +17,7 @@ import {
 import {
   about,
   at,
+  button,
   discussed,
   fact,
   facts,
@@ -44,7 +45,7 @@ type Kind = keyof typeof KINDS;
 async function issuablePage(
   { place, found, discussions }: { place: Shown; found: Shown; discussions: Shown },
   visit: Visit,
-  { name, more }: { name: Kind; more: readonly Html[] },
+  { name, more, actions }: { name: Kind; more: readonly Html[]; actions?: Html },
 ): Promise<PageContent> {
   const { title, author, labels, milestone, assignees = [], reviewers = [] } = found;
   const people = (some: readonly Shown[]) => some.map((one) => person(one, visit));
@@ -70,7 +71,7 @@ async function issuablePage(
     ],
     body: html`<section class="text" aria-label="Description">${description && description.text !== "" ? description : html`<p class="lead">No description.</p>`}</section>
 ${await discussed(discussions, visit, placeOf(place).address + path)}
-${forms(place, found, visit, { name, path })}`,
+${actions}${forms(place, found, visit, { name, path })}`,
   });
 }
 
@@ -153,6 +154,7 @@ async function issuableList(
 
 const PROJECT = "GET /projects/:id";
 const GROUP = "GET /groups/:id";
+const REQUEST = "GET /projects/:id/merge_requests/:merge_request_iid";
 const EPIC_DISCUSSIONS = "GET /groups/:id/epics/:noteable_id/discussions";
 const defaults = { state: "opened" };
 
@@ -204,19 +206,39 @@ const issuePages: readonly Route[] = ["issues", "work_items"].map((segment) =>
   }),
 );
 
+/** What can be decided about an open merge request: whether it is approved, and merged. */
+async function decisions(
+  { place, found }: { place: Shown; found: Shown },
+  visit: Visit,
+): Promise<Html> {
+  if (!visit.caller || found.state !== "opened") return html``;
+  const iid = { merge_request_iid: found.iid };
+  const approvals = (await visit.ask(`${REQUEST}/approvals`, iid))?.value as Shown | undefined;
+  const path = `${placeOf(place).address}/-/merge_requests/${found.iid}`;
+  const status = String(found.detailed_merge_status).replaceAll("_", " ");
+  const isReady = found.detailed_merge_status === "mergeable";
+  return html`<section aria-label="Decide">
+<p class="lead">${isReady ? "It can be merged." : `It can't be merged yet: ${status}.`}</p>
+${isReady && found.user?.can_merge && button(visit, `${path}/merge`, "Merge")}
+${approvals?.user_can_approve && button(visit, `${path}/approve`, "Approve")}
+${approvals?.user_has_approved && button(visit, `${path}/unapprove`, "Take the approval back")}
+</section>`;
+}
+
 const requestShown: Showing<"place" | "found" | "discussions"> = {
   shows: {
     place: PROJECT,
-    found: "GET /projects/:id/merge_requests/:merge_request_iid",
+    found: REQUEST,
     discussions: [
       "GET /projects/:id/merge_requests/:noteable_id/discussions",
       { noteable_id: "merge_request_iid" },
     ],
   },
-  view: (shown, visit) => {
+  view: async (shown, visit) => {
     const { source_branch, target_branch, web_url, changes_count, head_pipeline } = shown.found;
     return issuablePage(shown, visit, {
       name: "merge_requests",
+      actions: await decisions(shown, visit),
       more: [
         fact("From", html`<code>${source_branch}</code>`),
         fact("Into", html`<code>${target_branch}</code>`),
@@ -390,4 +412,20 @@ export const issuableActions: readonly Route[] = [
       to: (_, parameters) => `/-/${name}/${parameters[iid]}`,
     }),
   ]),
+  ...(
+    [
+      ["merge", "PUT", "Merge a merge request"],
+      ["approve", "POST", "Approve a merge request"],
+      ["unapprove", "POST", "Take the approval of a merge request back"],
+    ] as const
+  ).map(([what, method, summary]) =>
+    projectAction({
+      path: `/-/merge_requests/:merge_request_iid/${what}`,
+      summary,
+      input: { merge_request_iid: param.recordId() },
+      performs: `${method} /projects/:id/merge_requests/:merge_request_iid/${what}`,
+      again: requestShown,
+      to: (_, { merge_request_iid: iid }) => `/-/merge_requests/${iid}`,
+    }),
+  ),
 ];

@@ -342,4 +342,27 @@ describe("forms", () => {
     const refusal = await developer.post(`${page(ship)}/play`);
     expect([refusal.status, refusal.page.includes('role="alert"')]).toEqual([422, true]);
   });
+
+  it("approve and merge, or say why that can't be", async () => {
+    const other = await newCodeProject(app);
+    await other.commit("change", { "b.txt": "new\n" }, { from: "main" });
+    const request = await other.open("change", { title: "A change" });
+    const path = `/${other.fullPath}/-/merge_requests/${request.iid}`;
+    const as = (person: Person) => visitors.get(person) as Visitor;
+    const owner = as("owner");
+    expect((await owner.get(path)).page).toContain(`action="${path}/approve"`);
+    expect((await owner.post(`${path}/approve`)).status).toBe(303);
+    expect((await owner.get(path)).page).toContain(`action="${path}/unapprove"`);
+    expect((await as("reporter").get(path)).page).not.toContain(`action="${path}/merge"`);
+    await other.send("PUT", `/merge_requests/${request.iid}`, { title: "Draft: A change" });
+    const draft = await owner.get(path);
+    expect(textOf(draft.page)).toContain("be merged yet: draft status.");
+    const refusal = await owner.post(`${path}/merge`);
+    expect([refusal.status, refusal.page.includes('role="alert"')]).toEqual([422, true]);
+    await other.send("PUT", `/merge_requests/${request.iid}`, { title: "A change" });
+    expect((await owner.get(path)).page).toContain(`action="${path}/merge"`);
+    expect((await owner.post(`${path}/merge`)).status).toBe(303);
+    expect((await other.get(`/merge_requests/${request.iid}`)).json.state).toBe("merged");
+    expect((await owner.get(path)).page).not.toContain(`action="${path}/merge"`);
+  });
 });
