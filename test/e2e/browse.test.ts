@@ -86,4 +86,47 @@ describe.each([
     }
     expect(complaints.filter((one) => !one.includes("404"))).toEqual([]);
   });
+
+  it("an issue is made, discussed and closed by keyboard alone, without JavaScript", async () => {
+    const { page } = await visit(browser, { width, dark });
+    await page.goto(`${server.url}/users/sign_in?return_to=/acme/site/-/issues`);
+    await signIn(page, "admin", PASSWORD);
+    /** Goes on with the Tab key to what has a name. */
+    const to = async (name: string) => {
+      for (let at = 0; at < 60; at += 1) {
+        await page.keyboard.press("Tab");
+        const focused = await page.evaluate(
+          "(document.activeElement.labels?.[0] ?? document.activeElement).textContent.trim()",
+        );
+        if (focused === name) return;
+      }
+      throw new Error(`${name} can't be reached`);
+    };
+    await to("New issue");
+    await page.keyboard.press("Enter");
+    await page.waitForURL("**/issues/new");
+    await to("Title");
+    await page.keyboard.type("By keyboard");
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/issues\/\d+$/);
+    expect(await page.locator("h1").textContent()).toBe("By keyboard");
+    await to("Comment");
+    await page.keyboard.type("It *works*");
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/#note_\d+$/);
+    expect(await page.locator("article em").textContent()).toBe("works");
+    await to("Close");
+    await page.keyboard.press("Enter");
+    await page.locator(".tag.closed").waitFor();
+    expect(await violationsOfPage()).toEqual([]);
+
+    async function violationsOfPage() {
+      const other = await visit(browser, { width, dark, scripts: true });
+      await other.page.goto(`${server.url}/users/sign_in`);
+      await signIn(other.page, "admin", PASSWORD);
+      await other.page.goto(page.url());
+      return violations(other.page);
+    }
+  });
 });
