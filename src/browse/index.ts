@@ -14,17 +14,18 @@ import { planningPages } from "./planning.ts";
 import { searchPages } from "./search.ts";
 
 /**
- * As in GitLab, nobody is told of a page that they may not see. Programs get JSON where there is nothing that only pages
- * have.
+ * As in GitLab, nobody is told of a page that they may not see. Programs get JSON where no group, project or user is, and
+ * where there is no page.
  */
 function showError(error: ApiError, visit: PageContext): RawReply {
   const { request, caller } = visit;
   const newer = error.status === 404 ? newerPath(request.path) : undefined;
   if (newer !== undefined) return movedTo(visit, newer);
-  const isOfPage = /^\/.*\/-\/|^\/-\/snippets\//s.test(request.path);
-  if (!isOfPage && error.status === 404) {
-    if (!wantsPage(request)) return jsonOf(unknownRoute());
-    if (!isName(request.path)) return showErrorPage(error, visit);
+  // As `unknownRoute` says it.
+  const isUnknown = error.status === 404 && "error" in error.body;
+  if (isUnknown) return wantsPage(request) ? showErrorPage(error, visit) : jsonOf(error);
+  if (error.status === 404 && isName(request.path) && !wantsPage(request)) {
+    return jsonOf(unknownRoute());
   }
   // A number that can't be read, as in `/-/issues/none`, is one that there isn't.
   const isNone = error.status === 400 && request.query === "";

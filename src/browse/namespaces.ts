@@ -294,7 +294,7 @@ export const namespacePage: Route = routes().get("", {
     const project = isBelow ? hasName(await findVisible(db, "project", path, viewer)) : undefined;
     const source = project ?? hasName(await findVisible(db, "group", path, viewer));
     const moved = source ?? (isBelow ? await findMoved(db, path, viewer) : undefined);
-    if (isBelow && !moved) throw notFound();
+    if (isBelow && !moved) throw isName(request.path) ? notFound() : unknownRoute();
     return { store, path, source: moved };
   },
   handle: (context) => {
@@ -304,7 +304,9 @@ export const namespacePage: Route = routes().get("", {
       const visited = { ...context, store, source };
       if (source?.kind === "project") return show(projectOverview, visited, runner, {});
       if (source) return show(groupOverview, visited, runner, {});
-      return show(userProfile, visited, runner, { username: path });
+      return show(userProfile, visited, runner, { username: path }).catch((error) => {
+        throw isName(context.request.path) ? error : unknownRoute();
+      });
     });
   },
 });

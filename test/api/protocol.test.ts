@@ -325,7 +325,7 @@ describe("routes", () => {
   });
 
   it("outside the API belong to the host", async () => {
-    for (const path of ["/", "/api", "/apiv4", "/groups/nobody", "/index.html"]) {
+    for (const path of ["/", "/api", "/apiv4", "/nobody/nothing", "/index.html"]) {
       const url = `http://pm.test${path}`;
       const response = await app.fetch(new Request(url));
       expect([response.status, await response.json()]).toEqual([404, { error: "404 Not Found" }]);
