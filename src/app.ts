@@ -335,8 +335,11 @@ async function start(
   };
   const answering = createPipeline(settings);
   const toSite = siteHosts(store, { sites, url });
-  const pipeline: Respond =
-    sites === undefined ? answering : async (incoming) => answering(await toSite(incoming));
+  // Without a pause where none is needed: what has begun before the application closes is answered.
+  const pipeline: Respond = (incoming) => {
+    const led = toSite(incoming);
+    return led instanceof Promise ? led.then(answering) : answering(led);
+  };
 
   const retention = options.eventRetention ?? "2y";
   const leases = new Leases({ store, now, onError });

@@ -33,11 +33,12 @@ export function siteHosts(
     path: HOSTS_PATH + incoming.path,
     isLast: true,
   });
-  return async (incoming) => {
+  const byDomain = async (incoming: Incoming, host: string) =>
+    (await siteOfDomain(db, host)) ? toSite(incoming) : incoming;
+  return (incoming) => {
     const host = hostOf(incoming.base);
     if (host === undefined || host === own) return incoming;
     if (isOfSites(host, domain)) return toSite(incoming);
-    if (own === undefined) return incoming;
-    return (await siteOfDomain(db, host)) ? toSite(incoming) : incoming;
+    return own === undefined ? incoming : byDomain(incoming, host);
   };
 }
