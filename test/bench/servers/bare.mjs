@@ -108,7 +108,7 @@ const KEPT = {
   only_mirror_protected_branches: false,
   package_registry_access_level: "enabled",
   packages_enabled: true,
-  pages_access_level: "disabled",
+  pages_access_level: "enabled",
   prevent_merge_without_jira_issue: false,
   printing_merge_request_link_enabled: true,
   protect_merge_request_pipelines: false,
