@@ -30,7 +30,7 @@ async function endOf(body: RawReply["body"]): Promise<{ bytes: Buffer; isWhole: 
 const ESCAPE = String.fromCharCode(27);
 /** What terminals take for colours and places, and what runners write where a section begins or ends. */
 const SEQUENCES = new RegExp(`${ESCAPE}\\[[0-9;]*[A-Za-z]`, "g");
-const SECTIONS = /section_(?:start|end):\d{1,20}:[^\r\n]*\r/g;
+const SECTIONS = /section_(?:start|end):\d{1,20}:[^\r\n]{0,255}\r/g;
 
 /** The end of a job's log, as text without colours. */
 export async function readLog(

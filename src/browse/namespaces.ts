@@ -287,7 +287,7 @@ export const namespacePage: Route = routes().get("", {
   prepare: async (_, { db, store, request, viewer }) => {
     // Names that are reserved may be older than that.
     if (request.path.includes("/-/") || request.path === "/") throw unknownRoute();
-    const path = decoded(request.path).replace(/^\/+|(?:\.git)?\/*$/g, "");
+    const path = nameIn(decoded(request.path));
     const hasName = (source: Source | undefined) =>
       source?.fullPath.toLowerCase() === path.toLowerCase() ? source : undefined;
     const isBelow = path.includes("/");
@@ -310,6 +310,12 @@ export const namespacePage: Route = routes().get("", {
     });
   },
 });
+
+/** The path of a group, project or user in that of a request, which may be the address of a repository. */
+function nameIn(path: string): string {
+  const parts = path.split("/").filter((part) => part !== "");
+  return parts.join("/").replace(/\.git$/, "");
+}
 
 function decoded(path: string): string {
   try {
