@@ -135,7 +135,7 @@ describe("mounted", () => {
     for (const path of ["/pm", "/pm/", "/pm?x=1", "/pm/?x=1"]) {
       const init = { headers: { accept: "text/html" }, redirect: "manual" } as const;
       const { status, headers } = await fetch(url + path, init);
-      expect([path, status, headers.get("location")]).toEqual([path, 303, "/pm/-/profile"]);
+      expect([path, status, headers.get("location")]).toEqual([path, 303, "/pm/explore/projects"]);
     }
   });
 
@@ -143,12 +143,12 @@ describe("mounted", () => {
     const server = await serve(app, { port: 0 });
     ends.push(() => server.close());
     for (const url of [server.url, await listen(createMiddleware(app))]) {
-      const missing = await fetch(`${url}/acme/site`, { headers: { accept: "text/html" } });
+      const missing = await fetch(`${url}/-/missing`, { headers: { accept: "text/html" } });
       expect([missing.status, await missing.text()]).toEqual([
         404,
         expect.stringContaining("<h1>Not found</h1>"),
       ]);
-      const json = await fetch(`${url}/acme/site`);
+      const json = await fetch(`${url}/-/missing`);
       expect([json.status, await json.json()]).toEqual([404, { error: "404 Not Found" }]);
     }
   });
@@ -432,7 +432,7 @@ describe("on the wire", () => {
   it.each(["http://pm.test", "http://pm.test?x", "/"])("the target %s is /", async (target) => {
     const answer = await exchange(`GET ${target} HTTP/1.1`, "Host: pm.test");
     expect(answer).toMatch(/^HTTP\/1\.1 303 /);
-    expect(answer).toMatch(/^location: \/-\/[a-z]/im);
+    expect(answer).toMatch(/^location: \/explore\/projects\r$/im);
   });
 
   it.each([

@@ -6,7 +6,7 @@ import type { Route } from "../../src/core/resource.ts";
 import { allMounts, allResources } from "../../src/mounts.ts";
 import { SCIM_BASE } from "../../src/resources/scim/mount.ts";
 import { openStore } from "../../src/store/open.ts";
-import { longestTurn, MEMORY, memoryOf } from "../attacks.ts";
+import { longestTurn, MEMORY, memoryOf, TURN } from "../attacks.ts";
 import { createFixtures, fixtureSeed, type Places, pathOf, placesIn } from "../fixtures.ts";
 import { hasTurn } from "../forms.ts";
 import {
@@ -35,8 +35,6 @@ const MIB = 1024 * 1024;
 const MOST = 50;
 /** An answer that takes longer is looked at for the longest turn of the event loop and for memory, in milliseconds of CPU time. */
 const LONG = 80;
-/** That is this many times as long as parsing 1 MiB of JSON at most. */
-const MOST_TURN = 8;
 /** Bytes of an encoded text that a page's query or form has room for: larger ones are refused unread. */
 const ROOM = { GET: 7000, POST: 60_000 };
 
@@ -203,7 +201,7 @@ async function requireQuick(request: string, options: CallOptions): Promise<numb
   await expectQuick(send, MOST, what);
   if (status >= 500) expect.fail(`${what}: ${status}`);
   if (took >= LONG) {
-    expect(await longestTurn(send, MOST_TURN), what).toBeLessThan(MOST_TURN);
+    expect(await longestTurn(send, TURN), what).toBeLessThan(TURN);
     expect(await memoryOf(send), what).toBeLessThan(MEMORY);
   }
   return status;
