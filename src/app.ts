@@ -40,6 +40,7 @@ import { measured } from "./metrics/store.ts";
 import { type MountOptions, mounts } from "./mounts.ts";
 import { startMailer } from "./notifications/mailer.ts";
 import { type AppOptions, checkAppOptions } from "./options.ts";
+import { includeSources } from "./outgoing/includes.ts";
 import { createAccount } from "./resources/accounts/changes.ts";
 import { watchJobs } from "./resources/ci/timed.ts";
 import { startTracer } from "./resources/discussions/worker.ts";
@@ -53,6 +54,7 @@ import { startMirrors } from "./resources/remote-mirrors/worker.ts";
 import { startRemover } from "./resources/remover.ts";
 import { runDue, startScheduler } from "./resources/schedules/scheduler.ts";
 import { siteHosts } from "./resources/sites/hosts.ts";
+import { find } from "./resources/templates/catalog.ts";
 import { endTransfers, startMover } from "./resources/transfers/worker.ts";
 import { reactivate } from "./resources/users/changes.ts";
 import { startConverter } from "./resources/wikis/conversion.ts";
@@ -295,12 +297,15 @@ async function start(
   const edition = { ...editionOf(options.gitlabVersion ?? GITLAB_VERSION, tier), sites };
   const allowLocal = options.webhooks?.allowLocalRequests ?? false;
   const outgoing: Outgoing = { allowLocal, ...calls };
+  const own = async (name: string) => (await find("gitlab_ci_ymls", name))?.content;
+  const includes = includeSources(options.includes ?? {}, { allowLocal, own, now });
   const settings: PipelineSettings = {
     store,
     routes,
     site,
     secrets,
     outgoing,
+    includes,
     strict,
     isClosing: running.isClosing,
     authenticate: authenticate?.bind(options),
@@ -353,7 +358,7 @@ async function start(
   const respond = running.counted((incoming) =>
     listeners.starting ? listeners.starting.then(() => pipeline(incoming)) : pipeline(incoming),
   );
-  const scheduling = { ...working, secrets, base: url ?? "", edition, tier };
+  const scheduling = { ...working, secrets, base: url ?? "", edition, includes, tier };
   const { mail, background = true, onSwept } = options;
   const { deliver = background, interval } = options.webhooks ?? {};
   const mirroring = { ...working, secrets, outgoing, interval, url };

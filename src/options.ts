@@ -21,6 +21,7 @@ import type { PageLimits } from "./core/pagination.ts";
 import type { SignInLimits } from "./core/rate-limits.ts";
 import { TIERS, type Tier } from "./core/resource.ts";
 import type { MailOptions } from "./notifications/mailer.ts";
+import type { IncludeOptions } from "./outgoing/includes.ts";
 import type { PostgresOptions } from "./store/drivers/postgres/open.ts";
 import { problemOfName } from "./store/open.ts";
 import type { SiteOptions } from "./web/index.ts";
@@ -92,6 +93,8 @@ export interface AppOptions extends SiteOptions {
   now?: () => number;
   /** Sends notifications by mail. Requires `url`, with which their links begin. Default: none are sent. */
   mail?: MailOptions;
+  /** Which files CI/CD configurations may include that are in no project (docs/ci.md). */
+  includes?: IncludeOptions;
   /** How webhooks are called (docs/webhooks.md). */
   webhooks?: WebhookOptions;
   limits?: Partial<PageLimits & SignInLimits> & {
@@ -224,6 +227,17 @@ export const appOptions = {
       deliver: flagOption,
       interval: atLeastOne,
     } satisfies OptionSchemas<WebhookOptions>),
+  ),
+  includes: v.optional(
+    optionsOf({
+      remote: flagOption,
+      templates: v.optional(
+        v.union(
+          [v.string(), v.record(v.string(), v.string())],
+          "must be a folder, a URL that ends with /, or texts by name",
+        ),
+      ),
+    } satisfies OptionSchemas<IncludeOptions>),
   ),
   limits: v.optional(optionsOf(limitOptions)),
   log: v.optional(functionOption),

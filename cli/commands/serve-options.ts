@@ -43,6 +43,8 @@ export interface ServeOptions extends DatabaseOptions {
   tier: Tier;
   gitlabVersion?: string;
   sites?: string | false;
+  remoteIncludes: OnOff;
+  ciTemplates?: string;
   trustProxy: boolean | number;
   pages?: false | PageName[];
   durability: "normal" | "full";
@@ -127,6 +129,17 @@ export function addServeOptions(command: Command): void {
     "--sites <url>",
     "domain below which the sites of projects have their hosts, or path, or off (default: off)",
     (one) => one.argParser(orOff(String)),
+  );
+  add(
+    serving,
+    "--remote-includes <on|off>",
+    "whether CI/CD configurations may include files of other servers",
+    (one) => one.choices(["on", "off"]).default("off"),
+  );
+  add(
+    serving,
+    "--ci-templates <folder>",
+    "folder, or URL that ends with /, of the files that include:template names (default: the server's own)",
   );
   add(serving, "--pages <names>", "enabled pages, comma-separated, or off (default: all)", (one) =>
     one.argParser(orOff(readPages)),
@@ -253,6 +266,7 @@ export function appOptionsOf(options: ServeOptions): AppOptions & { database: st
     tier: options.tier,
     gitlabVersion: options.gitlabVersion,
     sites: options.sites,
+    includes: given({ remote: options.remoteIncludes === "on", templates: options.ciTemplates }),
     impersonation: options.impersonation === "on",
     oauth: { implicit: options.implicitGrant === "on", password: options.passwordGrant === "on" },
     limits: given({

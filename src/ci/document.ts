@@ -14,7 +14,7 @@ import {
   type SchemaOptions,
   type YAMLMap,
 } from "yaml";
-import { STEPS, type Steps } from "../turns/pace.ts";
+import { type Pace, STEPS, type Steps } from "../turns/pace.ts";
 import {
   ConfigurationError,
   isList,
@@ -72,13 +72,33 @@ export function* readDocument(text: string): Steps<Mapping> {
       `(<unknown>): ${error.message} at line ${line + 1} column ${column}`,
     );
   }
-  // GitLab reads a first document with `spec` as the header of the second one.
-  if (documents.length > 1)
-    throw new ConfigurationError("several YAML documents are not supported");
+  if (documents.length > 1) throw new ConfigurationError(TOO_MANY);
   const contents = documents[0]?.contents as Node | null | undefined;
   const value = contents ? new Conversion().convert(contents) : null;
   if (!isMapping(value)) throw new ConfigurationError("Invalid configuration format");
   return value;
+}
+
+const TOO_MANY = "several YAML documents are not supported, unless the first one has only `spec`";
+
+/**
+ * Splits a file into its content and its header, a first document with `spec`. The content is not read yet: what its blocks
+ * stand for may be any part of YAML.
+ *
+ * @throws ConfigurationError if the header is no YAML, or there are several documents without one
+ */
+export async function splitDocuments(
+  text: string,
+  pace: Pace,
+): Promise<[content: string, header?: Mapping]> {
+  const documents = text.split(/^---(?!\S)/m);
+  const [first = "", second = "", ...others] = documents.filter(
+    (one) => one.replace(/#.*/g, "").trim() !== "",
+  );
+  // Most files have no header, and are read once.
+  if (!/^spec\s*:/m.test(first) || second === "") return [text];
+  if (others.length > 0) throw new ConfigurationError("too many YAML documents (maximum is 2)");
+  return [second, await pace.take(readDocument(first))];
 }
 
 /**

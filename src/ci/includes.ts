@@ -1,22 +1,72 @@
 import { type Conditions, RuleError } from "./conditions.ts";
-import { readDocument } from "./document.ts";
+import { readDocument, splitDocuments } from "./document.ts";
+import { durationOf } from "./durations.ts";
 import { Findings } from "./findings.ts";
+import { askedOfComponent, type Inputs, valuesOfInputs } from "./inputs.ts";
+import { interpolate } from "./interpolation.ts";
 import type { Merger } from "./merge.ts";
 import { readGlobs } from "./patterns.ts";
 import { INCLUDE_RULES, readRules } from "./rules.ts";
-import type { Circumstances, IncludedFile, Lookup } from "./types.ts";
-import { ConfigurationError, isList, isMapping, type Mapping, type Value } from "./values.ts";
-import { expandVariables } from "./variables.ts";
+import {
+  type Circumstances,
+  type Commit,
+  INCLUDE_KINDS,
+  type IncludedFile,
+  type Lookup,
+} from "./types.ts";
+import {
+  ConfigurationError,
+  isList,
+  isMapping,
+  type Mapping,
+  type Value,
+  valueOfJson,
+} from "./values.ts";
+import { expandVariables, Values } from "./variables.ts";
 
 /** Maximum number of included files; one that is included twice counts twice. */
 const MAX_INCLUDES = 150;
 /** Maximum length of all files together in characters. */
 const MAX_LENGTH = 1024 * 1024;
 
-/** What can be included in GitLab, of which this server knows `local`. */
-const KINDS = ["local", "project", "remote", "template", "artifact", "component"] as const;
+type Kind = (typeof INCLUDE_KINDS)[number];
+const KIND_NAMES = INCLUDE_KINDS.map((kind) => `\`${kind}\``).join(", ");
 
-/** Includes files of the commit, and what these include in turn. */
+/** What an item of a kind may have besides inputs and rules. */
+const KEYS: Readonly<Record<Kind, readonly string[]>> = {
+  local: [],
+  project: ["file", "ref"],
+  remote: ["integrity", "cache"],
+  template: [],
+  artifact: ["job"],
+  component: [],
+};
+
+/** Where a file was found: what it includes is looked for from there. */
+interface Scope {
+  /** `undefined` for a file of no project: it includes nothing of one, and what everybody may read. */
+  readonly commit: Commit | undefined;
+  readonly values: Lookup;
+}
+
+/** The scope of what another server, or the administrator, provides. */
+const NOWHERE: Scope = { commit: undefined, values: new Values() };
+
+/** A file that is to be included. */
+interface Wanted extends Pick<IncludedFile, "type" | "location"> {
+  read(): Promise<Found>;
+}
+
+/** A file that was found. */
+interface Found extends Pick<IncludedFile, "file"> {
+  readonly text: string;
+  readonly scope: Scope;
+  readonly extra?: IncludedFile["extra"];
+  /** What the file may refer to of the component that it is, by name. */
+  readonly component?: Inputs;
+}
+
+/** Includes files of the commit and of elsewhere, and what these include in turn. */
 export class Includes {
   readonly files: IncludedFile[] = [];
   readonly #circumstances: Circumstances;
@@ -24,6 +74,7 @@ export class Includes {
   readonly #merger: Merger;
   readonly #values: Lookup;
   readonly #read = new Map<string, Promise<Mapping>>();
+  #count = 0;
   #length = 0;
 
   constructor(
@@ -39,58 +90,70 @@ export class Includes {
   }
 
   /**
-   * Merges the files that a configuration includes with it; its own keys override theirs.
+   * Reads a configuration, and merges the files that it includes with it; its own keys override theirs.
    *
-   * @param from the path of the configuration if it was itself included
    * @throws ConfigurationError if a file does not exist or is no configuration, or if there are too many
    */
-  async resolve(root: Mapping, from?: string): Promise<Mapping> {
+  async resolve(text: string): Promise<Mapping> {
+    const { inputs = {}, areTexts = false } = this.#circumstances;
+    const scope = { commit: this.#circumstances, values: this.#values };
+    const given = new Map(
+      Object.entries(inputs).map(([name, value]) => [name, valueOfJson(value)]),
+    );
+    return this.#merge(await this.#document({ text, scope }, given, { areTexts }), scope);
+  }
+
+  async #merge(root: Mapping, scope: Scope): Promise<Mapping> {
     const included = root.get("include");
     const own = new Map(root);
     own.delete("include");
     let merged: Mapping = new Map();
     const list = isList(included) ? included.flat() : [included ?? []].flat();
     for (const include of list as readonly Value[]) {
-      for (const path of await this.#pathsOf(include)) {
-        if (this.files.length >= MAX_INCLUDES) {
+      const inputs = isMapping(include) ? inputsOf(include) : undefined;
+      for (const wanted of await this.#wanted(include, scope)) {
+        this.#count += 1;
+        if (this.#count > MAX_INCLUDES) {
           throw new ConfigurationError(`Maximum of ${MAX_INCLUDES} nested includes are allowed!`);
         }
-        this.files.push({ type: "local", location: path, from });
-        const file = await this.#file(path);
-        merged = this.#merger.merge(merged, await this.resolve(file, path));
+        const found = await wanted.read();
+        const { type, location } = wanted;
+        const { file, extra = {} } = found;
+        const context = scope.commit && { project: scope.commit.project, sha: scope.commit.sha };
+        this.files.push({ type, location, extra, context, ...(file && { file }) });
+        const document = await this.#included(wanted, found, inputs);
+        merged = this.#merger.merge(merged, await this.#merge(document, found.scope));
       }
     }
     return this.#merger.merge(merged, own);
   }
 
-  /** The paths of files that one item of `include` names. */
-  async #pathsOf(include: Value): Promise<readonly string[]> {
+  /** The files that one item of `include` names. */
+  async #wanted(include: Value, scope: Scope): Promise<readonly Wanted[]> {
     if (typeof include === "string") {
-      return this.#localPaths(/^https?:\/\//i.test(include) ? refuse("remote", include) : include);
+      const isRemote = /^https?:\/\//i.test(include);
+      const item = new Map([[isRemote ? "remote" : "local", include]]);
+      return this.#ofKind(isRemote ? "remote" : "local", item, scope);
     }
     if (!isMapping(include)) {
       throw new ConfigurationError("Each include must be a hash or a string");
     }
-    const kinds = KINDS.filter((kind) => include.has(kind));
-    if (kinds.length > 1) {
+    const [kind, ...others] = INCLUDE_KINDS.filter((one) => include.has(one));
+    if (others.length > 0) {
       throw new ConfigurationError(`Each include must use only one of: ${KIND_NAMES}`);
     }
-    const [kind] = kinds;
     const location = kind && include.get(kind);
     if (!kind || location === null || location === "") {
       throw new ConfigurationError(
         `\`${textOf(include)}\` does not have a valid subkey for include. Valid subkeys are: ${KIND_NAMES}`,
       );
     }
-    if (kind !== "local") return [refuse(kind, textOf(include))];
-    const unknown = [...include.keys()].filter((key) => key !== "local" && key !== "rules");
-    if (unknown.includes("inputs")) refuse("inputs", textOf(include));
+    const known = [kind, ...KEYS[kind], "rules", "inputs"];
+    const unknown = [...include.keys()].filter((key) => !known.includes(key));
     if (unknown.length > 0) {
       throw new ConfigurationError(`include config contains unknown keys: ${unknown.join(", ")}`);
     }
-    if (!(await this.#isIncluded(include))) return [];
-    if (typeof location === "string") return this.#localPaths(location);
-    throw new ConfigurationError(`Included file \`${String(location)}\` needs to be a string`);
+    return (await this.#isIncluded(include)) ? this.#ofKind(kind, include, scope) : [];
   }
 
   async #isIncluded(include: Mapping): Promise<boolean> {
@@ -110,52 +173,309 @@ export class Includes {
     }
   }
 
-  async #localPaths(location: string): Promise<readonly string[]> {
-    const path = expandVariables(location, this.#values, { keepUnknown: true }).replace(/^\//, "");
-    if (!path.includes("*")) return [path];
+  /** The files of one kind that an item names, with variables replaced in what names them. */
+  async #ofKind(kind: Kind, include: Mapping, scope: Scope): Promise<readonly Wanted[]> {
+    const read = (key: string) => {
+      const value = include.get(key) ?? undefined;
+      if (value === undefined) return undefined;
+      if (typeof value === "string") {
+        return expandVariables(value, scope.values, { keepUnknown: true });
+      }
+      throw new ConfigurationError(`Included file \`${String(value)}\` needs to be a string`);
+    };
+    const location = read(kind) as string;
+    switch (kind) {
+      case "local":
+        return this.#local(location, scope);
+      case "project":
+        return this.#ofProject(location, include.get("file"), read("ref"), scope);
+      case "remote":
+        return [this.#remote(location, read("integrity"), include.get("cache"))];
+      case "template":
+        return [this.#template(location)];
+      case "component":
+        return [this.#component(location, scope)];
+      case "artifact":
+        return [this.#artifact(location, read("job"))];
+    }
+  }
+
+  async #local(location: string, scope: Scope): Promise<readonly Wanted[]> {
+    const path = location.replace(/^\//, "");
+    const { commit } = scope;
+    if (!commit) throw new ConfigurationError(`Local file \`${path}\` does not have project!`);
+    const wanted = (one: string): Wanted => ({
+      type: "local",
+      location: one,
+      read: async () => {
+        requireYaml(one);
+        const text = await commit.file(one);
+        return { ...requireText(text, `Local file \`${one}\``), ...at(commit, one), scope };
+      },
+    });
+    if (!path.includes("*")) return [wanted(path)];
     const globs = readGlobs(path);
-    const found = (await this.#circumstances.paths()).filter((one) => {
+    const found = (await commit.paths()).filter((one) => {
       const names = one.split("/");
       return YAML_NAME.test(one) && globs.some((glob) => glob.fits(names));
     });
-    return found.toSorted();
+    return found.toSorted().map(wanted);
   }
 
-  #file(path: string): Promise<Mapping> {
-    const known = this.#read.get(path);
-    if (known) return known;
-    const file = this.#readFile(path);
-    this.#read.set(path, file);
-    return file;
-  }
-
-  async #readFile(path: string): Promise<Mapping> {
-    if (!YAML_NAME.test(path)) {
-      throw new ConfigurationError(`Included file \`${path}\` does not have YAML extension!`);
+  #ofProject(
+    location: string,
+    file: Value | undefined,
+    ref: string | undefined,
+    scope: Scope,
+  ): readonly Wanted[] {
+    const files = isList(file) ? file : [file ?? ""];
+    if (files.some((one) => one === "") || files.length === 0) {
+      throw new ConfigurationError(
+        "include config must specify the file where to fetch the config from",
+      );
     }
-    const text = await this.#circumstances.file(path);
-    if (text === undefined) throw new ConfigurationError(`Local file \`${path}\` does not exist!`);
-    if (text.trim() === "") throw new ConfigurationError(`Local file \`${path}\` is empty!`);
+    const { elsewhere } = this.#circumstances;
+    const project = location.replace(/^\//, "");
+    return files.map((one) => {
+      const path = this.#pathOf(one, scope);
+      return {
+        type: "file",
+        location: path,
+        read: async () => {
+          requireYaml(path);
+          const commit = await elsewhere.project(project, ref, scope.commit === undefined);
+          if (commit === "project") throw new ConfigurationError(notFound(project));
+          if (commit === "reference") {
+            throw new ConfigurationError(
+              `Project \`${project}\` reference \`${ref}\` does not exist!`,
+            );
+          }
+          const text = await commit.file(path);
+          return {
+            ...requireText(text, `Project \`${project}\` file \`${path}\``),
+            ...at(commit, path),
+            scope: { commit, values: scope.values },
+            extra: { project, ref: ref ?? "HEAD" },
+          };
+        },
+      };
+    });
+  }
+
+  #pathOf(value: Value, { values }: Scope): string {
+    if (typeof value === "string") {
+      return expandVariables(value, values, { keepUnknown: true }).replace(/^\//, "");
+    }
+    throw new ConfigurationError(`Included file \`${String(value)}\` needs to be a string`);
+  }
+
+  #remote(url: string, integrity: string | undefined, cache: Value | undefined): Wanted {
+    const seconds = secondsOf(cache ?? false);
+    return {
+      type: "remote",
+      location: url,
+      read: async () => {
+        if (!URL.canParse(url) || !/^https?:\/\//i.test(url)) {
+          throw new ConfigurationError(`Remote file \`${url}\` does not have a valid address!`);
+        }
+        requireYaml(new URL(url).pathname, url);
+        const answer = await this.#circumstances.elsewhere.remote(url, seconds);
+        if (typeof answer === "string") {
+          throw new ConfigurationError(
+            `Remote file \`${url}\` could not be fetched because ${answer}!`,
+          );
+        }
+        if (integrity !== undefined && (await integrityOf(answer.text)) !== integrity) {
+          throw new ConfigurationError(`Remote file \`${url}\` failed the integrity check!`);
+        }
+        return { ...requireText(answer.text, `Remote file \`${url}\``), scope: NOWHERE };
+      },
+    };
+  }
+
+  #template(name: string): Wanted {
+    return {
+      type: "template",
+      location: name,
+      read: async () => {
+        if (!name.endsWith(".gitlab-ci.yml")) {
+          throw new ConfigurationError(`Template file \`${name}\` is not a valid location!`);
+        }
+        const text = await this.#circumstances.elsewhere.template(name);
+        if (text !== undefined && text.trim() !== "") return { text, scope: NOWHERE };
+        throw new ConfigurationError(`Included file \`${name}\` is empty or does not exist!`);
+      },
+    };
+  }
+
+  #component(address: string, scope: Scope): Wanted {
+    const refusal = (reason: string) =>
+      new ConfigurationError(`Component '${address}' - ${reason}`);
+    return {
+      type: "component",
+      location: address,
+      read: async () => {
+        const host = this.#values.get("CI_SERVER_FQDN");
+        const [, path = "", name = "", reference = ""] =
+          /^(.+)\/([^/@]+)@([^@]+)$/.exec(address.slice(`${host}/`.length)) ?? [];
+        if (!address.startsWith(`${host}/`) || path === "") {
+          throw refusal("the component path is not supported");
+        }
+        if (!scope.commit) {
+          throw new ConfigurationError("Unable to use components outside of a project context");
+        }
+        const commit = await this.#circumstances.elsewhere.component(path, reference, false);
+        if (commit === "project") {
+          throw refusal("project does not exist or you don't have sufficient permissions");
+        }
+        if (commit === "latest") throw refusal(NO_LATEST);
+        if (commit !== "version") {
+          const { sha, version } = commit;
+          for (const file of [`templates/${name}.yml`, `templates/${name}/template.yml`]) {
+            const text = await commit.file(file);
+            if (text === undefined) continue;
+            return {
+              text,
+              ...at(commit, file),
+              scope: { commit, values: scope.values },
+              component: new Map(Object.entries({ name, sha, version, reference })),
+            };
+          }
+        }
+        throw refusal("content not found");
+      },
+    };
+  }
+
+  #artifact(path: string, job: string | undefined): Wanted {
+    return {
+      type: "artifact",
+      location: path,
+      read: async () => {
+        const { elsewhere } = this.#circumstances;
+        if (!elsewhere.artifact) {
+          throw new ConfigurationError(
+            "Including configs from artifacts is only allowed when triggering child pipelines",
+          );
+        }
+        if (job === undefined) {
+          throw new ConfigurationError(
+            "Job must be provided when including configs from artifacts",
+          );
+        }
+        requireYaml(path);
+        const found = await elsewhere.artifact(job, path);
+        if (found === "job") {
+          throw new ConfigurationError(
+            `Job \`${job}\` not found in parent pipeline or does not have artifacts!`,
+          );
+        }
+        const text = found === "file" ? undefined : found.text;
+        const scope = { commit: this.#circumstances, values: this.#values };
+        return { ...requireText(text, `File \`${path}\``), scope, extra: { job_name: job } };
+      },
+    };
+  }
+
+  /** Reads an included file. One that is included again without inputs is the same. */
+  #included(
+    { type, location }: Wanted,
+    found: Found,
+    inputs: Inputs | undefined,
+  ): Promise<Mapping> {
+    const { file } = found;
+    const key =
+      inputs || !file || type === "component"
+        ? undefined
+        : `${file.project}@${file.sha}:${file.path}`;
+    const known = key === undefined ? undefined : this.#read.get(key);
+    if (known) return known;
+    const document = this.#document(found, inputs ?? NO_INPUTS, { location });
+    if (key !== undefined) this.#read.set(key, document);
+    return document;
+  }
+
+  /**
+   * Reads a file as YAML, with its inputs in place.
+   *
+   * @param location what mistakes are named with
+   * @param areTexts whether all inputs are given as texts
+   */
+  async #document(
+    { text, scope, component }: Found,
+    given: Inputs,
+    { location, areTexts = false }: { readonly location?: string; readonly areTexts?: boolean },
+  ): Promise<Mapping> {
     this.#length += text.length;
     if (this.#length > MAX_LENGTH) {
       throw new ConfigurationError("The included files are too big");
     }
+    const { pace, masked } = this.#circumstances;
     try {
-      return await this.#circumstances.pace.take(readDocument(text));
+      const [content, header] = await splitDocuments(text, pace);
+      if (!header) {
+        if (given.size > 0) throw new ConfigurationError(NO_SPEC);
+        return await pace.take(readDocument(content));
+      }
+      const asked = askedOfComponent(header);
+      const values = new Map([
+        ["inputs", valuesOfInputs(header, given, areTexts)],
+        ["component", new Map([...(component ?? [])].filter(([name]) => asked.includes(name)))],
+      ]);
+      const isMasked = (key: string) => masked?.has(key) === true;
+      const variables = scope.values;
+      return await pace.take(readDocument(interpolate(content, { values, variables, isMasked })));
     } catch (error) {
-      if (!(error instanceof ConfigurationError)) throw error;
-      throw new ConfigurationError(`\`${path}\`: ${error.message}`);
+      if (!(error instanceof ConfigurationError) || location === undefined) throw error;
+      throw new ConfigurationError(`\`${location}\`: ${error.message}`);
     }
   }
 }
 
+const NO_INPUTS: Inputs = new Map();
+const NO_SPEC = "Given inputs not defined in the `spec` section of the included configuration file";
+const NO_LATEST =
+  "The ~latest version reference is not supported for non-catalog resources. Use a tag, branch, or commit SHA instead.";
 const YAML_NAME = /.\.ya?ml$/i;
-const KIND_NAMES = KINDS.map((kind) => `\`${kind}\``).join(", ");
 
-function refuse(kind: string, what: string): never {
+const notFound = (project: string) =>
+  `Project \`${project}\` not found or access denied! ` +
+  "Make sure any includes in the pipeline configuration are correctly defined.";
+
+function requireYaml(path: string, location = path): void {
+  if (YAML_NAME.test(path)) return;
+  throw new ConfigurationError(`Included file \`${location}\` does not have YAML extension!`);
+}
+
+function requireText(text: string | undefined, file: string): { readonly text: string } {
+  if (text === undefined) throw new ConfigurationError(`${file} does not exist!`);
+  if (text.trim() === "") throw new ConfigurationError(`${file} is empty!`);
+  return { text };
+}
+
+const at = ({ project, sha }: Commit, path: string) => ({ file: { project, sha, path } });
+
+/** The inputs that an item gives; `undefined` if it has none. @throws ConfigurationError */
+function inputsOf(include: Mapping): Inputs | undefined {
+  const inputs = include.get("inputs") ?? undefined;
+  if (inputs === undefined || isMapping(inputs)) return inputs;
+  throw new ConfigurationError("include:inputs config should be a hash");
+}
+
+/** For how long `cache` keeps a file of another server. @throws ConfigurationError */
+function secondsOf(cache: Value): number {
+  if (typeof cache === "boolean") return cache ? 3600 : 0;
+  const seconds = typeof cache === "string" ? durationOf(cache) : undefined;
+  if (seconds !== undefined && seconds >= 60) return seconds;
   throw new ConfigurationError(
-    `\`${what}\`: include:${kind} is not supported on this server, which includes local files only`,
+    "include:cache config must be a boolean or a duration of at least 1 minute",
   );
+}
+
+/** What `integrity` says about a text (W3C Subresource Integrity, of SHA-256 alone). */
+async function integrityOf(text: string): Promise<string> {
+  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
+  return `sha256-${btoa(String.fromCharCode(...new Uint8Array(digest)))}`;
 }
 
 /** A mapping as JSON, for messages. */

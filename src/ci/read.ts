@@ -1,6 +1,6 @@
 import { Conditions } from "./conditions.ts";
 import { readRoot, withEdgeStages } from "./configuration.ts";
-import { readDocument, writeDocument } from "./document.ts";
+import { writeDocument } from "./document.ts";
 import { resolveExtends } from "./extends.ts";
 import { Findings } from "./findings.ts";
 import { Includes } from "./includes.ts";
@@ -21,7 +21,7 @@ export async function read(text: string, circumstances: Circumstances): Promise<
   let configuration: Reading["configuration"];
   try {
     if (text.trim() === "") throw new ConfigurationError(EMPTY);
-    const included = await includes.resolve(await pace.take(readDocument(text)));
+    const included = await includes.resolve(text);
     // In GitLab's order: what is referred to may be inherited.
     const resolved = resolveReferences(resolveExtends(included, merger));
     const merged = withEdgeStages(resolved);

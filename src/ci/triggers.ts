@@ -1,6 +1,6 @@
-import { Entry, given } from "./entry.ts";
+import { Entry, given, jsonOf } from "./entry.ts";
 import type { Findings } from "./findings.ts";
-import type { Trigger } from "./types.ts";
+import { INCLUDE_KINDS, type Json, type Trigger } from "./types.ts";
 import { isList, isMapping, type Value } from "./values.ts";
 
 const STRATEGIES = ["depend", "mirror"] as const;
@@ -20,7 +20,6 @@ export function readTrigger(value: Value, at: string, findings: Findings): Trigg
   const entry = new Entry(value, at, findings);
   const isChild = value.has("include");
   entry.allow(isChild ? CHILD_KEYS : PROJECT_KEYS);
-  if (value.has("inputs")) entry.errorIn("inputs", "is not supported on this server");
   const strategy = entry.word("strategy", STRATEGIES);
   const project = isChild ? undefined : entry.text("project");
   if (!isChild && !entry.get("project")) entry.errorOf("project", "can't be blank");
@@ -31,6 +30,7 @@ export function readTrigger(value: Value, at: string, findings: Findings): Trigg
       project,
       branch: isChild ? undefined : entry.text("branch"),
       include: isChild ? readFiles(entry) : undefined,
+      inputs: readInputs(entry),
     }),
   };
 }
@@ -45,7 +45,13 @@ function readForward(entry: Entry): Trigger["forward"] {
   };
 }
 
-function readFiles(entry: Entry): readonly string[] {
+/** Reads the inputs of another project's configuration; those of a child pipeline's are with its files. */
+function readInputs(entry: Entry): Trigger["inputs"] {
+  const inputs = entry.child("inputs");
+  return inputs && (jsonOf(inputs.mapping) as NonNullable<Trigger["inputs"]>);
+}
+
+function readFiles(entry: Entry): readonly Json[] {
   const value = entry.get("include") ?? [];
   const files = isList(value) ? value : [value];
   if (files.length > MAX_FILES) {
@@ -53,14 +59,14 @@ function readFiles(entry: Entry): readonly string[] {
     return [];
   }
   return files.flatMap((file) => {
-    const local = isMapping(file) ? file.get("local") : file;
-    if (isMapping(file) && [...file.keys()].some((key) => key !== "local")) {
-      const kind = [...file.keys()].join(", ");
-      entry.errorIn("include", `${kind} is not supported on this server, which reads local only`);
-      return [];
-    }
-    if (typeof local === "string" && local !== "") return [local];
-    entry.errorIn("include", "should be a string or a hash with local");
+    const isNamed = isMapping(file)
+      ? INCLUDE_KINDS.some((kind) => file.get(kind))
+      : typeof file === "string" && file !== "";
+    if (isNamed) return [jsonOf(file)];
+    entry.errorIn(
+      "include",
+      `should be a string or a hash with one of: ${INCLUDE_KINDS.join(", ")}`,
+    );
     return [];
   });
 }

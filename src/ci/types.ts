@@ -1,3 +1,4 @@
+import type { IncludeSources } from "../outgoing/includes.ts";
 import type { Pace } from "../turns/pace.ts";
 
 /** What can make a pipeline. */
@@ -57,27 +58,78 @@ export interface JobVariable extends Variable {
   readonly expand: boolean;
 }
 
+/** A commit of a project, whose files are part of configurations. */
+export interface Commit {
+  /** Full path of the project. */
+  readonly project: string;
+  /** Its id; empty where there is none. */
+  readonly sha: string;
+  /** The text of a file; `undefined` if there is none. */
+  file(path: string): Promise<string | undefined>;
+  /** Paths of all files. */
+  paths(): Promise<readonly string[]>;
+}
+
+/** The commit of a component. */
+interface ComponentCommit extends Commit {
+  /** The version that it is of: a tag of a release, or what was asked for. */
+  readonly version: string;
+}
+
+/**
+ * What configurations include besides the files of their commit. `isPublic` says that a file is included by one of nobody,
+ * which everybody must be able to read.
+ */
+export interface Elsewhere extends IncludeSources {
+  /**
+   * A commit of another project.
+   *
+   * @param ref a branch, tag or commit; otherwise the default branch
+   * @returns what there is not, or is not shown: the project, or the commit
+   */
+  project(
+    path: string,
+    ref: string | undefined,
+    isPublic: boolean,
+  ): Promise<Commit | "project" | "reference">;
+  /**
+   * The commit of a version of a project's components.
+   *
+   * @returns what there is not: the project, the version, or any version that `~latest` could be
+   */
+  component(
+    path: string,
+    version: string,
+    isPublic: boolean,
+  ): Promise<ComponentCommit | "project" | "version" | "latest">;
+  /** A file in the artifacts of a job of the pipeline that starts this one; `undefined` if no pipeline does. */
+  readonly artifact?:
+    | ((job: string, path: string) => Promise<{ readonly text: string } | "job" | "file">)
+    | undefined;
+}
+
 /**
  * What a configuration is read for: a commit, a branch or tag, and what makes the pipeline. The functions are called only
  * if the configuration needs what they answer.
  */
-export interface Circumstances {
+export interface Circumstances extends Commit {
   /** Reading and deciding pause with it. */
   readonly pace: Pace;
   /** The name of the branch or tag, without `refs/heads/` or `refs/tags/`. */
   readonly ref: string;
   readonly tag: boolean;
   readonly source: PipelineSource;
-  /** Full path of the project. */
-  readonly project: string;
   /** Variables which those of the configuration override, as `CI_COMMIT_BRANCH`. Among equal keys, the last one counts. */
   readonly predefined: readonly Variable[];
   /** Variables of the instance, groups, project and pipeline; they override those of the configuration, and the last one counts. */
   readonly variables: readonly Variable[];
-  /** The text of a file at the commit; `undefined` if there is none. */
-  file(path: string): Promise<string | undefined>;
-  /** Paths of all files at the commit. */
-  paths(): Promise<readonly string[]>;
+  /** The keys of {@link variables} whose values must not be shown. Default: none. */
+  readonly masked?: ReadonlySet<string>;
+  /** Values of the configuration's inputs by name. Default: none. */
+  readonly inputs?: { readonly [name: string]: Json } | undefined;
+  /** Whether all of them are texts, as an option of a push is, which stand for what the inputs are. */
+  readonly areTexts?: boolean | undefined;
+  readonly elsewhere: Elsewhere;
   /**
    * Paths of files that were changed; `undefined` if there is nothing to compare with, as in pipelines of tags; `null` if
    * `compareTo` names no commit.
@@ -87,12 +139,35 @@ export interface Circumstances {
   changes(compareTo?: string): Promise<readonly string[] | undefined | null>;
 }
 
+/** What `include` can name files by. */
+export const INCLUDE_KINDS = [
+  "local",
+  "project",
+  "remote",
+  "template",
+  "artifact",
+  "component",
+] as const;
+
+/** A file of a commit. */
+interface FileOfCommit {
+  /** Full path of the project. */
+  readonly project: string;
+  readonly sha: string;
+  readonly path: string;
+}
+
 /** A file that a configuration includes. */
 export interface IncludedFile {
-  readonly type: "local";
+  readonly type: "local" | "file" | "remote" | "template" | "component" | "artifact";
+  /** Its path, address or name. */
   readonly location: string;
-  /** What includes it: the path of a file, or `undefined` for the configuration itself. */
-  readonly from: string | undefined;
+  /** Where it is, if it is a file of a commit. */
+  readonly file?: FileOfCommit;
+  /** What else names it. */
+  readonly extra: { readonly [key: string]: string };
+  /** The commit whose file includes it; `undefined` if that is none of a commit. */
+  readonly context: Omit<FileOfCommit, "path"> | undefined;
 }
 
 /** What {@link readConfiguration} found. */
@@ -173,8 +248,10 @@ export interface Trigger {
   /** Full path of another project, which may contain variables; `undefined` for a child pipeline. */
   readonly project?: string;
   readonly branch?: string;
-  /** Paths of this commit's files which together are the child pipeline's configuration. */
-  readonly include?: readonly string[];
+  /** Files which together are the child pipeline's configuration: paths of this commit, or what `include` names them by. */
+  readonly include?: readonly Json[];
+  /** Values of inputs of another project's configuration by name. */
+  readonly inputs?: { readonly [name: string]: Json };
   /** Whether the job has the status of the pipeline that it started. */
   readonly depends: boolean;
   readonly forward: { readonly yamlVariables: boolean; readonly pipelineVariables: boolean };

@@ -1,5 +1,7 @@
 // What configurations consist of: apart from document.ts, since YAML's parser is large.
 
+import type { Json } from "./types.ts";
+
 /** What is wrong with a configuration as a whole, so that nothing else of it can be read. */
 export class ConfigurationError extends Error {
   override get name() {
@@ -29,6 +31,13 @@ export class Reference {
 
 export function isMapping(value: Value | undefined): value is Mapping {
   return value instanceof Map;
+}
+
+/** A value of JSON as one of a configuration. */
+export function valueOfJson(json: Json): Value {
+  if (typeof json !== "object" || json === null) return json;
+  if (Array.isArray(json)) return json.map(valueOfJson);
+  return new Map(Object.entries(json).map(([key, value]) => [key, valueOfJson(value)]));
 }
 
 export function isList(value: Value | undefined): value is readonly Value[] {

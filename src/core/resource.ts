@@ -1,4 +1,5 @@
 import type { StoredFile } from "../files/write.ts";
+import type { IncludeSources } from "../outgoing/includes.ts";
 import type { Migration } from "../store/migrate.ts";
 import type { Awaitable, Database, Reader, Store, Value } from "../store/port.ts";
 import type { Budget } from "../turns/budget.ts";
@@ -142,6 +143,8 @@ export interface PrepareContext<
   readonly secrets: Secrets;
   /** What becomes of requests that the server sends, such as to webhooks. */
   readonly outgoing: Outgoing;
+  /** Where configurations of pipelines include files from. */
+  readonly includes: IncludeSources;
   readonly tier: Tier;
   /** Which GitLab clients are told they speak to. */
   readonly edition: Edition;

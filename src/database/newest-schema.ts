@@ -257,6 +257,7 @@ const steps = [
   `20261218-02-short-tokens`,
   `20261219-01-sites`,
   `20261219-02-release-evidences`,
+  `20261221-01-schedule-inputs`,
 ];
 
 const statements = [
@@ -1693,7 +1694,7 @@ const statements = [
   next_run_at integer,
   created_at integer not null,
   updated_at integer not null
-)`,
+, inputs text)`,
   `CREATE INDEX pipeline_schedules_of_project on pipeline_schedules (project_id, id)`,
   `CREATE INDEX pipeline_schedules_of_project_by_state on pipeline_schedules (project_id, active, id)`,
   `CREATE INDEX pipeline_schedules_of_owner on pipeline_schedules (owner_id, id)`,

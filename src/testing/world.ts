@@ -44,7 +44,8 @@ import { createStubs, type Stub, type Stubs, stubOption } from "./stubs.ts";
 import { keepSecrets, tokensOf, withToken } from "./token.ts";
 
 /** What a world begins with; everything is optional (docs/testing.md). */
-export interface WorldOptions extends Pick<AppOptions, "tier" | "limits" | "gitlabVersion"> {
+export interface WorldOptions
+  extends Pick<AppOptions, "tier" | "limits" | "gitlabVersion" | "includes"> {
   /**
    * Its initial data, or the path or `file:` URL of a JSON or YAML file with it; or several, one after the other.
    * Default: the administrator `root`, and the public group `acme` with labels, a milestone, a board and two projects.
@@ -73,6 +74,7 @@ export const worldOptions = {
   tier: appOptions.tier,
   limits: appOptions.limits,
   gitlabVersion: appOptions.gitlabVersion,
+  includes: appOptions.includes,
   rateLimit: v.optional(rateLimitOption),
   faults: v.optional(v.array(faultOption, "must be a list of faults")),
   webhooks: v.optional(wordOption(["deliver", "keep"])),
@@ -221,6 +223,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     webhooks: { deliver: true, allowLocalRequests: true, interval: 50 },
     tier,
     gitlabVersion,
+    ...(options.includes && { includes: options.includes }),
     sites: "path",
     secretKey,
     limits: { ...others, waitingRequests, ...(unknownTokens !== undefined && { unknownTokens }) },

@@ -1,3 +1,4 @@
+import { expect } from "vitest";
 import type { Answer, CallOptions, TestApp } from "../helpers.ts";
 
 /** A private project with a configuration on its default branch, which is not protected, and its newest commit. */
@@ -76,4 +77,33 @@ export async function ciProject(
       ? first
       : await commit(".gitlab-ci.yml", configuration, "Configure [skip ci]");
   return { id: made.json.id, path, sha, call, commit };
+}
+
+/** Registers a runner of a project, and returns its token. */
+export async function runnerOf(app: TestApp, project: CiProject): Promise<string> {
+  const json = { runner_type: "project_type", project_id: project.id };
+  return (await app.call("POST /user/runners", { as: "owner", json })).json.token;
+}
+
+/** Takes the next job of a runner. */
+export async function takeJob(app: TestApp, token: string): Promise<Answer["json"]> {
+  const { json: job } = await app.call("POST /jobs/request", { json: { token } });
+  expect(job?.token).toBeDefined();
+  return job;
+}
+
+/** Sends the archive of a job's artifacts. */
+export async function sendArtifacts(
+  app: TestApp,
+  job: { readonly id: number; readonly token: string },
+  archive: Buffer<ArrayBuffer>,
+): Promise<void> {
+  const body = new FormData();
+  body.append("file", new Blob([archive]), "artifacts.zip");
+  const query = "artifact_format=zip&artifact_type=archive";
+  const sent = await app.call(`POST /jobs/${job.id}/artifacts?${query}`, {
+    headers: { "job-token": job.token },
+    body,
+  });
+  expect(sent.status, sent.text).toBe(201);
 }

@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import type { TestApp } from "../helpers.ts";
-import { type CiProject, ciProject } from "./_pipelines.ts";
+import { type CiProject, ciProject, runnerOf, sendArtifacts, takeJob } from "./_pipelines.ts";
 import { zipped } from "./_zip.ts";
 
 /** A job that publishes what is in `public`. */
@@ -24,22 +24,10 @@ export async function publish(
   archive: Buffer<ArrayBuffer> | undefined,
   ref = "main",
 ) {
-  const { json: runner } = await app.call("POST /user/runners", {
-    as: "owner",
-    json: { runner_type: "project_type", project_id: project.id },
-  });
+  const runner = await runnerOf(app, project);
   const { json: pipeline } = await project.call(`POST /pipeline?ref=${ref}`, { as: "owner" });
-  const { json: job } = await app.call("POST /jobs/request", { json: { token: runner.token } });
-  expect(job?.token, JSON.stringify(pipeline)).toBeDefined();
-  if (archive) {
-    const body = new FormData();
-    body.append("file", new Blob([archive]), "artifacts.zip");
-    const sent = await app.call(
-      `POST /jobs/${job.id}/artifacts?artifact_format=zip&artifact_type=archive`,
-      { headers: { "job-token": job.token }, body },
-    );
-    expect(sent.status, sent.text).toBe(201);
-  }
+  const job = await takeJob(app, runner);
+  if (archive) await sendArtifacts(app, job, archive);
   await app.call(`PUT /jobs/${job.id}`, { json: { token: job.token, state: "success" } });
   const between = await statusOf(app, project, pipeline);
   await app.admin.maintenance.runPipelines();

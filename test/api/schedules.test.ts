@@ -46,6 +46,7 @@ describe("schedules", () => {
       owner: expect.objectContaining({ username: "maintainer" }),
       last_pipeline: null,
       variables: [],
+      inputs: [],
     });
     const inBerlin = await add({ cron_timezone: "Europe/Berlin", active: false });
     expect(inBerlin).toMatchObject({ next_run_at: "2026-11-24T00:00:00.000Z", active: false });

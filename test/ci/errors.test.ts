@@ -23,7 +23,7 @@ const MISTAKES: [mistake: string, text: string, error: string][] = [
   [
     "several documents",
     "a: {script: x}\n---\nb: {script: x}",
-    "several YAML documents are not supported",
+    "several YAML documents are not supported, unless the first one has only `spec`",
   ],
 
   [
@@ -735,9 +735,9 @@ const MISTAKES: [mistake: string, text: string, error: string][] = [
     "jobs:a:trigger:include config is too long (maximum is 3)",
   ],
   [
-    "a trigger of an artifact",
-    "a: {trigger: {include: [{artifact: a.yml, job: b}]}}",
-    "jobs:a:trigger:include config artifact, job is not supported on this server, which reads local only",
+    "a trigger of nothing that can be included",
+    "a: {trigger: {include: [{file: a.yml, job: b}]}}",
+    "jobs:a:trigger:include config should be a string or a hash with one of: local, project, remote, template, artifact, component",
   ],
   [
     "a trigger with a script",

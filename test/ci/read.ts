@@ -1,12 +1,16 @@
 import { expect } from "vitest";
 import {
   type Circumstances,
+  type Elsewhere,
   type Plan,
   planPipeline,
   type Reading,
   readConfiguration,
 } from "../../src/ci/index.ts";
 import { Pace } from "../../src/turns/pace.ts";
+
+/** The commit that is pushed. */
+export const SHA = "6104942438c14ec7bd21c6cd5bd995272b3faff6";
 
 /** A push to the branch `main`, unless stated otherwise. */
 export interface Situation extends Partial<Omit<Circumstances, "file" | "paths" | "changes">> {
@@ -20,6 +24,14 @@ export interface Situation extends Partial<Omit<Circumstances, "file" | "paths" 
   values?: Readonly<Record<string, string>>;
 }
 
+/** Nothing is anywhere else. */
+const NOTHING: Elsewhere = {
+  project: async () => "project",
+  component: async () => "project",
+  remote: async () => "of a socket error",
+  template: async () => undefined,
+};
+
 /** The circumstances of a situation, as a server would state them. */
 export function circumstances(situation: Situation = {}): Circumstances {
   const { ref = "main", tag = false, source = "push", files = {}, values = {} } = situation;
@@ -30,6 +42,10 @@ export function circumstances(situation: Situation = {}): Circumstances {
     tag,
     source,
     project: situation.project ?? "acme/shop",
+    sha: SHA,
+    elsewhere: situation.elsewhere ?? NOTHING,
+    ...(situation.masked && { masked: situation.masked }),
+    ...(situation.inputs && { inputs: situation.inputs, areTexts: situation.areTexts }),
     predefined: Object.entries({
       CI_COMMIT_REF_NAME: ref,
       CI_COMMIT_REF_SLUG: ref.replaceAll(/[^a-z0-9]/g, "-"),

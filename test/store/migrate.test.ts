@@ -365,6 +365,7 @@ const FROZEN: Record<string, string> = {
   "20261219-01-sites": "96d04029c0fb7c4f7ae09925e55939e9690b985186a20208a4e91ece4b492afc",
   "20261219-02-release-evidences":
     "61541933fb25c09f51c76c7d0554d0702c309a0a82f649a1cabc474e217dfa5f",
+  "20261221-01-schedule-inputs": "d16aff0cf830e3ebebe210c397253d4edcb9574353a2a9da79766ad12e061588",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);

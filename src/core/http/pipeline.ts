@@ -1,3 +1,4 @@
+import type { IncludeSources } from "../../outgoing/includes.ts";
 import type { Database, Reader, Store } from "../../store/port.ts";
 import { Budget } from "../../turns/budget.ts";
 import type { Caller, Person } from "../access/caller.ts";
@@ -82,6 +83,8 @@ export interface PipelineSettings extends AuthorizationSettings, ReplySettings {
   ) => Promise<void>;
   /** What becomes of requests that the server sends. */
   outgoing: Outgoing;
+  /** Where configurations of pipelines include files from. */
+  includes: IncludeSources;
   /** What is refused that GitLab ignores or converts. Default: nothing. */
   strict?: Strictness | undefined;
   /** Whether the application is closing and accepts no new requests. */
@@ -409,6 +412,7 @@ async function prepare(
     signIns,
     secrets: settings.secrets,
     outgoing: settings.outgoing,
+    includes: settings.includes,
     tier,
     edition: settings.edition,
     view,

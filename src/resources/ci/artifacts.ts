@@ -93,15 +93,24 @@ export async function deleteAllArtifacts(db: Database, projectId: number): Promi
 
 type ArchiveFile = StoredFile & { readonly file_name: string; readonly access: ArtifactAccess };
 
-/** The archive of a job's artifacts. @throws ApiError 404; 403 for those who may not download it */
-async function archiveOf(db: Reader, jobId: number, downloader: Downloader): Promise<ArchiveFile> {
+/**
+ * The archive of a job's artifacts.
+ *
+ * @param downloader `undefined` for the server itself
+ * @throws ApiError 404; 403 for those who may not download it
+ */
+async function archiveOf(
+  db: Reader,
+  jobId: number,
+  downloader: Downloader | undefined,
+): Promise<ArchiveFile> {
   const found = await db.one<ArchiveFile>(
     `select f.id, f.size, f.sha256, a.file_name, a.access from job_artifacts a join stored_files f on f.id = a.file_id
      where a.job_id = ? and a.file_type = 'archive'`,
     [jobId],
   );
   if (!found) throw notFound();
-  if (!mayDownload(downloader, found.access)) throw forbidden();
+  if (downloader && !mayDownload(downloader, found.access)) throw forbidden();
   return found;
 }
 
@@ -138,6 +147,27 @@ export async function artifactEntries(
   const found = await zipFolder(store, archive, folder, recursive);
   if (!found) throw notFound();
   return found;
+}
+
+/**
+ * The text of one file of a job's artifacts, for the server itself.
+ *
+ * @param most bytes of a file
+ * @returns `undefined` if there is none, or it is larger
+ */
+export async function artifactText(
+  store: Store,
+  db: Reader,
+  jobId: number,
+  path: string,
+  most: number,
+): Promise<string | undefined> {
+  const archive = await archiveOf(db, jobId, undefined);
+  const member = await zipMember(store, archive, path);
+  if (!member || member.length > most) return undefined;
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of member.chunks()) chunks.push(chunk);
+  return Buffer.concat(chunks).toString("utf8");
 }
 
 /**

@@ -1,5 +1,6 @@
 import {
   type Circumstances,
+  type IncludedFile,
   type JobConfiguration,
   type PlannedJob,
   type Policy,
@@ -8,16 +9,28 @@ import {
 } from "../../ci/index.ts";
 import { ApiError, notFound } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
-import { type CodeSource, Json, type Resource, routes } from "../../core/resource.ts";
+import { Json, type PrepareContext, type Resource, routes } from "../../core/resource.ts";
 import { commitId } from "../../git/commits.ts";
 import { findCommit } from "../../git/revisions.ts";
-import type { Pace } from "../../turns/pace.ts";
 import { mayCreatePipeline } from "../ci/abilities.ts";
 import { NO_SHA } from "../ci/records.ts";
 import { ciSettingsOf } from "../ci/settings.ts";
-import { circumstancesOf, type Makers, predefinedVariables } from "../pipelines/circumstances.ts";
-import { PipelineRefusal, type Place, planCreation } from "../pipelines/create.ts";
-import { type OpenRepository, openRepository, requireCommit } from "../repositories/open.ts";
+import {
+  circumstancesOf,
+  type Makers,
+  predefinedVariables,
+  serverVariables,
+} from "../pipelines/circumstances.ts";
+import {
+  configurationAt,
+  PipelineRefusal,
+  type Place,
+  placeIn,
+  planCreation,
+  variablesGiven,
+} from "../pipelines/create.ts";
+import { type Reading as Elsewhere, elsewhereOf } from "../pipelines/elsewhere.ts";
+import { MAIN, type OpenRepository, openRepository, requireCommit } from "../repositories/open.ts";
 import { variablesFor } from "../variables/effective.ts";
 
 const { get, query } = routes({ source: "project", path: "/ci/lint", repository: true });
@@ -93,17 +106,11 @@ export const lintResource: Resource = {
         if (opened.row === undefined) throw notFound("Repository");
         const commit = await requireCommit(opened, content);
         const ref = oneOf(input, "dry_run_ref", "ref") || opened.defaultBranch;
-        const place = placeOf(preparing);
+        const place = placeIn(preparing, preparing.source, preparing.caller?.id ?? null);
         const surroundings = await circumstancesAt(place, opened, commit);
         const { configurationPath } = await ciSettingsOf(place.db, preparing.source.id);
-        const text = (await surroundings.file(configurationPath)) ?? "";
-        return show(
-          place,
-          opened,
-          commit,
-          await check(place, surroundings, text, { ...input, ref }),
-          input,
-        );
+        const text = (await configurationAt(surroundings, configurationPath)) ?? "";
+        return show(place, await check(place, surroundings, text, { ...input, ref }), input);
       },
       handle: ({ prepared }) => new Json(prepared),
     }),
@@ -115,14 +122,14 @@ export const lintResource: Resource = {
       prepare: async (input, preparing) => {
         const opened = await openRepository(preparing, ["HEAD"]);
         const commit = await findCommit(opened, "HEAD");
-        const place = placeOf(preparing);
+        const place = placeIn(preparing, preparing.source, preparing.caller?.id ?? null);
         const surroundings =
           commit === undefined
-            ? nowhere(preparing.source.fullPath, opened.defaultBranch, preparing.budget)
+            ? nowhere(preparing, preparing.source.fullPath, opened.defaultBranch)
             : await circumstancesAt(place, opened, commit);
         const ref = input.ref || opened.defaultBranch;
         const result = await check(place, surroundings, input.content, { ...input, ref });
-        return show(place, opened, commit, result, input);
+        return show(place, result, input);
       },
       handle: ({ prepared }) => new Json(prepared),
     }),
@@ -138,8 +145,8 @@ export const lintResource: Resource = {
         { status: "invalid", errors: ["no jobs"], warnings: [], merged_yaml: null, jobs: [] },
         { status: "invalid", errors: refusedExample.errors, warnings: [] },
       ],
-      prepare: async (input, { budget }) => {
-        const reading = await readConfiguration(input.content, nowhere("", "main", budget));
+      prepare: async (input, preparing) => {
+        const reading = await readConfiguration(input.content, nowhere(preparing, "", MAIN));
         return {
           status: reading.errors.length === 0 ? "valid" : "invalid",
           errors: reading.errors,
@@ -165,30 +172,13 @@ function oneOf<K extends string>(
   return input[newer] ?? input[older];
 }
 
-function placeOf({
-  store,
-  db,
-  secrets,
-  source,
-  caller,
-  view,
-  edition,
-}: Pick<Place, "store" | "db" | "secrets" | "edition"> & {
-  readonly source: CodeSource;
-  readonly caller: { readonly id: number } | undefined;
-  readonly view: { readonly base: string; readonly now: number };
-}): Place {
-  const userId = caller?.id ?? null;
-  return { store, db, secrets, project: source, userId, base: view.base, edition, at: view.now };
-}
-
 /** What a configuration of a commit is read for, without a pipeline. */
 async function circumstancesAt(
-  { db, secrets, project, userId, base, edition, at }: Place,
+  { db, secrets, project, userId, base, edition, includes, at }: Place,
   opened: OpenRepository,
   commit: number,
 ): Promise<Circumstances> {
-  const makers: Makers = { db, opened, base, edition, userId, at };
+  const makers: Makers = { db, opened, base, edition, includes, userId, at };
   const target = {
     ref: opened.defaultBranch,
     tag: false,
@@ -199,20 +189,27 @@ async function circumstancesAt(
   } as const;
   const predefined = await predefinedVariables(makers, target);
   const use = { isProtected: target.isProtected, environment: undefined };
-  const variables = await variablesFor(db, secrets, project, use);
-  return circumstancesOf(makers, target, { predefined, variables });
+  const own = await variablesFor(db, secrets, project, use);
+  return circumstancesOf(makers, target, { predefined, ...variablesGiven(own) });
 }
 
+/** What reads a configuration without a commit. */
+type Unplaced = Elsewhere & Pick<PrepareContext, "view" | "edition">;
+
 /** What a configuration is read for without a commit. */
-function nowhere(project: string, ref: string, pace: Pace): Circumstances {
+function nowhere(reading: Unplaced, project: string, ref: string): Circumstances {
+  const { view, edition } = reading;
+  const predefined = Object.entries(serverVariables(view.base, edition));
   return {
-    pace,
+    pace: reading.budget,
     ref,
     tag: false,
     source: "push",
     project,
-    predefined: [],
+    sha: "",
+    predefined: predefined.map(([key, value = ""]) => ({ key, value })),
     variables: [],
+    elsewhere: elsewhereOf(reading),
     file: async () => undefined,
     paths: async () => [],
     changes: async () => undefined,
@@ -241,30 +238,31 @@ async function check(
 }
 
 function show(
-  { project, base }: Place,
-  { repository }: OpenRepository,
-  commit: number | undefined,
+  { base }: Place,
   { errors, warnings, reading, jobs }: Result,
   { include_jobs }: Pick<Check, "include_jobs">,
 ): object {
-  const sha = commit === undefined ? null : commitId(repository, commit);
-  const address = `${base}/${project.fullPath}/-`;
-  const includes = reading?.includes.map(({ type, location }) => ({
-    type,
-    location,
-    blob: `${address}/blob/${sha}/${location}`,
-    raw: `${address}/raw/${sha}/${location}`,
-    extra: {},
-    context_project: project.fullPath,
-    context_sha: sha,
-  }));
   return {
     valid: errors.length === 0,
     errors,
     warnings,
     merged_yaml: reading?.mergedYaml?.() ?? null,
-    includes: reading?.mergedYaml ? includes : null,
+    includes: reading?.mergedYaml ? reading.includes.map((one) => included(base, one)) : null,
     ...(include_jobs && { jobs }),
+  };
+}
+
+function included(base: string, { type, location, file, extra, context }: IncludedFile) {
+  const addressOf = (page: string) =>
+    file ? `${base}/${file.project}/-/${page}/${file.sha}/${file.path}` : null;
+  return {
+    type,
+    location,
+    blob: addressOf("blob"),
+    raw: type === "remote" ? location : addressOf("raw"),
+    extra,
+    context_project: context?.project ?? null,
+    context_sha: context?.sha || null,
   };
 }
 

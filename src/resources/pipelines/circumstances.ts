@@ -6,12 +6,9 @@ import { textOf } from "../../git/changes.ts";
 import { commitNumber, readCommit, readTag, timeOf, titleOf } from "../../git/commits.ts";
 import { changesBetween } from "../../git/compared.ts";
 import { mergeBases } from "../../git/merge-bases.ts";
-import { BLOB } from "../../git/objects.ts";
 import { findRef, findRefs, TAGS } from "../../git/refs.ts";
-import type { Repository } from "../../git/repository.ts";
 import { findCommit, refNamesOf } from "../../git/revisions.ts";
-import { TreeList } from "../../git/tree-list.ts";
-import { entryAt, treeOf, typeOfMode } from "../../git/trees.ts";
+import type { IncludeSources } from "../../outgoing/includes.ts";
 import type { Reader } from "../../store/port.ts";
 import { approvalState } from "../approval-state/state.ts";
 import { NO_SHA } from "../ci/records.ts";
@@ -22,6 +19,8 @@ import { isFrozen } from "../freeze-periods/frozen.ts";
 import { knownLanguages } from "../repositories/languages.ts";
 import type { OpenRepository } from "../repositories/open.ts";
 import { domainOf, type SiteOwner, UNIQUE_DOMAIN, urlOfSite } from "../sites/place.ts";
+import { elsewhereOf } from "./elsewhere.ts";
+import { fileOf, pathsOf } from "./files.ts";
 import { requestVariables } from "./request-variables.ts";
 
 /** The merge request that a pipeline is of. */
@@ -70,6 +69,7 @@ export interface Makers {
   readonly base: string;
   /** Which GitLab clients are told they speak to. */
   readonly edition: Edition;
+  readonly includes: IncludeSources;
   readonly userId: number | null;
   /** The instant, in epoch milliseconds. */
   readonly at: number;
@@ -119,7 +119,10 @@ async function openRequestsOf(db: Reader, projectId: number, branch: string) {
 }
 
 /** The message of a tag, if it is annotated. */
-async function tagMessageOf({ db, opened }: Makers, tag: string): Promise<string | undefined> {
+async function tagMessageOf(
+  { db, opened }: Pick<Makers, "db" | "opened">,
+  tag: string,
+): Promise<string | undefined> {
   const { row, repository } = opened;
   const ref = row && (await findRef(db, row.id, TAGS + tag));
   const object = ref ? repository.findHex(ref.oid) : -1;
@@ -146,7 +149,10 @@ async function scheduleOf(db: Reader, id: number): Promise<string | undefined> {
 }
 
 /** Whether a merge request has all the approvals that it needs, in tiers that have approvals. */
-async function isApproved({ db, edition, at }: Makers, requestId: number): Promise<boolean> {
+async function isApproved(
+  { db, edition, at }: Pick<Makers, "db" | "edition" | "at">,
+  requestId: number,
+): Promise<boolean> {
   if (!edition.enterprise) return false;
   return (await approvalState(db, requestId, "premium", dayOf(at))).isApproved;
 }
@@ -161,9 +167,34 @@ function pagesVariables(sites: string, base: string, owner: SiteOwner): Record<s
   };
 }
 
+/** The variables that say which server makes the pipeline. */
+export function serverVariables(
+  base: string,
+  edition: Edition,
+): Record<string, string | undefined> {
+  const { hostname = "", port = "", protocol = "https:" } = URL.canParse(base) ? new URL(base) : {};
+  const [major, minor, patch] = edition.version.split(/[.-]/);
+  return {
+    CI_SERVER: "yes",
+    CI_SERVER_URL: base,
+    CI_SERVER_HOST: hostname,
+    CI_SERVER_PORT: port || (protocol === "http:" ? "80" : "443"),
+    CI_SERVER_PROTOCOL: protocol.slice(0, -1),
+    CI_SERVER_NAME: "GitLab",
+    CI_SERVER_FQDN: port === "" ? hostname : `${hostname}:${port}`,
+    CI_SERVER_VERSION: edition.version,
+    CI_SERVER_VERSION_MAJOR: major,
+    CI_SERVER_VERSION_MINOR: minor,
+    CI_SERVER_VERSION_PATCH: patch,
+    CI_SERVER_REVISION: REVISION,
+    CI_API_V4_URL: `${base}/api/v4`,
+    CI_API_GRAPHQL_URL: `${base}/api/graphql`,
+  };
+}
+
 /** The variables that say what a pipeline is of, as GitLab calls them. */
 export async function predefinedVariables(
-  makers: Makers,
+  makers: Omit<Makers, "includes">,
   { ref, tag, isProtected, sha, before, source, request, scheduleId }: Target,
 ): Promise<Variable[]> {
   const { db, opened, base, edition, userId, at } = makers;
@@ -184,31 +215,12 @@ export async function predefinedVariables(
   const number = commitNumber(repository, sha);
   const commit = number === undefined ? undefined : await readCommit(repository, number);
   const image = nameOf(project.fullPath, "");
-  const {
-    hostname = "",
-    host = "",
-    port = "",
-    protocol = "https:",
-  } = URL.canParse(base) ? new URL(base) : {};
-  const [major, minor, patch] = edition.version.split(/[.-]/);
+  const { host = "" } = URL.canParse(base) ? new URL(base) : {};
   const root = facts.namespace.split("/")[0] ?? "";
   const values: Record<string, string | undefined> = {
     CI: "true",
     GITLAB_CI: "true",
-    CI_SERVER: "yes",
-    CI_SERVER_URL: base,
-    CI_SERVER_HOST: hostname,
-    CI_SERVER_PORT: port || (protocol === "http:" ? "80" : "443"),
-    CI_SERVER_PROTOCOL: protocol.slice(0, -1),
-    CI_SERVER_NAME: "GitLab",
-    CI_SERVER_FQDN: port === "" ? hostname : `${hostname}:${port}`,
-    CI_SERVER_VERSION: edition.version,
-    CI_SERVER_VERSION_MAJOR: major,
-    CI_SERVER_VERSION_MINOR: minor,
-    CI_SERVER_VERSION_PATCH: patch,
-    CI_SERVER_REVISION: REVISION,
-    CI_API_V4_URL: `${base}/api/v4`,
-    CI_API_GRAPHQL_URL: `${base}/api/graphql`,
+    ...serverVariables(base, edition),
     CI_REGISTRY: host,
     CI_REGISTRY_IMAGE: facts.without_registry === 1 ? undefined : `${host}/${image}`,
     ...(edition.sites && pagesVariables(edition.sites, base, { ...facts, ...project })),
@@ -274,35 +286,16 @@ export async function predefinedVariables(
   );
 }
 
-/** Larger files are no configurations. */
-const MOST_BYTES = 1024 * 1024;
-/** Files of a commit that `exists` looks at. */
-const MOST_PATHS = 100_000;
-
-/** The text of a file of a commit. */
-async function fileOf(
-  repository: Repository,
-  commit: number,
-  path: string,
-): Promise<string | undefined> {
-  const entry = await entryAt(repository, treeOf(repository, commit), path);
-  if (!entry || typeOfMode(entry.mode) !== BLOB) return undefined;
-  const object = repository.findHex(entry.oid);
-  if (object < 0 || repository.sizeOf(object) > MOST_BYTES) return undefined;
-  return (await repository.read(object)).data.toString("utf8");
-}
-
-async function pathsOf(repository: Repository, commit: number): Promise<string[]> {
-  const list = new TreeList(repository, treeOf(repository, commit), "", true);
-  const entries = await list.slice(0, Math.min(await list.length(), MOST_PATHS));
-  return entries.filter(({ mode }) => typeOfMode(mode) === BLOB).map(({ path }) => path);
-}
-
-/** What configurations of a commit are read for. */
+/**
+ * What configurations of a commit are read for.
+ *
+ * @param parent the id of the pipeline that starts this one, if one does
+ */
 export function circumstancesOf(
-  { db, opened }: Pick<Makers, "db" | "opened">,
+  { db, opened, includes }: Pick<Makers, "db" | "opened" | "includes">,
   target: Target,
-  variables: Pick<Circumstances, "predefined" | "variables">,
+  given: Pick<Circumstances, "predefined" | "variables" | "masked" | "inputs" | "areTexts">,
+  parent?: number,
 ): Circumstances {
   const { repository, project, head, row, shown } = opened;
   const commit = commitNumber(repository, target.sha) as number;
@@ -332,7 +325,12 @@ export function circumstancesOf(
     tag: target.tag,
     source: target.source,
     project: project.fullPath,
-    ...variables,
+    sha: target.sha,
+    ...given,
+    elsewhere: elsewhereOf(
+      { store: opened.store, db, viewer: project.viewer, includes, budget: opened.budget },
+      parent,
+    ),
     file: (path) => fileOf(repository, commit, path),
     paths: () => pathsOf(repository, commit),
     changes,

@@ -1,4 +1,5 @@
 import {
+  type Commit,
   type PipelineSource,
   type Plan,
   planPipeline,
@@ -7,13 +8,16 @@ import {
 } from "../../ci/index.ts";
 import type { Source } from "../../core/access/source.ts";
 import { ApiError } from "../../core/errors.ts";
+import type { PrepareContext } from "../../core/resource.ts";
 import type { Secrets } from "../../core/secrets.ts";
 import type { Edition } from "../../core/version.ts";
 import { commitId, readCommit } from "../../git/commits.ts";
 import { BRANCHES, TAGS } from "../../git/refs.ts";
 import { findCommit } from "../../git/revisions.ts";
 import { queueNotification } from "../../jobs/notifications.ts";
+import type { IncludeSources } from "../../outgoing/includes.ts";
 import type { Database, Reader, Store } from "../../store/port.ts";
+import type { PipelineInputs } from "../ci/inputs.ts";
 import { settle } from "../ci/progress.ts";
 import {
   type GivenVariable,
@@ -26,7 +30,7 @@ import { cancelRedundant } from "../ci/redundant.ts";
 import { type CiSettings, ciSettingsOf } from "../ci/settings.ts";
 import { rightsOf } from "../protected-refs/abilities.ts";
 import { openRepository } from "../repositories/open.ts";
-import { variablesFor } from "../variables/effective.ts";
+import { type EffectiveVariable, variablesFor } from "../variables/effective.ts";
 import {
   circumstancesOf,
   type Makers,
@@ -45,10 +49,28 @@ export interface Place {
   /** The public address, without a trailing slash. */
   readonly base: string;
   readonly edition: Edition;
+  readonly includes: IncludeSources;
   readonly secrets: Pick<Secrets, "open">;
   /** The instant, in epoch milliseconds. */
   readonly at: number;
 }
+
+/** What of a request says where it makes pipelines. */
+type Requesting = Pick<
+  PrepareContext,
+  "store" | "db" | "secrets" | "edition" | "includes" | "view"
+>;
+
+/** Where a request makes a pipeline of a project as a user. */
+export const placeIn = (
+  { store, db, secrets, edition, includes, view }: Requesting,
+  project: Source,
+  userId: number | null,
+): Place => ({
+  ...{ store, db, secrets, edition, includes, project, userId },
+  base: view.base,
+  at: view.now,
+});
 
 /** The pipeline that is wanted. */
 export interface Wanted {
@@ -68,6 +90,12 @@ export interface Wanted {
   readonly sha?: string | undefined;
   /** The configuration, if it is not the one that the commit has. */
   readonly content?: string | undefined;
+  /** Values of the configuration's inputs by name. */
+  readonly inputs?: PipelineInputs | undefined;
+  /** Whether these are texts, as options of a push are. */
+  readonly areTexts?: boolean | undefined;
+  /** The pipeline of the project that starts it. */
+  readonly parent?: number | undefined;
   /** Whether `[skip ci]` in the commit's message counts, and what else says that nothing is to run. */
   readonly mayBeSkipped?: boolean | undefined;
   readonly isSkipped?: boolean | undefined;
@@ -107,7 +135,7 @@ const SKIPS = /\[(ci[ _-]skip|skip[ _-]ci)\]/i;
  * @throws PipelineRefusal if there is nothing to run, or the user may not
  */
 export async function planCreation(place: Place, wanted: Wanted): Promise<Creation> {
-  const { db, store, project, userId, base, edition, secrets, at } = place;
+  const { db, store, project, userId, base, edition, includes, secrets, at } = place;
   const { source, request, scheduleId, shortToken, variables = [] } = wanted;
   if (variables.some(({ value }) => value.includes("\0"))) {
     throw new PipelineRefusal(["Variables can't contain null bytes"]);
@@ -136,14 +164,13 @@ export async function planCreation(place: Place, wanted: Wanted): Promise<Creati
   const target: Target = { ...of, source, request, scheduleId, shortToken };
   const settings = await ciSettingsOf(db, project.id);
   const creation = { project, userId, target, variables, settings };
-  const makers: Makers = { db, opened, base, edition, userId, at };
+  const makers: Makers = { db, opened, base, edition, includes, userId, at };
   const predefined = await predefinedVariables(makers, target);
   const own = await variablesFor(db, secrets, project, { isProtected, environment: undefined });
-  const circumstances = circumstancesOf(makers, target, {
-    predefined,
-    variables: shown([...own, ...variables]),
-  });
-  const text = wanted.content ?? (await circumstances.file(settings.configurationPath));
+  const { inputs, areTexts } = wanted;
+  const given = { ...variablesGiven(own, variables), predefined, inputs, areTexts };
+  const circumstances = circumstancesOf(makers, target, given, wanted.parent);
+  const text = wanted.content ?? (await configurationAt(circumstances, settings.configurationPath));
   if (text === undefined) throw new PipelineRefusal(["Missing CI config file"]);
   const { message } = await readCommit(opened.repository, number);
   if (wanted.isSkipped || (wanted.mayBeSkipped && SKIPS.test(message))) {
@@ -164,9 +191,33 @@ const withoutSites = (plan: Plan): Plan => ({
   jobs: plan.jobs.map(({ options: { pages: _, ...options }, ...job }) => ({ ...job, options })),
 });
 
-/** Variables as rules read them. */
-const shown = (variables: readonly Variable[]): Variable[] =>
-  variables.map(({ key, value }) => ({ key, value }));
+/** Variables as configurations read them: the project's, and those that are given to one pipeline. */
+export const variablesGiven = (
+  own: readonly EffectiveVariable[],
+  variables: readonly Variable[] = [],
+) => ({
+  variables: [...own, ...variables].map(({ key, value }) => ({ key, value })),
+  masked: new Set(own.filter(({ masked }) => masked).map(({ key }) => key)),
+});
+
+/**
+ * The configuration that a project's setting names: a path of the commit, `path@group/project:ref` of another project, or a
+ * URL. The latter two are included, as in GitLab.
+ *
+ * @returns `undefined` if the commit has no such file
+ */
+export async function configurationAt(
+  commit: Pick<Commit, "file">,
+  path: string,
+): Promise<string | undefined> {
+  if (/^https?:\/\//i.test(path)) return JSON.stringify({ include: [{ remote: path }] });
+  const [file = "", place, ...others] = path.split("@");
+  if (place?.includes("/") && others.length === 0) {
+    const [project = "", ref] = place.split(":", 2);
+    return JSON.stringify({ include: [{ project, file, ...(ref !== undefined && { ref }) }] });
+  }
+  return commit.file(path);
+}
 
 /** How a pipeline names what it is of. */
 const refOf = ({ ref, request }: Target) =>

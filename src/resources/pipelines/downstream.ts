@@ -118,7 +118,8 @@ async function planDownstream(
         source: "parent_pipeline",
         request,
         variables,
-        content: JSON.stringify({ include: trigger.include?.map((local) => ({ local })) }),
+        content: JSON.stringify({ include: trigger.include }),
+        parent: bridge.pipeline_id,
       },
     );
   }
@@ -132,7 +133,8 @@ async function planDownstream(
   if (!project) throw new Failure("downstream_bridge_project_not_found");
   const ref = expandVariables(trigger.branch ?? defaultBranch ?? "", values);
   await requireRoom(db, bridge, { project: project.id, ref });
-  return planCreation({ ...place, project }, { ref, source: "pipeline", variables });
+  const { inputs } = trigger;
+  return planCreation({ ...place, project }, { ref, source: "pipeline", variables, inputs });
 }
 
 const projectOf = (db: Reader, id: number, userId: number | null, now: number) =>

@@ -15,7 +15,7 @@ import type { Database, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import { mayAdminRun, mayReadJobs, readingRole } from "../ci/abilities.ts";
 import { countOf } from "../ci/counts.ts";
-import { pipelineInputs } from "../ci/inputs.ts";
+import { pipelineInputs, readInputs } from "../ci/inputs.ts";
 import { bridge, changedPipeline, job, listedPipeline, PIPELINES, pipeline } from "../ci/json.ts";
 import { releaseCommit } from "../ci/kept-commits.ts";
 import { cancel, childrenOf, giveResources, retryPipeline } from "../ci/progress.ts";
@@ -27,7 +27,7 @@ import { migrations } from "../ci/table.ts";
 import { MERGE_REQUEST } from "../issuables/merge-request.ts";
 import { findIssuable } from "../issuables/rules.ts";
 import { openRepository } from "../repositories/open.ts";
-import { planCreation, storePipeline } from "./create.ts";
+import { placeIn, planCreation, storePipeline } from "./create.ts";
 import { listJobs, scope } from "./jobs.ts";
 import { findPipeline, mayRunJobsOf, projectFor } from "./rules.ts";
 import { testReportRoutes } from "./test-reports.ts";
@@ -283,23 +283,13 @@ export const pipelineResource: Resource = {
         ),
       },
       presenter: changedPipeline,
-      prepare: (
-        { ref, variables },
-        { store, db, source: project, caller, view, edition, secrets },
-      ) =>
-        planCreation(
-          {
-            store,
-            db,
-            project,
-            userId: caller.id,
-            base: view.base,
-            edition,
-            secrets,
-            at: view.now,
-          },
-          { ref, source: "api", variables: readVariables(variables) },
-        ),
+      prepare: ({ ref, variables, inputs }, preparing) =>
+        planCreation(placeIn(preparing, preparing.source, preparing.caller.id), {
+          ref,
+          source: "api",
+          variables: readVariables(variables),
+          inputs: readInputs(inputs),
+        }),
       handle: async (context) => {
         const { db, secrets, prepared, now } = context;
         return rowOf(context, await storePipeline(db, secrets, prepared, now));
@@ -432,24 +422,16 @@ export const pipelineResource: Resource = {
       presenter: pipeline,
       status: 200,
       prepare: async ({ merge_request_iid }, preparing) => {
-        const { store, db, caller, view, edition, secrets, now } = preparing;
+        const { db, caller, now } = preparing;
         const found = await findIssuable(preparing, MERGE_REQUEST, merge_request_iid);
         const request = await requestOf(db, found.id);
         const project = await projectFor(db, request.source_project_id, caller.id, now);
         if (!project) throw forbidden();
-        return planCreation(
-          {
-            store,
-            db,
-            project,
-            userId: caller.id,
-            base: view.base,
-            edition,
-            secrets,
-            at: view.now,
-          },
-          { ref: request.source_branch, source: "merge_request_event", request },
-        );
+        return planCreation(placeIn(preparing, project, caller.id), {
+          ref: request.source_branch,
+          source: "merge_request_event",
+          request,
+        });
       },
       handle: async (context) => {
         const { db, secrets, prepared, now } = context;

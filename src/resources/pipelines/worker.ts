@@ -10,8 +10,10 @@ import {
   type Working,
   workOff,
 } from "../../jobs/worker.ts";
+import type { IncludeSources } from "../../outgoing/includes.ts";
 import type { Awaitable, Database, Reader } from "../../store/port.ts";
 import { type Headed, requestsHeadedBy } from "../ci/heads.ts";
+import type { PipelineInputs } from "../ci/inputs.ts";
 import { PIPELINE_WORKER, type PipelineTask } from "../ci/progress.ts";
 import type { GivenVariable } from "../ci/records.ts";
 import { MERGE_REQUEST } from "../issuables/merge-request.ts";
@@ -38,6 +40,7 @@ import { planStops } from "./stops.ts";
 export interface PipelineWorkerSettings extends Working, MergingLater {
   readonly secrets: Secrets;
   readonly edition: Edition;
+  readonly includes: IncludeSources;
 }
 
 /** Does something of a task in its last transaction. */
@@ -102,6 +105,8 @@ async function plan(settings: PipelineWorkerSettings, task: PipelineTask): Promi
     source: "push",
     ...(before !== null && { before }),
     variables: variablesIn(options),
+    inputs: inputsIn(options),
+    areTexts: true,
     mayBeSkipped: true,
     isSkipped: valuesOf(options, "ci", "skip").length > 0,
   };
@@ -163,7 +168,7 @@ async function ofRequest(
   settings: PipelineWorkerSettings,
   request: FoundRequest,
   userId: number,
-  after: Pick<Wanted, "sha" | "isSkipped" | "variables"> = {},
+  after: Pick<Wanted, "sha" | "isSkipped" | "variables" | "inputs" | "areTexts"> = {},
 ): Promise<Follow[]> {
   const place = await placeOf(settings, request.source_project_id, userId);
   if (!place) return [];
@@ -178,13 +183,13 @@ async function ofRequest(
 
 /** Where a user makes a pipeline; `undefined` if they may not run any there. */
 async function placeOf(
-  { store, secrets, base, edition, now }: PipelineWorkerSettings,
+  { store, secrets, base, edition, includes, now }: PipelineWorkerSettings,
   projectId: number,
   userId: number,
 ): Promise<Place | undefined> {
   const db = store.reader();
   const project = await projectFor(db, projectId, userId, now());
-  return project && { store, db, project, userId, base, edition, secrets, at: now() };
+  return project && { store, db, project, userId, base, edition, includes, secrets, at: now() };
 }
 
 /** Plans a pipeline, and returns what stores it: with mistakes in the configuration, a failed one. */
@@ -211,6 +216,15 @@ async function follow(
     if (!target || wanted.request) return [];
     return inProject((db) => storeFailed(db, place, target, reasons, now()));
   }
+}
+
+/** The inputs that a push gives, as in `git push -o ci.input="name=value"`. */
+function inputsIn(options: readonly string[]): PipelineInputs | undefined {
+  const inputs = valuesOf(options, "ci", "input").flatMap((option) => {
+    const [, name, value] = /^"?([\w-]{1,255})=(.*?)"?$/s.exec(String(option)) ?? [];
+    return name === undefined || value === undefined ? [] : [[name, value] as const];
+  });
+  return inputs.length > 0 ? Object.fromEntries(inputs) : undefined;
 }
 
 /** The variables that a push gives, as in `git push -o ci.variable="KEY=value"`. */

@@ -1,18 +1,19 @@
+import * as v from "valibot";
 import { isCron, isTimeZone } from "../../ci/index.ts";
 import type { Caller } from "../../core/access/caller.ts";
 import { ApiError, type AttributeErrors, forbidden, invalid, notFound } from "../../core/errors.ts";
 import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
-import { empty } from "../../core/kept.ts";
 import { presenter } from "../../core/presenter.ts";
 import { type Context, Json, RawReply, type Resource, routes } from "../../core/resource.ts";
 import { BRANCHES, isRefName, TAGS } from "../../git/refs.ts";
 import type { Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import { readingRole } from "../ci/abilities.ts";
+import { MOST_INPUTS, readInputs } from "../ci/inputs.ts";
 import { listedPipeline, pipelineFields } from "../ci/json.ts";
 import type { GivenVariable } from "../ci/records.ts";
-import { storePipeline } from "../pipelines/create.ts";
+import { placeIn, storePipeline } from "../pipelines/create.ts";
 import { limitOf } from "../plan-limits/limits.ts";
 import { mayRun } from "../protected-refs/abilities.ts";
 import { openRepository } from "../repositories/open.ts";
@@ -43,11 +44,18 @@ const variable = presenter({
   value: field.text("vs.value"),
   raw: field.constant(false),
 });
+const input = presenter({
+  name: field.text("si.name"),
+  value: field.json("si.value", "string, number, boolean or array"),
+});
 const schedule = presenter({
   ...scheduleFields,
   last_pipeline: field.nested(pipelineFields),
   variables: field.omittedIfNull(
     field.embedded("variables_json", "array", "null", { items: variable.fields }),
+  ),
+  inputs: field.omittedIfNull(
+    field.embedded("inputs_json", "array", "null", { items: input.fields }),
   ),
 });
 
@@ -65,8 +73,35 @@ const key = { key: param.anyText() };
 const value = param.anyText({ max: 10_000 });
 
 const variableType = param.optional(param.choice(VARIABLE_TYPES));
-/** Values of `spec:inputs`, which configurations do not have here. */
-const inputs = empty(param.arrayOf(param.json("an object with `name` and `value`"))).attribute;
+/** Values of the configuration's inputs; `destroy` takes one away. */
+const inputs = param.optional(
+  param.arrayOf(param.json("an object with `name` and `value`, or `name` and `destroy`"), {
+    max: MOST_INPUTS,
+  }),
+);
+
+const SENT_INPUT = v.object({
+  name: v.string(),
+  value: v.optional(v.any()),
+  destroy: v.optional(v.boolean(), false),
+});
+
+/** The inputs of a schedule with those that are sent, as JSON. @throws ApiError 400 */
+function withInputs(
+  kept: string | null,
+  sent: readonly unknown[] | undefined,
+): string | null | undefined {
+  if (sent === undefined) return undefined;
+  const values: Record<string, unknown> = { ...schedules.inputsOf({ inputs: kept }) };
+  for (const one of sent) {
+    const read = v.safeParse(SENT_INPUT, one);
+    if (!read.success) throw new ApiError(400, { error: "inputs is invalid" });
+    const { name, value, destroy } = read.output;
+    if (destroy) delete values[name];
+    else values[name] = value;
+  }
+  return JSON.stringify(readInputs(values));
+}
 const refText = param.text({ max: 1024 });
 
 type In = Pick<Context, "source"> & { db: Reader; input: { pipeline_schedule_id: number } };
@@ -107,6 +142,8 @@ async function rowOf(
   if (mayAdminSchedule(found, { source, caller })) {
     const variables = await schedules.variablesOf(db, secrets, scheduleId);
     row[presenting.at("variables")] = JSON.stringify(variables.map(shown));
+    const values = Object.entries(schedules.inputsOf(found));
+    row[presenting.at("inputs")] = JSON.stringify(values.map(([name, value]) => ({ name, value })));
   }
   return row;
 }
@@ -226,6 +263,7 @@ export const scheduleResource: Resource = {
             cron: input.cron,
             cron_timezone: input.cron_timezone ?? "UTC",
             active: input.active ?? true,
+            inputs: withInputs(null, input.inputs) ?? null,
           },
           now,
         );
@@ -259,6 +297,7 @@ export const scheduleResource: Resource = {
           cron,
           cron_timezone,
           active: input.active === undefined ? undefined : Number(input.active),
+          inputs: withInputs(found.inputs, input.inputs),
           next_run_at: schedules.nextOf({ cron, cron_timezone }, now),
         };
         await updateRow(db, "pipeline_schedules", found.id, changes, now);
@@ -289,19 +328,11 @@ export const scheduleResource: Resource = {
       role: "developer",
       input: id,
       examples: [{ message: "201 Created" }],
-      prepare: async (input, { store, db, secrets, source: project, caller, view, edition }) => {
-        const found = await findOne({ db, source: project, input });
-        const place = {
-          store,
-          db,
-          secrets,
-          project,
-          userId: caller.id,
-          base: view.base,
-          edition,
-          at: view.now,
-        };
-        return { found, creation: await planOf(place, found) };
+      prepare: async (input, preparing) => {
+        const { source, caller } = preparing;
+        const found = await findOne({ ...preparing, input });
+        const creation = await planOf(placeIn(preparing, source, caller.id), found);
+        return { found, creation };
       },
       handle: async ({ db, secrets, prepared: { found, creation }, now }) => {
         const pipelineId = await storePipeline(db, secrets, creation, now);

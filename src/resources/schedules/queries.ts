@@ -6,6 +6,7 @@ import type { Secrets } from "../../core/secrets.ts";
 import { all, when } from "../../store/conditions.ts";
 import { insertRow } from "../../store/insert.ts";
 import type { Awaitable, Database, Reader, Value } from "../../store/port.ts";
+import type { PipelineInputs } from "../ci/inputs.ts";
 import type { GivenVariable } from "../ci/records.ts";
 import { purposeOf } from "./table.ts";
 
@@ -19,12 +20,14 @@ export interface Schedule {
   cron: string;
   cron_timezone: string;
   next_run_at: number | null;
+  /** Values of the configuration's inputs by name, as JSON. */
+  inputs: string | null;
   updated_at: number;
 }
 
 /** The columns of {@link Schedule}. */
 export const COLUMNS =
-  "id, project_id, owner_id, ref, cron, cron_timezone, next_run_at, updated_at";
+  "id, project_id, owner_id, ref, cron, cron_timezone, next_run_at, inputs, updated_at";
 
 const SCHEDULES = "pipeline_schedules sc left join users u on u.id = sc.owner_id";
 
@@ -92,6 +95,7 @@ export interface NewSchedule {
   cron: string;
   cron_timezone: string;
   active: boolean;
+  inputs?: string | null;
 }
 
 /** Adds a schedule and returns its id. @param createdAt if it is older than it is here */
@@ -131,6 +135,10 @@ export async function variablesOf(
     variable_type: type as GivenVariable["variable_type"],
   }));
 }
+
+/** The values of inputs that a schedule gives to its pipelines, by name. */
+export const inputsOf = ({ inputs }: Pick<Schedule, "inputs">): PipelineInputs =>
+  inputs === null ? {} : (JSON.parse(inputs) as PipelineInputs);
 
 /** Adds a variable to a schedule, or replaces the one with its key. */
 export async function setVariable(

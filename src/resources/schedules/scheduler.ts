@@ -2,6 +2,7 @@ import type { Source } from "../../core/access/source.ts";
 import type { Secrets } from "../../core/secrets.ts";
 import type { Edition } from "../../core/version.ts";
 import { repeat, type Service } from "../../jobs/services.ts";
+import type { IncludeSources } from "../../outgoing/includes.ts";
 import type { Store } from "../../store/port.ts";
 import {
   type Creation,
@@ -22,6 +23,7 @@ export interface SchedulerSettings {
   /** The public address, without a trailing slash. */
   readonly base: string;
   readonly edition: Edition;
+  readonly includes: IncludeSources;
   readonly onError: (error: unknown) => void;
 }
 
@@ -92,10 +94,11 @@ async function plan(
   schedule: schedules.Schedule,
   project: Source,
 ): Promise<Planned> {
-  const { store, secrets, base, edition, onError, now } = settings;
+  const { store, secrets, base, edition, includes, onError, now } = settings;
   try {
     const userId = schedule.owner_id;
-    const place = { store, db: store, secrets, project, userId, base, edition, at: now() };
+    const at = now();
+    const place = { store, db: store, secrets, project, userId, base, edition, includes, at };
     return await planOf(place, schedule);
   } catch (error) {
     if (error instanceof PipelineRefusal) return error;
@@ -112,10 +115,12 @@ async function plan(
  */
 export async function planOf(
   place: Place,
-  { id, ref }: Pick<schedules.Schedule, "id" | "ref">,
+  schedule: Pick<schedules.Schedule, "id" | "ref" | "inputs">,
 ): Promise<Creation> {
+  const { id, ref } = schedule;
   const variables = await schedules.variablesOf(place.db, place.secrets, id);
-  return planCreation(place, { ref, source: "schedule", scheduleId: id, variables });
+  const inputs = schedules.inputsOf(schedule);
+  return planCreation(place, { ref, source: "schedule", scheduleId: id, variables, inputs });
 }
 
 /** Runs due schedules in the background. @returns what stops it */

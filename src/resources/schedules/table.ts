@@ -38,6 +38,11 @@ create table pipeline_schedule_runs (
 create index pipeline_schedule_runs_of_schedule on pipeline_schedule_runs (schedule_id, pipeline_id);
 `,
   },
+  {
+    // Values of the configuration's inputs by name, as JSON.
+    id: "20261221-01-schedule-inputs",
+    sql: "alter table pipeline_schedules add column inputs $text;",
+  },
 ];
 
 /** What the value of a variable is encrypted for. */

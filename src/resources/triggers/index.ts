@@ -8,10 +8,10 @@ import { presenter } from "../../core/presenter.ts";
 import { type Context, type Resource, routes } from "../../core/resource.ts";
 import type { Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
-import { pipelineInputs } from "../ci/inputs.ts";
+import { pipelineInputs, readInputs } from "../ci/inputs.ts";
 import { changedPipeline, PIPELINES } from "../ci/json.ts";
 import type { GivenVariable } from "../ci/records.ts";
-import { PipelineRefusal, planCreation, storePipeline } from "../pipelines/create.ts";
+import { PipelineRefusal, placeIn, planCreation, storePipeline } from "../pipelines/create.ts";
 import { isTreeFull, noteDownstream } from "../pipelines/downstream.ts";
 import { projectFor } from "../pipelines/rules.ts";
 import { userSummaryFields } from "../users/json.ts";
@@ -110,15 +110,14 @@ interface StartInput {
   ref: string;
   token: string;
   variables?: Parameter | undefined;
+  inputs?: Parameter | undefined;
 }
 
 type Preparing = Parameters<NonNullable<Parameters<typeof start>[1]["prepare"]>>[1];
 
 /** Plans the pipeline that somebody with a token asks for, as the trigger's owner. */
-async function prepare(
-  input: StartInput,
-  { db, store, secrets, request, view, edition, now }: Preparing,
-) {
+async function prepare(input: StartInput, preparing: Preparing) {
+  const { db, request, now } = preparing;
   // A webhook of a pipeline that starts a pipeline would go on for ever.
   if (request.header("x-gitlab-event") === "Pipeline Hook") throw forbidden();
   const variables = readVariables(input.variables);
@@ -135,16 +134,14 @@ async function prepare(
     value: JSON.stringify({ ref: input.ref, variables: input.variables ?? {} }),
     variable_type: "file",
   };
-  const creation = await planCreation(
-    { store, db, secrets, project, userId: found.owner_id, base: view.base, edition, at: now },
-    {
-      ref: input.ref,
-      ...(found.id === null
-        ? { source: "pipeline" }
-        : { source: "trigger", shortToken: triggers.shortTokenOf(input.token) }),
-      variables: [...variables, payload],
-    },
-  );
+  const creation = await planCreation(placeIn(preparing, project, found.owner_id), {
+    ref: input.ref,
+    ...(found.id === null
+      ? { source: "pipeline" }
+      : { source: "trigger", shortToken: triggers.shortTokenOf(input.token) }),
+    variables: [...variables, payload],
+    inputs: readInputs(input.inputs),
+  });
   return { creation, found };
 }
 
