@@ -63,6 +63,9 @@ const ALWAYS_ON_POSTGRES =
 /** What differs most between runtimes: their SQLite, zlib, streams, HTTP, cryptography, expressions, dates, Unicode. */
 const ALWAYS_ON_RUNTIMES =
   /^test\/(store\/|api\/(git|git-hostile|bodies|uploads|stored-files|wikis-attachments|avatars|exports|hooks|hook-deliveries|mail|metrics|search-index|code-search|lengths|protocol)\.test)/;
+/** What differs between SQLites, where all else is the same. */
+const ALWAYS_ON_SQLITES =
+  /^test\/(store\/|api\/(stored-files|exports|search-index|code-search|lengths)\.test)/;
 /** Of these, what repeats itself at length: kills, copies of databases, documents of old versions, and indexes of many. */
 const SELDOM_ON_RUNTIMES =
   /^test\/(store\/(database|git-crash|merge-race|migrate|outbox-crash|postgres)|api\/search-index)/;
@@ -129,8 +132,8 @@ export function passesOf({ mode, share, reach, filters = [] }: Plan): Pass[] {
   for (const [index, [runtime, own]] of RUNTIMES.entries()) {
     const turn = Math.floor(share / RUNTIMES.length);
     const turns = SHARES / RUNTIMES.length;
-    const isAlways = (file: string) =>
-      ALWAYS_ON_RUNTIMES.test(file) && !SELDOM_ON_RUNTIMES.test(file);
+    const always = runtime.startsWith("Node") ? ALWAYS_ON_SQLITES : ALWAYS_ON_RUNTIMES;
+    const isAlways = (file: string) => always.test(file) && !SELDOM_ON_RUNTIMES.test(file);
     const others = of("app").filter((file) => !isAlways(file));
     const inTurn = share % RUNTIMES.length === index ? part(others, "sqlite", turns, turn) : [];
     const chosen = of("app").filter(
@@ -162,8 +165,8 @@ function part(files: readonly string[], project: string, parts: number, share: n
 const nameOfBinary = (project: string) =>
   project === "timed" ? "tests of the binary that run alone" : "tests of the binary";
 
-/** Programs of others, and the code in documents. */
-const isInTurn = (file: string) => /^test\/(clients\/|docs\/code\.)/.test(file);
+/** Programs of others, the code in documents, and the adapters on other runtimes. */
+const isInTurn = (file: string) => /^test\/(clients\/|docs\/code\.|toy\/runtimes\.)/.test(file);
 const hasFiles = ({ files }: Pass) => files.length > 0;
 
 function pass(name: string, project: string, files: readonly string[]): Pass {
