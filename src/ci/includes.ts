@@ -419,7 +419,7 @@ export class Includes {
       }
       const asked = askedOfComponent(header);
       const values = new Map([
-        ["inputs", valuesOfInputs(header, given, areTexts)],
+        ["inputs", await pace.take(valuesOfInputs(header, given, areTexts))],
         ["component", new Map([...(component ?? [])].filter(([name]) => asked.includes(name)))],
       ]);
       const isMasked = (key: string) => masked?.has(key) === true;

@@ -1,10 +1,12 @@
 import { readExpression } from "../core/expressions.ts";
+import { STEPS, type Steps } from "../turns/pace.ts";
 import type { Json } from "./types.ts";
 import {
   ConfigurationError,
   isList,
   isMapping,
   type Mapping,
+  TOO_BIG,
   type Value,
   valueOfJson,
 } from "./values.ts";
@@ -17,6 +19,8 @@ type Type = (typeof TYPES)[number];
 
 const KEYS = ["default", "description", "options", "regex", "type"];
 const MAX_OPTIONS = 50;
+/** Characters of all texts of one file's inputs. */
+const MAX_LENGTH = 1024 * 1024;
 /** Mistakes that are told at once, as in GitLab. */
 const MAX_ERRORS = 3;
 
@@ -37,19 +41,25 @@ interface Input {
  * @param areTexts whether what is given are texts, which stand for numbers, booleans and lists in JSON
  * @throws ConfigurationError naming up to three mistakes of the header, or of what is given
  */
-export function valuesOfInputs(header: Mapping, given: Inputs, areTexts: boolean): Inputs {
+export function* valuesOfInputs(header: Mapping, given: Inputs, areTexts: boolean): Steps<Inputs> {
   const errors: string[] = [];
-  const inputs = readHeader(header, errors);
+  const inputs = yield* readHeader(header, errors);
   refuse(errors);
-  const unknown = [...given.keys()].filter((name) => !inputs.some((input) => input.name === name));
+  const known = new Set(inputs.map(({ name }) => name));
+  const unknown = [...given.keys()].filter((name) => !known.has(name));
   if (unknown.length > 0) errors.push(`unknown input arguments: ${unknown.join(", ")}`);
   const values = new Map<string, Value>();
+  let length = 0;
   for (const input of inputs) {
+    yield STEPS;
     const sent = given.get(input.name);
     const value = sent === undefined ? input.default : areTexts ? readAs(input, sent) : sent;
     if (value === undefined) {
       errors.push(`\`${input.name}\` input: required value has not been provided`);
     } else {
+      // An alias may stand for the same long text many times.
+      if (typeof value === "string") length += value.length;
+      if (length > MAX_LENGTH) throw new ConfigurationError(TOO_BIG);
       const problem = problemOf(input, value, given.has(input.name) ? "provided" : "default");
       if (problem !== undefined) errors.push(`\`${input.name}\` input: ${problem}`);
       values.set(input.name, value);
@@ -78,7 +88,7 @@ export function askedOfComponent(header: Mapping): readonly string[] {
   );
 }
 
-function readHeader(header: Mapping, errors: string[]): Input[] {
+function* readHeader(header: Mapping, errors: string[]): Steps<Input[]> {
   const unknownIn = (mapping: Mapping, known: readonly string[], at: string) => {
     const unknown = [...mapping.keys()].filter((key) => !known.includes(key));
     if (unknown.length === 0) return;
@@ -96,13 +106,16 @@ function readHeader(header: Mapping, errors: string[]): Input[] {
     errors.push("header:spec:inputs config should be a hash");
     return [];
   }
-  return [...inputs].map(([name, declared]) => {
+  const read: Input[] = [];
+  for (const [name, declared] of inputs) {
+    yield STEPS;
     const at = `header:spec:inputs:${name}`;
     const declaration: Mapping = isMapping(declared) ? declared : new Map();
     if (declared !== null && !isMapping(declared)) errors.push(`${at} config should be a hash`);
     unknownIn(declaration, KEYS, at);
-    return readInput(name, declaration, errors);
-  });
+    read.push(readInput(name, declaration, errors));
+  }
+  return read;
 }
 
 function readInput(name: string, declaration: Mapping, errors: string[]): Input {
@@ -153,7 +166,7 @@ function problemOf({ type, options, regex }: Input, value: Value, which: string)
   const isOfType = type === "array" ? isList(value) : typeof value === type || value === null;
   if (!isOfType) return `${which} value is not a${type === "array" ? "n" : ""} ${type}`;
   if (options && !options.includes(value)) {
-    return `\`${value}\` cannot be used because it is not in the list of allowed options`;
+    return `\`${String(value).slice(0, 255)}\` cannot be used because it is not in the list of allowed options`;
   }
   if (regex !== undefined && !readExpression(regex, "")?.fits(String(value ?? ""))) {
     return `${which} value does not match required RegEx pattern`;

@@ -1,6 +1,6 @@
 import { jsonOf } from "./entry.ts";
 import type { Lookup } from "./types.ts";
-import { ConfigurationError, TOO_BIG, type Value } from "./values.ts";
+import { ConfigurationError, isList, TOO_BIG, type Value } from "./values.ts";
 import { expandVariables } from "./variables.ts";
 
 /** Blocks of one file, functions of one block, and characters and names in what a block refers to, at most. */
@@ -78,8 +78,11 @@ function valueAt(access: string, { values }: Interpolated): Value {
     throw new ConfigurationError("invalid interpolation access pattern");
   }
   const known = values.get(part);
-  const value = known?.get(name);
-  const unknown = !known ? part : value === undefined ? name : names[2];
+  const [, key = name, place] = /^([^[]+)\[(\d{1,9})\]$/.exec(name) ?? [];
+  const whole = known?.get(key);
+  const value = place === undefined || !isList(whole) ? whole : whole[Number(place)];
+  const isUnknown = value === undefined || (place !== undefined && !isList(whole));
+  const unknown = !known ? part : isUnknown ? name : names[2];
   if (unknown !== undefined) {
     throw new ConfigurationError(`unknown interpolation key: \`${unknown}\``);
   }

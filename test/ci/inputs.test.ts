@@ -62,6 +62,13 @@ describe("inputs", () => {
       "echo 'a b'",
     ],
     ["one of some", "{ s: { options: [a, b] } }", { s: "b" }, "$[[ inputs.s ]]", "b"],
+    [
+      "an entry of a list",
+      "{ l: { type: array } }",
+      { l: ["a", "b"] },
+      "echo $[[ inputs.l[1] ]]",
+      "echo b",
+    ],
     ["one that fits", "{ s: { regex: ^v\\d+$ } }", { s: "v1" }, "$[[ inputs.s ]]", "v1"],
   ])("stand for %s", async (_, inputs, values, script, expected) => {
     expect(await scriptOf(inputs, values, script, { values: { WHO: "me" } })).toBe(expected);
@@ -249,6 +256,13 @@ describe("a file is refused", () => {
       "invalid interpolation access pattern",
     ],
     [
+      "that refers to an entry of a text",
+      "{ s: }",
+      { s: "a" },
+      "$[[ inputs.s[0] ]]",
+      "unknown interpolation key: `s[0]`",
+    ],
+    [
       "that refers to something else",
       "{ s: }",
       { s: "a" },
@@ -319,6 +333,17 @@ describe("a file is refused", () => {
     expect(await scriptOf(`{ s: { options: ${options} } }`, { s: "o1" }, "x")).toBe(
       "`a.yml`: `s` input: cannot define more than 50 options",
     );
+  });
+
+  it("with a text that many inputs share", async () => {
+    const names = Array.from({ length: 100 }, (_, at) => `i${at}`);
+    const long = `&long "${"a".repeat(20_000)}"`;
+    const values = names.map((name, at) => `${name}: ${at === 0 ? long : "*long"}`);
+    const files = {
+      "a.yml": `spec: { inputs: { ${names.map((name) => `${name}: `)} } }\n---\na: { script: x }`,
+    };
+    const text = `include: { local: a.yml, inputs: { ${values.join(", ")} } }`;
+    expect((await read(text, { files })).errors).toEqual(["`a.yml`: The parsed YAML is too big"]);
   });
 
   it.each([

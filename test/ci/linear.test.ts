@@ -10,6 +10,20 @@ function lines(count: number, line: (n: number) => string) {
 
 /** Configurations by their size that are read and planned. */
 const LINEAR: [what: string, text: (size: number) => string][] = [
+  [
+    "inputs",
+    (size) =>
+      `spec:\n  inputs:\n${lines(size, (n) => `    i${n}: {default: a, regex: "^a.*$"}`)}\n---\na: {script: x}`,
+  ],
+  [
+    "blocks of inputs",
+    (size) =>
+      `spec: {inputs: {s: {default: abc}}}\n---\n${lines(size, (n) => `j${n}: {script: "$[[ inputs.s | truncate(0,1) ]]"}`)}`,
+  ],
+  [
+    "blocks that are open",
+    (size) => `spec: {inputs: {}}\n---\na: {script: "${"$[[ ".repeat(40 * size)}"}`,
+  ],
   ["jobs", (size) => lines(size, (n) => `j${n}: {script: x}`)],
   [
     "jobs that need others",
