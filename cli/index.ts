@@ -14,6 +14,7 @@ import { addJobCommands } from "./commands/jobs.ts";
 import { addMailCommands } from "./commands/mail.ts";
 import { addMemberCommands } from "./commands/member.ts";
 import { addProjectCommands } from "./commands/project.ts";
+import { addRunnerCommand } from "./commands/runner.ts";
 import { addScimCommands } from "./commands/scim.ts";
 import { addSecretCommands } from "./commands/secrets.ts";
 import { addSeedCommand } from "./commands/seed.ts";
@@ -54,6 +55,7 @@ Exit codes: 0 done, 1 failed, 2 the command line is wrong.`,
     );
   addServeCommand(program);
   addTestCommand(program);
+  addRunnerCommand(program);
   addUserCommands(program);
   addGroupCommands(program);
   addProjectCommands(program);
