@@ -1,7 +1,7 @@
 import type { Glob } from "../core/globs.ts";
 import { isTrue } from "./expressions.ts";
 import { readGlobs } from "./patterns.ts";
-import type { Circumstances, Expression, Lookup, Rule } from "./types.ts";
+import type { Circumstances, Commit, Existing, Expression, Lookup, Rule } from "./types.ts";
 import { expandVariables } from "./variables.ts";
 
 /** A rule can't be decided. */
@@ -76,9 +76,32 @@ export class Conditions {
     return !paths || this.#someFit(list, paths, globs, values);
   }
 
-  async #exist(globs: readonly string[], values: Lookup): Promise<boolean> {
-    const paths = await this.#paths("exists", () => this.#circumstances.paths());
-    return this.#someFit("exists", paths ?? [], globs, values);
+  async #exist({ paths: globs, ...place }: Existing, values: Lookup): Promise<boolean> {
+    const named = (text: string | undefined) =>
+      text === undefined ? undefined : expandVariables(text, values, KEEP_UNKNOWN);
+    const [project, ref] = [named(place.project), named(place.ref)];
+    const list = `exists ${JSON.stringify([project, ref])}`;
+    const paths = await this.#paths(list, async () =>
+      project === undefined
+        ? this.#circumstances.paths()
+        : (await this.#other(project, ref)).paths(),
+    );
+    return this.#someFit(list, paths ?? [], globs, values);
+  }
+
+  async #other(project: string, ref: string | undefined): Promise<Commit> {
+    const commit = await this.#circumstances.elsewhere.project(project, ref, false);
+    if (commit === "project") {
+      throw new RuleError(
+        `rules:exists:project \`${project}\` is not a valid project path, or not shown`,
+      );
+    }
+    if (commit === "reference") {
+      throw new RuleError(
+        `rules:exists:ref \`${ref}\` is not a valid ref in project \`${project}\``,
+      );
+    }
+    return commit;
   }
 
   #paths(

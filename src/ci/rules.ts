@@ -3,7 +3,7 @@ import { Entry, flatten, given } from "./entry.ts";
 import { readCondition } from "./expressions.ts";
 import type { Findings } from "./findings.ts";
 import { readNeeds } from "./needs.ts";
-import type { AutoCancel, Expression, Rule, When } from "./types.ts";
+import type { AutoCancel, Existing, Expression, Rule, When } from "./types.ts";
 import { isMapping, type Value } from "./values.ts";
 import { readVariables } from "./variables.ts";
 
@@ -143,13 +143,21 @@ function readChanges(entry: Entry): Rule["changes"] {
   return paths && { paths, ...(compareTo !== undefined && { compareTo }) };
 }
 
-function readExists(entry: Entry): readonly string[] | undefined {
+function readExists(entry: Entry): Existing | undefined {
   const value = entry.get("exists");
-  if (!isMapping(value)) return readGlobs(entry, "exists");
+  if (!isMapping(value)) {
+    const paths = readGlobs(entry, "exists");
+    return paths && { paths };
+  }
   const exists = new Entry(value, entry.at("exists"), entry.findings);
   exists.allow(["paths", "project", "ref"]);
-  if (value.has("project")) exists.error("config project is not supported on this server");
-  return readGlobs(exists, "paths");
+  const project = exists.text("project");
+  const ref = exists.text("ref");
+  if (ref !== undefined && project === undefined) {
+    exists.error("config ref requires project");
+  }
+  const paths = readGlobs(exists, "paths");
+  return paths && { paths, ...given({ project, ref }) };
 }
 
 function readGlobs(entry: Entry, key: string): readonly string[] | undefined {

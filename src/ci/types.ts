@@ -184,11 +184,19 @@ export interface Reading {
 /** When a job starts. */
 export type When = "on_success" | "on_failure" | "always" | "manual" | "delayed";
 
+/** Files of which one must be there. */
+export interface Existing {
+  readonly paths: readonly string[];
+  /** Another project that has them, and its branch, tag or commit; these may contain variables. */
+  readonly project?: string;
+  readonly ref?: string;
+}
+
 /** One of a list of conditions: the first that fits decides. */
 export interface Rule {
   readonly if?: Expression;
   readonly changes?: { readonly paths: readonly string[]; readonly compareTo?: string };
-  readonly exists?: readonly string[];
+  readonly exists?: Existing;
   readonly when?: When | "never";
   /** Seconds. */
   readonly startIn?: number;

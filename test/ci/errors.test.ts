@@ -515,8 +515,8 @@ const MISTAKES: [mistake: string, text: string, error: string][] = [
   ],
   [
     "another project's files",
-    job("rules: [{exists: {paths: [a], project: b}}]"),
-    "jobs:rspec:rules:rule:exists config project is not supported on this server",
+    job("rules: [{exists: {paths: [a], ref: b}}]"),
+    "jobs:rspec:rules:rule:exists config ref requires project",
   ],
   [
     "a rule's failure",

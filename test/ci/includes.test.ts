@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Commit, Elsewhere, Json } from "../../src/ci/index.ts";
-import { jobNames, read, SHA, type Situation } from "./read.ts";
+import { jobNames, plan as planOf, read, SHA, type Situation } from "./read.ts";
 
 /** A commit of a project with files. */
 const commit = (project: string, files: Readonly<Record<string, string>>, sha = "1"): Commit => ({
@@ -307,5 +307,32 @@ describe("an include is refused", () => {
     expect(await of({ artifact: "a.yml" })).toEqual([
       "Job must be provided when including configs from artifacts",
     ]);
+  });
+});
+
+describe("a rule about files of another project", () => {
+  const rule = (exists: object) =>
+    JSON.stringify({ a: { script: "x", rules: [{ exists }] }, own: { script: "x" } });
+
+  it.each([
+    ["has it", { paths: ["a.yml"], project: "$GROUP/tools" }, ["a", "own"]],
+    ["has it at a tag", { paths: ["*.yml"], project: "acme/tools", ref: "v1" }, ["a", "own"]],
+    ["has it not", { paths: ["nope.yml"], project: "acme/tools" }, ["own"]],
+  ])("that %s", async (_, exists, names) => {
+    expect(await jobNames(rule(exists), situation)).toEqual(names);
+  });
+
+  it.each([
+    [
+      { paths: ["a.yml"], project: "acme/none" },
+      "rules:exists:project `acme/none` is not a valid project path, or not shown",
+    ],
+    [
+      { paths: ["a.yml"], project: "acme/tools", ref: "nope" },
+      "rules:exists:ref `nope` is not a valid ref in project `acme/tools`",
+    ],
+  ])("%j is refused", async (exists, part) => {
+    const { errors } = await planOf(rule(exists), situation);
+    expect(errors.join()).toContain(part);
   });
 });
