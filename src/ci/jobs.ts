@@ -6,7 +6,7 @@ import { areStrings, Entry, given, jsonOf } from "./entry.ts";
 import { readEnvironment } from "./environment.ts";
 import type { Findings } from "./findings.ts";
 import { readImage, readServices } from "./images.ts";
-import { readNeeds } from "./needs.ts";
+import { readNeeds, readNeedsElsewhere } from "./needs.ts";
 import { type Instance, readParallel } from "./parallel.ts";
 import { readPattern } from "./patterns.ts";
 import { readPolicy } from "./policies.ts";
@@ -125,6 +125,11 @@ export function* readJob(
   const rules = yield* readJobRules(entry, defaults);
   const policies = rules ? {} : yield* readPolicies(entry, defaults);
   const needs = entry.get("needs");
+  const elsewhere =
+    needs === undefined ? [] : readNeedsElsewhere(needs, `${place}:needs`, findings);
+  if (isBridge && elsewhere.length > 0) {
+    entry.errorIn("needs", "of other projects and pipelines can't be used with trigger");
+  }
   const trigger = entry.get("trigger");
   const when: When = entry.word("when", WHEN) ?? "on_success";
   const job: JobConfiguration = {
@@ -141,6 +146,7 @@ export function* readJob(
       rules,
       ...policies,
       needs: needs === undefined ? undefined : readNeeds(needs, `${place}:needs`, findings),
+      needsElsewhere: elsewhere.length > 0 ? elsewhere : undefined,
       environment: readPart(entry, "environment", readEnvironment),
       coverage: isBridge ? undefined : readCoverage(entry),
       interruptible,

@@ -1,28 +1,65 @@
 import { Entry, given, itemsOf } from "./entry.ts";
 import type { Findings } from "./findings.ts";
 import { readMatrix } from "./parallel.ts";
-import type { Need } from "./types.ts";
-import { isList, isMapping, type Value } from "./values.ts";
+import type { Need, NeedElsewhere } from "./types.ts";
+import { isList, isMapping, type Mapping, type Value } from "./values.ts";
 
 const KEYS = ["job", "artifacts", "optional", "parallel"];
 
-/** Reads `needs`. */
+/** Reads `needs`, but for what is elsewhere. */
 export function readNeeds(value: Value, at: string, findings: Findings): readonly Need[] {
   const list = isMapping(value) || isList(value) ? itemsOf(value) : undefined;
   if (!list) {
     findings.error(at, "config can only be a hash or an array");
     return [];
   }
-  return list.flatMap((one) => readNeed(one, `${at}:need`, findings) ?? []);
+  return list.flatMap((one) =>
+    isElsewhere(one) ? [] : (readNeed(one, `${at}:need`, findings) ?? []),
+  );
+}
+
+/** Whether one of `needs` is no job of the pipeline. */
+const isElsewhere = (value: Value): value is Mapping =>
+  isMapping(value) && (value.has("pipeline") || value.has("project"));
+
+/** Jobs elsewhere that one job needs, at most, as in GitLab. */
+const MAX_ELSEWHERE = 5;
+
+/** Reads what of a job's `needs` is elsewhere; the others are {@link readNeeds}'. */
+export function readNeedsElsewhere(
+  value: Value,
+  at: string,
+  findings: Findings,
+): readonly NeedElsewhere[] {
+  const found = (itemsOf(value) ?? []).filter(isElsewhere);
+  if (found.length > MAX_ELSEWHERE) {
+    findings.error(at, `config must be less than or equal to ${MAX_ELSEWHERE}`);
+    return [];
+  }
+  return found.flatMap((one) => readElsewhere(new Entry(one, `${at}:need`, findings)) ?? []);
+}
+
+function readElsewhere(entry: Entry): NeedElsewhere | undefined {
+  const ofProject = entry.mapping.has("project");
+  const keys = ofProject ? (["project", "job", "ref"] as const) : (["pipeline", "job"] as const);
+  if (!ofProject && !entry.mapping.has("job")) {
+    return entry.error("config pipeline without job is not supported on this server");
+  }
+  entry.allow([...keys, "artifacts"]);
+  const texts = keys.map((key) => {
+    const value = entry.get(key);
+    const text = typeof value === "number" ? String(value) : entry.text(key);
+    if (!text) entry.errorOf(key, "can't be blank");
+    return [key, text ?? ""] as const;
+  });
+  // Without its artifacts, nothing is left of it: such a job is not waited for.
+  if (entry.boolean("artifacts") === false) return undefined;
+  return Object.fromEntries(texts) as unknown as NeedElsewhere;
 }
 
 function readNeed(value: Value, at: string, findings: Findings): Need | undefined {
   if (typeof value === "string" && value !== "") {
     return { job: value, artifacts: true, optional: false };
-  }
-  if (isMapping(value) && (value.has("pipeline") || value.has("project"))) {
-    const kind = value.has("project") ? "project" : "pipeline";
-    return findings.error(at, `config ${kind} is not supported on this server`);
   }
   if (!isMapping(value) || !value.has("job")) return findings.error(at, "has an unsupported type");
   const entry = new Entry(value, at, findings);

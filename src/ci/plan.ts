@@ -12,6 +12,7 @@ import type {
   JobVariable,
   Lookup,
   Need,
+  NeedElsewhere,
   Plan,
   PlannedJob,
   Policy,
@@ -121,6 +122,7 @@ class Planning {
       startIn,
       interruptible,
       needs,
+      needsElsewhere,
       resourceGroup,
       ...kept
     } = rest;
@@ -144,6 +146,7 @@ class Planning {
         startIn: rule?.startIn ?? startIn,
         interruptible: rule?.interruptible ?? interruptible,
         needs: rule?.needs ?? needs,
+        needsElsewhere: needsElsewhere?.map((need) => expanded(need, values)),
         allowFailureExitCodes: rule?.allowFailure === undefined ? allowFailureExitCodes : undefined,
       }),
     };
@@ -267,6 +270,12 @@ function inheritedOf(
     }),
   );
 }
+
+/** What is needed elsewhere, with variables replaced. */
+const expanded = (need: NeedElsewhere, values: Lookup): NeedElsewhere =>
+  Object.fromEntries(
+    Object.entries(need).map(([key, text]) => [key, expandVariables(text, values)]),
+  ) as unknown as NeedElsewhere;
 
 /** The jobs with the needs that the pipeline has, and what is wrong with these. */
 function withNeeds(jobs: readonly PlannedJob[]) {

@@ -2,7 +2,7 @@ import { STEPS, type Steps } from "../turns/pace.ts";
 import { Entry, flatten, given } from "./entry.ts";
 import { readCondition } from "./expressions.ts";
 import type { Findings } from "./findings.ts";
-import { readNeeds } from "./needs.ts";
+import { readNeeds, readNeedsElsewhere } from "./needs.ts";
 import type { AutoCancel, Existing, Expression, Rule, When } from "./types.ts";
 import { isMapping, type Value } from "./values.ts";
 import { readVariables } from "./variables.ts";
@@ -75,6 +75,12 @@ function readRule(entry: Entry, kind: RuleKind): Rule {
     entry.errorOf("when", `unknown value: ${String(when)}`);
   }
   const needs = entry.get("needs");
+  if (
+    needs !== undefined &&
+    readNeedsElsewhere(needs, entry.at("needs"), entry.findings).length > 0
+  ) {
+    entry.errorIn("needs", "of other projects and pipelines can't be used in rules");
+  }
   const variables = entry.get("variables");
   const autoCancel = entry.child("auto_cancel");
   return given({

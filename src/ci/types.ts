@@ -226,6 +226,11 @@ export interface Need {
   readonly matrix?: readonly ReadonlyMap<string, readonly string[]>[];
 }
 
+/** A job of another project, or of a pipeline above this one, whose artifacts are downloaded. Texts may contain variables. */
+export type NeedElsewhere =
+  | { readonly project: string; readonly job: string; readonly ref: string }
+  | { readonly pipeline: string; readonly job: string };
+
 /** When newer pipelines cancel older ones. */
 export interface AutoCancel {
   readonly onNewCommit?: "conservative" | "interruptible" | "none";
@@ -336,6 +341,7 @@ export interface JobConfiguration {
   readonly except?: Policy;
   /** What the job waits for instead of earlier stages. */
   readonly needs?: readonly Need[];
+  readonly needsElsewhere?: readonly NeedElsewhere[];
   readonly variables: ReadonlyMap<string, JobVariable>;
   /** Names of global variables which the job has; all or none if a boolean. */
   readonly inheritVariables: boolean | readonly string[];

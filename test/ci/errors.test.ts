@@ -584,9 +584,29 @@ const MISTAKES: [mistake: string, text: string, error: string][] = [
     "jobs:rspec:needs:need config contains unknown keys: x",
   ],
   [
-    "a need of another project",
-    job("needs: [{project: a/b, job: c, ref: main}]"),
-    "jobs:rspec:needs:need config project is not supported on this server",
+    "a need of another project without a branch",
+    job("needs: [{project: a/b, job: c}]"),
+    "jobs:rspec:needs:need ref can't be blank",
+  ],
+  [
+    "a need of a whole pipeline",
+    job("needs: [{pipeline: a/b}]"),
+    "jobs:rspec:needs:need config pipeline without job is not supported on this server",
+  ],
+  [
+    "too many needs of other projects",
+    job(`needs: [${"{project: a/b, job: c, ref: main}, ".repeat(6)}]`),
+    "jobs:rspec:needs config must be less than or equal to 5",
+  ],
+  [
+    "a need of another project in a rule",
+    job("rules: [{needs: [{project: a/b, job: c, ref: main}]}]"),
+    "jobs:rspec:rules:rule:needs config of other projects and pipelines can't be used in rules",
+  ],
+  [
+    "a need of another project of a trigger",
+    "a: {trigger: b, needs: [{project: a/b, job: c, ref: main}]}",
+    "jobs:a:needs config of other projects and pipelines can't be used with trigger",
   ],
   ["an undefined need", job("needs: [x]"), "rspec job: undefined need: x"],
   [

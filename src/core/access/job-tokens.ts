@@ -8,7 +8,7 @@ import type { Source } from "./source.ts";
  */
 export async function isInScope(
   db: Reader,
-  { projectId: ofJob }: JobProof,
+  { projectId: ofJob }: Pick<JobProof, "projectId">,
   { id }: Pick<Source, "id">,
 ): Promise<boolean> {
   if (ofJob === id) return true;

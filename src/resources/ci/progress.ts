@@ -134,6 +134,7 @@ export type JobSpec = Pick<
   | "trigger"
   | "interruptible"
   | "needs"
+  | "needsElsewhere"
 >;
 
 /** Reads the spec of a job; a status that somebody reported has none. */

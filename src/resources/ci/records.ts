@@ -167,12 +167,13 @@ export async function insertJobs(
 
 function specFrom(job: PlannedJob): JobSpec {
   const { options, variables, environment, needs, retry, startIn, coverage } = job;
-  const { allowFailureExitCodes, trigger, interruptible } = job;
+  const { allowFailureExitCodes, trigger, interruptible, needsElsewhere } = job;
   return {
     options,
     variables,
     ...(environment && { environment }),
     ...(needs && { needs }),
+    ...(needsElsewhere && { needsElsewhere }),
     ...(retry && { retry }),
     ...(startIn !== undefined && { startIn }),
     ...(coverage !== undefined && { coverage }),

@@ -28,6 +28,7 @@ interface Bridge {
   readonly id: number;
   readonly project_id: number;
   readonly pipeline_id: number;
+  readonly iid: number;
   readonly user_id: number | null;
   readonly status: Status;
   readonly protected: number;
@@ -40,7 +41,7 @@ interface Bridge {
   readonly schedule_id: number | null;
 }
 
-const BRIDGE = `select b.id, b.project_id, b.pipeline_id, b.user_id, b.status, b.protected, pl.ref, pl.tag, pl.sha,
+const BRIDGE = `select b.id, b.project_id, b.pipeline_id, pl.iid, b.user_id, b.status, b.protected, pl.ref, pl.tag, pl.sha,
     pl.before_sha, pl.source, pl.merge_request_id, ru.schedule_id
   from ci_jobs b join pipelines pl on pl.id = b.pipeline_id
   left join pipeline_schedule_runs ru on ru.pipeline_id = pl.id`;
@@ -165,7 +166,15 @@ async function valuesOf(
     },
   );
   const given = await givenVariables(db, secrets, bridge.pipeline_id, bridge.id);
-  return new Map([...predefined, ...variables, ...given].map(({ key, value }) => [key, value]));
+  const own = {
+    CI_PIPELINE_ID: String(bridge.pipeline_id),
+    CI_PIPELINE_IID: String(bridge.iid),
+    CI_PIPELINE_URL: `${base}/${project.fullPath}/-/pipelines/${bridge.pipeline_id}`,
+  };
+  const all = [...predefined, ...variables, ...given].map(
+    ({ key, value }) => [key, value] as const,
+  );
+  return new Map([...Object.entries(own), ...all]);
 }
 
 /** A pipeline, or one above it. */

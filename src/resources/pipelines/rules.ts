@@ -1,5 +1,5 @@
 import { type Source, sourcesById } from "../../core/access/source.ts";
-import { BEING_DELETED } from "../../core/access/visibility.ts";
+import { BEING_DELETED, type Viewer } from "../../core/access/visibility.ts";
 import { notFound } from "../../core/errors.ts";
 import { dayOf } from "../../core/time.ts";
 import { BRANCHES, TAGS } from "../../git/refs.ts";
@@ -41,6 +41,24 @@ export const mayRunJobsOf = (
   { ref, tag }: { readonly ref: string; readonly tag: number },
 ): Promise<boolean> => mayRun(db, project, (tag === 1 ? TAGS : BRANCHES) + ref);
 
+/** Somebody who is not here, as whoever decides about rights needs them; `undefined` if they may not sign in. */
+export async function viewerOf(
+  db: Reader,
+  userId: number,
+  now: number,
+): Promise<Viewer | undefined> {
+  const user = await db.one<{ id: number; username: string; admin: number; external: number }>(
+    `select u.id, u.username, u.admin, u.external from users u where u.id = ? and u.state = 'active'`,
+    [userId],
+  );
+  return (
+    user && {
+      caller: { ...user, admin: user.admin === 1, external: user.external === 1 },
+      today: dayOf(now),
+    }
+  );
+}
+
 /**
  * A project as one of its people sees it who is not here, for pipelines that start without them.
  *
@@ -52,13 +70,8 @@ export async function projectFor(
   userId: number,
   now: number,
 ): Promise<Source | undefined> {
-  const user = await db.one<{ id: number; username: string; admin: number; external: number }>(
-    `select u.id, u.username, u.admin, u.external from users u where u.id = ? and u.state = 'active'`,
-    [userId],
-  );
-  if (!user) return undefined;
-  const person = { ...user, admin: user.admin === 1, external: user.external === 1 };
-  const viewer = { caller: person, today: dayOf(now) };
+  const viewer = await viewerOf(db, userId, now);
+  if (!viewer) return undefined;
   const project = (await sourcesById(db, "project", [projectId], viewer)).get(projectId);
   const mayRun =
     project !== undefined && project.visibility > BEING_DELETED && mayCreatePipeline(project);

@@ -5,8 +5,9 @@ import type { Condition } from "../../store/conditions.ts";
 import { insertRow } from "../../store/insert.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { deploy } from "../ci/deploying.ts";
-import { noteRun, refuseGated } from "../ci/progress.ts";
+import { finish, noteRun, refuseGated, specOf } from "../ci/progress.ts";
 import { findRunner, type Runner } from "./credentials.ts";
+import { dependenciesElsewhere } from "./elsewhere.ts";
 
 /** A job that a runner has got. */
 export interface ClaimedJob {
@@ -105,7 +106,8 @@ export async function claim(
        where status = 'pending' and id = (
          select cj.id from ci_jobs cj join projects p on p.id = cj.project_id
          where cj.project_id = ? and ${fits.sql} order by cj.id limit 1)
-       returning id, pipeline_id, user_id, timeout, environment`,
+       returning id, pipeline_id, user_id, timeout, environment,
+         (select 1 from ci_job_specs s where s.job_id = ci_jobs.id and instr(s.spec, '"needsElsewhere":') > 0)`,
       [
         runner.id,
         manager.id,
@@ -120,16 +122,27 @@ export async function claim(
       ],
     );
     if (!row) continue;
-    const [id, pipeline_id, user_id, timeout, environment] = row as [
+    const [id, pipeline_id, user_id, timeout, environment, needsElsewhere] = row as [
       number,
       number,
       number,
       number,
       string | null,
+      number | null,
     ];
     if (environment !== null) {
       if (await refuseGated(db, { id, pipeline_id }, now)) continue;
       await deploy(db, [id], "running", now);
+    }
+    if (needsElsewhere !== null) {
+      const { needsElsewhere: needs = [] } = await specOf(db, id);
+      const asking = { project_id: projectId, pipeline_id, user_id };
+      const found = await dependenciesElsewhere(db, asking, needs, now);
+      if (found.includes(undefined)) {
+        const outcome = { status: "failed", failureReason: "missing_dependency_failure" } as const;
+        await finish(db, { id, pipeline_id, status: "running" }, outcome, now);
+        continue;
+      }
     }
     await recordJobs({ db, now }, projectId, [id], "running");
     await noteRun(db, pipeline_id, now);

@@ -43,6 +43,7 @@ export interface RunningJob {
   readonly id: number;
   readonly project_id: number;
   readonly pipeline_id: number;
+  readonly user_id: number | null;
   readonly status: Status;
   readonly trace_bytes: number;
   readonly protected: number;
@@ -53,7 +54,7 @@ export interface RunningJob {
 /** Finds the job that a token is for: it has one as long as it runs. */
 export async function jobOfToken(db: Reader, token: string): Promise<RunningJob | undefined> {
   const found = await db.one<RunningJob>(
-    `select cj.id, cj.project_id, cj.pipeline_id, cj.status, cj.trace_bytes, cj.protected, p.namespace_id
+    `select cj.id, cj.project_id, cj.pipeline_id, cj.user_id, cj.status, cj.trace_bytes, cj.protected, p.namespace_id
      from job_tokens jt join ci_jobs cj on cj.id = jt.job_id join projects p on p.id = cj.project_id
      where jt.digest = ? and p.visibility > ${BEING_DELETED}`,
     [digestOf(token)],

@@ -22,6 +22,7 @@ import { findRequestOf, hostSlugOf, predefinedVariables } from "../pipelines/cir
 import { type OpenRepository, openRepository } from "../repositories/open.ts";
 import { variablesFor } from "../variables/effective.ts";
 import type { ClaimedJob } from "./claim.ts";
+import { type Dependency, dependenciesElsewhere } from "./elsewhere.ts";
 
 /** What payloads are made with. */
 export interface Making {
@@ -119,6 +120,8 @@ export async function payloadOf(making: Making, job: ClaimedJob): Promise<object
   const given = await givenVariables(db, secrets, job.pipeline_id, job.id);
   const environment = spec.environment?.name;
   const earlier = await dependenciesOf(db, job, spec);
+  const needed = await dependenciesElsewhere(db, job, spec.needsElsewhere ?? [], at);
+  const elsewhere = needed.filter((one) => one !== undefined);
   const isProtected = facts.protected === 1;
   const own = await variablesFor(db, secrets, source, { isProtected, environment });
   const handedOn = await dotenvOf(
@@ -202,7 +205,7 @@ export async function payloadOf(making: Making, job: ClaimedJob): Promise<object
         password: job.token,
       },
     ],
-    dependencies: earlier.flatMap(({ id, name, archive }) =>
+    dependencies: [...earlier, ...elsewhere].flatMap(({ id, name, archive }) =>
       archive ? [{ id, name, token: job.token, artifacts_file: archive }] : [],
     ),
     features: {
@@ -212,13 +215,6 @@ export async function payloadOf(making: Making, job: ClaimedJob): Promise<object
     },
     hooks: [],
   };
-}
-
-/** A job whose artifacts another one gets. */
-interface Dependency {
-  readonly id: number;
-  readonly name: string;
-  readonly archive: { readonly filename: string; readonly size: number } | undefined;
 }
 
 /** The jobs whose artifacts a job gets: those it names or needs, otherwise all of earlier stages. */

@@ -16,11 +16,12 @@ import type { Database } from "../../store/port.ts";
 import { ARTIFACT_TYPES, addArtifact, archiveReply } from "../ci/artifacts.ts";
 import { noteDotenv } from "../ci/dotenv.ts";
 import { JOBS, job as jobPresenter } from "../ci/json.ts";
-import { finish } from "../ci/progress.ts";
+import { finish, specOf } from "../ci/progress.ts";
 import { appendTrace, MOST_TRACE_BYTES } from "../ci/traces.ts";
 import { mostArtifactBytes } from "./artifact-size.ts";
 import { claim } from "./claim.ts";
 import { jobOfToken, jobTokenOf, type Runner, requireJob, runnerOf } from "./credentials.ts";
+import { dependenciesElsewhere } from "./elsewhere.ts";
 import { lastUpdate, waitForNews } from "./news.ts";
 import { accessTo, maskedIn, payloadOf } from "./payload.ts";
 import { findRegistration, insertRunner, renewToken, runnerInput } from "./queries.ts";
@@ -359,18 +360,23 @@ export const protocolRoutes = [
   }),
   get("/jobs/:job_id/artifacts", {
     answersWith: "application/octet-stream",
-    summary: "Get the archive of a job that another one of its pipeline depends on",
+    summary: "Get the archive of a job that another one depends on",
     access: "anyone",
     input: { ...job, direct_download: param.optional(param.boolean()) },
     prepare: (_, { store }) => store,
-    handle: async ({ db, input, request, prepared: store }) => {
+    handle: async ({ db, input, request, prepared: store, now }) => {
       const token = input.token ?? request.header("job-token");
       if (token === undefined) throw missing("token");
       const asking = await jobOfToken(db, token);
       const [wanted] = await db.rows("select pipeline_id from ci_jobs where id = ?", [
         input.job_id,
       ]);
-      if (!asking || wanted?.[0] !== asking.pipeline_id) throw forbidden();
+      if (!asking || !wanted) throw forbidden();
+      if (wanted[0] !== asking.pipeline_id) {
+        const { needsElsewhere = [] } = await specOf(db, asking.id);
+        const found = await dependenciesElsewhere(db, asking, needsElsewhere, now);
+        if (!found.some((one) => one?.id === input.job_id)) throw forbidden();
+      }
       return archiveReply(store, db, request, input.job_id, "later job");
     },
   }),
