@@ -1,5 +1,7 @@
+import type { Ability } from "../core/access/abilities.ts";
 import type { Source } from "../core/access/source.ts";
-import { ApiError, notFound } from "../core/errors.ts";
+import { ApiError, type AttributeErrors, notFound } from "../core/errors.ts";
+import type { UploadSpec } from "../core/http/upload.ts";
 import type { Attributes } from "../core/input.ts";
 import type { Page } from "../core/pagination.ts";
 import {
@@ -14,7 +16,7 @@ import {
 } from "../core/resource.ts";
 import { mountOf } from "../pages/navigation.ts";
 import { type PageContent, page, redirect } from "../pages/page.ts";
-import type { Store } from "../store/port.ts";
+import type { Awaitable, Store } from "../store/port.ts";
 import { textsOf } from "./texts.ts";
 
 /** An answer of the API, as its JSON is parsed. */
@@ -35,8 +37,16 @@ export interface Visit extends PageContext {
   readonly ask: (route: string, parameters: object) => Promise<Called | undefined>;
   /** Whether a route of the API is open to the visitor in the page's group or project. */
   readonly offers: (route: string) => boolean;
+  /** Whether the visitor has a right in the page's group or project, with the record that it depends on. */
+  readonly may: <Subject>(ability: Ability<Subject>, subject: Subject) => boolean;
   /** Why what a form of the page asked for was refused; what was typed is among the parameters. */
-  readonly refusal: string | undefined;
+  readonly refusal: Refusal | undefined;
+}
+
+/** What the API says of what it refuses: in a line, and of each attribute if it is about these. */
+export interface Refusal {
+  readonly text: string;
+  readonly errors: AttributeErrors;
 }
 
 /** A route, with the names of its parameters that the page has by other names. */
@@ -89,7 +99,7 @@ export async function show<Names extends string>(
   visited: Visited & { readonly store: Store; readonly source: Source | undefined },
   { perform, reader }: RouteRunner,
   sent: Readonly<Record<string, unknown>>,
-  refusal?: string,
+  refusal?: Refusal,
 ): Promise<ReturnType<typeof page>> {
   const { source, page: asked } = visited;
   const parameters: Record<string, unknown> = {
@@ -118,7 +128,10 @@ export async function show<Names extends string>(
     }
   };
   const offers: Visit["offers"] = (route) => source !== undefined && visited.mayCall(route, source);
-  const visit: Visit = { ...{ ...visited, parameters, unfinished, texts, ask, offers, refusal } };
+  const may: Visit["may"] = (ability, subject) =>
+    source !== undefined && ability(subject, { source, caller: visited.caller });
+  const known = { ...visited, parameters, unfinished, texts, ask };
+  const visit: Visit = { ...known, offers, may, refusal };
   const content = await view(shown, visit);
   return page(visited, refusal === undefined ? content : { ...content, status: 422 });
 }
@@ -142,62 +155,107 @@ const declaring =
         }),
     });
 
+/** What has pages: their addresses are below those of a project or group, or of the whole site. */
+export type PageKind = "project" | "group" | "site";
+
+const BUILDERS = {
+  project: routes({ source: "project", isAddress: true }),
+  group: routes({ source: "group", isAddress: true }),
+  site: routes(),
+} as unknown as Readonly<Record<PageKind, ReturnType<typeof routes>>>;
+
 /** What a form of a page does. */
-interface ActionSpec {
-  /** Below the address of the project. The names of its parameters are those of the route of the API. */
+export interface ActionSpec {
+  /** Below the address of its place. The names of its parameters are those of the route of the API. */
   readonly path: string;
   readonly summary: string;
   /** The parameters of its path, and the fields of the form. */
   readonly input: Attributes;
   /** The route of the API that does it. */
   readonly performs: string | Renamed;
-  /** Where it leads then, below the address of the project. @param done what the route answered */
+  readonly find?: PageSpec<string>["find"];
+  /** What the API gets of what was typed. Default: all of it. */
+  readonly sends?: (
+    typed: Readonly<Record<string, unknown>>,
+    reader: ReturnType<RouteRunner["reader"]>,
+  ) => Awaitable<object>;
+  /** Where it leads then: below the address of its place, or an address of an answer. @param done what the route answered */
   readonly to: (done: Shown, parameters: Readonly<Record<string, unknown>>) => string;
   /** The page of the form, which is shown again if the API refuses what was typed. */
   readonly again: Showing<string>;
+  /** Whether that page knows itself who may not open it, so that nobody who may loses what they typed. */
+  readonly isAsked?: true;
+  readonly upload?: UploadSpec;
 }
 
-/** Declares what a form of a page of a project does as a route. */
-export const projectAction = (spec: ActionSpec): Route =>
-  routes({ source: "project", isAddress: true }).post(spec.path, {
+/** Declares what a form of a page does as a route. */
+export const actionIn = (of: PageKind, spec: ActionSpec): Route =>
+  BUILDERS[of].post(spec.path, {
     summary: spec.summary,
     access: "user",
     input: spec.input,
-    prepare: async (_, { store }) => store,
+    ...(spec.upload && { upload: spec.upload }),
+    prepare: async (input, preparing) => {
+      const found = await spec.find?.(input, preparing as never);
+      return { store: preparing.store, found };
+    },
     handle: (context) =>
       new AfterRoutes(async (runner) => {
-        const { source, input, prepared: store } = context;
+        const { store, found } = context.prepared;
+        const source = context.source as Source | undefined;
+        const input: Record<string, unknown> = { ...context.input, ...found };
         const given = spec.performs;
         const [route, names] = typeof given === "string" ? [given, {}] : given;
-        const sent: Record<string, unknown> = { ...input, id: source.id };
-        const renamed = Object.entries(names).map(([theirs, ours]) => [theirs, sent[ours]]);
+        const renamed = Object.entries(names).map(([theirs, ours]) => [theirs, input[ours]]);
         try {
-          const done = await runner.perform(route, { ...sent, ...Object.fromEntries(renamed) });
-          const path = spec.to(done.value ?? {}, input);
-          return redirect(`${mountOf(context.view)}/${source.fullPath}${path}`);
+          const sent = {
+            ...((await spec.sends?.(input, runner.reader())) ?? input),
+            ...Object.fromEntries(renamed),
+            ...(source && { id: source.id }),
+          };
+          const done = await runner.perform(route, sent);
+          const to = spec.to(done.value ?? {}, input);
+          return redirect(to.startsWith("/") ? addressOf(source, context) + to : to);
         } catch (error) {
-          if (!(error instanceof ApiError) || isHidden(error) || error.status >= 500) throw error;
-          return show(spec.again, { ...context, store }, runner, input, refusalOf(error));
+          if (!(error instanceof ApiError) || error.status >= 500) throw error;
+          if (isHidden(error) && !(error.status === 403 && spec.isAsked)) throw error;
+          return show(spec.again, { ...context, source, store }, runner, input, refusalOf(error));
         }
       }),
   });
 
-/** What the API says of what it refuses, in a line. */
-function refusalOf({ body }: ApiError): string {
+/** Declares what a form of a page of a project does as a route. */
+export const projectAction = (spec: ActionSpec): Route => actionIn("project", spec);
+
+/** The address of a group or project with its mount; without one, that of the site. */
+const addressOf = (source: Source | undefined, { view }: Pick<Visit, "view">): string => {
+  const path = source && `${source.kind === "group" ? "/groups" : ""}/${source.fullPath}`;
+  return mountOf(view) + (path ?? "");
+};
+
+/** What the API says of what it refuses. */
+function refusalOf({ body }: ApiError): Refusal {
   const { message, error } = body as { message?: unknown; error?: unknown };
-  if (typeof message !== "object" || message === null) return String(message ?? error);
-  return Object.entries(message)
-    .map(([name, texts]) => `${name === "base" ? "" : `${name} `}${[texts].flat().join(", ")}`)
-    .join("; ");
+  if (typeof message !== "object" || message === null) {
+    const [, absent] = /^400 \(Bad request\) "(\w+)" not given$/.exec(String(message)) ?? [];
+    const text = String(message ?? error);
+    return { text, errors: absent === undefined ? {} : { [absent]: ["can't be blank"] } };
+  }
+  const errors = Object.entries(message).map(([name, texts]): [string, string[]] => [
+    name,
+    [texts].flat().map(String),
+  ]);
+  const text = errors.map(
+    ([name, texts]) => `${name === "base" ? "" : `${name} `}${texts.join(", ")}`,
+  );
+  return { text: text.join("; "), errors: Object.fromEntries(errors) };
 }
 
+/** Declares a page. */
+export const pageOf = (of: PageKind) => declaring(BUILDERS[of]);
 /** Declares a page of a project: below the project's own address. */
-export const projectPage = declaring(
-  routes({ source: "project", isAddress: true }) as unknown as ReturnType<typeof routes>,
-);
+export const projectPage = pageOf("project");
 /** Declares a page of a group: below `/groups/` and the group's path. */
-export const groupPage = declaring(
-  routes({ source: "group", isAddress: true }) as unknown as ReturnType<typeof routes>,
-);
+export const groupPage = pageOf("group");
 /** Declares a page of the whole site. */
-export const sitePage = declaring(routes());
+export const sitePage = pageOf("site");

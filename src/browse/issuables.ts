@@ -14,6 +14,7 @@ import {
   sitePage,
   type Visit,
 } from "./declare.ts";
+import { issuableForms, mayChange } from "./issuable-forms.ts";
 import {
   about,
   at,
@@ -25,12 +26,13 @@ import {
   labelsOf,
   listed,
   listPage,
-  pageIn,
+  newButton,
   person,
   placeOf,
   refused,
   row,
   state,
+  tag,
   who,
 } from "./parts.ts";
 
@@ -40,6 +42,9 @@ const KINDS = {
   epics: { kind: "Epics", states: ["opened", "closed", "all"] },
 } as const;
 type Kind = keyof typeof KINDS;
+
+/** What can be made in a project. */
+const NEW = { issues: "issue", merge_requests: "merge request" } as const;
 
 /** What is on the page of an issue, a merge request or an epic, besides what is special to them. */
 async function issuablePage(
@@ -61,7 +66,7 @@ async function issuablePage(
     titled: `${title} (${reference})`,
     name: reference,
     path,
-    lead: html`${state(found.state)} ${who(author, visit)} opened it ${at(found.created_at)}`,
+    lead: html`${state(found.state)} ${who(author, visit)} opened it ${at(found.created_at)}${tag(found.confidential, "Confidential")}${tag(found.draft, "Draft")}`,
     facts: [
       facts("Assignees", people(assignees)),
       facts("Reviewers", people(reviewers)),
@@ -85,8 +90,8 @@ function forms(
   if (!visit.caller || name === "epics") return undefined;
   const own = placeOf(place).address + path;
   const event = { opened: "close", closed: "reopen" }[String(found.state)];
+  const mayChangeIt = mayChange(found, visit);
   const typed = visit.parameters["body"];
-  const parameter = name === "issues" ? "issue_iid" : "merge_request_iid";
   return html`<section aria-label="Take part">
 ${refused(visit)}
 ${form(
@@ -95,9 +100,10 @@ ${form(
   html`${field({ name: "body", label: "Comment", type: "lines", value: typed === undefined ? "" : String(typed) })}
 <button>Comment</button>`,
 )}
+${mayChangeIt && html`<p><a class="button quiet" href="${mountOf(visit.view)}${own}/edit">Edit</a></p>`}
 ${
   event !== undefined &&
-  visit.offers(`PUT /projects/:id/${name}/:${parameter}`) &&
+  mayChangeIt &&
   form(
     visit,
     `${own}/state`,
@@ -143,11 +149,9 @@ async function issuableList(
     ...{ kind, path, name: "found", rows: found, none: `No ${kind.toLowerCase()} fit.` },
     row: await rowsOf(found, visit),
     filter: html`${filterOf(visit, placeOf(place).address + path, { states, wanted })}${
-      name === "issues" &&
-      visit.caller &&
-      visit.offers("POST /projects/:id/issues") &&
+      name !== "epics" &&
       place.path_with_namespace !== undefined &&
-      html`<p><a class="button" href="${mountOf(visit.view)}${placeOf(place).address}${path}/new">New issue</a></p>`
+      newButton(place, visit, { path, what: NEW[name], route: `POST /projects/:id/${name}` })
     }`,
   });
 }
@@ -220,6 +224,7 @@ async function decisions(
   return html`<section aria-label="Decide">
 <p class="lead">${isReady ? "It can be merged." : `It can't be merged yet: ${status}.`}</p>
 ${isReady && found.user?.can_merge && button(visit, `${path}/merge`, "Merge")}
+${mayChange(found, visit) && (found.draft ? button(visit, `${path}/ready`, "Mark as ready") : button(visit, `${path}/draft`, "Mark as draft"))}
 ${approvals?.user_can_approve && button(visit, `${path}/approve`, "Approve")}
 ${approvals?.user_has_approved && button(visit, `${path}/unapprove`, "Take the approval back")}
 </section>`;
@@ -345,32 +350,6 @@ export const dashboardPages: readonly Route[] = [
   }),
 ];
 
-/** What the fields of a new issue are. */
-const newIssue: Showing<"place"> = {
-  shows: { place: PROJECT },
-  view: async ({ place }, visit) => {
-    const typed = (name: string) => String(visit.parameters[name] ?? "");
-    const path = placeOf(place).address;
-    return pageIn(place, visit, {
-      title: "New issue",
-      steps: [
-        ["Issues", "/-/issues"],
-        ["New issue", "/-/issues/new"],
-      ],
-      body: html`<section>
-${refused(visit)}
-${form(
-  visit,
-  `${path}/-/issues`,
-  html`${field({ name: "title", label: "Title", value: typed("title") })}
-${field({ name: "description", label: "Description", type: "lines", value: typed("description"), required: false, hint: "In Markdown" })}
-<button>Create issue</button>`,
-)}
-</section>`,
-    });
-  },
-};
-
 const CONTENT = {
   issues: [issueShown, "issue_iid"],
   merge_requests: [requestShown, "merge_request_iid"],
@@ -378,21 +357,7 @@ const CONTENT = {
 
 /** What forms on pages of issues and merge requests do. */
 export const issuableActions: readonly Route[] = [
-  projectPage({
-    ...newIssue,
-    path: "/-/issues/new",
-    summary: "Ask for a new issue",
-    access: "user",
-    input: { title: param.optional(formText), description: param.optional(formText) },
-  }),
-  projectAction({
-    path: "/-/issues",
-    summary: "Create an issue",
-    input: { title: formText, description: param.optional(formText) },
-    performs: "POST /projects/:id/issues",
-    again: newIssue,
-    to: ({ iid }) => `/-/issues/${iid}`,
-  }),
+  ...issuableForms,
   ...Object.entries(CONTENT).flatMap(([name, [again, iid]]) => [
     projectAction({
       path: `/-/${name}/:${iid}/notes`,
@@ -424,6 +389,21 @@ export const issuableActions: readonly Route[] = [
       summary,
       input: { merge_request_iid: param.recordId() },
       performs: `${method} /projects/:id/merge_requests/:merge_request_iid/${what}`,
+      again: requestShown,
+      to: (_, { merge_request_iid: iid }) => `/-/merge_requests/${iid}`,
+    }),
+  ),
+  ...(["draft", "ready"] as const).map((what) =>
+    projectAction({
+      path: `/-/merge_requests/:merge_request_iid/${what}`,
+      summary: `Mark a merge request as ${what === "draft" ? "a draft" : "ready"}`,
+      input: { merge_request_iid: param.recordId() },
+      performs: [
+        "POST /projects/:id/merge_requests/:noteable_id/notes",
+        { noteable_id: "merge_request_iid" },
+      ],
+      // The quick action changes nothing else of the title, whoever edits it meanwhile.
+      sends: () => ({ body: `/${what}` }),
       again: requestShown,
       to: (_, { merge_request_iid: iid }) => `/-/merge_requests/${iid}`,
     }),

@@ -109,6 +109,10 @@ label, legend { padding: 0; font-weight: 600; }
 .error { margin: .375rem 0 0; color: var(--bad); font-size: .875rem; }
 .field input:not([type=checkbox]), textarea { display: block; width: 100%; min-height: 2.75rem; margin-top: .375rem; padding: .5rem .75rem; font: inherit; color: inherit; background: var(--sunken); border: 1px solid var(--edge); border-radius: .5rem; }
 [aria-invalid] { border-color: var(--bad) !important; }
+.field select { display: block; width: 100%; margin-top: .375rem; }
+textarea { resize: vertical; }
+.code { font: .875rem/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; tab-size: 4; white-space: pre; overflow-x: auto; }
+.many { max-height: 15rem; overflow-y: auto; padding: 0 .75rem .5rem; border: 1px solid var(--line); border-radius: .5rem; }
 .choice { display: flex; gap: .75rem; align-items: start; margin-top: .625rem; }
 .choice input { flex: none; width: 1.125rem; height: 1.125rem; margin: .1875rem 0 0; accent-color: var(--accent); }
 .choice label { font-weight: 500; }
