@@ -207,17 +207,23 @@ export const actionIn = (of: PageKind, spec: ActionSpec): Route =>
         const given = spec.performs;
         const [route, names] = typeof given === "string" ? [given, {}] : given;
         const renamed = Object.entries(names).map(([theirs, ours]) => [theirs, input[ours]]);
+        const redirectTo = (done: unknown) => {
+          const to = spec.to(done ?? {}, input);
+          return redirect(to.startsWith("/") ? addressOf(source, context) + to : to);
+        };
         try {
           const sent = {
             ...((await spec.sends?.(input, runner.reader())) ?? input),
             ...Object.fromEntries(renamed),
             ...(source && { id: source.id }),
           };
-          const done = await runner.perform(route, sent);
-          const to = spec.to(done.value ?? {}, input);
-          return redirect(to.startsWith("/") ? addressOf(source, context) + to : to);
+          return redirectTo((await runner.perform(route, sent)).value);
         } catch (error) {
+          // What was to be is so already.
+          if (error instanceof ApiError && error.status === 304) return redirectTo(undefined);
           if (!(error instanceof ApiError) || error.status >= 500) throw error;
+          // Whoever is signed in already is not asked to sign in.
+          if (error.status === 401) throw notFound();
           if (isHidden(error) && !(error.status === 403 && spec.isAsked)) throw error;
           return show(spec.again, { ...context, source, store }, runner, input, refusalOf(error));
         }

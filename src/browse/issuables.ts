@@ -1,11 +1,12 @@
 import * as param from "../core/input.ts";
 import type { Route } from "../core/resource.ts";
-import { field, form, formText } from "../pages/form.ts";
+import { field, form } from "../pages/form.ts";
 import { day } from "../pages/format.ts";
 import { type Html, html } from "../pages/html.ts";
 import { mountOf } from "../pages/navigation.ts";
 import type { PageContent } from "../pages/page.ts";
 import {
+  actionIn,
   groupPage,
   projectAction,
   projectPage,
@@ -14,12 +15,20 @@ import {
   sitePage,
   type Visit,
 } from "./declare.ts";
+import {
+  type Discussed,
+  discussed,
+  discussionActions,
+  mayWrite,
+  reactions,
+  todoButton,
+  typedIn,
+} from "./discussions.ts";
 import { issuableForms, mayChange } from "./issuable-forms.ts";
 import {
   about,
   at,
   button,
-  discussed,
   fact,
   facts,
   filterOf,
@@ -60,6 +69,7 @@ async function issuablePage(
   ];
   const reference = found.references.short;
   const path = `/-/${name}/${found.iid}`;
+  const of = { name, path, found, place };
   return about(place, visit, {
     of: [KINDS[name].kind, `/-/${name}`],
     title,
@@ -75,32 +85,27 @@ async function issuablePage(
       ...more,
     ],
     body: html`<section class="text" aria-label="Description">${description && description.text !== "" ? description : html`<p class="lead">No description.</p>`}</section>
-${await discussed(discussions, visit, placeOf(place).address + path)}
-${actions}${forms(place, found, visit, { name, path })}`,
+${name !== "epics" && (await reactions(of, visit))}
+${await discussed(discussions, visit, of)}
+${actions}${forms(of, visit, await todoButton(of, visit))}`,
   });
 }
 
 /** What can be done on the page of an issue or merge request, by those who are signed in. */
-function forms(
-  place: Shown,
-  found: Shown,
-  visit: Visit,
-  { name, path }: { name: Kind; path: string },
-): Html | undefined {
+function forms(of: Discussed, visit: Visit, todo: Html | undefined): Html | undefined {
+  const { name, path, found, place } = of;
   if (!visit.caller || name === "epics") return undefined;
   const own = placeOf(place).address + path;
   const event = { opened: "close", closed: "reopen" }[String(found.state)];
   const mayChangeIt = mayChange(found, visit);
-  const typed = visit.parameters["body"];
+  const comment = field({
+    ...{ name: "body", label: "Comment", type: "lines", value: typedIn(visit, undefined) },
+  });
+  const isRefused = visit.parameters["discussion_id"] === undefined;
   return html`<section aria-label="Take part">
-${refused(visit)}
-${form(
-  visit,
-  `${own}/notes`,
-  html`${field({ name: "body", label: "Comment", type: "lines", value: typed === undefined ? "" : String(typed) })}
-<button>Comment</button>`,
-)}
-${mayChangeIt && html`<p><a class="button quiet" href="${mountOf(visit.view)}${own}/edit">Edit</a></p>`}
+${isRefused && refused(visit)}
+${mayWrite(of, visit) && form(visit, `${own}/notes`, html`${comment}<button>Comment</button>`)}
+<div class="actions">${mayChangeIt && html`<a class="button quiet" href="${mountOf(visit.view)}${own}/edit">Edit</a>`}
 ${
   event !== undefined &&
   mayChangeIt &&
@@ -110,6 +115,7 @@ ${
     html`<input type="hidden" name="state_event" value="${event}"><button class="quiet">${event === "close" ? "Close" : "Reopen"}</button>`,
   )
 }
+${todo}</div>
 </section>`;
 }
 
@@ -304,6 +310,40 @@ export const issuablePages: readonly Route[] = [
   }),
 ];
 
+const todosShown: Showing<"found"> = {
+  shows: { found: "GET /todos" },
+  view: async ({ found }, visit) => {
+    const path = "/dashboard/todos";
+    const isDone = visit.parameters["state"] === "done";
+    const base = mountOf(visit.view) + path;
+    const none = isDone ? "Nothing was done yet." : "There is nothing for you to do.";
+    const others = isDone
+      ? html`<a class="button quiet" href="${base}">What is to do</a>`
+      : html`${found.length > 0 && button(visit, `${path}/done`, "Mark all as done")}<a class="button quiet" href="${base}?state=done">What was done</a>`;
+    const title = (todo: Shown) => String(todo.target?.title ?? todo.body);
+    return {
+      showsTexts: true,
+      title: "To-do list",
+      body: html`${refused(visit)}<div class="actions">${others}</div>
+<section>${listed("found", found, visit, {
+        ...{ path, none },
+        row: (todo) =>
+          row(
+            html`<a href="${todo.target_url}">${title(todo)}</a>`,
+            html`${who(todo.author, visit)}: ${todo.action_name.replaceAll("_", " ")} · ${at(todo.created_at)}`,
+            todo.state === "pending"
+              ? form(
+                  visit,
+                  `${path}/${todo.id}/done`,
+                  html`<button class="quiet">Done<span class="unseen">: ${title(todo)}</span></button>`,
+                )
+              : state(todo.state),
+          ),
+      })}</section>`,
+    };
+  },
+};
+
 /** Pages of what the caller has to do. */
 export const dashboardPages: readonly Route[] = [
   ...(["issues", "merge_requests"] as const).map((name) =>
@@ -328,25 +368,27 @@ export const dashboardPages: readonly Route[] = [
     }),
   ),
   sitePage({
+    ...todosShown,
     path: "/dashboard/todos",
     summary: "Show what the caller has to do",
     access: "user",
     input: { state: param.optional(param.choice(["pending", "done"])) },
-    shows: { found: "GET /todos" },
-    view: async ({ found }, visit) => ({
-      showsTexts: true,
-      title: "To-do list",
-      body: html`<section>${listed("found", found, visit, {
-        path: "/dashboard/todos",
-        none: "There is nothing for you to do.",
-        row: (todo) =>
-          row(
-            html`<a href="${todo.target_url}">${todo.target?.title ?? todo.body}</a>`,
-            html`${who(todo.author, visit)}: ${todo.action_name.replaceAll("_", " ")} · ${at(todo.created_at)}`,
-            state(todo.state),
-          ),
-      })}</section>`,
-    }),
+  }),
+  actionIn("site", {
+    path: "/dashboard/todos/:todo_id/done",
+    summary: "Mark something that the caller had to do as done",
+    input: { todo_id: param.recordId() },
+    performs: "POST /todos/:todo_id/mark_as_done",
+    again: todosShown,
+    to: () => "/dashboard/todos",
+  }),
+  actionIn("site", {
+    path: "/dashboard/todos/done",
+    summary: "Mark all that the caller had to do as done",
+    input: {},
+    performs: "POST /todos/mark_as_done",
+    again: todosShown,
+    to: () => "/dashboard/todos",
   }),
 ];
 
@@ -359,15 +401,7 @@ const CONTENT = {
 export const issuableActions: readonly Route[] = [
   ...issuableForms,
   ...Object.entries(CONTENT).flatMap(([name, [again, iid]]) => [
-    projectAction({
-      path: `/-/${name}/:${iid}/notes`,
-      summary: `Comment on ${name === "issues" ? "an issue" : "a merge request"}`,
-      input: { [iid]: param.recordId(), body: formText },
-      performs: [`POST /projects/:id/${name}/:noteable_id/notes`, { noteable_id: iid }],
-      again,
-      to: ({ id }, parameters) =>
-        `/-/${name}/${parameters[iid]}${id === undefined ? "" : `#note_${id}`}`,
-    }),
+    ...discussionActions(name as keyof typeof CONTENT, iid, again),
     projectAction({
       path: `/-/${name}/:${iid}/state`,
       summary: `Close or reopen ${name === "issues" ? "an issue" : "a merge request"}`,

@@ -242,30 +242,6 @@ export function about(
   });
 }
 
-/** Discussions, the oldest first: what was written, and what was done. @param path of the page */
-export async function discussed(
-  discussions: readonly Shown[],
-  visit: Visit,
-  path: string,
-): Promise<Html> {
-  const notes = discussions.flatMap(({ notes: own }) => own as Shown[]);
-  const texts = await visit.texts(notes.map(({ body }) => body));
-  const rendered = new Map(notes.map(({ id }, index) => [id, texts[index]]));
-  const shown = (
-    note: Shown,
-  ) => html`<article id="note_${note.id}" class="${note.system ? "done" : "said"}">
-<header>${who(note.author, visit)} <a href="#note_${note.id}">${at(note.created_at)}</a>${tag(note.internal, "Internal")}${tag(note.resolved, "Resolved")}</header>
-<div class="text">${rendered.get(note.id)}</div>
-</article>`;
-  return html`<section class="discussions" aria-label="Discussions">
-${listed("discussions", discussions, visit, {
-  path,
-  none: "Nobody has said anything yet.",
-  row: ({ notes: own }) => html`<li class="thread">${(own as Shown[]).map(shown)}</li>`,
-})}
-</section>`;
-}
-
 /** A commit by its name. */
 export const commitLink = (sha: string, project: Shown, { view }: Visit): Html =>
   html`<a href="${mountOf(view)}/${project.path_with_namespace}/-/commit/${sha}"><code>${sha.slice(0, 8)}</code></a>`;

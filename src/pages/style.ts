@@ -73,6 +73,14 @@ header nav ul { flex-direction: row; margin: 0; }
 .diff .removed { background: var(--bad-page); }
 .diff .place { color: var(--soft); }
 .log { overflow-x: auto; max-height: 40rem; padding: .75rem; background: var(--sunken); border-radius: .5rem; }
+.actions { display: flex; flex-wrap: wrap; gap: .5rem; align-items: start; margin: .5rem 0 1rem; }
+.actions:last-child { margin-bottom: 0; }
+.actions details[open] { flex: 1 0 100%; }
+.actions summary { list-style: none; }
+.actions summary::-webkit-details-marker { display: none; }
+.actions details form { margin-top: .75rem; }
+[aria-pressed=true] { background: var(--line); border-color: var(--accent); }
+.unseen { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 .discussions { padding: 0; background: none; border: 0; }
 .lead > .tag:first-child { margin-left: 0; }
 .filter label { display: flex; gap: .5rem; align-items: center; }

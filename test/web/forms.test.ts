@@ -231,3 +231,119 @@ describe("the form of a merge request", () => {
     expect((await read()).title).toBe("After");
   });
 });
+
+describe("what is discussed", () => {
+  it("is answered, resolved, changed and deleted by those who may", async () => {
+    const project = await newCodeProject(app);
+    await project.commit("next", { "c.txt": "new\n" }, { from: "main" });
+    const request = await project.open("next");
+    const path = `/${project.fullPath}/-/merge_requests/${request.iid}`;
+    const below = `/merge_requests/${request.iid}/discussions`;
+    const { json: thread } = await project.send("POST", below, { body: "Why *so*?" }, "reporter");
+    const [note] = thread.notes;
+    const own = `${path}/discussions/${thread.id}`;
+    const shown = async (person: Person) => (await as(person).get(path)).page;
+    for (const [person, reply, resolve, edit] of [
+      ["guest", false, false, false],
+      ["reporter", true, false, true],
+      ["developer", true, true, false],
+      ["maintainer", true, true, true],
+    ] as const) {
+      const page = await shown(person);
+      const has = [`${own}/notes`, `${own}/resolve`, `${path}/notes/${note.id}/edit`].map((one) =>
+        page.includes(`"${one}"`),
+      );
+      expect([person, ...has]).toEqual([person, reply, resolve, edit]);
+    }
+    const developer = as("developer");
+    const refused = await developer.post(`${own}/notes`, { body: "" });
+    expect([refused.status, refused.page.match(/<details open>/g)?.length]).toEqual([422, 1]);
+    const replied = await developer.post(`${own}/notes`, { body: HOSTILE });
+    expect(replied.headers.get("location")).toMatch(new RegExp(`${path}#note_\\d+$`));
+    expect((await developer.follow(replied)).page).not.toMatch(RUNS);
+    expect((await developer.post(`${own}/resolve`, { resolved: "true" })).status).toBe(303);
+    const read = async () => (await project.get(`${below}/${thread.id}`)).json.notes;
+    expect((await read()).map(({ resolved }: { resolved: boolean }) => resolved)).toEqual([
+      true,
+      true,
+    ]);
+    expect(await shown("developer")).toContain(">Unresolve<");
+    expect((await developer.post(`${own}/resolve`, { resolved: "false" })).status).toBe(303);
+    expect((await read())[0].resolved).toBe(false);
+
+    const edit = `${path}/notes/${note.id}/edit`;
+    const reporter = as("reporter");
+    const may = [200, 303] as const;
+    expect(fieldsOf((await reporter.get(edit)).page)).toEqual({ body: "Why *so*?" });
+    expect((await reporter.get(edit)).page).toContain(`action="${path}/notes/${note.id}/delete"`);
+    const empty = await reporter.post(edit, { body: " " });
+    expect([empty.status, empty.page.includes('id="body-error"')]).toEqual([422, true]);
+    await answersFor(
+      edit,
+      { body: "Because" },
+      {
+        ...{ reporter: may, maintainer: may, developer: [404, 404], guest: [404, 404] },
+        ...{ stranger: [404, 404], anonymous: [302, 303] },
+      },
+    );
+    expect((await read())[0].body).toBe("Because");
+    const remove = `${path}/notes/${note.id}/delete`;
+    expect((await developer.post(remove)).status).toBe(404);
+    expect((await reporter.post(remove)).headers.get("location")).toBe(path);
+    expect(await read()).toHaveLength(1);
+  });
+
+  it("gets emoji, which are taken back by whoever gave them", async () => {
+    const project = await newCodeProject(app);
+    await project.send("POST", "/issues", { title: "One" });
+    const path = `/${project.fullPath}/-/issues/1`;
+    const guest = as("guest");
+    const pressed = async (person: Person) =>
+      [
+        ...(await as(person).get(path)).page.matchAll(/aria-label="([^"]*)" aria-pressed="true"/g),
+      ].map(([, said]) => said);
+    const give = (name: string, person: Person = "guest") =>
+      as(person).post(`${path}/award_emoji`, { name });
+    expect((await give("tada")).headers.get("location")).toBe(path);
+    expect((await give("tada", "reporter")).status).toBe(303);
+    expect((await give("cactus")).status).toBe(303);
+    expect(await pressed("guest")).toEqual(["tada, 2", "cactus, 1"]);
+    expect(await pressed("developer")).toEqual([]);
+    expect((await give("tada")).status).toBe(404);
+    expect((await give("<b>")).status).toBe(404);
+    expect((await give("tada", "stranger")).status).toBe(404);
+    const { json: awards } = await project.get("/issues/1/award_emoji");
+    const [own] = awards.filter(
+      (one: { name: string; user: { username: string } }) =>
+        one.name === "tada" && one.user.username === "guest",
+    );
+    expect((await as("reporter").post(`${path}/award_emoji/${own.id}/delete`)).status).toBe(404);
+    expect((await guest.post(`${path}/award_emoji/${own.id}/delete`)).status).toBe(303);
+    expect(await pressed("guest")).toEqual(["cactus, 1"]);
+  });
+
+  it("goes on the to-do list and off it, there and on its own page", async () => {
+    const project = await newCodeProject(app);
+    for (const title of ["One", HOSTILE, "Three"]) await project.send("POST", "/issues", { title });
+    const path = (iid: number) => `/${project.fullPath}/-/issues/${iid}`;
+    const guest = as("guest");
+    for (const iid of [1, 2, 3, 3]) {
+      expect((await guest.post(`${path(iid)}/todo`)).headers.get("location")).toBe(path(iid));
+    }
+    const [, one] = /action="([^"]*\/todo\/\d+\/done)"/.exec((await guest.get(path(1))).page) ?? [];
+    expect((await guest.post(String(one))).headers.get("location")).toBe(path(1));
+    expect((await guest.get(path(1))).page).toContain("Add a to-do item");
+    const list = (await guest.get("/dashboard/todos")).page;
+    expect(list).not.toMatch(RUNS);
+    const items = [...list.matchAll(/action="(\/dashboard\/todos\/\d+\/done)"/g)];
+    expect(items).toHaveLength(2);
+    const action = String(items[0]?.[1]);
+    expect((await as("reporter").post(action)).status).toBe(404);
+    const done = await guest.post(action);
+    expect([done.status, done.headers.get("location")]).toEqual([303, "/dashboard/todos"]);
+    expect((await guest.post("/dashboard/todos/done")).status).toBe(303);
+    expect((await guest.get("/dashboard/todos")).page).toContain("There is nothing for you to do.");
+    expect((await guest.get("/dashboard/todos?state=done")).page).toContain(">Three</a>");
+    expect((await as("anonymous").post("/dashboard/todos/done")).status).toBe(303);
+  });
+});
