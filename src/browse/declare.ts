@@ -186,6 +186,8 @@ export interface ActionSpec {
   /** Whether that page knows itself who may not open it, so that nobody who may loses what they typed. */
   readonly isAsked?: true;
   readonly upload?: UploadSpec;
+  /** Maximum bytes of the form. Default: the limit of all. */
+  readonly maxBodyBytes?: number;
 }
 
 /** Declares what a form of a page does as a route. */
@@ -195,6 +197,7 @@ export const actionIn = (of: PageKind, spec: ActionSpec): Route =>
     access: "user",
     input: spec.input,
     ...(spec.upload && { upload: spec.upload }),
+    ...(spec.maxBodyBytes !== undefined && { maxBodyBytes: spec.maxBodyBytes }),
     prepare: async (input, preparing) => {
       const found = await spec.find?.(input, preparing as never);
       return { store: preparing.store, found };

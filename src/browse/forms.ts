@@ -1,4 +1,5 @@
 import { notFound } from "../core/errors.ts";
+import { file } from "../core/http/upload.ts";
 import * as param from "../core/input.ts";
 import type { Route } from "../core/resource.ts";
 import { choices, confirmButton, field, flag, form, oneOf } from "../pages/form.ts";
@@ -63,6 +64,8 @@ export interface FormSpec {
   readonly sends?: ActionSpec["sends"];
   readonly to: ActionSpec["to"];
   readonly upload?: ActionSpec["upload"];
+  /** Default: the limit of all forms. */
+  readonly maxBodyBytes?: number;
   readonly fields: readonly FormField[];
   /** The word in whose brackets GitLab's links have its fields: `issue[title]=…`. */
   readonly word?: string;
@@ -76,19 +79,26 @@ export interface FormSpec {
   readonly below?: (shown: Shown, visit: Visit) => Html | false | undefined;
 }
 
-/** As much as the API takes of any text: what it is too long for is said by the API. */
-const typed = param.optional(param.anyText({ max: param.LONG_TEXT }));
+/**
+ * As much as the API takes of any text: what is too long for an attribute, it says itself. Browsers end lines with a
+ * carriage return, too, which nobody has typed.
+ */
+const typed = param.optional(
+  param.readAs(param.anyText({ max: param.LONG_TEXT }), (text) => text.replaceAll("\r\n", "\n")),
+);
 const typedList = param.optional(param.arrayOf(typed, { max: 1000 }));
 
-/** Browsers end lines with a carriage return, too, which nobody has typed. */
-export const asTyped = (value: unknown): unknown =>
-  typeof value === "string" ? value.replaceAll("\r\n", "\n") : value;
+/** How fields of some kinds are taken. */
+const TAKEN: Partial<Record<NonNullable<FormField["kind"]>, param.Attribute<unknown>>> = {
+  many: typedList,
+  file: param.optional(file()),
+};
 
 /** A field as it is shown. */
 async function fieldOf(spec: FormField, shown: Shown, visit: Visit): Promise<Html> {
   const { name, label, kind = "text", hint, isOptional = false, among } = spec;
   const sent = visit.parameters[name];
-  const held = spec.value ? spec.value(shown, visit) : shown.found?.[name];
+  const held = spec.value ? await spec.value(shown, visit) : shown.found?.[name];
   const value = sent ?? held ?? "";
   const error = visit.refusal?.errors[name];
   const about = { name, label, ...(hint !== undefined && { hint }), error };
@@ -146,7 +156,7 @@ export function formPage(spec: FormSpec): readonly Route[] {
   const { of, path, fields, performs, title, steps, word } = spec;
   const route = typeof performs === "string" ? performs : performs[0];
   const input = Object.fromEntries(
-    fields.map(({ name, kind }) => [name, kind === "many" ? typedList : typed]),
+    fields.map(({ name, kind }) => [name, (kind && TAKEN[kind]) ?? typed]),
   );
   const showing: Showing<string> = {
     ...(spec.one && { one: spec.one }),
@@ -192,29 +202,18 @@ ${form(visit, visit.request.path, html`${parts}<button>${spec.button}</button>`,
       ...{ path, summary: spec.summary, performs, again: showing, isAsked: true, to: spec.to },
       ...found,
       ...(spec.upload && { upload: spec.upload }),
+      ...(spec.maxBodyBytes !== undefined && { maxBodyBytes: spec.maxBodyBytes }),
       input: { ...input, ...spec.input },
-      sends: async (sent, reader) => {
-        const written = Object.fromEntries(
-          Object.entries(sent).map(([name, value]) => [name, asTyped(value)]),
-        );
-        return spec.sends ? spec.sends(written, reader) : written;
-      },
+      ...(spec.sends && { sends: spec.sends }),
     }),
   ];
 }
 
-/** What deletes something. */
-interface Deletion extends Pick<ActionSpec, "path" | "summary" | "performs" | "again" | "find"> {
-  readonly of: PageKind;
-  readonly input: param.Attributes;
-  /** Where it leads then, below the address of the place. */
-  readonly to: string;
-}
-
-/** Declares what deletes something. */
-export const deletion = ({ of, to, ...spec }: Deletion): Route =>
-  actionIn(of, { ...spec, to: () => to });
-
-/** A button that deletes something, after a question. @param action a path below the mount */
-export const deleteButton = (visit: Visit, action: string, question: string): Html =>
-  confirmButton(visit, { label: "Delete", question, action });
+/**
+ * A button that deletes something, after a question.
+ *
+ * @param action a path below the mount
+ * @param of what it deletes, where there are several of them
+ */
+export const deleteButton = (visit: Visit, action: string, question: string, of?: string): Html =>
+  confirmButton(visit, { label: "Delete", question, action, ...(of !== undefined && { of }) });

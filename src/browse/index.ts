@@ -6,11 +6,13 @@ import { wantsPage } from "../core/http/router.ts";
 import type { PageContext, RawReply } from "../core/resource.ts";
 import { jsonOf, showErrorOrSignIn, showErrorPage } from "../pages/mount.ts";
 import { codePages } from "./code.ts";
+import { codeForms } from "./code-forms.ts";
 import { documentPages, personalSnippetPages } from "./documents.ts";
 import { dashboardPages, issuableActions, issuablePages } from "./issuables.ts";
 import { isName, memberPages, movedTo, namespacePage, newerPath, sitePages } from "./namespaces.ts";
 import { pipelinePages } from "./pipelines.ts";
 import { planningPages } from "./planning.ts";
+import { refPages } from "./refs.ts";
 import { searchPages } from "./search.ts";
 
 /**
@@ -52,6 +54,8 @@ const OF_PLACES: Mount = {
         ...issuablePages,
         ...issuableActions,
         ...codePages,
+        ...codeForms,
+        ...refPages,
         ...pipelinePages,
         ...planningPages,
         ...documentPages,

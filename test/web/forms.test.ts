@@ -347,3 +347,223 @@ describe("what is discussed", () => {
     expect((await as("anonymous").post("/dashboard/todos/done")).status).toBe(303);
   });
 });
+
+describe("forms of files", () => {
+  const COMMIT = { commit_message: "By hand", asks_to_merge: "true" };
+
+  it("create, change, move and delete them on a branch", async () => {
+    const project = await newCodeProject(app);
+    const base = `/${project.fullPath}/-`;
+    const maintainer = as("maintainer");
+    const shown = (await maintainer.get(`${base}/tree/main`)).page;
+    expect(shown).toContain(`href="${base}/new/main"`);
+    const form = await maintainer.get(`${base}/new/main/docs/a%20b`);
+    expect(fieldsOf(form.page)).toEqual({
+      ...{ file_path: "docs/a b/", content: "", commit_message: "Add a b", branch: "main" },
+      asks_to_merge: "true",
+    });
+    const content = `\n<b>${HOSTILE}\r\n\tend\r\n`;
+    for (const file_path of ["", "docs/", "a.txt", "../x"]) {
+      const refused = await maintainer.post(`${base}/new/main`, {
+        ...{ ...COMMIT, branch: "main", file_path, content },
+      });
+      expect([file_path, refused.status]).toEqual([file_path, 422]);
+      expect(refused.page).toContain('role="alert"');
+      expect(refused.page).not.toMatch(RUNS);
+      expect(fieldsOf(refused.page)["content"]).toBe(content.replaceAll("\r\n", "\n"));
+    }
+    const file_path = "docs/a b/<c>.txt";
+    const made = await maintainer.post(`${base}/new/main`, {
+      ...{ ...COMMIT, branch: "main", file_path, content },
+    });
+    const blob = `${base}/blob/main/docs/a%20b/%3Cc%3E.txt`;
+    expect([made.status, made.headers.get("location")]).toEqual([303, blob]);
+    const raw = (path: string, ref = "main") =>
+      project.get(`/repository/files/${encodeURIComponent(path)}/raw?ref=${ref}`);
+    expect((await raw(file_path)).text).toBe(content.replaceAll("\r\n", "\n"));
+    const edit = blob.replace("/blob/", "/edit/");
+    expect((await maintainer.get(blob)).page).toContain(`href="${edit}"`);
+    const editing = await maintainer.get(edit);
+    expect(editing.page).not.toMatch(RUNS);
+    const fields = fieldsOf(editing.page);
+    expect(fields).toMatchObject({ file_path, ends: "LF", commit_message: "Update <c>.txt" });
+    expect(fields["content"]).toBe(content.replaceAll("\r\n", "\n"));
+    const changed = await maintainer.post(edit, { ...fields, content: "one\r\ntwo\r\n" });
+    expect([changed.status, changed.headers.get("location")]).toEqual([303, blob]);
+    expect((await raw(file_path)).text).toBe("one\ntwo\n");
+    // Somebody else was faster.
+    const late = await maintainer.post(edit, { ...fields, content: "late" });
+    expect([late.status, fieldsOf(late.page)["content"]]).toEqual([422, "late"]);
+    expect(late.page).toMatch(/role="alert">This was refused:.*changed/s);
+    const again = fieldsOf((await maintainer.get(edit)).page);
+    const moved = await maintainer.post(edit, { ...again, file_path: "moved.txt" });
+    expect(moved.headers.get("location")).toBe(`${base}/blob/main/moved.txt`);
+    expect((await raw("moved.txt")).text).toBe("one\ntwo\n");
+    const remove = `${base}/delete/main/moved.txt`;
+    const removing = fieldsOf((await maintainer.get(remove)).page);
+    const removed = await maintainer.post(remove, removing);
+    expect([removed.status, removed.headers.get("location")]).toEqual([303, `${base}/tree/main`]);
+    expect((await raw("moved.txt")).status).toBe(404);
+  });
+
+  it("keep the ends of lines, and take only text", async () => {
+    const project = await newCodeProject(app);
+    await project.commit("main", { "dos.txt": "one\r\ntwo\r\n", "b.bin": "\0\x01" });
+    const base = `/${project.fullPath}/-`;
+    const maintainer = as("maintainer");
+    const fields = fieldsOf((await maintainer.get(`${base}/edit/main/dos.txt`)).page);
+    expect(fields).toMatchObject({ ends: "CRLF" });
+    await maintainer.post(`${base}/edit/main/dos.txt`, { ...fields, content: "three\r\n" });
+    const { text } = await project.get("/repository/files/dos.txt/raw?ref=main");
+    expect(text).toBe("three\r\n");
+    const binary = await maintainer.get(`${base}/blob/main/b.bin`);
+    expect([binary.page.includes("/edit/main"), binary.page.includes("/delete/main")]).toEqual([
+      false,
+      true,
+    ]);
+    for (const path of ["edit/main/b.bin", "edit/main/none", "delete/main/none", "edit/main"]) {
+      expect([path, (await maintainer.get(`${base}/${path}`)).status]).toEqual([path, 404]);
+    }
+  });
+
+  it("begin a branch, and go on with a merge request", async () => {
+    const project = await newCodeProject(app);
+    const base = `/${project.fullPath}/-`;
+    await project.send(
+      "POST",
+      "/protected_branches",
+      { name: "main", push_access_level: 40 },
+      "maintainer",
+    );
+    const developer = as("developer");
+    const fields = fieldsOf((await developer.get(`${base}/edit/main/a.txt`)).page);
+    expect(fields["branch"]).toMatch(/^developer-patch-\d+$/);
+    const pushed = await developer.post(`${base}/edit/main/a.txt`, { ...fields, branch: "main" });
+    expect([pushed.status, pushed.page.includes('role="alert"')]).toEqual([422, true]);
+    const sent = { ...fields, branch: "topic/one", content: "new" };
+    const made = await developer.post(`${base}/edit/main/a.txt`, sent);
+    const to = `${base}/merge_requests/new?merge_request%5Bsource_branch%5D=topic%2Fone&merge_request%5Btarget_branch%5D=main`;
+    expect([made.status, made.headers.get("location")]).toEqual([303, to]);
+    expect(fieldsOf((await developer.follow(made)).page)).toMatchObject({
+      ...{ source_branch: "topic/one", target_branch: "main", title: "Topic/one" },
+    });
+    const other = await developer.post(`${base}/new/main`, {
+      ...{ ...COMMIT, asks_to_merge: "false", branch: "two", file_path: "b.txt", content: "b" },
+    });
+    expect(other.headers.get("location")).toBe(`${base}/blob/two/b.txt`);
+  });
+
+  it("take files from one's disk", async () => {
+    const project = await newCodeProject(app);
+    const base = `/${project.fullPath}/-`;
+    const developer = as("developer");
+    const upload = async (person: Person, name: string | undefined, csrf?: string) => {
+      const visitor = as(person);
+      await visitor.get(`${base}/upload/main/docs`);
+      const body = new FormData();
+      body.append("authenticity_token", csrf ?? visitor.csrf);
+      if (name !== undefined) body.append("file", new Blob([new Uint8Array([0, 1, 255])]), name);
+      for (const [key, value] of Object.entries({ ...COMMIT, branch: "main" })) {
+        body.append(key, value);
+      }
+      const headers = { cookie: visitor.cookie };
+      const url = `http://localhost${base}/upload/main/docs`;
+      return app.fetch(new Request(url, { method: "POST", body, headers }));
+    };
+    const page = (await developer.get(`${base}/upload/main/docs`)).page;
+    expect(page).toMatch(/enctype="multipart\/form-data".*type="file"/s);
+    const made = await upload("developer", "<p>.bin");
+    expect([made.status, made.headers.get("location")]).toEqual([303, `${base}/tree/main/docs`]);
+    const { json } = await project.get(
+      `/repository/files/${encodeURIComponent("docs/<p>.bin")}?ref=main`,
+    );
+    expect(json.content).toBe("AAH/");
+    expect((await upload("developer", "<p>.bin")).status).toBe(422);
+    expect((await upload("developer", undefined)).status).toBe(422);
+    expect((await upload("developer", "x", "")).status).toBe(422);
+    expect((await upload("reporter", "x")).status).toBe(404);
+    expect((await upload("stranger", "x")).status).toBe(404);
+    const [left] = await app.store.reader().rows("select count(*) from stored_files", []);
+    expect(left).toEqual([0]);
+  });
+
+  it("are there for those who may push", async () => {
+    const project = await newCodeProject(app);
+    const base = `/${project.fullPath}/-`;
+    const form = { ...COMMIT, branch: "main", content: "x" };
+    const none = { reporter: [404, 404], guest: [404, 404], stranger: [404, 404] } as const;
+    const anonymous = [302, 303] as const;
+    for (const [path, file_path] of [
+      ["new/main", "new.txt"],
+      ["edit/main/a.txt", "a.txt"],
+      ["delete/main/a.txt", ""],
+    ] as const) {
+      const expected = { ...none, anonymous, developer: [200, 303] as const };
+      await answersFor(`${base}/${path}`, { ...form, file_path }, expected);
+    }
+    for (const person of ["reporter", "anonymous"] as const) {
+      const { page } = await as(person).get(`${base}/tree/main`);
+      expect(page).not.toContain(`${base}/new/`);
+    }
+  });
+
+  it("begin an empty repository", async () => {
+    const json = { name: "Empty", path: "empty", namespace_path: "secret" };
+    const { json: groups } = await app.call("GET /groups?search=secret", { as: "owner" });
+    const namespace_id = groups[0].id;
+    await app.call("POST /projects", { as: "owner", json: { ...json, namespace_id } });
+    const owner = as("owner");
+    expect((await owner.get("/secret/empty")).page).toContain('href="/secret/empty/-/new/main"');
+    expect((await owner.get("/secret/empty/-/new/main")).status).toBe(200);
+    const sent = { ...COMMIT, branch: "main", file_path: "README.md", content: "# Hello" };
+    const made = await owner.post("/secret/empty/-/new/main", sent);
+    expect(made.headers.get("location")).toBe("/secret/empty/-/blob/main/README.md");
+    expect((await owner.follow(made)).page).toContain("Hello");
+  });
+});
+
+describe("forms of branches and tags", () => {
+  it("create and delete them", async () => {
+    const project = await newCodeProject(app);
+    const base = `/${project.fullPath}/-`;
+    const developer = as("developer");
+    expect((await developer.get(`${base}/branches`)).page).toContain(`href="${base}/branches/new"`);
+    expect(fieldsOf((await developer.get(`${base}/branches/new`)).page)).toEqual({
+      ...{ branch: "", ref: "main" },
+    });
+    const refused = await developer.post(`${base}/branches/new`, { branch: "a b", ref: HOSTILE });
+    expect([refused.status, fieldsOf(refused.page)["ref"]]).toEqual([422, HOSTILE]);
+    expect(refused.page).not.toMatch(RUNS);
+    const form = { branch: "topic/<b>", ref: "main" };
+    const made = await developer.post(`${base}/branches/new`, form);
+    expect(made.headers.get("location")).toBe(`${base}/tree/topic/%3Cb%3E`);
+    const list = (await developer.get(`${base}/branches`)).page;
+    expect(list).toContain(`action="${base}/branches/topic/%3Cb%3E/delete"`);
+    expect(list).not.toContain(`action="${base}/branches/main/delete"`);
+    expect(list).not.toContain("<b>");
+    expect((await as("reporter").get(`${base}/branches`)).page).not.toContain("/delete");
+    const remove = `${base}/branches/topic/%3Cb%3E/delete`;
+    expect((await as("reporter").post(remove)).status).toBe(404);
+    expect((await developer.post(remove)).headers.get("location")).toBe(`${base}/branches`);
+    expect((await developer.post(remove)).status).toBe(404);
+
+    const tag = { tag_name: "v1.0", ref: "main", message: "One\r\ntwo" };
+    const wrong = await developer.post(`${base}/tags/new`, { ...tag, ref: "none" });
+    expect([wrong.status, fieldsOf(wrong.page)["message"]]).toEqual([422, "One\ntwo"]);
+    expect((await developer.post(`${base}/tags/new`, tag)).headers.get("location")).toBe(
+      `${base}/tags/v1.0`,
+    );
+    expect((await project.get("/repository/tags/v1.0")).json.message).toBe("One\ntwo");
+    const shown = await developer.get(`${base}/tags/v1.0`);
+    expect(shown.page).toContain(`action="${base}/tags/v1.0/delete"`);
+    expect((await as("reporter").get(`${base}/tags/v1.0`)).page).not.toContain("/delete");
+    const none = [404, 404] as const;
+    const expected = { reporter: none, stranger: none, anonymous: [302, 303] as const };
+    await answersFor(`${base}/tags/new`, { ...tag, tag_name: "v2.0" }, expected);
+    await answersFor(`${base}/branches/new`, { ...form, branch: "x" }, expected);
+    expect((await as("reporter").post(`${base}/tags/v1.0/delete`)).status).toBe(404);
+    const gone = await developer.post(`${base}/tags/v1.0/delete`);
+    expect(gone.headers.get("location")).toBe(`${base}/tags`);
+    expect((await project.get("/repository/tags")).json).toEqual([]);
+  });
+});
