@@ -25,6 +25,8 @@ export type Shown = any;
 
 /** What a page is shown with. */
 export interface Visit extends PageContext {
+  /** The page's group or project. */
+  readonly source: Source | undefined;
   /** The parameters of the routes of the API. */
   readonly parameters: Readonly<Record<string, unknown>>;
   /** The page of its list that was asked for. */
@@ -73,6 +75,8 @@ export interface PageSpec<Names extends string> extends Showing<Names> {
   readonly summary: string;
   /** The parameters of its path and query. */
   readonly input?: Attributes;
+  /** What its form can begin with, which says nothing to the routes that are shown. */
+  readonly fields?: Attributes;
   /** Who may open it, whatever its routes say. Default `"anyone"`. */
   readonly access?: "anyone" | "user";
   /** Finds out what the parameters of the API are, if the address only hints at them. */
@@ -99,7 +103,7 @@ export async function show<Names extends string>(
   visited: Visited & { readonly store: Store; readonly source: Source | undefined },
   { perform, reader }: RouteRunner,
   sent: Readonly<Record<string, unknown>>,
-  refusal?: Refusal,
+  { typed, refusal }: { typed?: object; refusal?: Refusal } = {},
 ): Promise<ReturnType<typeof page>> {
   const { source, page: asked } = visited;
   const parameters: Record<string, unknown> = {
@@ -130,10 +134,20 @@ export async function show<Names extends string>(
   const offers: Visit["offers"] = (route) => source !== undefined && visited.mayCall(route, source);
   const may: Visit["may"] = (ability, subject) =>
     source !== undefined && ability(subject, { source, caller: visited.caller });
-  const known = { ...visited, parameters, unfinished, texts, ask };
+  const known = { ...visited, parameters: { ...parameters, ...typed }, unfinished, texts, ask };
   const visit: Visit = { ...known, offers, may, refusal };
   const content = await view(shown, visit);
   return page(visited, refusal === undefined ? content : { ...content, status: 422 });
+}
+
+/** What was typed into the fields of a form, and what else was sent. */
+function parted(input: object, fields: Attributes = {}) {
+  const isField = ([name]: [string, unknown]) => name in fields;
+  const entries = Object.entries(input);
+  return {
+    typed: Object.fromEntries(entries.filter(isField)),
+    sent: Object.fromEntries(entries.filter((one) => !isField(one))),
+  };
 }
 
 /** Declares a page as a route. */
@@ -143,7 +157,7 @@ const declaring =
     get(spec.path, {
       summary: spec.summary,
       access: spec.access ?? "anyone",
-      input: spec.input ?? {},
+      input: { ...spec.fields, ...spec.input },
       prepare: async (input, preparing) => {
         const found = await spec.find?.(input, preparing as never);
         return { store: preparing.store, found };
@@ -151,7 +165,8 @@ const declaring =
       handle: (context) =>
         new AfterRoutes((runner) => {
           const { store, found } = context.prepared;
-          return show(spec, { ...context, store }, runner, { ...context.input, ...found });
+          const { typed, sent } = parted(context.input, spec.fields);
+          return show(spec, { ...context, store }, runner, { ...sent, ...found }, { typed });
         }),
     });
 
@@ -169,8 +184,10 @@ export interface ActionSpec {
   /** Below the address of its place. The names of its parameters are those of the route of the API. */
   readonly path: string;
   readonly summary: string;
-  /** The parameters of its path, and the fields of the form. */
+  /** The parameters of its path. */
   readonly input: Attributes;
+  /** The fields of the form. */
+  readonly fields?: Attributes;
   /** The route of the API that does it. */
   readonly performs: string | Renamed;
   readonly find?: PageSpec<string>["find"];
@@ -195,7 +212,7 @@ export const actionIn = (of: PageKind, spec: ActionSpec): Route =>
   BUILDERS[of].post(spec.path, {
     summary: spec.summary,
     access: "user",
-    input: spec.input,
+    input: { ...spec.fields, ...spec.input },
     ...(spec.upload && { upload: spec.upload }),
     ...(spec.maxBodyBytes !== undefined && { maxBodyBytes: spec.maxBodyBytes }),
     prepare: async (input, preparing) => {
@@ -228,7 +245,9 @@ export const actionIn = (of: PageKind, spec: ActionSpec): Route =>
           // Whoever is signed in already is not asked to sign in.
           if (error.status === 401) throw notFound();
           if (isHidden(error) && !(error.status === 403 && spec.isAsked)) throw error;
-          return show(spec.again, { ...context, source, store }, runner, input, refusalOf(error));
+          const { typed, sent } = parted(input, spec.fields);
+          const refusal = refusalOf(error);
+          return show(spec.again, { ...context, source, store }, runner, sent, { typed, refusal });
         }
       }),
   });

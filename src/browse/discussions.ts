@@ -158,12 +158,12 @@ export function discussionActions(
     path: string,
     summary: string,
     performs: Parameters<typeof projectAction>[0]["performs"],
-    input: param.Attributes = {},
+    fields: param.Attributes = {},
     to: typeof toNote = (_, parameters) => page(parameters),
   ) =>
     projectAction({
       ...{ path: `/-/${name}/:${iid}${path}`, summary, performs, again, to },
-      input: { ...own, ...input },
+      ...{ input: own, fields },
     });
   const thread = { discussion_id: param.anyText() };
   return [

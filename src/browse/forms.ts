@@ -37,7 +37,7 @@ export interface FormField {
    */
   readonly kind?: "text" | "lines" | "code" | "date" | "file" | "flag" | "one" | "many" | "hidden";
   readonly hint?: string;
-  readonly isOptional?: true;
+  readonly isOptional?: boolean;
   /** What `"one"` and `"many"` are chosen among. */
   readonly among?: Found | ((shown: Shown, visit: Visit) => readonly Choice[]);
   /** What it holds before anybody has typed: of `"many"`, those that are chosen. Default: what is found by its name. */
@@ -94,6 +94,9 @@ const TAKEN: Partial<Record<NonNullable<FormField["kind"]>, param.Attribute<unkn
   file: param.optional(file()),
 };
 
+/** Where a field is: other parts of pages have ids, too. */
+const idOf = (name: string) => `field-${name}`;
+
 /** A field as it is shown. */
 async function fieldOf(spec: FormField, shown: Shown, visit: Visit): Promise<Html> {
   const { name, label, kind = "text", hint, isOptional = false, among } = spec;
@@ -101,7 +104,7 @@ async function fieldOf(spec: FormField, shown: Shown, visit: Visit): Promise<Htm
   const held = spec.value ? await spec.value(shown, visit) : shown.found?.[name];
   const value = sent ?? held ?? "";
   const error = visit.refusal?.errors[name];
-  const about = { name, label, ...(hint !== undefined && { hint }), error };
+  const about = { name, id: idOf(name), label, ...(hint !== undefined && { hint }), error };
   if (kind === "hidden") return html`<input type="hidden" name="${name}" value="${String(value)}">`;
   if (kind === "flag") return flag({ ...about, checked: String(value) === "true" });
   if (kind !== "one" && kind !== "many") {
@@ -145,7 +148,7 @@ function problems(fields: readonly FormField[], { refusal }: Visit): Html | unde
     const text = texts.join(", ");
     return label === undefined
       ? html`<li>${name === "base" ? "" : `${name} `}${text}</li>`
-      : html`<li><a href="#${name}">${label}</a> ${text}</li>`;
+      : html`<li><a href="#${idOf(name)}">${label}</a> ${text}</li>`;
   });
   const list = known.length > 0 ? html`<ul>${known}</ul>` : html`${refusal.text}`;
   return html`<div class="note bad" role="alert">This was refused: ${list}</div>`;
@@ -155,7 +158,7 @@ function problems(fields: readonly FormField[], { refusal }: Visit): Html | unde
 export function formPage(spec: FormSpec): readonly Route[] {
   const { of, path, fields, performs, title, steps, word } = spec;
   const route = typeof performs === "string" ? performs : performs[0];
-  const input = Object.fromEntries(
+  const taken = Object.fromEntries(
     fields.map(({ name, kind }) => [name, (kind && TAKEN[kind]) ?? typed]),
   );
   const showing: Showing<string> = {
@@ -164,7 +167,8 @@ export function formPage(spec: FormSpec): readonly Route[] {
       ...(of !== "site" && { place: of === "group" ? "GET /groups/:id" : "GET /projects/:id" }),
       ...spec.shows,
     },
-    view: async (shown, visit) => {
+    view: async (answers, visit) => {
+      const shown: Shown = spec.one ? { ...answers, found: answers["found"][0] } : answers;
       const isOpen = of === "site" || visit.offers(route);
       if (!isOpen || spec.may?.(shown, visit) === false) throw notFound();
       const inBrackets = word === undefined ? undefined : visit.parameters[word];
@@ -181,7 +185,7 @@ ${form(visit, visit.request.path, html`${parts}<button>${spec.button}</button>`,
       const own = visit.request.path.slice(visit.request.path.indexOf("/-/"));
       return of === "site"
         ? { showsTexts: true, title: named, body }
-        : pageIn(shown["place"], visit, {
+        : pageIn(shown.place, visit, {
             ...{ title: named, body },
             steps: [...(steps?.(shown, visit) ?? []), [named, own]],
           });
@@ -192,18 +196,18 @@ ${form(visit, visit.request.path, html`${parts}<button>${spec.button}</button>`,
     pageOf(of)({
       ...{ ...showing, ...found, path, access: "user" },
       summary: `Ask what is needed to ${spec.summary.charAt(0).toLowerCase()}${spec.summary.slice(1)}`,
-      input: {
-        ...input,
+      fields: {
+        ...taken,
         ...(word !== undefined && { [word]: param.optional(param.json("its fields")) }),
-        ...spec.input,
       },
+      input: spec.input ?? {},
     }),
     actionIn(of, {
       ...{ path, summary: spec.summary, performs, again: showing, isAsked: true, to: spec.to },
       ...found,
       ...(spec.upload && { upload: spec.upload }),
       ...(spec.maxBodyBytes !== undefined && { maxBodyBytes: spec.maxBodyBytes }),
-      input: { ...input, ...spec.input },
+      ...{ fields: taken, input: spec.input ?? {} },
       ...(spec.sends && { sends: spec.sends }),
     }),
   ];
@@ -213,7 +217,11 @@ ${form(visit, visit.request.path, html`${parts}<button>${spec.button}</button>`,
  * A button that deletes something, after a question.
  *
  * @param action a path below the mount
- * @param of what it deletes, where there are several of them
+ * @param more `of`: what it deletes, where there are several of them; `body`: what the form sends
  */
-export const deleteButton = (visit: Visit, action: string, question: string, of?: string): Html =>
-  confirmButton(visit, { label: "Delete", question, action, ...(of !== undefined && { of }) });
+export const deleteButton = (
+  visit: Visit,
+  action: string,
+  question: string,
+  more: { of?: string; body?: Html } = {},
+): Html => confirmButton(visit, { label: "Delete", question, action, ...more });

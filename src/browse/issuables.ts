@@ -405,7 +405,8 @@ export const issuableActions: readonly Route[] = [
     projectAction({
       path: `/-/${name}/:${iid}/state`,
       summary: `Close or reopen ${name === "issues" ? "an issue" : "a merge request"}`,
-      input: { [iid]: param.recordId(), state_event: param.choice(["close", "reopen"]) },
+      input: { [iid]: param.recordId() },
+      fields: { state_event: param.choice(["close", "reopen"]) },
       performs: `PUT /projects/:id/${name}/:${iid}`,
       again,
       to: (_, parameters) => `/-/${name}/${parameters[iid]}`,

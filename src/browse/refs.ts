@@ -27,7 +27,7 @@ const branches: ListSpec = {
           visit,
           `${placeOf(project).address}${pathOf("branches", name)}/delete`,
           `Delete ${name}? What is only on this branch is lost.`,
-          name,
+          { of: name },
         )
       }`,
     );

@@ -78,6 +78,8 @@ const MOST_IN_SIGHT = 20;
 /** Checkboxes under one name. */
 interface ChoicesSpec {
   name: string;
+  /** What their own begin with. Default: their name. */
+  id?: string;
   legend: string;
   choices: readonly { value: string; label: string; about?: string; checked: boolean }[];
   hint?: string | undefined;
@@ -85,57 +87,66 @@ interface ChoicesSpec {
 }
 
 /** Checkboxes, each with its meaning. */
-export function choices({ name, legend, choices: all, hint, error }: ChoicesSpec): Html {
+export function choices({
+  name,
+  id: own = name,
+  legend,
+  choices: all,
+  hint,
+  error,
+}: ChoicesSpec): Html {
   const boxes = all.map(({ value, label, about, checked }, index) => {
-    const id = `${name}-${/^\w+$/.test(value) ? value : `at-${index}`}`;
+    const id = `${own}-${/^\w+$/.test(value) ? value : `at-${index}`}`;
     return html`<div class="choice">
 <input type="checkbox" id="${id}" name="${name}[]" value="${value}"${checked && html` checked`}>
 <label for="${id}">${label}${about && html`<span class="hint">${about}</span>`}</label>
 </div>`;
   });
-  return html`<fieldset${error && html` aria-describedby="${name}-error"`}>
+  return html`<fieldset id="${own}"${error && html` aria-describedby="${own}-error"`}>
 <legend>${legend}</legend>
 ${hint && html`<p class="hint">${hint}</p>`}
-${boxes.length > MOST_IN_SIGHT ? html`<div class="many">${boxes}</div>` : boxes}
-${problem(name, legend, error)}
+<div class="boxes${boxes.length > MOST_IN_SIGHT && " many"}">${boxes}</div>
+${problem(own, legend, error)}
 </fieldset>`;
 }
 
 /** A checkbox that says yes or no: it is sent either way. */
 export const flag = ({
   name,
+  id = name,
   label,
   hint,
   checked,
-}: Pick<FieldSpec, "name" | "label" | "hint"> & {
+}: Pick<FieldSpec, "name" | "id" | "label" | "hint"> & {
   checked: boolean;
 }): Html => html`<div class="field choice">
 <input type="hidden" name="${name}" value="false">
-<input type="checkbox" id="${name}" name="${name}" value="true"${checked && html` checked`}>
-<label for="${name}">${label}${hint && html`<span class="hint">${hint}</span>`}</label>
+<input type="checkbox" id="${id}" name="${name}" value="true"${checked && html` checked`}>
+<label for="${id}">${label}${hint && html`<span class="hint">${hint}</span>`}</label>
 </div>`;
 
 /** A field that takes one of some values. */
 export function oneOf({
   name,
+  id = name,
   label,
   hint,
   value,
   error,
   options,
-}: Pick<FieldSpec, "name" | "label" | "hint" | "value" | "error"> & {
+}: Pick<FieldSpec, "name" | "id" | "label" | "hint" | "value" | "error"> & {
   options: readonly (readonly [value: string, label: string])[];
 }): Html {
-  const describedBy = [hint && `${name}-hint`, error && `${name}-error`].filter(Boolean).join(" ");
+  const describedBy = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(" ");
   const shown = options.map(
     ([one, text]) =>
       html`<option value="${one}"${one === value && html` selected`}>${text}</option>`,
   );
   return html`<div class="field">
-<label for="${name}">${label}</label>
-${hint && html`<p class="hint" id="${name}-hint">${hint}</p>`}
-<select id="${name}" name="${name}"${error && html` aria-invalid="true"`}${describedBy !== "" && html` aria-describedby="${describedBy}"`}>${shown}</select>
-${problem(name, label, error)}
+<label for="${id}">${label}</label>
+${hint && html`<p class="hint" id="${id}-hint">${hint}</p>`}
+<select id="${id}" name="${name}"${error && html` aria-invalid="true"`}${describedBy !== "" && html` aria-describedby="${describedBy}"`}>${shown}</select>
+${problem(id, label, error)}
 </div>`;
 }
 

@@ -90,8 +90,8 @@ header nav ul { flex-direction: row; margin: 0; }
 .done { padding: 0 1rem; color: var(--soft); font-size: .9375rem; }
 article header { display: block; min-height: 0; padding: 0 0 .5rem; background: none; border: 0; font-size: .9375rem; }
 .text > :last-child { margin-bottom: 0; }
-.rows .text > p { margin: 0 0 1rem; color: inherit; font-size: inherit; }
-.rows .text > p:last-child { margin: 0; }
+.rows .text.text > p { margin: 0 0 1rem; color: inherit; font-size: inherit; }
+.rows .text.text > p:last-child { margin: 0; }
 .text img, .text video { max-width: 100%; height: auto; }
 .text pre { overflow-x: auto; padding: .75rem; background: var(--sunken); border-radius: .5rem; }
 .text blockquote { margin: 0 0 1rem; padding-left: 1rem; border-left: .25rem solid var(--line); color: var(--soft); }
@@ -120,6 +120,7 @@ label, legend { padding: 0; font-weight: 600; }
 .field select { display: block; width: 100%; margin-top: .375rem; }
 textarea { resize: vertical; }
 .code { font: .875rem/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; tab-size: 4; white-space: pre; overflow-x: auto; }
+.broad .boxes { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(16rem, 100%), 1fr)); gap: 0 1rem; }
 .many { max-height: 15rem; overflow-y: auto; padding: 0 .75rem .5rem; border: 1px solid var(--line); border-radius: .5rem; }
 .choice { display: flex; gap: .75rem; align-items: start; margin-top: .625rem; }
 .choice input { flex: none; width: 1.125rem; height: 1.125rem; margin: .1875rem 0 0; accent-color: var(--accent); }

@@ -30,6 +30,12 @@ const OF_PROJECT = `
   issues merge_requests commits branches tags releases pipelines jobs environments packages boards milestones labels wikis
   snippets project_members issues/1 merge_requests/1 merge_requests/1/diffs merge_requests/1/commits tree/main wikis/home blame/main/docs/file-0000
 `;
+const FORMS = `
+  issues/new issues/1/edit merge_requests/new merge_requests/1/edit new/main edit/main/docs/file-0000 delete/main/docs/file-0000
+  upload/main branches/new tags/new wikis/new wikis/home/edit releases/new releases/v0/edit milestones/new milestones/1/edit
+  labels/new labels/1/edit pipelines/new snippets/new
+`;
+const FORMS_OF_GROUP = "milestones/new labels/new wikis/new";
 const OF_GROUP =
   "issues merge_requests epics iterations boards milestones labels wikis group_members";
 const below = (base: string, paths: string) =>
@@ -45,7 +51,10 @@ const PAGES = [
   ...["/search", "/search?search=issue&scope=issues"],
   ...["/acme", "/acme/site", "/developer", "/acme/nothing"],
   ...below("/acme/site", OF_PROJECT),
+  ...below("/acme/site", FORMS),
   ...below("/groups/acme", OF_GROUP),
+  ...below("/groups/acme", FORMS_OF_GROUP),
+  ...["/-/snippets/new", "/dashboard/todos?state=done"],
 ];
 
 describe.each([

@@ -1,77 +1,18 @@
 // Forms of groups and projects: what they ask for, what they do, and who may.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type CodeProject, newCodeProject } from "../api/_merge-requests.ts";
-import { givePassword, PASSWORD, type Person, type TestApp, testApp } from "../helpers.ts";
-import { Visitor } from "../visitor.ts";
+import { type Person, type TestApp, testApp } from "../helpers.ts";
+import { type Forms, fieldsOf, HOSTILE, RUNS, visitForms } from "./_forms.ts";
 
 let app: TestApp;
-const visitors = new Map<Person, Visitor>();
+let forms: Forms;
 beforeAll(async () => {
   app = await testApp();
-  const people = ["owner", "maintainer", "developer", "reporter", "guest", "stranger"] as const;
-  await givePassword(app, ...people);
-  for (const person of people) {
-    const visitor = new Visitor(app);
-    expect((await visitor.signIn(person, PASSWORD)).status).toBe(303);
-    visitors.set(person, visitor);
-  }
-  const anonymous = new Visitor(app);
-  await anonymous.get("/users/sign_in");
-  visitors.set("anonymous", anonymous);
+  forms = await visitForms(app);
 });
 afterAll(() => app.dispose());
 
-const as = (person: Person) => visitors.get(person) as Visitor;
-const HOSTILE = `<script>alert(1)</script><img src=x onerror=alert(1)>"'&`;
-
-/** What would run. */
-const RUNS = /<script|<img src=x|<\w[^>"]*\sonerror/i;
-
-/** What the fields of a page hold, by their names: of checkboxes and choices, those that are chosen. */
-function fieldsOf(page: string): Record<string, string> {
-  const fields: Record<string, string> = {};
-  const main = page.slice(page.indexOf("<main"));
-  const text = (markup: string) =>
-    markup
-      .replaceAll("&lt;", "<")
-      .replaceAll("&gt;", ">")
-      .replaceAll("&quot;", '"')
-      .replaceAll("&#39;", "'")
-      .replaceAll("&amp;", "&");
-  const attribute = (tag: string, name: string) =>
-    text(new RegExp(`\\s${name}="([^"]*)"`).exec(tag)?.[1] ?? "");
-  for (const [tag] of main.matchAll(/<input[^>]*>/g)) {
-    const name = attribute(tag, "name");
-    if (tag.includes('type="checkbox"') && !/\schecked/.test(tag)) continue;
-    const value = attribute(tag, "value");
-    if (name.endsWith("[]")) {
-      fields[name] = [fields[name], value].filter(Boolean).join(",");
-    } else if (name !== "authenticity_token") fields[name] = value;
-  }
-  for (const [, tag = "", value = ""] of main.matchAll(/<textarea([^>]*)>\n([^<]*)<\/textarea>/g)) {
-    fields[attribute(tag, "name")] = text(value);
-  }
-  for (const [, tag = "", options = ""] of main.matchAll(/<select([^>]*)>(.*?)<\/select>/gs)) {
-    const chosen = /<option value="([^"]*)" selected>/.exec(options);
-    fields[attribute(tag, "name")] = text(chosen?.[1] ?? "");
-  }
-  return fields;
-}
-
-/** What each of some people gets for a form: the status of its page, and of sending it. */
-async function answersFor(
-  path: string,
-  form: Record<string, string | string[]>,
-  expected: Partial<Record<Person, readonly [shown: number, sent: number]>>,
-) {
-  const answers: Record<string, readonly [number, number]> = {};
-  for (const person of Object.keys(expected) as Person[]) {
-    const visitor = as(person);
-    const shown = await visitor.get(path);
-    answers[person] = [shown.status, (await visitor.post(path, form)).status];
-  }
-  expect(answers).toEqual(expected);
-}
+const as = (person: Person) => forms.as(person);
 
 describe("the form of an issue", () => {
   it("has what the issue has, changes it, and keeps what was typed if the API refuses it", async () => {
@@ -124,8 +65,8 @@ describe("the form of an issue", () => {
       ...{ title: "", description: HOSTILE, due_date: "2026-12-31", "labels[]": ["", HOSTILE] },
     });
     expect(refused.status).toBe(422);
-    expect(refused.page).toContain('<a href="#title">Title</a> can&#39;t be blank');
-    expect(refused.page).toContain('id="title-error">Title can&#39;t be blank.');
+    expect(refused.page).toContain('<a href="#field-title">Title</a> can&#39;t be blank');
+    expect(refused.page).toContain('id="field-title-error">Title can&#39;t be blank.');
     expect(fieldsOf(refused.page)).toMatchObject({
       ...{ title: "", description: HOSTILE, due_date: "2026-12-31", "labels[]": HOSTILE },
     });
@@ -150,10 +91,10 @@ describe("the form of an issue", () => {
     const [none, may, signIn] = [[404, 404] as const, [200, 303] as const, [302, 303] as const];
     const members = { reporter: may, developer: may };
     const others = { stranger: none, anonymous: signIn };
-    await answersFor(`${base}/1/edit`, form, { ...members, guest: may, ...others });
-    await answersFor(`${base}/2/edit`, form, { ...members, ...others });
+    await forms.answersFor(`${base}/1/edit`, form, { ...members, guest: may, ...others });
+    await forms.answersFor(`${base}/2/edit`, form, { ...members, ...others });
     expect((await as("guest").get(`${base}/2/edit`)).status).toBe(404);
-    await answersFor(`${base}/new`, form, { ...members, guest: may, ...others });
+    await forms.answersFor(`${base}/new`, form, { ...members, guest: may, ...others });
     // Guests write, and others plan.
     const guest = await as("guest").get(`${base}/1/edit`);
     expect(Object.keys(fieldsOf(guest.page))).toEqual(["title", "confidential", "description"]);
@@ -277,8 +218,8 @@ describe("what is discussed", () => {
     expect(fieldsOf((await reporter.get(edit)).page)).toEqual({ body: "Why *so*?" });
     expect((await reporter.get(edit)).page).toContain(`action="${path}/notes/${note.id}/delete"`);
     const empty = await reporter.post(edit, { body: " " });
-    expect([empty.status, empty.page.includes('id="body-error"')]).toEqual([422, true]);
-    await answersFor(
+    expect([empty.status, empty.page.includes('id="field-body-error"')]).toEqual([422, true]);
+    await forms.answersFor(
       edit,
       { body: "Because" },
       {
@@ -499,7 +440,7 @@ describe("forms of files", () => {
       ["delete/main/a.txt", ""],
     ] as const) {
       const expected = { ...none, anonymous, developer: [200, 303] as const };
-      await answersFor(`${base}/${path}`, { ...form, file_path }, expected);
+      await forms.answersFor(`${base}/${path}`, { ...form, file_path }, expected);
     }
     for (const person of ["reporter", "anonymous"] as const) {
       const { page } = await as(person).get(`${base}/tree/main`);
@@ -559,8 +500,8 @@ describe("forms of branches and tags", () => {
     expect((await as("reporter").get(`${base}/tags/v1.0`)).page).not.toContain("/delete");
     const none = [404, 404] as const;
     const expected = { reporter: none, stranger: none, anonymous: [302, 303] as const };
-    await answersFor(`${base}/tags/new`, { ...tag, tag_name: "v2.0" }, expected);
-    await answersFor(`${base}/branches/new`, { ...form, branch: "x" }, expected);
+    await forms.answersFor(`${base}/tags/new`, { ...tag, tag_name: "v2.0" }, expected);
+    await forms.answersFor(`${base}/branches/new`, { ...form, branch: "x" }, expected);
     expect((await as("reporter").post(`${base}/tags/v1.0/delete`)).status).toBe(404);
     const gone = await developer.post(`${base}/tags/v1.0/delete`);
     expect(gone.headers.get("location")).toBe(`${base}/tags`);
