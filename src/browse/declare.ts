@@ -229,7 +229,12 @@ export const actionIn = (of: PageKind, spec: ActionSpec): Route =>
         const renamed = Object.entries(names).map(([theirs, ours]) => [theirs, input[ours]]);
         const redirectTo = (done: unknown) => {
           const to = spec.to(done ?? {}, input);
-          return redirect(to.startsWith("/") ? addressOf(source, context) + to : to);
+          const { view } = context;
+          // As a path: an address may have another host than the page, to which no form may lead.
+          const isPath = to.startsWith("/");
+          return redirect(
+            isPath ? addressOf(source, view) + to : mountOf(view) + to.slice(view.base.length),
+          );
         };
         try {
           const sent = {
@@ -256,7 +261,7 @@ export const actionIn = (of: PageKind, spec: ActionSpec): Route =>
 export const projectAction = (spec: ActionSpec): Route => actionIn("project", spec);
 
 /** The address of a group or project with its mount; without one, that of the site. */
-const addressOf = (source: Source | undefined, { view }: Pick<Visit, "view">): string => {
+const addressOf = (source: Source | undefined, view: Visit["view"]): string => {
   const path = source && `${source.kind === "group" ? "/groups" : ""}/${source.fullPath}`;
   return mountOf(view) + (path ?? "");
 };

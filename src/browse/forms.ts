@@ -14,7 +14,7 @@ import {
   type Shown,
   type Visit,
 } from "./declare.ts";
-import { pageIn, type Step } from "./parts.ts";
+import { pageIn, placeOf, type Step } from "./parts.ts";
 
 /** A value that can be chosen, and what people read of it. */
 type Choice = readonly [value: string, label: string];
@@ -178,11 +178,13 @@ export function formPage(spec: FormSpec): readonly Route[] {
       for (const one of fields) {
         if (one.when?.(shown, filled) ?? true) parts.push(await fieldOf(one, shown, filled));
       }
+      // What precedes it may be written in several ways.
+      const own = visit.request.path.slice(visit.request.path.indexOf("/-/"));
+      const action = (of === "site" ? "" : placeOf(shown.place).address) + own;
       const body = html`<section>${problems(fields, visit)}
-${form(visit, visit.request.path, html`${parts}<button>${spec.button}</button>`, { hasFile: spec.upload !== undefined })}
+${form(visit, action, html`${parts}<button>${spec.button}</button>`, { hasFile: spec.upload !== undefined })}
 </section>${spec.below?.(shown, visit)}`;
       const named = title(shown, visit);
-      const own = visit.request.path.slice(visit.request.path.indexOf("/-/"));
       return of === "site"
         ? { showsTexts: true, title: named, body }
         : pageIn(shown.place, visit, {

@@ -71,7 +71,7 @@ const ISSUE_FIELDS: readonly FormField[] = [
 ];
 
 /** Branches that can be chosen. */
-export const BRANCHES: Found = {
+const BRANCHES: Found = {
   from: "GET /projects/:id/repository/branches",
   as: ({ name }) => [name, name],
 };

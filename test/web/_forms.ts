@@ -59,6 +59,8 @@ export async function visitForms(app: TestApp): Promise<Forms> {
   for (const person of people) {
     const visitor = new Visitor(app);
     expect((await visitor.signIn(person, PASSWORD)).status).toBe(303);
+    // Every page has the token of the session.
+    await visitor.get("/dashboard/projects");
     visitors.set(person, visitor);
   }
   const anonymous = new Visitor(app);
