@@ -78,6 +78,11 @@ function textOf({ found }: Shown): string {
 
 const CONTENT: FormField = { name: "content", label: "Content", kind: "code", isOptional: true };
 
+/** By which it is seen that somebody else was faster. Whoever was told so may go on nevertheless, as in GitLab. */
+const LAST_COMMIT: FormField = {
+  ...{ name: "last_commit_id", label: "Last commit", kind: "hidden", isFound: true },
+};
+
 const found: Pick<FormSpec, "find" | "shows"> = {
   find: revisionOf("ref", "path"),
   shows: { found: ["GET /projects/:id/repository/files/:file_path", { file_path: "path" }] },
@@ -118,7 +123,7 @@ export const codeForms: readonly Route[] = [
         ...{ name: "ends", label: "Ends of lines", kind: "hidden" },
         value: (shown) => (textOf(shown).includes("\r\n") ? "CRLF" : "LF"),
       },
-      { name: "last_commit_id", label: "Last commit", kind: "hidden" },
+      LAST_COMMIT,
       ...commitFields("Update"),
     ],
     may: (shown) => textOf(shown) !== undefined,
@@ -137,10 +142,7 @@ export const codeForms: readonly Route[] = [
   }),
   ...formPage({
     ...{ ...inPlace, ...found, path: "/-/delete/:place*", summary: "Delete a file" },
-    fields: [
-      { name: "last_commit_id", label: "Last commit", kind: "hidden" },
-      ...commitFields("Delete"),
-    ],
+    fields: [LAST_COMMIT, ...commitFields("Delete")],
     may: (shown) => shown.found !== undefined,
     title: (_, { parameters }) => `Delete ${partsOf(String(parameters["path"])).at(-1)}`,
     button: "Delete file",

@@ -49,12 +49,15 @@ function threadForms(discussion: Shown, { found, name, path }: Discussed, visit:
   const maySettle =
     resolvable.length > 0 &&
     visit.may(mayResolveNote, { noteable: noteableOf(found), resolved: undefined });
+  const begun = first.author?.name ?? "somebody";
+  const toWhom = html`<span class="unseen"> to ${begun}</span>`;
+  const ofWhom = html`<span class="unseen"> the thread of ${begun}</span>`;
   const reply = field({
     ...{ name: "body", id: `reply-${id}`, label: "Your reply", type: "lines" },
     value: typedIn(visit, id),
   });
-  return html`<div class="actions"><details${isRefused && html` open`}><summary class="button quiet">Reply</summary>${isRefused && refused(visit)}${form(visit, `${own}/notes`, html`${reply}<button>Send reply</button>`)}</details>
-${maySettle && form(visit, `${own}/resolve`, html`<input type="hidden" name="resolved" value="${String(!isResolved)}"><button class="quiet">${isResolved ? "Unresolve" : "Resolve"}</button>`)}</div>`;
+  return html`<div class="actions"><details${isRefused && html` open`}><summary class="button quiet">Reply${toWhom}</summary>${isRefused && refused(visit)}${form(visit, `${own}/notes`, html`${reply}<button>Send reply</button>`)}</details>
+${maySettle && form(visit, `${own}/resolve`, html`<input type="hidden" name="resolved" value="${String(!isResolved)}"><button class="quiet">${isResolved ? "Unresolve" : "Resolve"}${ofWhom}</button>`)}</div>`;
 }
 
 /** Discussions, the oldest first: what was written, and what was done, with what the visitor can do about it. */

@@ -136,6 +136,9 @@ export const releaseForms = (again: Showing<string>): readonly Route[] => {
   ];
 };
 
+/** Where people find their own snippets. */
+export const OWN_SNIPPETS = "/dashboard/snippets";
+
 /** Whether the visitor may change a snippet. */
 export const mayChangeSnippet = (
   { author }: Shown,
@@ -211,7 +214,7 @@ export const snippetForms = (of: PageKind, again: Showing<string>): readonly Rou
       path: "/-/snippets/:snippet_id/delete",
       summary: of === "project" ? "Delete a snippet of a project" : "Delete a personal snippet",
       ...{ input, performs: `DELETE ${one}`, again },
-      to: () => (of === "project" ? "/-/snippets" : "/dashboard/projects"),
+      to: () => (of === "project" ? "/-/snippets" : OWN_SNIPPETS),
     }),
   ];
 };

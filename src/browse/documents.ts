@@ -5,13 +5,26 @@ import { mountOf } from "../pages/navigation.ts";
 import { pageOf, projectPage, type Showing, type Shown, sitePage, type Visit } from "./declare.ts";
 import {
   mayChangeSnippet,
+  OWN_SNIPPETS,
   pathOfPage,
   releaseForms,
   snippetForms,
   wikiForms,
 } from "./document-forms.ts";
 import { listOf, type PlaceKind } from "./lists.ts";
-import { about, at, commitLink, fact, facts, placeOf, refused, row, text, who } from "./parts.ts";
+import {
+  about,
+  at,
+  commitLink,
+  fact,
+  facts,
+  listed,
+  placeOf,
+  refused,
+  row,
+  text,
+  who,
+} from "./parts.ts";
 
 const PROJECT = "GET /projects/:id";
 
@@ -173,6 +186,27 @@ ${editLink(mayChange, `/-/snippets/${snippet.id}`, visit)}${parts.body}<aside ar
 
 /** Pages of snippets that belong to people, not to projects. */
 export const personalSnippetPages: readonly Route[] = [
+  sitePage({
+    path: OWN_SNIPPETS,
+    summary: "Show the caller's own snippets",
+    access: "user",
+    shows: { rows: "GET /snippets" },
+    view: async ({ rows }, visit) => ({
+      showsTexts: true,
+      title: "Your snippets",
+      body: html`<div class="actions"><a class="button" href="${mountOf(visit.view)}/-/snippets/new">New snippet</a></div>
+<section>${listed("rows", rows, visit, {
+        path: OWN_SNIPPETS,
+        none: "You have no snippets.",
+        row: ({ id, title, created_at, visibility }) =>
+          row(
+            html`<a href="${mountOf(visit.view)}/-/snippets/${id}">${title}</a>`,
+            at(created_at),
+            visibility,
+          ),
+      })}</section>`,
+    }),
+  }),
   sitePage({
     ...personalSnippet,
     path: "/-/snippets/:snippet_id",

@@ -42,6 +42,8 @@ export interface FormField {
   readonly among?: Found | ((shown: Shown, visit: Visit) => readonly Choice[]);
   /** What it holds before anybody has typed: of `"many"`, those that are chosen. Default: what is found by its name. */
   readonly value?: (shown: Shown, visit: Visit) => unknown;
+  /** Whether it is what is found even if something else was sent. */
+  readonly isFound?: true;
   /** Whether the visitor may say it. Default: whoever may open the form. */
   readonly when?: (shown: Shown, visit: Visit) => boolean;
 }
@@ -100,7 +102,7 @@ const idOf = (name: string) => `field-${name}`;
 /** A field as it is shown. */
 async function fieldOf(spec: FormField, shown: Shown, visit: Visit): Promise<Html> {
   const { name, label, kind = "text", hint, isOptional = false, among } = spec;
-  const sent = visit.parameters[name];
+  const sent = spec.isFound ? undefined : visit.parameters[name];
   const held = spec.value ? await spec.value(shown, visit) : shown.found?.[name];
   const value = sent ?? held ?? "";
   const error = visit.refusal?.errors[name];
@@ -151,7 +153,7 @@ function problems(fields: readonly FormField[], { refusal }: Visit): Html | unde
       : html`<li><a href="#${idOf(name)}">${label}</a> ${text}</li>`;
   });
   const list = known.length > 0 ? html`<ul>${known}</ul>` : html`${refusal.text}`;
-  return html`<div class="note bad" role="alert">This was refused: ${list}</div>`;
+  return html`<div class="note bad" role="alert" tabindex="-1" autofocus>This was refused: ${list}</div>`;
 }
 
 /** Declares a page that is a form, and what sending it does. */

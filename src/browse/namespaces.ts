@@ -152,7 +152,7 @@ const userProfile: Showing<"users"> = {
     return {
       showsTexts: true,
       title,
-      body: html`${picture(user.avatar_url)}${user.bio && html`<p class="lead">${user.bio}</p>`}
+      body: html`${picture(user.avatar_url)}${visit.caller?.username === username && html`<div class="actions"><a class="button quiet" href="${mountOf(visit.view)}/dashboard/snippets">Your snippets</a></div>`}${user.bio && html`<p class="lead">${user.bio}</p>`}
 <div class="beside"><div><section><h2>Projects</h2>${list(visit, projects, {
         path: `/${username}`,
         none: "There are no projects that you may see.",

@@ -20,7 +20,7 @@ const branches: ListSpec = {
     return row(
       html`<a href="${web_url}">${name}</a>${tag(branch.default, "default")}${tag(branch.protected, "protected")}${tag(branch.merged, "merged")}`,
       commit && html`${commit.title} · ${at(commit.committed_date)}`,
-      html`${commit && commitLink(commit.id, project, visit)}${
+      html`<div class="ends">${commit && commitLink(commit.id, project, visit)}${
         !isLasting &&
         visit.offers(BRANCH) &&
         deleteButton(
@@ -29,7 +29,7 @@ const branches: ListSpec = {
           `Delete ${name}? What is only on this branch is lost.`,
           { of: name },
         )
-      }`,
+      }</div>`,
     );
   },
 };

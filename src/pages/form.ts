@@ -56,7 +56,7 @@ export function field(spec: FieldSpec): Html {
     spec.autofocus === true && html` autofocus`
   }${error && html` aria-invalid="true"`}${
     describedBy !== "" && html` aria-describedby="${describedBy}"`
-  } autocomplete="${spec.autocomplete ?? "off"}" autocapitalize="none" spellcheck="false"`;
+  } autocomplete="${spec.autocomplete ?? "off"}"${type !== "lines" && html` autocapitalize="none" spellcheck="false"`}`;
   const control =
     type === "lines" || type === "code"
       ? html`<textarea rows="${type === "code" ? 20 : (spec.rows ?? 3)}"${type === "code" && html` class="code" wrap="off"`}${attributes}>

@@ -147,6 +147,7 @@ button:hover, .button:hover { filter: brightness(1.08); }
 .rows > li > :first-child { flex: 1 1 16rem; min-width: 0; }
 .rows div:not(.question) > p { margin: 0; color: var(--soft); font-size: .875rem; }
 .rows .confirm[open] { flex: 1 0 100%; }
+.ends { display: flex; flex-wrap: wrap; gap: .5rem 1rem; align-items: baseline; justify-content: end; }
 .pager { display: flex; align-items: center; gap: .5rem; margin-top: 1rem; padding-top: 1rem; border-top: 1px solid var(--line); color: var(--soft); }
 .pager a { background: var(--line); color: var(--ink); }
 .tag { display: inline-block; margin-left: .375rem; padding: 0 .5rem; font-size: .8125rem; font-weight: 500; color: var(--good); background: var(--good-page); border-radius: 1rem; }

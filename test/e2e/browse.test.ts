@@ -177,12 +177,12 @@ describe.each([
     await press("Comment");
     await page.waitForURL(/#note_\d+$/);
     await page.goto(issue);
-    await press("Reply");
+    await press("Reply to The admin");
     await type("Your reply", "*So*");
     await press("Send reply");
     await page.locator("article em").waitFor();
     await page.goto(issue);
-    await press("Resolve");
+    await press("Resolve the thread of The admin");
     await page.locator("article .tag", { hasText: "Resolved" }).first().waitFor();
     await page.goto(issue);
     await press("👍");

@@ -32,6 +32,8 @@ describe("the form of an issue", () => {
       "developer",
     );
     const reporter = as("reporter");
+    const chosen = await reporter.get(`${base}/new?labels[]=in+review&issue[confidential]=true`);
+    expect(fieldsOf(chosen.page)).toMatchObject({ "labels[]": "in review", confidential: "true" });
     const asked = `?issue[title]=${encodeURIComponent(HOSTILE)}&issue[description]=Why`;
     const empty = await reporter.get(`${base}/new${asked}`);
     expect(fieldsOf(empty.page)).toEqual({
@@ -71,11 +73,13 @@ describe("the form of an issue", () => {
       ...{ title: "", description: HOSTILE, due_date: "2026-12-31", "labels[]": HOSTILE },
     });
     expect(refused.page).not.toMatch(RUNS);
+    app.statements.length = 0;
     const saved = await reporter.post(`${base}/1/edit`, {
       ...{ title: "Second", description: "", confidential: "false", due_date: "" },
       ...{ "assignee_ids[]": "", "labels[]": "", milestone_id: "" },
     });
     expect([saved.status, saved.headers.get("location")]).toEqual([303, `${base}/1`]);
+    expect(app.statements.length).toBeLessThan(80);
     expect((await project.get("/issues/1")).json).toMatchObject({
       ...{ title: "Second", description: null, confidential: false, labels: [], assignees: [] },
       ...{ due_date: null, milestone: null },
@@ -140,6 +144,33 @@ describe("the form of a merge request", () => {
     expect((await as("reporter").get(`${base}/new`)).status).toBe(404);
     expect((await as("reporter").post(`${base}/new`, form)).status).toBe(404);
     expect((await as("anonymous").get(`${base}/new`)).status).toBe(302);
+  });
+
+  it("leads from a fork to the project that it is of", async () => {
+    const origin = await newCodeProject(app);
+    await origin.send("POST", "/labels", { name: "theirs", color: "#cc0000" }, "maintainer");
+    const { json: fork } = await origin.send("POST", "/fork", { namespace_path: "developer" });
+    const commit = {
+      ...{ branch: "fix", start_branch: "main", commit_message: "Fix" },
+      actions: [{ action: "create", file_path: "fix.txt", content: "x" }],
+    };
+    const committed = await app.call(`POST /projects/${fork.id}/repository/commits`, {
+      ...{ as: "developer", json: commit },
+    });
+    expect(committed.status).toBe(201);
+    const developer = as("developer");
+    const path = `/${fork.path_with_namespace}/-/merge_requests/new`;
+    const shown = await developer.get(`${path}?merge_request[source_branch]=fix`);
+    const fields = fieldsOf(shown.page);
+    expect(fields).toEqual({
+      ...{ source_branch: "fix", target_project_id: String(origin.id), target_branch: "main" },
+      ...{ title: "Fix", description: "" },
+    });
+    const made = await developer.post(path, fields);
+    expect(made.headers.get("location")).toBe(`/${origin.fullPath}/-/merge_requests/1`);
+    expect((await developer.follow(made)).status).toBe(200);
+    const own = await developer.post(path, { ...fields, target_project_id: String(fork.id) });
+    expect(own.headers.get("location")).toBe(`/${fork.path_with_namespace}/-/merge_requests/1`);
   });
 
   it("changes one, makes it a draft and ready again", async () => {
@@ -208,7 +239,7 @@ describe("what is discussed", () => {
       true,
       true,
     ]);
-    expect(await shown("developer")).toContain(">Unresolve<");
+    expect(await shown("developer")).toContain(">Unresolve<span");
     expect((await developer.post(`${own}/resolve`, { resolved: "false" })).status).toBe(303);
     expect((await read())[0].resolved).toBe(false);
 
@@ -335,8 +366,11 @@ describe("forms of files", () => {
     // Somebody else was faster.
     const late = await maintainer.post(edit, { ...fields, content: "late" });
     expect([late.status, fieldsOf(late.page)["content"]]).toEqual([422, "late"]);
-    expect(late.page).toMatch(/role="alert">This was refused:.*changed/s);
-    const again = fieldsOf((await maintainer.get(edit)).page);
+    expect(late.page).toMatch(/role="alert"[^>]*>This was refused:.*changed/s);
+    // Whoever has seen that may go on.
+    const again = fieldsOf(late.page);
+    expect(again["last_commit_id"]).not.toBe(fields["last_commit_id"]);
+    again["content"] = "one\ntwo\n";
     const moved = await maintainer.post(edit, { ...again, file_path: "moved.txt" });
     expect(moved.headers.get("location")).toBe(`${base}/blob/main/moved.txt`);
     expect((await raw("moved.txt")).text).toBe("one\ntwo\n");
@@ -684,6 +718,10 @@ describe("forms of snippets", () => {
       const made = await reporter.post(`${base}/-/snippets/new`, sent);
       const page = String(made.headers.get("location"));
       expect(page).toMatch(new RegExp(`^${base}/-/snippets/\\d+$`));
+      const list = (await reporter.get(base ? `${base}/-/snippets` : "/dashboard/snippets")).page;
+      expect(list).toContain(`href="${page}"`);
+      expect(list).toContain(`href="${base}/-/snippets/new"`);
+      expect(list).not.toMatch(RUNS);
       const shown = await reporter.follow(made);
       expect(shown.page).toContain(`href="${page}/edit"`);
       expect(shown.page).not.toMatch(RUNS);
