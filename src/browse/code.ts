@@ -70,6 +70,20 @@ const WRITING = {
   delete: "Delete",
 } as const;
 
+/** A link to the form of a merge request from one branch into another, for those who may make one. */
+function requestLink(project: Shown, visit: Visit, from: string, into: string): Html | false {
+  const asked = new URLSearchParams({
+    "merge_request[source_branch]": from,
+    "merge_request[target_branch]": into,
+  });
+  const page = `${mountOf(visit.view)}${placeOf(project).address}/-/merge_requests/new`;
+  return (
+    visit.caller !== undefined &&
+    visit.offers("POST /projects/:id/merge_requests") &&
+    html`<div class="actions"><a class="button quiet" href="${page}?${String(asked)}">New merge request</a></div>`
+  );
+}
+
 /** Links to forms that change what is on a branch, for those who may write to the repository. */
 export async function writing(
   project: Shown,
@@ -315,7 +329,7 @@ ${changed("files", files, visit, placeOf(project).address + path)}`,
         title: `${to} compared with ${from}`,
         path,
         facts: [],
-        body: html`<section><h2>Commits</h2><ul class="rows">${commits.map(commitRow)}</ul>${commits.length === 0 && html`<p class="lead">There are none.</p>`}</section>
+        body: html`${commits.length > 0 && requestLink(project, visit, to, from)}<section><h2>Commits</h2><ul class="rows">${commits.map(commitRow)}</ul>${commits.length === 0 && html`<p class="lead">There are none.</p>`}</section>
 ${changed("diffs", diffs, visit, placeOf(project).address + path)}`,
       });
     },

@@ -126,6 +126,9 @@ describe("the form of a merge request", () => {
     expect(fieldsOf(shown.page)).toMatchObject({
       ...{ source_branch: "fix-login", target_branch: "main" },
     });
+    const compared = await developer.get(`/${project.fullPath}/-/compare/main...fix-login`);
+    const link = `${base}/new?merge_request%5Bsource_branch%5D=fix-login&amp;merge_request%5Btarget_branch%5D=main`;
+    expect(compared.page).toContain(`href="${link}"`);
     const refused = await developer.post(`${base}/new`, {
       ...{ title: "", source_branch: "none", target_branch: "main", description: HOSTILE },
     });
@@ -292,6 +295,22 @@ describe("what is discussed", () => {
     expect((await as("reporter").post(`${path}/award_emoji/${own.id}/delete`)).status).toBe(404);
     expect((await guest.post(`${path}/award_emoji/${own.id}/delete`)).status).toBe(303);
     expect(await pressed("guest")).toEqual(["cactus, 1"]);
+  });
+
+  it("shows visitors the emoji that it got", async () => {
+    const json = { name: "Open", visibility: "public" };
+    const { json: open } = await app.call("POST /projects", { as: "developer", json });
+    const send = (path: string, sent: object) =>
+      app.call(`POST /projects/${open.id}${path}`, { as: "developer", json: sent });
+    await send("/issues", { title: "One" });
+    await send("/issues/1/award_emoji", { name: "tada" });
+    const { page } = await as("anonymous").get(`/${open.path_with_namespace}/-/issues/1`);
+    expect(page).toContain('aria-label="tada, 1"');
+    expect(page).not.toMatch(/<form[^>]*(award_emoji|todo|notes)/);
+    // Whoever is no member may take part, but not change what others have written.
+    const stranger = await as("stranger").get(`/${open.path_with_namespace}/-/issues/1`);
+    expect(stranger.page).toMatch(/<form[^>]*notes/);
+    expect(stranger.page).not.toMatch(/\/edit"|\/state"/);
   });
 
   it("goes on the to-do list and off it, there and on its own page", async () => {
