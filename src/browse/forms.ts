@@ -118,7 +118,9 @@ async function fieldOf(spec: FormField, shown: Shown, visit: Visit): Promise<Htm
   if (kind === "one") {
     const none: readonly Choice[] = isOptional ? [["", "None"]] : [];
     const there = [...none, ...known];
-    const isThere = there.some(([one]) => one === String(value));
+    // Among a few, the first one is meant unless another one is; in a list, nobody has chosen yet.
+    const isFirst = value === "" && typeof among === "function";
+    const isThere = isFirst || there.some(([one]) => one === String(value));
     const options = isThere ? there : [...there, [String(value), String(value)] as const];
     return oneOf({ ...about, value: String(value), options });
   }

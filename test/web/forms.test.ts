@@ -730,6 +730,9 @@ describe("forms of snippets", () => {
     ] as const) {
       const reporter = as("reporter");
       const form = { title: HOSTILE, description: "", visibility: "private", file_name: "a.txt" };
+      const empty = (await reporter.get(`${base}/-/snippets/new`)).page;
+      expect(empty).toContain('name="visibility"><option value="private">');
+      expect(empty).not.toContain('aria-label="Your account"');
       const refused = await reporter.post(`${base}/-/snippets/new`, { ...form, content: "" });
       expect([refused.status, fieldsOf(refused.page)["title"]]).toEqual([422, HOSTILE]);
       expect(refused.page).not.toMatch(RUNS);
