@@ -65,6 +65,12 @@ export interface Showing<Names extends string> {
    * that everybody sees what the API tells them.
    */
   readonly shows: Readonly<Record<Names, string | Renamed>>;
+  /** Where those who may make what there is not yet are led, and the route of the API that makes it. */
+  readonly absent?: {
+    readonly route: string;
+    /** Below the address of the place. */
+    readonly to: (parameters: Readonly<Record<string, unknown>>) => string;
+  };
   readonly view: (shown: Readonly<Record<Names, Shown>>, visit: Visit) => Promise<PageContent>;
 }
 
@@ -99,7 +105,7 @@ const isHidden = (error: unknown): boolean =>
 
 /** Shows a page. @param sent the parameters of its address */
 export async function show<Names extends string>(
-  { shows, one, defaults, view }: Showing<Names>,
+  { shows, one, defaults, absent, view }: Showing<Names>,
   visited: Visited & { readonly store: Store; readonly source: Source | undefined },
   { perform, reader }: RouteRunner,
   sent: Readonly<Record<string, unknown>>,
@@ -117,7 +123,14 @@ export async function show<Names extends string>(
   for (const [name, given] of Object.entries<string | Renamed>(shows)) {
     const [route, names] = typeof given === "string" ? [given, {}] : given;
     const renamed = Object.entries(names).map(([theirs, ours]) => [theirs, parameters[ours]]);
-    const called = await perform(route, { ...parameters, ...Object.fromEntries(renamed) });
+    let called: Called;
+    try {
+      called = await perform(route, { ...parameters, ...Object.fromEntries(renamed) });
+    } catch (error) {
+      const isAbsent = error instanceof ApiError && error.status === 404 && absent && source;
+      if (!isAbsent || !visited.caller || !visited.mayCall(absent.route, source)) throw error;
+      return redirect(addressOf(source, visited.view) + absent.to(parameters));
+    }
     shown[name as Names] = called.value;
     if (called.hasNext) unfinished.add(name);
   }

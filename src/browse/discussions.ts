@@ -172,6 +172,13 @@ export function discussionActions(
   return [
     action(`/notes`, `Comment on ${one}`, [`POST ${of}/notes`, names], { body: formText }, toNote),
     action(
+      "/discussions",
+      `Begin a thread on ${one}`,
+      [`POST ${of}/discussions`, names],
+      { body: formText },
+      ({ notes: begun }, parameters) => toNote(begun?.[0] ?? {}, parameters),
+    ),
+    action(
       "/discussions/:discussion_id/notes",
       `Reply in a thread of ${one}`,
       [`POST ${of}/discussions/:discussion_id/notes`, names],

@@ -86,6 +86,10 @@ const releases: readonly Route[] = [
 
 const wikiShown = (of: PlaceKind): Showing<"place" | "found"> => ({
   shows: { place: `GET /${of}s/:id`, found: `GET /${of}s/:id/wikis/:slug*` },
+  absent: {
+    route: `POST /${of}s/:id/wikis`,
+    to: ({ slug }) => `/-/wikis/new?${new URLSearchParams({ title: String(slug) })}`,
+  },
   view: async ({ place, found }, visit) => {
     const { slug, content, format, title } = found;
     const wikiPath = `${placeOf(place).address}/-/wikis`;

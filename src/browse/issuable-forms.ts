@@ -1,8 +1,9 @@
 import * as param from "../core/input.ts";
 import type { Route } from "../core/resource.ts";
-import { mayPlan, mayUpdate } from "../resources/issuables/abilities.ts";
+import { mayDelete, mayPlan, mayUpdate } from "../resources/issuables/abilities.ts";
 import type { Shown, Visit } from "./declare.ts";
-import { type FormField, type Found, formPage } from "./forms.ts";
+import { deleteButton, type FormField, type FormSpec, type Found, formPage } from "./forms.ts";
+import { placeOf } from "./parts.ts";
 
 const ISSUE = { prefix: "issue" } as const;
 const REQUEST = { prefix: "merge_request" } as const;
@@ -81,10 +82,20 @@ const REQUEST_PLANS: readonly FormField[] = [
   people("reviewer_ids", "Reviewers", "reviewers"),
 ];
 
+/** How it is merged. */
+const MERGING: readonly FormField[] = [
+  {
+    ...{ name: "remove_source_branch", label: "Delete its branch when it is merged", kind: "flag" },
+    value: ({ found }) => found?.force_remove_source_branch,
+  },
+  { name: "squash", label: "Squash its commits", kind: "flag" },
+];
+
 const REQUEST_FIELDS: readonly FormField[] = [
   ...TEXTS,
   { name: "target_branch", label: "Into the branch", kind: "one", among: BRANCHES },
   ...REQUEST_PLANS,
+  ...MERGING,
 ];
 
 const isFork = ({ forked_from_project: origin }: Shown): boolean => Boolean(origin);
@@ -100,6 +111,17 @@ const targets = ({ place }: Shown) =>
   [place, place.forked_from_project]
     .filter(Boolean)
     .map(({ id, name_with_namespace: name }: Shown) => [String(id), name] as const);
+
+/** A button that deletes an issue or merge request, for those who may. */
+const deletes =
+  (name: "issues" | "merge_requests", what: string): NonNullable<FormSpec["below"]> =>
+  ({ place, found }, visit) =>
+    visit.may((_, { source }) => mayDelete(source), undefined) &&
+    deleteButton(
+      visit,
+      `${placeOf(place).address}/-/${name}/${found.iid}/delete`,
+      `Delete this ${what}? It can't be brought back.`,
+    );
 
 /** Forms in which issues and merge requests are written. */
 export const issuableForms: readonly Route[] = [
@@ -126,6 +148,7 @@ export const issuableForms: readonly Route[] = [
     ],
     button: "Save changes",
     to: (_, { issue_iid: iid }) => `/-/issues/${iid}`,
+    below: deletes("issues", "issue"),
   }),
   ...formPage({
     ...{ of: "project", path: "/-/merge_requests/new", word: "merge_request" },
@@ -158,6 +181,7 @@ export const issuableForms: readonly Route[] = [
         ...one,
         when: (shown: Shown, visit: Visit) => !isFork(shown.place) && isPlanner(shown, visit),
       })),
+      ...MERGING,
     ],
     title: () => "New merge request",
     steps: () => [["Merge requests", "/-/merge_requests"]],
@@ -179,5 +203,6 @@ export const issuableForms: readonly Route[] = [
     ],
     button: "Save changes",
     to: (_, { merge_request_iid: iid }) => `/-/merge_requests/${iid}`,
+    below: deletes("merge_requests", "merge request"),
   }),
 ];

@@ -104,7 +104,7 @@ function forms(of: Discussed, visit: Visit, todo: Html | undefined): Html | unde
   const isRefused = visit.parameters["discussion_id"] === undefined;
   return html`<section aria-label="Take part">
 ${isRefused && refused(visit)}
-${mayWrite(of, visit) && form(visit, `${own}/notes`, html`${comment}<button>Comment</button>`)}
+${mayWrite(of, visit) && form(visit, `${own}/notes`, html`${comment}<div class="actions"><button>Comment</button><button class="quiet" formaction="${mountOf(visit.view)}${own}/discussions">Start a thread</button></div>`)}
 <div class="actions">${mayChangeIt && html`<a class="button quiet" href="${mountOf(visit.view)}${own}/edit">Edit</a>`}
 ${
   event !== undefined &&
@@ -402,6 +402,14 @@ export const issuableActions: readonly Route[] = [
   ...issuableForms,
   ...Object.entries(CONTENT).flatMap(([name, [again, iid]]) => [
     ...discussionActions(name as keyof typeof CONTENT, iid, again),
+    projectAction({
+      path: `/-/${name}/:${iid}/delete`,
+      summary: `Delete ${name === "issues" ? "an issue" : "a merge request"}`,
+      input: { [iid]: param.recordId() },
+      performs: `DELETE /projects/:id/${name}/:${iid}`,
+      again,
+      to: () => `/-/${name}`,
+    }),
     projectAction({
       path: `/-/${name}/:${iid}/state`,
       summary: `Close or reopen ${name === "issues" ? "an issue" : "a merge request"}`,

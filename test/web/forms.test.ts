@@ -1,7 +1,8 @@
 // Forms of groups and projects: what they ask for, what they do, and who may.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type CodeProject, newCodeProject } from "../api/_merge-requests.ts";
-import { type Person, type TestApp, testApp } from "../helpers.ts";
+import { givePassword, PASSWORD, type Person, type TestApp, testApp } from "../helpers.ts";
+import { Visitor } from "../visitor.ts";
 import { type Forms, fieldsOf, HOSTILE, RUNS, visitForms } from "./_forms.ts";
 
 let app: TestApp;
@@ -99,6 +100,14 @@ describe("the form of an issue", () => {
     await forms.answersFor(`${base}/2/edit`, form, { ...members, ...others });
     expect((await as("guest").get(`${base}/2/edit`)).status).toBe(404);
     await forms.answersFor(`${base}/new`, form, { ...members, guest: may, ...others });
+    // Owners delete.
+    expect((await as("owner").get(`${base}/2/edit`)).page).toContain(`${base}/2/delete`);
+    expect((await as("reporter").get(`${base}/2/edit`)).page).not.toContain("/delete");
+    expect((await as("reporter").post(`${base}/2/delete`)).status).toBe(404);
+    const { json: third } = await project.send("POST", "/issues", { title: "To go" });
+    const gone = await as("owner").post(`${base}/${third.iid}/delete`);
+    expect(gone.headers.get("location")).toBe(base);
+    expect((await project.get(`/issues/${third.iid}`)).status).toBe(404);
     // Guests write, and others plan.
     const guest = await as("guest").get(`${base}/1/edit`);
     expect(Object.keys(fieldsOf(guest.page))).toEqual(["title", "confidential", "description"]);
@@ -167,7 +176,7 @@ describe("the form of a merge request", () => {
     const fields = fieldsOf(shown.page);
     expect(fields).toEqual({
       ...{ source_branch: "fix", target_project_id: String(origin.id), target_branch: "main" },
-      ...{ title: "Fix", description: "" },
+      ...{ title: "Fix", description: "", remove_source_branch: "false", squash: "false" },
     });
     const made = await developer.post(path, fields);
     expect(made.headers.get("location")).toBe(`/${origin.fullPath}/-/merge_requests/1`);
@@ -186,10 +195,19 @@ describe("the form of a merge request", () => {
     const { json: people } = await project.get("/members/all");
     const of = (name: string) =>
       String(people.find(({ username }: { username: string }) => username === name).id);
-    const form = { title: "After", "reviewer_ids[]": ["", of("reporter")] };
+    const form = {
+      ...{ title: "After", "reviewer_ids[]": ["", of("reporter")] },
+      ...{ squash: ["false", "true"], remove_source_branch: ["false", "true"] },
+    };
     expect((await developer.post(`${path}/edit`, form)).status).toBe(303);
     const read = async () => (await project.get(`/merge_requests/${request.iid}`)).json;
-    expect(await read()).toMatchObject({ title: "After", reviewers: [{ username: "reporter" }] });
+    expect(await read()).toMatchObject({
+      ...{ title: "After", reviewers: [{ username: "reporter" }] },
+      ...{ squash: true, force_remove_source_branch: true },
+    });
+    expect(fieldsOf((await developer.get(`${path}/edit`)).page)).toMatchObject({
+      ...{ squash: "true", remove_source_branch: "true" },
+    });
     const buttons = async () =>
       [...(await developer.get(path)).page.matchAll(/action="[^"]*\/(draft|ready)"/g)].map(
         ([, what]) => what,
@@ -214,8 +232,16 @@ describe("what is discussed", () => {
     const request = await project.open("next");
     const path = `/${project.fullPath}/-/merge_requests/${request.iid}`;
     const below = `/merge_requests/${request.iid}/discussions`;
-    const { json: thread } = await project.send("POST", below, { body: "Why *so*?" }, "reporter");
+    expect((await as("reporter").get(path)).page).toContain(`formaction="${path}/discussions"`);
+    const none = await as("reporter").post(`${path}/discussions`, { body: "" });
+    expect([none.status, none.page.includes('role="alert"')]).toEqual([422, true]);
+    const begun = await as("reporter").post(`${path}/discussions`, { body: "Why *so*?" });
+    const { json: all } = await project.get(below);
+    const thread = all.find(
+      ({ notes }: { notes: { body: string }[] }) => notes[0]?.body === "Why *so*?",
+    );
     const [note] = thread.notes;
+    expect(begun.headers.get("location")).toBe(`${path}#note_${note.id}`);
     const own = `${path}/discussions/${thread.id}`;
     const shown = async (person: Person) => (await as(person).get(path)).page;
     for (const [person, reply, resolve, edit] of [
@@ -599,7 +625,20 @@ describe("forms of wikis", () => {
     await forms.answersFor(`${page}/edit`, { content: "x" }, { ...members, ...OTHERS });
     await forms.answersFor(`${base}/new`, { title: "x", content: "x" }, { ...members, ...OTHERS });
     expect((await as("maintainer").post(`${page}/delete`)).headers.get("location")).toBe(base);
-    expect((await developer.get(page)).status).toBe(404);
+    // Whoever may writes what there is not yet, as in GitLab.
+    const absent = await developer.get(page);
+    const to = `${base}/new?title=docs%2FBegin`;
+    expect([absent.status, absent.headers.get("location")]).toEqual([303, to]);
+    expect(fieldsOf((await developer.follow(absent)).page)["title"]).toBe("docs/Begin");
+    for (const [person, status] of [
+      ["reporter", 404],
+      ["stranger", 404],
+      ["anonymous", 302],
+    ] as const) {
+      const answer = await as(person).get(page);
+      expect([person, answer.status]).toEqual([person, status]);
+      expect(answer.headers.get("location") ?? "").not.toContain("/new");
+    }
     expect((await as("owner").get("/groups/secret/-/wikis/new")).status).toBe(200);
     const ofGroup = await as("owner").post("/groups/secret/-/wikis/new", form);
     expect(ofGroup.headers.get("location")).toBe("/groups/secret/-/wikis/docs/Set-up");
@@ -829,5 +868,30 @@ describe("forms of pipelines and jobs", () => {
     expect(
       (await as("developer").get(pipeline.web_url.replace(/^https?:\/\/[^/]+/, ""))).status,
     ).toBe(200);
+  });
+});
+
+describe("forms below a path of a public address", () => {
+  it("are sent there, and lead to pages there", async () => {
+    const other = await testApp({ url: "https://pm.example.com/x/" });
+    await givePassword(other, "owner");
+    const project = await newCodeProject(other);
+    await project.commit("fix", { "b.txt": "new\n" }, { from: "main" });
+    const visitor = new Visitor(other);
+    visitor.headers["origin"] = "https://pm.example.com";
+    expect((await visitor.signIn("owner", PASSWORD)).status).toBe(303);
+    const path = `/${project.fullPath}/-/merge_requests/new`;
+    expect((await visitor.get(path)).page).toContain(`action="/x${path}"`);
+    const form = { title: "Fix", source_branch: "fix", target_branch: "main" };
+    const made = await visitor.post(path, form);
+    expect(made.headers.get("location")).toBe(`/x/${project.fullPath}/-/merge_requests/1`);
+    const branch = await visitor.post(`/${project.fullPath}/-/branches/new`, {
+      ...{ branch: "two", ref: "main" },
+    });
+    expect(branch.headers.get("location")).toBe(`/x/${project.fullPath}/-/tree/two`);
+    expect((await visitor.post("/dashboard/todos/done")).headers.get("location")).toBe(
+      "/x/dashboard/todos",
+    );
+    await other.dispose();
   });
 });
