@@ -175,9 +175,8 @@ export function formPage(spec: FormSpec): readonly Route[] {
       const shown: Shown = spec.one ? { ...answers, found: answers["found"][0] } : answers;
       const isOpen = of === "site" || visit.offers(route);
       if (!isOpen || spec.may?.(shown, visit) === false) throw notFound();
-      const inBrackets = word === undefined ? undefined : visit.parameters[word];
-      const asked = typeof inBrackets === "object" ? { ...inBrackets } : {};
-      const filled = { ...visit, parameters: { ...asked, ...visit.parameters } };
+      const inBrackets = word === undefined ? {} : (visit.parameters[word] as object | undefined);
+      const filled = { ...visit, parameters: { ...inBrackets, ...visit.parameters } };
       const parts: Html[] = [];
       for (const one of fields) {
         if (one.when?.(shown, filled) ?? true) parts.push(await fieldOf(one, shown, filled));
@@ -204,7 +203,7 @@ ${form(visit, action, html`${parts}<button>${spec.button}</button>`, { hasFile: 
       summary: `Ask what is needed to ${spec.summary.charAt(0).toLowerCase()}${spec.summary.slice(1)}`,
       fields: {
         ...taken,
-        ...(word !== undefined && { [word]: param.optional(param.json("its fields")) }),
+        ...(word !== undefined && { [word]: param.optional(param.object(taken)) }),
       },
       input: spec.input ?? {},
     }),

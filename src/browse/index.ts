@@ -1,6 +1,7 @@
 import { hostSignIn } from "../auth/authenticators/host.ts";
 import { sessionCookie } from "../auth/authenticators/session.ts";
 import { type ApiError, notFound, unknownRoute } from "../core/errors.ts";
+import { isSafe } from "../core/http/incoming.ts";
 import type { Mount } from "../core/http/mount.ts";
 import { wantsPage } from "../core/http/router.ts";
 import type { PageContext, RawReply } from "../core/resource.ts";
@@ -30,7 +31,7 @@ function showError(error: ApiError, visit: PageContext): RawReply {
     return jsonOf(unknownRoute());
   }
   // A number that can't be read, as in `/-/issues/none`, is one that there isn't.
-  const isNone = error.status === 400 && request.query === "";
+  const isNone = error.status === 400 && request.query === "" && isSafe(request);
   const isHidden = isNone || (error.status === 403 && caller !== undefined);
   return showErrorOrSignIn(isHidden ? notFound() : error, visit);
 }

@@ -135,6 +135,7 @@ function variablesOf(typed: unknown): { key: string; value: string }[] {
 /** The variables that an address of GitLab has: `?var[NAME]=value`. */
 const asked = ({ parameters }: Visit): string =>
   Object.entries((parameters["var"] ?? {}) as Record<string, unknown>)
+    .filter(([, value]) => typeof value === "string")
     .map(([key, value]) => `${key}=${value}`)
     .join("\n");
 

@@ -118,6 +118,43 @@ describe("the form of an issue", () => {
   });
 });
 
+describe("addresses of forms", () => {
+  it("that hold anything else are refused, or show the form", async () => {
+    const project = await newCodeProject(app);
+    const base = `/${project.fullPath}/-`;
+    for (const [path, status] of [
+      ["issues/new?issue[title][a]=1", 400],
+      ["issues/new?issue=1", 400],
+      ["issues/new?issue[]=1", 400],
+      ["issues/new?issue[page]=2&issue[id]=3&issue[constructor]=4", 200],
+      ["issues/new?title[]=1", 400],
+      ["issues/new?labels=bug&labels[a]=1", 400],
+      ["issues/new?milestone_id=%3Cb%3E&due_date=never", 200],
+      [`issues/new?title=${"x".repeat(300)}`, 200],
+      ["merge_requests/new?merge_request[source_branch]=%3Cb%3E", 200],
+      ["pipelines/new?var[A][b]=1&var[B]=2", 200],
+      ["pipelines/new?var=1", 200],
+      ["pipelines/new?ref[a]=1", 400],
+      ["new/main?content=%3Cscript%3E", 200],
+    ] as const) {
+      const { status: answered, page } = await as("developer").get(`${base}/${path}`);
+      expect([path, answered]).toEqual([path, status]);
+      expect(page).not.toMatch(RUNS);
+    }
+    for (const [path, form] of [
+      ["issues/new", { "title[]": "x" }],
+      ["issues/new", { "title[a]": "x" }],
+      ["issues/new", { title: "x\0" }],
+      ["issues/new", { title: "x", "assignee_ids[a]": "x" }],
+    ] as const) {
+      const { status } = await as("developer").post(`${base}/${path}`, form);
+      expect([path, form, status]).toEqual([path, form, 400]);
+    }
+    expect((await as("developer").post(`${base}/issues/new`)).status).toBe(422);
+    expect((await project.get("/issues")).json).toEqual([]);
+  });
+});
+
 describe("the form of a merge request", () => {
   let project: CodeProject;
   beforeAll(async () => {
