@@ -23,6 +23,8 @@ type Choice = readonly [value: string, label: string];
 export interface Found {
   readonly from: string;
   readonly with?: object;
+  /** Whether its value is typed if there are more. */
+  readonly isName?: true;
   readonly as: (row: Shown) => Choice;
 }
 
@@ -96,6 +98,8 @@ const TAKEN: Partial<Record<NonNullable<FormField["kind"]>, param.Attribute<unkn
   file: param.optional(file()),
 };
 
+const MORE = "The first hundred are here; quick actions in comments know all.";
+
 /** Where a field is: other parts of pages have ids, too. */
 const idOf = (name: string) => `field-${name}`;
 
@@ -106,7 +110,10 @@ async function fieldOf(spec: FormField, shown: Shown, visit: Visit): Promise<Htm
   const held = spec.value ? await spec.value(shown, visit) : shown.found?.[name];
   const value = sent ?? held ?? "";
   const error = visit.refusal?.errors[name];
-  const about = { name, id: idOf(name), label, ...(hint !== undefined && { hint }), error };
+  const about: Pick<Parameters<typeof field>[0], "name" | "id" | "label" | "hint" | "error"> = {
+    ...{ name, id: idOf(name), label, error },
+    ...(hint !== undefined && { hint }),
+  };
   if (kind === "hidden") return html`<input type="hidden" name="${name}" value="${String(value)}">`;
   if (kind === "flag") return flag({ ...about, checked: String(value) === "true" });
   if (kind !== "one" && kind !== "many") {
@@ -114,12 +121,19 @@ async function fieldOf(spec: FormField, shown: Shown, visit: Visit): Promise<Htm
     return field({ ...about, type: kind, value: text, rows: 8, required: !isOptional });
   }
   const present = kind === "many" ? ((held ?? []) as readonly Choice[]) : [];
-  const known = typeof among === "function" ? among(shown, visit) : await choicesOf(among, visit);
+  const isFew = typeof among === "function";
+  const { known, hasMore } = isFew
+    ? { known: among(shown, visit), hasMore: false }
+    : await choicesOf(among, visit);
+  if (hasMore && !isFew && among?.isName) {
+    return field({ ...about, value: String(value), required: !isOptional });
+  }
+  if (hasMore) about.hint = MORE;
   if (kind === "one") {
     const none: readonly Choice[] = isOptional ? [["", "None"]] : [];
     const there = [...none, ...known];
     // Among a few, the first one is meant unless another one is; in a list, nobody has chosen yet.
-    const isFirst = value === "" && typeof among === "function";
+    const isFirst = value === "" && isFew;
     const isThere = isFirst || there.some(([one]) => one === String(value));
     const options = isThere ? there : [...there, [String(value), String(value)] as const];
     return oneOf({ ...about, value: String(value), options });
@@ -137,10 +151,10 @@ async function fieldOf(spec: FormField, shown: Shown, visit: Visit): Promise<Htm
   return html`<input type="hidden" name="${name}[]" value="">${boxes.length > 0 && choices({ ...about, legend: label, choices: boxes })}`;
 }
 
-async function choicesOf(among: Found | undefined, visit: Visit): Promise<readonly Choice[]> {
-  if (among === undefined) return [];
-  const found = await visit.ask(among.from, { per_page: 100, ...among.with });
-  return ((found?.value ?? []) as readonly Shown[]).map(among.as);
+async function choicesOf(among: Found | undefined, visit: Visit) {
+  const asked = among && (await visit.ask(among.from, { per_page: 100, ...among.with }));
+  const rows = (asked?.value ?? []) as readonly Shown[];
+  return { known: among ? rows.map(among.as) : [], hasMore: asked?.hasNext ?? false };
 }
 
 /** What is wrong, with links to the fields. */

@@ -24,7 +24,6 @@ const isPlanner = (_: Shown, visit: Visit): boolean =>
 /** People who can be chosen, and those who are. */
 const people = (name: string, label: string, of: string): FormField => ({
   ...{ name, label, kind: "many", isOptional: true, when: isPlanner },
-  hint: "The first hundred members are here; quick actions in comments know all.",
   among: {
     from: "GET /projects/:id/members/all",
     as: ({ id, name: theirs, username }) => [String(id), `${theirs} (@${username})`],
@@ -75,6 +74,7 @@ const ISSUE_FIELDS: readonly FormField[] = [
 const BRANCHES: Found = {
   from: "GET /projects/:id/repository/branches",
   as: ({ name }) => [name, name],
+  isName: true,
 };
 
 const REQUEST_PLANS: readonly FormField[] = [

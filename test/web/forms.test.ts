@@ -222,6 +222,22 @@ describe("the form of a merge request", () => {
     expect(own.headers.get("location")).toBe(`/${fork.path_with_namespace}/-/merge_requests/1`);
   });
 
+  it("takes the name of a branch where there are many, and says that there are more labels", async () => {
+    const crowded = await newCodeProject(app);
+    const numbers = Array.from({ length: 101 }, (_, at) => at);
+    for (const at of numbers) {
+      await crowded.send("POST", "/repository/branches", { branch: `b${at}`, ref: "main" });
+      await crowded.send("POST", "/labels", { name: `l${at}`, color: "#cc0000" });
+    }
+    const path = `/${crowded.fullPath}/-/merge_requests/new`;
+    app.statements.length = 0;
+    const { page } = await as("developer").get(path);
+    expect(app.statements.length).toBeLessThan(80);
+    expect(page).toMatch(/<input type="text" id="field-source_branch"/);
+    expect(page.match(/The first hundred are here/g)).toHaveLength(1);
+    expect(page.match(/name="labels\[\]" value="[^"]/g)).toHaveLength(100);
+  });
+
   it("changes one, makes it a draft and ready again", async () => {
     const request = await project.open("next", { title: "Next" });
     const path = `/${project.fullPath}/-/merge_requests/${request.iid}`;
