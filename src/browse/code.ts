@@ -8,19 +8,7 @@ import { partsOf } from "../git/trees.ts";
 import { type Html, html } from "../pages/html.ts";
 import { mountOf } from "../pages/navigation.ts";
 import { projectPage, type Shown, type Visit } from "./declare.ts";
-import { listOf } from "./lists.ts";
-import {
-  about,
-  at,
-  commitLink,
-  fact,
-  facts,
-  listed,
-  listPage,
-  placeOf,
-  row,
-  tag,
-} from "./parts.ts";
+import { about, at, commitLink, fact, facts, listed, listPage, placeOf, row } from "./parts.ts";
 
 const CLASSES: Readonly<Record<string, string>> = { "+": "added", "-": "removed", "@": "place" };
 
@@ -44,10 +32,10 @@ const changed = (name: string, files: readonly Shown[], visit: Visit, path: stri
   html`<section class="files"><h2>Changes</h2>${listed(name, files, visit, { path, none: "Nothing was changed.", row: changedFile })}</section>`;
 
 /** What follows a word of an address: the name of a commit, and a path. */
-const place = { place: param.anyText({ max: 4096 }) };
+export const place = { place: param.anyText({ max: 4096 }) };
 
 /** The path of a page of code, below the address of the project. */
-const pathOf = (kind: string, ref: string, path = "") =>
+export const pathOf = (kind: string, ref: string, path = "") =>
   `/-/${kind}/${[...ref.split("/"), ...partsOf(path)].map(encodeURIComponent).join("/")}`;
 
 /** Files that a page shows as Markdown. */
@@ -66,6 +54,54 @@ export async function contentOf(file: Shown, raw: string, visit: Visit): Promise
   }
   const [rendered] = MARKDOWN.test(file.file_name) ? await visit.texts([bytes.toString()]) : [];
   return html`${rendered ? html`<div class="text">${rendered}</div>` : html`<pre>${bytes.toString()}</pre>`}${link}`;
+}
+
+/** Whether a file is text that comes back from a form as it was. */
+export function isText(file: Shown): boolean {
+  if (file === undefined || file.content.length > LONGEST) return false;
+  const bytes = Buffer.from(file.content, "base64");
+  return !isBinary(bytes) && Buffer.from(bytes.toString()).equals(bytes);
+}
+
+const WRITING = {
+  new: "New file",
+  upload: "Upload a file",
+  edit: "Edit",
+  delete: "Delete",
+} as const;
+
+/** A link to the form of a merge request from one branch into another, for those who may make one. */
+function requestLink(project: Shown, visit: Visit, from: string, into: string): Html | false {
+  const asked = new URLSearchParams({
+    "merge_request[source_branch]": from,
+    "merge_request[target_branch]": into,
+  });
+  const page = `${mountOf(visit.view)}${placeOf(project).address}/-/merge_requests/new`;
+  return (
+    visit.caller !== undefined &&
+    visit.offers("POST /projects/:id/merge_requests") &&
+    html`<div class="actions"><a class="button quiet" href="${page}?${String(asked)}">New merge request</a></div>`
+  );
+}
+
+/** Links to forms that change what is on a branch, for those who may write to the repository. */
+export async function writing(
+  project: Shown,
+  visit: Visit,
+  ref: string,
+  path: string,
+  what: readonly (keyof typeof WRITING)[],
+): Promise<Html | undefined> {
+  if (!visit.caller || !visit.offers("POST /projects/:id/repository/commits")) return undefined;
+  const isBranch =
+    project.empty_repo ||
+    (await visit.ask("GET /projects/:id/repository/branches/:branch", { branch: ref }));
+  const base = mountOf(visit.view) + placeOf(project).address;
+  const links = what.map(
+    (one) =>
+      html`<a class="button quiet" href="${base}${pathOf(one, ref, path)}">${WRITING[one]}</a>`,
+  );
+  return isBranch ? html`<div class="actions">${links}</div>` : undefined;
 }
 
 const KINDS: Readonly<Record<string, string>> = { tree: "folder", blob: "file", commit: "module" };
@@ -89,7 +125,7 @@ export function folder(
 }
 
 /** The names of the way to a folder or a file: the branch, tag or commit, and the folders above. */
-function folders(ref: string, path: string): (readonly [string, string])[] {
+export function folders(ref: string, path: string): (readonly [string, string])[] {
   const parts = partsOf(path).slice(0, -1);
   return parts.map((part, index) => [
     part,
@@ -97,15 +133,15 @@ function folders(ref: string, path: string): (readonly [string, string])[] {
   ]);
 }
 
-/** Which branch, tag or commit an address names, and what in it. */
-const revisionOf =
-  (name: string) =>
+/** Which branch, tag or commit an address names, and what in it. @param rest what its path is called */
+export const revisionOf =
+  (name: string, rest = "rest") =>
   async (
     input: Readonly<Record<string, unknown>>,
     preparing: PrepareContext & { readonly source: Source },
   ) => {
-    const { ref, rest } = await openRevision(preparing, String(input["place"]));
-    return { [name]: ref, rest };
+    const found = await openRevision(preparing, String(input["place"]));
+    return { [name]: found.ref, [rest]: found.rest };
   };
 
 const PROJECT = "GET /projects/:id";
@@ -131,7 +167,7 @@ const filePages: readonly Route[] = [
             html`<a href="${mountOf(visit.view)}${placeOf(project).address}${pathOf("commits", ref, rest)}">Its commits</a>`,
           ),
         ],
-        body: html`<section>${folder(project, visit, { ref, name: "entries", entries, path })}</section>`,
+        body: html`${await writing(project, visit, ref, rest, ["new", "upload"])}<section>${folder(project, visit, { ref, name: "entries", entries, path })}</section>`,
       });
     },
   }),
@@ -160,7 +196,7 @@ const filePages: readonly Route[] = [
           fact("History", html`<a href="${base}${pathOf("commits", ref, path)}">Its commits</a>`),
           fact("Lines", html`<a href="${base}${pathOf("blame", ref, path)}">Who changed them</a>`),
         ],
-        body: html`<section>${content}</section>`,
+        body: html`${await writing(project, visit, ref, path, isText(file) ? ["edit", "delete"] : ["delete"])}<section>${content}</section>`,
       });
     },
   }),
@@ -293,7 +329,7 @@ ${changed("files", files, visit, placeOf(project).address + path)}`,
         title: `${to} compared with ${from}`,
         path,
         facts: [],
-        body: html`<section><h2>Commits</h2><ul class="rows">${commits.map(commitRow)}</ul>${commits.length === 0 && html`<p class="lead">There are none.</p>`}</section>
+        body: html`${commits.length > 0 && requestLink(project, visit, to, from)}<section><h2>Commits</h2><ul class="rows">${commits.map(commitRow)}</ul>${commits.length === 0 && html`<p class="lead">There are none.</p>`}</section>
 ${changed("diffs", diffs, visit, placeOf(project).address + path)}`,
       });
     },
@@ -352,53 +388,10 @@ const requestPages: readonly Route[] = [
   }),
 ];
 
-const refPages: readonly Route[] = [
-  listOf("project", {
-    ...{ kind: "Branches", path: "/-/branches", list: "/repository/branches", hasSearch: true },
-    none: "There are no branches.",
-    row: ({ web_url, name, commit, ...branch }, visit, project) =>
-      row(
-        html`<a href="${web_url}">${name}</a>${tag(branch.default, "default")}${tag(branch.protected, "protected")}${tag(branch.merged, "merged")}`,
-        commit && html`${commit.title} · ${at(commit.committed_date)}`,
-        commit && commitLink(commit.id, project, visit),
-      ),
-  }),
-  listOf("project", {
-    ...{ kind: "Tags", path: "/-/tags", list: "/repository/tags", hasSearch: true },
-    none: "There are no tags.",
-    row: ({ name, message, commit, ...one }, visit, project) =>
-      row(
-        html`<a href="${mountOf(visit.view)}${placeOf(project).address}${pathOf("tags", name)}">${name}</a>${tag(one.protected, "protected")}`,
-        message || undefined,
-        commitLink(commit.id, project, visit),
-      ),
-  }),
-  projectPage({
-    path: "/-/tags/:tag_name*",
-    summary: "Show a tag",
-    input: { tag_name: param.anyText({ max: 1024 }) },
-    shows: { project: PROJECT, found: "GET /projects/:id/repository/tags/:tag_name" },
-    view: async ({ project, found }, visit) => {
-      const base = mountOf(visit.view) + placeOf(project).address;
-      return about(project, visit, {
-        of: ["Tags", "/-/tags"],
-        title: found.name,
-        path: pathOf("tags", found.name),
-        facts: [
-          fact("Commit", commitLink(found.commit.id, project, visit)),
-          fact("Files", html`<a href="${base}${pathOf("tree", found.name)}">Its files</a>`),
-        ],
-        body: html`<section><pre>${found.message || found.commit.title}</pre></section>`,
-      });
-    },
-  }),
-];
-
-/** Pages of folders and files, commits, branches and tags, and of what merge requests change. */
+/** Pages of folders and files, commits, and of what merge requests change. */
 export const codePages: readonly Route[] = [
   ...filePages,
   blamePage,
   ...commitPages,
   ...requestPages,
-  ...refPages,
 ];

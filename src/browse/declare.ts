@@ -1,5 +1,7 @@
+import type { Ability } from "../core/access/abilities.ts";
 import type { Source } from "../core/access/source.ts";
-import { ApiError, notFound } from "../core/errors.ts";
+import { ApiError, type AttributeErrors, notFound } from "../core/errors.ts";
+import type { UploadSpec } from "../core/http/upload.ts";
 import type { Attributes } from "../core/input.ts";
 import type { Page } from "../core/pagination.ts";
 import {
@@ -14,7 +16,7 @@ import {
 } from "../core/resource.ts";
 import { mountOf } from "../pages/navigation.ts";
 import { type PageContent, page, redirect } from "../pages/page.ts";
-import type { Store } from "../store/port.ts";
+import type { Awaitable, Store } from "../store/port.ts";
 import { textsOf } from "./texts.ts";
 
 /** An answer of the API, as its JSON is parsed. */
@@ -23,6 +25,8 @@ export type Shown = any;
 
 /** What a page is shown with. */
 export interface Visit extends PageContext {
+  /** The page's group or project. */
+  readonly source: Source | undefined;
   /** The parameters of the routes of the API. */
   readonly parameters: Readonly<Record<string, unknown>>;
   /** The page of its list that was asked for. */
@@ -35,8 +39,16 @@ export interface Visit extends PageContext {
   readonly ask: (route: string, parameters: object) => Promise<Called | undefined>;
   /** Whether a route of the API is open to the visitor in the page's group or project. */
   readonly offers: (route: string) => boolean;
+  /** Whether the visitor has a right in the page's group or project, with the record that it depends on. */
+  readonly may: <Subject>(ability: Ability<Subject>, subject: Subject) => boolean;
   /** Why what a form of the page asked for was refused; what was typed is among the parameters. */
-  readonly refusal: string | undefined;
+  readonly refusal: Refusal | undefined;
+}
+
+/** What the API says of what it refuses: in a line, and of each attribute if it is about these. */
+export interface Refusal {
+  readonly text: string;
+  readonly errors: AttributeErrors;
 }
 
 /** A route, with the names of its parameters that the page has by other names. */
@@ -53,6 +65,12 @@ export interface Showing<Names extends string> {
    * that everybody sees what the API tells them.
    */
   readonly shows: Readonly<Record<Names, string | Renamed>>;
+  /** Where those who may make what there is not yet are led, and the route of the API that makes it. */
+  readonly absent?: {
+    readonly route: string;
+    /** Below the address of the place. */
+    readonly to: (parameters: Readonly<Record<string, unknown>>) => string;
+  };
   readonly view: (shown: Readonly<Record<Names, Shown>>, visit: Visit) => Promise<PageContent>;
 }
 
@@ -63,6 +81,8 @@ export interface PageSpec<Names extends string> extends Showing<Names> {
   readonly summary: string;
   /** The parameters of its path and query. */
   readonly input?: Attributes;
+  /** What its form can begin with, which says nothing to the routes that are shown. */
+  readonly fields?: Attributes;
   /** Who may open it, whatever its routes say. Default `"anyone"`. */
   readonly access?: "anyone" | "user";
   /** Finds out what the parameters of the API are, if the address only hints at them. */
@@ -85,11 +105,11 @@ const isHidden = (error: unknown): boolean =>
 
 /** Shows a page. @param sent the parameters of its address */
 export async function show<Names extends string>(
-  { shows, one, defaults, view }: Showing<Names>,
+  { shows, one, defaults, absent, view }: Showing<Names>,
   visited: Visited & { readonly store: Store; readonly source: Source | undefined },
   { perform, reader }: RouteRunner,
   sent: Readonly<Record<string, unknown>>,
-  refusal?: string,
+  { typed, refusal }: { typed?: object; refusal?: Refusal } = {},
 ): Promise<ReturnType<typeof page>> {
   const { source, page: asked } = visited;
   const parameters: Record<string, unknown> = {
@@ -103,7 +123,14 @@ export async function show<Names extends string>(
   for (const [name, given] of Object.entries<string | Renamed>(shows)) {
     const [route, names] = typeof given === "string" ? [given, {}] : given;
     const renamed = Object.entries(names).map(([theirs, ours]) => [theirs, parameters[ours]]);
-    const called = await perform(route, { ...parameters, ...Object.fromEntries(renamed) });
+    let called: Called;
+    try {
+      called = await perform(route, { ...parameters, ...Object.fromEntries(renamed) });
+    } catch (error) {
+      const isAbsent = error instanceof ApiError && error.status === 404 && absent && source;
+      if (!isAbsent || !visited.caller || !visited.mayCall(absent.route, source)) throw error;
+      return redirect(addressOf(source, visited.view) + absent.to(parameters));
+    }
     shown[name as Names] = called.value;
     if (called.hasNext) unfinished.add(name);
   }
@@ -118,9 +145,22 @@ export async function show<Names extends string>(
     }
   };
   const offers: Visit["offers"] = (route) => source !== undefined && visited.mayCall(route, source);
-  const visit: Visit = { ...{ ...visited, parameters, unfinished, texts, ask, offers, refusal } };
+  const may: Visit["may"] = (ability, subject) =>
+    source !== undefined && ability(subject, { source, caller: visited.caller });
+  const known = { ...visited, parameters: { ...parameters, ...typed }, unfinished, texts, ask };
+  const visit: Visit = { ...known, offers, may, refusal };
   const content = await view(shown, visit);
   return page(visited, refusal === undefined ? content : { ...content, status: 422 });
+}
+
+/** What was typed into the fields of a form, and what else was sent. */
+function parted(input: object, fields: Attributes = {}) {
+  const isField = ([name]: [string, unknown]) => name in fields;
+  const entries = Object.entries(input);
+  return {
+    typed: Object.fromEntries(entries.filter(isField)),
+    sent: Object.fromEntries(entries.filter((one) => !isField(one))),
+  };
 }
 
 /** Declares a page as a route. */
@@ -130,7 +170,7 @@ const declaring =
     get(spec.path, {
       summary: spec.summary,
       access: spec.access ?? "anyone",
-      input: spec.input ?? {},
+      input: { ...spec.fields, ...spec.input },
       prepare: async (input, preparing) => {
         const found = await spec.find?.(input, preparing as never);
         return { store: preparing.store, found };
@@ -138,66 +178,130 @@ const declaring =
       handle: (context) =>
         new AfterRoutes((runner) => {
           const { store, found } = context.prepared;
-          return show(spec, { ...context, store }, runner, { ...context.input, ...found });
+          const { typed, sent } = parted(context.input, spec.fields);
+          return show(spec, { ...context, store }, runner, { ...sent, ...found }, { typed });
         }),
     });
 
+/** What has pages: their addresses are below those of a project or group, or of the whole site. */
+export type PageKind = "project" | "group" | "site";
+
+const BUILDERS = {
+  project: routes({ source: "project", isAddress: true }),
+  group: routes({ source: "group", isAddress: true }),
+  site: routes(),
+} as unknown as Readonly<Record<PageKind, ReturnType<typeof routes>>>;
+
 /** What a form of a page does. */
-interface ActionSpec {
-  /** Below the address of the project. The names of its parameters are those of the route of the API. */
+export interface ActionSpec {
+  /** Below the address of its place. The names of its parameters are those of the route of the API. */
   readonly path: string;
   readonly summary: string;
-  /** The parameters of its path, and the fields of the form. */
+  /** The parameters of its path. */
   readonly input: Attributes;
+  /** The fields of the form. */
+  readonly fields?: Attributes;
   /** The route of the API that does it. */
   readonly performs: string | Renamed;
-  /** Where it leads then, below the address of the project. @param done what the route answered */
+  readonly find?: PageSpec<string>["find"];
+  /** What the API gets of what was typed. Default: all of it. */
+  readonly sends?: (
+    typed: Readonly<Record<string, unknown>>,
+    reader: ReturnType<RouteRunner["reader"]>,
+  ) => Awaitable<object>;
+  /** Where it leads then: below the address of its place, or an address of an answer. @param done what the route answered */
   readonly to: (done: Shown, parameters: Readonly<Record<string, unknown>>) => string;
   /** The page of the form, which is shown again if the API refuses what was typed. */
   readonly again: Showing<string>;
+  /** Whether that page knows itself who may not open it, so that nobody who may loses what they typed. */
+  readonly isAsked?: true;
+  readonly upload?: UploadSpec;
+  /** Maximum bytes of the form. Default: the limit of all. */
+  readonly maxBodyBytes?: number;
 }
 
-/** Declares what a form of a page of a project does as a route. */
-export const projectAction = (spec: ActionSpec): Route =>
-  routes({ source: "project", isAddress: true }).post(spec.path, {
+/** Declares what a form of a page does as a route. */
+export const actionIn = (of: PageKind, spec: ActionSpec): Route =>
+  BUILDERS[of].post(spec.path, {
     summary: spec.summary,
     access: "user",
-    input: spec.input,
-    prepare: async (_, { store }) => store,
+    input: { ...spec.fields, ...spec.input },
+    ...(spec.upload && { upload: spec.upload }),
+    ...(spec.maxBodyBytes !== undefined && { maxBodyBytes: spec.maxBodyBytes }),
+    prepare: async (input, preparing) => {
+      const found = await spec.find?.(input, preparing as never);
+      return { store: preparing.store, found };
+    },
     handle: (context) =>
       new AfterRoutes(async (runner) => {
-        const { source, input, prepared: store } = context;
+        const { store, found } = context.prepared;
+        const source = context.source as Source | undefined;
+        const input: Record<string, unknown> = { ...context.input, ...found };
         const given = spec.performs;
         const [route, names] = typeof given === "string" ? [given, {}] : given;
-        const sent: Record<string, unknown> = { ...input, id: source.id };
-        const renamed = Object.entries(names).map(([theirs, ours]) => [theirs, sent[ours]]);
+        const renamed = Object.entries(names).map(([theirs, ours]) => [theirs, input[ours]]);
+        const redirectTo = (done: unknown) => {
+          const to = spec.to(done ?? {}, input);
+          const { view } = context;
+          // As a path: an address may have another host than the page, to which no form may lead.
+          const isPath = to.startsWith("/");
+          return redirect(
+            isPath ? addressOf(source, view) + to : mountOf(view) + to.slice(view.base.length),
+          );
+        };
         try {
-          const done = await runner.perform(route, { ...sent, ...Object.fromEntries(renamed) });
-          const path = spec.to(done.value ?? {}, input);
-          return redirect(`${mountOf(context.view)}/${source.fullPath}${path}`);
+          const sent = {
+            ...((await spec.sends?.(input, runner.reader())) ?? input),
+            ...Object.fromEntries(renamed),
+            ...(source && { id: source.id }),
+          };
+          return redirectTo((await runner.perform(route, sent)).value);
         } catch (error) {
-          if (!(error instanceof ApiError) || isHidden(error) || error.status >= 500) throw error;
-          return show(spec.again, { ...context, store }, runner, input, refusalOf(error));
+          // What was to be is so already.
+          if (error instanceof ApiError && error.status === 304) return redirectTo(undefined);
+          if (!(error instanceof ApiError) || error.status >= 500) throw error;
+          // Whoever is signed in already is not asked to sign in.
+          if (error.status === 401) throw notFound();
+          if (isHidden(error) && !(error.status === 403 && spec.isAsked)) throw error;
+          const { typed, sent } = parted(input, spec.fields);
+          const refusal = refusalOf(error);
+          return show(spec.again, { ...context, source, store }, runner, sent, { typed, refusal });
         }
       }),
   });
 
-/** What the API says of what it refuses, in a line. */
-function refusalOf({ body }: ApiError): string {
+/** Declares what a form of a page of a project does as a route. */
+export const projectAction = (spec: ActionSpec): Route => actionIn("project", spec);
+
+/** The address of a group or project with its mount; without one, that of the site. */
+const addressOf = (source: Source | undefined, view: Visit["view"]): string => {
+  const path = source && `${source.kind === "group" ? "/groups" : ""}/${source.fullPath}`;
+  return mountOf(view) + (path ?? "");
+};
+
+/** What the API says of what it refuses. */
+function refusalOf({ body }: ApiError): Refusal {
   const { message, error } = body as { message?: unknown; error?: unknown };
-  if (typeof message !== "object" || message === null) return String(message ?? error);
-  return Object.entries(message)
-    .map(([name, texts]) => `${name === "base" ? "" : `${name} `}${[texts].flat().join(", ")}`)
-    .join("; ");
+  if (typeof message !== "object" || message === null) {
+    const [, absent] = /^400 \(Bad request\) "(\w+)" not given$/.exec(String(message)) ?? [];
+    const text = String(message ?? error);
+    return { text, errors: absent === undefined ? {} : { [absent]: ["can't be blank"] } };
+  }
+  const errors = Object.entries(message).map(([name, texts]): [string, string[]] => [
+    name,
+    [texts].flat().map(String),
+  ]);
+  const text = errors.map(
+    ([name, texts]) => `${name === "base" ? "" : `${name} `}${texts.join(", ")}`,
+  );
+  return { text: text.join("; "), errors: Object.fromEntries(errors) };
 }
 
+/** Declares a page. */
+export const pageOf = (of: PageKind) => declaring(BUILDERS[of]);
 /** Declares a page of a project: below the project's own address. */
-export const projectPage = declaring(
-  routes({ source: "project", isAddress: true }) as unknown as ReturnType<typeof routes>,
-);
+export const projectPage = pageOf("project");
 /** Declares a page of a group: below `/groups/` and the group's path. */
-export const groupPage = declaring(
-  routes({ source: "group", isAddress: true }) as unknown as ReturnType<typeof routes>,
-);
+export const groupPage = pageOf("group");
 /** Declares a page of the whole site. */
-export const sitePage = declaring(routes());
+export const sitePage = pageOf("site");

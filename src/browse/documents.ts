@@ -2,9 +2,29 @@ import * as param from "../core/input.ts";
 import type { Route } from "../core/resource.ts";
 import { type Html, html } from "../pages/html.ts";
 import { mountOf } from "../pages/navigation.ts";
-import { groupPage, projectPage, type Shown, sitePage, type Visit } from "./declare.ts";
-import { listOf } from "./lists.ts";
-import { about, at, commitLink, fact, facts, placeOf, row, text, who } from "./parts.ts";
+import { pageOf, projectPage, type Showing, type Shown, sitePage, type Visit } from "./declare.ts";
+import {
+  mayChangeSnippet,
+  OWN_SNIPPETS,
+  pathOfPage,
+  releaseForms,
+  snippetForms,
+  wikiForms,
+} from "./document-forms.ts";
+import { listOf, type PlaceKind } from "./lists.ts";
+import {
+  about,
+  at,
+  commitLink,
+  fact,
+  facts,
+  listed,
+  placeOf,
+  refused,
+  row,
+  text,
+  who,
+} from "./parts.ts";
 
 const PROJECT = "GET /projects/:id";
 
@@ -13,82 +33,95 @@ const baseOf = (place: Shown, { view }: Visit) => mountOf(view) + placeOf(place)
 const files = (links: readonly Html[]): Html =>
   html`<section><h2>Files</h2><ul>${links.map((link) => html`<li>${link}</li>`)}</ul></section>`;
 
+/** A link to the form in which something is changed, for those who may. */
+const editLink = (may: boolean, path: string, { view }: Visit): Html =>
+  html`${may && html`<div class="actions"><a class="button quiet" href="${mountOf(view)}${path}/edit">Edit</a></div>`}`;
+
+const releaseShown: Showing<"project" | "release"> = {
+  shows: { project: PROJECT, release: "GET /projects/:id/releases/:tag_name" },
+  view: async ({ project, release }, visit) => {
+    const [description] = await visit.texts([release.description]);
+    const { links, sources = [] } = release.assets;
+    const path = `/-/releases/${encodeURIComponent(release.tag_name)}`;
+    const mayChange = release._links.edit_url !== undefined;
+    return about(project, visit, {
+      of: ["Releases", "/-/releases"],
+      title: release.name,
+      path,
+      lead: html`${who(release.author, visit)} released it ${at(release.released_at)}`,
+      facts: [
+        fact("Tag", html`<code>${release.tag_name}</code>`),
+        fact("Commit", release.commit && commitLink(release.commit.id, project, visit)),
+        facts(
+          "Milestones",
+          (release.milestones ?? []).map(
+            ({ web_url, title }: Shown) => html`<a href="${web_url}">${title}</a>`,
+          ),
+        ),
+      ],
+      body: html`${refused(visit)}${editLink(mayChange, placeOf(project).address + path, visit)}${text(description)}
+${files([
+  ...links.map((link: Shown) => html`<a href="${link.direct_asset_url}">${link.name}</a>`),
+  ...sources.map(({ url, format }: Shown) => html`<a href="${url}">The code as ${format}</a>`),
+])}`,
+    });
+  },
+};
+
 const releases: readonly Route[] = [
   listOf("project", {
-    ...{ kind: "Releases", path: "/-/releases", list: "/releases" },
+    ...{ kind: "Releases", path: "/-/releases", list: "/releases", makes: "release" },
     none: "There are no releases.",
     row: ({ _links, name, tag_name, released_at }) =>
       row(html`<a href="${_links.self}">${name}</a>`, html`${tag_name} · ${at(released_at)}`),
   }),
   projectPage({
+    ...releaseShown,
     path: "/-/releases/:tag_name",
     summary: "Show a release",
     input: { tag_name: param.anyText({ max: 1024 }) },
-    shows: { project: PROJECT, release: "GET /projects/:id/releases/:tag_name" },
-    view: async ({ project, release }, visit) => {
-      const [description] = await visit.texts([release.description]);
-      const { links, sources = [] } = release.assets;
-      return about(project, visit, {
-        of: ["Releases", "/-/releases"],
-        title: release.name,
-        path: `/-/releases/${encodeURIComponent(release.tag_name)}`,
-        lead: html`${who(release.author, visit)} released it ${at(release.released_at)}`,
-        facts: [
-          fact("Tag", html`<code>${release.tag_name}</code>`),
-          fact("Commit", release.commit && commitLink(release.commit.id, project, visit)),
-          facts(
-            "Milestones",
-            (release.milestones ?? []).map(
-              ({ web_url, title }: Shown) => html`<a href="${web_url}">${title}</a>`,
-            ),
-          ),
-        ],
-        body: html`${text(description)}
-${files([
-  ...links.map((link: Shown) => html`<a href="${link.direct_asset_url}">${link.name}</a>`),
-  ...sources.map(({ url, format }: Shown) => html`<a href="${url}">The code as ${format}</a>`),
-])}`,
-      });
-    },
   }),
+  ...releaseForms(releaseShown),
 ];
 
-/** The path of a page of a wiki, below the address of its group or project. */
-const pathOfPage = (slug: string) =>
-  `/-/wikis/${slug.split("/").map(encodeURIComponent).join("/")}`;
+const wikiShown = (of: PlaceKind): Showing<"place" | "found"> => ({
+  shows: { place: `GET /${of}s/:id`, found: `GET /${of}s/:id/wikis/:slug*` },
+  absent: {
+    route: `POST /${of}s/:id/wikis`,
+    to: ({ slug }) => `/-/wikis/new?${new URLSearchParams({ title: String(slug) })}`,
+  },
+  view: async ({ place, found }, visit) => {
+    const { slug, content, format, title } = found;
+    const wikiPath = `${placeOf(place).address}/-/wikis`;
+    const isMarkdown = format === "markdown";
+    const [rendered] = isMarkdown
+      ? await visit.texts([content], { wikiPage: { slug, wikiPath } })
+      : [];
+    const mayChange = visit.offers(`PUT /${of}s/:id/wikis/:slug*`);
+    return about(place, visit, {
+      of: ["Wiki", "/-/wikis"],
+      title,
+      path: pathOfPage(slug),
+      facts: [],
+      body: html`${refused(visit)}${editLink(mayChange, placeOf(place).address + pathOfPage(slug), visit)}${rendered ? text(rendered) : html`<section><pre>${content}</pre></section>`}`,
+    });
+  },
+});
 
-const wikis: readonly Route[] = (
-  [
-    [projectPage, "project", "/projects/:id"],
-    [groupPage, "group", "/groups/:id"],
-  ] as const
-).flatMap(([page, of, at]) => [
+const wikis: readonly Route[] = (["project", "group"] as const).flatMap((of) => [
   listOf(of, {
-    ...{ kind: "Wiki", path: "/-/wikis", list: "/wikis", none: "This wiki has no pages." },
+    ...{ kind: "Wiki", path: "/-/wikis", list: "/wikis", makes: "page" },
+    none: "This wiki has no pages.",
     row: ({ slug, title }, visit, place) =>
       row(html`<a href="${baseOf(place, visit)}${pathOfPage(slug)}">${title}</a>`, slug),
   }),
-  page({
+  pageOf(of)({
+    ...wikiShown(of),
     path: "/-/wikis/:slug*",
     summary: `Show a page of the wiki of a ${of}`,
     input: { slug: param.anyText({ max: 4096 }) },
-    shows: { place: `GET ${at}`, found: `GET ${at}/wikis/:slug*` },
-    view: async ({ place, found }, visit) => {
-      const { slug, content, format, title } = found;
-      const wikiPath = `${placeOf(place).address}/-/wikis`;
-      const isMarkdown = format === "markdown";
-      const [rendered] = isMarkdown
-        ? await visit.texts([content], { wikiPage: { slug, wikiPath } })
-        : [];
-      return about(place, visit, {
-        of: ["Wiki", "/-/wikis"],
-        title,
-        path: pathOfPage(slug),
-        facts: [],
-        body: rendered ? text(rendered) : html`<section><pre>${content}</pre></section>`,
-      });
-    },
   }),
+  ...wikiForms(of, wikiShown(of)),
 ]);
 
 /** What is on the page of a snippet. */
@@ -108,9 +141,22 @@ ${files(links)}`,
   };
 }
 
+const projectSnippet: Showing<"project" | "snippet"> = {
+  shows: { project: PROJECT, snippet: "GET /projects/:id/snippets/:snippet_id" },
+  view: async ({ project, snippet }, visit) => {
+    const path = `/-/snippets/${snippet.id}`;
+    const { body, ...parts } = await snippetParts(snippet, visit);
+    const mayChange = mayChangeSnippet(snippet, visit);
+    return about(project, visit, {
+      ...{ of: ["Snippets", "/-/snippets"], path, ...parts },
+      body: html`${editLink(mayChange, placeOf(project).address + path, visit)}${body}`,
+    });
+  },
+};
+
 const snippets: readonly Route[] = [
   listOf("project", {
-    ...{ kind: "Snippets", path: "/-/snippets", list: "/snippets" },
+    ...{ kind: "Snippets", path: "/-/snippets", list: "/snippets", makes: "snippet" },
     none: "There are no snippets.",
     row: ({ id, title, author, created_at }, visit, project) =>
       row(
@@ -119,37 +165,59 @@ const snippets: readonly Route[] = [
       ),
   }),
   projectPage({
+    ...projectSnippet,
     path: "/-/snippets/:snippet_id",
     summary: "Show a snippet of a project",
     input: { snippet_id: param.recordId() },
-    shows: { project: PROJECT, snippet: "GET /projects/:id/snippets/:snippet_id" },
-    view: async ({ project, snippet }, visit) =>
-      about(project, visit, {
-        of: ["Snippets", "/-/snippets"],
-        path: `/-/snippets/${snippet.id}`,
-        ...(await snippetParts(snippet, visit)),
-      }),
   }),
+  ...snippetForms("project", projectSnippet),
 ];
+
+const personalSnippet: Showing<"snippet"> = {
+  shows: { snippet: "GET /snippets/:snippet_id" },
+  view: async ({ snippet }, visit) => {
+    const { title, titled, ...parts } = await snippetParts(snippet, visit);
+    const mayChange = mayChangeSnippet(snippet, visit);
+    return {
+      showsTexts: true,
+      title,
+      titles: [titled, "Snippets"],
+      body: html`<p class="lead">${parts.lead}</p>
+${editLink(mayChange, `/-/snippets/${snippet.id}`, visit)}${parts.body}<aside aria-label="Facts"><dl>${parts.facts}</dl></aside>`,
+    };
+  },
+};
 
 /** Pages of snippets that belong to people, not to projects. */
 export const personalSnippetPages: readonly Route[] = [
   sitePage({
+    path: OWN_SNIPPETS,
+    summary: "Show the caller's own snippets",
+    access: "user",
+    shows: { rows: "GET /snippets" },
+    view: async ({ rows }, visit) => ({
+      showsTexts: true,
+      title: "Your snippets",
+      body: html`<div class="actions"><a class="button" href="${mountOf(visit.view)}/-/snippets/new">New snippet</a></div>
+<section>${listed("rows", rows, visit, {
+        path: OWN_SNIPPETS,
+        none: "You have no snippets.",
+        row: ({ id, title, created_at, visibility }) =>
+          row(
+            html`<a href="${mountOf(visit.view)}/-/snippets/${id}">${title}</a>`,
+            at(created_at),
+            visibility,
+          ),
+      })}</section>`,
+    }),
+  }),
+  sitePage({
+    ...personalSnippet,
     path: "/-/snippets/:snippet_id",
     summary: "Show a personal snippet",
     input: { snippet_id: param.recordId() },
-    shows: { snippet: "GET /snippets/:snippet_id" },
-    view: async ({ snippet }, visit) => {
-      const { title, titled, ...parts } = await snippetParts(snippet, visit);
-      return {
-        showsTexts: true,
-        title,
-        titles: [titled, "Snippets"],
-        body: html`<p class="lead">${parts.lead}</p>
-${parts.body}<aside aria-label="Facts"><dl>${parts.facts}</dl></aside>`,
-      };
-    },
   }),
+  ...snippetForms("site", personalSnippet),
 ];
 
 const packages: readonly Route[] = [

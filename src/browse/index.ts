@@ -1,16 +1,19 @@
 import { hostSignIn } from "../auth/authenticators/host.ts";
 import { sessionCookie } from "../auth/authenticators/session.ts";
 import { type ApiError, notFound, unknownRoute } from "../core/errors.ts";
+import { isSafe } from "../core/http/incoming.ts";
 import type { Mount } from "../core/http/mount.ts";
 import { wantsPage } from "../core/http/router.ts";
 import type { PageContext, RawReply } from "../core/resource.ts";
 import { jsonOf, showErrorOrSignIn, showErrorPage } from "../pages/mount.ts";
 import { codePages } from "./code.ts";
+import { codeForms } from "./code-forms.ts";
 import { documentPages, personalSnippetPages } from "./documents.ts";
 import { dashboardPages, issuableActions, issuablePages } from "./issuables.ts";
 import { isName, memberPages, movedTo, namespacePage, newerPath, sitePages } from "./namespaces.ts";
 import { pipelinePages } from "./pipelines.ts";
 import { planningPages } from "./planning.ts";
+import { refPages } from "./refs.ts";
 import { searchPages } from "./search.ts";
 
 /**
@@ -28,7 +31,7 @@ function showError(error: ApiError, visit: PageContext): RawReply {
     return jsonOf(unknownRoute());
   }
   // A number that can't be read, as in `/-/issues/none`, is one that there isn't.
-  const isNone = error.status === 400 && request.query === "";
+  const isNone = error.status === 400 && request.query === "" && isSafe(request);
   const isHidden = isNone || (error.status === 403 && caller !== undefined);
   return showErrorOrSignIn(isHidden ? notFound() : error, visit);
 }
@@ -52,6 +55,8 @@ const OF_PLACES: Mount = {
         ...issuablePages,
         ...issuableActions,
         ...codePages,
+        ...codeForms,
+        ...refPages,
         ...pipelinePages,
         ...planningPages,
         ...documentPages,

@@ -1,11 +1,12 @@
 import * as param from "../core/input.ts";
 import type { Route } from "../core/resource.ts";
-import { field, form, formText } from "../pages/form.ts";
+import { field, form } from "../pages/form.ts";
 import { day } from "../pages/format.ts";
 import { type Html, html } from "../pages/html.ts";
 import { mountOf } from "../pages/navigation.ts";
 import type { PageContent } from "../pages/page.ts";
 import {
+  actionIn,
   groupPage,
   projectAction,
   projectPage,
@@ -15,22 +16,32 @@ import {
   type Visit,
 } from "./declare.ts";
 import {
+  type Discussed,
+  discussed,
+  discussionActions,
+  mayWrite,
+  reactions,
+  todoButton,
+  typedIn,
+} from "./discussions.ts";
+import { issuableForms, mayChange } from "./issuable-forms.ts";
+import {
   about,
   at,
   button,
-  discussed,
   fact,
   facts,
   filterOf,
   labelsOf,
   listed,
   listPage,
-  pageIn,
+  newButton,
   person,
   placeOf,
   refused,
   row,
   state,
+  tag,
   who,
 } from "./parts.ts";
 
@@ -40,6 +51,9 @@ const KINDS = {
   epics: { kind: "Epics", states: ["opened", "closed", "all"] },
 } as const;
 type Kind = keyof typeof KINDS;
+
+/** What can be made in a project. */
+const NEW = { issues: "issue", merge_requests: "merge request" } as const;
 
 /** What is on the page of an issue, a merge request or an epic, besides what is special to them. */
 async function issuablePage(
@@ -55,13 +69,14 @@ async function issuablePage(
   ];
   const reference = found.references.short;
   const path = `/-/${name}/${found.iid}`;
+  const of = { name, path, found, place };
   return about(place, visit, {
     of: [KINDS[name].kind, `/-/${name}`],
     title,
     titled: `${title} (${reference})`,
     name: reference,
     path,
-    lead: html`${state(found.state)} ${who(author, visit)} opened it ${at(found.created_at)}`,
+    lead: html`${state(found.state)} ${who(author, visit)} opened it ${at(found.created_at)}${tag(found.confidential, "Confidential")}${tag(found.draft, "Draft")}`,
     facts: [
       facts("Assignees", people(assignees)),
       facts("Reviewers", people(reviewers)),
@@ -70,40 +85,37 @@ async function issuablePage(
       ...more,
     ],
     body: html`<section class="text" aria-label="Description">${description && description.text !== "" ? description : html`<p class="lead">No description.</p>`}</section>
-${await discussed(discussions, visit, placeOf(place).address + path)}
-${actions}${forms(place, found, visit, { name, path })}`,
+${name !== "epics" && (await reactions(of, visit))}
+${await discussed(discussions, visit, of)}
+${actions}${forms(of, visit, await todoButton(of, visit))}`,
   });
 }
 
 /** What can be done on the page of an issue or merge request, by those who are signed in. */
-function forms(
-  place: Shown,
-  found: Shown,
-  visit: Visit,
-  { name, path }: { name: Kind; path: string },
-): Html | undefined {
+function forms(of: Discussed, visit: Visit, todo: Html | undefined): Html | undefined {
+  const { name, path, found, place } = of;
   if (!visit.caller || name === "epics") return undefined;
   const own = placeOf(place).address + path;
   const event = { opened: "close", closed: "reopen" }[String(found.state)];
-  const typed = visit.parameters["body"];
-  const parameter = name === "issues" ? "issue_iid" : "merge_request_iid";
+  const mayChangeIt = mayChange(found, visit);
+  const comment = field({
+    ...{ name: "body", label: "Comment", type: "lines", value: typedIn(visit, undefined) },
+  });
+  const isRefused = visit.parameters["discussion_id"] === undefined;
   return html`<section aria-label="Take part">
-${refused(visit)}
-${form(
-  visit,
-  `${own}/notes`,
-  html`${field({ name: "body", label: "Comment", type: "lines", value: typed === undefined ? "" : String(typed) })}
-<button>Comment</button>`,
-)}
+${isRefused && refused(visit)}
+${mayWrite(of, visit) && form(visit, `${own}/notes`, html`${comment}<div class="actions"><button>Comment</button><button class="quiet" formaction="${mountOf(visit.view)}${own}/discussions">Start a thread</button></div>`)}
+<div class="actions">${mayChangeIt && html`<a class="button quiet" href="${mountOf(visit.view)}${own}/edit">Edit</a>`}
 ${
   event !== undefined &&
-  visit.offers(`PUT /projects/:id/${name}/:${parameter}`) &&
+  mayChangeIt &&
   form(
     visit,
     `${own}/state`,
     html`<input type="hidden" name="state_event" value="${event}"><button class="quiet">${event === "close" ? "Close" : "Reopen"}</button>`,
   )
 }
+${todo}</div>
 </section>`;
 }
 
@@ -143,11 +155,9 @@ async function issuableList(
     ...{ kind, path, name: "found", rows: found, none: `No ${kind.toLowerCase()} fit.` },
     row: await rowsOf(found, visit),
     filter: html`${filterOf(visit, placeOf(place).address + path, { states, wanted })}${
-      name === "issues" &&
-      visit.caller &&
-      visit.offers("POST /projects/:id/issues") &&
+      name !== "epics" &&
       place.path_with_namespace !== undefined &&
-      html`<p><a class="button" href="${mountOf(visit.view)}${placeOf(place).address}${path}/new">New issue</a></p>`
+      newButton(place, visit, { path, what: NEW[name], route: `POST /projects/:id/${name}` })
     }`,
   });
 }
@@ -220,6 +230,7 @@ async function decisions(
   return html`<section aria-label="Decide">
 <p class="lead">${isReady ? "It can be merged." : `It can't be merged yet: ${status}.`}</p>
 ${isReady && found.user?.can_merge && button(visit, `${path}/merge`, "Merge")}
+${mayChange(found, visit) && (found.draft ? button(visit, `${path}/ready`, "Mark as ready") : button(visit, `${path}/draft`, "Mark as draft"))}
 ${approvals?.user_can_approve && button(visit, `${path}/approve`, "Approve")}
 ${approvals?.user_has_approved && button(visit, `${path}/unapprove`, "Take the approval back")}
 </section>`;
@@ -299,6 +310,40 @@ export const issuablePages: readonly Route[] = [
   }),
 ];
 
+const todosShown: Showing<"found"> = {
+  shows: { found: "GET /todos" },
+  view: async ({ found }, visit) => {
+    const path = "/dashboard/todos";
+    const isDone = visit.parameters["state"] === "done";
+    const base = mountOf(visit.view) + path;
+    const none = isDone ? "Nothing was done yet." : "There is nothing for you to do.";
+    const others = isDone
+      ? html`<a class="button quiet" href="${base}">What is to do</a>`
+      : html`${found.length > 0 && button(visit, `${path}/done`, "Mark all as done")}<a class="button quiet" href="${base}?state=done">What was done</a>`;
+    const title = (todo: Shown) => String(todo.target?.title ?? todo.body);
+    return {
+      showsTexts: true,
+      title: "To-do list",
+      body: html`${refused(visit)}<div class="actions">${others}</div>
+<section>${listed("found", found, visit, {
+        ...{ path, none },
+        row: (todo) =>
+          row(
+            html`<a href="${todo.target_url}">${title(todo)}</a>`,
+            html`${who(todo.author, visit)}: ${todo.action_name.replaceAll("_", " ")} · ${at(todo.created_at)}`,
+            todo.state === "pending"
+              ? form(
+                  visit,
+                  `${path}/${todo.id}/done`,
+                  html`<button class="quiet">Done<span class="unseen">: ${title(todo)}</span></button>`,
+                )
+              : state(todo.state),
+          ),
+      })}</section>`,
+    };
+  },
+};
+
 /** Pages of what the caller has to do. */
 export const dashboardPages: readonly Route[] = [
   ...(["issues", "merge_requests"] as const).map((name) =>
@@ -323,53 +368,29 @@ export const dashboardPages: readonly Route[] = [
     }),
   ),
   sitePage({
+    ...todosShown,
     path: "/dashboard/todos",
     summary: "Show what the caller has to do",
     access: "user",
     input: { state: param.optional(param.choice(["pending", "done"])) },
-    shows: { found: "GET /todos" },
-    view: async ({ found }, visit) => ({
-      showsTexts: true,
-      title: "To-do list",
-      body: html`<section>${listed("found", found, visit, {
-        path: "/dashboard/todos",
-        none: "There is nothing for you to do.",
-        row: (todo) =>
-          row(
-            html`<a href="${todo.target_url}">${todo.target?.title ?? todo.body}</a>`,
-            html`${who(todo.author, visit)}: ${todo.action_name.replaceAll("_", " ")} · ${at(todo.created_at)}`,
-            state(todo.state),
-          ),
-      })}</section>`,
-    }),
+  }),
+  actionIn("site", {
+    path: "/dashboard/todos/:todo_id/done",
+    summary: "Mark something that the caller had to do as done",
+    input: { todo_id: param.recordId() },
+    performs: "POST /todos/:todo_id/mark_as_done",
+    again: todosShown,
+    to: () => "/dashboard/todos",
+  }),
+  actionIn("site", {
+    path: "/dashboard/todos/done",
+    summary: "Mark all that the caller had to do as done",
+    input: {},
+    performs: "POST /todos/mark_as_done",
+    again: todosShown,
+    to: () => "/dashboard/todos",
   }),
 ];
-
-/** What the fields of a new issue are. */
-const newIssue: Showing<"place"> = {
-  shows: { place: PROJECT },
-  view: async ({ place }, visit) => {
-    const typed = (name: string) => String(visit.parameters[name] ?? "");
-    const path = placeOf(place).address;
-    return pageIn(place, visit, {
-      title: "New issue",
-      steps: [
-        ["Issues", "/-/issues"],
-        ["New issue", "/-/issues/new"],
-      ],
-      body: html`<section>
-${refused(visit)}
-${form(
-  visit,
-  `${path}/-/issues`,
-  html`${field({ name: "title", label: "Title", value: typed("title") })}
-${field({ name: "description", label: "Description", type: "lines", value: typed("description"), required: false, hint: "In Markdown" })}
-<button>Create issue</button>`,
-)}
-</section>`,
-    });
-  },
-};
 
 const CONTENT = {
   issues: [issueShown, "issue_iid"],
@@ -378,35 +399,22 @@ const CONTENT = {
 
 /** What forms on pages of issues and merge requests do. */
 export const issuableActions: readonly Route[] = [
-  projectPage({
-    ...newIssue,
-    path: "/-/issues/new",
-    summary: "Ask for a new issue",
-    access: "user",
-    input: { title: param.optional(formText), description: param.optional(formText) },
-  }),
-  projectAction({
-    path: "/-/issues",
-    summary: "Create an issue",
-    input: { title: formText, description: param.optional(formText) },
-    performs: "POST /projects/:id/issues",
-    again: newIssue,
-    to: ({ iid }) => `/-/issues/${iid}`,
-  }),
+  ...issuableForms,
   ...Object.entries(CONTENT).flatMap(([name, [again, iid]]) => [
+    ...discussionActions(name as keyof typeof CONTENT, iid, again),
     projectAction({
-      path: `/-/${name}/:${iid}/notes`,
-      summary: `Comment on ${name === "issues" ? "an issue" : "a merge request"}`,
-      input: { [iid]: param.recordId(), body: formText },
-      performs: [`POST /projects/:id/${name}/:noteable_id/notes`, { noteable_id: iid }],
+      path: `/-/${name}/:${iid}/delete`,
+      summary: `Delete ${name === "issues" ? "an issue" : "a merge request"}`,
+      input: { [iid]: param.recordId() },
+      performs: `DELETE /projects/:id/${name}/:${iid}`,
       again,
-      to: ({ id }, parameters) =>
-        `/-/${name}/${parameters[iid]}${id === undefined ? "" : `#note_${id}`}`,
+      to: () => `/-/${name}`,
     }),
     projectAction({
       path: `/-/${name}/:${iid}/state`,
       summary: `Close or reopen ${name === "issues" ? "an issue" : "a merge request"}`,
-      input: { [iid]: param.recordId(), state_event: param.choice(["close", "reopen"]) },
+      input: { [iid]: param.recordId() },
+      fields: { state_event: param.choice(["close", "reopen"]) },
       performs: `PUT /projects/:id/${name}/:${iid}`,
       again,
       to: (_, parameters) => `/-/${name}/${parameters[iid]}`,
@@ -424,6 +432,21 @@ export const issuableActions: readonly Route[] = [
       summary,
       input: { merge_request_iid: param.recordId() },
       performs: `${method} /projects/:id/merge_requests/:merge_request_iid/${what}`,
+      again: requestShown,
+      to: (_, { merge_request_iid: iid }) => `/-/merge_requests/${iid}`,
+    }),
+  ),
+  ...(["draft", "ready"] as const).map((what) =>
+    projectAction({
+      path: `/-/merge_requests/:merge_request_iid/${what}`,
+      summary: `Mark a merge request as ${what === "draft" ? "a draft" : "ready"}`,
+      input: { merge_request_iid: param.recordId() },
+      performs: [
+        "POST /projects/:id/merge_requests/:noteable_id/notes",
+        { noteable_id: "merge_request_iid" },
+      ],
+      // The quick action changes nothing else of the title, whoever edits it meanwhile.
+      sends: () => ({ body: `/${what}` }),
       again: requestShown,
       to: (_, { merge_request_iid: iid }) => `/-/merge_requests/${iid}`,
     }),

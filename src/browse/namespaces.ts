@@ -8,7 +8,7 @@ import { list } from "../pages/list.ts";
 import { mountOf } from "../pages/navigation.ts";
 import type { PageContent } from "../pages/page.ts";
 import { redirect } from "../pages/page.ts";
-import { contentOf, folder } from "./code.ts";
+import { contentOf, folder, writing } from "./code.ts";
 import { groupPage, type Showing, type Shown, show, sitePage, type Visit } from "./declare.ts";
 import { listOf } from "./lists.ts";
 import {
@@ -51,7 +51,7 @@ async function codeAtAGlance(project: Shown, visit: Visit): Promise<Html> {
   const tree =
     ref && (await visit.ask("GET /projects/:id/repository/tree", { ref, per_page: 100 }));
   if (!tree) {
-    return html`<section><h2>This repository is empty</h2><p>Push to it:</p><pre>git clone ${url}</pre></section>`;
+    return html`<section><h2>This repository is empty</h2><p>Push to it:</p><pre>git clone ${url}</pre>${await writing(project, visit, "main", "", ["new", "upload"])}</section>`;
   }
   const readme = (tree.value as readonly Shown[]).find(
     ({ type, name }) => type === "blob" && /^readme\b/i.test(name),
@@ -65,7 +65,8 @@ async function codeAtAGlance(project: Shown, visit: Visit): Promise<Html> {
   const base = mountOf(visit.view) + placeOf(project).address;
   const path = `/-/tree/${ref}`;
   const entries = tree.value as Shown[];
-  return html`<section><h2>Files</h2>${folder(project, visit, { ref, name: "entries", entries, path })}
+  const forms = await writing(project, visit, ref, "", ["new", "upload"]);
+  return html`${forms}<section><h2>Files</h2>${folder(project, visit, { ref, name: "entries", entries, path })}
 ${tree.hasNext && html`<p><a href="${base}${path}">All files</a></p>`}</section>
 ${file && html`<section aria-label="${readme.name}">${await contentOf(file.value, `${base}/-/raw/${ref}/${readme.path}`, visit)}</section>`}`;
 }
@@ -151,7 +152,7 @@ const userProfile: Showing<"users"> = {
     return {
       showsTexts: true,
       title,
-      body: html`${picture(user.avatar_url)}${user.bio && html`<p class="lead">${user.bio}</p>`}
+      body: html`${picture(user.avatar_url)}${visit.caller?.username === username && html`<div class="actions"><a class="button quiet" href="${mountOf(visit.view)}/dashboard/snippets">Your snippets</a></div>`}${user.bio && html`<p class="lead">${user.bio}</p>`}
 <div class="beside"><div><section><h2>Projects</h2>${list(visit, projects, {
         path: `/${username}`,
         none: "There are no projects that you may see.",

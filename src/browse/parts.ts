@@ -34,7 +34,7 @@ export const state = (word: string): Html =>
 export const refused = ({ refusal }: Visit): Html | undefined =>
   refusal === undefined
     ? undefined
-    : html`<p class="note bad" role="alert">This was refused: ${refusal}</p>`;
+    : html`<p class="note bad" role="alert">This was refused: ${refusal.text}</p>`;
 
 /** A button that does something at once. @param action a path below the mount */
 export const button = (visit: Visit, action: string, label: string): Html =>
@@ -43,6 +43,16 @@ export const button = (visit: Visit, action: string, label: string): Html =>
 /** A fact beside a page: left out if there is nothing. */
 export const fact = (name: string, value: Html | string | undefined | null | false): Html =>
   value ? html`<dt>${name}</dt><dd>${value}</dd>` : html``;
+
+/** A link to the form for something new: for those to whom the API offers it. */
+export const newButton = (
+  place: Shown,
+  visit: Visit,
+  { path, what, route }: { path: string; what: string; route: string },
+): Html | false =>
+  visit.caller !== undefined &&
+  visit.offers(route) &&
+  html`<p><a class="button" href="${mountOf(visit.view)}${placeOf(place).address}${path}/new">New ${what}</a></p>`;
 
 /** A list of facts of one kind: left out if there are none. */
 export const facts = (name: string, values: readonly Html[]): Html =>
@@ -98,7 +108,7 @@ export function placeOf(place: Shown): { name: string; address: string; items: r
 }
 
 /** A step of the way to a page. */
-type Step = readonly [title: string, path: string];
+export type Step = readonly [title: string, path: string];
 
 /** The way to a page of a group or project, and what else that has. */
 function way(visit: Visit, place: Shown, steps: readonly Step[]): Html {
@@ -230,30 +240,6 @@ export function about(
     body: html`${lead && html`<p class="lead">${lead}</p>`}
 <div class="beside"><div>${body}</div>${known.length > 0 && html`<aside aria-label="Facts"><dl>${known}</dl></aside>`}</div>`,
   });
-}
-
-/** Discussions, the oldest first: what was written, and what was done. @param path of the page */
-export async function discussed(
-  discussions: readonly Shown[],
-  visit: Visit,
-  path: string,
-): Promise<Html> {
-  const notes = discussions.flatMap(({ notes: own }) => own as Shown[]);
-  const texts = await visit.texts(notes.map(({ body }) => body));
-  const rendered = new Map(notes.map(({ id }, index) => [id, texts[index]]));
-  const shown = (
-    note: Shown,
-  ) => html`<article id="note_${note.id}" class="${note.system ? "done" : "said"}">
-<header>${who(note.author, visit)} <a href="#note_${note.id}">${at(note.created_at)}</a>${tag(note.internal, "Internal")}${tag(note.resolved, "Resolved")}</header>
-<div class="text">${rendered.get(note.id)}</div>
-</article>`;
-  return html`<section class="discussions" aria-label="Discussions">
-${listed("discussions", discussions, visit, {
-  path,
-  none: "Nobody has said anything yet.",
-  row: ({ notes: own }) => html`<li class="thread">${(own as Shown[]).map(shown)}</li>`,
-})}
-</section>`;
 }
 
 /** A commit by its name. */

@@ -1,8 +1,11 @@
+import { invalid } from "../core/errors.ts";
 import * as param from "../core/input.ts";
 import type { Route } from "../core/resource.ts";
+import { field, form, formText } from "../pages/form.ts";
 import { type Html, html } from "../pages/html.ts";
 import { mountOf } from "../pages/navigation.ts";
 import { projectAction, projectPage, type Showing, type Shown, type Visit } from "./declare.ts";
+import { formPage } from "./forms.ts";
 import { listOf } from "./lists.ts";
 import { readLog } from "./logs.ts";
 import {
@@ -22,6 +25,7 @@ import {
 } from "./parts.ts";
 
 const PROJECT = "GET /projects/:id";
+const JOB = "POST /projects/:id/jobs/:job_id";
 
 const jobRow = (job: Shown) =>
   row(html`<a href="${job.web_url}">${job.name}</a>`, job.stage, state(job.status));
@@ -47,10 +51,14 @@ const actionsIn = (status: string): readonly string[] =>
         ? ["play"]
         : [];
 
-/** Buttons for what the caller may do. @param route of the API, without the action @param path of the page */
+/** Buttons for what the caller may do. Jobs are played one by one. @param route of the API, without the action @param path of the page */
 function actions(visit: Visit, status: string, route: string, path: string): Html {
-  const may = actionsIn(status).filter((what) => visit.caller && visit.offers(`${route}/${what}`));
-  return html`${refused(visit)}${may.map((what) => button(visit, `${path}/${what}`, wordOf(what)))}`;
+  const may = actionsIn(status).filter(
+    (what) =>
+      visit.caller && (what !== "play" || route === JOB) && visit.offers(`${route}/${what}`),
+  );
+  const buttons = may.map((what) => button(visit, `${path}/${what}`, wordOf(what)));
+  return html`${refused(visit)}<div class="actions">${buttons}${may.includes("play") && playWith(visit, path)}</div>`;
 }
 
 const jobShown: Showing<"project" | "job"> = {
@@ -72,7 +80,7 @@ const jobShown: Showing<"project" | "job"> = {
         fact("Runner", job.runner?.description),
         fact("Why it failed", job.failure_reason),
       ],
-      body: html`${actions(visit, job.status, "POST /projects/:id/jobs/:job_id", `${placeOf(project).address}/-/jobs/${job.id}`)}${log && html`<section><h2>Log</h2>${log.text === "" ? html`<p class="lead">There is no log yet.</p>` : html`<pre class="log" tabindex="0">${log.text}</pre>`}${visit.caller && link}</section>`}`,
+      body: html`${actions(visit, job.status, JOB, `${placeOf(project).address}/-/jobs/${job.id}`)}${log && html`<section><h2>Log</h2>${log.text === "" ? html`<p class="lead">There is no log yet.</p>` : html`<pre class="log" tabindex="0">${log.text}</pre>`}${visit.caller && link}</section>`}`,
     });
   },
 };
@@ -112,6 +120,58 @@ const pipelineShown: Showing<"project" | "pipeline" | "jobs"> = {
   },
 };
 
+/** Variables as they are typed: one a line, as `NAME=value`. @throws ApiError 400 for other lines */
+function variablesOf(typed: unknown): { key: string; value: string }[] {
+  const lines = String(typed ?? "")
+    .split("\n")
+    .filter((line) => line.trim() !== "");
+  return lines.map((line) => {
+    const at = line.indexOf("=");
+    if (at < 1) throw invalid({ variables: ["must be lines such as NAME=value"] });
+    return { key: line.slice(0, at).trim(), value: line.slice(at + 1) };
+  });
+}
+
+/** The variables that an address of GitLab has: `?var[NAME]=value`. */
+const asked = ({ parameters }: Visit): string =>
+  Object.entries((parameters["var"] ?? {}) as Record<string, unknown>)
+    .filter(([, value]) => typeof value === "string")
+    .map(([key, value]) => `${key}=${value}`)
+    .join("\n");
+
+const VARIABLES = {
+  ...{ name: "variables", label: "Variables", hint: "One a line, as NAME=value" },
+} as const;
+
+const forms: readonly Route[] = formPage({
+  ...{ of: "project", path: "/-/pipelines/new", summary: "Start a pipeline" },
+  input: { var: param.optional(param.json("variables by name")) },
+  performs: "POST /projects/:id/pipeline",
+  fields: [
+    {
+      ...{ name: "ref", label: "Branch or tag" },
+      value: ({ place }) => place.default_branch,
+    },
+    { ...VARIABLES, kind: "lines", isOptional: true, value: (_, visit) => asked(visit) },
+  ],
+  sends: ({ ref, variables }) => ({ ref, variables: variablesOf(variables) }),
+  title: () => "New pipeline",
+  steps: () => [["Pipelines", "/-/pipelines"]],
+  button: "Start pipeline",
+  to: ({ id }) => `/-/pipelines/${id}`,
+});
+
+/** A button that starts a manual job, with variables if there are some. */
+const playWith = (visit: Visit, path: string): Html => {
+  const typed = visit.parameters["variables"];
+  const variables = field({
+    ...{ ...VARIABLES, type: "lines", required: false },
+    ...(typed !== undefined && { value: String(typed) }),
+    error: visit.refusal?.errors["variables"],
+  });
+  return html`<details${typed !== undefined && html` open`}><summary class="button quiet">Play with variables</summary>${form(visit, `${path}/play`, html`${variables}<button>Play</button>`)}</details>`;
+};
+
 /** Pages of pipelines, jobs and environments. */
 export const pipelinePages: readonly Route[] = [
   listOf("project", {
@@ -123,6 +183,7 @@ export const pipelinePages: readonly Route[] = [
       source: param.optional(param.anyText()),
       scope: param.optional(param.anyText()),
     },
+    makes: ["pipeline", "POST /projects/:id/pipeline"],
     none: "There are no pipelines.",
     row: ({ web_url, name, id, ref, source, created_at, status }) =>
       row(
@@ -156,11 +217,19 @@ export const pipelinePages: readonly Route[] = [
     summary: "Show a job",
     input: { job_id: param.recordId() },
   }),
+  ...forms,
   ...["play", "retry", "cancel"].map((what) =>
     projectAction({
       path: `/-/jobs/:job_id/${what}`,
       summary: `${wordOf(what)} a job`,
       input: { job_id: param.recordId() },
+      ...(what === "play" && {
+        fields: { variables: param.optional(formText) },
+        sends: ({ job_id, variables }) => ({
+          job_id,
+          job_variables_attributes: variablesOf(String(variables ?? "").replaceAll("\r\n", "\n")),
+        }),
+      }),
       performs: `POST /projects/:id/jobs/:job_id/${what}`,
       again: jobShown,
       to: ({ id }) => `/-/jobs/${id}`,

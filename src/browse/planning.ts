@@ -4,9 +4,22 @@ import type { Route } from "../core/resource.ts";
 import { day } from "../pages/format.ts";
 import { type Html, html } from "../pages/html.ts";
 import { mountOf } from "../pages/navigation.ts";
-import { groupPage, projectPage, type Shown, type Visit } from "./declare.ts";
-import { listOf } from "./lists.ts";
-import { about, fact, filterOf, listed, listPage, placeOf, row, state, text } from "./parts.ts";
+import { groupPage, projectPage, type Showing, type Shown, type Visit } from "./declare.ts";
+import { listOf, type PlaceKind } from "./lists.ts";
+import {
+  about,
+  fact,
+  filterOf,
+  listed,
+  listPage,
+  newButton,
+  placeOf,
+  refused,
+  row,
+  state,
+  text,
+} from "./parts.ts";
+import { labelForms, milestoneButtons, milestoneForms } from "./planning-forms.ts";
 
 /** What groups have as well as projects. */
 const PLACES = [
@@ -20,57 +33,73 @@ const baseOf = (place: Shown, { view }: Visit) => mountOf(view) + placeOf(place)
 const time = ({ start_date: start, due_date: due }: Shown): Html =>
   html`${start && html`from ${day(start)} `}${due && html`until ${day(due)}`}`;
 
+/** A milestone of a group or project. */
+const milestoneShown = (of: PlaceKind): Showing<"place" | "found"> => ({
+  shows: { place: `GET /${of}s/:id`, found: [`GET /${of}s/:id/milestones`, { iids: "iid" }] },
+  one: "found",
+  view: async ({ place, found }, visit) => {
+    const [milestone] = found;
+    const [description] = await visit.texts([milestone.description]);
+    const filter = `milestone_title=${encodeURIComponent(milestone.title)}&state=all`;
+    const base = `${baseOf(place, visit)}/-`;
+    return about(place, visit, {
+      of: ["Milestones", "/-/milestones"],
+      title: milestone.title,
+      path: `/-/milestones/${milestone.iid}`,
+      lead: html`${state(milestone.state)}${milestone.expired && html` <span class="tag">Past due</span>`}`,
+      facts: [
+        fact("Start", milestone.start_date && day(milestone.start_date)),
+        fact("Due", milestone.due_date && day(milestone.due_date)),
+      ],
+      body: html`${refused(visit)}${milestoneButtons(place, milestone, visit, of)}${text(description)}
+<section><p><a href="${base}/issues?${filter}">Its issues</a></p><p><a href="${base}/merge_requests?${filter}">Its merge requests</a></p></section>`,
+    });
+  },
+});
+
 /** The pages of milestones: their addresses have the numbers that they have in their group or project. */
-const milestones: readonly Route[] = PLACES.flatMap(({ page, of, at }) => [
+const milestones: readonly Route[] = PLACES.flatMap(({ page, of }) => [
   listOf(of, {
     ...{ kind: "Milestones", path: "/-/milestones", list: "/milestones", hasSearch: true },
-    ...{ states: ["active", "closed"], none: "No milestones fit." },
+    ...{ makes: "milestone", states: ["active", "closed"], none: "No milestones fit." },
     row: (one) => row(html`<a href="${one.web_url}">${one.title}</a>`, time(one), state(one.state)),
   }),
   page({
+    ...milestoneShown(of),
     path: "/-/milestones/:iid",
     summary: `Show a milestone of a ${of}`,
     input: { iid: param.recordId() },
-    shows: { place: `GET ${at}`, found: [`GET ${at}/milestones`, { iids: "iid" }] },
-    one: "found",
-    view: async ({ place, found }, visit) => {
-      const [milestone] = found;
-      const [description] = await visit.texts([milestone.description]);
-      const filter = `milestone_title=${encodeURIComponent(milestone.title)}&state=all`;
-      const base = `${baseOf(place, visit)}/-`;
-      return about(place, visit, {
-        of: ["Milestones", "/-/milestones"],
-        title: milestone.title,
-        path: `/-/milestones/${milestone.iid}`,
-        lead: html`${state(milestone.state)}${milestone.expired && html` <span class="tag">Past due</span>`}`,
-        facts: [
-          fact("Start", milestone.start_date && day(milestone.start_date)),
-          fact("Due", milestone.due_date && day(milestone.due_date)),
-        ],
-        body: html`${text(description)}
-<section><p><a href="${base}/issues?${filter}">Its issues</a></p><p><a href="${base}/merge_requests?${filter}">Its merge requests</a></p></section>`,
-      });
-    },
   }),
+  ...milestoneForms(of, milestoneShown(of)),
 ]);
 
-const labels: readonly Route[] = PLACES.map(({ page, of, at }) =>
+/** The labels of a group or project. */
+const labelsShown = (of: PlaceKind): Showing<"place" | "rows"> => ({
+  shows: { place: `GET /${of}s/:id`, rows: `GET /${of}s/:id/labels` },
+  view: async ({ place, rows }, visit) => {
+    const shown = await visit.texts(rows.map(({ name }: Shown) => `~"${name}"`));
+    const path = "/-/labels";
+    const mayChange = visit.offers(`PUT /${of}s/:id/labels/:label_id`);
+    const edit = ({ id, name }: Shown) =>
+      html`<a class="button quiet" href="${baseOf(place, visit)}${path}/${id}/edit">Edit<span class="unseen"> ${name}</span></a>`;
+    return listPage(place, visit, {
+      ...{ kind: "Labels", path, name: "rows", rows, none: "No labels fit." },
+      filter: html`${refused(visit)}${filterOf(visit, placeOf(place).address + path)}${newButton(place, visit, { path, what: "label", route: `POST /${of}s/:id/labels` })}`,
+      row: (one) =>
+        html`<li><div>${shown[rows.indexOf(one)]} ${one.description}</div>${mayChange && (of === "group" || one.is_project_label) && edit(one)}</li>`,
+    });
+  },
+});
+
+const labels: readonly Route[] = PLACES.flatMap(({ page, of }) => [
   page({
+    ...labelsShown(of),
     path: "/-/labels",
     summary: `Show the labels of a ${of}`,
     input: { search: param.optional(param.anyText()) },
-    shows: { place: `GET ${at}`, rows: `GET ${at}/labels` },
-    view: async ({ place, rows }, visit) => {
-      const shown = await visit.texts(rows.map(({ name }: Shown) => `~"${name}"`));
-      return listPage(place, visit, {
-        ...{ kind: "Labels", path: "/-/labels", name: "rows", rows, none: "No labels fit." },
-        filter: filterOf(visit, `${placeOf(place).address}/-/labels`),
-        row: (one) =>
-          html`<li><div>${shown[rows.indexOf(one)]}</div><div>${one.description}</div></li>`,
-      });
-    },
   }),
-);
+  ...labelForms(of, labelsShown(of)),
+]);
 
 /** As many columns of a board are shown: each is a list of its own. */
 const MOST_COLUMNS = 20;

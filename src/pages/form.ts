@@ -15,8 +15,9 @@ export function form(
   { csrfToken, view }: Pick<PageContext, "csrfToken" | "view">,
   action: string,
   body: Html,
+  { hasFile = false }: { hasFile?: boolean } = {},
 ): Html {
-  return html`<form method="post" action="${mountOf(view)}${action}">${csrf(csrfToken)}
+  return html`<form method="post" action="${mountOf(view)}${action}"${hasFile && html` enctype="multipart/form-data"`}>${csrf(csrfToken)}
 ${body}
 </form>`;
 }
@@ -27,8 +28,8 @@ interface FieldSpec {
   /** Default: its name, which must be unique on the page. */
   id?: string;
   label: string;
-  /** Default `"text"`; `"lines"` is a text area. */
-  type?: "text" | "password" | "date" | "lines";
+  /** Default `"text"`; `"lines"` is a text area, and `"code"` a large one whose lines are not wrapped. */
+  type?: "text" | "password" | "date" | "file" | "lines" | "code";
   value?: string | undefined;
   hint?: string;
   /** What is wrong with the submitted value. */
@@ -43,6 +44,8 @@ interface FieldSpec {
   numeric?: boolean;
   /** The first day that can be chosen. */
   min?: string;
+  /** The lines of a text area. Default 3. */
+  rows?: number;
 }
 
 /** A field with its label, hint and error. */
@@ -53,10 +56,10 @@ export function field(spec: FieldSpec): Html {
     spec.autofocus === true && html` autofocus`
   }${error && html` aria-invalid="true"`}${
     describedBy !== "" && html` aria-describedby="${describedBy}"`
-  } autocomplete="${spec.autocomplete ?? "off"}" autocapitalize="none" spellcheck="false"`;
+  } autocomplete="${spec.autocomplete ?? "off"}"${type !== "lines" && html` autocapitalize="none" spellcheck="false"`}`;
   const control =
-    type === "lines"
-      ? html`<textarea rows="3"${attributes}>
+    type === "lines" || type === "code"
+      ? html`<textarea rows="${type === "code" ? 20 : (spec.rows ?? 3)}"${type === "code" && html` class="code" wrap="off"`}${attributes}>
 ${value ?? ""}</textarea>`
       : html`<input type="${type}"${attributes}${value !== undefined && html` value="${value}"`}${
           spec.numeric === true && html` inputmode="numeric"`
@@ -69,27 +72,82 @@ ${problem(id, label, error)}
 </div>`;
 }
 
+/** More checkboxes than these are scrolled. */
+const MOST_IN_SIGHT = 20;
+
 /** Checkboxes under one name. */
 interface ChoicesSpec {
   name: string;
+  /** What their own begin with. Default: their name. */
+  id?: string;
   legend: string;
   choices: readonly { value: string; label: string; about?: string; checked: boolean }[];
+  hint?: string | undefined;
   error?: readonly string[] | undefined;
 }
 
 /** Checkboxes, each with its meaning. */
-export function choices({ name, legend, choices: all, error }: ChoicesSpec): Html {
-  const boxes = all.map(
-    ({ value, label, about, checked }) => html`<div class="choice">
-<input type="checkbox" id="${name}-${value}" name="${name}[]" value="${value}"${checked && html` checked`}>
-<label for="${name}-${value}">${label}${about && html`<span class="hint">${about}</span>`}</label>
-</div>`,
-  );
-  return html`<fieldset${error && html` aria-describedby="${name}-error"`}>
+export function choices({
+  name,
+  id: own = name,
+  legend,
+  choices: all,
+  hint,
+  error,
+}: ChoicesSpec): Html {
+  const boxes = all.map(({ value, label, about, checked }, index) => {
+    const id = `${own}-${/^\w+$/.test(value) ? value : `at-${index}`}`;
+    return html`<div class="choice">
+<input type="checkbox" id="${id}" name="${name}[]" value="${value}"${checked && html` checked`}>
+<label for="${id}">${label}${about && html`<span class="hint">${about}</span>`}</label>
+</div>`;
+  });
+  return html`<fieldset id="${own}"${error && html` aria-describedby="${own}-error"`}>
 <legend>${legend}</legend>
-${boxes}
-${problem(name, legend, error)}
+${hint && html`<p class="hint">${hint}</p>`}
+<div class="boxes${boxes.length > MOST_IN_SIGHT && " many"}">${boxes}</div>
+${problem(own, legend, error)}
 </fieldset>`;
+}
+
+/** A checkbox that says yes or no: it is sent either way. */
+export const flag = ({
+  name,
+  id = name,
+  label,
+  hint,
+  checked,
+}: Pick<FieldSpec, "name" | "id" | "label" | "hint"> & {
+  checked: boolean;
+}): Html => html`<div class="field choice">
+<input type="hidden" name="${name}" value="false">
+<input type="checkbox" id="${id}" name="${name}" value="true"${checked && html` checked`}>
+<label for="${id}">${label}${hint && html`<span class="hint">${hint}</span>`}</label>
+</div>`;
+
+/** A field that takes one of some values. */
+export function oneOf({
+  name,
+  id = name,
+  label,
+  hint,
+  value,
+  error,
+  options,
+}: Pick<FieldSpec, "name" | "id" | "label" | "hint" | "value" | "error"> & {
+  options: readonly (readonly [value: string, label: string])[];
+}): Html {
+  const describedBy = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(" ");
+  const shown = options.map(
+    ([one, text]) =>
+      html`<option value="${one}"${one === value && html` selected`}>${text}</option>`,
+  );
+  return html`<div class="field">
+<label for="${id}">${label}</label>
+${hint && html`<p class="hint" id="${id}-hint">${hint}</p>`}
+<select id="${id}" name="${name}"${error && html` aria-invalid="true"`}${describedBy !== "" && html` aria-describedby="${describedBy}"`}>${shown}</select>
+${problem(id, label, error)}
+</div>`;
 }
 
 /** `New password` and `is too short` → `New password is too short.` */

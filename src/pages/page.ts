@@ -55,7 +55,7 @@ export function page(
   { title, titles = [title], above, showsTexts, status = 200, body }: PageContent,
 ): RawReply {
   const { request, caller, view } = visit;
-  const isAccountPage = request.path.startsWith(ACCOUNT);
+  const isAccountPage = !showsTexts && request.path.startsWith(ACCOUNT);
   const document = html`<!doctype html>
 <html lang="en">
 <head>

@@ -73,6 +73,14 @@ header nav ul { flex-direction: row; margin: 0; }
 .diff .removed { background: var(--bad-page); }
 .diff .place { color: var(--soft); }
 .log { overflow-x: auto; max-height: 40rem; padding: .75rem; background: var(--sunken); border-radius: .5rem; }
+.actions { display: flex; flex-wrap: wrap; gap: .5rem; align-items: start; margin: .5rem 0 1rem; }
+.actions:last-child { margin-bottom: 0; }
+.actions details[open] { flex: 1 0 100%; }
+.actions summary { list-style: none; }
+.actions summary::-webkit-details-marker { display: none; }
+.actions details form { margin-top: .75rem; }
+[aria-pressed=true] { background: var(--line); border-color: var(--accent); }
+.unseen { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 .discussions { padding: 0; background: none; border: 0; }
 .lead > .tag:first-child { margin-left: 0; }
 .filter label { display: flex; gap: .5rem; align-items: center; }
@@ -82,8 +90,8 @@ header nav ul { flex-direction: row; margin: 0; }
 .done { padding: 0 1rem; color: var(--soft); font-size: .9375rem; }
 article header { display: block; min-height: 0; padding: 0 0 .5rem; background: none; border: 0; font-size: .9375rem; }
 .text > :last-child { margin-bottom: 0; }
-.rows .text > p { margin: 0 0 1rem; color: inherit; font-size: inherit; }
-.rows .text > p:last-child { margin: 0; }
+.rows .text.text > p { margin: 0 0 1rem; color: inherit; font-size: inherit; }
+.rows .text.text > p:last-child { margin: 0; }
 .text img, .text video { max-width: 100%; height: auto; }
 .text pre { overflow-x: auto; padding: .75rem; background: var(--sunken); border-radius: .5rem; }
 .text blockquote { margin: 0 0 1rem; padding-left: 1rem; border-left: .25rem solid var(--line); color: var(--soft); }
@@ -109,6 +117,11 @@ label, legend { padding: 0; font-weight: 600; }
 .error { margin: .375rem 0 0; color: var(--bad); font-size: .875rem; }
 .field input:not([type=checkbox]), textarea { display: block; width: 100%; min-height: 2.75rem; margin-top: .375rem; padding: .5rem .75rem; font: inherit; color: inherit; background: var(--sunken); border: 1px solid var(--edge); border-radius: .5rem; }
 [aria-invalid] { border-color: var(--bad) !important; }
+.field select { display: block; width: 100%; margin-top: .375rem; }
+textarea { resize: vertical; }
+.code { font: .875rem/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; tab-size: 4; white-space: pre; overflow-x: auto; }
+.broad .boxes { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(16rem, 100%), 1fr)); gap: 0 1rem; }
+.many { max-height: 15rem; overflow-y: auto; padding: 0 .75rem .5rem; border: 1px solid var(--line); border-radius: .5rem; }
 .choice { display: flex; gap: .75rem; align-items: start; margin-top: .625rem; }
 .choice input { flex: none; width: 1.125rem; height: 1.125rem; margin: .1875rem 0 0; accent-color: var(--accent); }
 .choice label { font-weight: 500; }
@@ -134,6 +147,7 @@ button:hover, .button:hover { filter: brightness(1.08); }
 .rows > li > :first-child { flex: 1 1 16rem; min-width: 0; }
 .rows div:not(.question) > p { margin: 0; color: var(--soft); font-size: .875rem; }
 .rows .confirm[open] { flex: 1 0 100%; }
+.ends { display: flex; flex-wrap: wrap; gap: .5rem 1rem; align-items: baseline; justify-content: end; }
 .pager { display: flex; align-items: center; gap: .5rem; margin-top: 1rem; padding-top: 1rem; border-top: 1px solid var(--line); color: var(--soft); }
 .pager a { background: var(--line); color: var(--ink); }
 .tag { display: inline-block; margin-left: .375rem; padding: 0 .5rem; font-size: .8125rem; font-weight: 500; color: var(--good); background: var(--good-page); border-radius: 1rem; }

@@ -35,12 +35,15 @@ const LIST: Operation = {
   floor: 1,
 };
 
+/** By which the caller of {@link fillBoard} signs in. */
+export const PASSWORD = "the password of the bench";
+
 /** Makes a project with a board and {@link ISSUES} issues, which everybody may read. @param file of the database */
 export async function fillBoard(file: string): Promise<void> {
   const filling = await createApp({ database: file, background: false });
   await filling.admin.seed({
     users: [
-      { username: CALLER.username, tokens: [{ token: CALLER.token }] },
+      { username: CALLER.username, password: PASSWORD, tokens: [{ token: CALLER.token }] },
       ...Array.from({ length: PEOPLE }, (_, at) => ({ username: `person${at}` })),
     ],
     groups: [

@@ -27,7 +27,7 @@ function requestTo(url: string, operation: Operation) {
   const before = sent.get(key) ?? 0;
   sent.set(key, before + 1);
   const one = { ...operation, ...operation.each?.(before) };
-  const { method, base = "/api/v4", path, token, authorization, body } = one;
+  const { method, base = "/api/v4", path, token, authorization, cookie, body } = one;
   return {
     method,
     path: base + path,
@@ -35,6 +35,7 @@ function requestTo(url: string, operation: Operation) {
       ...HEADERS,
       ...(token !== undefined && { "private-token": token }),
       ...(authorization !== undefined && { authorization }),
+      ...(cookie !== undefined && { cookie }),
       ...(body !== undefined && { "content-type": "application/json" }),
     },
     body,

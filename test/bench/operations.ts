@@ -17,6 +17,8 @@ export interface Operation {
   token?: string;
   /** The `Authorization` header, instead of a token. */
   authorization?: string;
+  /** Of a visitor who is signed in. */
+  cookie?: string;
   /** JSON. */
   body?: string;
   /** What differs from request to request, given how many a server has got before. */

@@ -1,5 +1,5 @@
 // The pages of what groups and projects have, in Chromium: on a phone and a desktop, light and dark.
-import type { Browser } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { type Server, serve } from "../../src/node.ts";
 import { createFixtures, fixtureSeed } from "../fixtures.ts";
@@ -30,6 +30,12 @@ const OF_PROJECT = `
   issues merge_requests commits branches tags releases pipelines jobs environments packages boards milestones labels wikis
   snippets project_members issues/1 merge_requests/1 merge_requests/1/diffs merge_requests/1/commits tree/main wikis/home blame/main/docs/file-0000
 `;
+const FORMS = `
+  issues/new issues/1/edit merge_requests/new merge_requests/1/edit new/main edit/main/docs/file-0000 delete/main/docs/file-0000
+  upload/main branches/new tags/new wikis/new wikis/home/edit releases/new releases/t0/edit milestones/new milestones/1/edit
+  labels/new labels/1/edit pipelines/new snippets/new
+`;
+const FORMS_OF_GROUP = "milestones/new labels/new wikis/new";
 const OF_GROUP =
   "issues merge_requests epics iterations boards milestones labels wikis group_members";
 const below = (base: string, paths: string) =>
@@ -38,15 +44,33 @@ const below = (base: string, paths: string) =>
     .split(/\s+/)
     .map((path) => `${base}/-/${path}`);
 
+/** Where there is nothing. */
+const NOWHERE = "/acme/nothing";
+
 /** A page of each kind. */
 const PAGES = [
   ...["/explore/projects", "/explore/groups", "/dashboard/projects", "/dashboard/groups"],
   ...["/dashboard/issues", "/dashboard/merge_requests", "/dashboard/todos"],
   ...["/search", "/search?search=issue&scope=issues"],
-  ...["/acme", "/acme/site", "/developer", "/acme/nothing"],
+  ...["/acme", "/acme/site", "/developer", NOWHERE],
   ...below("/acme/site", OF_PROJECT),
+  ...below("/acme/site", FORMS),
   ...below("/groups/acme", OF_GROUP),
+  ...below("/groups/acme", FORMS_OF_GROUP),
+  ...["/-/snippets/new", "/dashboard/todos?state=done"],
 ];
+
+/** Goes on with the Tab key to what has a name. */
+async function tabTo(page: Page, name: string): Promise<void> {
+  for (let at = 0; at < 120; at += 1) {
+    await page.keyboard.press("Tab");
+    const focused = await page.evaluate(
+      "(document.activeElement.labels?.[0]?.firstChild ?? document.activeElement).textContent.trim()",
+    );
+    if (focused === name) return;
+  }
+  throw new Error(`${name} can't be reached`);
+}
 
 describe.each([
   { kind: "phone", width: 390, dark: true },
@@ -58,7 +82,8 @@ describe.each([
     await signIn(page, "admin", PASSWORD);
     const problems: string[] = [];
     for (const path of PAGES) {
-      await page.goto(server.url + path);
+      const status = (await page.goto(server.url + path))?.status();
+      if (status !== 200 && path !== NOWHERE) problems.push(`${path} answers ${status}`);
       await look(page, `${kind}${path.replaceAll("/", "-")}`);
       for (const one of await violations(page)) problems.push(`${path} ${one}`);
     }
@@ -91,17 +116,7 @@ describe.each([
     const { page } = await visit(browser, { width, dark });
     await page.goto(`${server.url}/users/sign_in?return_to=/acme/site/-/issues`);
     await signIn(page, "admin", PASSWORD);
-    /** Goes on with the Tab key to what has a name. */
-    const to = async (name: string) => {
-      for (let at = 0; at < 60; at += 1) {
-        await page.keyboard.press("Tab");
-        const focused = await page.evaluate(
-          "(document.activeElement.labels?.[0] ?? document.activeElement).textContent.trim()",
-        );
-        if (focused === name) return;
-      }
-      throw new Error(`${name} can't be reached`);
-    };
+    const to = (name: string) => tabTo(page, name);
     await to("New issue");
     await page.keyboard.press("Enter");
     await page.waitForURL("**/issues/new");
@@ -128,5 +143,73 @@ describe.each([
       await other.page.goto(page.url());
       return violations(other.page);
     }
+  });
+
+  it("an issue is changed and answered, and a file committed and asked to be merged, by keyboard alone, without JavaScript", async () => {
+    const { page } = await visit(browser, { width, dark });
+    await page.goto(`${server.url}/users/sign_in?return_to=/acme/site/-/issues/new`);
+    await signIn(page, "admin", PASSWORD);
+    const press = async (name: string, key = "Enter") => {
+      await tabTo(page, name);
+      await page.keyboard.press(key);
+    };
+    const type = async (name: string, text: string) => {
+      await tabTo(page, name);
+      await page.keyboard.press("Control+A");
+      await page.keyboard.type(text);
+    };
+    await type("Title", "To be changed");
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/issues\/\d+$/);
+    const issue = page.url();
+    await press("Edit");
+    await page.waitForURL("**/edit");
+    await type("Title", "");
+    await page.keyboard.press("Delete");
+    await page.keyboard.type("Changed");
+    await press("Confidential", "Space");
+    await press("UX", "Space");
+    await press("Save changes");
+    await page.waitForURL(issue);
+    expect(await page.locator("h1").textContent()).toBe("Changed");
+    expect(await page.locator("aside").textContent()).toContain("UX");
+    await type("Comment", "Why?");
+    await press("Comment");
+    await page.waitForURL(/#note_\d+$/);
+    await page.goto(issue);
+    await press("Reply to The admin");
+    await type("Your reply", "*So*");
+    await press("Send reply");
+    await page.locator("article em").waitFor();
+    await page.goto(issue);
+    await press("Resolve the thread of The admin");
+    await page.locator("article .tag", { hasText: "Resolved" }).first().waitFor();
+    await page.goto(issue);
+    await press("👍");
+    await page.locator("[aria-pressed=true]").waitFor();
+    await page.goto(issue);
+    await press("Add a to-do item");
+    await page.locator("button", { hasText: "Mark as done" }).waitFor();
+
+    await page.goto(`${server.url}/acme/site/-/tree/main`);
+    await press("New file");
+    await page.waitForURL("**/new/main");
+    await type("Path", `by-keyboard-${kind}.txt`);
+    await type("Content", "One line");
+    await type("To the branch", `by-keyboard-${kind}`);
+    await press("Commit");
+    await page.waitForURL("**/merge_requests/new?*");
+    await type("Title", "By keyboard");
+    await press("Create merge request");
+    await page.waitForURL(/merge_requests\/\d+$/);
+    expect(await page.locator("h1").textContent()).toBe("By keyboard");
+    await press("Mark as draft");
+    await page.locator(".lead .tag", { hasText: "Draft" }).waitFor();
+    await page.goto(`${server.url}/acme/site/-/branches`);
+    await press("New branch");
+    await page.waitForURL("**/branches/new");
+    await type("Name", `short-lived-${kind}`);
+    await page.keyboard.press("Enter");
+    await page.waitForURL("**/tree/short-lived-*");
   });
 });

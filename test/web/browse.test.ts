@@ -277,13 +277,13 @@ describe("forms", () => {
     const reporter = as("reporter");
     expect((await reporter.get(`${base}/-/issues`)).page).toContain(`href="${base}/-/issues/new"`);
     await reporter.get(`${base}/-/issues/new`);
-    const refused = await reporter.post(`${base}/-/issues`, { title: "", description: "Kept" });
-    expect([refused.status, textOf(refused.page).includes("title can&#39;t be blank")]).toEqual([
+    const refused = await reporter.post(`${base}/-/issues/new`, { title: "", description: "Kept" });
+    expect([refused.status, textOf(refused.page).includes("Title can&#39;t be blank.")]).toEqual([
       422,
       true,
     ]);
     expect(refused.page).toContain("Kept</textarea>");
-    const made = await reporter.post(`${base}/-/issues`, {
+    const made = await reporter.post(`${base}/-/issues/new`, {
       title: "By hand",
       description: "*Yes*",
     });

@@ -220,11 +220,7 @@ function inPrecedence(paths: readonly string[]): string[] {
   const ranked = paths.map((path) => ({
     path,
     open: Number(isOpen(path)),
-    fixed:
-      path
-        .split("*")
-        .at(1)
-        ?.match(/\/[^:]/g)?.length ?? 0,
+    fixed: path.slice(path.indexOf("*") + 1 || path.length).match(/\/[^:]/g)?.length ?? 0,
     rank: `${path.replace(/:\w+\*/g, "~~").replace(/:\w+/g, "~")}/`,
   }));
   return ranked

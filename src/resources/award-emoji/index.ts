@@ -153,6 +153,7 @@ function routesOf(type: NoteableType, on: On, what: string) {
   return [
     list("", {
       summary: `List the emoji given to ${what}`,
+      isShownToVisitors: true,
       input: awardable,
       presenter: awardEmoji,
       handle: async (context) =>
