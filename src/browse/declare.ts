@@ -144,7 +144,11 @@ export async function show<Names extends string>(
       throw error;
     }
   };
-  const offers: Visit["offers"] = (route) => source !== undefined && visited.mayCall(route, source);
+  // Nothing is changed in what is archived: nor is it asked for.
+  const offers: Visit["offers"] = (route) =>
+    source !== undefined &&
+    (route.startsWith("GET ") || !source.archived) &&
+    visited.mayCall(route, source);
   const may: Visit["may"] = (ability, subject) =>
     source !== undefined && ability(subject, { source, caller: visited.caller });
   const known = { ...visited, parameters: { ...parameters, ...typed }, unfinished, texts, ask };

@@ -118,6 +118,32 @@ describe("the form of an issue", () => {
   });
 });
 
+describe("an archived project", () => {
+  it("has no forms", async () => {
+    const project = await newCodeProject(app);
+    await project.send("POST", "/issues", { title: "One" });
+    await project.send("POST", "/archive", {}, "owner");
+    const base = `/${project.fullPath}`;
+    const owner = as("owner");
+    for (const path of ["", "/-/issues", "/-/issues/1", "/-/tree/main", "/-/labels", "/-/wikis"]) {
+      const { status, page } = await owner.get(base + path);
+      expect([path, status]).toEqual([path, 200]);
+      const main = page.slice(page.indexOf("<main"));
+      expect([
+        path,
+        main.match(/<form method="post"[^>]*>|href="[^"]*\/(new|edit)\b/)?.[0],
+      ]).toEqual([
+        path,
+        path.endsWith("/1") ? `<form method="post" action="${base}/-/issues/1/todo">` : undefined,
+      ]);
+    }
+    for (const path of ["/-/issues/new", "/-/issues/1/edit", "/-/new/main", "/-/labels/new"]) {
+      expect([path, (await owner.get(base + path)).status]).toEqual([path, 404]);
+      expect([path, (await owner.post(base + path, { title: "x" })).status]).toEqual([path, 404]);
+    }
+  });
+});
+
 describe("addresses of forms", () => {
   it("that hold anything else are refused, or show the form", async () => {
     const project = await newCodeProject(app);
