@@ -1181,6 +1181,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   redirect_uri: "where people are sent back to; several for an application, one a line",
   token_type_hint: "`access_token` or `refresh_token`",
   trusted: "whether people are not asked",
+  resource: "the account, such as `acct:ada@pm.example.com`",
 };
 
 /** What an attribute of a resource means, unless nothing says so. */

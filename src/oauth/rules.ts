@@ -1,6 +1,6 @@
 import { type AttributeErrors, invalid } from "../core/errors.ts";
 import * as param from "../core/input.ts";
-import { isApplicationScope, UNGRANTED_SCOPES } from "../core/scopes.ts";
+import { isApplicationScope } from "../core/scopes.ts";
 
 /** A parameter of a request: RFC 6749 leaves the length to us. */
 export const parameter = param.optional(param.anyText({ max: 4096 }));
@@ -36,9 +36,7 @@ export function grantableScopes(
   requested: string | undefined,
   allowed: string,
 ): string | undefined {
-  const allowedScopes = allowed
-    .split(" ")
-    .filter((scope) => scope !== "" && !UNGRANTED_SCOPES.includes(scope));
+  const allowedScopes = allowed.split(" ").filter((scope) => scope !== "");
   const scopes = requested?.trim() ? readScopes(requested) : defaultScopes(allowedScopes);
   const isAllowed = scopes.length > 0 && scopes.every((scope) => allowedScopes.includes(scope));
   return isAllowed ? scopes.join(" ") : undefined;

@@ -68,4 +68,12 @@ create index oauth_tokens_by_grant on oauth_tokens (grant_id, id);
 create index oauth_tokens_by_time on oauth_tokens (created_at);
 `,
   },
+  {
+    // What an id_token says of the authorization: the application's nonce, and when the user had signed in.
+    id: "20261220-02-openid-grants",
+    sql: `
+alter table oauth_grants add column nonce $text;
+alter table oauth_grants add column auth_time $int;
+`,
+  },
 ];

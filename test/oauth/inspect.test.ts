@@ -243,6 +243,8 @@ it("the metadata lists the endpoints and options", async () => {
       token_endpoint: `${base}/oauth/token`,
       revocation_endpoint: `${base}/oauth/revoke`,
       introspection_endpoint: `${base}/oauth/introspect`,
+      userinfo_endpoint: `${base}/oauth/userinfo`,
+      jwks_uri: `${base}/oauth/discovery/keys`,
       scopes_supported: [
         ...[
           "api",
@@ -254,9 +256,10 @@ it("the metadata lists the endpoints and options", async () => {
           "manage_runner",
           "sudo",
         ],
-        "profile",
+        ...["openid", "profile", "email"],
       ],
       response_types_supported: ["code", "token"],
+      response_modes_supported: ["query", "fragment"],
       grant_types_supported: ["authorization_code", "refresh_token", "implicit", "password"],
       token_endpoint_auth_methods_supported: ["client_secret_basic", "client_secret_post", "none"],
       revocation_endpoint_auth_methods_supported: [
@@ -265,7 +268,13 @@ it("the metadata lists the endpoints and options", async () => {
         "none",
       ],
       introspection_endpoint_auth_methods_supported: ["client_secret_basic", "client_secret_post"],
+      subject_types_supported: ["public"],
+      id_token_signing_alg_values_supported: ["RS256"],
+      claim_types_supported: ["normal"],
+      claims_supported: expect.arrayContaining(["sub", "email", "groups", "groups_direct"]),
       code_challenge_methods_supported: ["S256", "plain"],
+      prompt_values_supported: ["none", "login", "consent", "select_account"],
+      request_uri_parameter_supported: false,
       authorization_response_iss_parameter_supported: true,
     },
   ]);

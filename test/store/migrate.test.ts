@@ -365,6 +365,8 @@ const FROZEN: Record<string, string> = {
   "20261219-01-sites": "96d04029c0fb7c4f7ae09925e55939e9690b985186a20208a4e91ece4b492afc",
   "20261219-02-release-evidences":
     "61541933fb25c09f51c76c7d0554d0702c309a0a82f649a1cabc474e217dfa5f",
+  "20261220-01-signing-keys": "f25a904cd2d8c786b814dd0430bd0f3d9f5ab6972f89c4b72b26c007fa9f4314",
+  "20261220-02-openid-grants": "59309411e8bc2f1cd2aba133b77bebc4028c0d922d01328f206074ba2ca39a23",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);

@@ -1229,6 +1229,7 @@ export const INTERNAL: Readonly<Record<string, string>> = {
   scim_tokens: "secrets",
   secret_keys: "secrets",
   sessions: "sign-in",
+  signing_keys: "what signs tokens",
   site_files: "files of sites",
   stored_file_pieces: "files",
   stored_files: "files",
