@@ -946,6 +946,8 @@ const MEANINGS: Readonly<Record<string, string>> = {
   require_two_factor_authentication: "whether members must have a second factor: no",
   requirements_access_level: "whether it has requirements, which there are none of; kept",
   resource_group_default_process_mode: "in which order jobs of new resource groups run",
+  ci_id_token_sub_claim_components:
+    "what the subject of tokens of jobs is made of, `project_path` first",
   security_and_compliance_access_level: "who sees security and compliance: members",
   service_desk_enabled: "whether it has a service desk: no",
   share_with_group_lock: "whether projects can't be shared with other groups; kept",

@@ -22,12 +22,13 @@ import { findRequestOf, hostSlugOf, predefinedVariables } from "../pipelines/cir
 import { type OpenRepository, openRepository } from "../repositories/open.ts";
 import { variablesFor } from "../variables/effective.ts";
 import type { ClaimedJob } from "./claim.ts";
+import { idTokensOf } from "./id-tokens.ts";
 
 /** What payloads are made with. */
 export interface Making {
   readonly db: Reader;
   readonly store: Store;
-  readonly secrets: Pick<Secrets, "open">;
+  readonly secrets: Secrets;
   /** The public address, without a trailing slash. */
   readonly base: string;
   readonly edition: Edition;
@@ -129,7 +130,7 @@ export async function payloadOf(making: Making, job: ClaimedJob): Promise<object
   address.username = JOB_LOGIN;
   address.password = job.token;
   const { options } = spec;
-  const variables: RunnerVariable[] = [
+  const first: RunnerVariable[] = [
     ...predefined.map(open),
     ...ofJob(base, job, facts, options).map(open),
     ...(await ofRunner(db, facts)).map(open),
@@ -138,6 +139,8 @@ export async function payloadOf(making: Making, job: ClaimedJob): Promise<object
     open({ key: "CI_REGISTRY_USER", value: JOB_LOGIN }),
     secret("CI_REGISTRY_PASSWORD", job.token),
     secret("CI_REPOSITORY_URL", address.href),
+  ];
+  const later: RunnerVariable[] = [
     ...spec.variables.map((one) => ({ ...open(one), raw: !one.expand })),
     ...handedOn.map((one) => ({ ...open(one), public: false })),
     ...own.map(({ key, value, masked, raw, variable_type }) => ({
@@ -153,6 +156,9 @@ export async function payloadOf(making: Making, job: ClaimedJob): Promise<object
       file: variable_type === "file",
     })),
   ];
+  const known = [...first, ...later];
+  const tokens = await idTokensOf(making, job, spec, facts, ref, known);
+  const variables = [...first, ...tokens.map(({ key, value }) => secret(key, value)), ...later];
   const depth = depthOf(variables, facts);
   const after = options.after_script ?? [];
   const step = (name: string, script: readonly string[]) => ({
@@ -256,7 +262,7 @@ export async function accessTo(db: Reader, jobId: number, type: string): Promise
 
 /** The texts that must not be readable in a job's log. */
 export async function maskedIn(
-  { db, secrets }: Pick<Making, "db" | "secrets">,
+  { db, secrets }: { readonly db: Reader; readonly secrets: Pick<Secrets, "open"> },
   job: { readonly id: number; readonly token: string; readonly protected: number },
   project: { readonly id: number; readonly namespaceId: number },
 ): Promise<string[]> {
