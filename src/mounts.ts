@@ -16,6 +16,7 @@ import { GRAPHQL, graphqlResource } from "./graphql/index.ts";
 import { metricsResource } from "./metrics/index.ts";
 import { applicationApi } from "./oauth/api.ts";
 import { authorizationEndpoint } from "./oauth/authorize.ts";
+import { devicePages } from "./oauth/device.ts";
 import { discovery } from "./oauth/discovery.ts";
 import { OAUTH } from "./oauth/errors.ts";
 import { oauthResources } from "./oauth/index.ts";
@@ -98,7 +99,10 @@ export function mounts(chosen: MountOptions): readonly Mount[] {
     PROGRAM_ADDRESSES,
     ...(chosen.pages.includes("projects") ? BROWSE : []),
     SITE_HOSTS,
-    { ...WEB, resources: [authorizationEndpoint(chosen.flows), ...pages(chosen.pages)] },
+    {
+      ...WEB,
+      resources: [authorizationEndpoint(chosen.flows), devicePages, ...pages(chosen.pages)],
+    },
   ];
 }
 

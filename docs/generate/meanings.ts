@@ -1173,7 +1173,9 @@ const MEANINGS: Readonly<Record<string, string>> = {
   sortOrder: "in which direction",
   startIndex: "the number of the first user, from 1",
   count: "at most so many users",
-  grant_type: "`authorization_code`, `refresh_token` or `password`",
+  grant_type:
+    "`authorization_code`, `refresh_token`, `password` or `urn:ietf:params:oauth:grant-type:device_code`",
+  device_code: "the code that the device was given",
   code: "the code that the application was given",
   code_verifier: "what the code's challenge was made of (RFC 7636)",
   refresh_token: "the refresh token",

@@ -160,6 +160,7 @@ const OPERATIONS: Readonly<Record<string, string>> = {
   "GET /uploads/-/system/project/avatar/:source_id/:file_name": "downloadProjectAvatarByAddress",
   "GET /-/project/:project_id/uploads/:secret/:file_name": "downloadUploadByAddress",
   "POST /oauth/token": "createOauthToken",
+  "POST /oauth/authorize_device": "authorizeOauthDevice",
   "POST /oauth/revoke": "revokeOauthToken",
   "POST /oauth/introspect": "introspectOauthToken",
   "DELETE /projects/:id/registry/repositories/:repository_id/tags":

@@ -259,6 +259,7 @@ const steps = [
   `20261219-02-release-evidences`,
   `20261220-01-signing-keys`,
   `20261220-02-openid-grants`,
+  `20261220-03-oauth-devices`,
 ];
 
 const statements = [
@@ -2934,6 +2935,25 @@ const statements = [
   created_at integer not null
 )`,
   `CREATE UNIQUE INDEX signing_keys_kid on signing_keys (kid)`,
+  `CREATE TABLE oauth_devices (
+  id integer primary key autoincrement,
+  application_id integer not null references oauth_applications (id) on delete cascade,
+  scopes text not null,
+  digest text not null,
+  user_digest text not null,
+  user_id integer references users (id) on delete cascade,
+  denied integer not null default 0,
+  auth_time integer,
+  ip text not null,
+  polled_at integer,
+  created_at integer not null,
+  expires_at integer not null
+)`,
+  `CREATE UNIQUE INDEX oauth_devices_digest on oauth_devices (digest)`,
+  `CREATE UNIQUE INDEX oauth_devices_user_digest on oauth_devices (user_digest)`,
+  `CREATE INDEX oauth_devices_by_application on oauth_devices (application_id)`,
+  `CREATE INDEX oauth_devices_by_user on oauth_devices (user_id)`,
+  `CREATE INDEX oauth_devices_by_end on oauth_devices (expires_at)`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,

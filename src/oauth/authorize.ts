@@ -8,7 +8,6 @@ import {
   type Resource,
   routes,
 } from "../core/resource.ts";
-import { meaningOf } from "../core/scopes.ts";
 import { form } from "../pages/form.ts";
 import { type Html, html } from "../pages/html.ts";
 import { toSignInAgain } from "../pages/mount.ts";
@@ -24,6 +23,7 @@ import {
   readAsking,
   signedInAt,
 } from "./asking.ts";
+import { asks } from "./consent.ts";
 import { missing, type Problem, problem } from "./errors.ts";
 import * as grants from "./grants.ts";
 import { type Challenge, problemOfChallenge } from "./pkce.ts";
@@ -302,7 +302,7 @@ function consentPage(
   { application, target, scopes }: AuthorizationRequest,
   params: Params,
 ): RawReply {
-  const { name, username: owner } = application;
+  const { name } = application;
   const sent = NAMES.flatMap((key) => (params[key] ? [[key, params[key]] as const] : []));
   // A form field would not return line breaks unchanged.
   const [inQuery, inFields] = [true, false].map((multiline) =>
@@ -315,11 +315,7 @@ function consentPage(
   const button = (inner: Html) =>
     html`<div class="wide field">${form(visit, PATH + (query && `?${query}`), html`${fields}${inner}`)}</div>`;
   const body = html`<section>
-<p><strong>${name}</strong>, registered by ${
-    owner === null ? "the administrators" : html`@${owner}`
-  }, asks for access to your account <strong>@${visit.caller?.username}</strong>.</p>
-<h2>It could</h2>
-<ul>${scopes.split(" ").map((scope) => html`<li>${meaningOf(scope)} (<code>${scope}</code>)</li>`)}</ul>
+${asks(visit, application, scopes)}
 <p class="lead">Either way you are then sent to <strong>${destinationOf(target.redirectUri)}</strong>.</p>
 ${button(html`<button>Authorize</button>`)}
 ${button(html`<input type="hidden" name="_method" value="delete"><button class="quiet">Deny</button>`)}

@@ -5,7 +5,7 @@ import { APPLICATION_SCOPES } from "../core/scopes.ts";
 import { PROMPTS } from "./asking.ts";
 import { CLAIMS } from "./claims.ts";
 import { CHALLENGE_METHODS } from "./pkce.ts";
-import type { Flows } from "./rules.ts";
+import { DEVICE_GRANT, type Flows } from "./rules.ts";
 
 const { get } = routes();
 
@@ -17,6 +17,7 @@ export function discovery(flows: Flows): Resource {
     issuer: base,
     authorization_endpoint: `${base}/oauth/authorize`,
     token_endpoint: `${base}/oauth/token`,
+    device_authorization_endpoint: `${base}/oauth/authorize_device`,
     revocation_endpoint: `${base}/oauth/revoke`,
     introspection_endpoint: `${base}/oauth/introspect`,
     userinfo_endpoint: `${base}/oauth/userinfo`,
@@ -27,6 +28,7 @@ export function discovery(flows: Flows): Resource {
     grant_types_supported: [
       "authorization_code",
       "refresh_token",
+      DEVICE_GRANT,
       ...(flows.implicit ? ["implicit"] : []),
       ...(flows.password ? ["password"] : []),
     ],

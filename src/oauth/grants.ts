@@ -81,6 +81,16 @@ export async function insertWithCode(
   return secret;
 }
 
+/** Stores a user's consent to a device, and returns its first pair of tokens. */
+export async function insertForDevice(
+  db: Database,
+  grant: NewGrant & Pick<CodeBinding, "authTime">,
+  now: number,
+): Promise<Issued> {
+  const id = await insert(db, grant, now + REFRESH_LIFETIME, now);
+  return insertToken(db, id, grant.scopes, { refreshable: true }, now);
+}
+
 /** Stores a user's consent and returns its only token, which can't be refreshed. */
 export async function insertWithToken(db: Database, grant: NewGrant, now: number): Promise<Issued> {
   const id = await insert(db, grant, now + TOKEN_LIFETIME, now);

@@ -1,4 +1,5 @@
 import type { Resource } from "../core/resource.ts";
+import { deviceAuthorization } from "./device.ts";
 import { tokenInspection } from "./inspect.ts";
 import type { Flows } from "./rules.ts";
 import { migrations } from "./table.ts";
@@ -10,6 +11,7 @@ export function oauthResources(flows: Flows): readonly Resource[] {
   return [
     { name: "OAuth2", migrations, routes: [] },
     tokenEndpoint(flows),
+    deviceAuthorization,
     tokenInspection,
     userInfoEndpoint,
   ];

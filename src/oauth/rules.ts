@@ -14,6 +14,9 @@ export interface ApplicationData {
   confidential: boolean;
 }
 
+/** The grant type of devices (RFC 8628 §3.4). */
+export const DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code";
+
 const MAX_NAME_LENGTH = 255;
 const MAX_URI_LENGTH = 2048;
 const MAX_URIS = 50;

@@ -11,10 +11,11 @@ import type { Database } from "../store/port.ts";
 import type { Application } from "./applications.ts";
 import { idTokenClaims } from "./claims.ts";
 import { authenticateClient, clientInput } from "./client.ts";
+import * as devices from "./devices.ts";
 import { errorReply, jsonReply, missing, type Problem, problem, refusal } from "./errors.ts";
 import * as grants from "./grants.ts";
 import { verifies } from "./pkce.ts";
-import { type Flows, grantableScopes, parameter } from "./rules.ts";
+import { DEVICE_GRANT, type Flows, grantableScopes, parameter } from "./rules.ts";
 
 const { post } = routes();
 
@@ -25,6 +26,7 @@ const input = {
   redirect_uri: parameter,
   code_verifier: parameter,
   refresh_token: parameter,
+  device_code: parameter,
   username: parameter,
   password: parameter,
   scope: parameter,
@@ -51,6 +53,7 @@ export function tokenEndpoint(flows: Flows): Resource {
   const grantTypes: Record<string, (request: Request) => Promise<RawReply>> = {
     authorization_code: redeemCode,
     refresh_token: refresh,
+    [DEVICE_GRANT]: grantToDevice,
     ...(flows.password ? { password: grantByPassword } : {}),
   };
   return {
@@ -58,7 +61,7 @@ export function tokenEndpoint(flows: Flows): Resource {
     migrations: [],
     routes: [
       post("/oauth/token", {
-        summary: "Get an access token for a code, a refresh token or a password",
+        summary: "Get an access token for a code, a refresh token, a device or a password",
         access: "anyone",
         status: 200,
         examples: [
@@ -184,12 +187,50 @@ async function refresh(request: Request): Promise<RawReply> {
 async function idToken(
   { db, view, sign }: Request,
   client: Application,
-  { user_id: userId, nonce, auth_time: authTime }: grants.Grant,
+  {
+    user_id: userId,
+    nonce,
+    auth_time: authTime,
+  }: Pick<grants.Grant, "user_id" | "nonce" | "auth_time">,
   scopes: string,
 ): Promise<string | undefined> {
   if (!sign || !scopes.split(" ").includes("openid")) return undefined;
   const telling = { db, view, userId, scopes };
   return sign(await idTokenClaims(telling, client.uid, { authTime, nonce }));
+}
+
+/**
+ * A device asks until somebody has let it in or turned it away (RFC 8628 §3.5). Errors are returned, not thrown, so that what
+ * is noted of it is committed.
+ */
+async function grantToDevice(request: Request): Promise<RawReply> {
+  const { db, params, client, now } = request;
+  if (!client) throw refusal(problem("invalid_client"));
+  if (!params.device_code) throw refusal(missing("device_code"));
+  const device = await devices.findByDeviceCode(db, params.device_code);
+  if (device?.application_id !== client.id) throw refusal(problem("invalid_grant"));
+  const { user_id: userId, polled_at: last, auth_time } = device;
+  if (device.expires_at <= now || device.denied === 1) {
+    await devices.forget(db, device);
+    return errorReply(problem(device.denied === 1 ? "access_denied" : "expired_token"));
+  }
+  if (userId === null) {
+    await devices.polled(db, device, now);
+    const isTooSoon = last !== null && now - last < devices.POLL_INTERVAL;
+    return errorReply(problem(isTooSoon ? "slow_down" : "authorization_pending"));
+  }
+  await devices.forget(db, device);
+  // The application may have lost scopes since.
+  const scopes = grantableScopes(device.scopes, client.scopes);
+  if (scopes === undefined || !(await isActive(db, userId))) {
+    return errorReply(problem("invalid_grant"));
+  }
+  const grant = { applicationId: client.id, userId, scopes, authTime: auth_time ?? undefined };
+  const issued = await grants.insertForDevice(db, grant, now);
+  return tokenReply(
+    issued,
+    await idToken(request, client, { user_id: userId, nonce: null, auth_time }, scopes),
+  );
 }
 
 /** The user is unknown here, so the audit log names the application. */

@@ -297,6 +297,27 @@ describe("openid-client", () => {
   });
 });
 
+it("openid-client lets in a device", async () => {
+  const { client_id } = await server.admin.applications.create({
+    user: "ada",
+    name: "Television",
+    redirect_uris: ["http://127.0.0.1/callback"],
+    scopes: ["openid", "api"],
+    confidential: false,
+  });
+  const options = { execute: [openid.allowInsecureRequests] };
+  const url = new URL(server.url);
+  const config = await openid.discovery(url, client_id, undefined, openid.None(), options);
+  const begun = await openid.initiateDeviceAuthorization(config, { scope: "openid api" });
+  const { user_code, verification_uri } = begun;
+  const { pathname } = new URL(verification_uri);
+  await visitor.get(pathname);
+  await visitor.post(pathname, { user_code, decision: "authorize" });
+  const tokens = await openid.pollDeviceAuthorizationGrant(config, { ...begun, interval: 0.01 });
+  expect(tokens.claims()).toMatchObject({ preferred_username: "ada" });
+  expect(await userOf(tokens.access_token)).toMatchObject({ username: "ada" });
+});
+
 describe("simple-oauth2", () => {
   const settings = () => ({
     client: { id: confidential.client_id, secret: confidential.client_secret as string },

@@ -241,6 +241,7 @@ it("the metadata lists the endpoints and options", async () => {
       issuer: base,
       authorization_endpoint: `${base}/oauth/authorize`,
       token_endpoint: `${base}/oauth/token`,
+      device_authorization_endpoint: `${base}/oauth/authorize_device`,
       revocation_endpoint: `${base}/oauth/revoke`,
       introspection_endpoint: `${base}/oauth/introspect`,
       userinfo_endpoint: `${base}/oauth/userinfo`,
@@ -260,7 +261,13 @@ it("the metadata lists the endpoints and options", async () => {
       ],
       response_types_supported: ["code", "token"],
       response_modes_supported: ["query", "fragment"],
-      grant_types_supported: ["authorization_code", "refresh_token", "implicit", "password"],
+      grant_types_supported: [
+        "authorization_code",
+        "refresh_token",
+        "urn:ietf:params:oauth:grant-type:device_code",
+        "implicit",
+        "password",
+      ],
       token_endpoint_auth_methods_supported: ["client_secret_basic", "client_secret_post", "none"],
       revocation_endpoint_auth_methods_supported: [
         "client_secret_basic",

@@ -1201,6 +1201,7 @@ export const INTERNAL: Readonly<Record<string, string>> = {
   merge_request_versions: "what was pushed",
   namespace_ancestors: "found in groups",
   noted_commits: "commits with notes",
+  oauth_devices: "sign-in",
   oauth_grants: "sign-in",
   oauth_tokens: "sign-in",
   open_issue_counts: "counts",
