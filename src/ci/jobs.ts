@@ -186,20 +186,8 @@ function checkKeys(entry: Entry, isBridge: boolean) {
   }
 }
 
-/** Keys that are read, but change nothing yet: whoever checks a configuration is told. */
-const WITHOUT_EFFECT = ["hooks", "release"];
-
-/** Warns of the keys of a job, of `default` or of `workflow` that have no effect here. */
-export function warnOfIdle(entry: Entry): void {
-  for (const key of WITHOUT_EFFECT) {
-    if (entry.get(key) === undefined) continue;
-    entry.findings.warn(entry.at(key), "has no effect on this server");
-  }
-}
-
 /** Reads the parts that `default` can have, too. */
 export function readParts(entry: Entry): Parts {
-  warnOfIdle(entry);
   return given({
     before_script: entry.script("before_script"),
     after_script: entry.script("after_script"),

@@ -23,6 +23,7 @@ import { type OpenRepository, openRepository } from "../repositories/open.ts";
 import { variablesFor } from "../variables/effective.ts";
 import type { ClaimedJob } from "./claim.ts";
 import { idTokensOf } from "./id-tokens.ts";
+import { releaseCommand } from "./release-step.ts";
 
 /** What payloads are made with. */
 export interface Making {
@@ -161,12 +162,12 @@ export async function payloadOf(making: Making, job: ClaimedJob): Promise<object
   const variables = [...first, ...tokens.map(({ key, value }) => secret(key, value)), ...later];
   const depth = depthOf(variables, facts);
   const after = options.after_script ?? [];
-  const step = (name: string, script: readonly string[]) => ({
+  const step = (name: string, script: readonly string[], isAfter = false) => ({
     name,
     script,
     timeout: job.timeout,
-    when: name === "script" ? "on_success" : "always",
-    allow_failure: name !== "script",
+    when: isAfter ? "always" : "on_success",
+    allow_failure: isAfter,
   });
   return {
     id: job.id,
@@ -194,7 +195,8 @@ export async function payloadOf(making: Making, job: ClaimedJob): Promise<object
     variables,
     steps: [
       step("script", [...(options.before_script ?? []), ...(options.script ?? [])]),
-      ...(after.length > 0 ? [step("after_script", after)] : []),
+      ...(options.release ? [step("release", [releaseCommand(options.release)])] : []),
+      ...(after.length > 0 ? [step("after_script", after, true)] : []),
     ],
     image: options.image ?? null,
     services: options.services ?? [],
@@ -216,7 +218,7 @@ export async function payloadOf(making: Making, job: ClaimedJob): Promise<object
       token_mask_prefixes: ["glpat-", "pmat-", "glcbt-"],
       failure_reasons: RUNNER_FAILURES,
     },
-    hooks: [],
+    hooks: Object.entries(options.hooks ?? {}).map(([name, script]) => ({ name, script })),
   };
 }
 
