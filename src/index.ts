@@ -13,6 +13,7 @@ export type { SecretsState } from "./admin/secrets.ts";
 export type { JobTokenRecord, TokenRecord } from "./admin/tokens.ts";
 export type { NewUser, PasswordLink, UserChange, UserRecord } from "./admin/users.ts";
 export { type App, createApp } from "./app.ts";
+export type { NextKey } from "./auth/signing-keys.ts";
 export type { Swept } from "./background.ts";
 export type { Role } from "./core/access/roles.ts";
 export type { Visibility } from "./core/access/visibility.ts";

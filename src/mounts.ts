@@ -4,6 +4,7 @@ import { accessToken } from "./auth/authenticators/oauth.ts";
 import { personalToken } from "./auth/authenticators/personal.ts";
 import { sessionCookie } from "./auth/authenticators/session.ts";
 import { FEED_TOKENS } from "./auth/feed-tokens.ts";
+import { SIGNING_KEYS } from "./auth/signing-keys.ts";
 import { migrations } from "./auth/table.ts";
 import { TWO_FACTOR_SECRETS } from "./auth/two-factor-secrets.ts";
 import { BROWSE } from "./browse/index.ts";
@@ -15,9 +16,10 @@ import { GRAPHQL, graphqlResource } from "./graphql/index.ts";
 import { metricsResource } from "./metrics/index.ts";
 import { applicationApi } from "./oauth/api.ts";
 import { authorizationEndpoint } from "./oauth/authorize.ts";
+import { devicePages } from "./oauth/device.ts";
+import { discovery } from "./oauth/discovery.ts";
 import { OAUTH } from "./oauth/errors.ts";
 import { oauthResources } from "./oauth/index.ts";
-import { metadata } from "./oauth/metadata.ts";
 import type { Flows } from "./oauth/rules.ts";
 import { WEB } from "./pages/mount.ts";
 import { REGISTRY } from "./registry/index.ts";
@@ -71,7 +73,7 @@ const GRAPHQL_RESOURCE = graphqlResource(
 const AUTHENTICATION: Resource = {
   name: "Authentication",
   migrations,
-  sealed: [TWO_FACTOR_SECRETS, FEED_TOKENS],
+  sealed: [TWO_FACTOR_SECRETS, FEED_TOKENS, SIGNING_KEYS],
   routes: [],
 };
 
@@ -84,7 +86,7 @@ export function mounts(chosen: MountOptions): readonly Mount[] {
     { ...API, resources: [...resources, AUTHENTICATION, STORED_FILES, applicationApi] },
     { ...GRAPHQL, resources: [GRAPHQL_RESOURCE] },
     { ...SCIM, resources: [scimUserResource] },
-    { ...OPEN, resources: [healthResource, metadata(chosen.flows)] },
+    { ...OPEN, resources: [healthResource, discovery(chosen.flows)] },
     {
       ...ADDRESSES,
       resources: [appearanceAddresses, avatarAddresses, metricImageAddresses, uploadAddresses],
@@ -97,7 +99,10 @@ export function mounts(chosen: MountOptions): readonly Mount[] {
     PROGRAM_ADDRESSES,
     ...(chosen.pages.includes("projects") ? BROWSE : []),
     SITE_HOSTS,
-    { ...WEB, resources: [authorizationEndpoint(chosen.flows), ...pages(chosen.pages)] },
+    {
+      ...WEB,
+      resources: [authorizationEndpoint(chosen.flows), devicePages, ...pages(chosen.pages)],
+    },
   ];
 }
 

@@ -157,7 +157,7 @@ const project: Entity = {
     ci_display_pipeline_variables: off,
     ci_forward_deployment_enabled: on,
     ci_forward_deployment_rollback_allowed: on,
-    ci_id_token_sub_claim_components: only(["project_path", "ref_type", "ref"], ["project_path"]),
+    ci_id_token_sub_claim_components: shown(["project_path"], ["project_path", "ref"]),
     ci_pipeline_variables_minimum_override_role: only("developer", "maintainer"),
     ci_push_repository_for_job_token_allowed: only(false, true),
     ci_restrict_pipeline_cancellation_role: only("developer", "no_one"),

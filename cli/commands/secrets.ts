@@ -5,7 +5,7 @@ import { JSON_OPTION, type JsonOptions, print } from "../ui.ts";
 
 type Options = DatabaseOptions & JsonOptions;
 
-/** Adds `secrets check|rotate|remove-lost`. */
+/** Adds `secrets check|rotate|rotate-signing-key|remove-lost`. */
 export function addSecretCommands(program: Command): void {
   const secrets = program
     .command("secrets")
@@ -58,6 +58,24 @@ Examples:
     .action(rotate);
 
   secrets
+    .command("rotate-signing-key")
+    .description("make the next key that signs tokens of OpenID Connect and of CI jobs")
+    .option("--at-once", "sign with it at once, and publish no other: the present key was stolen")
+    .addOption(databaseOption())
+    .option(...JSON_OPTION)
+    .addHelpText(
+      "after",
+      `
+The new key is published now and signs a day later, when everybody who keeps the list of keys has it. The present one
+stays published for a month, as long as its tokens may live. With --at-once, tokens that it has signed are worthless.
+
+Examples:
+  $ pm-cli secrets rotate-signing-key
+  $ pm-cli secrets rotate-signing-key --at-once --json`,
+    )
+    .action(rotateSigningKey);
+
+  secrets
     .command("remove-lost")
     .description("remove secrets whose key is lost")
     .addOption(databaseOption())
@@ -103,6 +121,20 @@ async function rotate({ db, ...output }: Options): Promise<void> {
     key === null
       ? "There is no key: set PM_SECRET_KEY, or PM_SECRET_KEY_FILE."
       : `${secrets} secrets were re-encrypted. The key ${key} encrypts.`,
+  );
+}
+
+async function rotateSigningKey({
+  db,
+  atOnce = false,
+  ...output
+}: Options & { atOnce?: boolean }): Promise<void> {
+  const next = await withAdmin(db, (admin) => admin.secrets.rotateSigningKey({ atOnce }));
+  const shown = { kid: next.kid, signs_from: new Date(next.signsFrom).toISOString() };
+  await print(
+    shown,
+    output,
+    ({ kid, signs_from }) => `The key ${kid} signs from ${signs_from} on.`,
   );
 }
 

@@ -311,6 +311,9 @@ export const WITHOUT: Readonly<Record<string, string>> = {
   "GET /oauth/token/info": OF_OAUTH,
   "POST /oauth/revoke": OF_OAUTH,
   "POST /oauth/introspect": OF_OAUTH,
+  "POST /oauth/authorize_device": OF_OAUTH,
+  "GET /oauth/userinfo": OF_OAUTH,
+  "POST /oauth/userinfo": OF_OAUTH,
 };
 
 /** What routes have in particular, by method and path. */

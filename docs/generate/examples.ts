@@ -223,6 +223,8 @@ const STEADY: readonly (readonly [RegExp, string])[] = [
   [/\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g, "123e4567-e89b-42d3-a456-426614174000"],
   [/\b(gl[a-z]+|pmat|pmst|GR1348941)-[0-9a-f]{40}\b/g, `$1-${"0123456789".repeat(4)}`],
   [/("token": ?")[0-9a-f]{4}"/g, '$10123"'],
+  [/("kid": ?")[\w-]{43}"/g, `$1${"k".repeat(43)}"`],
+  [/("n": ?")[\w-]{342}"/g, `$1${"n".repeat(342)}"`],
   [/\beyJ[\w-]+\.[\w-]+\.[\w-]+/g, "eyJ0eXAiOiJKV1QifQ.e30.c2ln"],
   [/("execution_duration": ?)[\d.]+/g, "$10.001"],
   [/(_bot_|uploads\/|"verification_code": ?")[0-9a-f]{32}\b/g, `$1${"0123456789abcdef".repeat(2)}`],

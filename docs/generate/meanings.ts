@@ -946,6 +946,8 @@ const MEANINGS: Readonly<Record<string, string>> = {
   require_two_factor_authentication: "whether members must have a second factor: no",
   requirements_access_level: "whether it has requirements, which there are none of; kept",
   resource_group_default_process_mode: "in which order jobs of new resource groups run",
+  ci_id_token_sub_claim_components:
+    "what the subject of tokens of jobs is made of, `project_path` first",
   security_and_compliance_access_level: "who sees security and compliance: members",
   service_desk_enabled: "whether it has a service desk: no",
   share_with_group_lock: "whether projects can't be shared with other groups; kept",
@@ -1171,7 +1173,9 @@ const MEANINGS: Readonly<Record<string, string>> = {
   sortOrder: "in which direction",
   startIndex: "the number of the first user, from 1",
   count: "at most so many users",
-  grant_type: "`authorization_code`, `refresh_token` or `password`",
+  grant_type:
+    "`authorization_code`, `refresh_token`, `password` or `urn:ietf:params:oauth:grant-type:device_code`",
+  device_code: "the code that the device was given",
   code: "the code that the application was given",
   code_verifier: "what the code's challenge was made of (RFC 7636)",
   refresh_token: "the refresh token",
@@ -1181,6 +1185,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   redirect_uri: "where people are sent back to; several for an application, one a line",
   token_type_hint: "`access_token` or `refresh_token`",
   trusted: "whether people are not asked",
+  resource: "the account, such as `acct:ada@pm.example.com`",
 };
 
 /** What an attribute of a resource means, unless nothing says so. */

@@ -148,6 +148,11 @@ const OPERATIONS: Readonly<Record<string, string>> = {
   "PUT /api/scim/v2/groups/:group_path*/Me": "replaceScimMe",
   "GET /-/avatars/:name": "getGeneratedAvatar",
   "GET /.well-known/oauth-authorization-server": "getOauthMetadata",
+  "GET /.well-known/openid-configuration": "getOpenidConfiguration",
+  "GET /.well-known/webfinger": "getWebfinger",
+  "GET /oauth/discovery/keys": "listSigningKeys",
+  "GET /oauth/userinfo": "getUserinfo",
+  "POST /oauth/userinfo": "queryUserinfo",
   "GET /uploads/-/system/user/avatar/:user_id/:file_name": "downloadUserAvatarByAddress",
   "GET /uploads/-/system/projects/topic/avatar/:topic_id/:file_name":
     "downloadTopicAvatarByAddress",
@@ -155,6 +160,7 @@ const OPERATIONS: Readonly<Record<string, string>> = {
   "GET /uploads/-/system/project/avatar/:source_id/:file_name": "downloadProjectAvatarByAddress",
   "GET /-/project/:project_id/uploads/:secret/:file_name": "downloadUploadByAddress",
   "POST /oauth/token": "createOauthToken",
+  "POST /oauth/authorize_device": "authorizeOauthDevice",
   "POST /oauth/revoke": "revokeOauthToken",
   "POST /oauth/introspect": "introspectOauthToken",
   "DELETE /projects/:id/registry/repositories/:repository_id/tags":

@@ -143,8 +143,11 @@ export const TAGS: Readonly<Record<string, string>> = {
   Wikis: "Pages and attachments of the wikis of projects and groups.",
   "Audit events": "Security-relevant actions.",
   "OAuth2 tokens": "The OAuth2 token endpoint.",
+  "OAuth2 devices": "Devices without a browser, which somebody lets in on another one.",
   "OAuth2 token inspection": "Introspection and revocation of tokens.",
-  "OAuth2 metadata": "The OAuth2 provider's endpoints and capabilities.",
+  "OAuth2 metadata":
+    "The endpoints and capabilities of the provider of OAuth2 and OpenID Connect, and the keys that verify its tokens.",
+  "OpenID Connect": "Who has signed in at an application.",
   "Git over HTTP": "Projects' repositories, for Git's own client and others.",
   Applications: "Applications that sign users in by OAuth2.",
 };

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { sweepSigningKeys } from "../auth/signing-keys.ts";
 import { functionOption, optionsOf, readOptions } from "../core/options.ts";
 import { sweepFiles } from "../files/sweep.ts";
 import { type Tidied, tidy } from "../git/tidy.ts";
@@ -147,6 +148,7 @@ export function maintenanceAdmin({
         await sweepRegistry(store, now());
         await sweepSites(store, now());
         await sweepFetches(store, now());
+        await sweepSigningKeys(store, now());
         await sweepFiles(store, now());
         await sweepLogs(store, now());
         await sweepUnheard(store, now());

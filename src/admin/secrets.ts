@@ -1,5 +1,8 @@
+import * as v from "valibot";
 import { OPERATOR } from "../audit/log.ts";
+import { type NextKey, turnSigningKey } from "../auth/signing-keys.ts";
 import { removeSecondFactor, TWO_FACTOR_SECRETS, usernamesOf } from "../auth/two-factor-secrets.ts";
+import { optionsOf, readOptions } from "../core/options.ts";
 import * as sealed from "../core/sealed.ts";
 import type { AdminContext } from "./context.ts";
 
@@ -29,6 +32,15 @@ export interface SecretAdmin {
    */
   rotate(): Promise<{ secrets: number; key: string | null }>;
   /**
+   * Makes the key that will sign the tokens of OpenID Connect (docs/oauth.md): it is published now and signs a day later.
+   * The present one stays published for as long as its tokens may live.
+   *
+   * @param options `atOnce`: the present key was stolen, so that the new one signs now, and tokens of all others are
+   *   worthless. Default false
+   * @returns the new key, or the one that already waits
+   */
+  rotateSigningKey(options?: { atOnce?: boolean }): Promise<NextKey>;
+  /**
    * Disables two-factor sign-in for users whose secret can't be read any more because its key is lost, and removes
    * everything else that can't be read.
    *
@@ -36,6 +48,8 @@ export interface SecretAdmin {
    */
   removeLost(): Promise<{ users: string[]; others: number }>;
 }
+
+const ROTATION = optionsOf({ atOnce: v.optional(v.boolean("must be true or false")) });
 
 /** Creates {@link SecretAdmin}. */
 export function secretAdmin({ store, now, secrets, sealedColumns }: AdminContext): SecretAdmin {
@@ -58,6 +72,11 @@ export function secretAdmin({ store, now, secrets, sealedColumns }: AdminContext
     async rotate() {
       const encrypted = await sealed.rotateKey(store, secrets, sealedColumns);
       return { secrets: encrypted, key: secrets.keyIds()[0] ?? null };
+    },
+    rotateSigningKey: async (options = {}) => {
+      readOptions("secrets.rotateSigningKey", ROTATION, options);
+      const { atOnce = false } = options;
+      return turnSigningKey({ store, secrets, now: now() }, OPERATOR, { atOnce });
     },
     removeLost: () =>
       store.transaction(async (db) => {

@@ -55,6 +55,7 @@ export type AuditAction =
   | "application access revoked"
   | "reuse of a code detected"
   | "reuse of a refresh token detected"
+  | "signing key made"
   | "SCIM token made"
   | "SCIM token revoked"
   | "SCIM user added"

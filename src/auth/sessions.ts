@@ -57,6 +57,12 @@ export async function setSeen(
   );
 }
 
+/** When the session began, in epoch milliseconds; `undefined` if it has ended. */
+export async function beginning(db: Reader, id: number): Promise<number | undefined> {
+  const [found] = await db.rows("select created_at from sessions where id = ?", [id]);
+  return found?.[0] as number | undefined;
+}
+
 /** One page of a user's active sessions, newest first. */
 export function list(
   db: Reader,

@@ -106,4 +106,19 @@ create table feed_tokens (
 create unique index feed_tokens_digest on feed_tokens (digest);
 `,
   },
+  {
+    // The keys that sign the tokens of OpenID Connect: each is published before it signs, and after the next one does.
+    id: "20261220-01-signing-keys",
+    sql: `
+create table signing_keys (
+  id $id,
+  kid $text not null,
+  public_key $text not null,
+  private_key $text not null,
+  signs_from $int not null,
+  created_at $int not null
+);
+create unique index signing_keys_kid on signing_keys (kid);
+`,
+  },
 ];

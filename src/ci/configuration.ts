@@ -1,7 +1,7 @@
 import { STEPS, type Steps } from "../turns/pace.ts";
 import { Entry, flatten, given } from "./entry.ts";
 import type { Findings } from "./findings.ts";
-import { PART_KEYS, type Parts, type ReadJob, readJob, readParts, warnOfIdle } from "./jobs.ts";
+import { PART_KEYS, type Parts, type ReadJob, readJob, readParts } from "./jobs.ts";
 import { checkLogic, expandJobs } from "./logic.ts";
 import { readAutoCancel, readRules, WORKFLOW_RULES } from "./rules.ts";
 import type { Configuration } from "./types.ts";
@@ -125,7 +125,6 @@ function* readWorkflow(root: Mapping, findings: Findings): Steps<Configuration["
   }
   const entry = new Entry(value, "workflow", findings);
   entry.allow(["rules", "name", "auto_cancel"]);
-  warnOfIdle(entry);
   const rules = entry.get("rules");
   const name = entry.text("name");
   if (name !== undefined && name.length > 255) {

@@ -9,7 +9,7 @@ export { groupNameOf, suiteNameOf } from "./names.ts";
 export { compositeStatus, type JobState, type JobStatus, startable } from "./status.ts";
 export type * from "./types.ts";
 export { PIPELINE_SOURCES } from "./types.ts";
-export { expandVariables } from "./variables.ts";
+export { byKey, expandVariables, Values } from "./variables.ts";
 
 /**
  * Reads a project's CI/CD configuration, as `.gitlab-ci.yml` has it, with the files that it includes.

@@ -31,6 +31,11 @@ const WEEK = 7 * 24 * 3600;
 const MONTH = 30 * 24 * 3600;
 const MAX_TAGS = 50;
 const MAX_NAME = 255;
+/** Characters of an audience. */
+const MOST_AUDIENCE = 1024;
+/** Each token is signed when a runner gets the job. */
+const MOST_TOKENS = 20;
+const MOST_AUDIENCES = 20;
 
 /** What jobs have from `default` unless they have their own. */
 export type Parts = Pick<
@@ -187,20 +192,8 @@ function checkKeys(entry: Entry, isBridge: boolean) {
   }
 }
 
-/** Keys that are read, but change nothing yet: whoever checks a configuration is told. */
-const WITHOUT_EFFECT = ["hooks", "id_tokens", "release"];
-
-/** Warns of the keys of a job, of `default` or of `workflow` that have no effect here. */
-export function warnOfIdle(entry: Entry): void {
-  for (const key of WITHOUT_EFFECT) {
-    if (entry.get(key) === undefined) continue;
-    entry.findings.warn(entry.at(key), "has no effect on this server");
-  }
-}
-
 /** Reads the parts that `default` can have, too. */
 export function readParts(entry: Entry): Parts {
-  warnOfIdle(entry);
   return given({
     before_script: entry.script("before_script"),
     after_script: entry.script("after_script"),
@@ -236,11 +229,19 @@ function readHooks(entry: Entry) {
 function readTokens(entry: Entry) {
   const tokens = entry.child("id_tokens");
   if (!tokens) return undefined;
+  if (tokens.mapping.size > MOST_TOKENS) {
+    entry.errorIn("id_tokens", `must be less than the limit of ${MOST_TOKENS} tokens`);
+  }
   for (const name of tokens.mapping.keys()) {
     const token = tokens.child(name);
     token?.allow(["aud"]);
-    if (token && token.oneOrMore("aud") === undefined) {
-      token.error("config missing required keys: aud");
+    const audiences = token?.oneOrMore("aud");
+    if (token && audiences === undefined) token.error("config missing required keys: aud");
+    if (audiences && audiences.length > MOST_AUDIENCES) {
+      token?.errorIn("aud", `must be less than the limit of ${MOST_AUDIENCES} audiences`);
+    }
+    if (audiences?.some((audience) => audience.length > MOST_AUDIENCE)) {
+      token?.errorIn("aud", `must have no more than ${MOST_AUDIENCE} characters`);
     }
   }
   return jsonOf(tokens.mapping) as NonNullable<JobOptions["id_tokens"]>;

@@ -308,8 +308,9 @@ export interface JobOptions {
   readonly cache?: readonly CacheConfiguration[];
   /** Names of jobs whose artifacts are downloaded; all of earlier stages if left out. */
   readonly dependencies?: readonly string[];
-  readonly hooks?: { readonly [key: string]: Json };
-  readonly id_tokens?: { readonly [key: string]: Json };
+  readonly hooks?: { readonly pre_get_sources_script: readonly string[] };
+  /** The audiences of the tokens of OpenID Connect that it gets, by the names of their variables. */
+  readonly id_tokens?: { readonly [key: string]: { readonly aud: string | readonly string[] } };
   readonly release?: { readonly [key: string]: Json };
   readonly pages?: SiteOptions;
   /** A job's place among those that `parallel` made of one. */

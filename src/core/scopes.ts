@@ -45,8 +45,16 @@ export const RUNNER_SCOPES = {
   change: ["api", "manage_runner"],
 } as const satisfies Record<string, readonly Scope[]>;
 
+/** The scopes of OpenID Connect, which applications may ask for. */
+const IDENTITY_SCOPES = {
+  openid: "Know who you are: your name, your public profile, and the groups you belong to",
+  profile: "Read your public profile",
+  email: "Read your e-mail address",
+} as const;
+type IdentityScope = keyof typeof IDENTITY_SCOPES;
+
 /**
- * The scopes that pages offer for applications, as the consent page explains them; for tokens, all but `profile`. Programs
+ * The scopes that pages offer for applications, as the consent page explains them; for tokens, all but those of OpenID Connect. Programs
  * may ask for {@link SCOPES}, too.
  */
 export const APPLICATION_SCOPES: Readonly<Record<string, string>> = {
@@ -58,8 +66,8 @@ export const APPLICATION_SCOPES: Readonly<Record<string, string>> = {
   create_runner: "Create runners where you may",
   manage_runner: "Read, change and remove the runners that you manage",
   sudo: "Act as any user, if you are an administrator",
-  profile: "Read your public profile",
-} satisfies Record<Exclude<Scope, keyof typeof OTHERS> | "profile", string>;
+  ...IDENTITY_SCOPES,
+} satisfies Record<Exclude<Scope, keyof typeof OTHERS> | IdentityScope, string>;
 
 const OTHERS = {
   self_rotate: "Replace the token itself",
@@ -75,11 +83,6 @@ const OTHERS = {
 export const meaningOf = (scope: string): string =>
   APPLICATION_SCOPES[scope] ?? OTHERS[scope as keyof typeof OTHERS];
 
-/** Scopes that applications may be registered with, and are not granted: there is no OpenID Connect. */
-export const UNGRANTED_SCOPES: readonly string[] = ["openid", "email"];
-
 /** Whether an application may be registered with a scope. */
 export const isApplicationScope = (scope: string): boolean =>
-  Object.hasOwn(APPLICATION_SCOPES, scope) ||
-  Object.hasOwn(OTHERS, scope) ||
-  UNGRANTED_SCOPES.includes(scope);
+  Object.hasOwn(APPLICATION_SCOPES, scope) || Object.hasOwn(OTHERS, scope);

@@ -257,6 +257,9 @@ const steps = [
   `20261218-02-short-tokens`,
   `20261219-01-sites`,
   `20261219-02-release-evidences`,
+  `20261220-01-signing-keys`,
+  `20261220-02-openid-grants`,
+  `20261220-03-oauth-devices`,
   `20261221-01-schedule-inputs`,
 ];
 
@@ -767,7 +770,7 @@ const statements = [
   code_challenge_method text,
   created_at integer not null,
   ends_at integer not null
-)`,
+, nonce text, auth_time integer)`,
   `CREATE UNIQUE INDEX oauth_grants_code on oauth_grants (code_digest)`,
   `CREATE INDEX oauth_grants_by_user on oauth_grants (user_id, application_id)`,
   `CREATE INDEX oauth_grants_by_application on oauth_grants (application_id, user_id)`,
@@ -2924,6 +2927,34 @@ const statements = [
   collected_at integer not null
 )`,
   `CREATE INDEX release_evidences_of_release on release_evidences (release_id, id)`,
+  `CREATE TABLE signing_keys (
+  id integer primary key autoincrement,
+  kid text not null,
+  public_key text not null,
+  private_key text not null,
+  signs_from integer not null,
+  created_at integer not null
+)`,
+  `CREATE UNIQUE INDEX signing_keys_kid on signing_keys (kid)`,
+  `CREATE TABLE oauth_devices (
+  id integer primary key autoincrement,
+  application_id integer not null references oauth_applications (id) on delete cascade,
+  scopes text not null,
+  digest text not null,
+  user_digest text not null,
+  user_id integer references users (id) on delete cascade,
+  denied integer not null default 0,
+  auth_time integer,
+  ip text not null,
+  polled_at integer,
+  created_at integer not null,
+  expires_at integer not null
+)`,
+  `CREATE UNIQUE INDEX oauth_devices_digest on oauth_devices (digest)`,
+  `CREATE UNIQUE INDEX oauth_devices_user_digest on oauth_devices (user_digest)`,
+  `CREATE INDEX oauth_devices_by_application on oauth_devices (application_id)`,
+  `CREATE INDEX oauth_devices_by_user on oauth_devices (user_id)`,
+  `CREATE INDEX oauth_devices_by_end on oauth_devices (expires_at)`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,

@@ -1,5 +1,6 @@
 import * as audit from "../audit/log.ts";
 import type { Caller } from "../core/access/caller.ts";
+import { unauthorized } from "../core/errors.ts";
 import {
   type Context,
   type PageContext,
@@ -7,12 +8,22 @@ import {
   type Resource,
   routes,
 } from "../core/resource.ts";
-import { meaningOf } from "../core/scopes.ts";
 import { form } from "../pages/form.ts";
 import { type Html, html } from "../pages/html.ts";
+import { toSignInAgain } from "../pages/mount.ts";
 import { page } from "../pages/page.ts";
-import type { Database, Reader } from "../store/port.ts";
+import type { Database, Reader, Store } from "../store/port.ts";
 import { type Application, findByUid } from "./applications.ts";
+import {
+  AS_USUAL,
+  type Asking,
+  answeredQuery,
+  isSilent,
+  mustSignIn,
+  readAsking,
+  signedInAt,
+} from "./asking.ts";
+import { asks } from "./consent.ts";
 import { missing, type Problem, problem } from "./errors.ts";
 import * as grants from "./grants.ts";
 import { type Challenge, problemOfChallenge } from "./pkce.ts";
@@ -22,7 +33,7 @@ const { del, get, post } = routes();
 
 const PATH = "/oauth/authorize";
 
-/** An authorization request: RFC 6749 §4.1.1 and §4.2.1, RFC 7636 §4.3. */
+/** An authorization request: RFC 6749 §4.1.1 and §4.2.1, RFC 7636 §4.3, OpenID Connect Core 1.0 §3.1.2.1. */
 const input = {
   client_id: parameter,
   redirect_uri: parameter,
@@ -31,6 +42,14 @@ const input = {
   state: parameter,
   code_challenge: parameter,
   code_challenge_method: parameter,
+  response_mode: parameter,
+  nonce: parameter,
+  prompt: parameter,
+  max_age: parameter,
+  id_token_hint: parameter,
+  request: parameter,
+  request_uri: parameter,
+  registration: parameter,
 };
 const NAMES = Object.keys(input) as (keyof typeof input)[];
 
@@ -48,14 +67,24 @@ interface RedirectTarget {
 interface AuthorizationRequest {
   application: Application;
   target: RedirectTarget;
+  /** Whether it gets a token at once instead of a code. */
+  isImplicit: boolean;
   scopes: string;
   challenge: Challenge | undefined;
+  nonce: string | undefined;
+  asking: Asking;
 }
 
 /** The result of reading a request. Errors are sent to a redirect URI only if it is registered. */
 type ReadResult =
   | { valid: AuthorizationRequest; problem?: undefined; target?: undefined }
   | { problem: Problem; target: RedirectTarget | undefined; valid?: undefined };
+
+/** What becomes of a request: an error or a code for the application, or a page for the user. */
+type Step =
+  | { readonly problem: Problem }
+  | { readonly issued: ResponseParams }
+  | { readonly page: "consent" | "sign-in" };
 
 /** The parameters of a response to the application, in order. */
 type ResponseParams = Readonly<Record<string, string | number | undefined>>;
@@ -81,23 +110,26 @@ export function authorizationEndpoint(flows: Flows): Resource {
     routes: [
       get(PATH, {
         summary: "Ask the user to authorize an application",
+        // Who may not be asked to sign in is sent back without it.
+        access: "anyone",
         input,
         // A reading route can't write, so a consent given before is redirected here at once.
         prepare: async (params, { store, request, caller, now }) => {
+          if (!caller && !isSilent(params)) throw unauthorized();
           const read = await readRequest(store, params, request.query, flows);
-          if (!read.valid) return { read, issued: undefined };
-          const { valid } = read;
-          const issued = (await needsNoConsent(store, valid, caller, now))
-            ? await store.transaction((db) => issue(db, valid, caller, now))
-            : undefined;
-          return { read, issued };
+          return { read, step: read.valid && (await nextStep(store, read.valid, caller, now)) };
         },
         handle: (context) => {
-          const { read, issued } = context.prepared;
+          const { read, step } = context.prepared;
           if (!read.valid) return refuse(context, read);
-          return issued
-            ? redirectBack(context, read.valid.target, issued)
-            : consentPage(context, read.valid, context.input);
+          const { target } = read.valid;
+          if (!step || "problem" in step) {
+            return refuse(context, { problem: step?.problem ?? problem("server_error"), target });
+          }
+          if ("issued" in step) return redirectBack(context, target, step.issued);
+          if (step.page === "consent") return consentPage(context, read.valid, context.input);
+          const signIn = toSignInAgain(context, answeredQuery(context.request.query));
+          return signIn ?? refuse(context, { problem: problem("login_required"), target });
         },
       }),
       post(PATH, {
@@ -136,27 +168,61 @@ async function readRequest(
     return stop(problem("invalid_request", "The redirect URI included is not valid."));
   }
 
-  const inFragment = response_type === "token";
+  const isImplicit = response_type === "token";
+  const { response_mode: mode } = params;
+  const inFragment = isImplicit || mode === "fragment";
   const target = { redirectUri: redirect_uri, inFragment, state: state || undefined };
   const refuse = (why: Problem): ReadResult => ({ problem: why, target });
   if (!response_type) return refuse(missing("response_type"));
-  if (response_type !== "code" && !(inFragment && flows.implicit)) {
+  if (response_type !== "code" && !(isImplicit && flows.implicit)) {
     return refuse(problem("unsupported_response_type"));
+  }
+  // A token in a query would be sent to servers, and kept in their logs.
+  if (mode && mode !== "fragment" && (mode !== "query" || isImplicit)) {
+    return refuse(problem("invalid_request", "The response_mode is not supported."));
+  }
+  for (const name of ["request", "request_uri", "registration"] as const) {
+    if (params[name]) return refuse(problem(`${name}_not_supported`));
   }
   const scopes = grantableScopes(params.scope, application.scopes);
   if (scopes === undefined) return refuse(problem("invalid_scope"));
   const challenge = params.code_challenge
     ? { value: params.code_challenge, method: params.code_challenge_method ?? "" }
     : undefined;
-  if (!challenge && (params.code_challenge_method || (isPublic(application) && !inFragment))) {
+  if (!challenge && (params.code_challenge_method || (isPublic(application) && !isImplicit))) {
     return refuse(missing("code_challenge"));
   }
   const malformed = challenge && problemOfChallenge(challenge);
   if (malformed) return refuse(problem("invalid_request", malformed));
-  return { valid: { application, target, scopes, challenge } };
+  const asking = scopes.split(" ").includes("openid") ? readAsking(params) : AS_USUAL;
+  if ("error" in asking) return refuse(asking);
+  const nonce = params.nonce || undefined;
+  return { valid: { application, target, isImplicit, scopes, challenge, nonce, asking } };
 }
 
 const isPublic = ({ confidential }: Application) => confidential === 0;
+
+/** Issues what may be issued without asking the user, or says what the user is asked. */
+async function nextStep(
+  store: Store,
+  valid: AuthorizationRequest,
+  caller: Caller | undefined,
+  now: number,
+): Promise<Step> {
+  const { asking } = valid;
+  const isQuiet = asking.prompts.includes("none");
+  if (!caller) return { problem: problem("login_required") };
+  if (await mustSignIn(store, asking, caller, now)) {
+    // How the embedding app signs people in, and when it did, is not known here.
+    const isOurs = caller.by.kind === "session" && !isQuiet;
+    return isOurs ? { page: "sign-in" } : { problem: problem("login_required") };
+  }
+  const isAsked = asking.prompts.includes("consent");
+  if (!isAsked && (await needsNoConsent(store, valid, caller, now))) {
+    return { issued: await store.transaction((db) => issue(db, valid, caller, now)) };
+  }
+  return isQuiet ? { problem: problem("consent_required") } : { page: "consent" };
+}
 
 /**
  * A public application can't prove its identity, so its users are always asked (RFC 8252 §8.6). They are also asked
@@ -164,13 +230,13 @@ const isPublic = ({ confidential }: Application) => confidential === 0;
  */
 async function needsNoConsent(
   db: Reader,
-  { application, target, scopes }: AuthorizationRequest,
+  { application, isImplicit, scopes }: AuthorizationRequest,
   caller: Caller,
   now: number,
 ): Promise<boolean> {
   if (isPublic(application)) return false;
   if (application.trusted === 1) return true;
-  if (target.inFragment) return false;
+  if (isImplicit) return false;
   const applicationId = application.id;
   return grants.isAuthorized(db, { userId: caller.id, applicationId, scopes }, now);
 }
@@ -178,12 +244,12 @@ async function needsNoConsent(
 /** Stores the consent and issues the code or token. */
 async function issue(
   db: Database,
-  { application, target, scopes, challenge }: AuthorizationRequest,
+  { application, target, isImplicit, scopes, challenge, nonce }: AuthorizationRequest,
   caller: Caller,
   now: number,
 ): Promise<ResponseParams> {
   const grant = { applicationId: application.id, userId: caller.id, scopes };
-  if (target.inFragment) {
+  if (isImplicit) {
     const issued = await grants.insertWithToken(db, grant, now);
     return {
       access_token: issued.accessToken,
@@ -193,7 +259,8 @@ async function issue(
     };
   }
   const { redirectUri } = target;
-  return { code: await grants.insertWithCode(db, grant, { redirectUri, challenge }, now) };
+  const binding = { redirectUri, challenge, nonce, authTime: await signedInAt(db, caller) };
+  return { code: await grants.insertWithCode(db, grant, binding, now) };
 }
 
 /** Reports an error to the application if its redirect URI is known, otherwise to the user. */
@@ -235,7 +302,7 @@ function consentPage(
   { application, target, scopes }: AuthorizationRequest,
   params: Params,
 ): RawReply {
-  const { name, username: owner } = application;
+  const { name } = application;
   const sent = NAMES.flatMap((key) => (params[key] ? [[key, params[key]] as const] : []));
   // A form field would not return line breaks unchanged.
   const [inQuery, inFields] = [true, false].map((multiline) =>
@@ -248,11 +315,7 @@ function consentPage(
   const button = (inner: Html) =>
     html`<div class="wide field">${form(visit, PATH + (query && `?${query}`), html`${fields}${inner}`)}</div>`;
   const body = html`<section>
-<p><strong>${name}</strong>, registered by ${
-    owner === null ? "the administrators" : html`@${owner}`
-  }, asks for access to your account <strong>@${visit.caller?.username}</strong>.</p>
-<h2>It could</h2>
-<ul>${scopes.split(" ").map((scope) => html`<li>${meaningOf(scope)} (<code>${scope}</code>)</li>`)}</ul>
+${asks(visit, application, scopes)}
 <p class="lead">Either way you are then sent to <strong>${destinationOf(target.redirectUri)}</strong>.</p>
 ${button(html`<button>Authorize</button>`)}
 ${button(html`<input type="hidden" name="_method" value="delete"><button class="quiet">Deny</button>`)}

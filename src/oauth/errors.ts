@@ -16,6 +16,15 @@ const DESCRIPTIONS = {
   unsupported_grant_type:
     "The authorization grant type is not supported by the authorization server.",
   unsupported_response_type: "The authorization server does not support this response type.",
+  insufficient_scope: "The request requires higher privileges than provided by the access token.",
+  authorization_pending: "The authorization request is still pending.",
+  slow_down: "The device asks too often.",
+  expired_token: "The device code has expired.",
+  login_required: "The authorization server requires end-user authentication.",
+  consent_required: "The authorization server requires end-user consent.",
+  request_not_supported: "The authorization server does not support request objects.",
+  request_uri_not_supported: "The authorization server does not support request objects.",
+  registration_not_supported: "The authorization server does not support self-registration.",
   access_denied: "The resource owner or authorization server denied the request.",
   temporarily_unavailable: "Too many attempts: try again later.",
   server_error: "The authorization server met an unexpected condition.",
@@ -40,14 +49,15 @@ export function missing(parameter: string): Problem {
 /** The error to throw: RFC 6749 §5.2, with the challenge of a 401. */
 export function refusal({ error, description }: Problem, status?: number): ApiError {
   const unauthenticated = error === "invalid_client" || error === "invalid_token";
+  const isForbidden = error === "unauthorized_client" || error === "insufficient_scope";
   const challenge =
     error === "invalid_client"
       ? 'Basic realm="pm-api"'
       : `Bearer realm="pm-api", error="${error}", error_description="${description}"`;
   return new ApiError(
-    status ?? (unauthenticated ? 401 : error === "unauthorized_client" ? 403 : 400),
+    status ?? (unauthenticated ? 401 : isForbidden ? 403 : 400),
     { error, error_description: description },
-    unauthenticated ? { "www-authenticate": challenge } : {},
+    unauthenticated || error === "insufficient_scope" ? { "www-authenticate": challenge } : {},
   );
 }
 

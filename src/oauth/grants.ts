@@ -26,6 +26,10 @@ export interface Grant {
   redirect_uri: string | null;
   code_challenge: string | null;
   code_challenge_method: string | null;
+  /** What the application wants to find in the id_token. */
+  nonce: string | null;
+  /** When the user had signed in, in epoch milliseconds, if that is known. */
+  auth_time: number | null;
   ends_at: number;
 }
 
@@ -33,6 +37,8 @@ export interface Grant {
 export interface CodeBinding {
   redirectUri: string;
   challenge: { method: string; value: string } | undefined;
+  nonce: string | undefined;
+  authTime: number | undefined;
 }
 
 /** An access token as stored. */
@@ -75,6 +81,16 @@ export async function insertWithCode(
   return secret;
 }
 
+/** Stores a user's consent to a device, and returns its first pair of tokens. */
+export async function insertForDevice(
+  db: Database,
+  grant: NewGrant & Pick<CodeBinding, "authTime">,
+  now: number,
+): Promise<Issued> {
+  const id = await insert(db, grant, now + REFRESH_LIFETIME, now);
+  return insertToken(db, id, grant.scopes, { refreshable: true }, now);
+}
+
 /** Stores a user's consent and returns its only token, which can't be refreshed. */
 export async function insertWithToken(db: Database, grant: NewGrant, now: number): Promise<Issued> {
   const id = await insert(db, grant, now + TOKEN_LIFETIME, now);
@@ -99,13 +115,15 @@ async function insert(
     redirect_uri: grant.redirectUri ?? null,
     code_challenge: grant.challenge?.value ?? null,
     code_challenge_method: grant.challenge?.method ?? null,
+    nonce: grant.nonce ?? null,
+    auth_time: grant.authTime ?? null,
     created_at: now,
     ends_at: endsAt,
   });
 }
 
 const GRANT = `select g.id, g.application_id, g.user_id, g.scopes, g.code_used, g.redirect_uri, g.code_challenge,
-  g.code_challenge_method, g.ends_at from oauth_grants g`;
+  g.code_challenge_method, g.nonce, g.auth_time, g.ends_at from oauth_grants g`;
 
 /** A grant by its code, used or not, or `undefined`. */
 export async function findByCode(db: Reader, code: string): Promise<Grant | undefined> {

@@ -149,7 +149,7 @@ export const tokenInspection: Resource = {
 };
 
 /** The description of an active token. */
-interface ActiveToken {
+export interface ActiveToken {
   grant: grants.Grant;
   token: grants.Token;
   application: applications.Application | undefined;
@@ -157,7 +157,7 @@ interface ActiveToken {
 }
 
 /** An access token the API would accept. */
-async function findActive(
+export async function findActive(
   db: Reader,
   accessToken: string,
   now: number,

@@ -1,6 +1,6 @@
 import { type AttributeErrors, invalid } from "../core/errors.ts";
 import * as param from "../core/input.ts";
-import { isApplicationScope, UNGRANTED_SCOPES } from "../core/scopes.ts";
+import { isApplicationScope } from "../core/scopes.ts";
 
 /** A parameter of a request: RFC 6749 leaves the length to us. */
 export const parameter = param.optional(param.anyText({ max: 4096 }));
@@ -13,6 +13,9 @@ export interface ApplicationData {
   /** Whether it can keep a secret; otherwise it is public and has none. */
   confidential: boolean;
 }
+
+/** The grant type of devices (RFC 8628 §3.4). */
+export const DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code";
 
 const MAX_NAME_LENGTH = 255;
 const MAX_URI_LENGTH = 2048;
@@ -36,9 +39,7 @@ export function grantableScopes(
   requested: string | undefined,
   allowed: string,
 ): string | undefined {
-  const allowedScopes = allowed
-    .split(" ")
-    .filter((scope) => scope !== "" && !UNGRANTED_SCOPES.includes(scope));
+  const allowedScopes = allowed.split(" ").filter((scope) => scope !== "");
   const scopes = requested?.trim() ? readScopes(requested) : defaultScopes(allowedScopes);
   const isAllowed = scopes.length > 0 && scopes.every((scope) => allowedScopes.includes(scope));
   return isAllowed ? scopes.join(" ") : undefined;

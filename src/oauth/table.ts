@@ -68,4 +68,37 @@ create index oauth_tokens_by_grant on oauth_tokens (grant_id, id);
 create index oauth_tokens_by_time on oauth_tokens (created_at);
 `,
   },
+  {
+    // What an id_token says of the authorization: the application's nonce, and when the user had signed in.
+    id: "20261220-02-openid-grants",
+    sql: `
+alter table oauth_grants add column nonce $text;
+alter table oauth_grants add column auth_time $int;
+`,
+  },
+  {
+    // Devices that wait for somebody to let them in, by the SHA-256 of their own code and of the one that people enter.
+    id: "20261220-03-oauth-devices",
+    sql: `
+create table oauth_devices (
+  id $id,
+  application_id $int not null references oauth_applications (id) on delete cascade,
+  scopes $text not null,
+  digest $text not null,
+  user_digest $text not null,
+  user_id $int references users (id) on delete cascade,
+  denied $int not null default 0,
+  auth_time $int,
+  ip $text not null,
+  polled_at $int,
+  created_at $int not null,
+  expires_at $int not null
+);
+create unique index oauth_devices_digest on oauth_devices (digest);
+create unique index oauth_devices_user_digest on oauth_devices (user_digest);
+create index oauth_devices_by_application on oauth_devices (application_id);
+create index oauth_devices_by_user on oauth_devices (user_id);
+create index oauth_devices_by_end on oauth_devices (expires_at);
+`,
+  },
 ];

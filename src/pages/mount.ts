@@ -63,6 +63,21 @@ export function toSignIn(visit: PageContext): RawReply | undefined {
     : { ...redirect(address), status: isSafe(visit.request) ? 302 : 303 };
 }
 
+/**
+ * Sends somebody who is signed in to sign in again, and then back to the same path; `undefined` if there is no page for it.
+ *
+ * @param query of the address to go back to
+ */
+export function toSignInAgain(visit: PageContext, query: string): RawReply | undefined {
+  const { site, request, view } = visit;
+  if (site.signInUrl !== undefined || !site.pages.includes("sign_in")) return undefined;
+  const address = `${mountOf(view)}/users/sign_in?again=true`;
+  const returnTo = request.path + (query && `?${query}`);
+  const back =
+    returnTo.length > MAX_RETURN_LENGTH ? "" : `&return_to=${encodeURIComponent(returnTo)}`;
+  return redirect(address + back);
+}
+
 /** Shows an error as a page. Visitors who are not signed in are sent to sign in. */
 export function showErrorPage({ status, body, headers }: ApiError, visit: PageContext): RawReply {
   const signIn = status === 401 ? toSignIn(visit) : undefined;

@@ -41,9 +41,10 @@ export const signInPages: Resource = {
     get(SIGN_IN, {
       summary: "Sign-in page",
       access: "anyone",
-      input: returnTo,
+      // Applications may ask that people who are signed in prove again who they are.
+      input: { ...returnTo, again: param.optional(formText) },
       handle: (context) =>
-        context.caller
+        context.caller && context.input.again === undefined
           ? redirect(destinationOf(context, context.input.return_to))
           : signInPage(context, context.input.return_to),
     }),
@@ -53,13 +54,15 @@ export const signInPages: Resource = {
       input: { ...returnTo, login: formText, password: formText },
       prepare: ({ login, password }, preparing) => checkPassword(preparing, login, password),
       handle: async (context) => {
-        const { db, input, prepared: user, view, now } = context;
+        const { db, input, prepared: user, caller, view, now } = context;
         if (!user || !maySignIn(user)) {
           if (user) await recordFailedLogin(context, user.id);
           const reason = user ? refusalOf(user.state) : "Invalid login or password.";
           return signInPage(context, input.return_to, { reason, login: input.login });
         }
         if (!(await twoFactor.isOn(db, user.id))) return signIn(context, user, input.return_to);
+        // The cookie of the session is replaced.
+        if (caller?.by.kind === "session") await sessions.end(db, caller.id, caller.by.id);
         const pending = await pendingSignIns.begin(db, user.id, now);
         return redirect(mountOf(view) + SECOND_STEP + queryOf(input.return_to), {
           "set-cookie": sessionCookie(pending, view.base),

@@ -42,6 +42,7 @@ const ALONE = {
   mirror: false,
   merge_trains_enabled: true,
   resource_group_default_process_mode: "oldest_first",
+  ci_id_token_sub_claim_components: ["project_path", "ref"],
 };
 
 describe("settings of projects that are kept", () => {

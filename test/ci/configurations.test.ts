@@ -652,20 +652,4 @@ tidy: { stage: .post, script: make tidy }
     expect(await stagesOf(between)).toContain(refused);
     expect(await stagesOf(between, TAG)).toBe(".pre: prepare | test: build | .post: tidy");
   });
-
-  it("warns of keys that change nothing", async () => {
-    const { errors, warnings } = await read(`
-workflow: { auto_cancel: { on_new_commit: interruptible } }
-default: { interruptible: true }
-a: { script: make, id_tokens: { T: { aud: x } }, hooks: { pre_get_sources_script: x } }
-b: { script: make, release: { tag_name: v1, description: d } }
-`);
-    expect(errors).toEqual([]);
-    const idle = warnings.filter((warning) => warning.endsWith("has no effect on this server"));
-    expect(idle.filter((one) => /auto_cancel|interruptible/.test(one))).toEqual([]);
-    const named = ["id_tokens", "hooks", "release"];
-    for (const key of named) {
-      expect([key, idle.filter((one) => one.includes(key)).length]).toEqual([key, 1]);
-    }
-  });
 });

@@ -808,6 +808,31 @@ const MISTAKES: [mistake: string, text: string, error: string][] = [
     "jobs:rspec:id_tokens:A config missing required keys: aud",
   ],
   [
+    "a token with another key",
+    job("id_tokens: {A: {aud: x, sub: y}}"),
+    "jobs:rspec:id_tokens:A config contains unknown keys: sub",
+  ],
+  [
+    "a token whose audience is no text",
+    job("id_tokens: {A: {aud: 1}}"),
+    "jobs:rspec:id_tokens:A aud should be an array of strings or a string",
+  ],
+  [
+    "too many tokens",
+    job(`id_tokens: {${Array.from({ length: 21 }, (_, at) => `T${at}: {aud: x}`).join(", ")}}`),
+    "jobs:rspec:id_tokens config must be less than the limit of 20 tokens",
+  ],
+  [
+    "a long audience",
+    job(`id_tokens: {A: {aud: ${"x".repeat(1025)}}}`),
+    "jobs:rspec:id_tokens:A:aud config must have no more than 1024 characters",
+  ],
+  [
+    "too many audiences",
+    job(`id_tokens: {A: {aud: [${"x, ".repeat(21)}]}}`),
+    "jobs:rspec:id_tokens:A:aud config must be less than the limit of 20 audiences",
+  ],
+  [
     "publishing outside pages",
     job("publish: x"),
     "jobs:rspec publish can only be used within a `pages` job",

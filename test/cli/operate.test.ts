@@ -130,6 +130,10 @@ describe("secrets", () => {
     const { key } = await runJson(["secrets", "rotate", ...of], at);
     expect(await runJson(["secrets", "check", ...of], at)).toEqual({ ...empty, key });
     expect(readFileSync(path("secret.db.key"), "utf8")).toMatch(/^# .*\n# .*\n[\w+/]{43}=\n$/);
+    const next = await runJson(["secrets", "rotate-signing-key", ...of], at);
+    expect(next).toEqual({ kid: expect.any(String), signs_from: expect.stringMatching(/Z$/) });
+    const stolen = await runJson(["secrets", "rotate-signing-key", "--at-once", ...of], at);
+    expect(stolen.kid).not.toBe(next.kid);
     expect(await runJson(["secrets", "remove-lost", ...of], at)).toEqual({ users: [], others: 0 });
     const backup = await run(["db", "backup", "b.db", ...of], at);
     expect(backup.stdout).toContain("secret.db.key, is not in it");

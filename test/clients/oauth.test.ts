@@ -251,6 +251,73 @@ describe("openid-client, for OAuth2 alone", () => {
   });
 });
 
+describe("openid-client", () => {
+  const scopes = ["openid", "profile", "email"];
+  const discovered = async (auth: (secret: string) => openid.ClientAuth, confidential: boolean) => {
+    const { client_id, client_secret } = await server.admin.applications.create({
+      user: "ada",
+      name: "Relying party",
+      redirect_uris: ["http://127.0.0.1/callback"],
+      scopes,
+      confidential,
+    });
+    return openid.discovery(new URL(server.url), client_id, undefined, auth(client_secret ?? ""), {
+      execute: [openid.allowInsecureRequests],
+    });
+  };
+  const ways: [string, (secret: string) => openid.ClientAuth][] = [
+    ["Basic", openid.ClientSecretBasic],
+    ["a secret in the body", openid.ClientSecretPost],
+    ["no secret", () => openid.None()],
+  ];
+  it.each(ways)("signs somebody in with %s", async (kind, auth) => {
+    const config = await discovered(auth, kind !== "no secret");
+    // Fetches the keys, and verifies signatures of tokens that came over TLS, too.
+    openid.enableNonRepudiationChecks(config);
+    const pkceCodeVerifier = openid.randomPKCECodeVerifier();
+    const [expectedState, expectedNonce] = [openid.randomState(), openid.randomNonce()];
+    const url = openid.buildAuthorizationUrl(config, {
+      redirect_uri: REDIRECT,
+      scope: scopes.join(" "),
+      code_challenge: await openid.calculatePKCECodeChallenge(pkceCodeVerifier),
+      code_challenge_method: "S256",
+      state: expectedState,
+      nonce: expectedNonce,
+      max_age: "3600",
+    });
+    const to = await consent(url);
+    const checks = { pkceCodeVerifier, expectedState, expectedNonce, maxAge: 3600 };
+    const tokens = await openid.authorizationCodeGrant(config, to, checks);
+    const claims = tokens.claims();
+    expect(claims).toMatchObject({ preferred_username: "ada", name: "Ada", email_verified: true });
+    const info = await openid.fetchUserInfo(config, tokens.access_token, claims?.sub as string);
+    expect(info).toMatchObject({ nickname: "ada", groups: [] });
+    const refreshed = await openid.refreshTokenGrant(config, tokens.refresh_token as string);
+    expect(refreshed.claims()?.sub).toBe(claims?.sub);
+  });
+});
+
+it("openid-client lets in a device", async () => {
+  const { client_id } = await server.admin.applications.create({
+    user: "ada",
+    name: "Television",
+    redirect_uris: ["http://127.0.0.1/callback"],
+    scopes: ["openid", "api"],
+    confidential: false,
+  });
+  const options = { execute: [openid.allowInsecureRequests] };
+  const url = new URL(server.url);
+  const config = await openid.discovery(url, client_id, undefined, openid.None(), options);
+  const begun = await openid.initiateDeviceAuthorization(config, { scope: "openid api" });
+  const { user_code, verification_uri } = begun;
+  const { pathname } = new URL(verification_uri);
+  await visitor.get(pathname);
+  await visitor.post(pathname, { user_code, decision: "authorize" });
+  const tokens = await openid.pollDeviceAuthorizationGrant(config, { ...begun, interval: 0.01 });
+  expect(tokens.claims()).toMatchObject({ preferred_username: "ada" });
+  expect(await userOf(tokens.access_token)).toMatchObject({ username: "ada" });
+});
+
 describe("simple-oauth2", () => {
   const settings = () => ({
     client: { id: confidential.client_id, secret: confidential.client_secret as string },

@@ -200,6 +200,7 @@ beforeAll(async () => {
       grant_type: "password",
       username: "ada",
       password: "difference engine",
+      scope: "api openid",
     }),
   });
   oauthToken = (await granted.json()).access_token;

@@ -126,7 +126,7 @@ describe("applications, for administrators", () => {
     expect(page).toContain("registered by the administrators");
   });
 
-  it("may be registered with all of GitLab's scopes, of which those of OpenID Connect are not granted", async () => {
+  it("may be registered with all of GitLab's scopes, of which those of OpenID Connect are granted", async () => {
     const scopes = "api openid profile email ai_features manage_runner";
     const json = { ...data, scopes };
     const made = await app.call("POST /applications", { as: "admin", json });
@@ -136,8 +136,9 @@ describe("applications, for administrators", () => {
       client_id: made.json.application_id,
       redirect_uris: ["https://a.test/cb"],
     };
-    const refused = await visitor.get(authorizePath(client, { scope: "openid api" }));
-    expect(refused.headers.get("location")).toContain("error=invalid_scope");
+    const asked = await visitor.get(authorizePath(client, { scope: "openid email profile" }));
+    expect(asked.page).toContain("Know who you are");
+    expect(asked.page).toContain("Read your e-mail address");
     const { page } = await visitor.get(authorizePath(client, { scope: "ai_features api" }));
     expect(page).toContain("Nothing on this server");
   });

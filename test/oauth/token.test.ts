@@ -622,6 +622,7 @@ describe("the password grant", () => {
       expect(said.grant_types_supported).toEqual([
         "authorization_code",
         "refresh_token",
+        "urn:ietf:params:oauth:grant-type:device_code",
         "implicit",
       ]);
     } finally {

@@ -366,6 +366,9 @@ const FROZEN: Record<string, string> = {
   "20261219-02-release-evidences":
     "61541933fb25c09f51c76c7d0554d0702c309a0a82f649a1cabc474e217dfa5f",
   "20261221-01-schedule-inputs": "d16aff0cf830e3ebebe210c397253d4edcb9574353a2a9da79766ad12e061588",
+  "20261220-01-signing-keys": "f25a904cd2d8c786b814dd0430bd0f3d9f5ab6972f89c4b72b26c007fa9f4314",
+  "20261220-02-openid-grants": "59309411e8bc2f1cd2aba133b77bebc4028c0d922d01328f206074ba2ca39a23",
+  "20261220-03-oauth-devices": "06ab120d4f37b13f75620f637ec704a960bb337dda847b3bdb11e38e2703e66e",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);

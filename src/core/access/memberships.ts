@@ -1,6 +1,8 @@
 import type { Condition } from "../../store/conditions.ts";
+import type { Awaitable, Reader } from "../../store/port.ts";
 import { joined, statement } from "../../store/texts.ts";
 import type { Heir } from "./owner.ts";
+import { ROLES } from "./roles.ts";
 
 // Who belongs to a group or project: its members, and by links (docs/decisions/0097) those of groups that were invited to
 // it, and of the groups above these. Everything that asks for rights, or for who has them, asks here.
@@ -208,4 +210,42 @@ function membershipsOf(place: Place, condition: Condition): Condition {
       where ${OF_LINK} and ${condition.sql}`,
     values: [...direct.flatMap(({ values }) => values), ...links.values, ...condition.values],
   };
+}
+
+/** A group that a user is in. */
+export interface GroupOfUser {
+  readonly full_path: string;
+  /** Their level by the membership itself. */
+  readonly access_level: number;
+}
+
+const OF_USER = `m.user_id = ? and ${valid("m")} and m.access_level >= ${ROLES.guest} and n.visibility >= 0`;
+
+/**
+ * The groups that a user is a member of by a membership in them, by path.
+ *
+ * @param today as in {@link groupsOf}
+ * @param most how many at most. Default: all
+ */
+export function directGroups(
+  db: Reader,
+  userId: number,
+  today: string,
+  most = Number.MAX_SAFE_INTEGER,
+): Awaitable<GroupOfUser[]> {
+  return db.all<GroupOfUser>(
+    `select n.full_path, m.access_level from members m join namespaces n on n.id = m.namespace_id
+     where ${OF_USER} order by n.full_path limit ?`,
+    [userId, today, most],
+  );
+}
+
+/** The paths of the groups that a user is a member of, and of all below them. @param today as in {@link groupsOf} */
+export async function groupPaths(db: Reader, userId: number, today: string): Promise<string[]> {
+  const rows = await db.rows(
+    `select distinct n.full_path from members m join namespace_ancestors a on a.ancestor_id = m.namespace_id
+     join namespaces n on n.id = a.namespace_id where ${OF_USER} order by n.full_path`,
+    [userId, today],
+  );
+  return rows.map(([path]) => path as string);
 }

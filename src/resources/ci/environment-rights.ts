@@ -80,6 +80,10 @@ async function protectionsOf(
   return rows.map(([found]) => found as number);
 }
 
+/** Whether an environment is protected. @param tier as in {@link protectionsOf} */
+export const isProtected = async (...of: Parameters<typeof protectionsOf>): Promise<boolean> =>
+  (await protectionsOf(...of)).length > 0;
+
 /** Whether whoever a project was found for may deploy to one of its environments, and stop it. */
 export async function mayDeployTo(
   db: Reader,

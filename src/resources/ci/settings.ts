@@ -40,6 +40,20 @@ export const cancelsPendingIn = (stored: Value | undefined) =>
   keptIn("p.kept_settings", PENDING_SETTINGS).read(stored).auto_cancel_pending_pipelines ===
   "enabled";
 
+/** The setting of projects what the subject of tokens of jobs is made of. */
+export const TOKEN_SETTINGS = {
+  ci_id_token_sub_claim_components: effective(
+    kept(
+      param.checked(
+        param.arrayOf(param.choice(["project_path", "ref_type", "ref"]), { max: 3 }),
+        (names) => names[0] === "project_path" && new Set(names).size === names.length,
+        "must begin with project_path, and name nothing twice",
+      ),
+      ["project_path", "ref_type", "ref"],
+    ),
+  ),
+};
+
 /** The setting of projects in which order the jobs of new resource groups run. */
 export const RESOURCE_GROUP_SETTINGS = {
   resource_group_default_process_mode: effective(

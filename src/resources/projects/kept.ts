@@ -1,6 +1,11 @@
 import * as param from "../../core/input.ts";
 import { effective, fixed, kept, keptIn, keptOrNone } from "../../core/kept.ts";
-import { DEPLOYMENT_SETTINGS, PENDING_SETTINGS, RESOURCE_GROUP_SETTINGS } from "../ci/settings.ts";
+import {
+  DEPLOYMENT_SETTINGS,
+  PENDING_SETTINGS,
+  RESOURCE_GROUP_SETTINGS,
+  TOKEN_SETTINGS,
+} from "../ci/settings.ts";
 import { SITE_SETTINGS } from "../sites/settings.ts";
 import { TRAIN_SETTINGS } from "../train-state/cars.ts";
 
@@ -17,10 +22,6 @@ const level = kept(param.choice(LEVELS), "enabled");
 const enabledOnly = fixed(param.choice(LEVELS), "enabled");
 /** Of a feature that there is none of. */
 const disabled = kept(param.choice(LEVELS), "disabled");
-
-/** What GitLab says of an ID token's subject. */
-const SUBJECT = ["project_path", "ref_type", "ref"];
-const isSubject = (sent: readonly string[]) => sent.join() === SUBJECT.join();
 
 /** How images of containers are cleaned up: as it is sent, with what GitLab begins with. */
 const expirationPolicy = {
@@ -54,7 +55,7 @@ export const projectSettings = keptIn("p.kept_settings", {
   ci_delete_pipelines_in_seconds: keptOrNone(param.integer({ min: 0 })),
   ci_display_pipeline_variables: off,
   ...DEPLOYMENT_SETTINGS,
-  ci_id_token_sub_claim_components: fixed(param.arrayOf(param.anyText()), SUBJECT, isSubject),
+  ...TOKEN_SETTINGS,
   ci_pipeline_variables_minimum_override_role: fixed(
     param.choice(["no_one_allowed", "developer", "maintainer", "owner"]),
     "developer",

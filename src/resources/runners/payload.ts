@@ -23,12 +23,14 @@ import { type OpenRepository, openRepository } from "../repositories/open.ts";
 import { variablesFor } from "../variables/effective.ts";
 import type { ClaimedJob } from "./claim.ts";
 import { type Dependency, dependenciesElsewhere } from "./elsewhere.ts";
+import { idTokensOf } from "./id-tokens.ts";
+import { releaseCommand } from "./release-step.ts";
 
 /** What payloads are made with. */
 export interface Making {
   readonly db: Reader;
   readonly store: Store;
-  readonly secrets: Pick<Secrets, "open">;
+  readonly secrets: Secrets;
   /** The public address, without a trailing slash. */
   readonly base: string;
   readonly edition: Edition;
@@ -132,7 +134,7 @@ export async function payloadOf(making: Making, job: ClaimedJob): Promise<object
   address.username = JOB_LOGIN;
   address.password = job.token;
   const { options } = spec;
-  const variables: RunnerVariable[] = [
+  const first: RunnerVariable[] = [
     ...predefined.map(open),
     ...ofJob(base, job, facts, options).map(open),
     ...(await ofRunner(db, facts)).map(open),
@@ -141,6 +143,8 @@ export async function payloadOf(making: Making, job: ClaimedJob): Promise<object
     open({ key: "CI_REGISTRY_USER", value: JOB_LOGIN }),
     secret("CI_REGISTRY_PASSWORD", job.token),
     secret("CI_REPOSITORY_URL", address.href),
+  ];
+  const later: RunnerVariable[] = [
     ...spec.variables.map((one) => ({ ...open(one), raw: !one.expand })),
     ...handedOn.map((one) => ({ ...open(one), public: false })),
     ...own.map(({ key, value, masked, raw, variable_type }) => ({
@@ -156,14 +160,17 @@ export async function payloadOf(making: Making, job: ClaimedJob): Promise<object
       file: variable_type === "file",
     })),
   ];
+  const known = [...first, ...later];
+  const tokens = await idTokensOf(making, job, spec, facts, ref, known);
+  const variables = [...first, ...tokens.map(({ key, value }) => secret(key, value)), ...later];
   const depth = depthOf(variables, facts);
   const after = options.after_script ?? [];
-  const step = (name: string, script: readonly string[]) => ({
+  const step = (name: string, script: readonly string[], isAfter = false) => ({
     name,
     script,
     timeout: job.timeout,
-    when: name === "script" ? "on_success" : "always",
-    allow_failure: name !== "script",
+    when: isAfter ? "always" : "on_success",
+    allow_failure: isAfter,
   });
   return {
     id: job.id,
@@ -191,7 +198,8 @@ export async function payloadOf(making: Making, job: ClaimedJob): Promise<object
     variables,
     steps: [
       step("script", [...(options.before_script ?? []), ...(options.script ?? [])]),
-      ...(after.length > 0 ? [step("after_script", after)] : []),
+      ...(options.release ? [step("release", [releaseCommand(options.release)])] : []),
+      ...(after.length > 0 ? [step("after_script", after, true)] : []),
     ],
     image: options.image ?? null,
     services: options.services ?? [],
@@ -213,7 +221,7 @@ export async function payloadOf(making: Making, job: ClaimedJob): Promise<object
       token_mask_prefixes: ["glpat-", "pmat-", "glcbt-"],
       failure_reasons: RUNNER_FAILURES,
     },
-    hooks: [],
+    hooks: Object.entries(options.hooks ?? {}).map(([name, script]) => ({ name, script })),
   };
 }
 
@@ -252,7 +260,7 @@ export async function accessTo(db: Reader, jobId: number, type: string): Promise
 
 /** The texts that must not be readable in a job's log. */
 export async function maskedIn(
-  { db, secrets }: Pick<Making, "db" | "secrets">,
+  { db, secrets }: { readonly db: Reader; readonly secrets: Pick<Secrets, "open"> },
   job: { readonly id: number; readonly token: string; readonly protected: number },
   project: { readonly id: number; readonly namespaceId: number },
 ): Promise<string[]> {

@@ -12,14 +12,15 @@ import { attachmentName } from "../../core/http/attachments.ts";
 import { file } from "../../core/http/upload.ts";
 import * as param from "../../core/input.ts";
 import { AfterCommit, Json, RawReply, routes } from "../../core/resource.ts";
-import type { Database } from "../../store/port.ts";
+import { SecretKeyError } from "../../core/secrets.ts";
+import type { Database, Store } from "../../store/port.ts";
 import { ARTIFACT_TYPES, addArtifact, archiveReply } from "../ci/artifacts.ts";
 import { noteDotenv } from "../ci/dotenv.ts";
 import { JOBS, job as jobPresenter } from "../ci/json.ts";
 import { finish, specOf } from "../ci/progress.ts";
 import { appendTrace, MOST_TRACE_BYTES } from "../ci/traces.ts";
 import { mostArtifactBytes } from "./artifact-size.ts";
-import { claim } from "./claim.ts";
+import { type ClaimedJob, claim } from "./claim.ts";
 import { jobOfToken, jobTokenOf, type Runner, requireJob, runnerOf } from "./credentials.ts";
 import { dependenciesElsewhere } from "./elsewhere.ts";
 import { lastUpdate, waitForNews } from "./news.ts";
@@ -33,6 +34,18 @@ const { del, get, patch, post, put } = routes();
 const open = { access: "anyone", ownCredentials: true, concurrency: "free" } as const;
 const token = { token: param.optional(param.anyText()) };
 const job = { job_id: param.recordId(), ...token };
+
+/** Ends a job that nobody can get: what it needs can't be encrypted or decrypted. */
+const failOf = (store: Store, { project_id, token }: ClaimedJob, now: number): Promise<void> =>
+  store.transaction(
+    async (db) => {
+      db.lock(project_id);
+      const running = await jobOfToken(db, token);
+      const outcome = { status: "failed", failureReason: "data_integrity_failure" } as const;
+      if (running) await finish(db, running, outcome, now);
+    },
+    { shared: true },
+  );
 
 /** What a runner says about itself. */
 const info = param.optional(param.json("the runner's version, platform and features"));
@@ -230,7 +243,10 @@ export const protocolRoutes = [
       if (!got) return new RawReply(204, { "x-gitlab-last-update": await lastUpdate(db) });
       return new AfterCommit(async (reader) => {
         const making = { db: reader, store, secrets, base: view.base, edition, at: now };
-        const payload = await payloadOf(making, got);
+        const payload = await payloadOf(making, got).catch(async (error: unknown) => {
+          if (error instanceof SecretKeyError) await failOf(store, got, now);
+          throw error;
+        });
         return new RawReply(201, { "content-type": "application/json" }, JSON.stringify(payload));
       }, "repository");
     },

@@ -67,6 +67,7 @@ export const USER_PARTS: readonly Part[] = [
   ["feed_tokens", "user_id", "user_id"],
   ["job_tokens", "user_id", "id"],
   ["oauth_grants", "user_id", "id"],
+  ["oauth_devices", "user_id", "id"],
   ["oauth_applications", "user_id", "id"],
   ["pipeline_triggers", "owner_id", "id"],
   ["ssh_keys", "user_id", "id"],
