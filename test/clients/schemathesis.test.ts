@@ -88,7 +88,7 @@ beforeAll(async () => {
   database = await newDatabase();
   const store = undoing(await openStore(database.database));
   const onError = (error: unknown) => failures.push(error);
-  const options = { secretKey: SECRET_KEY, onError, background: false };
+  const options = { secretKey: SECRET_KEY, onError, background: false, sites: "path" };
   const made = await createAppOn(store, options, toys, PASSWORD_COST);
   app = { ...made, call: (text, given) => call(made, text, given) };
   await app.admin.seed(fixtureSeed(1));
