@@ -72,13 +72,32 @@ async function generate(): Promise<MadeKey> {
   };
 }
 
+/** The first key of a test server: after a reset it is the same again, since verifiers keep the list of keys. */
+export interface FirstKey {
+  made?: Promise<MadeKey>;
+}
+
+const firstKeys = new WeakMap<Secrets, FirstKey>();
+
+/** Has the first key made once of all databases that are used with these secrets, one after the other. */
+export function keepFirst(secrets: Secrets, first: FirstKey): void {
+  firstKeys.set(secrets, first);
+}
+
+function generateFirst(secrets: Secrets): Promise<MadeKey> {
+  const kept = firstKeys.get(secrets);
+  if (!kept) return generate();
+  kept.made ??= generate();
+  return kept.made;
+}
+
 /** The first keys that are being made: who needs one meanwhile waits for it. */
 const making = new WeakMap<Store, Promise<void>>();
 
 /** Makes the first key of a database; if several processes do so, one of them counts. */
 function makeFirst({ store, secrets, now }: Keeping): Promise<void> {
   const make = async () => {
-    const made = await generate();
+    const made = await generateFirst(secrets);
     await store.transaction(async (db) => {
       // Of use from the beginning: a clock that is put back finds it, too.
       if ((await db.rows("select 1 from signing_keys limit 1")).length === 0) {
