@@ -97,6 +97,8 @@ const making = new WeakMap<Store, Promise<void>>();
 /** Makes the first key of a database; if several processes do so, one of them counts. */
 function makeFirst({ store, secrets, now }: Keeping): Promise<void> {
   const make = async () => {
+    // Where it could not be encrypted, nobody can have keys made for nothing.
+    await store.transaction((db) => sealerFor(db, secrets));
     const made = await generateFirst(secrets);
     await store.transaction(async (db) => {
       // Of use from the beginning: a clock that is put back finds it, too.
