@@ -137,7 +137,9 @@ export async function signerOf(keeping: Keeping): Promise<Sign> {
   const { store, secrets, now } = keeping;
   const find = () =>
     store.rows(
-      "select kid, private_key from signing_keys where signs_from <= ? order by signs_from desc, id desc limit 1",
+      // One that is to sign later does so now if it is the only one: the clock was put back, or the other is lost.
+      `select kid, private_key from signing_keys
+       order by case when signs_from <= ? then 0 else 1 end, signs_from desc, id desc limit 1`,
       [now],
     );
   let [row] = await find();
