@@ -5,6 +5,7 @@ import { type Admin, createAdmin } from "./admin/index.ts";
 import * as audit from "./audit/log.ts";
 import { keepPasswordThreads } from "./auth/password-pool.ts";
 import { limitRequests } from "./auth/request-quota.ts";
+import { type FirstKey, keepFirst } from "./auth/signing-keys.ts";
 import { recordUsage } from "./auth/token-usage.ts";
 import { sweepInBackground } from "./background.ts";
 import type { AnsweredRequest } from "./core/http/access-log.ts";
@@ -146,6 +147,8 @@ export interface Doubles {
   readonly strict?: Strictness;
   /** What becomes of the calls of webhooks. */
   readonly calls?: Omit<Outgoing, "allowLocal">;
+  /** What remembers the first key that signs tokens. */
+  readonly firstKey?: FirstKey;
   /** Called with what can be changed in the running application. */
   readonly onStart?: (controls: Controls) => void;
 }
@@ -271,7 +274,7 @@ async function start(
   options: AppOptions,
   { routes, site }: Fixed,
   passwordCost: number | undefined,
-  { onAnswered, onChange, onStart, calls, strict }: Doubles,
+  { onAnswered, onChange, onStart, calls, strict, firstKey }: Doubles,
 ): Promise<App> {
   const { now = Date.now, authenticate, database = ":memory:", tier = "ultimate" } = options;
   const reported = options.onError ?? ((error: unknown) => console.error(error));
@@ -287,6 +290,7 @@ async function start(
   );
   const path = existsSync(database) ? realpathSync(database) : database;
   const secrets = createSecrets(options, path, store.dialect === "sqlite");
+  if (firstKey) keepFirst(secrets, firstKey);
   // A database in memory is new, so it holds no unencrypted secrets.
   if (database !== ":memory:" && secrets.mayEncrypt) {
     await reencrypt(store, secrets, sealedColumns, { plainOnly: true });

@@ -72,13 +72,34 @@ async function generate(): Promise<MadeKey> {
   };
 }
 
+/** The first key of a test server: after a reset it is the same again, since verifiers keep the list of keys. */
+export interface FirstKey {
+  made?: Promise<MadeKey>;
+}
+
+const firstKeys = new WeakMap<Secrets, FirstKey>();
+
+/** Has the first key made once of all databases that are used with these secrets, one after the other. */
+export function keepFirst(secrets: Secrets, first: FirstKey): void {
+  firstKeys.set(secrets, first);
+}
+
+function generateFirst(secrets: Secrets): Promise<MadeKey> {
+  const kept = firstKeys.get(secrets);
+  if (!kept) return generate();
+  kept.made ??= generate();
+  return kept.made;
+}
+
 /** The first keys that are being made: who needs one meanwhile waits for it. */
 const making = new WeakMap<Store, Promise<void>>();
 
 /** Makes the first key of a database; if several processes do so, one of them counts. */
 function makeFirst({ store, secrets, now }: Keeping): Promise<void> {
   const make = async () => {
-    const made = await generate();
+    // Where it could not be encrypted, nobody can have keys made for nothing.
+    await store.transaction((db) => sealerFor(db, secrets));
+    const made = await generateFirst(secrets);
     await store.transaction(async (db) => {
       // Of use from the beginning: a clock that is put back finds it, too.
       if ((await db.rows("select 1 from signing_keys limit 1")).length === 0) {
@@ -116,7 +137,9 @@ export async function signerOf(keeping: Keeping): Promise<Sign> {
   const { store, secrets, now } = keeping;
   const find = () =>
     store.rows(
-      "select kid, private_key from signing_keys where signs_from <= ? order by signs_from desc, id desc limit 1",
+      // One that is to sign later does so now if it is the only one: the clock was put back, or the other is lost.
+      `select kid, private_key from signing_keys
+       order by case when signs_from <= ? then 0 else 1 end, signs_from desc, id desc limit 1`,
       [now],
     );
   let [row] = await find();

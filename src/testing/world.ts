@@ -209,6 +209,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     onChange: mailbox.onChange,
     calls: hooks.outgoing,
     strict: strictness.strictness,
+    firstKey: {},
     onStart: (running) => {
       started = running;
       limiter.apply();

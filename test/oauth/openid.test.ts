@@ -204,7 +204,16 @@ describe("keys", () => {
     expect(made).toEqual([["operator"]]);
   });
 
-  it("are encrypted anew with other secrets", async () => {
+  it("sign earlier than they should if there is no other", async () => {
+    const next = await app.admin.secrets.rotateSigningKey();
+    await app.store.transaction((db) =>
+      db.run("delete from signing_keys where kid <> ?", [next.kid]),
+    );
+    expect(decodeProtectedHeader((await tokensFor()).id_token).kid).toBe(next.kid);
+    await app.admin.secrets.rotateSigningKey({ atOnce: true });
+  });
+
+  it("are among the secrets that are checked", async () => {
     const { outdated, lostOthers } = await app.admin.secrets.check();
     expect([outdated, lostOthers]).toEqual([0, 0]);
   });

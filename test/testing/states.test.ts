@@ -36,6 +36,20 @@ const titles = async () =>
   );
 
 describe("a reset", () => {
+  it("keeps the key that signs tokens, since verifiers keep it, too", async () => {
+    const keys = async () => (await fetch(`${server.url}/oauth/discovery/keys`)).json();
+    const before = await keys();
+    await server.reset();
+    expect(await keys()).toEqual(before);
+    const other = await startTestServer();
+    try {
+      const others = await fetch(`${other.url}/oauth/discovery/keys`);
+      expect(await others.json()).not.toEqual(before);
+    } finally {
+      await other.close();
+    }
+  });
+
   it("gives the same ids, numbers and times again, of every kind", async () => {
     const script = async () => [
       (await createIssue("One")).json,

@@ -267,3 +267,23 @@ describe("switching it off", () => {
     );
   });
 });
+
+describe("signing in again", () => {
+  it("asks for both factors of somebody who is signed in, and ends the session before", async () => {
+    now += 60 * 60_000;
+    await app.admin.users.disableTwoFactor("maintainer");
+    const { visitor, secret } = await setUp("maintainer");
+    expect(await knows(visitor)).toBe(200);
+    const before = Object.assign(new Visitor(app), { cookie: visitor.cookie });
+    const form = await visitor.get("/users/sign_in?again=true&return_to=/dashboard/projects");
+    expect(form.page).toContain('name="password"');
+    const wrong = await visitor.post("/users/sign_in", { login: "maintainer", password: "wrong" });
+    expect([wrong.status, await knows(visitor)]).toEqual([401, 200]);
+    const first = await visitor.post("/users/sign_in", { login: "maintainer", password });
+    expect(first.headers.get("location")).toBe(STEP);
+    expect([await knows(visitor), await knows(before)]).toEqual([401, 401]);
+    await visitor.get(STEP);
+    await visitor.post(STEP, { code: codeOf(secret) });
+    expect([await knows(visitor), await knows(before)]).toEqual([200, 401]);
+  });
+});
