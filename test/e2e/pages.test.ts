@@ -80,7 +80,7 @@ describe.each([
 
     await page.getByRole("link", { name: "Applications" }).first().click();
     await look(page, at("applications-none"));
-    await page.getByLabel("Name").fill("Burn-down charts");
+    await page.getByRole("textbox", { name: "Name" }).fill("Burn-down charts");
     await page.getByLabel("Redirect URI").fill("javascript:alert(1)");
     await page.getByLabel("read_user").check();
     await page.getByRole("button", { name: "Register" }).click();
@@ -91,7 +91,7 @@ describe.each([
     expect(await heading(page)).toBe("Burn-down charts");
     expect(await page.locator(".note .secret").textContent()).toMatch(/^[0-9a-f]{64}$/);
     await look(page, at("application-made"));
-    await page.getByLabel("Name").fill("Burn-up charts");
+    await page.getByRole("textbox", { name: "Name" }).fill("Burn-up charts");
     await page.getByRole("button", { name: "Save" }).click();
     expect(await heading(page)).toBe("Burn-up charts");
     await page.getByRole("link", { name: "All applications" }).click();
