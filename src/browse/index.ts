@@ -10,8 +10,10 @@ import { codePages } from "./code.ts";
 import { codeForms } from "./code-forms.ts";
 import { documentPages, personalSnippetPages } from "./documents.ts";
 import { dashboardPages, issuableActions, issuablePages } from "./issuables.ts";
-import { isName, memberPages, movedTo, namespacePage, newerPath, sitePages } from "./namespaces.ts";
+import { memberPages } from "./members.ts";
+import { isName, movedTo, namespacePage, newerPath, sitePages } from "./namespaces.ts";
 import { pipelinePages } from "./pipelines.ts";
+import { placeSettingsPages } from "./place-settings.ts";
 import { planningPages } from "./planning.ts";
 import { refPages } from "./refs.ts";
 import { searchPages } from "./search.ts";
@@ -61,6 +63,7 @@ const OF_PLACES: Mount = {
         ...planningPages,
         ...documentPages,
         ...memberPages,
+        ...placeSettingsPages,
       ],
     },
   ],

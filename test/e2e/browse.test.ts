@@ -34,8 +34,10 @@ const FORMS = `
   issues/new issues/1/edit merge_requests/new merge_requests/1/edit new/main edit/main/docs/file-0000 delete/main/docs/file-0000
   upload/main branches/new tags/new wikis/new wikis/home/edit releases/new releases/t0/edit milestones/new milestones/1/edit
   labels/new labels/1/edit pipelines/new snippets/new
+  edit settings/repository settings/ci_cd settings/access_tokens hooks hooks/new protected_branches/new deploy_tokens/new
+  variables/new runners/new project_members/new
 `;
-const FORMS_OF_GROUP = "milestones/new labels/new wikis/new";
+const FORMS_OF_GROUP = "milestones/new labels/new wikis/new edit settings/ci_cd group_members/new";
 const OF_GROUP =
   "issues merge_requests epics iterations boards milestones labels wikis group_members";
 const below = (base: string, paths: string) =>
