@@ -38,7 +38,17 @@ export interface FormField {
    * Default `"text"`: a line. A `"flag"` is yes or no; `"one"` and `"many"` are chosen among others; what is `"hidden"` is
    * only sent back.
    */
-  readonly kind?: "text" | "lines" | "code" | "date" | "file" | "flag" | "one" | "many" | "hidden";
+  readonly kind?:
+    | "text"
+    | "lines"
+    | "code"
+    | "date"
+    | "file"
+    | "password"
+    | "flag"
+    | "one"
+    | "many"
+    | "hidden";
   readonly hint?: string;
   readonly isOptional?: boolean;
   /** What `"one"` and `"many"` are chosen among. */
@@ -122,7 +132,8 @@ async function fieldOf(spec: FormField, shown: Shown, visit: Visit): Promise<Htm
   if (kind === "hidden") return html`<input type="hidden" name="${name}" value="${String(value)}">`;
   if (kind === "flag") return flag({ ...about, checked: String(value) === "true" });
   if (kind !== "one" && kind !== "many") {
-    const text = kind === "file" ? undefined : String(value);
+    // What must not be read again is typed again.
+    const text = kind === "file" || kind === "password" ? undefined : String(value);
     return field({ ...about, type: kind, value: text, rows: 8, required: !isOptional });
   }
   const present = kind === "many" ? ((held ?? []) as readonly Choice[]) : [];

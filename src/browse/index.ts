@@ -6,6 +6,7 @@ import type { Mount } from "../core/http/mount.ts";
 import { wantsPage } from "../core/http/router.ts";
 import type { PageContext, RawReply } from "../core/resource.ts";
 import { jsonOf, showErrorOrSignIn, showErrorPage } from "../pages/mount.ts";
+import { adminPages } from "./admin.ts";
 import { codePages } from "./code.ts";
 import { codeForms } from "./code-forms.ts";
 import { documentPages, personalSnippetPages } from "./documents.ts";
@@ -79,7 +80,13 @@ const OF_SITE: Mount = {
     {
       name: "Pages of the site",
       migrations: [],
-      routes: [...sitePages, ...dashboardPages, ...personalSnippetPages, ...searchPages],
+      routes: [
+        ...sitePages,
+        ...dashboardPages,
+        ...personalSnippetPages,
+        ...searchPages,
+        ...adminPages,
+      ],
     },
   ],
 };

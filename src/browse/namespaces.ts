@@ -230,7 +230,7 @@ export const sitePages: readonly Route[] = [
 
 /** What had its place directly below a group or project before GitLab put `/-/` between them. */
 const OLD = new RegExp(
-  `^(.*)/(${"blame blob boards branches commit commits compare edit environments group_members issues jobs labels merge_requests milestones packages pipelines project_members raw releases snippets tags tree wikis".replaceAll(" ", "|")})(/.*)?$`,
+  `^(.*)/(${"blame blob boards branches commit commits compare environments group_members issues jobs labels merge_requests milestones packages pipelines project_members raw releases snippets tags tree wikis".replaceAll(" ", "|")})(/.*)?$`,
   "s",
 );
 

@@ -10,17 +10,21 @@ import type { PlaceKind } from "./lists.ts";
 import { at, button, LEVELS, placeOf, row, tag } from "./parts.ts";
 import { type SettingKind, secretOf, settingsPages } from "./settings.ts";
 
-const flag = (name: string, label: string, hint?: string): FormField => ({
+export const flag = (name: string, label: string, hint?: string): FormField => ({
   ...{ name, label, kind: "flag" },
   ...(hint !== undefined && { hint }),
 });
-const NAME: FormField = { name: "name", label: "Name" };
-const DESCRIPTION: FormField = { name: "description", label: "Description", isOptional: true };
+export const NAME: FormField = { name: "name", label: "Name" };
+const DESCRIPTION: FormField = {
+  name: "description",
+  label: "Description",
+  isOptional: true,
+};
 const EXPIRES: FormField = {
   ...{ name: "expires_at", label: "Expires on", kind: "date", isOptional: true },
   hint: "From that day on it is refused; if empty, never",
 };
-const VISIBILITY: FormField = {
+export const VISIBILITY: FormField = {
   ...{ name: "visibility", label: "Who sees it", kind: "one" },
   among: () => [
     ["private", "Members"],
@@ -36,7 +40,7 @@ const scopes = (all: readonly string[], meaning?: (scope: string) => string): Fo
 /** When something stops to work. */
 const until = ({ expires_at }: Shown): string =>
   expires_at ? `expires ${String(expires_at).slice(0, 10)}` : "never expires";
-const parts = (...all: readonly (string | false | null | undefined)[]): string =>
+export const parts = (...all: readonly (string | false | null | undefined)[]): string =>
   all.filter(Boolean).join(" · ");
 
 /** Who may do something with what is protected. */

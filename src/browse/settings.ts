@@ -17,7 +17,7 @@ import {
   type Visit,
 } from "./declare.ts";
 import { type FormField, type FormSpec, formPage, formShown } from "./forms.ts";
-import { asked, pageIn, placeOf, refused, row, type Step } from "./parts.ts";
+import { asked, filterOf, pageIn, placeOf, refused, row, type Step } from "./parts.ts";
 
 /** Something of which a group, a project or the site has several, which a page of settings lists. */
 export interface SettingKind {
@@ -36,7 +36,7 @@ export interface SettingKind {
   readonly also?: (row: Shown) => Readonly<Record<string, string>>;
   readonly find?: PageSpec<string>["find"];
   /** What chooses among the rows of the list. */
-  readonly with?: object;
+  readonly with?: object | ((visit: Visit) => object);
   readonly none: string;
   readonly row: (row: Shown, visit: Visit) => readonly [name: Html | string, more?: Html | string];
   /** The fields of a new one, and what makes it. Default: the list's route. */
@@ -53,12 +53,15 @@ export interface SettingKind {
   readonly shows?: FormSpec["shows"];
   readonly below?: FormSpec["below"];
   /** What taking one away is called, and what is asked before. */
-  readonly removal: readonly [label: string, question: string];
+  readonly removal?: readonly [label: string, question: string];
+  /** What else is done with one on its row. @param path of one, below the mount */
+  readonly buttons?: (row: Shown, visit: Visit, path: string) => Html;
   /** The route of one, if it is not below the list. */
   readonly one?: string;
   /** Whether one can be changed and taken away here. */
-  readonly isOwn?: (row: Shown) => boolean;
-  /** What the API gets of the fields of one that there is. */
+  readonly isOwn?: (row: Shown, visit: Visit) => boolean;
+  /** What the API gets of the fields of a new one, and of one that there is. */
+  readonly asks?: SettingKind["sends"];
   readonly sends?: (sent: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>;
   /** What else is done with one: below its page, and below its route. */
   readonly acts?: readonly {
@@ -74,8 +77,10 @@ interface SettingsPage {
   readonly path: string;
   readonly title: string;
   /** The route of the API that is open to whoever may see it; pages of the site are for administrators. */
-  readonly needs: string;
+  readonly needs?: string;
   readonly kinds: readonly SettingKind[];
+  /** What its lists can be searched for, and narrowed to. */
+  readonly filter?: readonly string[];
   /** What it shows above the lists. */
   readonly above?: (place: Shown, visit: Visit) => Promise<Html>;
 }
@@ -86,16 +91,21 @@ const API: Readonly<Record<PageKind, string>> = {
   site: "",
 };
 
-/** Whether a page of settings is open to its visitor. */
-const isOpen = ({ of, needs }: Pick<SettingsPage, "of" | "needs">, visit: Visit): boolean =>
-  of === "site" ? visit.caller?.admin === true : visit.offers(needs);
-
-/** What is not archived can be changed: of the site, by administrators. */
+/** Whether a route is open to the visitor of a page of settings: of the site, all are for administrators. */
 const offers = (of: PageKind, route: string, visit: Visit): boolean =>
   of === "site" ? visit.caller?.admin === true : visit.offers(route);
 
+/** Nobody else is told of pages of the administration. */
+export const onlyAdmins: NonNullable<PageSpec<string>["find"]> = async (_, { caller }) => {
+  if (caller?.admin !== true) throw notFound();
+  return {};
+};
+
 /** What fields hold, for a new one: what is empty was not said. */
-const saidOf = (sent: Readonly<Record<string, unknown>>, isDropped: (name: string) => boolean) =>
+export const saidOf = (
+  sent: Readonly<Record<string, unknown>>,
+  isDropped: (name: string) => boolean,
+) =>
   Object.fromEntries(
     Object.entries(sent)
       .map(([name, value]) => [
@@ -114,7 +124,7 @@ const pathOf = (page: Pick<SettingsPage, "path">, { path, at }: SettingKind): st
   path ?? `${page.path}${at}`;
 
 /** The way to a page of settings. */
-export const waysTo = ({ of, path, title }: Pick<SettingsPage, "of" | "path" | "title">): Step[] =>
+const waysTo = ({ of, path, title }: Pick<SettingsPage, "of" | "path" | "title">): Step[] =>
   of === "site" || title === "Members"
     ? [[title, path]]
     : [
@@ -130,15 +140,17 @@ export async function sectionOf(
   visit: Visit,
 ): Promise<Html> {
   const { of } = page;
-  const { title, what, at, none, removal } = kind;
+  const { title, what, at, none, removal, with: chosen } = kind;
   const api = API[of] + at;
   const base = of === "site" ? "" : placeOf(place).address;
   const own = base + pathOf(page, kind);
   const parameter = `${at.slice(at.lastIndexOf("/") + 1)}_page`;
-  const found = await asked(visit, `GET ${api}`, { parameter, with: kind.with });
+  const found = await asked(visit, `GET ${api}`, {
+    parameter,
+    with: typeof chosen === "function" ? chosen(visit) : chosen,
+  });
   if (!found) return html``;
   const makes = kind.makes ?? `POST ${api}`;
-  const [label, question] = removal;
   const route = oneOf(of, kind);
   const one = (each: Shown) => {
     const name = encodeURIComponent(kind.nameOf?.(each) ?? each.id);
@@ -146,7 +158,7 @@ export async function sectionOf(
     const [shown, more] = kind.row(each, visit);
     const called = typeof shown === "string" ? shown : shown.text.replace(/<[^>]*>/g, "");
     const query = also.length > 0 ? `?${new URLSearchParams(also)}` : "";
-    const isOwn = kind.isOwn?.(each) ?? true;
+    const isOwn = kind.isOwn?.(each, visit) ?? true;
     const edit =
       kind.changes &&
       isOwn &&
@@ -154,10 +166,21 @@ export async function sectionOf(
       html`<a class="button quiet" href="${mountOf(visit.view)}${own}/${name}/edit${query}" aria-label="Edit ${called}">Edit</a>`;
     const body = html`${also.map(([field, value]) => html`<input type="hidden" name="${field}" value="${value}">`)}`;
     const remove =
+      removal &&
       isOwn &&
       offers(of, `DELETE ${route}`, visit) &&
-      confirmButton(visit, { label, of: called, question, action: `${own}/${name}/delete`, body });
-    return row(html`${shown}`, more, html`<div class="actions">${edit}${remove}</div>`);
+      confirmButton(visit, {
+        label: removal[0],
+        of: called,
+        question: removal[1],
+        action: `${own}/${name}/delete`,
+        body,
+      });
+    return row(
+      html`${shown}`,
+      more,
+      html`<div class="actions">${isOwn && kind.buttons?.(each, visit, `${own}/${name}`)}${edit}${remove}</div>`,
+    );
   };
   const make =
     kind.fields &&
@@ -190,20 +213,20 @@ export function formsOf(
   kind: SettingKind,
   again: Showing<string>,
 ): readonly Route[] {
-  const { of } = page;
+  const { of, needs = "" } = page;
   const { what, at, key, changes, fields, secret, keeps = [] } = kind;
   const api = API[of] + at;
   const own = pathOf(page, kind);
   const owner = of === "site" ? "the site" : `a ${of}`;
   const names = Object.keys(kind.also?.({}) ?? {});
   const input = { [key]: kind.nameOf ? param.anyText({ max: 4096 }) : param.recordId() };
-  const found = kind.find && { find: kind.find };
+  const find = of === "site" ? onlyAdmins : kind.find;
+  const found = find && { find };
   const shared = {
     of,
-    may: (_: Shown, visit: Visit) => isOpen(page, visit),
+    may: (_: Shown, visit: Visit) => offers(of, needs, visit),
     steps: () => waysTo(page),
   } as const;
-  const [label] = kind.removal;
   const route = oneOf(of, kind);
   const changing: FormSpec | undefined = changes && {
     ...{ ...shared, ...found, input },
@@ -229,12 +252,12 @@ export function formsOf(
   return [
     ...(fields
       ? formPage({
-          ...shared,
+          ...{ ...shared, ...(of === "site" && found) },
           path: `${own}/new`,
           summary: `Create a ${what} of ${owner}`,
           performs: kind.makes ?? `POST ${api}`,
           fields,
-          sends: (sent) => saidOf(sent, () => true),
+          sends: (sent) => saidOf(kind.asks?.(sent) ?? sent, () => true),
           title: () => `New ${what}`,
           button: `Create ${what}`,
           to: (made) => {
@@ -250,18 +273,23 @@ export function formsOf(
     ...(kind.acts ?? []).map((act) =>
       actionIn(of, {
         ...{ path: `${own}/:${key}${act.path}`, summary: act.summary },
-        ...{ input: { ...input, ...act.input }, performs: `POST ${route}${act.path}` },
-        again: changing ? formShown(changing) : again,
-        to: (_, sent) => `${own}/${sent[key]}/edit`,
+        ...{ ...found, input: { ...input, ...act.input }, performs: `POST ${route}${act.path}` },
+        ...(changing && kind.below
+          ? { again: formShown(changing), to: (_, sent) => `${own}/${sent[key]}/edit` }
+          : { again, to: () => page.path }),
       }),
     ),
-    actionIn(of, {
-      ...{ ...found, input },
-      path: `${own}/:${key}/delete`,
-      summary: `${label} a ${what} of ${owner}`,
-      fields: Object.fromEntries(names.map((name) => [name, param.optional(formText)])),
-      ...{ performs: `DELETE ${route}`, again, to: () => page.path },
-    }),
+    ...(kind.removal
+      ? [
+          actionIn(of, {
+            ...{ ...found, input },
+            path: `${own}/:${key}/delete`,
+            summary: `${kind.removal[0]} a ${what} of ${owner}`,
+            fields: Object.fromEntries(names.map((name) => [name, param.optional(formText)])),
+            ...{ performs: `DELETE ${route}`, again, to: () => page.path },
+          }),
+        ]
+      : []),
   ];
 }
 
@@ -269,22 +297,30 @@ export function formsOf(
 const shownOn = (page: SettingsPage): Showing<string> => ({
   ...(page.of === "site" ? { shows: {} } : { shows: { place: `GET ${API[page.of]}` } }),
   view: async ({ place }, visit) => {
-    if (!isOpen(page, visit)) throw notFound();
+    const { of, path, filter, needs = "" } = page;
+    if (!offers(of, needs, visit)) throw notFound();
     const above = await page.above?.(place, visit);
     const sections: Html[] = [];
     for (const kind of page.kinds) sections.push(await sectionOf(page, kind, place, visit));
-    return framed(page, place, visit, html`${refused(visit)}${above}${sections}`);
+    return framed(
+      page,
+      place,
+      visit,
+      html`${refused(visit)}${above}${filter && filterOf(visit, path, { states: filter.length > 0 ? filter : undefined, wanted: String(visit.parameters["state"] ?? filter[0]) })}${sections}`,
+    );
   },
 });
 
 /** Declares a page of settings, and the forms of what it lists. */
 export function settingsPages(page: SettingsPage): readonly Route[] {
-  const { of, path, title } = page;
+  const { of, path, title, filter } = page;
   const showing = shownOn(page);
   return [
     pageOf(of)({
       ...{ ...showing, path, access: "user" },
+      ...(of === "site" && { find: onlyAdmins }),
       summary: `Show ${title} of ${of === "site" ? "the site" : `a ${of}`}`,
+      input: filter ? { search: param.optional(formText), state: param.optional(formText) } : {},
     }),
     ...page.kinds.flatMap((kind) => formsOf(page, kind, showing)),
   ];

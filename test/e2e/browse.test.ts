@@ -49,6 +49,9 @@ const below = (base: string, paths: string) =>
 /** Where there is nothing. */
 const NOWHERE = "/acme/nothing";
 
+const OF_ADMINS = `users users/new groups projects runners broadcast_messages broadcast_messages/new audit_logs
+  application_settings/general`;
+
 /** A page of each kind. */
 const PAGES = [
   ...["/explore/projects", "/explore/groups", "/dashboard/projects", "/dashboard/groups"],
@@ -59,6 +62,7 @@ const PAGES = [
   ...below("/acme/site", FORMS),
   ...below("/groups/acme", OF_GROUP),
   ...below("/groups/acme", FORMS_OF_GROUP),
+  ...["/admin", ...OF_ADMINS.split(/\s+/).map((path) => `/admin/${path}`)],
   ...["/-/snippets/new", "/dashboard/todos?state=done"],
 ];
 

@@ -2,7 +2,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type CodeProject, newCodeProject } from "../api/_merge-requests.ts";
 import { type Receiver, startReceiver } from "../api/_receiver.ts";
-import { type Person, type TestApp, testApp } from "../helpers.ts";
+import { givePassword, PASSWORD, type Person, type TestApp, testApp } from "../helpers.ts";
+import { Visitor } from "../visitor.ts";
 import { type Forms, fieldsOf, HOSTILE, RUNS, visitForms } from "./_forms.ts";
 
 let app: TestApp;
@@ -413,5 +414,151 @@ describe("settings of a group", () => {
     await as("owner").post(`${now}/unarchive`);
     const gone = await as("owner").post(`${now}/delete`);
     expect(gone.headers.get("location")).toBe("/dashboard/groups");
+  });
+});
+
+describe("the administration", () => {
+  let admin: Visitor;
+  beforeAll(async () => {
+    await givePassword(app, "admin");
+    admin = new Visitor(app);
+    expect((await admin.signIn("admin", PASSWORD)).status).toBe(303);
+  });
+  const send = (method: string, path: string, json?: object) =>
+    app.call(`${method} ${path}`, { as: "admin", ...(json && { json }) });
+
+  const LISTS = `/admin /admin/users /admin/groups /admin/projects /admin/runners /admin/broadcast_messages /admin/audit_logs
+/admin/application_settings/general /admin/users/new /admin/runners/new /admin/broadcast_messages/new /admin/users/1/edit`;
+
+  it("is there for administrators only", async () => {
+    for (const path of LISTS.split(/\s/)) {
+      app.statements.length = 0;
+      const { status, page } = await admin.get(path);
+      expect([path, status, app.statements.length < 80]).toEqual([path, 200, true]);
+      expect(page).toContain('<nav class="items" aria-label="Administration">');
+      for (const [person, expected] of [
+        ["owner", 404],
+        ["stranger", 404],
+        ["anonymous", 302],
+      ] as const) {
+        expect([path, person, (await as(person).get(path)).status]).toEqual([
+          path,
+          person,
+          expected,
+        ]);
+      }
+    }
+    expect((await as("owner").get("/dashboard/projects")).page).not.toContain('"/admin"');
+    expect((await admin.get("/dashboard/projects")).page).toContain('href="/admin"');
+    const { json: group } = await app.call("GET /groups/acme", { as: "owner" });
+    for (const path of [
+      "users/new",
+      "users/1/edit",
+      "users/1/block",
+      "users/1/delete",
+      "runners/new",
+      "broadcast_messages/new",
+      "application_settings/general",
+      // What an owner may delete elsewhere.
+      `groups/${group.id}/delete`,
+      `projects/${project.id}/delete`,
+    ]) {
+      const form = { name: "x", message: "x", can_create_group: "false" };
+      expect([path, (await as("owner").post(`/admin/${path}`, form)).status]).toEqual([path, 404]);
+    }
+    expect((await project.get("")).json.marked_for_deletion_on).toBeNull();
+  });
+
+  it("makes users, finds, changes, blocks and deletes them", async () => {
+    await admin.get("/admin/users/new");
+    const user = { name: HOSTILE, username: "newcomer", email: "newcomer@example.com" };
+    const short = await admin.post("/admin/users/new", { ...user, password: "short-one" });
+    const bad = await admin.post("/admin/users/new", { ...user, email: "nobody", password: "s3" });
+    expect([bad.status, fieldsOf(bad.page)["username"]]).toEqual([422, "newcomer"]);
+    expect(bad.page).not.toContain('value="s3"');
+    expect(short.status).toBe(303);
+    const [found] = (await send("GET", "/users?username=newcomer")).json;
+    expect(found).toMatchObject({ email: "newcomer@example.com", is_admin: false });
+    const list = await admin.get("/admin/users?search=newcomer");
+    expect([list.page.includes("@newcomer"), list.page.includes("@stranger")]).toEqual([
+      true,
+      false,
+    ]);
+    expect(list.page).not.toMatch(RUNS);
+    const path = `/admin/users/${found.id}`;
+    const shown = await admin.get(`${path}/edit`);
+    const fields = { ...fieldsOf(shown.page), name: "New Comer", admin: "true" };
+    expect((await admin.post(`${path}/edit`, fields)).status).toBe(303);
+    expect((await send("GET", `/users/${found.id}`)).json).toMatchObject({
+      ...{ name: "New Comer", is_admin: true, username: "newcomer" },
+    });
+    expect((await admin.post(`${path}/block`)).headers.get("location")).toBe("/admin/users");
+    const blocked = await admin.get("/admin/users?state=blocked");
+    expect([blocked.page.includes("@newcomer"), blocked.page.includes("@owner")]).toEqual([
+      true,
+      false,
+    ]);
+    expect(blocked.page).toContain(`action="${path}/unblock"`);
+    await admin.post(`${path}/unblock`);
+    expect((await send("GET", `/users/${found.id}`)).json.state).toBe("active");
+    await admin.post(`${path}/delete`);
+    expect((await admin.get("/admin/users?search=newcomer")).page).toContain("There are no users.");
+    // Nobody takes their own account away here.
+    const { json: own } = await send("GET", "/user");
+    expect((await admin.get("/admin/users")).page).not.toContain(`/admin/users/${own.id}/delete`);
+  });
+
+  it("tells everybody something, and changes settings of the application", async () => {
+    const path = "/admin/broadcast_messages";
+    const form = { ...fieldsOf((await admin.get(`${path}/new`)).page), message: HOSTILE };
+    expect((await admin.post(`${path}/new`, form)).status).toBe(303);
+    const [message] = (await send("GET", "/broadcast_messages")).json;
+    expect(message).toMatchObject({ message: HOSTILE, broadcast_type: "banner", active: true });
+    const list = await admin.get(path);
+    expect(list.page).not.toMatch(RUNS);
+    const fields = fieldsOf((await admin.get(`${path}/${message.id}/edit`)).page);
+    const late = { ...fields, message: "Later", starts_at: "never" };
+    const bad = await admin.post(`${path}/${message.id}/edit`, late);
+    expect([bad.status, fieldsOf(bad.page)["starts_at"]]).toEqual([422, "never"]);
+    await admin.post(`${path}/${message.id}/edit`, { ...fields, message: "Later" });
+    expect((await send("GET", `/broadcast_messages/${message.id}`)).json).toMatchObject({
+      ...{ message: "Later", starts_at: message.starts_at, ends_at: message.ends_at },
+    });
+    await admin.post(`${path}/${message.id}/delete`);
+    expect((await send("GET", "/broadcast_messages")).json).toEqual([]);
+
+    const general = "/admin/application_settings/general";
+    const before = fieldsOf((await admin.get(general)).page);
+    const sent = {
+      ...{ ...before, default_project_visibility: "internal", can_create_group: "false" },
+      ...{ "restricted_visibility_levels[]": ["", "public"], deletion_adjourned_period: "9" },
+    };
+    expect((await admin.post(general, sent)).status).toBe(303);
+    expect((await send("GET", "/application/settings")).json).toMatchObject({
+      ...{ default_project_visibility: "internal", can_create_group: false },
+      ...{ restricted_visibility_levels: ["public"], deletion_adjourned_period: 9 },
+    });
+    const bad2 = await admin.post(general, { ...sent, default_projects_limit: "many" });
+    expect([bad2.status, fieldsOf(bad2.page)["default_projects_limit"]]).toEqual([422, "many"]);
+    expect((await admin.get("/admin/audit_logs")).page).toContain("application settings changed");
+    const none = { ...before, "restricted_visibility_levels[]": "" };
+    expect((await admin.post(general, none)).status).toBe(303);
+    const { json } = await send("GET", "/application/settings");
+    expect(json.restricted_visibility_levels).toEqual([]);
+  });
+
+  it("makes runners of everybody, and has groups and projects", async () => {
+    const path = "/admin/runners";
+    const form = fieldsOf((await admin.get(`${path}/new`)).page);
+    const made = await admin.post(`${path}/new`, { ...form, description: "Of all" });
+    expect(made.page).toContain(`--token ${secretIn(made.page)}`);
+    expect((await admin.get(path)).page).toContain("Of all");
+    const groups = await admin.get("/admin/groups?search=acme");
+    expect(groups.page).toContain('href="/groups/acme"');
+    expect((await admin.get("/admin/projects?search=code1")).page).toContain(`href="${base}"`);
+    const json = { name: "To go", path: "to-go" };
+    const { json: group } = await send("POST", "/groups", json);
+    await admin.post(`/admin/groups/${group.id}/delete`);
+    expect((await send("GET", `/groups/${group.id}`)).status).toBe(404);
   });
 });
