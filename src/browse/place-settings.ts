@@ -162,6 +162,7 @@ const variables: SettingKind = {
     ...VARIABLE,
     flag("masked_and_hidden", "Hidden", "Masked, and never shown again"),
   ],
+  empties: ["value"],
   // Others may look over the shoulder of whoever changes the description.
   changes: VARIABLE.map((one) =>
     one.name === "value"

@@ -44,6 +44,8 @@ export interface SettingKind {
   readonly makes?: string;
   /** Throws for what the API says to have refused in an answer of success. */
   readonly check?: (made: Shown) => void;
+  /** The fields of a new one that may be empty; what else is empty was not said. */
+  readonly empties?: readonly string[];
   /** What is shown once of a new one. */
   readonly secret?: (made: Shown, visit: Visit) => Html;
   /** The fields of one that there is, and those of them that stay what they are if they are left empty. */
@@ -101,7 +103,7 @@ export const onlyAdmins: NonNullable<PageSpec<string>["find"]> = async (_, { cal
   return {};
 };
 
-/** What fields hold, for a new one: what is empty was not said. */
+/** What fields hold, without what is empty and was not said thereby. */
 export const saidOf = (
   sent: Readonly<Record<string, unknown>>,
   isDropped: (name: string) => boolean,
@@ -214,7 +216,7 @@ export function formsOf(
   again: Showing<string>,
 ): readonly Route[] {
   const { of, needs = "" } = page;
-  const { what, at, key, changes, fields, secret, keeps = [] } = kind;
+  const { what, at, key, changes, fields, secret, keeps = [], empties = [] } = kind;
   const api = API[of] + at;
   const own = pathOf(page, kind);
   const owner = of === "site" ? "the site" : `a ${of}`;
@@ -257,7 +259,7 @@ export function formsOf(
           summary: `Create a ${what} of ${owner}`,
           performs: kind.makes ?? `POST ${api}`,
           fields,
-          sends: (sent) => saidOf(kind.asks?.(sent) ?? sent, () => true),
+          sends: (sent) => saidOf(kind.asks?.(sent) ?? sent, (name) => !empties.includes(name)),
           title: () => `New ${what}`,
           button: `Create ${what}`,
           to: (made) => {

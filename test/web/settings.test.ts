@@ -122,6 +122,62 @@ describe("settings of a project", () => {
   });
 });
 
+describe("addresses of settings", () => {
+  it("that hold anything else are refused, or show what there is", async () => {
+    await project.send("POST", "/variables", { key: "PLAIN", value: "" }, "owner");
+    for (const [path, status] of [
+      ["variables/PLAIN/edit", 200],
+      ["variables/PLAIN/edit?scope=", 404],
+      ["variables/PLAIN/edit?scope=nowhere", 404],
+      ["variables/PLAIN/edit?scope[a]=1", 400],
+      ["variables/%3Cb%3E/edit", 404],
+      ["variables/new?value=%3Cscript%3E&key=A", 200],
+      ["hooks/99999999/edit", 404],
+      ["hooks/none/edit", 404],
+      ["hooks/new?url[]=1", 400],
+      ["deploy_tokens/new?scopes=a&scopes[]=b", 400],
+      ["deploy_tokens/new?scopes[]=%3Cscript%3E", 200],
+      ["settings/repository?deploy_keys_page=x&protected_branches_page=999", 200],
+      ["settings/ci_cd?variables_page=999999999999", 200],
+      ["project_members/new?username=%3Cscript%3E", 200],
+      ["project_members/99999999/edit", 404],
+      ["runners/new?tag_list=%3Cscript%3E", 200],
+    ] as const) {
+      const { status: answered, page } = await as("owner").get(`${base}/-/${path}`);
+      expect([path, answered]).toEqual([path, status]);
+      expect(page).not.toMatch(RUNS);
+    }
+    for (const [path, form, status] of [
+      ["hooks/99999999/test/push_events", {}, 404],
+      ["hooks/99999999/events/1/resend", {}, 404],
+      ["variables/PLAIN/delete", { scope: "nowhere" }, 404],
+      ["variables/new", { key: "x\0" }, 400],
+      ["variables/new", { "key[a]": "x" }, 400],
+      ["deploy_tokens/new", { name: "x", "scopes[]": ["", "all"] }, 422],
+      ["deploy_keys/99999999/delete", {}, 404],
+      ["runners/new", { runner_type: "instance_type" }, 422],
+      ["runners/new", { runner_type: "project_type", project_id: "99999999" }, 404],
+      ["settings/access_tokens/new", { name: "x", "scopes[]": "read_api", access_level: "7" }, 422],
+      ["project_members/new", { username: "", access_level: "30" }, 422],
+      ["project_members/new", { username: "guest", access_level: "many" }, 422],
+      ["edit", { visibility: "everybody" }, 422],
+      ["edit", { topics: "x".repeat(400) }, 422],
+    ] as const) {
+      const answer = await as("owner").post(`${base}/-/${path}`, form as never);
+      expect([path, form, answer.status]).toEqual([path, form, status]);
+    }
+    const { json } = await project.get("/variables/PLAIN", "owner");
+    expect(json.value).toBe("");
+    const empty = { key: "EMPTY", value: "", environment_scope: "*" };
+    await fill(`${base}/-/variables/new`, empty);
+    expect((await project.get("/variables/EMPTY", "owner")).json.value).toBe("");
+    for (const key of ["PLAIN", "EMPTY"]) {
+      await as("owner").post(`${base}/-/variables/${key}/delete`, { scope: "*" });
+    }
+    expect((await project.get("/variables", "owner")).json).toEqual([]);
+  });
+});
+
 describe("settings of the repository", () => {
   it("protect branches and tags", async () => {
     await fill(`${base}/-/protected_branches/new`, {
@@ -393,7 +449,16 @@ describe("settings of a group", () => {
     const json = { name: "Own", path: "own", visibility: "public" };
     await app.call("POST /groups", { as: "owner", json });
     const path = "/groups/own/-";
-    const answers = { maintainer: 404, stranger: 404, anonymous: 302 };
+    for (const [username, access_level] of [
+      ["maintainer", 40],
+      ["developer", 30],
+      ["guest", 10],
+    ] as const) {
+      const form = { username, access_level: String(access_level), expires_at: "" };
+      await fill(`${path}/group_members/new`, form);
+    }
+    const none = { maintainer: 404, developer: 404, guest: 404, stranger: 404 };
+    const answers = { owner: 200, ...none, anonymous: 302 };
     for (const [person, status] of Object.entries(answers)) {
       for (const one of ["edit", "settings/ci_cd", "variables/new", "group_members/new"]) {
         const shown = await as(person as Person).get(`${path}/${one}`);
@@ -541,10 +606,26 @@ describe("the administration", () => {
     const bad2 = await admin.post(general, { ...sent, default_projects_limit: "many" });
     expect([bad2.status, fieldsOf(bad2.page)["default_projects_limit"]]).toEqual([422, "many"]);
     expect((await admin.get("/admin/audit_logs")).page).toContain("application settings changed");
-    const none = { ...before, "restricted_visibility_levels[]": "" };
+    const none = {
+      ...{ ...before, "restricted_visibility_levels[]": "" },
+      ...{ delayed_project_deletion: "true" },
+    };
     expect((await admin.post(general, none)).status).toBe(303);
     const { json } = await send("GET", "/application/settings");
     expect(json.restricted_visibility_levels).toEqual([]);
+
+    // What is to be deleted is restored where it was deleted.
+    const own = await newCodeProject(app);
+    await as("owner").post(`/${own.fullPath}/-/delete`);
+    const { json: marked } = await own.get("", "owner");
+    expect(marked.marked_for_deletion_on).not.toBeNull();
+    const edit = `/${marked.path_with_namespace}/-`;
+    const left = await as("owner").get(`${edit}/edit`);
+    expect([left.status, fieldsOf(left.page)]).toEqual([200, {}]);
+    expect(left.page).toContain(`action="${edit}/restore"`);
+    const restored = await as("owner").post(`${edit}/restore`);
+    expect((await as("owner").follow(restored)).status).toBeLessThan(302);
+    expect((await own.get("", "owner")).json.marked_for_deletion_on).toBeNull();
   });
 
   it("makes runners of everybody, and has groups and projects", async () => {
