@@ -26,7 +26,8 @@ const users: SettingKind = {
   with: (visit) => {
     const { state } = visit.parameters;
     const isKnown = state !== "all" && USER_STATES.includes(String(state));
-    return { ...searched(visit), ...(isKnown && { [String(state)]: true }) };
+    const people = { ...searched(visit), without_project_bots: true };
+    return { ...people, ...(isKnown && { [String(state)]: true }) };
   },
   row: (user, visit) => [
     html`${person(user, visit)}${tag(user.is_admin, "administrator")}${tag(user.state !== "active", user.state)}`,

@@ -61,12 +61,14 @@ const REPOSITORY: readonly SettingKind[] = [
     ...{ what: "protected branch", title: "Protected branches", at: "/protected_branches" },
     ...{ path: "/-/protected_branches", key: "name", nameOf: ({ name }) => name },
     none: "No branch is protected.",
-    row: ({ name, push_access_levels, merge_access_levels, allow_force_push }) => [
+    isOwn: ({ inherited }) => !inherited,
+    row: ({ name, push_access_levels, merge_access_levels, allow_force_push, inherited }) => [
       html`<code>${name}</code>`,
       parts(
         `push: ${described(push_access_levels)}`,
         `merge: ${described(merge_access_levels)}`,
         allow_force_push && "force push",
+        inherited && "by a group",
       ),
     ],
     fields: [

@@ -87,12 +87,20 @@ describe.each([
     await page.goto(`${server.url}/users/sign_in`);
     await signIn(page, "admin", PASSWORD);
     const problems: string[] = [];
-    for (const path of PAGES) {
+    const { json: hooks } = await app.call("GET /projects/acme%2Fsite/hooks", { as: "owner" });
+    for (const path of [...PAGES, `/acme/site/-/hooks/${hooks[0].id}/edit`]) {
       const status = (await page.goto(server.url + path))?.status();
       if (status !== 200 && path !== NOWHERE) problems.push(`${path} answers ${status}`);
       await look(page, `${kind}${path.replaceAll("/", "-")}`);
       for (const one of await violations(page)) problems.push(`${path} ${one}`);
     }
+    // A secret that is shown once.
+    await page.goto(`${server.url}/acme/site/-/triggers/new`);
+    await page.getByLabel("Description").fill("Nightly");
+    await page.getByRole("button", { name: "Create trigger" }).click();
+    expect(await page.locator("code.secret").isVisible()).toBe(true);
+    await look(page, `${kind}-secret`);
+    problems.push(...(await violations(page)));
     expect(problems).toEqual([]);
     expect(complaints.filter((one) => !one.includes("404"))).toEqual([]);
   });

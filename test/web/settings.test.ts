@@ -195,6 +195,13 @@ describe("settings of the repository", () => {
     const shown = await as("maintainer").get(page);
     expect(app.statements.length).toBeLessThan(80);
     expect(shown.page).toContain("<code>release/*</code>");
+    // What a group protects, it unprotects.
+    const json = { name: "of-group" };
+    await app.call("POST /groups/secret/protected_branches", { as: "owner", json });
+    const { page: both } = await as("owner").get(page);
+    expect(both).toContain("<code>of-group</code>");
+    expect(both).not.toContain("of-group/delete");
+    await app.call("DELETE /groups/secret/protected_branches/of-group", { as: "owner" });
     const taken = await as("owner").post(`${base}/-/protected_branches/new`, { name: "release/*" });
     expect([taken.status, fieldsOf(taken.page)["name"]]).toEqual([422, "release/*"]);
     for (const [path, list] of [
