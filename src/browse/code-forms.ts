@@ -160,11 +160,11 @@ export const codeForms: readonly Route[] = [
     fields: [{ name: "file", label: "File", kind: "file" }, ...commitFields("Upload")],
     title: () => "Upload a file",
     button: "Commit",
-    sends: async (sent, reader) => {
+    sends: async (sent, { reader }) => {
       const { file, path } = sent as { file?: unknown; path?: string };
       if (!(file instanceof UploadedFile)) throw invalid({ file: ["is missing"] });
       const pieces: Uint8Array[] = [];
-      for await (const piece of readFile(reader, file)) pieces.push(piece);
+      for await (const piece of readFile(reader(), file)) pieces.push(piece);
       const content = Buffer.concat(pieces).toString("base64");
       const file_path = [path, file.name].filter(Boolean).join("/");
       return commitOf(sent as Typed, { action: "create", file_path, content, encoding: "base64" });

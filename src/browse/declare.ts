@@ -39,10 +39,14 @@ export interface Visit extends PageContext {
   readonly ask: (route: string, parameters: object) => Promise<Called | undefined>;
   /** Whether a route of the API is open to the visitor in the page's group or project. */
   readonly offers: (route: string) => boolean;
+  /** The same, whether or not it is archived. */
+  readonly mayCall: Visited["mayCall"];
   /** Whether the visitor has a right in the page's group or project, with the record that it depends on. */
   readonly may: <Subject>(ability: Ability<Subject>, subject: Subject) => boolean;
   /** Why what a form of the page asked for was refused; what was typed is among the parameters. */
   readonly refusal: Refusal | undefined;
+  /** What a form of the page has made, if that is shown once, in place of the form. */
+  readonly made: Shown;
 }
 
 /** What the API says of what it refuses: in a line, and of each attribute if it is about these. */
@@ -109,7 +113,7 @@ export async function show<Names extends string>(
   visited: Visited & { readonly store: Store; readonly source: Source | undefined },
   { perform, reader }: RouteRunner,
   sent: Readonly<Record<string, unknown>>,
-  { typed, refusal }: { typed?: object; refusal?: Refusal } = {},
+  { typed, refusal, made }: { typed?: object; refusal?: Refusal; made?: Shown } = {},
 ): Promise<ReturnType<typeof page>> {
   const { source, page: asked } = visited;
   const parameters: Record<string, unknown> = {
@@ -152,7 +156,7 @@ export async function show<Names extends string>(
   const may: Visit["may"] = (ability, subject) =>
     source !== undefined && ability(subject, { source, caller: visited.caller });
   const known = { ...visited, parameters: { ...parameters, ...typed }, unfinished, texts, ask };
-  const visit: Visit = { ...known, offers, may, refusal };
+  const visit: Visit = { ...known, offers, may, refusal, made };
   const content = await view(shown, visit);
   return page(visited, refusal === undefined ? content : { ...content, status: 422 });
 }
@@ -211,10 +215,16 @@ export interface ActionSpec {
   /** What the API gets of what was typed. Default: all of it. */
   readonly sends?: (
     typed: Readonly<Record<string, unknown>>,
-    reader: ReturnType<RouteRunner["reader"]>,
+    runner: RouteRunner,
   ) => Awaitable<object>;
   /** Where it leads then: below the address of its place, or an address of an answer. @param done what the route answered */
-  readonly to: (done: Shown, parameters: Readonly<Record<string, unknown>>) => string;
+  readonly to: (
+    done: Shown,
+    parameters: Readonly<Record<string, unknown>>,
+    view: Visit["view"],
+  ) => string;
+  /** Whether the page of the form shows what was made, in place of leading anywhere. */
+  readonly isShown?: boolean;
   /** The page of the form, which is shown again if the API refuses what was typed. */
   readonly again: Showing<string>;
   /** Whether that page knows itself who may not open it, so that nobody who may loses what they typed. */
@@ -245,8 +255,8 @@ export const actionIn = (of: PageKind, spec: ActionSpec): Route =>
         const [route, names] = typeof given === "string" ? [given, {}] : given;
         const renamed = Object.entries(names).map(([theirs, ours]) => [theirs, input[ours]]);
         const redirectTo = (done: unknown) => {
-          const to = spec.to(done ?? {}, input);
           const { view } = context;
+          const to = spec.to(done ?? {}, input, view);
           // As a path: an address may have another host than the page, to which no form may lead.
           const isPath = to.startsWith("/");
           return redirect(
@@ -255,11 +265,13 @@ export const actionIn = (of: PageKind, spec: ActionSpec): Route =>
         };
         try {
           const sent = {
-            ...((await spec.sends?.(input, runner.reader())) ?? input),
+            ...((await spec.sends?.(input, runner)) ?? input),
             ...Object.fromEntries(renamed),
             ...(source && { id: source.id }),
           };
-          return redirectTo((await runner.perform(route, sent)).value);
+          const { value: made } = await runner.perform(route, sent);
+          if (!spec.isShown) return redirectTo(made);
+          return show(spec.again, { ...context, source, store }, runner, input, { made });
         } catch (error) {
           // What was to be is so already.
           if (error instanceof ApiError && error.status === 304) return redirectTo(undefined);

@@ -4,6 +4,7 @@ import * as param from "../core/input.ts";
 import type { Route } from "../core/resource.ts";
 import { choices, confirmButton, field, flag, form, oneOf } from "../pages/form.ts";
 import { type Html, html } from "../pages/html.ts";
+import { adminPage } from "./admin-parts.ts";
 import {
   type ActionSpec,
   actionIn,
@@ -37,7 +38,17 @@ export interface FormField {
    * Default `"text"`: a line. A `"flag"` is yes or no; `"one"` and `"many"` are chosen among others; what is `"hidden"` is
    * only sent back.
    */
-  readonly kind?: "text" | "lines" | "code" | "date" | "file" | "flag" | "one" | "many" | "hidden";
+  readonly kind?:
+    | "text"
+    | "lines"
+    | "code"
+    | "date"
+    | "file"
+    | "password"
+    | "flag"
+    | "one"
+    | "many"
+    | "hidden";
   readonly hint?: string;
   readonly isOptional?: boolean;
   /** What `"one"` and `"many"` are chosen among. */
@@ -79,6 +90,10 @@ export interface FormSpec {
   /** The way to it. */
   readonly steps?: (shown: Shown, visit: Visit) => readonly Step[];
   readonly button: string;
+  /** What is shown once of what was made, in place of the form. */
+  readonly shown?: (made: Shown, visit: Visit) => Html;
+  /** Whether what is below the form is there without it, too: for places that are archived. */
+  readonly isOfArchived?: true;
   /** What is below the form, such as a button that deletes. */
   readonly below?: (shown: Shown, visit: Visit) => Html | false | undefined;
 }
@@ -117,7 +132,8 @@ async function fieldOf(spec: FormField, shown: Shown, visit: Visit): Promise<Htm
   if (kind === "hidden") return html`<input type="hidden" name="${name}" value="${String(value)}">`;
   if (kind === "flag") return flag({ ...about, checked: String(value) === "true" });
   if (kind !== "one" && kind !== "many") {
-    const text = kind === "file" ? undefined : String(value);
+    // What must not be read again is typed again.
+    const text = kind === "file" || kind === "password" ? undefined : String(value);
     return field({ ...about, type: kind, value: text, rows: 8, required: !isOptional });
   }
   const present = kind === "many" ? ((held ?? []) as readonly Choice[]) : [];
@@ -172,14 +188,11 @@ function problems(fields: readonly FormField[], { refusal }: Visit): Html | unde
   return html`<div class="note bad" role="alert" tabindex="-1" autofocus>This was refused: ${list}</div>`;
 }
 
-/** Declares a page that is a form, and what sending it does. */
-export function formPage(spec: FormSpec): readonly Route[] {
-  const { of, path, fields, performs, title, steps, word } = spec;
+/** What a page that is a form shows. */
+export function formShown(spec: FormSpec): Showing<string> {
+  const { of, fields, performs, title, steps, word } = spec;
   const route = typeof performs === "string" ? performs : performs[0];
-  const taken = Object.fromEntries(
-    fields.map(({ name, kind }) => [name, (kind && TAKEN[kind]) ?? typed]),
-  );
-  const showing: Showing<string> = {
+  return {
     ...(spec.one && { one: spec.one }),
     shows: {
       ...(of !== "site" && { place: of === "group" ? "GET /groups/:id" : "GET /projects/:id" }),
@@ -188,20 +201,28 @@ export function formPage(spec: FormSpec): readonly Route[] {
     view: async (answers, visit) => {
       const shown: Shown = spec.one ? { ...answers, found: answers["found"][0] } : answers;
       const isOpen = of === "site" || visit.offers(route);
-      if (!isOpen || spec.may?.(shown, visit) === false) throw notFound();
+      const { source } = visit;
+      const isBare = spec.isOfArchived && !isOpen && source && visit.mayCall(route, source);
+      if (!(isOpen || isBare) || spec.may?.(shown, visit) === false) throw notFound();
       const inBrackets = word === undefined ? {} : (visit.parameters[word] as object | undefined);
       const filled = { ...visit, parameters: { ...inBrackets, ...visit.parameters } };
       const parts: Html[] = [];
-      for (const one of fields) {
+      for (const one of isBare || visit.made ? [] : fields) {
         if (one.when?.(shown, filled) ?? true) parts.push(await fieldOf(one, shown, filled));
       }
       // What precedes it may be written in several ways.
-      const own = visit.request.path.slice(visit.request.path.indexOf("/-/"));
+      const { path } = visit.request;
+      const own = of === "site" ? path : path.slice(path.indexOf("/-/"));
       const action = (of === "site" ? "" : placeOf(shown.place).address) + own;
-      const body = html`<section>${problems(fields, visit)}
+      const asks =
+        parts.length > 0 &&
+        html`<section>${problems(fields, visit)}
 ${form(visit, action, html`${parts}<button>${spec.button}</button>`, { hasFile: spec.upload !== undefined })}
-</section>${spec.below?.(shown, visit)}`;
+</section>`;
+      const body = html`${visit.made && spec.shown?.(visit.made, visit)}${asks}${spec.below?.(shown, visit)}`;
       const named = title(shown, visit);
+      if (of === "site" && own.startsWith("/admin"))
+        return adminPage(visit, { title: named, body });
       return of === "site"
         ? { showsTexts: true, title: named, body }
         : pageIn(shown.place, visit, {
@@ -210,6 +231,15 @@ ${form(visit, action, html`${parts}<button>${spec.button}</button>`, { hasFile: 
           });
     },
   };
+}
+
+/** Declares a page that is a form, and what sending it does. */
+export function formPage(spec: FormSpec): readonly Route[] {
+  const { of, path, fields, performs, word } = spec;
+  const taken = Object.fromEntries(
+    fields.map(({ name, kind }) => [name, (kind && TAKEN[kind]) ?? typed]),
+  );
+  const showing = formShown(spec);
   const found = spec.find && { find: spec.find };
   return [
     pageOf(of)({
@@ -223,6 +253,7 @@ ${form(visit, action, html`${parts}<button>${spec.button}</button>`, { hasFile: 
     }),
     actionIn(of, {
       ...{ path, summary: spec.summary, performs, again: showing, isAsked: true, to: spec.to },
+      isShown: spec.shown !== undefined,
       ...found,
       ...(spec.upload && { upload: spec.upload }),
       ...(spec.maxBodyBytes !== undefined && { maxBodyBytes: spec.maxBodyBytes }),

@@ -6,12 +6,15 @@ import type { Mount } from "../core/http/mount.ts";
 import { wantsPage } from "../core/http/router.ts";
 import type { PageContext, RawReply } from "../core/resource.ts";
 import { jsonOf, showErrorOrSignIn, showErrorPage } from "../pages/mount.ts";
+import { adminPages } from "./admin.ts";
 import { codePages } from "./code.ts";
 import { codeForms } from "./code-forms.ts";
 import { documentPages, personalSnippetPages } from "./documents.ts";
 import { dashboardPages, issuableActions, issuablePages } from "./issuables.ts";
-import { isName, memberPages, movedTo, namespacePage, newerPath, sitePages } from "./namespaces.ts";
+import { memberPages } from "./members.ts";
+import { isName, movedTo, namespacePage, newerPath, sitePages } from "./namespaces.ts";
 import { pipelinePages } from "./pipelines.ts";
+import { placeSettingsPages } from "./place-settings.ts";
 import { planningPages } from "./planning.ts";
 import { refPages } from "./refs.ts";
 import { searchPages } from "./search.ts";
@@ -61,6 +64,7 @@ const OF_PLACES: Mount = {
         ...planningPages,
         ...documentPages,
         ...memberPages,
+        ...placeSettingsPages,
       ],
     },
   ],
@@ -76,7 +80,13 @@ const OF_SITE: Mount = {
     {
       name: "Pages of the site",
       migrations: [],
-      routes: [...sitePages, ...dashboardPages, ...personalSnippetPages, ...searchPages],
+      routes: [
+        ...sitePages,
+        ...dashboardPages,
+        ...personalSnippetPages,
+        ...searchPages,
+        ...adminPages,
+      ],
     },
   ],
 };

@@ -10,15 +10,14 @@ import type { PageContent } from "../pages/page.ts";
 import { redirect } from "../pages/page.ts";
 import { contentOf, folder, writing } from "./code.ts";
 import { groupPage, type Showing, type Shown, show, sitePage, type Visit } from "./declare.ts";
-import { listOf } from "./lists.ts";
 import {
+  asked,
   at,
   fact,
   facts,
   filterOf,
   listed,
   pageIn,
-  person,
   placeOf,
   row,
   state,
@@ -114,16 +113,9 @@ const groupOverview: Showing<"group" | "projects"> = {
   defaults: { with_shared: false },
   view: async ({ group, projects }, visit) => {
     const [description] = await visit.texts([group.description]);
-    const asked = new URLSearchParams(visit.request.query).get(SUBGROUPS) ?? "1";
-    const number = /^[1-9]\d{0,8}$/.test(asked) ? Number(asked) : 1;
-    const { size } = visit.page;
-    const found = await visit.ask("GET /groups/:id/subgroups", { page: number, per_page: size });
+    const found = await asked(visit, "GET /groups/:id/subgroups", { parameter: SUBGROUPS });
     const path = placeOf(group).address;
-    const below = {
-      rows: (found?.value ?? []) as Shown[],
-      page: { ...visit.page, number },
-      hasNext: found?.hasNext ?? false,
-    };
+    const below = found ?? { rows: [], page: visit.page, hasNext: false };
     return pageIn(group, visit, {
       title: group.full_name,
       steps: [],
@@ -171,26 +163,6 @@ const userProfile: Showing<"users"> = {
   },
 };
 
-/** Names of levels, as people know them. */
-const LEVELS: Readonly<Record<number, string>> = {
-  5: "Minimal access",
-  10: "Guest",
-  15: "Planner",
-  20: "Reporter",
-  30: "Developer",
-  40: "Maintainer",
-  50: "Owner",
-};
-
-/** Pages of members. */
-export const memberPages: readonly Route[] = (["project", "group"] as const).map((of) =>
-  listOf(of, {
-    ...{ kind: "Members", path: `/-/${of}_members`, list: "/members/all" },
-    input: { query: param.optional(param.anyText()) },
-    none: "There are no members.",
-    row: (one, visit) => row(person(one, visit), `@${one.username}`, LEVELS[one.access_level]),
-  }),
-);
 /** Pages of signing in, which are below `/users` as well, and may be switched off. */
 const OF_SIGN_IN: readonly string[] = [
   "sign_in",

@@ -21,6 +21,17 @@ export const tag = (isThere: unknown, text: string): Html =>
 /** An instant of an answer, as people read it. */
 export const at = (text: string): Html => instant(Date.parse(text));
 
+/** Names of levels, as people know them. */
+export const LEVELS: Readonly<Record<number, string>> = {
+  5: "Minimal access",
+  10: "Guest",
+  15: "Planner",
+  20: "Reporter",
+  30: "Developer",
+  40: "Maintainer",
+  50: "Owner",
+};
+
 const capital = (word: string) => `${word.charAt(0).toUpperCase()}${word.slice(1)}`;
 
 /** A state, as people read it. */
@@ -82,6 +93,7 @@ const OF_PROJECT: readonly Item[] = [
   ["Wiki", "/-/wikis", "GET /projects/:id/wikis"],
   ["Snippets", "/-/snippets", "GET /projects/:id/snippets"],
   ["Members", "/-/project_members", "GET /projects/:id/members/all"],
+  ["Settings", "/-/edit", "GET /projects/:id/hooks"],
 ];
 
 const OF_GROUP: readonly Item[] = [
@@ -94,16 +106,37 @@ const OF_GROUP: readonly Item[] = [
   ["Labels", "/-/labels", "GET /groups/:id/labels"],
   ["Wiki", "/-/wikis", "GET /groups/:id/wikis"],
   ["Members", "/-/group_members", "GET /groups/:id/members/all"],
+  ["Settings", "/-/edit", "GET /groups/:id/variables"],
+];
+
+/** The pages of settings: for those to whom the list of settings is there. */
+const SETTINGS_OF_PROJECT: readonly Item[] = [
+  ["General", "/-/edit", "GET /projects/:id/hooks"],
+  ["Repository", "/-/settings/repository", "GET /projects/:id/deploy_tokens"],
+  ["CI/CD", "/-/settings/ci_cd", "GET /projects/:id/triggers"],
+  ["Webhooks", "/-/hooks", "GET /projects/:id/hooks"],
+  ["Access tokens", "/-/settings/access_tokens", "GET /projects/:id/hooks"],
+];
+const SETTINGS_OF_GROUP: readonly Item[] = [
+  ["General", "/-/edit", "GET /groups/:id/variables"],
+  ["CI/CD", "/-/settings/ci_cd", "GET /groups/:id/variables"],
 ];
 
 /** The group or project of a page: its name, its address below the mount, and what it has pages of. */
-export function placeOf(place: Shown): { name: string; address: string; items: readonly Item[] } {
+export function placeOf(
+  place: Shown,
+): Readonly<Record<"name" | "address", string>> &
+  Readonly<Record<"items" | "settings", readonly Item[]>> {
   return place.path_with_namespace === undefined
-    ? { name: place.full_name, address: `/groups/${place.full_path}`, items: OF_GROUP }
+    ? {
+        name: place.full_name,
+        address: `/groups/${place.full_path}`,
+        ...{ items: OF_GROUP, settings: SETTINGS_OF_GROUP },
+      }
     : {
         name: place.name_with_namespace,
         address: `/${place.path_with_namespace}`,
-        items: OF_PROJECT,
+        ...{ items: OF_PROJECT, settings: SETTINGS_OF_PROJECT },
       };
 }
 
@@ -112,20 +145,37 @@ export type Step = readonly [title: string, path: string];
 
 /** The way to a page of a group or project, and what else that has. */
 function way(visit: Visit, place: Shown, steps: readonly Step[]): Html {
-  const { name, address, items } = placeOf(place);
+  const { name, address, items, settings } = placeOf(place);
   const base = mountOf(visit.view) + address;
   const links = [[name, ""] as const, ...steps].map(
     ([title, path]) => html`<li><a href="${base}${path}">${title}</a></li>`,
   );
-  const current = steps[0]?.[1];
-  const others = items
-    .filter(([, , route]) => visit.offers(route))
-    .map(
-      ([title, path]) =>
-        html`<li><a href="${base}${path}"${path === current && html` aria-current="${steps.length > 1 ? "true" : "page"}"`}>${title}</a></li>`,
+  const among = (label: string, all: readonly Item[], step: Step | undefined) => {
+    const there = all.filter(([, , route]) => visit.offers(route));
+    return itemsNav(
+      label,
+      there.map(([title, path]) => [base + path, title]),
+      step && base + step[1],
+      step === steps.at(-1),
     );
+  };
+  const [first, second = first] = steps;
   return html`<nav class="way" aria-label="Where this is"><ol>${links}</ol></nav>
-<nav class="items" aria-label="${name}"><ul>${others}</ul></nav>`;
+${among(name, items, first)}${first?.[1] === "/-/edit" && among("Settings", settings, second)}`;
+}
+
+/** Links to pages that belong together. @param isPage whether the current one is the page itself, and not one below it */
+export function itemsNav(
+  label: string,
+  items: readonly (readonly [path: string, title: string])[],
+  current: string | undefined,
+  isPage = true,
+): Html {
+  const links = items.map(
+    ([path, title]) =>
+      html`<li><a href="${path}"${path === current && html` aria-current="${isPage ? "page" : "true"}"`}>${title}</a></li>`,
+  );
+  return html`<nav class="items" aria-label="${label}"><ul>${links}</ul></nav>`;
 }
 
 /** A page of a group or project. @param titles what precedes the name of the place in the window's title */
@@ -143,6 +193,28 @@ export function pageIn(
     above: way(visit, place, steps),
     body,
   };
+}
+
+/**
+ * A page of a list of the API that a page shows beside others: each has its own number in the address.
+ *
+ * @returns nothing if the visitor may not see it
+ */
+export async function asked(
+  visit: Visit,
+  route: string,
+  { parameter, with: more }: { parameter: string; with?: object | undefined },
+): Promise<{ rows: Shown[]; page: Visit["page"]; hasNext: boolean } | undefined> {
+  const text = new URLSearchParams(visit.request.query).get(parameter) ?? "1";
+  const number = /^[1-9]\d{0,8}$/.test(text) ? Number(text) : 1;
+  const found = await visit.ask(route, { page: number, per_page: visit.page.size, ...more });
+  return (
+    found && {
+      rows: found.value as Shown[],
+      page: { ...visit.page, number },
+      hasNext: found.hasNext,
+    }
+  );
 }
 
 /** How a list of an answer is shown. */

@@ -52,7 +52,8 @@ export function siteItems({
   caller,
 }: Pick<PageContext, "site" | "caller">): readonly (readonly [path: string, title: string])[] {
   if (!site.pages.includes(PROJECTS)) return [];
-  return caller ? OWN : EVERYBODYS;
+  if (!caller) return EVERYBODYS;
+  return caller.admin ? [...OWN, ["/admin", "Administration"]] : OWN;
 }
 
 /**

@@ -73,6 +73,7 @@ header nav ul { flex-direction: row; margin: 0; }
 .diff .removed { background: var(--bad-page); }
 .diff .place { color: var(--soft); }
 .log { overflow-x: auto; max-height: 40rem; padding: .75rem; background: var(--sunken); border-radius: .5rem; }
+.note pre { white-space: pre-wrap; }
 .actions { display: flex; flex-wrap: wrap; gap: .5rem; align-items: start; margin: .5rem 0 1rem; }
 .actions:last-child { margin-bottom: 0; }
 .actions details[open] { flex: 1 0 100%; }

@@ -34,8 +34,10 @@ const FORMS = `
   issues/new issues/1/edit merge_requests/new merge_requests/1/edit new/main edit/main/docs/file-0000 delete/main/docs/file-0000
   upload/main branches/new tags/new wikis/new wikis/home/edit releases/new releases/t0/edit milestones/new milestones/1/edit
   labels/new labels/1/edit pipelines/new snippets/new
+  edit settings/repository settings/ci_cd settings/access_tokens hooks hooks/new protected_branches/new deploy_tokens/new
+  variables/new runners/new project_members/new
 `;
-const FORMS_OF_GROUP = "milestones/new labels/new wikis/new";
+const FORMS_OF_GROUP = "milestones/new labels/new wikis/new edit settings/ci_cd group_members/new";
 const OF_GROUP =
   "issues merge_requests epics iterations boards milestones labels wikis group_members";
 const below = (base: string, paths: string) =>
@@ -47,6 +49,9 @@ const below = (base: string, paths: string) =>
 /** Where there is nothing. */
 const NOWHERE = "/acme/nothing";
 
+const OF_ADMINS = `users users/new groups projects runners broadcast_messages broadcast_messages/new audit_logs
+  application_settings/general`;
+
 /** A page of each kind. */
 const PAGES = [
   ...["/explore/projects", "/explore/groups", "/dashboard/projects", "/dashboard/groups"],
@@ -57,6 +62,7 @@ const PAGES = [
   ...below("/acme/site", FORMS),
   ...below("/groups/acme", OF_GROUP),
   ...below("/groups/acme", FORMS_OF_GROUP),
+  ...["/admin", ...OF_ADMINS.split(/\s+/).map((path) => `/admin/${path}`)],
   ...["/-/snippets/new", "/dashboard/todos?state=done"],
 ];
 
@@ -81,12 +87,20 @@ describe.each([
     await page.goto(`${server.url}/users/sign_in`);
     await signIn(page, "admin", PASSWORD);
     const problems: string[] = [];
-    for (const path of PAGES) {
+    const { json: hooks } = await app.call("GET /projects/acme%2Fsite/hooks", { as: "owner" });
+    for (const path of [...PAGES, `/acme/site/-/hooks/${hooks[0].id}/edit`]) {
       const status = (await page.goto(server.url + path))?.status();
       if (status !== 200 && path !== NOWHERE) problems.push(`${path} answers ${status}`);
       await look(page, `${kind}${path.replaceAll("/", "-")}`);
       for (const one of await violations(page)) problems.push(`${path} ${one}`);
     }
+    // A secret that is shown once.
+    await page.goto(`${server.url}/acme/site/-/triggers/new`);
+    await page.getByLabel("Description").fill("Nightly");
+    await page.getByRole("button", { name: "Create trigger" }).click();
+    expect(await page.locator("code.secret").isVisible()).toBe(true);
+    await look(page, `${kind}-secret`);
+    problems.push(...(await violations(page)));
     expect(problems).toEqual([]);
     expect(complaints.filter((one) => !one.includes("404"))).toEqual([]);
   });

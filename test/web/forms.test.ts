@@ -131,7 +131,8 @@ describe("an archived project", () => {
       const main = page.slice(page.indexOf("<main"));
       expect([
         path,
-        main.match(/<form method="post"[^>]*>|href="[^"]*\/(new|edit)\b/)?.[0],
+        // Its settings are where it is unarchived.
+        main.match(/<form method="post"[^>]*>|href="(?![^"]*\/-\/edit")[^"]*\/(new|edit)\b/)?.[0],
       ]).toEqual([
         path,
         path.endsWith("/1") ? `<form method="post" action="${base}/-/issues/1/todo">` : undefined,
