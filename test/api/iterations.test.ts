@@ -149,6 +149,7 @@ describe("lists", () => {
     ["search=company&in[]=cadence_title", [null, null]],
     ["search=2&in[]=title&in[]=cadence_title", ["Sprint 2"]],
     ["search=company&in=title,cadence_title", [null, null]],
+    ["search=2&in=", ["Sprint 2"]],
     ["updated_after=2030-01-01", []],
     ["updated_before=2030-01-01&per_page=2", ["Sprint 1", "Sprint 2"]],
     ["updated_before=2020-01-01", []],

@@ -270,12 +270,12 @@ describe("serve", () => {
       return (await metadata.json()).grant_types_supported;
     };
     const strict = await flowsOf(["--implicit-grant", "off", "--password-grant", "off"]);
-    expect(strict).toEqual(["authorization_code", "refresh_token"]);
-    expect((await flowsOf([])).toSorted()).toEqual([
+    const always = [
       "authorization_code",
-      "implicit",
-      "password",
       "refresh_token",
-    ]);
+      "urn:ietf:params:oauth:grant-type:device_code",
+    ];
+    expect(strict).toEqual(always);
+    expect((await flowsOf([])).toSorted()).toEqual([...always, "implicit", "password"].toSorted());
   });
 });

@@ -41,7 +41,13 @@ import { timeframe } from "../milestones/graphql.ts";
 import { ACTIONS } from "./actions.ts";
 import { CADENCE_CLASSES, CADENCE_ID } from "./ids.ts";
 import { DAYS, type IterationState, stateOf } from "./json.ts";
-import { fitting, inScope, NOT_DELETED_ITERATION, type SearchedField } from "./queries.ts";
+import {
+  fitting,
+  inScope,
+  NOT_DELETED_ITERATION,
+  type SearchedField,
+  searchedIn,
+} from "./queries.ts";
 
 const STATE = enumeration<IterationState | "opened" | "all">(
   "IterationState",
@@ -139,7 +145,7 @@ function iterationsOf(
   { viewer }: GraphContext,
   [namespaceId]: readonly Value[],
 ): ChildQuery {
-  const { id, iid, state, title, in: fields = [], timeframe: frame } = args;
+  const { id, iid, state, title, in: fields, timeframe: frame } = args;
   if (title && (args.search || args.in)) {
     throw new GraphError("'title' is deprecated in favor of 'search'. Please use 'search'.");
   }
@@ -150,7 +156,7 @@ function iterationsOf(
   };
   const filter = {
     state: state === "all" ? undefined : state,
-    search: text ? { text, in: fields.length > 0 ? fields : ["title" as const] } : undefined,
+    search: text ? { text, in: searchedIn(fields) } : undefined,
   };
   return {
     where: all([

@@ -25,12 +25,12 @@ function listOf(source: SourceKind) {
     },
     presenter: iteration,
     handle: ({ db, presenter, page, source, input, viewer }) => {
-      const { state = "all", search: text, in: fields = ["title"] } = input;
+      const { state = "all", search: text, in: fields } = input;
       // `started` is the older name of `current`.
       const wanted = state === "started" ? "current" : state;
       return iterations.list(db, presenter, page, viewer, source, {
         state: wanted === "all" ? undefined : wanted,
-        search: text === undefined ? undefined : { text, in: fields },
+        search: text === undefined ? undefined : { text, in: iterations.searchedIn(fields) },
         ancestors: input.include_ancestors ?? true,
         descendants: input.include_descendants ?? false,
         updatedAfter: input.updated_after,

@@ -57,6 +57,10 @@ export interface IterationFilter {
 /** In what a search looks. */
 export type SearchedField = "title" | "cadence_title";
 
+/** In what a search looks if it says so, and it is not blank; otherwise in titles. */
+export const searchedIn = (sent: readonly SearchedField[] | undefined): readonly SearchedField[] =>
+  sent?.length ? sent : ["title"];
+
 /** The condition that a row `it` of iterations is in a state today. */
 function inState(state: IterationState | "opened", today: string): Condition {
   if (state === "opened") return { sql: "it.due_date >= ?", values: [today] };
