@@ -1036,9 +1036,9 @@ const FIXTURES: Record<string, Fixture> = {
       if (status !== 200) throw new Error(`the fixture's npm package: ${status}`);
     },
     params: {
-      package_name: always("@acme/thing"),
-      file_name: always("thing-1.0.0.tgz"),
-      tag: always("latest"),
+      "npm package_name": always("@acme/thing"),
+      "npm file_name": always("thing-1.0.0.tgz"),
+      "dist-tags tag": always("latest"),
     },
   },
   Templates: {

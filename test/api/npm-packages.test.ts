@@ -490,6 +490,27 @@ describe("tokens", () => {
     expect((await app.call(`GET ${at(NAME)}`, using(token))).status).toBe(403);
   });
 
+  it("of jobs find in groups and the instance what takes them", async () => {
+    const name = `@secret/jobs${projects}`;
+    const paths = ["/groups/secret/-/packages/npm", "/packages/npm"].map(
+      (base) => `${base}/${name.replace("/", "%2f")}`,
+    );
+    await publish(name, "1.0.0");
+    const vault = (await app.call("GET /projects/secret%2Fvault", { as: "owner" })).json.id;
+    const statuses = async (of: number, user: Person) => {
+      const { token } = await app.admin.tokens.createForJob({ project: String(of), user });
+      const found = [];
+      for (const path of paths) found.push((await app.call(`GET ${path}`, using(token))).status);
+      return found;
+    };
+    expect(await statuses(id, "developer")).toEqual([200, 200]);
+    expect(await statuses(vault, "developer")).toEqual([404, 404]);
+    const json = { target_project_id: vault };
+    await app.call(`POST ${project}/job_token_scope/allowlist`, { as: "maintainer", json });
+    expect(await statuses(vault, "developer")).toEqual([200, 200]);
+    expect(await statuses(vault, "guest")).toEqual([404, 404]);
+  });
+
   it("that only read publish nothing", async () => {
     const json = { name: "r", scopes: ["read_api"], access_level: 40 };
     const made = await app.call(`POST ${project}/access_tokens`, {

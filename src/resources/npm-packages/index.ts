@@ -1,14 +1,20 @@
 import type { Caller } from "../../core/access/caller.ts";
+import { takesTokenOf } from "../../core/access/job-tokens.ts";
 import { hasRole } from "../../core/access/roles.ts";
 import { codeRole, type Source } from "../../core/access/source.ts";
-import { BEING_DELETED, type Viewer, visibleCode } from "../../core/access/visibility.ts";
+import {
+  BEING_DELETED,
+  VISIBILITIES,
+  type Viewer,
+  visibleCode,
+} from "../../core/access/visibility.ts";
 import { badRequest, forbidden } from "../../core/errors.ts";
 import { dispositionOf, fileReply } from "../../core/http/file-reply.ts";
 import * as param from "../../core/input.ts";
 import { flagWithoutEffect } from "../../core/kept.ts";
 import { Json, type Resource, routes } from "../../core/resource.ts";
 import { discardFile, type StoredFile, storeFile } from "../../files/write.ts";
-import { all, belowGroup, type Condition, when } from "../../store/conditions.ts";
+import { all, any, belowGroup, type Condition } from "../../store/conditions.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import * as packages from "../packages/queries.ts";
 import { removeTag, setTag } from "../packages/tags.ts";
@@ -35,13 +41,13 @@ const group = routes({ source: "group", path: "/-/packages/npm" });
 const instance = routes({ path: "/packages/npm" });
 
 /** How npm signs in: with a token as Bearer, or with HTTP Basic. */
-const open = { access: "anyone", basicAuth: true } as const;
+const open = { access: "anyone", basicAuth: true, jobTokens: true } as const;
 const reading = {
   ...open,
   deployTokens: "read_package_registry",
 } as const;
 /** Who may read the code may read the packages. */
-const readingProject = { ...reading, jobTokens: true, role: codeRole } as const;
+const readingProject = { ...reading, role: codeRole } as const;
 const writing = {
   basicAuth: true,
   jobTokens: true,
@@ -61,12 +67,31 @@ const tagged = {
 
 const inProject = ({ id }: Source): Condition => ({ sql: "pk.project_id = ?", values: [id] });
 
+/** Who asks. */
+interface Asking {
+  readonly viewer: Viewer;
+  readonly caller: Caller | undefined;
+}
+
+/** The projects whose packages the caller may read. The tokens of CI jobs reach those that take them, and what is public. */
+function readable({ viewer, caller }: Asking): Condition {
+  const by = caller?.by;
+  return all([
+    visibleCode(viewer),
+    by?.kind === "job"
+      ? any([takesTokenOf(by), { sql: "p.visibility = ?", values: [VISIBILITIES.public] }])
+      : undefined,
+  ]);
+}
+
 /** The projects in a group and below it whose packages the caller may read. */
-const inGroup = (source: Source, viewer: Viewer): Condition =>
+const inGroup = (source: Source, asking: Asking): Condition =>
   all([
     belowGroup("p.namespace_id", source.id),
     // Deploy tokens are no members: what they reach is in their level.
-    hasRole(source, "reporter") ? when("p.visibility > ?", BEING_DELETED) : visibleCode(viewer),
+    asking.caller?.by.kind === "deploy" && hasRole(source, "reporter")
+      ? { sql: "p.visibility > ?", values: [BEING_DELETED] }
+      : readable(asking),
   ]);
 
 /**
@@ -75,12 +100,12 @@ const inGroup = (source: Source, viewer: Viewer): Condition =>
  *
  * @throws ApiError 404 for a name without a scope
  */
-function inScope(name: string, viewer: Viewer): Condition {
+function inScope(name: string, asking: Asking): Condition {
   const scope = /^@([^/]+)\//.exec(name)?.[1];
   if (scope === undefined) throw noPackage();
   const below = `p.namespace_id in (select a.namespace_id from namespaces n
     join namespace_ancestors a on a.ancestor_id = n.id where lower(n.full_path) = lower(?))`;
-  return all([when(below, scope), visibleCode(viewer)]);
+  return all([{ sql: below, values: [scope] }, readable(asking)]);
 }
 
 const versionOf = (name: string, version: string): packages.Version => ({
@@ -222,15 +247,25 @@ const npmRoutes = [
     summary: "Get what npm needs to know of a package of the projects in a group and below it",
     ...reading,
     ...metadata,
-    handle: ({ db, request, view, viewer, source, input }) =>
-      packumentOf(db, request, view, input.package_name, inGroup(source, viewer)),
+    handle: (context) => {
+      const { db, request, view, source, input } = context;
+      return packumentOf(db, request, view, input.package_name, inGroup(source, context));
+    },
   }),
   instance.get("/:package_name*", {
     summary: "Get what npm needs to know of a package whose scope names a group or user",
     ...open,
     ...metadata,
-    handle: ({ db, request, view, viewer, input }) =>
-      packumentOf(db, request, view, input.package_name, inScope(input.package_name, viewer)),
+    handle: (context) => {
+      const { db, request, view, input } = context;
+      return packumentOf(
+        db,
+        request,
+        view,
+        input.package_name,
+        inScope(input.package_name, context),
+      );
+    },
   }),
   project.get("/:package_name*/-/:file_name*", {
     answersWith: "application/octet-stream",
@@ -263,15 +298,19 @@ const npmRoutes = [
     summary: "Get the tags of an npm package of the projects in a group and below it",
     ...reading,
     ...tags,
-    handle: async ({ db, source, viewer, input }) =>
-      new Json(await allTags(db, input.package_name, inGroup(source, viewer))),
+    handle: async (context) => {
+      const { db, source, input } = context;
+      return new Json(await allTags(db, input.package_name, inGroup(source, context)));
+    },
   }),
   instance.get("/-/package/:package_name*/dist-tags", {
     summary: "Get the tags of an npm package whose scope names a group or user",
     ...open,
     ...tags,
-    handle: async ({ db, viewer, input: { package_name: name } }) =>
-      new Json(await allTags(db, name, inScope(name, viewer))),
+    handle: async (context) => {
+      const name = context.input.package_name;
+      return new Json(await allTags(context.db, name, inScope(name, context)));
+    },
   }),
   project.put("/-/package/:package_name*/dist-tags/:tag", {
     summary: "Make a tag of an npm package stand for a version: the body is the version, as JSON",
@@ -303,7 +342,6 @@ const npmRoutes = [
   project.query("/-/npm/v1/security/advisories/bulk", {
     summary: "Ask what is known against packages, as npm does after installing: nothing",
     ...audit,
-    jobTokens: true,
     deployTokens: "read_package_registry",
     role: codeRole,
     handle: nothingKnown,
@@ -311,7 +349,6 @@ const npmRoutes = [
   project.query("/-/npm/v1/security/audits/quick", {
     summary: "Ask what is known against packages, as older versions of npm do: nothing",
     ...audit,
-    jobTokens: true,
     deployTokens: "read_package_registry",
     role: codeRole,
     handle: nothingKnown,
