@@ -1,9 +1,9 @@
 import type { Caller } from "../../core/access/caller.ts";
 import { takesTokenOf } from "../../core/access/job-tokens.ts";
-import { hasRole } from "../../core/access/roles.ts";
 import { codeRole, type Source } from "../../core/access/source.ts";
 import {
   BEING_DELETED,
+  inProject,
   VISIBILITIES,
   type Viewer,
   visibleCode,
@@ -65,7 +65,7 @@ const tagged = {
   tag: param.checked(param.anyText(), isTag, "is not a tag"),
 };
 
-const inProject = ({ id }: Source): Condition => ({ sql: "pk.project_id = ?", values: [id] });
+const ofProject = ({ id }: Source): Condition => ({ sql: "pk.project_id = ?", values: [id] });
 
 /** Who asks. */
 interface Asking {
@@ -88,9 +88,10 @@ function readable({ viewer, caller }: Asking): Condition {
 const inGroup = (source: Source, asking: Asking): Condition =>
   all([
     belowGroup("p.namespace_id", source.id),
+    { sql: "p.visibility + 0 > ?", values: [BEING_DELETED] },
     // Deploy tokens are no members: what they reach is in their level.
-    asking.caller?.by.kind === "deploy" && hasRole(source, "reporter")
-      ? { sql: "p.visibility > ?", values: [BEING_DELETED] }
+    asking.caller?.by.kind === "deploy"
+      ? visibleCode(inProject(asking.viewer, source))
       : readable(asking),
   ]);
 
@@ -241,7 +242,7 @@ const npmRoutes = [
     ...readingProject,
     ...metadata,
     handle: ({ db, request, view, source, input }) =>
-      packumentOf(db, request, view, input.package_name, inProject(source)),
+      packumentOf(db, request, view, input.package_name, ofProject(source)),
   }),
   group.get("/:package_name*", {
     summary: "Get what npm needs to know of a package of the projects in a group and below it",
@@ -292,7 +293,7 @@ const npmRoutes = [
     ...readingProject,
     ...tags,
     handle: async ({ db, source, input }) =>
-      new Json(await allTags(db, input.package_name, inProject(source))),
+      new Json(await allTags(db, input.package_name, ofProject(source))),
   }),
   group.get("/-/package/:package_name*/dist-tags", {
     summary: "Get the tags of an npm package of the projects in a group and below it",
