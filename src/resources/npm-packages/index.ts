@@ -167,13 +167,16 @@ async function deprecate(
   reasons: ReadonlyMap<string, string>,
   now: number,
 ): Promise<void> {
-  const known = await db.all<{ id: number; version: string; manifest: string }>(
-    "select id, version, manifest from packages where project_id = ? and package_type = 'npm' and name = ?",
+  const known = await db.all<{ id: number; version: string }>(
+    "select id, version from packages where project_id = ? and package_type = 'npm' and name = ?",
     [projectId, name],
   );
   const wanted = known.filter(({ version }) => reasons.has(version));
   if (wanted.length === 0) throw noPackage();
-  for (const { id, version, manifest } of wanted) {
+  // One by one: together, what is kept of thousands of versions may be too much for memory.
+  for (const { id, version } of wanted) {
+    const [row] = await db.rows("select manifest from packages where id = ?", [id]);
+    const manifest = String(row?.[0]);
     const changed = withReason(manifest, reasons.get(version) as string);
     if (changed === manifest) continue;
     await db.run("update packages set manifest = ?, updated_at = ? where id = ?", [
