@@ -1,6 +1,7 @@
 import type { Route } from "../src/core/resource.ts";
 import { NAMES } from "../src/resources/award-emoji/names.ts";
 import type { Seed } from "../src/seed/input.ts";
+import { document } from "./api/_npm.ts";
 import { digestOf, pusher, pushImage } from "./api/_registry.ts";
 import { providerOf, USER } from "./api/_scim.ts";
 import { resourceOf } from "./api/routes.ts";
@@ -1024,6 +1025,20 @@ const FIXTURES: Record<string, Fixture> = {
       package_name: always("tool0"),
       package_version: always("1.0"),
       "generic file_name": always("f0"),
+    },
+  },
+  "npm packages": {
+    create: async (app) => {
+      const { status } = await app.call(`PUT ${PROJECT}/packages/npm/@acme%2Fthing`, {
+        as: "owner",
+        body: JSON.stringify(document("@acme/thing", "1.0.0")),
+      });
+      if (status !== 200) throw new Error(`the fixture's npm package: ${status}`);
+    },
+    params: {
+      "npm package_name": always("@acme/thing"),
+      "npm file_name": always("thing-1.0.0.tgz"),
+      "dist-tags tag": always("latest"),
     },
   },
   Templates: {

@@ -64,6 +64,7 @@ const TABLES: Readonly<Record<string, readonly string[]>> = {
   rn: ["runners"],
   pf: ["package_files"],
   pk: ["packages"],
+  pt: ["package_tags"],
   pu: ["push_rules"],
   fp: ["freeze_periods"],
   rg: ["resource_groups"],

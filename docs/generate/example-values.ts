@@ -1,6 +1,7 @@
 // What the examples of requests send: values that read well, and what is needed for a request to be accepted.
 
 import { createHash } from "node:crypto";
+import { document } from "../../test/api/_npm.ts";
 import { basic, digestOf, IMAGE } from "../../test/api/_registry.ts";
 import { operations, USER } from "../../test/api/_scim.ts";
 import { zipped } from "../../test/api/_zip.ts";
@@ -375,6 +376,10 @@ export const EXAMPLES: Readonly<Record<string, Special>> = {
     },
   },
   "PUT /projects/:id/resource_groups/:key": { sent: { process_mode: "oldest_first" } },
+  "PUT /projects/:id/packages/npm/:package_name*": {
+    text: JSON.stringify(document("@acme/thing", "1.0.1")),
+  },
+  "PUT /projects/:id/packages/npm/-/package/:package_name*/dist-tags/:tag": { text: '"1.0.0"' },
   "POST /projects/:id/packages/protection/rules": {
     sent: {
       package_name_pattern: "lib-*",

@@ -164,6 +164,11 @@ const MEANINGS: Readonly<Record<string, string>> = {
   "Feature flags/version": "`new_version_flag`",
   "Feature flags/scope": "only those that are active (`enabled`), or are not (`disabled`)",
   serial: "the version, by its number",
+  "npm packages/package_name":
+    "the name of the package, with its scope: `@acme%2fthing` or `@acme/thing`",
+  "npm packages/file_name": "`thing-1.0.0.tgz`, also with the scope before it",
+  "npm packages/tag": "the tag: letters, digits, `.`, `-`, `_` and `~`, but no version",
+  write: "what npm adds before it changes something",
   "Terraform states/name": "the state, by its name: letters, digits, `-`, `_` and `.`",
   "Terraform states/serial": "the version, by its number. Default: the `serial` in the state",
   ID: "the lock, as the program that locks names it",
@@ -624,7 +629,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   helm_max_file_size: "bytes of a file of a Helm package",
   maven_max_file_size: "bytes of a file of a Maven package",
   notification_limit: "mebibytes of a top-level group, from which on its owners are told",
-  npm_max_file_size: "bytes of a file of an npm package",
+  npm_max_file_size: "bytes of a file of an npm package; 0 for as many as the server allows",
   nuget_max_file_size: "bytes of a file of a NuGet package",
   pipeline_hierarchy_size:
     "pipelines that one starts, directly and through others; 0 for as many as the server allows",

@@ -131,6 +131,25 @@ const OPERATIONS: Readonly<Record<string, string>> = {
   "POST /projects/:id/wikis/attachments": "uploadProjectWikiAttachment",
   "GET /groups/:id/wikis/uploads/:secret/:file_name": "downloadGroupWikiAttachment",
   "POST /groups/:id/wikis/attachments": "uploadGroupWikiAttachment",
+  "GET /projects/:id/packages/npm/:package_name*": "getProjectNpmPackage",
+  "GET /projects/:id/packages/npm/-/package/:package_name*/dist-tags": "getProjectNpmPackageTags",
+  "POST /projects/:id/packages/npm/-/npm/v1/security/advisories/bulk": "auditProjectNpmPackages",
+  "POST /projects/:id/packages/npm/-/npm/v1/security/audits/quick":
+    "auditProjectNpmPackagesQuickly",
+  "GET /groups/:id/-/packages/npm/:package_name*": "getGroupNpmPackage",
+  "GET /groups/:id/-/packages/npm/-/package/:package_name*/dist-tags": "getGroupNpmPackageTags",
+  "POST /groups/:id/-/packages/npm/-/npm/v1/security/advisories/bulk": "auditGroupNpmPackages",
+  "POST /groups/:id/-/packages/npm/-/npm/v1/security/audits/quick": "auditGroupNpmPackagesQuickly",
+  "GET /packages/npm/:package_name*": "getNpmPackage",
+  "GET /packages/npm/-/package/:package_name*/dist-tags": "getNpmPackageTags",
+  "POST /packages/npm/-/npm/v1/security/advisories/bulk": "auditNpmPackages",
+  "POST /packages/npm/-/npm/v1/security/audits/quick": "auditNpmPackagesQuickly",
+  "PUT /projects/:id/packages/npm/:package_name*": "publishProjectNpmPackage",
+  "GET /projects/:id/packages/npm/:package_name*/-/:file_name*": "downloadProjectNpmPackage",
+  "PUT /projects/:id/packages/npm/-/package/:package_name*/dist-tags/:tag":
+    "setProjectNpmPackageTag",
+  "DELETE /projects/:id/packages/npm/-/package/:package_name*/dist-tags/:tag":
+    "deleteProjectNpmPackageTag",
   "PUT /projects/:id/packages/generic/:package_name/:package_version/:file_name*":
     "uploadProjectPackageFile",
   "GET /projects/:id/packages/generic/:package_name/:package_version/:file_name*":

@@ -88,6 +88,8 @@ export const TAGS: Readonly<Record<string, string>> = {
   "Pipeline triggers": "Tokens that start pipelines.",
   Pipelines: "Runs of what projects' `.gitlab-ci.yml` configures.",
   Packages: "Packages of projects: files under a name and a version.",
+  "npm packages":
+    "The registry for npm and other package managers that speak with it (docs/releases.md).",
   Projects: "Projects, stars and forks.",
   "Protected environments":
     "Who may deploy to environments of projects, or to tiers of environments below groups, and whose approval that needs.",

@@ -302,6 +302,11 @@ interface RouteSpec<
   ownCredentials?: true;
   /** Whether tokens are also accepted as the password of HTTP Basic, as package managers send them. */
   basicAuth?: true;
+  /**
+   * Whether CI job tokens are accepted. Of projects they reach their own, and those that take them; elsewhere, the handler
+   * shows nothing of others (`takesTokenOf` in access/job-tokens.ts).
+   */
+  jobTokens?: true;
   /** Whether the feed tokens of users are accepted, which open nothing else. */
   feedTokens?: true;
   /** Whether it is answered at once, even if requests of the same client wait. For routes that cost next to nothing. */
@@ -352,8 +357,6 @@ interface SourceSpec<A extends Attributes, Db extends Reader, P, Who extends Acc
   role?: Role | ((context: Context<A, Db, P, Who>) => Role | undefined);
   /** Whether somebody without that role, who can read the source, may call the route as well. The role is no function then. */
   orWho?: (db: Reader, source: Source, viewer: Viewer) => Awaitable<boolean>;
-  /** Whether CI job tokens are accepted: they reach only their own project. */
-  jobTokens?: true;
   /** The scope with which deploy tokens are accepted. Default: they are not. */
   deployTokens?: DeployScope;
   /**

@@ -261,6 +261,7 @@ const steps = [
   `20261220-02-openid-grants`,
   `20261220-03-oauth-devices`,
   `20261221-01-schedule-inputs`,
+  `20261222-01-npm`,
 ];
 
 const statements = [
@@ -1779,7 +1780,7 @@ const statements = [
   creator_id integer references users (id) on delete set null,
   created_at integer not null,
   updated_at integer not null
-)`,
+, manifest text)`,
   `CREATE UNIQUE INDEX packages_by_version on packages (project_id, package_type, name, version)`,
   `CREATE INDEX packages_by_creation on packages (project_id, created_at, id)`,
   `CREATE INDEX packages_by_name on packages (project_id, name, id)`,
@@ -1794,7 +1795,7 @@ const statements = [
   sha256 text not null,
   status text not null,
   created_at integer not null
-)`,
+, md5 text, sha1 text, sha512 text)`,
   `CREATE INDEX package_files_of_package on package_files (package_id, id)`,
   `CREATE INDEX package_files_by_name on package_files (package_id, file_name, id)`,
   `CREATE UNIQUE INDEX package_files_file_id on package_files (file_id) where file_id is not null`,
@@ -2955,6 +2956,19 @@ const statements = [
   `CREATE INDEX oauth_devices_by_application on oauth_devices (application_id)`,
   `CREATE INDEX oauth_devices_by_user on oauth_devices (user_id)`,
   `CREATE INDEX oauth_devices_by_end on oauth_devices (expires_at)`,
+  `CREATE INDEX packages_by_kind on packages (package_type, name, id)`,
+  `CREATE TABLE package_tags (
+  id integer primary key autoincrement,
+  project_id integer not null references projects (id) on delete cascade,
+  package_type text not null,
+  package_name text not null,
+  name text not null,
+  package_id integer not null references packages (id) on delete cascade,
+  created_at integer not null,
+  updated_at integer not null
+)`,
+  `CREATE UNIQUE INDEX package_tags_by_name on package_tags (project_id, package_type, package_name, name)`,
+  `CREATE INDEX package_tags_of_package on package_tags (package_id, id)`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,

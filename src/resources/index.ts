@@ -56,6 +56,7 @@ import { milestoneResource } from "./milestones/index.ts";
 import { namespaceResource } from "./namespaces/index.ts";
 import { noteResource } from "./notes/index.ts";
 import { notificationSettingsResource } from "./notification-settings/index.ts";
+import { npmPackageResource } from "./npm-packages/index.ts";
 import { packageResource } from "./packages/index.ts";
 import { pipelineResource } from "./pipelines/index.ts";
 import { planLimitResource } from "./plan-limits/index.ts";
@@ -174,6 +175,7 @@ export const resources: readonly Resource[] = [
   notificationSettingsResource,
   pipelineResource,
   packageResource,
+  npmPackageResource,
   projectAliasResource,
   projectResource,
   protectionRuleResource,

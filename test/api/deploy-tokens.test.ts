@@ -153,11 +153,29 @@ it("is accepted only for packages", () => {
   const shown = opted.map(({ method, path, deployTokens }) => `${method} ${path} ${deployTokens}`);
   const at = "/projects/:id/packages";
   const file = `${at}/generic/:package_name/:package_version/:file_name*`;
-  expect(shown.sort()).toEqual([
+  const npm = `${at}/npm/:package_name*`;
+  const tags = `${at}/npm/-/package/:package_name*/dist-tags`;
+  const ofGroup = "/groups/:id/-/packages/npm";
+  const audits = ["advisories/bulk", "audits/quick"].flatMap((path) =>
+    [`${at}/npm`, ofGroup].map(
+      (base) => `POST ${base}/-/npm/v1/security/${path} read_package_registry`,
+    ),
+  );
+  const expected = [
+    ...audits,
+    `DELETE ${tags}/:tag write_package_registry`,
+    `GET ${ofGroup}/-/package/:package_name*/dist-tags read_package_registry`,
+    `GET ${ofGroup}/:package_name* read_package_registry`,
+    `GET ${tags} read_package_registry`,
+    `GET ${npm} read_package_registry`,
+    `GET ${npm}/-/:file_name* read_package_registry`,
+    `PUT ${npm} write_package_registry`,
+    `PUT ${tags}/:tag write_package_registry`,
     `GET ${at} read_package_registry`,
     `GET ${at}/:package_id read_package_registry`,
     `GET ${at}/:package_id/package_files read_package_registry`,
     `GET ${file} read_package_registry`,
     `PUT ${file} write_package_registry`,
-  ]);
+  ];
+  expect(shown.sort()).toEqual(expected.sort());
 });

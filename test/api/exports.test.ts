@@ -92,6 +92,7 @@ const LEFT_OUT = [
   "Metric images",
   "Notification settings",
   "Packages",
+  "npm packages",
   "Container registry",
   "Pipeline schedules",
   "Pipeline triggers",

@@ -78,9 +78,9 @@ describe("what types cannot see is refused at the start, with the route's name",
   it("such as a file part in a route without a source", () => {
     const wrong = {
       ...plain.post("", { summary: "Upload", handle: () => undefined }),
-      jobTokens: true,
+      deployTokens: "read_package_registry",
     };
-    expect(start(wrong as Route)).toThrow("POST /api/topics: jobTokens needs a source");
+    expect(start(wrong as Route)).toThrow("POST /api/topics: deployTokens needs a source");
   });
 });
 

@@ -6,6 +6,7 @@ import { unknownTables } from "../../docs/generate/columns.ts";
 import { inOpenApi } from "../../docs/generate/documented.ts";
 import { TAGS } from "../../docs/generate/tags.ts";
 import { startTestServer, type TestServer } from "../../src/testing.ts";
+import { document as npmDocument } from "../api/_npm.ts";
 import { allSchemas, openapi as document, undocumented } from "../documented.ts";
 import { sshKeyOf } from "../helpers.ts";
 import { entry, Objects, pushHeaders, pushOf } from "../packs.ts";
@@ -185,6 +186,12 @@ beforeAll(async () => {
     { method: "PUT", headers: { "private-token": server.token as string }, body: "a tool" },
   );
   expect(uploaded.status).toBe(201);
+  const published = await fetch(`${server.url}/api/v4${project}/packages/npm/@acme%2Fthing`, {
+    method: "PUT",
+    headers: { "private-token": server.token as string },
+    body: JSON.stringify(npmDocument("@acme/thing", "1.0.0")),
+  });
+  expect(published.status).toBe(200);
   const { token, scim_url } = await (
     await post("/groups/acme/scim_tokens", { name: "IdP" })
   ).json();
@@ -218,6 +225,7 @@ function addressesOf(path: string): string[] {
     .replace("{slug}", "guides%2FHome")
     .replace("{branch}", "main")
     .replace("{tag_name}", "v1.0")
+    .replace("{package_name}", "@acme%2Fthing")
     .replace("{file_path}", "README.md")
     .replace("licenses/{name}", "licenses/mit")
     .replace("gitlab_ci_ymls/{name}", "gitlab_ci_ymls/Go")

@@ -79,6 +79,7 @@ it("each table of projects is archived, or left out on purpose", () => {
     ...["dependencies", "deploy_keys"],
     ...[
       "packages",
+      "package_tags",
       "avatars",
       "project_uploads",
       "project_exports",

@@ -369,6 +369,7 @@ const FROZEN: Record<string, string> = {
   "20261220-01-signing-keys": "f25a904cd2d8c786b814dd0430bd0f3d9f5ab6972f89c4b72b26c007fa9f4314",
   "20261220-02-openid-grants": "59309411e8bc2f1cd2aba133b77bebc4028c0d922d01328f206074ba2ca39a23",
   "20261220-03-oauth-devices": "06ab120d4f37b13f75620f637ec704a960bb337dda847b3bdb11e38e2703e66e",
+  "20261222-01-npm": "55963f5e2e3f305d8d0e3ccc8188fe7140ffeb73a315ba110ff54b8708f450d5",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);

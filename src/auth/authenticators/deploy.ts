@@ -3,7 +3,7 @@ import { ROLES } from "../../core/access/roles.ts";
 import { unauthorized } from "../../core/errors.ts";
 import type { Authenticator, AuthSettings } from "../../core/http/authenticator.ts";
 import type { Reader } from "../../store/port.ts";
-import { textOf } from "../request-tokens.ts";
+import { bearerOf, textOf } from "../request-tokens.ts";
 import { digestOf } from "../token-secrets.ts";
 
 interface DeployTokenRow {
@@ -55,11 +55,13 @@ export async function deployTokenCaller(
   };
 }
 
-/** Deploy tokens in the header `Deploy-Token`, on routes that accept them. */
+/** Deploy tokens in the header `Deploy-Token`, or as Bearer, on routes that accept them. */
 export const deployToken: Authenticator = {
   refusesUnknown: true,
   credential: ({ route, incoming }) =>
-    route.deployTokens ? textOf(incoming.header("deploy-token")) : undefined,
+    route.deployTokens
+      ? (textOf(incoming.header("deploy-token")) ?? bearerOf(incoming.header("authorization")))
+      : undefined,
   callerOf: (token, db, { ip }, now, settings) =>
     deployTokenCaller(db, token, { ip, now }, settings),
 };

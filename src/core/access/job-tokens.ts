@@ -1,3 +1,4 @@
+import type { Condition } from "../../store/conditions.ts";
 import type { Reader } from "../../store/port.ts";
 import type { JobProof } from "./caller.ts";
 import type { Source } from "./source.ts";
@@ -8,18 +9,27 @@ import type { Source } from "./source.ts";
  */
 export async function isInScope(
   db: Reader,
-  { projectId: ofJob }: Pick<JobProof, "projectId">,
+  job: Pick<JobProof, "projectId">,
   { id }: Pick<Source, "id">,
 ): Promise<boolean> {
-  if (ofJob === id) return true;
-  const found = await db.rows(
-    `select 1 from projects p where p.id = ? and (p.job_token_scope_enabled = 0
+  if (job.projectId === id) return true;
+  const { sql, values } = takesTokenOf(job);
+  const found = await db.rows(`select 1 from projects p where p.id = ? and ${sql}`, [
+    id,
+    ...values,
+  ]);
+  return found.length > 0;
+}
+
+/** The condition under which {@link isInScope} holds for a row `p` of projects. */
+export function takesTokenOf({ projectId: ofJob }: Pick<JobProof, "projectId">): Condition {
+  return {
+    sql: `(p.id = ? or p.job_token_scope_enabled = 0
        or exists (select 1 from job_token_projects jp where jp.project_id = p.id and jp.target_project_id = ?)
        or exists (select 1 from job_token_groups jg
          join namespace_ancestors a on a.ancestor_id = jg.target_group_id
          join projects jobs on jobs.namespace_id = a.namespace_id
          where jg.project_id = p.id and jobs.id = ?))`,
-    [id, ofJob, ofJob],
-  );
-  return found.length > 0;
+    values: [ofJob, ofJob, ofJob],
+  };
 }

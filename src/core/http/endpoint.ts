@@ -68,13 +68,7 @@ function requireConsistent(route: Route, name: string): void {
     }
   }
   if (!route.source) {
-    for (const option of [
-      "role",
-      "jobTokens",
-      "deployTokens",
-      "features",
-      "whenArchived",
-    ] as const) {
+    for (const option of ["role", "deployTokens", "features", "whenArchived"] as const) {
       if (route[option] !== undefined) throw wrong(`${option} needs a source`);
     }
   }

@@ -24,6 +24,7 @@ export const PROJECT_PARTS: readonly Part[] = [
   ["boards", "project_id", "id"],
   ["labels", "project_id", "id"],
   ["releases", "project_id", "id"],
+  ["package_tags", "project_id", "id"],
   ["packages", "project_id", "id"],
   ["container_manifests", "project_id", "id"],
   ["container_repository_blobs", "project_id", "id"],

@@ -13,6 +13,7 @@ import { requireUnprotected } from "../protection-rules/abilities.ts";
 import { groupPackage, packageFile, projectPackage, uploadedFile } from "./json.ts";
 import * as packages from "./queries.ts";
 import { migrations } from "./table.ts";
+import { fillInTags } from "./tags.ts";
 
 const GIBIBYTE = 1024 ** 3;
 
@@ -63,7 +64,8 @@ function requireNames(given: { package_name: string; package_version: string; fi
   if (wrong.length > 0) throw unreadable(wrong.map((name) => `${name} is invalid`).join(", "));
 }
 
-const versionOf = (input: { package_name: string; package_version: string }) => ({
+const versionOf = (input: { package_name: string; package_version: string }): packages.Version => ({
+  package_type: "generic",
   name: input.package_name,
   version: input.package_version,
 });
@@ -81,10 +83,12 @@ const packageRoutes = [
     ...reading,
     input: filter,
     presenter: projectPackage,
-    handle: ({ db, source, presenter, page, input }) => {
+    handle: async ({ db, source, presenter, page, view, input }) => {
       const { order_by = "created_at", sort = "asc", ...wanted } = input;
       const inProject = { sql: "pk.project_id = ?", values: [source.id] };
-      return packages.list(db, presenter, page, inProject, wanted, order_by, sort);
+      const found = await packages.list(db, presenter, page, inProject, wanted, order_by, sort);
+      await fillInTags(db, presenter, found.rows, view);
+      return found;
     },
   }),
   group.list("", {
@@ -92,7 +96,7 @@ const packageRoutes = [
     access: "anyone",
     input: { ...filter, exclude_subgroups: param.optional(param.boolean()) },
     presenter: groupPackage,
-    handle: ({ db, source, viewer, presenter, page, input }) => {
+    handle: async ({ db, source, viewer, presenter, page, view, input }) => {
       const { order_by = "created_at", sort = "asc", exclude_subgroups, ...wanted } = input;
       const inGroup = all([
         exclude_subgroups
@@ -100,7 +104,9 @@ const packageRoutes = [
           : belowGroup("p.namespace_id", source.id),
         visibleCode(viewer),
       ]);
-      return packages.list(db, presenter, page, inGroup, wanted, order_by, sort);
+      const found = await packages.list(db, presenter, page, inGroup, wanted, order_by, sort);
+      await fillInTags(db, presenter, found.rows, view);
+      return found;
     },
   }),
   project.get("/:package_id", {
@@ -108,9 +114,10 @@ const packageRoutes = [
     ...reading,
     input: one,
     presenter: projectPackage,
-    handle: async ({ db, source, presenter, input }) => {
+    handle: async ({ db, source, presenter, view, input }) => {
       const row = await packages.row(db, presenter, source.id, input.package_id);
       if (!row) throw notFound();
+      await fillInTags(db, presenter, [row], view);
       return row;
     },
   }),
@@ -175,15 +182,16 @@ const packageRoutes = [
       const { status = "default" } = input;
       await requireUnprotected(context, "push", {
         name: input.package_name,
-        package_type: packages.GENERIC,
+        package_type: "generic",
       });
       if (body.size > (await limitOf(db, "generic_packages_max_file_size"))) {
         throw badRequest("File is too large");
       }
-      // Deploy tokens are no users.
-      const creator = caller?.by.kind === "deploy" ? null : (caller?.id as number);
       const version = versionOf(input);
-      const id = await packages.findOrInsert(db, source.id, version, status, creator, now);
+      const made = { status, creator_id: packages.creatorOf(caller) };
+      const id =
+        (await packages.findVersion(db, source.id, version)) ??
+        (await packages.insertVersion(db, source.id, version, made, now));
       const file = { ...body, name: input.file_name };
       const fileId = await packages.insertFile(db, id, file, status, now);
       if (input.select !== "package_file") return new Json({ message: "201 Created" });

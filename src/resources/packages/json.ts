@@ -1,6 +1,15 @@
 import * as field from "../../core/field.ts";
 import { presenter } from "../../core/presenter.ts";
 
+/** A name for a version of a package. */
+export const packageTag = presenter({
+  id: field.integer("pt.id"),
+  package_id: field.integer("pt.package_id"),
+  name: field.text("pt.name"),
+  created_at: field.instant("pt.created_at"),
+  updated_at: field.instant("pt.updated_at"),
+});
+
 /** A package, with its project `p`. */
 const packageFields = {
   id: field.integer("pk.id"),
@@ -16,7 +25,7 @@ const packageFields = {
     ),
   }),
   created_at: field.instant("pk.created_at"),
-  tags: field.constant([]),
+  tags: field.embedded("tags_json", "array", "[]", { items: packageTag.fields }),
 };
 
 /** A package of a project. */
@@ -36,8 +45,8 @@ export const packageFile = presenter({
   created_at: field.instant("pf.created_at"),
   file_name: field.text("pf.file_name"),
   size: field.integer("pf.size"),
-  file_md5: field.constant(null),
-  file_sha1: field.constant(null),
+  file_md5: field.text("pf.md5"),
+  file_sha1: field.text("pf.sha1"),
   file_sha256: field.text("pf.sha256"),
   pipelines: field.constant([]),
 });
@@ -50,8 +59,8 @@ export const uploadedFile = presenter({
   updated_at: field.instant("pf.created_at"),
   size: field.integer("pf.size"),
   file_store: field.constant(1),
-  file_md5: field.constant(null),
-  file_sha1: field.constant(null),
+  file_md5: field.text("pf.md5"),
+  file_sha1: field.text("pf.sha1"),
   file_sha256: field.text("pf.sha256"),
   file_name: field.text("pf.file_name"),
   file: field.nested({

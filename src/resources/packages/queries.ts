@@ -1,3 +1,4 @@
+import type { Caller } from "../../core/access/caller.ts";
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import type { StoredFile } from "../../files/write.ts";
@@ -19,8 +20,8 @@ export const ORDERS = {
 } as const;
 export type Order = keyof typeof ORDERS;
 
-/** The kind of packages that there are. */
-export const GENERIC = "generic";
+/** The kinds of packages that there are. */
+type PackageType = "generic" | "npm";
 
 /** Which packages are listed. */
 export interface PackageFilter {
@@ -32,7 +33,7 @@ export interface PackageFilter {
 
 const PACKAGES = "packages pk join projects p on p.id = pk.project_id";
 
-/** A page of packages. @param where the group or project that they are in, and which of them the caller may see */
+/** A page of packages, without their tags. @param where the group or project that they are in, and which of them the caller may see */
 export function list(
   db: Reader,
   presenter: Presenter,
@@ -56,7 +57,7 @@ export function list(
   });
 }
 
-/** A package of a project as a row of its presenter, or `undefined`. */
+/** A package of a project as a row of its presenter, without its tags, or `undefined`. */
 export async function row(
   db: Reader,
   presenter: Presenter,
@@ -90,43 +91,70 @@ export function find(
   );
 }
 
-/** The name and version of a generic package. */
+/** What names a version of a package in a project. */
 export interface Version {
+  readonly package_type: PackageType;
   readonly name: string;
   readonly version: string;
 }
 
-/** A generic package, which is created if there is none, and its id. */
-export async function findOrInsert(
-  db: Database,
+/** The id of a version of a package in a project, or `undefined`. */
+export async function findVersion(
+  db: Reader,
   projectId: number,
-  { name, version }: Version,
-  status: Status,
-  creatorId: number | null,
-  now: number,
-): Promise<number> {
+  { package_type, name, version }: Version,
+): Promise<number | undefined> {
   const [known] = await db.rows(
     "select id from packages where project_id = ? and package_type = ? and name = ? and version = ?",
-    [projectId, GENERIC, name, version],
+    [projectId, package_type, name, version],
   );
-  if (known) return known[0] as number;
+  return known?.[0] as number | undefined;
+}
+
+/**
+ * Creates a version of a package, and returns its id.
+ *
+ * @param made what is stored of it besides. `creator_id`: `null` for one by a deploy token. `manifest`: what its registry
+ * tells of it, as JSON
+ */
+export function insertVersion(
+  db: Database,
+  projectId: number,
+  version: Version,
+  made: {
+    readonly status: Status;
+    readonly creator_id: number | null;
+    readonly manifest?: string;
+  },
+  now: number,
+): Promise<number> {
   return insertRow(db, "packages", {
     project_id: projectId,
-    package_type: GENERIC,
-    name,
-    version,
-    status,
-    creator_id: creatorId,
+    package_type: version.package_type,
+    name: version.name,
+    version: version.version,
+    ...made,
     created_at: now,
     updated_at: now,
   });
+}
+
+/** Who has made a package: nobody, if a deploy token has, which is no user. */
+export const creatorOf = (caller: Caller | undefined): number | null =>
+  caller && caller.by.kind !== "deploy" ? caller.id : null;
+
+/** Further digests of a file, in hex. */
+export interface Digests {
+  readonly md5?: string;
+  readonly sha1?: string;
+  readonly sha512?: string;
 }
 
 /** Adds a file to a package, and returns its id. */
 export async function insertFile(
   db: Database,
   packageId: number,
-  file: StoredFile & { readonly name: string },
+  file: StoredFile & Digests & { readonly name: string },
   status: Status,
   now: number,
 ): Promise<number> {
@@ -137,6 +165,9 @@ export async function insertFile(
     file_name: file.name,
     size: file.size,
     sha256: file.sha256,
+    md5: file.md5 ?? null,
+    sha1: file.sha1 ?? null,
+    sha512: file.sha512 ?? null,
     status,
     created_at: now,
   });
@@ -171,18 +202,18 @@ export async function fileRow(
   return found;
 }
 
-/** The content of the newest file of a generic package with a name, or `undefined`. */
+/** The content of the newest file of a package with a name, or `undefined`. */
 export function findContent(
   db: Reader,
   projectId: number,
-  { name, version }: Version,
+  { package_type, name, version }: Version,
   fileName: string,
 ): Awaitable<StoredFile | undefined> {
   return db.one<StoredFile>(
     `select pf.file_id as id, pf.size, pf.sha256 from packages pk join package_files pf on pf.package_id = pk.id
      where pk.project_id = ? and pk.package_type = ? and pk.name = ? and pk.version = ? and pf.file_name = ?
      order by pf.id desc limit 1`,
-    [projectId, GENERIC, name, version, fileName],
+    [projectId, package_type, name, version, fileName],
   );
 }
 

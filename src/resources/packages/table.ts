@@ -1,7 +1,10 @@
 import { owning } from "../../files/table.ts";
 import type { Migration } from "../../store/migrate.ts";
 
-/** Packages of projects, and their files, which are stored files. */
+/**
+ * Packages of projects, and their files, which are stored files. A `manifest` is what a registry tells of a version, as JSON.
+ * Digests are in hex. A tag is a name for one of the versions of a package.
+ */
 export const migrations: Migration[] = [
   {
     id: "20261123-10-packages",
@@ -35,5 +38,26 @@ create table package_files (
 create index package_files_of_package on package_files (package_id, id);
 create index package_files_by_name on package_files (package_id, file_name, id);
 ${owning("package_files", "file_id")}`,
+  },
+  {
+    id: "20261222-01-npm",
+    sql: `
+alter table packages add column manifest $text;
+create index packages_by_kind on packages (package_type, name, id);
+alter table package_files add column md5 $text;
+alter table package_files add column sha1 $text;
+alter table package_files add column sha512 $text;
+create table package_tags (
+  id $id,
+  project_id $int not null references projects (id) on delete cascade,
+  package_type $text not null,
+  package_name $text not null,
+  name $text not null,
+  package_id $int not null references packages (id) on delete cascade,
+  created_at $int not null,
+  updated_at $int not null
+);
+create unique index package_tags_by_name on package_tags (project_id, package_type, package_name, name);
+create index package_tags_of_package on package_tags (package_id, id);`,
   },
 ];

@@ -11,11 +11,12 @@ export const DEFAULT_PLAN = "default";
 const count = (initial: number) => kept(param.integer({ min: 0, max: 2 ** 53 - 1 }), initial);
 
 /** What the limits that are in force may be at most: the server's own. */
-const OWN = {
+export const OWN = {
   ci_pipeline_schedules: 100,
   dotenv_size: MEBIBYTE,
   dotenv_variables: 1000,
   generic_packages_max_file_size: GIBIBYTE,
+  npm_max_file_size: 500 * MEBIBYTE,
   pipeline_hierarchy_size: 1000,
 } as const;
 type InForce = keyof typeof OWN;
@@ -42,7 +43,7 @@ export const planLimits = keptIn("pn.kept_settings", {
   helm_max_file_size: count(5 * MEBIBYTE),
   maven_max_file_size: count(3 * GIBIBYTE),
   notification_limit: count(0),
-  npm_max_file_size: count(500 * MEBIBYTE),
+  npm_max_file_size: inForce("npm_max_file_size"),
   nuget_max_file_size: count(500 * MEBIBYTE),
   pipeline_hierarchy_size: inForce("pipeline_hierarchy_size"),
   pypi_max_file_size: count(3 * GIBIBYTE),

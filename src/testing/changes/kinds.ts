@@ -996,7 +996,7 @@ export const kinds: readonly Kind[] = [
   },
   {
     ...ofProjects("package", "packages", { at: "packages", name: "name" }),
-    rows: { packages: "id", package_files: "package_id" },
+    rows: { packages: "id", package_files: "package_id", package_tags: "package_id" },
     find: `select x.id as key, x.name || case when x.version is null then '' else ' ' || x.version end as name,
       ${PROJECT_COLUMNS} from packages x ${PROJECT}`,
     noise: ["pipelines", "tags", "last_downloaded_at"],
