@@ -153,10 +153,10 @@ export class Includes {
     if (unknown.length > 0) {
       throw new ConfigurationError(`include config contains unknown keys: ${unknown.join(", ")}`);
     }
-    return (await this.#isIncluded(include)) ? this.#ofKind(kind, include, scope) : [];
+    return (await this.#isIncluded(include, scope)) ? this.#ofKind(kind, include, scope) : [];
   }
 
-  async #isIncluded(include: Mapping): Promise<boolean> {
+  async #isIncluded(include: Mapping, { values }: Scope): Promise<boolean> {
     const value = include.get("rules") ?? undefined;
     if (value === undefined) return true;
     const findings = new Findings();
@@ -165,7 +165,7 @@ export class Includes {
     const [error] = findings.errors;
     if (error !== undefined) throw new ConfigurationError(error);
     try {
-      const rule = await this.#conditions.first(rules, this.#values);
+      const rule = await this.#conditions.first(rules, values);
       return rule !== undefined && rule.when !== "never";
     } catch (mistake) {
       if (!(mistake instanceof RuleError)) throw mistake;

@@ -31,6 +31,8 @@ const TEXTS: Readonly<Record<string, string>> = {
   "https://files.test/project.yml": "include: { project: acme/tools, file: b.yml }",
   "https://files.test/private.yml": "include: { project: acme/private, file: a.yml }",
   "https://files.test/component.yml": "include: { component: gitlab.test/acme/components/job@1 }",
+  "https://files.test/rule.yml":
+    "include: { local: b.yml, rules: [{ if: $WHICH }] }\nremote: { script: x }",
   "https://files.test/variable.yml": "include: { remote: https://files.test/$WHICH.yml }",
 };
 
@@ -86,6 +88,11 @@ describe("includes", () => {
         integrity: "sha256-Zgdshflp6mJXnjRC+53Vz6plI6GV55Sr5MgfyOhdl7c=",
         cache: "5 minutes",
       },
+      ["remote"],
+    ],
+    [
+      "nothing by a rule about variables, from another server",
+      "https://files.test/rule.yml",
       ["remote"],
     ],
     [
