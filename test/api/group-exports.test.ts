@@ -150,6 +150,7 @@ const LEFT_OUT = [
   "Topics",
   "Transfers",
   "Webhooks",
+  "npm packages",
 ];
 
 /** What is shown of projects, or of this place. */

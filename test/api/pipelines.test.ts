@@ -116,13 +116,15 @@ describe("POST /projects/:id/pipeline", () => {
     expect(canceled.status).toBe(200);
   });
 
-  it("has no inputs, which are refused", async () => {
+  it("has only the inputs that the configuration declares", async () => {
     const asked = { ref: "main", inputs: { level: "high" } };
     const { status, json } = await project.call("POST /pipeline", {
       as: "maintainer",
       json: asked,
     });
-    const message = { inputs: ["is not supported on this server"] };
+    const reason =
+      "Given inputs not defined in the `spec` section of the included configuration file";
+    const message = { base: [reason] };
     expect([status, json]).toEqual([400, { message }]);
   });
 
