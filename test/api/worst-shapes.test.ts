@@ -80,7 +80,8 @@ function shaped(shape: number, length: number, room = Number.POSITIVE_INFINITY):
   // Lengths may be counted in characters, but a body is limited in bytes.
   const most = Math.min(length, Math.floor(MIB / 4), Math.floor(room / encoded));
   const times = Math.floor((most - before.length - after.length) / repeated.length);
-  return before + repeated.repeat(times) + after;
+  // Of a list of many, each text may have no room for more than a few characters.
+  return (before + repeated.repeat(Math.max(0, times)) + after).slice(0, Math.max(0, most));
 }
 
 /** Addresses for programs take texts in their paths: addresses.test.ts has those. */
