@@ -13,6 +13,8 @@ export class RuleError extends Error {
 
 /** Maximum number of comparisons of globs with paths; what comes after counts as found, as in GitLab. */
 const MAX_COMPARISONS = 500_000;
+/** Maximum number of commits of other projects whose files are looked at: all of their paths are kept. */
+const MAX_OTHERS = 5;
 /** Maximum number of conditions that one configuration causes to be decided. */
 const MAX_DECISIONS = 1_000_000;
 
@@ -25,6 +27,7 @@ export class Conditions {
   readonly #found = new Map<string, boolean>();
   #comparisons = 0;
   #decisions = 0;
+  #others = 0;
 
   constructor(circumstances: Circumstances) {
     this.#circumstances = circumstances;
@@ -90,6 +93,10 @@ export class Conditions {
   }
 
   async #other(project: string, ref: string | undefined): Promise<Commit> {
+    this.#others += 1;
+    if (this.#others > MAX_OTHERS) {
+      throw new RuleError(`rules:exists:project can name ${MAX_OTHERS} commits of others at most`);
+    }
     const commit = await this.#circumstances.elsewhere.project(project, ref, false);
     if (commit === "project") {
       throw new RuleError(

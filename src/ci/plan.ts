@@ -2,6 +2,7 @@ import { digest } from "../core/digest.ts";
 import { Conditions, RuleError } from "./conditions.ts";
 import { given } from "./entry.ts";
 import { checkCircles } from "./logic.ts";
+import { maskOf } from "./masks.ts";
 import { readPattern } from "./patterns.ts";
 import { splitRef } from "./policies.ts";
 import type {
@@ -39,7 +40,7 @@ export async function plan(
     return await new Planning(configuration, circumstances).plan();
   } catch (error) {
     if (!(error instanceof RuleError || error instanceof ConfigurationError)) throw error;
-    return failed("config_error", [error.message]);
+    return failed("config_error", [maskOf(circumstances)(error.message)]);
   }
 }
 

@@ -4,6 +4,7 @@ import { writeDocument } from "./document.ts";
 import { resolveExtends } from "./extends.ts";
 import { Findings } from "./findings.ts";
 import { Includes } from "./includes.ts";
+import { maskOf } from "./masks.ts";
 import { Merger } from "./merge.ts";
 import { resolveReferences } from "./references.ts";
 import type { Circumstances, Reading } from "./types.ts";
@@ -31,8 +32,20 @@ export async function read(text: string, circumstances: Circumstances): Promise<
     if (!(error instanceof ConfigurationError)) throw error;
     findings.errors.push(error.message);
   }
-  const { errors, warnings } = findings;
-  return { errors, warnings, mergedYaml, includes: includes.files, configuration };
+  const mask = maskOf(circumstances);
+  const [errors, warnings] = [findings.errors, findings.warnings].map((all) => all.map(mask));
+  const files = includes.files.map(({ location, extra, ...file }) => ({
+    ...file,
+    location: mask(location),
+    extra: Object.fromEntries(Object.entries(extra).map(([key, text]) => [key, mask(text)])),
+  }));
+  return {
+    errors: errors ?? [],
+    warnings: warnings ?? [],
+    mergedYaml,
+    includes: files,
+    configuration,
+  };
 }
 
 const EMPTY = "Please provide content of .gitlab-ci.yml";

@@ -167,6 +167,13 @@ describe("another project's files", () => {
   });
 });
 
+it("what is included by a masked variable is shown to nobody", async () => {
+  const json = { key: "HIDDEN", value: "hidden-name-1234", masked: true };
+  expect((await project.call("POST /variables", { as: "owner", json })).status).toBe(201);
+  const { errors } = await lint(including("$HIDDEN.yml"));
+  expect(errors).toEqual(["Local file `[MASKED].yml` does not exist!"]);
+});
+
 describe("components", () => {
   const component = (version: string) => ({
     component: `$CI_SERVER_FQDN/secret/tools/unit@${version}`,

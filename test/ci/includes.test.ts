@@ -343,3 +343,28 @@ describe("a rule about files of another project", () => {
     expect(errors.join()).toContain(part);
   });
 });
+
+it("paths and mistakes never show the values of masked variables", async () => {
+  const hidden = {
+    ...situation,
+    files: { "open-sesame.yml": "a: { script: x }" },
+    values: { SECRET: "open-sesame" },
+    masked: new Set(["SECRET"]),
+  };
+  const { includes } = await read(including("$SECRET.yml"), hidden);
+  expect(includes.map(({ location }) => location)).toEqual(["[MASKED].yml"]);
+  const { errors } = await read(including(["$SECRET.yml", "no/$SECRET.yml"]), hidden);
+  expect(errors).toEqual(["Local file `no/[MASKED].yml` does not exist!"]);
+});
+
+it("rules look at the files of few commits of other projects", async () => {
+  const jobs = Array.from({ length: 6 }, (_, at) => {
+    const exists = { paths: ["nope"], project: "acme/tools", ref: `v${at}` };
+    return [`j${at}`, { script: "x", rules: [{ exists }] }];
+  });
+  const elsewhere = { ...ELSEWHERE, project: async () => TOOLS };
+  const { errors } = await planOf(JSON.stringify(Object.fromEntries(jobs)), { elsewhere });
+  expect(errors).toEqual([
+    expect.stringContaining("rules:exists:project can name 5 commits of others at most"),
+  ]);
+});

@@ -12,7 +12,7 @@ import {
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startTestServer, type TestServer } from "../../src/testing.ts";
-import { waitFor } from "../helpers.ts";
+import { type Answer, waitFor } from "../helpers.ts";
 import { environment, newFolder, program, root, run } from "./helpers.ts";
 
 const folder = newFolder();
@@ -27,8 +27,7 @@ afterAll(async () => {
   folder.remove();
 });
 
-// biome-ignore lint/suspicious/noExplicitAny: tests assert the shape themselves
-async function call(method: string, path: string, json?: object): Promise<any> {
+async function call(method: string, path: string, json?: object): Promise<Answer["json"]> {
   const answer = await fetch(`${server.url}/api/v4${path}`, {
     method,
     headers: { "private-token": server.token, "content-type": "application/json" },
