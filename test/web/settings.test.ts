@@ -13,7 +13,7 @@ let receiver: Receiver;
 let base: string;
 beforeAll(async () => {
   receiver = await startReceiver();
-  const webhooks = { deliver: true, allowLocalRequests: true, interval: 10 };
+  const webhooks = { deliver: true, allowLocalRequests: true };
   app = await testApp({ webhooks });
   forms = await visitForms(app);
   project = await newCodeProject(app);
