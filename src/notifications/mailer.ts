@@ -5,8 +5,10 @@ import type { Service } from "../jobs/services.ts";
 import { type Outcome, startWorker, type Working } from "../jobs/worker.ts";
 import { messagesOfMails } from "../resources/appearance/queries.ts";
 import type { Store } from "../store/port.ts";
+import { bodyOf } from "./body.ts";
 import { composeLetter } from "./mails.ts";
-import { compose, composePipeline, type Message, type Sender } from "./message.ts";
+import { type Composed, compose, composePipeline, type Message, type Sender } from "./message.ts";
+import { documentOf, textOf } from "./paragraphs.ts";
 import { stepOf } from "./queue.ts";
 
 /** Options for sending notifications. */
@@ -71,21 +73,23 @@ export async function mailOf(
   if ("fanOut" in step) return { done: true, follow: step.fanOut };
   const sender = await senderOf();
   const [header, footer] = await messagesOfMails(store);
-  const ready = ({ text, ...message }: Message, about: string): ReadyMail => ({
-    message: { ...message, text: [header, text, footer].filter((part) => part).join("\n\n") },
-    about,
-  });
+  const ready = ({ envelope, saying }: Composed, about: string): ReadyMail => {
+    const text = [header, textOf(saying), footer].filter((part) => part).join("\n\n");
+    const html = documentOf(saying, { header, footer });
+    return { message: { ...envelope, text, html }, about };
+  };
   if ("letter" in step) {
-    const message = await composeLetter(store, step.letter, sender, now);
+    const composed = await composeLetter(store, step.letter, sender, now);
     const [about = ""] = Object.keys(step.letter);
-    return message ? ready(message, about) : { done: true };
+    return composed ? ready(composed, about) : { done: true };
   }
   if ("pipeline" in step) {
     const { project, id } = step.pipeline;
     return ready(composePipeline(step.pipeline, sender), `${project}, pipeline ${id}`);
   }
   const { project, subject_type, number } = step.send;
-  return ready(compose(step.send, sender), project + subject_type.sigil + number);
+  const body = await bodyOf(store, step.send, sender, now);
+  return ready(compose(step.send, sender, body), project + subject_type.sigil + number);
 }
 
 /**

@@ -2,18 +2,19 @@ import { newOpaque } from "../auth/token-secrets.ts";
 import { roleOf } from "../core/access/roles.ts";
 import type { Letter } from "../jobs/mails.ts";
 import type { Reader, Store } from "../store/port.ts";
-import type { Message, Sender } from "./message.ts";
+import type { Composed, Sender } from "./message.ts";
+import type { Saying } from "./paragraphs.ts";
 
 /** For how long the link of a confirmation works, in milliseconds. */
 const LIFETIME = 3 * 86_400_000;
 
-/** What a letter says. */
+/** A letter. */
 interface Written {
   /** The same in every attempt to send the same text. */
   id: string;
   to: string;
   subject: string;
-  lines: string[];
+  saying: Saying;
 }
 
 /**
@@ -28,7 +29,7 @@ export async function composeLetter(
   letter: Letter,
   sender: Sender,
   now: number,
-): Promise<Message | undefined> {
+): Promise<Composed | undefined> {
   const written =
     "invitation" in letter
       ? await invitationTo(store, letter.invitation, sender)
@@ -36,14 +37,16 @@ export async function composeLetter(
         ? await integrationMailTo(store, letter)
         : await confirmationOf(store, letter.confirmation, sender, now);
   if (!written) return undefined;
-  const { id, to, subject, lines } = written;
+  const { id, to, subject, saying } = written;
   return {
-    from: sender.from,
-    to,
-    subject: subject.replace(/\s+/g, " "),
-    text: lines.join("\n"),
-    messageId: `<${id}.${sender.token}@${new URL(sender.url).hostname}>`,
-    headers: { "Auto-Submitted": "auto-generated", "X-PM-Reason": id.split("-")[0] as string },
+    envelope: {
+      from: sender.from,
+      to,
+      subject: subject.replace(/\s+/g, " "),
+      messageId: `<${id}.${sender.token}@${new URL(sender.url).hostname}>`,
+      headers: { "Auto-Submitted": "auto-generated", "X-PM-Reason": id.split("-")[0] as string },
+    },
+    saying,
   };
 }
 
@@ -70,13 +73,16 @@ async function confirmationOf(
     id: `confirmation-${id}-${digest.slice(0, 16)}`,
     to: found.email,
     subject: "Confirm your e-mail address",
-    lines: [
-      `${user.name} (@${user.username}) wants to use this e-mail address. If that is you, open this link within three days:`,
-      "",
-      `${url}/users/confirmation?confirmation_token=${secret}`,
-      "",
-      "Otherwise nothing has to be done.",
-    ],
+    saying: {
+      paragraphs: [
+        `${user.name} (@${user.username}) wants to use this e-mail address. If that is you, open this link within three days:`,
+        {
+          link: `${url}/users/confirmation?confirmation_token=${secret}`,
+          name: "Confirm this address",
+        },
+        "Otherwise nothing has to be done.",
+      ],
+    },
   };
 }
 
@@ -101,12 +107,13 @@ async function invitationTo(db: Reader, id: number, { url }: Sender): Promise<Wr
     id: `invitation-${id}`,
     to: email,
     subject: `Invitation to join ${path}`,
-    lines: [
-      `${name ?? "Somebody"} has invited you to ${path}, as ${roleOf(access_level)}.`,
-      "",
-      `You become a member once this address (${email}) belongs to your account at ${url}: as that of a new account, or`,
-      "added to yours and confirmed.",
-    ],
+    saying: {
+      paragraphs: [
+        `${name ?? "Somebody"} has invited you to ${path}, as ${roleOf(access_level)}.`,
+        `You become a member once this address (${email}) belongs to your account at ${url}: as that of a new account, or
+added to yours and confirmed.`,
+      ],
+    },
   };
 }
 
@@ -120,5 +127,6 @@ async function integrationMailTo(
   if (!found) return undefined;
   const { subject, text } = JSON.parse(String(found[0])) as { subject: string; text: string };
   const reason = "You get this mail because an integration of the project names your address.";
-  return { id: `integration-${delivery}`, to, subject, lines: [text, "", "-- ", reason] };
+  const saying = { paragraphs: [text], reasons: [reason] };
+  return { id: `integration-${delivery}`, to, subject, saying };
 }

@@ -1,11 +1,10 @@
 import type { Secrets } from "../core/secrets.ts";
+import type { Html } from "../pages/html.ts";
 import { PIPELINES } from "./mail-reasons.ts";
+import type { Paragraph, Saying } from "./paragraphs.ts";
 import type { PipelineMail } from "./pipelines.ts";
 import type { Notification } from "./recipients.ts";
 import { unsubscribePath } from "./unsubscribing.ts";
-
-/** The maximum length of the quoted description or comment, in characters. */
-const MAX_QUOTED_CHARACTERS = 10_000;
 
 const REASONS: Readonly<Record<Notification["reason"], string>> = {
   participating: "you take part in it",
@@ -38,15 +37,25 @@ export interface Sender {
   /** Distinguishes this installation from others in message ids. */
   token: string;
   /** Encrypts the keys of links that unsubscribe. If it can't, there are none. */
-  secrets: Pick<Secrets, "seal" | "mayEncrypt">;
+  secrets: Pick<Secrets, "seal" | "open" | "mayEncrypt">;
 }
 
 /** A mail in nodemailer's format. */
-export interface Message {
+export interface Message extends Envelope {
+  text: string;
+  html: string;
+}
+
+/** A mail without what it says, and what it says. */
+export interface Composed {
+  readonly envelope: Envelope;
+  readonly saying: Saying;
+}
+
+interface Envelope {
   from: string;
   to: string;
   subject: string;
-  text: string;
   messageId: string;
   inReplyTo?: string;
   references?: string;
@@ -57,8 +66,14 @@ export interface Message {
  * Writes the mail of a notification. All mails to one person about an issue, merge request or snippet form a thread (RFC 5322
  * §3.6.4): they refer to the mail about its creation, whether or not that was sent. Every attempt uses the same message
  * id, so that duplicates can be recognized.
+ *
+ * @param body the comment, or the description of what was created, as its reader sees it; if there is one
  */
-export function compose(mail: Notification, { from, url, token, secrets }: Sender): Message {
+export function compose(
+  mail: Notification,
+  { from, url, token, secrets }: Sender,
+  body: { readonly markdown: string; readonly html: Html } | undefined,
+): Composed {
   const { name, path, sigil } = mail.subject_type;
   const reference = `${sigil}${mail.number}`;
   const host = new URL(url).hostname;
@@ -71,22 +86,23 @@ export function compose(mail: Notification, { from, url, token, secrets }: Sende
     prefix !== "snippet" && secrets.mayEncrypt
       ? url + unsubscribePath(secrets, { prefix, id: mail.subject_id, userId: mail.user_id })
       : undefined;
-  const lines = [
+  const page = `${url}/${mail.project}/-/${path}/${mail.number}`;
+  const link = mail.note_id === null ? page : `${page}#note_${mail.note_id}`;
+  const paragraphs: Paragraph[] = [
     `${author === null ? verb : `${author} ${verb}`} ${name} ${reference}: ${mail.title}`,
-    ...(mail.body ? ["", shortened(mail.body)] : []),
-    "",
-    `${url}/${mail.project}/-/${path}/${mail.number}${mail.note_id === null ? "" : `#note_${mail.note_id}`}`,
-    "",
-    "-- ",
-    `You get this mail because ${REASONS[mail.reason]}.`,
-    ...(unsubscribe === undefined ? [] : [`To get no more about it: ${unsubscribe}`]),
+    ...(body ? [body] : []),
+    { link, name: `Open the ${name}` },
   ];
+  const reasons: Paragraph[] = [`You get this mail because ${REASONS[mail.reason]}.`];
+  if (unsubscribe !== undefined) {
+    const before = "To get no more about it: ";
+    reasons.push({ link: unsubscribe, before, name: "Get no more mails about it" });
+  }
   const subjectId = `X-GitLab-${SUBJECTS[prefix]}-ID`;
-  return {
+  const envelope: Envelope = {
     from,
     to: mail.email,
     subject: begins ? subject : `Re: ${subject}`,
-    text: lines.join("\n"),
     messageId: begins ? thread : idOf(mail.key),
     ...(begins ? {} : { inReplyTo: thread, references: thread }),
     headers: {
@@ -101,6 +117,7 @@ export function compose(mail: Notification, { from, url, token, secrets }: Sende
       ...(unsubscribe !== undefined && unsubscribing(unsubscribe)),
     },
   };
+  return { envelope, saying: { paragraphs, reasons } };
 }
 
 /** What programs that read mail need to unsubscribe: with one click only over HTTPS (RFC 8058 §3.1). */
@@ -110,29 +127,25 @@ const unsubscribing = (address: string): Record<string, string> => ({
 });
 
 /** Writes the mail about the end of a pipeline. */
-export function composePipeline(mail: PipelineMail, { from, url, token }: Sender): Message {
+export function composePipeline(mail: PipelineMail, { from, url, token }: Sender): Composed {
   const { title, said } = PIPELINES[mail.outcome];
   const commit = mail.sha.slice(0, 8);
-  const lines = [
-    `Pipeline #${mail.id} of ${mail.ref} (${commit}) ${said}.`,
-    ...(mail.failed_jobs.length > 0 ? ["", "Jobs that failed:"] : []),
-    ...mail.failed_jobs.map((name) => `- ${name}`),
-    "",
-    `${url}/${mail.project}/-/pipelines/${mail.id}`,
-    "",
-    "-- ",
-    `You get this mail because ${REASONS[mail.reason]}.`,
-  ];
+  const failed = mail.failed_jobs.map((name) => `\n- ${name}`);
   return {
-    from,
-    to: mail.email,
-    subject: `${mail.project} | ${title} for ${mail.ref} | ${commit}`.replace(/\s+/g, " "),
-    text: lines.join("\n"),
-    messageId: `<${mail.key}-user-${mail.user_id}.${token}@${new URL(url).hostname}>`,
-    headers: { "Auto-Submitted": "auto-generated", "X-PM-Reason": mail.reason.replace(" ", "-") },
+    envelope: {
+      from,
+      to: mail.email,
+      subject: `${mail.project} | ${title} for ${mail.ref} | ${commit}`.replace(/\s+/g, " "),
+      messageId: `<${mail.key}-user-${mail.user_id}.${token}@${new URL(url).hostname}>`,
+      headers: { "Auto-Submitted": "auto-generated", "X-PM-Reason": mail.reason.replace(" ", "-") },
+    },
+    saying: {
+      paragraphs: [
+        `Pipeline #${mail.id} of ${mail.ref} (${commit}) ${said}.`,
+        ...(failed.length > 0 ? [`Jobs that failed:${failed.join("")}`] : []),
+        { link: `${url}/${mail.project}/-/pipelines/${mail.id}`, name: "Open the pipeline" },
+      ],
+      reasons: [`You get this mail because ${REASONS[mail.reason]}.`],
+    },
   };
-}
-
-function shortened(text: string): string {
-  return text.length > MAX_QUOTED_CHARACTERS ? `${text.slice(0, MAX_QUOTED_CHARACTERS)}…` : text;
 }

@@ -73,6 +73,7 @@ export interface Notification {
   /** `null` if the mail does not say whose doing it is. */
   author: string | null;
   project: string;
+  project_id: number;
   /** What it is about; for a note, its target. */
   subject_type: NoteableType;
   subject_id: number;
@@ -261,6 +262,7 @@ async function contentOf(
     begins,
     author: mailReason.isPassive ? null : found.author,
     project: found.project,
+    project_id: subject.projectId,
     subject_type: subject.type,
     subject_id: subject.id,
     number: subject.number,

@@ -16,7 +16,10 @@ export interface TestMail {
   readonly to: string;
   readonly from: string;
   readonly subject: string;
+  /** What it says, as plain text. */
   readonly text: string;
+  /** The same as an HTML document. */
+  readonly html: string;
   readonly headers: Readonly<Record<string, string>>;
   /** What it is about: `acme/site#3`, `acme/site, pipeline 1`, `invitation` or `confirmation`. */
   readonly about: string;
@@ -176,7 +179,11 @@ export class Mailbox {
     return { done: true };
   }
 
-  #add({ from, to, subject, text, headers, ...ids }: Message, about: string, now: number): void {
+  #add(
+    { from, to, subject, text, html, headers, ...ids }: Message,
+    about: string,
+    now: number,
+  ): void {
     this.#last += 1;
     const { messageId, inReplyTo, references } = ids;
     const mail: TestMail = {
@@ -185,6 +192,7 @@ export class Mailbox {
       from,
       subject,
       text,
+      html,
       headers: {
         "Message-ID": messageId,
         ...(inReplyTo !== undefined && { "In-Reply-To": inReplyTo }),

@@ -31,6 +31,8 @@ let server: SMTPServer;
 let received: Received[];
 /** The headers of each of them, by lower-case name. */
 let headersOf: Map<string, string>[];
+/** What each of them says in HTML. */
+let documents: string[];
 /** How many of the first mails are refused. */
 let refusals: number;
 /** The SMTP status of the refusal. */
@@ -43,6 +45,7 @@ let database: TestDatabase;
 beforeEach(async () => {
   received = [];
   headersOf = [];
+  documents = [];
   refusals = 0;
   refusal = 451;
   held = Promise.resolve();
@@ -61,6 +64,7 @@ beforeEach(async () => {
         }
         const mail = await PostalMime.parse(Buffer.concat(chunks));
         const to = session.envelope.rcptTo.map(({ address }) => address);
+        documents.push(mail.html ?? "");
         const { subject, text, messageId, inReplyTo, references } = mail;
         headersOf.push(new Map(mail.headers.map(({ key, value }) => [key, value])));
         received.push({ to, subject, text, messageId, inReplyTo, references });
@@ -127,6 +131,39 @@ it("sends each notification once, also across a restart", async () => {
   await again.close();
 });
 
+it("says the same in HTML, with links to what its recipient may see", async () => {
+  const app = await open({ mail: mail(), secretKey: SECRET_KEY });
+  await app.admin.seed(baseSeed);
+  const issue = { title: "Broken <b>button</b>" };
+  const path = "/projects/acme%2Fsite/issues";
+  await call(app, `POST ${path}`, { as: "guest", json: issue });
+  await call(app, "POST /projects/secret%2Fvault/issues", {
+    as: "admin",
+    json: { title: "Keys", confidential: true },
+  });
+  await call(app, `POST ${path}/1/subscribe`, { as: "admin" });
+  await note(app, "**Grey** <script>alert(1)</script> like #1, secret/vault#1 [x](javascript:1)");
+  // Whether the administrator is told that the issue was opened depends on who is faster.
+  const comments = () => documents.filter((page) => page.includes("commented"));
+  await waitFor(async () => comments().length === 2);
+  const [admins = "", guests = ""] = comments().toSorted(
+    (a, b) => Number(a.includes("take part")) - Number(b.includes("take part")),
+  );
+  const site = "https://pm.example.com/acme/site/-/issues/1";
+  const vault = 'href="https://pm.example.com/secret/vault/-/issues/1"';
+  for (const page of [guests, admins]) {
+    expect(page).toContain("commented on issue #1: Broken &lt;b&gt;button&lt;/b&gt;</p>");
+    expect(page).toContain("<strong>Grey</strong>");
+    expect(page).not.toMatch(/<script|"javascript:/);
+    expect(page).toContain(`href="${site}"`);
+    expect(page).toMatch(new RegExp(`<a href="${site}#note_\\d+">Open the issue</a>`));
+    expect(page).toMatch(/<hr>.*you (take part|are subscribed).*\/unsubscribe">Get no more mails/s);
+  }
+  expect([guests.includes(vault), admins.includes(vault)]).toEqual([false, true]);
+  expect(guests).not.toContain("Keys");
+  await app.close();
+});
+
 it("begins and ends with the messages of the application, if it is to", async () => {
   const app = await open({ mail: mail() });
   await app.admin.seed(baseSeed);
@@ -142,6 +179,7 @@ it("begins and ends with the messages of the application, if it is to", async ()
   const texts = received.map(({ text }) => text?.trim());
   expect(texts[0]).not.toMatch(/Confidential|reply/);
   expect(texts[1]).toMatch(/^Confidential\.\n\n[\s\S]*Done\.[\s\S]*\n\nDo not reply\.$/);
+  expect(documents[1]).toMatch(/<p>Confidential\.<\/p>.*Done\..*<p>Do not reply\.<\/p>/s);
   await app.close();
 });
 

@@ -51,6 +51,7 @@ describe("mails", () => {
         from: "GitLab <gitlab@localhost>",
         subject: "acme/site | Print it (#1)",
         text: expect.stringContaining(`${server.url}/acme/site/-/issues/1\n`),
+        html: expect.stringContaining(`<a href="${server.url}/acme/site/-/issues/1">`),
         headers: expect.objectContaining({
           "Message-ID": expect.any(String),
           "X-PM-Reason": "participating",
