@@ -1,4 +1,5 @@
 import { findVisible } from "../core/access/source.ts";
+import { viewOf } from "../core/http/request.ts";
 import { Html } from "../pages/html.ts";
 import { renderAll } from "../resources/markdown/render.ts";
 import { viewerOf } from "../resources/pipelines/rules.ts";
@@ -31,7 +32,7 @@ export async function bodyOf(
   const [rendered = ""] = await renderAll(
     {
       ...{ db: store, store, viewer, project, budget: new Budget() },
-      view: { base: url, host: new URL(url).hostname, now, open: secrets.open },
+      view: viewOf(url, now, secrets),
       ...{ isComment: note_id !== null, isPage: true, hasStates: true },
     },
     [markdown],
