@@ -1,32 +1,15 @@
-import type { Caller, Person } from "../../core/access/caller.ts";
-import { type Source, sourcesById } from "../../core/access/source.ts";
-import { BEING_DELETED } from "../../core/access/visibility.ts";
-import { dayOf } from "../../core/time.ts";
-import { commitId, commitNumber } from "../../git/commits.ts";
 import { RefusedError } from "../../git/errors.ts";
-import { LIMITS } from "../../git/limits.ts";
-import { Packs } from "../../git/packs.ts";
-import { Input } from "../../git/pkt-line.ts";
-import {
-  type CheckedChange,
-  isOutdated,
-  type Outcome as PushOutcome,
-  type RefChange,
-} from "../../git/push.ts";
-import type { StagedPack } from "../../git/receive.ts";
-import { type Before, receiveChanges } from "../../git/receive-pack.ts";
-import { BRANCHES, listRefsBelow, TAGS } from "../../git/refs.ts";
-import { fetchFrom, listForFetch, type RemoteRefs } from "../../git/remote.ts";
-import type { Repository } from "../../git/repository.ts";
-import { Shown } from "../../git/shown.ts";
+import { type CheckedChange, isOutdated, type Outcome as PushOutcome } from "../../git/push.ts";
+import { BRANCHES } from "../../git/refs.ts";
+import { listForFetch, type RemoteRefs } from "../../git/remote.ts";
 import type { Task } from "../../jobs/outbox.ts";
 import { repeat, type Service } from "../../jobs/services.ts";
 import { type Outcome, startWorker, type WorkerSettings, workOff } from "../../jobs/worker.ts";
-import type { Reader } from "../../store/port.ts";
 import { Budget } from "../../turns/budget.ts";
-import { mostImportBytes, mostPushBytes } from "../application-settings/sizes.ts";
 import { withCredentials } from "../mirrors/address.ts";
 import { mirroredAmong } from "../mirrors/branches.ts";
+import { branchesAndTags, fetchSome } from "../mirrors/fetched.ts";
+import { type Place, placeOf } from "../mirrors/place.ts";
 import {
   LIMIT,
   leftOut,
@@ -35,8 +18,7 @@ import {
   reasonOf,
   TOO_SLOW,
 } from "../mirrors/updates.ts";
-import { isLikeAnOid, MIRROR_REFUSAL, mayMirror } from "../protected-refs/abilities.ts";
-import { findRecord, openRecord } from "../repositories/open.ts";
+import { isLikeAnOid, MIRROR_REFUSAL } from "../protected-refs/abilities.ts";
 import { apply, receive } from "../repositories/pushes.ts";
 import * as mirrors from "./queries.ts";
 import { purposeOf } from "./table.ts";
@@ -51,10 +33,6 @@ export interface PullSettings extends MirrorSettings {
 
 /** How often each process looks for updates that are due. */
 const LOOK = 15_000;
-/** Commits that a remote is told are here, at most. */
-const MOST_HAVES = 10_000;
-/** How many commits before a branch's newest one the last of these may be. */
-const FARTHEST = 1024;
 /** How often changes are tried while others push. */
 const TRIES = 3;
 
@@ -105,33 +83,6 @@ async function update(settings: PullSettings, task: Task, signal: AbortSignal): 
   }
 }
 
-/** A project, and who its changes are of. */
-interface Place {
-  readonly project: Source;
-  readonly caller: Caller;
-}
-
-/** The project of a mirror for the user who has set it up; `undefined` if it may not be updated for them. */
-async function placeOf(
-  db: Reader,
-  { project_id, user_id }: mirrors.PullMirror,
-  now: number,
-): Promise<Place | undefined> {
-  const user = await db.one<
-    Omit<Person, "admin" | "external"> & { admin: number; external: number }
-  >(
-    "select u.id, u.username, u.admin, u.external from users u where u.id = ? and u.state = 'active'",
-    [user_id],
-  );
-  if (!user) return undefined;
-  const person = { ...user, admin: user.admin === 1, external: user.external === 1 };
-  const caller: Caller = { ...person, scopes: [], by: { kind: "host" } };
-  const viewer = { caller, today: dayOf(now) };
-  const project = (await sourcesById(db, "project", [project_id], viewer)).get(project_id);
-  const mayUpdate = project && project.visibility > BEING_DELETED && mayMirror(project);
-  return mayUpdate ? { project, caller } : undefined;
-}
-
 /** What an update works with. */
 interface Updating extends Place {
   readonly settings: PullSettings;
@@ -154,9 +105,7 @@ async function pull(
   const budget = new Budget(signal);
   const url = withCredentials(mirror, purposeOf(mirror.id), secrets);
   const listed = await listForFetch({ url, allowLocal: outgoing.allowLocal }, signal, budget);
-  const names = [...listed.refs.keys()].filter(
-    (name) => name.startsWith(BRANCHES) || name.startsWith(TAGS),
-  );
+  const names = branchesAndTags(listed);
   const choice = {
     onlyProtected: mirror.only_mirror_protected_branches === 1,
     pattern: mirror.mirror_branch_regex,
@@ -202,44 +151,22 @@ async function pullAll(updating: Updating, names: readonly string[]): Promise<Pu
 }
 
 /** Updates the first references that are not as they are there. @returns what became of them; none if all are */
-async function pullSome(
+function pullSome(
   { settings, mirror, project, caller, listed, signal, budget }: Updating,
   names: readonly string[],
 ): Promise<readonly PushOutcome[]> {
   const { store, now, url: base } = settings;
-  const db = store.reader();
-  const { row, defaultBranch } = await findRecord(db, project.id);
-  const branches = row ? await listRefsBelow(db, row.id, BRANCHES) : [];
-  const tags = row ? await listRefsBelow(db, row.id, TAGS) : [];
-  const here = new Map([...branches, ...tags].map(({ name, oid }) => [name, oid]));
-  const wanted = names
-    .map((name) => ({ name, from: here.get(name), to: listed.refs.get(name) as string }))
-    .filter(({ from, to }) => from !== to)
-    .slice(0, LIMITS.commands);
-  if (wanted.length === 0) return [];
-  const repository = await openRecord(store, row);
-  const before = {
-    repository,
-    version: row?.version ?? 0,
-    shown: new Shown(db, repository, row),
-  };
-  const pack = await fetchMissing(wanted, here, before, { db, listed, signal, budget });
-  const input = pack && new Input(pack, budget);
-  const packs = Packs.of(store);
-  let staged: StagedPack | undefined;
-  try {
-    const received = await receiveChanges(input, wanted, before, packs, now(), budget);
-    staged = received.staged;
-    const changes = received.changes.map((change) => ({
+  const fetching = { store, now, projectId: project.id, listed, signal, budget };
+  return fetchSome(fetching, names, async ({ row, head, ...fetched }) => {
+    const changes = fetched.changes.map((change) => ({
       ...change,
       problem: change.problem ?? problemOf(change, mirror),
     }));
     if (changes.every(({ problem }) => problem !== undefined)) {
-      await staged?.discard();
+      await fetched.staged?.discard();
       return changes.map((change) => ({ change, problem: change.problem }));
     }
-    const push = { ...received, changes, version: before.version, isAtomic: false };
-    const head = (branches.length === 0 ? listed.head : undefined) ?? BRANCHES + defaultBranch;
+    const push = { ...fetched, changes };
     const prepared = await receive(store, push, project.id, { row, head, base }, budget);
     const configured = mirror.mirror_trigger_builds === 1 ? prepared.configured : new Map();
     const made = { ...prepared, configured, project, caller };
@@ -249,12 +176,7 @@ async function pullSome(
     );
     if (refusal !== undefined) throw new RefusedError(refusal);
     return outcomes;
-  } catch (error) {
-    await staged?.discard();
-    throw error;
-  } finally {
-    await pack?.return(undefined);
-  }
+  });
 }
 
 /** Why a change is not made that could be; `undefined` if it is. Tags are as they are there, as in GitLab. */
@@ -265,47 +187,4 @@ function problemOf(
   if (isLikeAnOid(name)) return "its name looks like that of a commit";
   const isKept = isForced && name.startsWith(BRANCHES);
   return isKept && mirror.mirror_overwrites_diverged_branches === 0 ? DIVERGED : undefined;
-}
-
-/** Fetches the objects that changes need and that are not here. @returns a pack; `undefined` if there are none */
-async function fetchMissing(
-  changes: readonly (RefChange & { readonly to: string })[],
-  here: ReadonlyMap<string, string>,
-  { repository, shown }: Before,
-  { db, listed, signal, budget }: Pick<Updating, "listed" | "signal" | "budget"> & { db: Reader },
-): Promise<AsyncGenerator<Buffer> | undefined> {
-  const there = [...new Set(listed.refs.values())].map((oid) => ({
-    oid,
-    object: repository.findHex(oid),
-  }));
-  const objects = there.map(({ object }) => object).filter((object) => object >= 0);
-  const seen = await shown.those(objects, budget);
-  const common = there.filter(({ object }) => seen.has(object)).map(({ oid }) => oid);
-  const known = new Set(common);
-  const wants = [...new Set(changes.map(({ to }) => to))].filter((oid) => !known.has(oid));
-  if (wants.length === 0) return undefined;
-  const haves = new Set<string>();
-  for (const { from } of changes) {
-    if (haves.size > MOST_HAVES) break;
-    for (const oid of from === undefined ? [] : spreadOf(repository, from)) haves.add(oid);
-    if (budget.isDue) await budget.pause();
-  }
-  const all = [...new Set([...haves, ...common, ...here.values()])].slice(0, MOST_HAVES);
-  const limits = [LIMITS.packBytes, await mostPushBytes(db), await mostImportBytes({ db })];
-  const most = Math.min(...limits.filter((limit) => limit !== undefined));
-  return fetchFrom(listed, { wants, haves: all, most }, signal, budget);
-}
-
-/** A commit and some of those before it, ever farther from each other: which of them are there as well is not known. */
-function spreadOf(repository: Repository, oid: string): string[] {
-  const spread: string[] = [];
-  let commit = commitNumber(repository, oid);
-  for (let at = 0, next = 0; commit !== undefined && at <= FARTHEST; at += 1) {
-    if (at === next) {
-      spread.push(commitId(repository, commit));
-      next = Math.max(1, 2 * at);
-    }
-    commit = repository.graph.parentsOf(commit)[0];
-  }
-  return spread;
 }
