@@ -57,6 +57,7 @@ import { runDue, startScheduler } from "./resources/schedules/scheduler.ts";
 import { siteHosts } from "./resources/sites/hosts.ts";
 import { find } from "./resources/templates/catalog.ts";
 import { endTransfers, startMover } from "./resources/transfers/worker.ts";
+import { importFromUrls, startUrlImports } from "./resources/url-imports/worker.ts";
 import { reactivate } from "./resources/users/changes.ts";
 import { startConverter } from "./resources/wikis/conversion.ts";
 import { withCommits } from "./store/after-commit.ts";
@@ -381,7 +382,8 @@ async function start(
       runSchedules: () => runDue(scheduling),
       runPipelines: () => makePipelines(scheduling),
       runArchives: () => writeArchives(working),
-      updateMirrors: () => updateFromMirrors(mirroring),
+      updateMirrors: async () =>
+        (await importFromUrls(mirroring)) + (await updateFromMirrors(mirroring)),
       endTransfers: () => endTransfers(working),
     });
     return made;
@@ -400,6 +402,7 @@ async function start(
       deliver && (() => startHookCaller(delivering)),
       deliver && (() => startMirrors(mirroring)),
       deliver && (() => startPullMirrors(mirroring)),
+      deliver && (() => startUrlImports(mirroring)),
       ...(background
         ? [
             () => startRemover(working),

@@ -260,7 +260,7 @@ const project: Entity = {
   },
   onlyCreated: {
     group_with_project_templates_id: refused(1),
-    import_url: { ...refused("https://example.com/a.git"), status: 403 },
+    import_url: { ...refused("https://127.0.0.1/a.git"), status: 422 },
     initialize_with_readme: alone(seen(({ empty_repo }) => empty_repo, [true, false])),
     namespace_id: seen(
       ({ namespace }) => namespace.id,
@@ -894,7 +894,7 @@ const settings: Entity = {
     housekeeping_incremental_repack_period: shown(7, 8),
     housekeeping_optimize_repository_period: shown(7, 8),
     html_emails_enabled: on,
-    import_sources: shown(["one"], []),
+    import_sources: shown(["one"], ["git"]),
     in_product_marketing_emails_enabled: on,
     inactive_projects_delete_after_months: shown(7, 8),
     inactive_projects_min_size_mb: shown(7, 8),

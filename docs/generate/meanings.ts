@@ -902,7 +902,9 @@ const MEANINGS: Readonly<Record<string, string>> = {
   feature_flags_access_level: "whether it has feature flags, which there are none of; kept",
   file_template_project_id: "the project with templates of files, by id; kept",
   group_runners_enabled: "whether runners of its groups do its jobs: yes",
-  import_url: "a repository to import, which this server does not do: refused",
+  html_emails_enabled: "whether mails say the same in HTML, too",
+  import_sources:
+    "from where projects may be imported: `git` stands for repositories by URL; other sources don't exist here",
   infrastructure_access_level: "whether it has infrastructure, which there is none of; kept",
   ip_restriction_ranges: "addresses that may be used: any",
   issue_branch_template: "how branches of issues are named; kept",
@@ -922,7 +924,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
     "whether what is merged at once is shown to have skipped its merge train",
   mirror: "whether it is updated from the repository at `import_url`",
   "Projects/import_url":
-    "where it is updated from, with `mirror`, as the `url` of its pull mirror; without, new projects are refused: nothing is imported once",
+    "where a new project is imported from, once; with `mirror`, where it is updated from, as the `url` of its pull mirror. Shown to maintainers, without credentials",
   "Projects/mirror_trigger_builds": "whether these updates start pipelines; without a mirror false",
   "Projects/only_mirror_protected_branches":
     "whether only protected branches are updated; without a mirror false",

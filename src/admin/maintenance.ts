@@ -82,10 +82,11 @@ export interface MaintenanceAdmin {
    */
   runArchives(): Promise<{ tasks: number }>;
   /**
-   * Updates projects from their pull mirrors where that is due, or was asked for (docs/mirrors.md). `createApp` does it by
-   * itself unless `background` or `webhooks.deliver` is `false`; then call it every minute.
+   * Imports projects by URL, and updates projects from their pull mirrors where that is due, or was asked for
+   * (docs/mirrors.md). `createApp` does it by itself unless `background` or `webhooks.deliver` is `false`; then call it every
+   * minute.
    *
-   * @returns how many updates there were
+   * @returns how many updates and imports there were
    */
   updateMirrors(): Promise<{ updates: number }>;
   /**

@@ -262,6 +262,7 @@ const steps = [
   `20261220-03-oauth-devices`,
   `20261221-01-schedule-inputs`,
   `20261222-01-npm`,
+  `20261225-01-imports-by-url`,
 ];
 
 const statements = [
@@ -1994,7 +1995,7 @@ const statements = [
   user_id integer references users (id) on delete set null,
   error text,
   created_at integer not null
-, overwrites text)`,
+, overwrites text, url text, credentials text)`,
   `CREATE INDEX project_imports_by_user on project_imports (user_id)`,
   `CREATE UNIQUE INDEX project_exports_file_id on project_exports (file_id) where file_id is not null`,
   `CREATE TRIGGER project_exports_file_id_used after insert on project_exports begin update stored_files set unused_since = null where id = new.file_id and unused_since is not null; end`,

@@ -1,9 +1,11 @@
 import type { Transporter } from "nodemailer";
+import { storedIn } from "../core/kept.ts";
 import { MAIL } from "../jobs/mails.ts";
 import { setFailing, type Task, tokenOf } from "../jobs/outbox.ts";
 import type { Service } from "../jobs/services.ts";
 import { type Outcome, startWorker, type Working } from "../jobs/worker.ts";
 import { messagesOfMails } from "../resources/appearance/queries.ts";
+import { keptSettings } from "../resources/application-settings/kept.ts";
 import type { Store } from "../store/port.ts";
 import { bodyOf } from "./body.ts";
 import { composeLetter } from "./mails.ts";
@@ -73,10 +75,12 @@ export async function mailOf(
   if ("fanOut" in step) return { done: true, follow: step.fanOut };
   const sender = await senderOf();
   const [header, footer] = await messagesOfMails(store);
+  const stored = await storedIn(store, "application_settings", 1);
+  const { html_emails_enabled: hasHtml } = keptSettings.read(stored);
   const ready = ({ envelope, saying }: Composed, about: string): ReadyMail => {
     const text = [header, textOf(saying), footer].filter((part) => part).join("\n\n");
-    const html = documentOf(saying, { header, footer });
-    return { message: { ...envelope, text, html }, about };
+    const html = hasHtml && documentOf(saying, { header, footer });
+    return { message: { ...envelope, text, ...(html && { html }) }, about };
   };
   if ("letter" in step) {
     const composed = await composeLetter(store, step.letter, sender, now);

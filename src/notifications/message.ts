@@ -43,7 +43,8 @@ export interface Sender {
 /** A mail in nodemailer's format. */
 export interface Message extends Envelope {
   text: string;
-  html: string;
+  /** Unless the application's setting `html_emails_enabled` is off. */
+  html?: string;
 }
 
 /** A mail without what it says, and what it says. */

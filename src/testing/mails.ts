@@ -18,8 +18,8 @@ export interface TestMail {
   readonly subject: string;
   /** What it says, as plain text. */
   readonly text: string;
-  /** The same as an HTML document. */
-  readonly html: string;
+  /** The same as an HTML document, unless the application's setting `html_emails_enabled` is off. */
+  readonly html?: string;
   readonly headers: Readonly<Record<string, string>>;
   /** What it is about: `acme/site#3`, `acme/site, pipeline 1`, `invitation` or `confirmation`. */
   readonly about: string;
@@ -192,7 +192,7 @@ export class Mailbox {
       from,
       subject,
       text,
-      html,
+      ...(html !== undefined && { html }),
       headers: {
         "Message-ID": messageId,
         ...(inReplyTo !== undefined && { "In-Reply-To": inReplyTo }),

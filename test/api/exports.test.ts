@@ -204,6 +204,9 @@ describe("a project that was exported and imported", () => {
       star_count,
       forks_count,
       import_status,
+      import_type,
+      // Mirrors are not in archives.
+      import_url,
       // It is shared with groups of this server.
       shared_with_groups,
       ...settings

@@ -179,6 +179,11 @@ it("begins and ends with the messages of the application, if it is to", async ()
   const texts = received.map(({ text }) => text?.trim());
   expect(texts[0]).not.toMatch(/Confidential|reply/);
   expect(texts[1]).toMatch(/^Confidential\.\n\n[\s\S]*Done\.[\s\S]*\n\nDo not reply\.$/);
+  const settings = { html_emails_enabled: false };
+  await call(app, "PUT /application/settings", { as: "admin", json: settings });
+  await note(app, "Again.");
+  await arrived(3);
+  expect([received[2]?.text?.includes("Again."), documents[2]]).toEqual([true, ""]);
   expect(documents[1]).toMatch(/<p>Confidential\.<\/p>.*Done\..*<p>Do not reply\.<\/p>/s);
   await app.close();
 });

@@ -57,7 +57,6 @@ export const keptSettings = keptIn("s.kept_settings", {
       "hashed_storage_enabled",
       "housekeeping_bitmaps_enabled",
       "housekeeping_enabled",
-      "html_emails_enabled",
       "in_product_marketing_emails_enabled",
       "keep_latest_artifact",
       "mirror_available",
@@ -315,6 +314,8 @@ export const keptSettings = keptIn("s.kept_settings", {
   unconfirmed_users_delete_after_days: count(7),
   unique_ips_limit_per_user: count(10),
   unique_ips_limit_time_window: count(3600),
+  html_emails_enabled: effective(kept(param.boolean(), true)),
+  import_sources: effective(kept(texts, ["git"])),
   ...each(
     [
       "allowed_integrations",
@@ -322,7 +323,6 @@ export const keptSettings = keptIn("s.kept_settings", {
       "asset_proxy_whitelist",
       "disabled_oauth_sign_in_sources",
       "git_rate_limit_users_allowlist",
-      "import_sources",
       "outbound_local_requests_whitelist",
     ],
     kept(texts, []),

@@ -19,6 +19,7 @@ import * as namespaces from "../namespaces/queries.ts";
 import { createProject } from "../projects/changes.ts";
 import { IMPORT_STATUS } from "../projects/json.ts";
 import { forkTarget } from "../projects/rules.ts";
+import { IMPORT_CREDENTIALS } from "../url-imports/table.ts";
 import type { Place } from "./format.ts";
 import { findOverwritten, placeUntilThen } from "./overwriting.ts";
 import * as archives from "./queries.ts";
@@ -101,7 +102,7 @@ async function describeImport(db: Reader, projectId: number) {
     ...described,
     // What the import itself says, with its error: it may have ended between the two statements.
     import_status: found?.status ?? importStatus,
-    import_type: found ? "gitlab_project" : null,
+    import_type: found ? (found.url === null ? "gitlab_project" : "git") : null,
     correlation_id: null,
     failed_relations: [],
     import_error: found?.error ?? null,
@@ -389,5 +390,6 @@ const refused = (status: number, message: string) => new ApiError(status, { mess
 export const exportResource: Resource = {
   name: "Exports and imports",
   migrations,
+  sealed: [IMPORT_CREDENTIALS],
   routes: [...exportRoutes, ...groupRoutes, ...relationRoutes, snapshotRoute],
 };

@@ -82,4 +82,12 @@ create table relation_export_files (
 );
 ${owning("relation_export_files", "file_id")}`,
   },
+  {
+    // Of imports by URL, which have no archive: the URL without credentials, and these while they are needed.
+    id: "20261225-01-imports-by-url",
+    sql: `
+alter table project_imports add column url $text;
+alter table project_imports add column credentials $text;
+`,
+  },
 ];

@@ -8,6 +8,9 @@ export const mayRenameProject = (project: Source): boolean => hasRole(project, "
 /** Whether the caller may delete a project, or have an import replace it. */
 export const mayDeleteProject = (project: Source): boolean => hasRole(project, "owner");
 
+/** Whether somebody is told where a project was imported from. */
+export const maySeeOrigin = (project: Source): boolean => hasRole(project, "maintainer");
+
 /**
  * Whether the caller may create projects in a namespace: with the level that its owners chose, unless it is to be
  * deleted.

@@ -8,6 +8,7 @@ import { statement } from "../../store/texts.ts";
 import { type AttributeFilter, embedAttributes } from "../custom-attributes/queries.ts";
 import { embedShared } from "../group-links/queries.ts";
 import { mayCreateMergeRequestIn } from "../issuables/abilities.ts";
+import { maySeeOrigin } from "./abilities.ts";
 import { basicProject, PROJECTS } from "./json.ts";
 import { COMMIT_COUNT, isCounted, SIZES } from "./sizes.ts";
 
@@ -79,6 +80,9 @@ export async function countOpenIssues(
   return new Map(counted.map(([id, count]) => [id as Value, count as number]));
 }
 
+/** Where a project comes from, which only those see who {@link maySeeOrigin}. */
+const ORIGIN = ["import_url", "import_type", "import_error"];
+
 /** Fills in the caller's access levels and what they may do, with one query for all rows. */
 async function embedPermissions(
   db: Reader,
@@ -89,6 +93,7 @@ async function embedPermissions(
   if (!("permissions" in presenter.fields) || !viewer.caller) return;
   const [at, idAt] = [presenter.at("permissions"), presenter.at("id")];
   const mayOpenAt = presenter.at("can_create_merge_request_in");
+  const originAt = ORIGIN.map((name) => presenter.at(name));
   const ids = rows.map((row) => row[idAt] as Value);
   const sources = await sourcesById(db, "project", ids, viewer);
   for (const row of rows) {
@@ -96,6 +101,7 @@ async function embedPermissions(
     const { own, inherited } = source.memberships;
     row[at] = `{"project_access":${accessOf(own)},"group_access":${accessOf(inherited)}}`;
     row[mayOpenAt] = String(mayCreateMergeRequestIn(source));
+    if (!maySeeOrigin(source)) for (const at of originAt) row[at] = null;
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Caller } from "../../core/access/caller.ts";
 import type { Source } from "../../core/access/source.ts";
 import { VISIBILITIES, VISIBILITY_NAMES } from "../../core/access/visibility.ts";
-import { conflict, forbidden, notFound, notModified } from "../../core/errors.ts";
+import { ApiError, conflict, forbidden, notFound, notModified } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import { storedIn, unsupported } from "../../core/kept.ts";
 import { keysetUnavailable } from "../../core/pagination.ts";
@@ -34,6 +34,8 @@ import { protectDefault } from "../protected-refs/changes.ts";
 import { setMain } from "../repositories/facts.ts";
 import { applyAll, orDiscard } from "../repositories/write.ts";
 import { setTopics } from "../topics/queries.ts";
+import { checkImport } from "../url-imports/check.ts";
+import { queueUrlImport } from "../url-imports/queries.ts";
 import { requireUser } from "../users/rules.ts";
 import { mayRenameProject } from "./abilities.ts";
 import { aroundRoutes } from "./around.ts";
@@ -274,9 +276,14 @@ async function stageProject(
 ) {
   const { store, now } = preparing;
   const { path = "", name = path, description } = input;
-  // As GitLab answers while the import source is disabled.
-  if (input.import_url && !input.mirror) throw forbidden();
-  const address = await prepareProjectMirror(input, { ...preparing, source: undefined });
+  const { import_url: url } = input;
+  if (url && input.initialize_with_readme) {
+    const error = "import_url, initialize_with_readme are mutually exclusive";
+    throw new ApiError(400, { error });
+  }
+  const imported = url && !input.mirror ? await checkImport(url, preparing, creator.id) : undefined;
+  const mirror = imported ? { ...input, import_url: undefined } : input;
+  const address = await prepareProjectMirror(mirror, { ...preparing, source: undefined });
   if (input.default_branch) requireBranchName(input.default_branch);
   const db = store.reader();
   const defaults = await settings.find(db);
@@ -287,7 +294,7 @@ async function stageProject(
   const readme = input.initialize_with_readme
     ? await stageReadme(store, creator, { name, description, defaultBranch }, now)
     : undefined;
-  return { readme, defaultBranch, defaults, address };
+  return { readme, defaultBranch, defaults, address, mirror, imported };
 }
 
 /** Creates a project that somebody has prepared: it is theirs, unless it is to be in a group. */
@@ -302,7 +309,7 @@ function makeProject(
 ) {
   const { db, now } = context;
   const input = { ...context.input, ...NO_MIRROR_SETTINGS };
-  const { readme, defaultBranch, defaults, address } = context.prepared;
+  const { readme, defaultBranch, defaults, address, mirror, imported } = context.prepared;
   return orDiscard(readme, async () => {
     const name = (input.name ?? input.path) as string;
     const path = input.path ?? pathOf(name);
@@ -320,7 +327,11 @@ function makeProject(
     const kept_settings = await keptOf(input, async () => null);
     await updateRow(db, "projects", id, { ...columns, kept_settings }, now);
     const mirroring = { ...context, source: { id }, caller: creator };
-    await setUpProjectMirror(mirroring, context.input, address);
+    await setUpProjectMirror(mirroring, mirror, address);
+    if (imported) {
+      const importing = { projectId: id, userId: creator.id, address: imported };
+      await queueUrlImport(db, context.secrets, importing, now);
+    }
     await avatars.change(db, { kind: "project", id }, input.avatar, now);
     if (readme) await applyAll(db, { ...readme, caller: creator, project: { id } }, now);
     return rowOf(context, id);

@@ -28,6 +28,15 @@ export const IMPORT_STATUS = `coalesce((select i.status from project_imports i w
   case when exists (select 1 from projects f where f.id = p.forked_from_project_id and f.visibility > ${BEING_DELETED})
     then 'finished' else 'none' end)`;
 
+/** Where a project comes from, for its maintainers. */
+const ORIGIN = {
+  import_url: `coalesce((select i.url from project_imports i where i.project_id = p.id),
+    (select pum.url from pull_mirrors pum where pum.project_id = p.id))`,
+  import_type: `(select case when i.url is null then 'gitlab_project' else 'git' end
+    from project_imports i where i.project_id = p.id)`,
+  import_error: "(select i.error from project_imports i where i.project_id = p.id)",
+};
+
 /** The default branch; of a project without branches, the one that its first branch is expected to be. */
 const BRANCH = `coalesce(p.default_branch,
   (select s.default_branch_name from application_settings s where s.id = 1), '${MAIN}')`;
@@ -197,6 +206,10 @@ const fullFields = {
   ),
 };
 
+/** A URL without what stands in the place of its credentials. */
+const withoutStars = (url: unknown) =>
+  url === null ? null : String(url).replace(/^(https?:\/\/)[*:]+@/, "$1");
+
 /** A project in responses to anonymous callers, and to `simple=true`. */
 export const basicProject = presenter(basicFields);
 
@@ -208,6 +221,9 @@ export const projectWithPermissions = presenter({
   ...fullFields,
   can_create_merge_request_in: field.embedded("may_open_request", "boolean", "null"),
   permissions: field.embedded("permissions", "object", "null"),
+  import_url: field.derived([ORIGIN.import_url], "string", ([url]) => withoutStars(url)),
+  import_type: field.text(ORIGIN.import_type),
+  import_error: field.text(ORIGIN.import_error),
 });
 
 const bytes = field.integer("size");

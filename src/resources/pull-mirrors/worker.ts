@@ -6,10 +6,10 @@ import type { Task } from "../../jobs/outbox.ts";
 import { repeat, type Service } from "../../jobs/services.ts";
 import { type Outcome, startWorker, type WorkerSettings, workOff } from "../../jobs/worker.ts";
 import { Budget } from "../../turns/budget.ts";
+import { branchesAndTags, fetchSome } from "../fetched-changes/fetch.ts";
+import { type Place, placeOf } from "../fetched-changes/place.ts";
 import { withCredentials } from "../mirrors/address.ts";
 import { mirroredAmong } from "../mirrors/branches.ts";
-import { branchesAndTags, fetchSome } from "../mirrors/fetched.ts";
-import { type Place, placeOf } from "../mirrors/place.ts";
 import {
   LIMIT,
   leftOut,
@@ -18,7 +18,7 @@ import {
   reasonOf,
   TOO_SLOW,
 } from "../mirrors/updates.ts";
-import { isLikeAnOid, MIRROR_REFUSAL } from "../protected-refs/abilities.ts";
+import { MIRROR_REFUSAL } from "../protected-refs/abilities.ts";
 import { apply, receive } from "../repositories/pushes.ts";
 import * as mirrors from "./queries.ts";
 import { purposeOf } from "./table.ts";
@@ -184,7 +184,6 @@ function problemOf(
   { name, isForced }: CheckedChange,
   mirror: mirrors.PullMirror,
 ): string | undefined {
-  if (isLikeAnOid(name)) return "its name looks like that of a commit";
   const isKept = isForced && name.startsWith(BRANCHES);
   return isKept && mirror.mirror_overwrites_diverged_branches === 0 ? DIVERGED : undefined;
 }

@@ -212,7 +212,11 @@ async function commitsOf(
  * The change of the default branch, if it is not deleted. Of the first branches that an empty repository gets, `main`,
  * `master` or the first one becomes it.
  */
-function mainChange({ changes }: Push, head: string, isEmpty: boolean): CheckedChange | undefined {
+export function mainChange(
+  { changes }: Pick<Push, "changes">,
+  head: string,
+  isEmpty: boolean,
+): CheckedChange | undefined {
   const branches = changes.filter(
     ({ name, to, problem }) => name.startsWith(BRANCHES) && to && problem === undefined,
   );

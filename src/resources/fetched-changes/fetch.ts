@@ -12,6 +12,7 @@ import { Shown } from "../../git/shown.ts";
 import type { Reader, Store } from "../../store/port.ts";
 import type { Budget } from "../../turns/budget.ts";
 import { mostImportBytes, mostPushBytes } from "../application-settings/sizes.ts";
+import { isLikeAnOid } from "../protected-refs/abilities.ts";
 import { findRecord, openRecord } from "../repositories/open.ts";
 
 /** What is fetched from, and for which project. */
@@ -28,6 +29,8 @@ export interface Fetching {
 export interface Fetched extends Push {
   /** The record of its repository, if it has one. */
   readonly row: RepositoryRow | undefined;
+  /** Whether it has no branch yet. */
+  readonly isEmpty: boolean;
   /** The full name of its default branch, which may not exist; without any branch, the one of the other server. */
   readonly head: string;
 }
@@ -36,6 +39,7 @@ export interface Fetched extends Push {
 const MOST_HAVES = 10_000;
 /** How many commits before a branch's newest one the last of these may be. */
 const FARTHEST = 1024;
+const LIKE_AN_OID = "its name looks like that of a commit";
 
 /** The branches and tags among the references of a remote. */
 export const branchesAndTags = ({ refs }: RemoteRefs): string[] =>
@@ -73,8 +77,13 @@ export async function fetchSome(
   try {
     const received = await receiveChanges(input, wanted, before, packs, now(), budget);
     staged = received.staged;
-    const head = (branches.length === 0 ? listed.head : undefined) ?? BRANCHES + defaultBranch;
-    return await apply({ ...received, version, isAtomic: false, row, head });
+    const changes = received.changes.map((change) => ({
+      ...change,
+      problem: change.problem ?? (isLikeAnOid(change.name) ? LIKE_AN_OID : undefined),
+    }));
+    const isEmpty = branches.length === 0;
+    const head = (isEmpty ? listed.head : undefined) ?? BRANCHES + defaultBranch;
+    return await apply({ ...received, changes, version, isAtomic: false, row, isEmpty, head });
   } catch (error) {
     await staged?.discard();
     throw error;
