@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { Route } from "../src/core/resource.ts";
 import { NAMES } from "../src/resources/award-emoji/names.ts";
 import type { Seed } from "../src/seed/input.ts";
@@ -1025,6 +1026,21 @@ const FIXTURES: Record<string, Fixture> = {
       package_name: always("tool0"),
       package_version: always("1.0"),
       "generic file_name": always("f0"),
+    },
+  },
+  "Python packages": {
+    create: async (app) => {
+      const body = new FormData();
+      const sent = { name: "acme-thing", version: "1.0.0" };
+      for (const [name, value] of Object.entries(sent)) body.append(name, value);
+      body.append("content", new Blob(["x"]), "acme-thing-1.0.0.zip");
+      const { status } = await app.call(`POST ${PROJECT}/packages/pypi`, { as: "owner", body });
+      if (status !== 201) throw new Error(`the fixture's Python package: ${status}`);
+    },
+    params: {
+      "simple package_name": always("acme-thing"),
+      sha256: always(createHash("sha256").update("x").digest("hex")),
+      file_identifier: always("acme-thing-1.0.0.zip"),
     },
   },
   "npm packages": {

@@ -30,6 +30,8 @@ export interface Special {
   headers?: Readonly<Record<string, string>>;
   /** The body of a route that takes it as it is. Default: a line of text. */
   text?: string;
+  /** The name of the file of a form. */
+  file?: string;
   /** Makes what the request needs. @returns values as above that follow from it */
   before?: (ask: Ask) => Promise<Pick<Special, "params" | "sent" | "headers"> | undefined>;
 }
@@ -376,6 +378,10 @@ export const EXAMPLES: Readonly<Record<string, Special>> = {
     },
   },
   "PUT /projects/:id/resource_groups/:key": { sent: { process_mode: "oldest_first" } },
+  "POST /projects/:id/packages/pypi": {
+    sent: { name: "acme-tool", version: "1.0.0" },
+    file: "acme_tool-1.0.0.tar.gz",
+  },
   "PUT /projects/:id/packages/npm/:package_name*": {
     text: JSON.stringify(document("@acme/thing", "1.0.1")),
   },

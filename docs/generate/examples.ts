@@ -136,7 +136,7 @@ async function example(
   const { text = TEXT } = special;
   const { options, type, body } = takesRawBody(route)
     ? { options: [`--data-binary ${quoted(text)}`], type: undefined, body: text }
-    : bodyOf(inQuery ? [] : sent, filePartOf(route));
+    : bodyOf(inQuery ? [] : sent, filePartOf(route), special.file);
 
   const response = await app.fetch(`${ADDRESS}${address}`, {
     method,
@@ -201,14 +201,14 @@ function queryOf(sent: Sent): string {
   return pairs.length === 0 ? "" : `?${new URLSearchParams(pairs)}`;
 }
 
-/** A body as curl's options, and as a request's. @param part of a form, which has a file */
-function bodyOf(sent: Sent, part: string | undefined) {
+/** A body as curl's options, and as a request's. @param part of a form, which has a file @param file its name */
+function bodyOf(sent: Sent, part: string | undefined, file = "picture.gif") {
   if (part !== undefined) {
     const body = new FormData();
     for (const [name, value] of sent) body.append(name, String(value));
-    body.append(part, new Blob(["GIF89a"]), "picture.gif");
+    body.append(part, new Blob(["GIF89a"]), file);
     const fields = sent.map(([name, value]) => `--form ${quoted(`${name}=${value}`)}`);
-    return { options: [...fields, `--form ${part}=@picture.gif`], type: undefined, body };
+    return { options: [...fields, `--form ${part}=@${file}`], type: undefined, body };
   }
   if (sent.length === 0) return { options: [], type: undefined, body: null };
   const body = JSON.stringify(Object.fromEntries(sent));

@@ -164,6 +164,14 @@ const MEANINGS: Readonly<Record<string, string>> = {
   "Feature flags/version": "`new_version_flag`",
   "Feature flags/scope": "only those that are active (`enabled`), or are not (`disabled`)",
   serial: "the version, by its number",
+  "Python packages/content": "the file, as a part of the form",
+  "Python packages/name": "the name of the package, in any spelling",
+  "Python packages/version": "its version, as PEP 440 has them",
+  "Python packages/requires_python": "the versions of Python that it needs, such as `>=3.8`",
+  "Python packages/sha256_digest": "the SHA-256 of the file, in hex, which it must have",
+  "Python packages/package_name": "the name of the package, in any spelling",
+  "Python packages/sha256": "the SHA-256 of the file, in hex",
+  "Python packages/file_identifier": "the name of the file",
   "npm packages/package_name":
     "the name of the package, with its scope: `@acme%2fthing` or `@acme/thing`",
   "npm packages/file_name": "`thing-1.0.0.tgz`, also with the scope before it",
@@ -633,7 +641,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   nuget_max_file_size: "bytes of a file of a NuGet package",
   pipeline_hierarchy_size:
     "pipelines that one starts, directly and through others; 0 for as many as the server allows",
-  pypi_max_file_size: "bytes of a file of a PyPI package",
+  pypi_max_file_size: "bytes of a file of a Python package; 0 for as many as the server allows",
   storage_size_limit: "mebibytes of a top-level group",
   terraform_module_max_file_size: "bytes of a file of a Terraform module",
 

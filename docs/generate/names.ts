@@ -131,6 +131,13 @@ const OPERATIONS: Readonly<Record<string, string>> = {
   "POST /projects/:id/wikis/attachments": "uploadProjectWikiAttachment",
   "GET /groups/:id/wikis/uploads/:secret/:file_name": "downloadGroupWikiAttachment",
   "POST /groups/:id/wikis/attachments": "uploadGroupWikiAttachment",
+  "POST /projects/:id/packages/pypi": "uploadProjectPythonPackage",
+  "GET /projects/:id/packages/pypi/simple": "listProjectPythonPackages",
+  "GET /projects/:id/packages/pypi/simple/:package_name": "listProjectPythonPackageFiles",
+  "GET /groups/:id/-/packages/pypi/simple": "listGroupPythonPackages",
+  "GET /groups/:id/-/packages/pypi/simple/:package_name": "listGroupPythonPackageFiles",
+  "GET /projects/:id/packages/pypi/files/:sha256/:file_identifier":
+    "downloadProjectPythonPackageFile",
   "GET /projects/:id/packages/npm/:package_name*": "getProjectNpmPackage",
   "GET /projects/:id/packages/npm/-/package/:package_name*/dist-tags": "getProjectNpmPackageTags",
   "POST /projects/:id/packages/npm/-/npm/v1/security/advisories/bulk": "auditProjectNpmPackages",

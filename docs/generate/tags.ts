@@ -88,6 +88,8 @@ export const TAGS: Readonly<Record<string, string>> = {
   "Pipeline triggers": "Tokens that start pipelines.",
   Pipelines: "Runs of what projects' `.gitlab-ci.yml` configures.",
   Packages: "Packages of projects: files under a name and a version.",
+  "Python packages":
+    "The registry for pip, twine and other programs that speak as PyPI does (docs/releases.md).",
   "npm packages":
     "The registry for npm and other package managers that speak with it (docs/releases.md).",
   Projects: "Projects, stars and forks.",

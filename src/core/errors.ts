@@ -106,6 +106,12 @@ export function unauthorized(options: { tokenGiven?: boolean } = {}): ApiError {
   return new ApiError(401, { message: "401 Unauthorized" }, { "www-authenticate": challenge });
 }
 
+/** 401 that asks for HTTP Basic, as GitLab's package registries do. */
+export function basicAuthRequired(): ApiError {
+  const headers = { "www-authenticate": 'Basic realm="GitLab Packages Registry"' };
+  return new ApiError(401, { message: "401 Unauthorized" }, headers);
+}
+
 /** 403, with a reason if it is something other than the role. */
 export function forbidden(reason?: string): ApiError {
   return new ApiError(403, { message: reason ? `403 Forbidden - ${reason}` : "403 Forbidden" });

@@ -300,8 +300,11 @@ interface RouteSpec<
   scopes?: readonly Scope[];
   /** Whether it finds out itself who calls: tokens and sessions of users are not looked at. */
   ownCredentials?: true;
-  /** Whether tokens are also accepted as the password of HTTP Basic, as package managers send them. */
-  basicAuth?: true;
+  /**
+   * Whether tokens are also accepted as the password of HTTP Basic, as package managers send them. `"asked"`: those that send
+   * none are asked for it (RFC 9110 §11.6.1) wherever there is nothing for visitors, since they send it only then.
+   */
+  basicAuth?: true | "asked";
   /**
    * Whether CI job tokens are accepted. Of projects they reach their own, and those that take them; elsewhere, the handler
    * shows nothing of others (`takesTokenOf` in access/job-tokens.ts).

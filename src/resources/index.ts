@@ -67,6 +67,7 @@ import { protectedBranchResource, protectedTagResource } from "./protected-refs/
 import { protectionRuleResource } from "./protection-rules/index.ts";
 import { pullMirrorResource } from "./pull-mirrors/index.ts";
 import { pushRuleResource } from "./push-rules/index.ts";
+import { pypiPackageResource } from "./pypi-packages/index.ts";
 import { releaseResource } from "./releases/index.ts";
 import { remoteMirrorResource } from "./remote-mirrors/index.ts";
 import { repositoryResource } from "./repositories/index.ts";
@@ -176,6 +177,7 @@ export const resources: readonly Resource[] = [
   pipelineResource,
   packageResource,
   npmPackageResource,
+  pypiPackageResource,
   projectAliasResource,
   projectResource,
   protectionRuleResource,

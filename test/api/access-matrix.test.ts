@@ -303,7 +303,9 @@ function refusalOf(
   const name = `${route.method} ${route.path}`;
   if (as === "anonymous" && route.access !== "anyone") return 401;
   if (route.access === "admin" && as !== "admin") return 403;
-  if (parentOf(route) && visibility === "private" && levelOf(as) === 0) return 404;
+  if (parentOf(route) && visibility === "private" && levelOf(as) === 0) {
+    return as === "anonymous" && route.basicAuth === "asked" ? 401 : 404;
+  }
   const seeing = UNSEEN[name];
   if (seeing && levelOf(as) < ROLES[seeing]) return 401;
   // Who does not see the group is told that it does not exist.
@@ -474,7 +476,8 @@ describe("the table of routes", () => {
     const released = /^\/projects\/:id\/(releases|packages|secure_files|terraform|registry)(\/|$)/;
     const opted = routes.filter(({ jobTokens, path }) => jobTokens && !released.test(path));
     // Registries of packages show what the jobs may read.
-    const isRegistry = ({ path }: Route) => /^(\/groups\/:id\/-)?\/packages\/npm\//.test(path);
+    const isRegistry = ({ path }: Route) =>
+      /^(\/groups\/:id\/-)?\/packages\/(npm|pypi)\//.test(path);
     const named = opted.filter((route) => !isRegistry(route));
     expect(named.map(({ method, path }) => `${method} ${path}`).sort()).toEqual([
       "DELETE /projects/:id/deployments/:deployment_id",
@@ -692,7 +695,11 @@ describe("callers", () => {
       ]) {
         const { status, json, headers } = await ask(route, token);
         expect([status, json]).toEqual([401, { message: "401 Unauthorized" }]);
-        expect(headers.get("www-authenticate")).toBe('Bearer error="invalid_token"');
+        expect(headers.get("www-authenticate")).toBe(
+          route.basicAuth === "asked"
+            ? 'Basic realm="GitLab Packages Registry"'
+            : 'Bearer error="invalid_token"',
+        );
       }
     },
   );

@@ -171,6 +171,12 @@ it("is accepted only for packages", () => {
     `GET ${npm}/-/:file_name* read_package_registry`,
     `PUT ${npm} write_package_registry`,
     `PUT ${tags}/:tag write_package_registry`,
+    `POST ${at}/pypi write_package_registry`,
+    ...[`${at}/pypi`, "/groups/:id/-/packages/pypi"].flatMap((base) => [
+      `GET ${base}/simple read_package_registry`,
+      `GET ${base}/simple/:package_name read_package_registry`,
+    ]),
+    `GET ${at}/pypi/files/:sha256/:file_identifier read_package_registry`,
     `GET ${at} read_package_registry`,
     `GET ${at}/:package_id read_package_registry`,
     `GET ${at}/:package_id/package_files read_package_registry`,

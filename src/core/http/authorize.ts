@@ -7,6 +7,7 @@ import { findMoved, findVisible, homePlace, mayReadCode, type Source } from "../
 import type { Viewer } from "../access/visibility.ts";
 import {
   ApiError,
+  basicAuthRequired,
   forbidden,
   notFound,
   ProjectMoved,
@@ -130,7 +131,7 @@ export async function authorizeCaller(
  */
 export async function findRouteSource(
   db: Reader,
-  { source: kind, isHome }: Route,
+  { source: kind, isHome, basicAuth }: Route,
   id: string,
   viewer: Viewer,
   caller: Caller | undefined,
@@ -139,6 +140,7 @@ export async function findRouteSource(
   const source = await findVisible(db, kind, id, viewer);
   if (!source) {
     const moved = kind === "project" ? await findMoved(db, id, viewer) : undefined;
+    if (!moved && !caller && basicAuth === "asked") throw basicAuthRequired();
     throw moved ? new ProjectMoved(moved.id) : notFound(kind === "group" ? "Group" : "Project");
   }
   if (caller?.by.kind === "job") await requireScopeOf(db, caller.by, source);
@@ -158,9 +160,15 @@ export function requirePermission(
   caller: Caller | undefined,
   tier: Tier,
 ): void {
-  if (source && !hasRoles(route, role, source)) throw caller ? forbidden() : unauthorized();
+  if (source && !hasRoles(route, role, source)) {
+    throw caller ? forbidden() : unidentified(route);
+  }
   if (!isOffered(route, source, tier)) throw forbidden();
 }
+
+/** 401 for visitors. */
+const unidentified = ({ basicAuth }: Route): ApiError =>
+  basicAuth === "asked" ? basicAuthRequired() : unauthorized();
 
 /** Whether a caller has the roles that a route needs in its source: the one it declares, and that for reading code. */
 const hasRoles = (route: Route, role: Role | undefined, source: Source): boolean =>
@@ -208,7 +216,8 @@ async function find(
   } catch (error) {
     const { route } = endpoint;
     if (error instanceof RevokedToken) await route.onRevoked?.(settings.store, error.tokenId, now);
-    throw error;
+    const isRefused = error instanceof ApiError && error.status === 401;
+    throw isRefused && route.basicAuth === "asked" ? basicAuthRequired() : error;
   }
 }
 
@@ -265,7 +274,7 @@ async function countRequest(
 export function requireAccess({ route, scopes }: Endpoint, caller: Caller | undefined): void {
   if (!caller) {
     if (route.access === "anyone") return;
-    throw unauthorized();
+    throw unidentified(route);
   }
   const accepted = caller.by.kind === "deploy" && route.deployTokens;
   requireScope(caller, accepted ? [accepted] : scopes);

@@ -1,21 +1,23 @@
 import type { Caller } from "../../core/access/caller.ts";
-import { takesTokenOf } from "../../core/access/job-tokens.ts";
 import { codeRole, type Source } from "../../core/access/source.ts";
-import {
-  BEING_DELETED,
-  inProject,
-  VISIBILITIES,
-  type Viewer,
-  visibleCode,
-} from "../../core/access/visibility.ts";
 import { badRequest, forbidden } from "../../core/errors.ts";
 import { dispositionOf, fileReply } from "../../core/http/file-reply.ts";
 import * as param from "../../core/input.ts";
 import { flagWithoutEffect } from "../../core/kept.ts";
 import { Json, type Resource, routes } from "../../core/resource.ts";
 import { discardFile, type StoredFile, storeFile } from "../../files/write.ts";
-import { all, any, belowGroup, type Condition } from "../../store/conditions.ts";
+import { all, type Condition } from "../../store/conditions.ts";
 import type { Database, Reader } from "../../store/port.ts";
+import {
+  type Asking,
+  inGroup,
+  ofProject,
+  open,
+  readable,
+  reading,
+  readingProject,
+  writing,
+} from "../packages/places.ts";
 import * as packages from "../packages/queries.ts";
 import { removeTag, setTag } from "../packages/tags.ts";
 import { limitOf, OWN } from "../plan-limits/limits.ts";
@@ -40,23 +42,6 @@ const project = routes({ source: "project", path: "/packages/npm" });
 const group = routes({ source: "group", path: "/-/packages/npm" });
 const instance = routes({ path: "/packages/npm" });
 
-/** How npm signs in: with a token as Bearer, or with HTTP Basic. */
-const open = { access: "anyone", basicAuth: true, jobTokens: true } as const;
-const reading = {
-  ...open,
-  deployTokens: "read_package_registry",
-} as const;
-/** Who may read the code may read the packages. */
-const readingProject = { ...reading, role: codeRole } as const;
-const writing = {
-  basicAuth: true,
-  jobTokens: true,
-  deployTokens: "write_package_registry",
-  role: "developer",
-  concurrency: "per project",
-  whenArchived: "refuse",
-} as const;
-
 const named = {
   package_name: param.checked(param.anyText(), isPackageName, "is not the name of a package"),
 };
@@ -64,36 +49,6 @@ const tagged = {
   ...named,
   tag: param.checked(param.anyText(), isTag, "is not a tag"),
 };
-
-const ofProject = ({ id }: Source): Condition => ({ sql: "pk.project_id = ?", values: [id] });
-
-/** Who asks. */
-interface Asking {
-  readonly viewer: Viewer;
-  readonly caller: Caller | undefined;
-}
-
-/** The projects whose packages the caller may read. The tokens of CI jobs reach those that take them, and what is public. */
-function readable({ viewer, caller }: Asking): Condition {
-  const by = caller?.by;
-  return all([
-    visibleCode(viewer),
-    by?.kind === "job"
-      ? any([takesTokenOf(by), { sql: "p.visibility = ?", values: [VISIBILITIES.public] }])
-      : undefined,
-  ]);
-}
-
-/** The projects in a group and below it whose packages the caller may read. */
-const inGroup = (source: Source, asking: Asking): Condition =>
-  all([
-    belowGroup("p.namespace_id", source.id),
-    { sql: "p.visibility + 0 > ?", values: [BEING_DELETED] },
-    // Deploy tokens are no members: what they reach is in their level.
-    asking.caller?.by.kind === "deploy"
-      ? visibleCode(inProject(asking.viewer, source))
-      : readable(asking),
-  ]);
 
 /**
  * The projects whose packages of a name everybody finds without naming a project or group: those in the namespace that

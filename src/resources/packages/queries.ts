@@ -21,7 +21,7 @@ export const ORDERS = {
 export type Order = keyof typeof ORDERS;
 
 /** The kinds of packages that there are. */
-type PackageType = "generic" | "npm";
+type PackageType = "generic" | "npm" | "pypi";
 
 /** Which packages are listed. */
 export interface PackageFilter {

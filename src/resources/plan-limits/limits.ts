@@ -18,6 +18,7 @@ export const OWN = {
   generic_packages_max_file_size: GIBIBYTE,
   npm_max_file_size: 500 * MEBIBYTE,
   pipeline_hierarchy_size: 1000,
+  pypi_max_file_size: 3 * GIBIBYTE,
 } as const;
 type InForce = keyof typeof OWN;
 
@@ -46,7 +47,7 @@ export const planLimits = keptIn("pn.kept_settings", {
   npm_max_file_size: inForce("npm_max_file_size"),
   nuget_max_file_size: count(500 * MEBIBYTE),
   pipeline_hierarchy_size: inForce("pipeline_hierarchy_size"),
-  pypi_max_file_size: count(3 * GIBIBYTE),
+  pypi_max_file_size: inForce("pypi_max_file_size"),
   storage_size_limit: count(0),
   terraform_module_max_file_size: count(GIBIBYTE),
 });

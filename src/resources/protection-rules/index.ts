@@ -15,7 +15,7 @@ import { migrations } from "./table.ts";
 /** Rules of a project about each of the two. */
 const MOST = 100;
 
-/** The types of packages in GitLab. Here are generic ones and those of npm. */
+/** The types of packages in GitLab. Here are generic ones and those of npm and PyPI. */
 const TYPES = [
   "cargo",
   "conan",
