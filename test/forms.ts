@@ -22,14 +22,14 @@ export function repeats(short: number, long: number): number {
 
 /**
  * Whether a route is among those that slow tests walk through for this commit: one in six, on other runtimes one in 24. In
- * the long form, every route is; and those of resources that changed always are.
+ * the long form, every route is; and those of resources that changed always are, where they are not repeated.
  */
 export function hasTurn({ method, path }: Pick<Route, "method" | "path">): boolean {
   const words = path.split("/").filter((word) => word && !word.startsWith(":"));
   const ofResource = words.length > 1 ? words.slice(1) : words;
   return (
     isLong ||
-    ofResource.some((word) => touched.has(word.replaceAll("_", "-"))) ||
+    (!isRepeated && ofResource.some((word) => touched.has(word.replaceAll("_", "-")))) ||
     isInShare(`${method} ${path}`, PARTS)
   );
 }

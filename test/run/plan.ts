@@ -16,9 +16,9 @@ export type Mode = "share" | "all" | "changed" | "fast";
 
 /** Runtimes by their names in `test/runtimes.mjs`, in the order in which they take turns, and what only they run. */
 const RUNTIMES = [
-  ["Bun", /^src\/(bun\.ts|store\/(sqlite\.ts|drivers\/bun))/],
-  ["Deno", /^src\/(deno\.ts|store\/(sqlite\.ts|drivers\/node))/],
-  ["Node with node:sqlite", /^src\/store\/(sqlite\.ts|drivers\/node)/],
+  ["Bun", /^src\/(bun\.ts|store\/drivers\/bun)/],
+  ["Deno", /^src\/(deno\.ts|store\/drivers\/node)/],
+  ["Node with node:sqlite", /^src\/store\/drivers\/node/],
 ] as const;
 
 /** Test files that run in one process. */
