@@ -90,6 +90,8 @@ async function post(app: Calls, path: string, as: Person, json: object): Promise
   if (status !== 201) throw new Error(`the fixture's POST ${path}: ${status} ${text}`);
 }
 
+/** A file of a Maven package. */
+const JAR = "com/acme/thing/1.0/thing-1.0.jar";
 const PROJECT = "/projects/acme%2Fsite";
 /** How a picture begins. */
 const PNG = Uint8Array.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
@@ -1042,6 +1044,16 @@ const FIXTURES: Record<string, Fixture> = {
       sha256: always(createHash("sha256").update("x").digest("hex")),
       file_identifier: always("acme-thing-1.0.0.zip"),
     },
+  },
+  "Maven packages": {
+    create: async (app) => {
+      const { status } = await app.call(`PUT ${PROJECT}/packages/maven/${JAR}`, {
+        as: "owner",
+        body: "x",
+      });
+      if (status !== 200) throw new Error(`the fixture's Maven package: ${status}`);
+    },
+    params: { "maven path": always(JAR) },
   },
   "npm packages": {
     create: async (app) => {

@@ -172,6 +172,8 @@ const MEANINGS: Readonly<Record<string, string>> = {
   "Python packages/package_name": "the name of the package, in any spelling",
   "Python packages/sha256": "the SHA-256 of the file, in hex",
   "Python packages/file_identifier": "the name of the file",
+  "Maven packages/path":
+    "where the file is: `com/acme/thing/1.0/thing-1.0.jar`; with `.md5`, `.sha1`, `.sha256` or `.sha512` behind it, its digest",
   "npm packages/package_name":
     "the name of the package, with its scope: `@acme%2fthing` or `@acme/thing`",
   "npm packages/file_name": "`thing-1.0.0.tgz`, also with the scope before it",
@@ -635,7 +637,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   generic_packages_max_file_size:
     "bytes of a file of a generic package; 0 for as many as the server allows",
   helm_max_file_size: "bytes of a file of a Helm package",
-  maven_max_file_size: "bytes of a file of a Maven package",
+  maven_max_file_size: "bytes of a file of a Maven package; 0 for as many as the server allows",
   notification_limit: "mebibytes of a top-level group, from which on its owners are told",
   npm_max_file_size: "bytes of a file of an npm package; 0 for as many as the server allows",
   nuget_max_file_size: "bytes of a file of a NuGet package",

@@ -138,6 +138,10 @@ const OPERATIONS: Readonly<Record<string, string>> = {
   "GET /groups/:id/-/packages/pypi/simple/:package_name": "listGroupPythonPackageFiles",
   "GET /projects/:id/packages/pypi/files/:sha256/:file_identifier":
     "downloadProjectPythonPackageFile",
+  "PUT /projects/:id/packages/maven/:path*": "uploadProjectMavenPackageFile",
+  "GET /projects/:id/packages/maven/:path*": "downloadProjectMavenPackageFile",
+  "GET /groups/:id/-/packages/maven/:path*": "downloadGroupMavenPackageFile",
+  "GET /packages/maven/:path*": "downloadMavenPackageFile",
   "GET /projects/:id/packages/npm/:package_name*": "getProjectNpmPackage",
   "GET /projects/:id/packages/npm/-/package/:package_name*/dist-tags": "getProjectNpmPackageTags",
   "POST /projects/:id/packages/npm/-/npm/v1/security/advisories/bulk": "auditProjectNpmPackages",

@@ -90,6 +90,7 @@ export const TAGS: Readonly<Record<string, string>> = {
   Packages: "Packages of projects: files under a name and a version.",
   "Python packages":
     "The registry for pip, twine and other programs that speak as PyPI does (docs/releases.md).",
+  "Maven packages": "The registry for Maven, Gradle and sbt (docs/releases.md).",
   "npm packages":
     "The registry for npm and other package managers that speak with it (docs/releases.md).",
   Projects: "Projects, stars and forks.",

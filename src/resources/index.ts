@@ -45,6 +45,7 @@ import { deployKeyResource, sshKeyResource } from "./keys/index.ts";
 import { labelResource } from "./labels/index.ts";
 import { lintResource } from "./lint/index.ts";
 import { markdownResource } from "./markdown/index.ts";
+import { mavenPackageResource } from "./maven-packages/index.ts";
 import { memberRoleResource } from "./member-roles/index.ts";
 import { accessRequestResource, invitationResource, memberResource } from "./members/index.ts";
 import { mergeRequestBlockResource } from "./merge-request-blocks/index.ts";
@@ -176,6 +177,7 @@ export const resources: readonly Resource[] = [
   notificationSettingsResource,
   pipelineResource,
   packageResource,
+  mavenPackageResource,
   npmPackageResource,
   pypiPackageResource,
   projectAliasResource,

@@ -171,6 +171,9 @@ it("is accepted only for packages", () => {
     `GET ${npm}/-/:file_name* read_package_registry`,
     `PUT ${npm} write_package_registry`,
     `PUT ${tags}/:tag write_package_registry`,
+    `GET ${at}/maven/:path* read_package_registry`,
+    `GET /groups/:id/-/packages/maven/:path* read_package_registry`,
+    `PUT ${at}/maven/:path* write_package_registry`,
     `POST ${at}/pypi write_package_registry`,
     ...[`${at}/pypi`, "/groups/:id/-/packages/pypi"].flatMap((base) => [
       `GET ${base}/simple read_package_registry`,

@@ -8,6 +8,7 @@ import { Json, type Resource, routes } from "../../core/resource.ts";
 import { discardFile, type StoredFile, storeFile } from "../../files/write.ts";
 import { all, type Condition } from "../../store/conditions.ts";
 import type { Database, Reader } from "../../store/port.ts";
+import { Hashing } from "../packages/hashing.ts";
 import {
   type Asking,
   inGroup,
@@ -26,7 +27,6 @@ import { DOCUMENT_BYTES, Document } from "./document.ts";
 import { allTags, noPackage, packumentOf } from "./packument.ts";
 import {
   deprecatedIn,
-  Hashing,
   isPackageName,
   isTag,
   type Published,

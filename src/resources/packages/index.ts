@@ -4,7 +4,6 @@ import { visibleCode } from "../../core/access/visibility.ts";
 import { badRequest, notFound, unreadable } from "../../core/errors.ts";
 import { dispositionOf, fileReply } from "../../core/http/file-reply.ts";
 import * as param from "../../core/input.ts";
-import { flagWithoutEffect } from "../../core/kept.ts";
 import { Json, type Resource, routes } from "../../core/resource.ts";
 import { all, belowGroup, when } from "../../store/conditions.ts";
 import type { Reader } from "../../store/port.ts";
@@ -44,8 +43,7 @@ const filter = {
   package_name: param.unlessBlank(param.text()),
   package_version: param.unlessBlank(param.text()),
   status: param.optional(param.choice(packages.STATUSES)),
-  // Each package has a version.
-  include_versionless: flagWithoutEffect(),
+  include_versionless: param.optional(param.boolean()),
 };
 const one = { package_id: param.recordId() };
 const version = { package_name: param.anyText(), package_version: param.anyText() };

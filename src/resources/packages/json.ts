@@ -14,7 +14,7 @@ export const packageTag = presenter({
 const packageFields = {
   id: field.integer("pk.id"),
   name: field.text("pk.name"),
-  version: field.text("pk.version"),
+  version: field.text("nullif(pk.version, '')"),
   package_type: field.text("pk.package_type"),
   status: field.text("pk.status"),
   _links: field.nested({

@@ -21,7 +21,7 @@ export const ORDERS = {
 export type Order = keyof typeof ORDERS;
 
 /** The kinds of packages that there are. */
-type PackageType = "generic" | "npm" | "pypi";
+type PackageType = "generic" | "maven" | "npm" | "pypi";
 
 /** Which packages are listed. */
 export interface PackageFilter {
@@ -29,6 +29,8 @@ export interface PackageFilter {
   package_name?: string | undefined;
   package_version?: string | undefined;
   status?: Status | undefined;
+  /** Whether what belongs to all versions of a package is listed, too. */
+  include_versionless?: boolean | undefined;
 }
 
 const PACKAGES = "packages pk join projects p on p.id = pk.project_id";
@@ -39,12 +41,14 @@ export function list(
   presenter: Presenter,
   page: Page,
   where: Condition,
-  { package_type, package_name, package_version, status = "default" }: PackageFilter,
+  filter: PackageFilter,
   order: Order,
   sort: "asc" | "desc",
 ): Promise<RowPage> {
+  const { package_type, package_name, package_version, status = "default" } = filter;
   const { sql, values } = all([
     where,
+    filter.include_versionless ? undefined : when("pk.version <> ''"),
     when("pk.status = ?", status),
     when("pk.package_type = ?", package_type),
     when("pk.version = ?", package_version),
@@ -91,7 +95,7 @@ export function find(
   );
 }
 
-/** What names a version of a package in a project. */
+/** What names a version of a package in a project. What belongs to all versions has an empty one. */
 export interface Version {
   readonly package_type: PackageType;
   readonly name: string;
