@@ -5,7 +5,7 @@ const PART = /^(?!\.+$)[\w.+~-]+$/;
 
 const METADATA = "maven-metadata.xml";
 const ALGORITHMS = ["md5", "sha1", "sha256", "sha512"] as const;
-export type Algorithm = (typeof ALGORITHMS)[number];
+type Algorithm = (typeof ALGORITHMS)[number];
 
 /** What a path of a Maven repository stands for. */
 export interface FilePath {
