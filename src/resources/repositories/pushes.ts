@@ -24,6 +24,7 @@ import { ciSettingsOf } from "../ci/settings.ts";
 import { type Push as PushEvent, recordPushes } from "../events/record.ts";
 import { findReferred } from "../issuables/referred.ts";
 import { closeIssues } from "../issues/closing.ts";
+import { refusalByMissing } from "../lfs/missing.ts";
 import { refresh } from "../merge-request-versions/pushed.ts";
 import {
   branchesInUse,
@@ -56,7 +57,7 @@ export interface PreparedPush<P extends Push = Push> {
   readonly base: string | undefined;
   /** The newest commit of the default branch before: new branches add what it does not have. */
   readonly tip: string | undefined;
-  /** Why the project's push rule refuses it, if it does. */
+  /** Why the project's push rule refuses it, or that objects of Git LFS are missing. */
   readonly ruled: string | undefined;
 }
 
@@ -97,10 +98,13 @@ export async function receive<P extends Push>(
   budget = new Budget(),
 ): Promise<PreparedPush<P>> {
   const db = store.reader();
-  const ruled =
+  const byRule =
     projectId === undefined || !pusher
       ? undefined
       : await refusalByRule(db, projectId, push, pusher, head, budget);
+  const ruled =
+    byRule ??
+    (pusher?.via === "push" ? await refusalByMissing(db, projectId, push, budget) : undefined);
   const main = row && (await findRef(db, row.id, head))?.oid;
   const isEmpty = !row || !(await hasBranches(db, row.id));
   const events = await eventsOf(push, head, main, budget);

@@ -1,0 +1,86 @@
+import type { StoredFile } from "../../files/write.ts";
+import { placeholders } from "../../store/placeholders.ts";
+import type { Awaitable, Database, Reader } from "../../store/port.ts";
+
+/** Maximum bytes of an object: 5 GiB. */
+export const OBJECT_BYTES = 5 * 1024 ** 3;
+
+/** Whether a project has Git LFS. */
+export async function isEnabled(db: Reader, projectId: number): Promise<boolean> {
+  const [row] = await db.rows("select lfs_enabled from projects where id = ?", [projectId]);
+  return row?.[0] === 1;
+}
+
+/** An object that a project has, or `undefined`. Its SHA-256 is its name. */
+export function findObject(
+  db: Reader,
+  projectId: number,
+  oid: string,
+): Awaitable<StoredFile | undefined> {
+  return db.one<StoredFile>(
+    `select o.file_id as id, o.size, o.oid as sha256 from lfs_objects o
+     join lfs_object_projects l on l.object_id = o.id and l.project_id = ? where o.oid = ?`,
+    [projectId, oid],
+  );
+}
+
+/** Names that one statement asks for. */
+const AT_ONCE = 500;
+
+/** The sizes of the objects among some that a project has, by their names. */
+export async function sizesOf(
+  db: Reader,
+  projectId: number,
+  oids: readonly string[],
+): Promise<Map<string, number>> {
+  const found = new Map<string, number>();
+  for (let start = 0; start < oids.length; start += AT_ONCE) {
+    const among = placeholders(oids.slice(start, start + AT_ONCE));
+    const rows = await db.rows(
+      `select o.oid, o.size from lfs_objects o
+       join lfs_object_projects l on l.object_id = o.id and l.project_id = ? where o.oid in (${among.sql})`,
+      [projectId, ...among.values],
+    );
+    for (const [oid, size] of rows) found.set(String(oid), Number(size));
+  }
+  return found;
+}
+
+/** Lets a project have a file as an object, unless there is one of this content already: then nothing needs the file. */
+export async function addObject(
+  db: Database,
+  projectId: number,
+  { id, size, sha256 }: StoredFile,
+  now: number,
+): Promise<void> {
+  await db.run(
+    "insert into lfs_objects (oid, size, file_id) values (?, ?, ?) on conflict (oid) do nothing",
+    [sha256, size, id],
+  );
+  await db.run(
+    `insert into lfs_object_projects (project_id, object_id, created_at)
+     select cast(? as bigint), o.id, cast(? as bigint) from lfs_objects o where o.oid = ?
+     on conflict (project_id, object_id) do nothing`,
+    [projectId, now, sha256],
+  );
+}
+
+/** Lets a project have objects that another one has: those with some names, or all. */
+export async function shareObjects(
+  db: Database,
+  fromId: number,
+  projectId: number,
+  now: number,
+  oids?: readonly string[],
+): Promise<void> {
+  const among = oids && placeholders(oids);
+  const named = among
+    ? `and l.object_id in (select id from lfs_objects where oid in (${among.sql}))`
+    : "";
+  await db.run(
+    `insert into lfs_object_projects (project_id, object_id, created_at)
+     select cast(? as bigint), l.object_id, cast(? as bigint) from lfs_object_projects l
+     where l.project_id = ? ${named} on conflict (project_id, object_id) do nothing`,
+    [projectId, now, fromId, ...(among?.values ?? [])],
+  );
+}
