@@ -19,6 +19,9 @@ const MESSAGES: Readonly<Record<number, string>> = {
   404: "Not found.",
 };
 
+/** What is told to those who may not, and of what there is not, or they may not know of. */
+export const refusal = (status: 403 | 404) => lfsError(status, MESSAGES[status] as string);
+
 const CHALLENGE = 'Basic realm="GitLab"';
 
 /** Errors in the form of the LFS API, whoever throws them. Without credentials, text, as Git gets it. */

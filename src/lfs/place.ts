@@ -4,7 +4,7 @@ import { isJsonBody } from "../core/http/body.ts";
 import type { PrepareContext } from "../core/resource.ts";
 import { admit, type Service } from "../git-http/access.ts";
 import { isEnabled } from "../resources/lfs/objects.ts";
-import { lfsError } from "./errors.ts";
+import { lfsError, refusal } from "./errors.ts";
 import type { Operation } from "./tokens.ts";
 
 /** A project whose objects the caller may use. */
@@ -23,8 +23,6 @@ const SERVICES: Readonly<Record<Operation, Service>> = {
   upload: "git-receive-pack",
 };
 
-const notFound = () => lfsError(404, "Not found.");
-
 /**
  * Finds the project of a repository: who may fetch from it may download its objects, and who may push to it may upload
  * some. Wikis have none.
@@ -39,14 +37,14 @@ export async function enter(
   operation: Operation,
   whenDisabled: 403 | 404 = 403,
 ): Promise<Place> {
-  if (!path.endsWith(".git")) throw notFound();
+  if (!path.endsWith(".git")) throw refusal(404);
   const { kind, project, caller } = await admit(
     preparing,
     path.slice(0, -".git".length),
     SERVICES[operation],
   );
-  if (!project || kind === "wiki") throw notFound();
-  if (!(await isEnabled(preparing.db, project.id))) throw lfsError(whenDisabled, "Not found.");
+  if (!project || kind === "wiki") throw refusal(404);
+  if (!(await isEnabled(preparing.db, project.id))) throw refusal(whenDisabled);
   return { project, caller };
 }
 

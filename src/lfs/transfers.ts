@@ -10,7 +10,7 @@ import { answerableFor, FETCHING, PUSHING } from "../git-http/access.ts";
 import { Slots } from "../git-http/slots.ts";
 import { SteadyBody } from "../git-http/steady.ts";
 import * as objects from "../resources/lfs/objects.ts";
-import { LFS_JSON, lfsError } from "./errors.ts";
+import { LFS_JSON, lfsError, refusal } from "./errors.ts";
 import { enter, enterToPush, type Place, requireJson } from "./place.ts";
 import { LIFETIME, lfsAuthorization, type Operation } from "./tokens.ts";
 
@@ -79,7 +79,7 @@ async function sharedBySource(
 
 /** The objects of a request. @throws ApiError 404, 413, 422 */
 function askedIn(sent: unknown): Asked[] {
-  if (!Array.isArray(sent) || sent.length === 0) throw lfsError(404, "Not found.");
+  if (!Array.isArray(sent) || sent.length === 0) throw refusal(404);
   if (sent.length > BATCH)
     throw lfsError(413, `At most ${BATCH} objects may be asked for at once.`);
   return sent.map((one) => ({ oid: one?.oid ?? null, size: one?.size ?? null }));
@@ -148,7 +148,7 @@ async function* upTo(size: number, chunks: AsyncIterable<Uint8Array>): AsyncGene
 
 /** The size in an address. @throws ApiError 404, 413 */
 function sizeIn(text: string): number {
-  if (!/^\d{1,19}$/.test(text)) throw lfsError(404, "Not found.");
+  if (!/^\d{1,19}$/.test(text)) throw refusal(404);
   const size = Number(text);
   if (size > objects.OBJECT_BYTES) throw lfsError(413, "The object is too large.");
   return size;
@@ -235,7 +235,7 @@ export const transferRoutes: readonly Route[] = [
     prepare: ({ repository: path }, preparing) => enter(preparing, path, "download"),
     handle: async ({ db, request, input: { oid }, prepared: { project } }) => {
       const found = isLfsOid(oid) ? await objects.findObject(db, project.id, oid) : undefined;
-      if (!found) throw lfsError(404, "Not found.");
+      if (!found) throw refusal(404);
       return fileReply(db, request, found, {
         "content-type": "application/octet-stream",
         "content-disposition": "attachment",
@@ -255,7 +255,7 @@ export const transferRoutes: readonly Route[] = [
     input: { ...named, size: param.anyText({ max: 64 }) },
     prepare: async ({ repository: path, oid, size: text }, preparing) => {
       const { caller, project } = await enterToPush(preparing, path);
-      if (!isLfsOid(oid)) throw lfsError(404, "Not found.");
+      if (!isLfsOid(oid)) throw refusal(404);
       const { db, store, request, now } = preparing;
       const size = sizeIn(text);
       const sent = new SteadyBody(preparing.body);
