@@ -11,7 +11,17 @@ export async function isEnabled(db: Reader, projectId: number): Promise<boolean>
   return row?.[0] === 1;
 }
 
-/** An object that a project has, or `undefined`. Its SHA-256 is its name. */
+/** Whether a project has Git LFS, and any object. */
+export async function hasObjects(db: Reader, projectId: number): Promise<boolean> {
+  const found = await db.rows(
+    `select 1 from lfs_object_projects l join projects p on p.id = l.project_id and p.lfs_enabled = 1
+     where l.project_id = ? limit 1`,
+    [projectId],
+  );
+  return found.length > 0;
+}
+
+/** An object that a project with Git LFS has, or `undefined`. Its SHA-256 is its name. */
 export function findObject(
   db: Reader,
   projectId: number,
@@ -19,7 +29,8 @@ export function findObject(
 ): Awaitable<StoredFile | undefined> {
   return db.one<StoredFile>(
     `select o.file_id as id, o.size, o.oid as sha256 from lfs_objects o
-     join lfs_object_projects l on l.object_id = o.id and l.project_id = ? where o.oid = ?`,
+     join lfs_object_projects l on l.object_id = o.id and l.project_id = ?
+     join projects p on p.id = l.project_id and p.lfs_enabled = 1 where o.oid = ?`,
     [projectId, oid],
   );
 }

@@ -1,0 +1,206 @@
+import { execFileSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { sweepObjects } from "../../src/resources/lfs/sweep.ts";
+import { baseSeed, type TestApp } from "../helpers.ts";
+import { shareWorkshop, type Workshop } from "./_git.ts";
+import { batch, objectOf, oidOf, pointerTo, put } from "./_lfs.ts";
+
+let app: TestApp;
+let workshop: Workshop;
+let git: Workshop["git"];
+shareWorkshop(
+  (opened) => {
+    ({ app, workshop, git } = opened);
+  },
+  { seed: baseSeed },
+);
+
+const at = (...path: string[]) => join(workshop.folder, ...path);
+
+/** Content larger than what is read at once. */
+const LARGE = Buffer.alloc(700_001, "A large object. ").toString();
+
+/** A new project of the owner, with some files, the objects of some of which it has. */
+async function projectWith(name: string, files: Record<string, string>, contents: string[]) {
+  const { json } = await app.call("POST /projects", {
+    as: "owner",
+    json: { name, visibility: "public" },
+  });
+  for (const content of contents) {
+    const { status } = await put(app, "owner", content, objectOf(content), `owner/${name}`);
+    expect(status).toBe(200);
+  }
+  const actions = Object.entries(files).map(([file_path, content]) => ({
+    action: "create",
+    file_path,
+    content,
+  }));
+  const made = await app.call(`POST /projects/${json.id}/repository/commits`, {
+    as: "owner",
+    json: { branch: "main", commit_message: "Add files", actions },
+  });
+  expect(made.status).toBe(201);
+  return json.id as number;
+}
+
+it("a file is its pointer, or with lfs=true the object, if there is one", async () => {
+  const id = await projectWith(
+    "contents",
+    {
+      "a b.png": pointerTo(LARGE),
+      "missing.bin": pointerTo("missing"),
+      "secret.bin": pointerTo("a secret"),
+      "plain.txt": "plain",
+    },
+    [LARGE],
+  );
+  await put(app, "owner", "a secret", objectOf("a secret"), "secret/vault");
+  const raw = (path: string, query = "") =>
+    app.call(`GET /projects/${id}/repository/files/${encodeURIComponent(path)}/raw${query}`);
+  expect((await raw("a b.png")).text).toBe(pointerTo(LARGE));
+  expect((await raw("a b.png", "?lfs=false")).text).toBe(pointerTo(LARGE));
+  const found = await raw("a b.png", "?lfs=true");
+  expect(found.text).toBe(LARGE);
+  expect(found.headers.get("content-type")).toBe("image/png");
+  expect(found.headers.get("content-security-policy")).toContain("sandbox");
+  // Nobody gets an object that the project does not have by writing its pointer.
+  expect((await raw("missing.bin", "?lfs=true")).text).toBe(pointerTo("missing"));
+  expect((await raw("secret.bin", "?lfs=true")).text).toBe(pointerTo("a secret"));
+  expect((await raw("plain.txt", "?lfs=true")).text).toBe("plain");
+  const page = (path: string, headers = {}) =>
+    app.call(`GET http://localhost/owner/contents/-/raw/main/${path}`, { headers });
+  expect((await page("a%20b.png")).text).toBe(LARGE);
+  const part = await page("a%20b.png", { range: "bytes=0-7" });
+  expect([part.status, part.text]).toEqual([206, "A large "]);
+  expect((await page("secret.bin")).text).toBe(pointerTo("a secret"));
+  const attached = await page("a%20b.png?inline=false");
+  expect(attached.headers.get("content-disposition")).toContain("attachment");
+
+  await app.call(`PUT /projects/${id}`, { as: "owner", json: { lfs_enabled: false } });
+  expect((await raw("a b.png", "?lfs=true")).text).toBe(pointerTo(LARGE));
+  expect((await page("a%20b.png")).text).toBe(pointerTo(LARGE));
+});
+
+it("archives have the objects, unless they are not asked for", async () => {
+  const id = await projectWith(
+    "archives",
+    {
+      "docs/large.bin": pointerTo(LARGE),
+      "docs/small.bin": pointerTo("small"),
+      "docs/missing.bin": pointerTo("missing"),
+      "README.md": "# Archives",
+    },
+    [LARGE, "small"],
+  );
+  const path = `http://localhost/api/v4/projects/${id}/repository/archive`;
+  const fetched = async (address: string, name: string) => {
+    const answer = await app.fetch(new Request(address));
+    expect(answer.status).toBe(200);
+    writeFileSync(at(name), Buffer.from(await answer.arrayBuffer()));
+    return at(name);
+  };
+  const member = (archive: string, file: string) =>
+    archive.endsWith(".zip")
+      ? execFileSync("unzip", ["-p", archive, `*/${file}`], { maxBuffer: 1e7 }).toString()
+      : execFileSync("tar", ["-xOf", archive, "--wildcards", `*/${file}`], {
+          maxBuffer: 1e7,
+        }).toString();
+  for (const ending of ["tar", "tar.gz", "zip"]) {
+    for (const address of [
+      `${path}.${ending}`,
+      `http://localhost/owner/archives/-/archive/main/archives-main.${ending}`,
+    ]) {
+      const archive = await fetched(address, `all.${ending}`);
+      expect(member(archive, "docs/large.bin")).toBe(LARGE);
+      expect(member(archive, "docs/small.bin")).toBe("small");
+      expect(member(archive, "docs/missing.bin")).toBe(pointerTo("missing"));
+      expect(member(archive, "README.md")).toBe("# Archives");
+    }
+    const without = await fetched(`${path}.${ending}?include_lfs_blobs=false`, `no.${ending}`);
+    expect(member(without, "docs/large.bin")).toBe(pointerTo(LARGE));
+  }
+});
+
+it("GraphQL tells which files stand for objects", async () => {
+  await projectWith("graph", { "large.bin": pointerTo("x"), "README.md": "# Graph" }, ["x"]);
+  const query = `{ project(fullPath: "owner/graph") { repository {
+    tree { blobs { nodes { name lfsOid } } }
+    blobs(paths: ["large.bin", "README.md"]) { nodes { name lfsOid } } } } }`;
+  const { json } = await app.call("POST http://localhost/api/graphql", { json: { query } });
+  const expected = [
+    { name: "README.md", lfsOid: null },
+    { name: "large.bin", lfsOid: oidOf("x") },
+  ];
+  const { tree, blobs } = json.data.project.repository;
+  expect(tree.blobs.nodes).toEqual(expected);
+  expect(blobs.nodes).toEqual(expect.arrayContaining(expected));
+});
+
+it("a push with pointers whose objects were not uploaded is refused, until they are", async () => {
+  await app.call("POST /projects", { as: "owner", json: { name: "pushed" } });
+  await git("", "init", "--quiet", "-b", "main", "pushed");
+  const commit = async (name: string, content: string) => {
+    writeFileSync(at("pushed", name), content);
+    await git("pushed", "add", ".");
+    await git("pushed", "commit", "--quiet", "-m", `Add ${name}`);
+  };
+  const push = () =>
+    git("pushed", "push", "--quiet", workshop.url("owner/pushed", "owner"), "main");
+  await commit("large.bin", pointerTo("to push"));
+  // Also if it is gone again in the last commit.
+  await git("pushed", "rm", "--quiet", "large.bin");
+  await git("pushed", "commit", "--quiet", "-m", "Remove it");
+  await expect(push()).rejects.toThrow(
+    'GitLab: LFS objects are missing. Ensure LFS is properly set up or try a manual "git lfs push --all".',
+  );
+  // Another project's object is none of this one.
+  await put(app, "owner", "to push", objectOf("to push"), "secret/vault");
+  await expect(push()).rejects.toThrow("LFS objects are missing");
+  await put(app, "owner", "to push", objectOf("to push"), "owner/pushed");
+  await push();
+  // What looks like a pointer and is none is a file.
+  await commit("like.txt", `${pointerTo("none").replace("sha256:", "sha256:x")}`);
+  await push();
+  await commit("other.bin", pointerTo("elsewhere"));
+  await expect(push()).rejects.toThrow("LFS objects are missing");
+  await app.call("PUT /projects/owner%2Fpushed", { as: "owner", json: { lfs_enabled: false } });
+  await push();
+  // What is there already is not looked at again, although its object is missing.
+  await app.call("PUT /projects/owner%2Fpushed", { as: "owner", json: { lfs_enabled: true } });
+  await commit("more.txt", "more");
+  await push();
+});
+
+it("a push that would create its project is refused, too, and objects of no project are unknown", async () => {
+  await git("", "init", "--quiet", "-b", "main", "created");
+  writeFileSync(at("created", "a.bin"), pointerTo("created"));
+  await git("created", "add", ".");
+  await git("created", "commit", "--quiet", "-m", "Add a file");
+  const asked = await batch(app, "owner", "upload", [objectOf("created")], "owner/created");
+  expect(asked.status).toBe(404);
+  await expect(
+    git("created", "push", workshop.url("owner/created", "owner"), "main"),
+  ).rejects.toThrow("LFS objects are missing");
+});
+
+it("objects are deleted with their last project", async () => {
+  const content = "only here";
+  const id = await projectWith("last", { "a.bin": pointerTo(content) }, [content]);
+  const { json: fork } = await app.call(`POST /projects/${id}/fork`, { as: "developer" });
+  const files = async () => {
+    const [row] = await app.store.rows("select count(*) from stored_files");
+    return Number(row?.[0]);
+  };
+  const all = await files();
+  await app.call(`DELETE /projects/${id}`, { as: "owner" });
+  await sweepObjects(app.store);
+  const download = `GET http://localhost/developer/last.git/gitlab-lfs/objects/${oidOf(content)}`;
+  expect((await app.call(download)).text).toBe(content);
+  await app.call(`DELETE /projects/${fork.id}`, { as: "developer" });
+  await app.admin.maintenance.sweepDaily();
+  const [left] = await app.store.rows("select 1 from lfs_objects where oid = ?", [oidOf(content)]);
+  expect(left).toBeUndefined();
+  expect(await files()).toBe(all - 1);
+});
