@@ -1,3 +1,6 @@
+import { BLOB } from "./objects.ts";
+import type { Repository } from "./repository.ts";
+
 /** What stands in a repository for an object of Git LFS. */
 export interface Pointer {
   /** The SHA-256 of its content, in hex. */
@@ -9,7 +12,7 @@ export interface Pointer {
 /** Bytes that a pointer has at most, by the specification of git-lfs. */
 export const POINTER_BYTES = 1024;
 /** No pointer is shorter. */
-export const LEAST_POINTER_BYTES = 100;
+const LEAST_POINTER_BYTES = 100;
 
 const VERSIONS: readonly string[] = [
   "https://git-lfs.github.com/spec/v1",
@@ -26,7 +29,7 @@ export const isLfsOid = (text: unknown): text is string =>
  *
  * @returns `undefined` for any other content
  */
-export function pointerOf(content: Uint8Array): Pointer | undefined {
+function pointerOf(content: Uint8Array): Pointer | undefined {
   if (content.length < LEAST_POINTER_BYTES || content.length > POINTER_BYTES) return undefined;
   const text = Buffer.from(content.buffer, content.byteOffset, content.length).toString("latin1");
   if (!text.startsWith("version ")) return undefined;
@@ -41,4 +44,21 @@ export function pointerOf(content: Uint8Array): Pointer | undefined {
   const oid = values.get("oid")?.replace(/^sha256:/, "");
   const size = /^\d+$/.test(values.get("size") ?? "") ? Number(values.get("size")) : Number.NaN;
   return isLfsOid(oid) && Number.isSafeInteger(size) ? { oid, size } : undefined;
+}
+
+/**
+ * What a blob says as a pointer of Git LFS.
+ *
+ * @param most bytes of the blobs that are looked at
+ * @returns `undefined` if it is none
+ */
+export async function pointerIn(
+  repository: Repository,
+  object: number,
+  most = POINTER_BYTES,
+): Promise<Pointer | undefined> {
+  if (object < 0 || repository.typeOf(object) !== BLOB) return undefined;
+  const size = repository.sizeOf(object);
+  if (size < LEAST_POINTER_BYTES || size > most) return undefined;
+  return pointerOf((await repository.read(object)).data);
 }

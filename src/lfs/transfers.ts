@@ -70,7 +70,7 @@ async function sharedBySource(
   const taken = [...known.keys()];
   if (taken.length > 0) {
     await store.transaction(
-      (writing) => objects.shareObjects(writing, source.id, project.id, now, taken),
+      (writing) => objects.shareObjects(writing, source.id, project.id, taken, now),
       { shared: true },
     );
   }

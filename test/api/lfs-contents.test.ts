@@ -204,3 +204,34 @@ it("objects are deleted with their last project", async () => {
   expect(left).toBeUndefined();
   expect(await files()).toBe(all - 1);
 });
+
+it("a merge request brings the objects of its fork, and no others", async () => {
+  const id = await projectWith("target", { "README.md": "# Target" }, []);
+  const { json: fork } = await app.call(`POST /projects/${id}/fork`, { as: "developer" });
+  const contents = ["of the fork", "added later", "of nobody"];
+  const add = (branch: string, start: string, name: string, content: string) =>
+    app.call(`POST /projects/${fork.id}/repository/files/${name}`, {
+      as: "developer",
+      json: { branch, start_branch: start, content: pointerTo(content), commit_message: name },
+    });
+  const [first, later, other] = contents as [string, string, string];
+  for (const content of [first, later]) {
+    await put(app, "developer", content, objectOf(content), "developer/target");
+  }
+  await put(app, "owner", other, objectOf(other), "secret/vault");
+  await add("work", "main", "a.bin", first);
+  await add("work", "work", "b.bin", other);
+  const known = async () => {
+    const { json } = await batch(app, "owner", "download", contents.map(objectOf), "owner/target");
+    return json.objects.map((object: object) => "actions" in object);
+  };
+  expect(await known()).toEqual([false, false, false]);
+  const opened = await app.call(`POST /projects/${fork.id}/merge_requests`, {
+    as: "developer",
+    json: { source_branch: "work", target_branch: "main", target_project_id: id, title: "Work" },
+  });
+  expect(opened.status).toBe(201);
+  expect(await known()).toEqual([true, false, false]);
+  await add("work", "work", "c.bin", later);
+  expect(await known()).toEqual([true, true, false]);
+});

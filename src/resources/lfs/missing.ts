@@ -1,5 +1,4 @@
-import { BLOB } from "../../git/objects.ts";
-import { LEAST_POINTER_BYTES, pointerOf } from "../../git/pointers.ts";
+import { pointerIn } from "../../git/pointers.ts";
 import type { Push } from "../../git/push.ts";
 import type { Reader } from "../../store/port.ts";
 import type { Budget } from "../../turns/budget.ts";
@@ -29,12 +28,10 @@ export async function refusalByMissing(
   const pushed = new Set<string>();
   for (let entry = 0; entry < pack.count; entry += 1) {
     if (budget.isDue) await budget.pause();
-    const size = pack.sizes[entry] as number;
-    if (pack.types[entry] !== BLOB || size < LEAST_POINTER_BYTES || size > LOOKED_AT) continue;
+    const pointer = await pointerIn(repository, start + entry, LOOKED_AT);
     // Packs have copies of what there was before, as bases of deltas.
-    if (repository.findOldest(pack.oids.bytesOf(entry)) < start) continue;
-    const pointer = pointerOf((await repository.read(start + entry)).data);
-    if (pointer) pushed.add(pointer.oid);
+    const isNew = pointer && repository.findOldest(pack.oids.bytesOf(entry)) >= start;
+    if (isNew) pushed.add(pointer.oid);
   }
   if (pushed.size === 0) return undefined;
   const known = projectId === undefined ? new Map() : await sizesOf(db, projectId, [...pushed]);

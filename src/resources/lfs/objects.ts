@@ -76,22 +76,32 @@ export async function addObject(
   );
 }
 
-/** Lets a project have objects that another one has: those with some names, or all. */
-export async function shareObjects(
+/** Lets a project have all objects that another one has. */
+export async function shareAll(
   db: Database,
   fromId: number,
   projectId: number,
   now: number,
-  oids?: readonly string[],
 ): Promise<void> {
-  const among = oids && placeholders(oids);
-  const named = among
-    ? `and l.object_id in (select id from lfs_objects where oid in (${among.sql}))`
-    : "";
-  await db.run(
-    `insert into lfs_object_projects (project_id, object_id, created_at)
-     select cast(? as bigint), l.object_id, cast(? as bigint) from lfs_object_projects l
-     where l.project_id = ? ${named} on conflict (project_id, object_id) do nothing`,
-    [projectId, now, fromId, ...(among?.values ?? [])],
-  );
+  await db.run(`${SHARED} ${NEVER_TWICE}`, [projectId, now, fromId]);
 }
+
+/** Lets a project have those of some objects, by their names, that another one has. */
+export async function shareObjects(
+  db: Database,
+  fromId: number,
+  projectId: number,
+  oids: readonly string[],
+  now: number,
+): Promise<void> {
+  for (let start = 0; start < oids.length; start += AT_ONCE) {
+    const among = placeholders(oids.slice(start, start + AT_ONCE));
+    const named = `l.object_id in (select id from lfs_objects where oid in (${among.sql}))`;
+    const values = [projectId, now, fromId, ...among.values];
+    await db.run(`${SHARED} and ${named} ${NEVER_TWICE}`, values);
+  }
+}
+
+const SHARED = `insert into lfs_object_projects (project_id, object_id, created_at)
+  select cast(? as bigint), l.object_id, cast(? as bigint) from lfs_object_projects l where l.project_id = ?`;
+const NEVER_TWICE = "on conflict (project_id, object_id) do nothing";

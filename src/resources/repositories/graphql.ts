@@ -3,7 +3,7 @@ import { visibleCode, visibleProjects } from "../../core/access/visibility.ts";
 import { colorOf } from "../../core/languages.ts";
 import { logOf } from "../../git/log.ts";
 import { BLOB, COMMIT, FOLDER, TREE } from "../../git/objects.ts";
-import { POINTER_BYTES } from "../../git/pointers.ts";
+import { POINTER_BYTES, pointerIn } from "../../git/pointers.ts";
 import { BRANCHES, bounds, TAGS } from "../../git/refs.ts";
 import type { Repository } from "../../git/repository.ts";
 import { findCommit } from "../../git/revisions.ts";
@@ -37,7 +37,6 @@ import type { Value } from "../../store/port.ts";
 import { fits } from "../protected-refs/wildcards.ts";
 import { commit, readCommits } from "./graphql-commits.ts";
 import { languagesByProject, type Share } from "./languages.ts";
-import { pointerIn } from "./lfs.ts";
 import { type OpenRepository, openRepository } from "./open.ts";
 
 const ENTRY_TYPE = enumeration("EntryType", "What an entry of a folder is.", [

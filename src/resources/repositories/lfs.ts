@@ -1,22 +1,9 @@
 import { readFile } from "../../files/read.ts";
 import type { StoredFile } from "../../files/write.ts";
 import type { Replacement } from "../../git/members.ts";
-import { BLOB } from "../../git/objects.ts";
-import { LEAST_POINTER_BYTES, POINTER_BYTES, type Pointer, pointerOf } from "../../git/pointers.ts";
-import type { Repository } from "../../git/repository.ts";
+import { pointerIn } from "../../git/pointers.ts";
 import { findObject, hasObjects } from "../lfs/objects.ts";
 import type { OpenRepository } from "./open.ts";
-
-/** What a blob says as a pointer of Git LFS; `undefined` if it is none. */
-export async function pointerIn(
-  repository: Repository,
-  object: number,
-): Promise<Pointer | undefined> {
-  if (object < 0 || repository.typeOf(object) !== BLOB) return undefined;
-  const size = repository.sizeOf(object);
-  if (size < LEAST_POINTER_BYTES || size > POINTER_BYTES) return undefined;
-  return pointerOf((await repository.read(object)).data);
-}
 
 /** The object of Git LFS that a blob stands for, if its project has that. */
 export async function lfsFileOf(
