@@ -156,9 +156,6 @@ function sizeIn(text: string): number {
 
 const { get, post, put } = routes();
 
-const OLD_CLIENT =
-  "Server supports batch API only, please update your Git LFS client to version 1.0.1 and up.";
-
 /** The routes by which objects of Git LFS are transferred (git-lfs, docs/api/batch.md, basic-transfers.md). */
 export const transferRoutes: readonly Route[] = [
   post("/:repository*/info/lfs/objects/batch", {
@@ -205,27 +202,6 @@ export const transferRoutes: readonly Route[] = [
       );
     },
     handle: ({ prepared }) => prepared,
-  }),
-  post("/:repository*/info/lfs/objects", {
-    summary: "What clients of Git LFS before version 1.0.1 ask for: 501",
-    ...fetching,
-    concurrency: "free",
-    input: repository,
-    prepare: async ({ repository: path }, preparing) => {
-      await enter(preparing, path, "download");
-      throw lfsError(501, OLD_CLIENT);
-    },
-    handle: () => undefined,
-  }),
-  get("/:repository*/info/lfs/objects/:oid", {
-    summary: "What clients of Git LFS before version 1.0.1 ask for: 501",
-    ...fetching,
-    input: named,
-    prepare: async ({ repository: path }, preparing) => {
-      await enter(preparing, path, "download");
-      throw lfsError(501, OLD_CLIENT);
-    },
-    handle: () => undefined,
   }),
   get("/:repository*/gitlab-lfs/objects/:oid", {
     answersWith: "application/octet-stream",
