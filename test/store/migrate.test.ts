@@ -370,6 +370,7 @@ const FROZEN: Record<string, string> = {
   "20261220-02-openid-grants": "59309411e8bc2f1cd2aba133b77bebc4028c0d922d01328f206074ba2ca39a23",
   "20261220-03-oauth-devices": "06ab120d4f37b13f75620f637ec704a960bb337dda847b3bdb11e38e2703e66e",
   "20261222-01-npm": "55963f5e2e3f305d8d0e3ccc8188fe7140ffeb73a315ba110ff54b8708f450d5",
+  "20261223-01-lfs": "7b10b3c47942056d507607e2caf009a7ffa4e1a0e5edcb8a865e0a4e939b41e2",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);
