@@ -1423,7 +1423,7 @@ const FIXTURES: Record<string, Fixture> = {
       oid: always(oidOf("object 0")),
       "gitlab-lfs size": always("8"),
       lock_id: async (app) =>
-        (await lfs(app, "owner", "GET info/lfs/locks")).json.locks[0]?.id ?? "1",
+        (await lfs(app, "owner", "GET info/lfs/locks")).json.locks?.[0]?.id ?? "1",
     },
   },
   "Git over HTTP": { params: { repository: async () => "acme/site.git" } },

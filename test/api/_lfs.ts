@@ -29,7 +29,7 @@ export const credentialsOf = (person: Person): Record<string, string> =>
   person === "anonymous" ? {} : basic(person, tokenOf(person));
 
 /** A request of Git LFS, below a project's repository, with a person's token. */
-export async function lfs(
+export function lfs(
   app: Calls,
   person: Person,
   request: string,
@@ -40,7 +40,7 @@ export async function lfs(
   const [method, path] = request.split(" ") as [string, string];
   const sent =
     json === undefined ? {} : { body: typeof json === "string" ? json : JSON.stringify(json) };
-  const answer = await app.call(`${method} http://localhost/${project}.git/${path}`, {
+  return app.call(`${method} http://localhost/${project}.git/${path}`, {
     ...sent,
     ...options,
     headers: {
@@ -50,8 +50,6 @@ export async function lfs(
       ...headers,
     },
   });
-  const isJson = answer.headers.get("content-type") === LFS_JSON;
-  return isJson ? { ...answer, json: JSON.parse(answer.text) } : answer;
 }
 
 /** Asks where objects are transferred, as git-lfs 3.3 does. */
