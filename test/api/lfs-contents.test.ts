@@ -5,7 +5,7 @@ import { expect, it } from "vitest";
 import { sweepObjects } from "../../src/resources/lfs/sweep.ts";
 import { baseSeed, type TestApp } from "../helpers.ts";
 import { shareWorkshop, type Workshop } from "./_git.ts";
-import { batch, objectOf, oidOf, pointerTo, put } from "./_lfs.ts";
+import { batch, lfs, objectOf, oidOf, pointerTo, put } from "./_lfs.ts";
 
 let app: TestApp;
 let workshop: Workshop;
@@ -234,4 +234,39 @@ it("a merge request brings the objects of its fork, and no others", async () => 
   expect(await known()).toEqual([true, false, false]);
   await add("work", "work", "c.bin", later);
   expect(await known()).toEqual([true, true, false]);
+});
+
+it("what others have locked can't be changed, on no branch, until it is unlocked", async () => {
+  const id = await projectWith("locked", { "a.bin": "one", "b.bin": "two" }, []);
+  await app.call(`POST /projects/${id}/members`, {
+    as: "owner",
+    json: { user_id: 4, access_level: 40 },
+  });
+  const { username } = (await app.call("GET /users/4", { as: "admin" })).json;
+  const ask = (request: string, json: object) =>
+    lfs(app, username, request, json, {}, "owner/locked");
+  const { json } = await ask("POST info/lfs/locks", { path: "a.bin" });
+  const refusal = `The path 'a.bin' is locked in Git LFS by The ${username}`;
+  await git("", "clone", "--quiet", workshop.url("owner/locked", "owner"), "locked");
+  const change = async (branch: string, ...files: string[]) => {
+    await git("locked", "checkout", "--quiet", "-B", branch, "origin/main");
+    for (const file of files) writeFileSync(at("locked", file), `changed on ${branch}`);
+    await git("locked", "add", ".");
+    await git("locked", "commit", "--quiet", "-m", `Change ${files}`);
+    return git("locked", "push", "--quiet", "origin", branch);
+  };
+  await expect(change("main", "b.bin", "a.bin")).rejects.toThrow(`GitLab: ${refusal}`);
+  await expect(change("work", "a.bin")).rejects.toThrow(refusal);
+  await change("other", "b.bin");
+  const file = `PUT /projects/${id}/repository/files/a.bin`;
+  const content = { branch: "main", content: "x", commit_message: "Change" };
+  const refused = await app.call(file, { as: "owner", json: content });
+  expect(refused.status).toBeLessThan(500);
+  expect(refused.text).toContain("is locked in Git LFS by");
+  // Who holds the lock may.
+  expect((await app.call(file, { as: username, json: content })).status).toBe(200);
+  await ask(`POST info/lfs/locks/${json.lock.id}/unlock`, {});
+  expect((await app.call(file, { as: "owner", json: { ...content, content: "y" } })).status).toBe(
+    200,
+  );
 });

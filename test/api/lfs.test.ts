@@ -249,6 +249,29 @@ describe("rights", () => {
     expect((await ask("download", "acme/team/core")).status).toBe(404);
   });
 
+  it("jobs download what their token opens, and upload nothing", async () => {
+    const object = await uploaded("for jobs", VAULT);
+    const job = { project: VAULT, user: "owner" };
+    const { token } = await app.admin.tokens.createForJob(job);
+    const headers = basic("gitlab-ci-token", token);
+    const ask = (operation: string, project: string) =>
+      lfs(
+        app,
+        "anonymous",
+        "POST info/lfs/objects/batch",
+        { operation, objects: [object] },
+        { headers },
+        project,
+      );
+    const { status, json } = await ask("download", VAULT);
+    expect(status).toBe(200);
+    const { href, header } = json.objects[0].actions.download;
+    expect(header).toEqual({ Authorization: headers.authorization });
+    expect((await app.call(`GET ${href}`, { headers: header })).text).toBe("for jobs");
+    expect((await ask("upload", VAULT)).status).toBe(403);
+    expect((await ask("download", "acme/team/core")).status).toBe(404);
+  });
+
   it("passwords count like tokens, and wrong ones like none", async () => {
     await givePassword(app, "developer");
     const object = await uploaded("for passwords", VAULT);
