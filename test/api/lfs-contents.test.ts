@@ -1,9 +1,10 @@
 import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { gunzipSync, gzipSync } from "node:zlib";
 import { expect, it } from "vitest";
 import { sweepObjects } from "../../src/resources/lfs/sweep.ts";
-import { baseSeed, type TestApp } from "../helpers.ts";
+import { baseSeed, type TestApp, tokenOf, waitFor } from "../helpers.ts";
 import { shareWorkshop, type Workshop } from "./_git.ts";
 import { batch, lfs, objectOf, oidOf, pointerTo, put } from "./_lfs.ts";
 
@@ -14,7 +15,8 @@ shareWorkshop(
   (opened) => {
     ({ app, workshop, git } = opened);
   },
-  { seed: baseSeed },
+  // Exports and imports are work in the background.
+  { seed: baseSeed, background: true },
 );
 
 const at = (...path: string[]) => join(workshop.folder, ...path);
@@ -199,7 +201,8 @@ it("objects are deleted with their last project", async () => {
   const download = `GET http://localhost/developer/last.git/gitlab-lfs/objects/${oidOf(content)}`;
   expect((await app.call(download)).text).toBe(content);
   await app.call(`DELETE /projects/${fork.id}`, { as: "developer" });
-  await app.admin.maintenance.sweepDaily();
+  await sweepObjects(app.store);
+  await app.admin.maintenance.sweepFiles();
   const [left] = await app.store.rows("select 1 from lfs_objects where oid = ?", [oidOf(content)]);
   expect(left).toBeUndefined();
   expect(await files()).toBe(all - 1);
@@ -269,4 +272,51 @@ it("what others have locked can't be changed, on no branch, until it is unlocked
   expect((await app.call(file, { as: "owner", json: { ...content, content: "y" } })).status).toBe(
     200,
   );
+});
+
+it("archives of projects have their objects, which are what they say", async () => {
+  const id = await projectWith(
+    "exported",
+    { "large.bin": pointerTo(LARGE), "empty.bin": pointerTo("") },
+    [LARGE, "", "unused"],
+  );
+  await app.call(`POST /projects/${id}/export`, { as: "owner" });
+  const path = `/projects/${id}/export`;
+  await waitFor(async () => {
+    const { json } = await app.call(`GET ${path}`, { as: "owner" });
+    return json.export_status === "finished";
+  });
+  const headers = { "private-token": tokenOf("owner") };
+  const answer = await app.fetch(
+    new Request(`http://localhost/api/v4${path}/download`, { headers }),
+  );
+  const archive = Buffer.from(await answer.arrayBuffer());
+  const imported = async (name: string, bytes: Buffer) => {
+    const body = new FormData();
+    body.append("path", name);
+    body.append("file", new Blob([new Uint8Array(bytes)]), "archive.gz");
+    const { json } = await app.call("POST /projects/import", { as: "owner", body });
+    let status = "";
+    await waitFor(async () => {
+      const now = await app.call(`GET /projects/${json.id}/import`, { as: "owner" });
+      status = now.json.import_status;
+      return ["finished", "failed"].includes(status);
+    });
+    return status;
+  };
+  expect(await imported("imported", archive)).toBe("finished");
+  const objects = [LARGE, "", "unused"].map(objectOf);
+  const { json } = await batch(app, "owner", "download", objects, "owner/imported");
+  expect(json.objects).toMatchObject(objects.map((object) => ({ ...object, actions: {} })));
+  const file = await app.call(
+    "GET /projects/owner%2Fimported/repository/files/large.bin/raw?lfs=true",
+    { as: "owner" },
+  );
+  expect(file.text).toBe(LARGE);
+
+  await put(app, "owner", "a secret", objectOf("a secret"), "secret/vault");
+  const lines = gunzipSync(archive).toString();
+  const changed = lines.replace(`{"lfs":"${oidOf("unused")}"}`, `{"lfs":"${oidOf("a secret")}"}`);
+  expect(changed).not.toBe(lines);
+  expect(await imported("forged", gzipSync(changed))).toBe("failed");
 });

@@ -555,8 +555,11 @@ describe("forks", () => {
     expect(
       (await batch(app, "developer", "upload", [early, late], "developer/source")).json,
     ).toEqual({ objects: [early, late] });
+    const gone = await uploaded("gone", "owner/source");
     await app.call(`DELETE /projects/${source.id}`, { as: "owner" });
     await app.admin.maintenance.sweepDaily();
+    const sql = "select 1 from lfs_objects where oid = ?";
+    expect(await app.store.rows(sql, [gone.oid])).toEqual([]);
     for (const { oid } of [early, late]) {
       const path = `GET gitlab-lfs/objects/${oid}`;
       const got = await lfs(app, "developer", path, undefined, {}, "developer/source");

@@ -35,6 +35,26 @@ export function findObject(
   );
 }
 
+/**
+ * Some objects that a project has.
+ *
+ * @param last the `end` of those before; 0 for the first
+ * @returns `end`: `undefined` if there are no more
+ */
+export async function objectsAfter(
+  db: Reader,
+  projectId: number,
+  last: number,
+  most: number,
+): Promise<{ objects: StoredFile[]; end: number | undefined }> {
+  const found = await db.all<StoredFile & { object: number }>(
+    `select o.id as object, o.file_id as id, o.size, o.oid as sha256 from lfs_object_projects l
+     join lfs_objects o on o.id = l.object_id where l.project_id = ? and l.object_id > ? order by l.object_id limit ?`,
+    [projectId, last, most],
+  );
+  return { objects: found, end: found.length < most ? undefined : found.at(-1)?.object };
+}
+
 /** Names that one statement asks for. */
 const AT_ONCE = 500;
 
