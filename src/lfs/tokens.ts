@@ -89,8 +89,10 @@ export const lfsToken: Authenticator = {
   },
   callerOf: async (token, db, _incoming, now, { secrets }, params) => {
     const claims = secrets && read(token, secrets);
-    const owner = claims && now < claims.expires ? await findOwner(db, claims.user) : undefined;
-    if (!claims || !owner || owner.state !== "active" || claims.password !== ofPassword(owner)) {
+    // It may be a password.
+    if (!claims) return undefined;
+    const owner = now < claims.expires ? await findOwner(db, claims.user) : undefined;
+    if (owner?.state !== "active" || claims.password !== ofPassword(owner)) {
       throw unauthorized({ tokenGiven: true });
     }
     const path = decodePath(params["repository"] ?? "").replace(/\.git$/, "");

@@ -33,6 +33,18 @@ async function stored() {
   };
 }
 
+/** Asks for one object, with some credentials. */
+const askingWith =
+  (headers: Record<string, string>, object: object) => (operation: string, project: string) =>
+    lfs(
+      app,
+      "anonymous",
+      "POST info/lfs/objects/batch",
+      { operation, objects: [object] },
+      { headers },
+      project,
+    );
+
 describe("a batch", () => {
   it("tells where objects are uploaded and downloaded, for two hours", async () => {
     const object = objectOf("one");
@@ -232,15 +244,7 @@ describe("rights", () => {
       json: { name: "reader", scopes: ["read_repository"] },
     });
     const headers = basic(json.username, json.token);
-    const ask = (operation: string, project: string) =>
-      lfs(
-        app,
-        "anonymous",
-        "POST info/lfs/objects/batch",
-        { operation, objects: [object] },
-        { headers },
-        project,
-      );
+    const ask = askingWith(headers, object);
     const found = await ask("download", VAULT);
     expect(found.json.objects[0].actions.download.header).toEqual({
       Authorization: headers.authorization,
@@ -254,15 +258,7 @@ describe("rights", () => {
     const job = { project: VAULT, user: "owner" };
     const { token } = await app.admin.tokens.createForJob(job);
     const headers = basic("gitlab-ci-token", token);
-    const ask = (operation: string, project: string) =>
-      lfs(
-        app,
-        "anonymous",
-        "POST info/lfs/objects/batch",
-        { operation, objects: [object] },
-        { headers },
-        project,
-      );
+    const ask = askingWith(headers, object);
     const { status, json } = await ask("download", VAULT);
     expect(status).toBe(200);
     const { href, header } = json.objects[0].actions.download;
@@ -276,18 +272,11 @@ describe("rights", () => {
     await givePassword(app, "developer");
     const object = await uploaded("for passwords", VAULT);
     const status = async (password: string) =>
-      (
-        await lfs(
-          app,
-          "anonymous",
-          "POST info/lfs/objects/batch",
-          { operation: "upload", objects: [object] },
-          { headers: basic("developer", password) },
-          VAULT,
-        )
-      ).status;
+      (await askingWith(basic("developer", password), object)("upload", VAULT)).status;
     expect(await status(PASSWORD)).toBe(200);
-    expect(await status("wrong")).toBe(401);
+    for (const wrong of ["wrong", "$1$wrong", "$1$00000000$wrong"]) {
+      expect(await status(wrong)).toBe(401);
+    }
   });
 
   it("an archived project keeps what it has", async () => {
@@ -510,6 +499,21 @@ describe("an upload", () => {
     );
     // Its content is stored once.
     expect(await stored()).toEqual({ ...before, links: before.links + 1 });
+  });
+
+  it("is stored once if many send it at once", async () => {
+    const before = await stored();
+    const object = objectOf("at once");
+    const projects = ["acme/site", VAULT, "acme/site", VAULT];
+    const answers = await Promise.all(
+      projects.map((project) => put(app, "owner", "at once", object, project)),
+    );
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    expect(await stored()).toEqual({
+      files: before.files + 1,
+      objects: before.objects + 1,
+      links: before.links + 2,
+    });
   });
 
   it("can be repeated, and of nothing", async () => {
