@@ -13,6 +13,7 @@ import type { Resource } from "./core/resource.ts";
 import { migrations as storedFiles } from "./files/table.ts";
 import { GIT } from "./git-http/index.ts";
 import { GRAPHQL, graphqlResource } from "./graphql/index.ts";
+import { LFS } from "./lfs/index.ts";
 import { metricsResource } from "./metrics/index.ts";
 import { applicationApi } from "./oauth/api.ts";
 import { authorizationEndpoint } from "./oauth/authorize.ts";
@@ -94,6 +95,7 @@ export function mounts(chosen: MountOptions): readonly Mount[] {
     { ...METRICS, resources: [metricsResource] },
     { ...OAUTH, resources: oauthResources(chosen.flows) },
     GIT,
+    LFS,
     REGISTRY,
     REGISTRY_TOKENS,
     PROGRAM_ADDRESSES,

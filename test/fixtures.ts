@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { Route } from "../src/core/resource.ts";
 import { NAMES } from "../src/resources/award-emoji/names.ts";
 import type { Seed } from "../src/seed/input.ts";
+import { lfs, objectOf, oidOf, put } from "./api/_lfs.ts";
 import { document } from "./api/_npm.ts";
 import { digestOf, pusher, pushImage } from "./api/_registry.ts";
 import { providerOf, USER } from "./api/_scim.ts";
@@ -1436,6 +1437,21 @@ const FIXTURES: Record<string, Fixture> = {
     create: async (app) => {
       const json = { url: "https://mirror:secret@git.example.invalid/a.git" };
       await app.call(`PUT ${PROJECT}/mirror/pull`, { as: "owner", json });
+    },
+  },
+  "Git LFS": {
+    create: async (app, count) => {
+      for (const at of numbered(count, (index) => index)) {
+        const content = `object ${at}`;
+        await put(app, "owner", content, objectOf(content));
+        await lfs(app, "owner", "POST info/lfs/locks", { path: `file ${at}` });
+      }
+    },
+    params: {
+      oid: always(oidOf("object 0")),
+      "gitlab-lfs size": always("8"),
+      lock_id: async (app) =>
+        (await lfs(app, "owner", "GET info/lfs/locks")).json.locks?.[0]?.id ?? "1",
     },
   },
   "Git over HTTP": { params: { repository: async () => "acme/site.git" } },

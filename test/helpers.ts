@@ -371,7 +371,9 @@ export async function call(
   };
   const response = await sendFrom(app, ip, new Request(url, init));
   const text = await response.text();
-  const isJson = /^application\/(scim\+)?json/.test(response.headers.get("content-type") ?? "");
+  const isJson = /^application\/((scim|vnd\.git-lfs)\+)?json/.test(
+    response.headers.get("content-type") ?? "",
+  );
   return {
     status: response.status,
     headers: response.headers,

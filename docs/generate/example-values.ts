@@ -1,6 +1,7 @@
 // What the examples of requests send: values that read well, and what is needed for a request to be accepted.
 
 import { createHash } from "node:crypto";
+import { objectOf } from "../../test/api/_lfs.ts";
 import { document } from "../../test/api/_npm.ts";
 import { basic, digestOf, IMAGE } from "../../test/api/_registry.ts";
 import { operations, USER } from "../../test/api/_scim.ts";
@@ -38,6 +39,8 @@ export interface Special {
 
 const SITE = "/projects/acme%2Fsite";
 
+const asOwner = { Authorization: basic("owner", tokenOf("owner")).authorization };
+
 /** A repository of container images, which is there. */
 const IMAGES = "acme/site/image-0";
 
@@ -69,6 +72,14 @@ async function withUpload(ask: Ask) {
   const params = { repository: IMAGES, upload_id: location.split("/").at(-1) };
   return { ...client, params };
 }
+
+/** What git-lfs calls, with a token as its password. */
+const ofLfs = (sent: Json = {}, more: Special = {}): Special => ({
+  as: "anonymous",
+  headers: asOwner,
+  sent,
+  ...more,
+});
 
 /** What an image's clients call, as one of them. */
 const ofImages = (params: Json = {}, more: Special = {}): Special => ({
@@ -804,6 +815,19 @@ export const EXAMPLES: Readonly<Record<string, Special>> = {
     as: "anonymous",
     sent: { service: "container_registry", scope: "repository:acme/site:pull" },
   },
+  "POST /:repository*/info/lfs/objects/batch": ofLfs({
+    operation: "download",
+    objects: [objectOf("object 0")],
+  }),
+  "GET /:repository*/gitlab-lfs/objects/:oid": ofLfs(),
+  "PUT /:repository*/gitlab-lfs/objects/:oid/:size": ofLfs(
+    {},
+    { params: objectOf("A text"), text: "A text" },
+  ),
+  "GET /:repository*/info/lfs/locks": ofLfs(),
+  "POST /:repository*/info/lfs/locks": ofLfs({ path: "images/logo.psd" }),
+  "POST /:repository*/info/lfs/locks/verify": ofLfs({ limit: 100 }),
+  "POST /:repository*/info/lfs/locks/:lock_id/unlock": ofLfs({ force: true }),
   "GET /v2": ofImages(),
   "GET /v2/:repository*/blobs/:digest": ofImages({ digest: digestOf("layer t0") }),
   "DELETE /v2/:repository*/blobs/:digest": ofImages(

@@ -243,6 +243,7 @@ const VARIABLES: readonly (readonly [RegExp, string])[] = [
   [/\bglptt-\d{40}/g, "$TRIGGER_TOKEN"],
   [/\bpmst-\d{40}/g, "$SCIM_TOKEN"],
   [/\beyJ[\w.-]+/g, "$REGISTRY_TOKEN"],
+  [/\bBasic [\w+/]+=*/g, "Basic $CREDENTIALS"],
   [/\bGR1348941-\d{40}/g, "$REGISTRATION_TOKEN"],
 ];
 

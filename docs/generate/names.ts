@@ -209,6 +209,13 @@ const OPERATIONS: Readonly<Record<string, string>> = {
   "DELETE /v2/:repository*/manifests/:reference": "deleteContainerManifest",
   "GET /v2/:repository*/tags/list": "listContainerTags",
   "GET /v2/:repository*/referrers/:digest": "listContainerReferrers",
+  "POST /:repository*/info/lfs/objects/batch": "askLfsTransfers",
+  "GET /:repository*/gitlab-lfs/objects/:oid": "downloadLfsObject",
+  "PUT /:repository*/gitlab-lfs/objects/:oid/:size": "uploadLfsObject",
+  "GET /:repository*/info/lfs/locks": "listLfsLocks",
+  "POST /:repository*/info/lfs/locks": "createLfsLock",
+  "POST /:repository*/info/lfs/locks/verify": "verifyLfsLocks",
+  "POST /:repository*/info/lfs/locks/:lock_id/unlock": "unlockLfsLock",
   "GET /:repository*/info/refs": "listGitReferences",
   "POST /:repository*/git-upload-pack": "fetchGit",
   "POST /:repository*/git-receive-pack": "pushGit",
@@ -280,6 +287,9 @@ function singular(word: string): string {
  */
 const SCHEMAS: Readonly<Record<string, string>> = {
   listGroupAccessRequests: "AccessRequest",
+  listLfsLocks: "LfsLockList",
+  createLfsLock: "LfsLock",
+  verifyLfsLocks: "VerifiedLfsLocks",
   listGroupMembers: "Member",
   listGroupBillableMembers: "BillableMember",
   createUser: "UserAccount",

@@ -4,6 +4,7 @@ import { takesRawBody } from "../../src/core/http/raw-body.ts";
 import { PAGE_LIMITS } from "../../src/core/pagination.ts";
 import type { Route } from "../../src/core/resource.ts";
 import { VERSION } from "../../src/core/version.ts";
+import { LFS_JSON } from "../../src/lfs/errors.ts";
 import {
   type Described,
   type Documented,
@@ -126,6 +127,24 @@ const ERRORS: Readonly<Record<string, Json>> = {
     },
     required: ["errors"],
   },
+  LfsError: {
+    type: "object",
+    description: "An error of Git LFS; of locks with the `lock` that it is about.",
+    properties: {
+      message: text,
+      documentation_url: text,
+      lock: {
+        type: "object",
+        properties: {
+          id: text,
+          path: text,
+          locked_at: text,
+          owner: { type: "object", properties: { name: text } },
+        },
+      },
+    },
+    required: ["message", "documentation_url"],
+  },
   GraphqlErrors: {
     type: "object",
     description: "Errors of GraphQL.",
@@ -145,14 +164,18 @@ const ERROR_OF: Readonly<Record<string, string>> = {
   OAuth2: "OAuthError",
   GraphQL: "GraphqlErrors",
   Git: "TextError",
+  "Git LFS": "LfsError",
   "Container images": "RegistryErrors",
   "Tokens of the container registry": "RegistryErrors",
 };
 
 function errorResponse(name: string): Json {
-  const type = name === "ScimError" ? SCIM_TYPE : JSON_TYPE;
+  const type = { ScimError: SCIM_TYPE, LfsError: LFS_JSON }[name] ?? JSON_TYPE;
   const schema = { $ref: `#/components/schemas/${name}` };
-  return { description: "The reason why the request failed.", content: { [type]: { schema } } };
+  // Without credentials, git-lfs gets the text that Git gets.
+  const plain = name === "LfsError" && { "text/plain": { schema: MEDIA["text/plain"] } };
+  const content = { [type]: { schema }, ...plain };
+  return { description: "The reason why the request failed.", content };
 }
 
 /** The schemas that have a name: objects that are answered, and bodies. */

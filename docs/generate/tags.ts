@@ -154,5 +154,7 @@ export const TAGS: Readonly<Record<string, string>> = {
     "The endpoints and capabilities of the provider of OAuth2 and OpenID Connect, and the keys that verify its tokens.",
   "OpenID Connect": "Who has signed in at an application.",
   "Git over HTTP": "Projects' repositories, for Git's own client and others.",
+  "Git LFS":
+    "Large files of projects, for git-lfs: objects that are transferred in batches, and locks of files ([lfs.md](../lfs.md)).",
   Applications: "Applications that sign users in by OAuth2.",
 };

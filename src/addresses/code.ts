@@ -1,5 +1,5 @@
 import { badRequest, notFound } from "../core/errors.ts";
-import { dispositionOf, sourceHeaders } from "../core/http/file-reply.ts";
+import { dispositionOf, fileReply, sourceHeaders } from "../core/http/file-reply.ts";
 import { cancellable } from "../core/http/streamed.ts";
 import * as param from "../core/input.ts";
 import { RawReply, type Route, routes } from "../core/resource.ts";
@@ -14,6 +14,7 @@ import { logQueryOf } from "../resources/merge-requests/versions.ts";
 import { archiveOf, endingOf } from "../resources/repositories/archives.ts";
 import { bodyOf } from "../resources/repositories/blobs.ts";
 import { changesOf } from "../resources/repositories/diffs.ts";
+import { lfsFileOf } from "../resources/repositories/lfs.ts";
 import { openRepository, requireCommit } from "../resources/repositories/open.ts";
 import { openRevision } from "./revision.ts";
 
@@ -50,17 +51,22 @@ const rawAddresses = (["/-/raw/:place*", "/raw/:place*"] as const).map((path) =>
     ...reading,
     input: { ...place, inline: param.optional(param.boolean()) },
     prepare: (input, preparing) => openRevision(preparing, input.place),
-    handle: async ({ input, prepared: { opened, ref, rest } }) => {
+    handle: async ({ db, request, input, prepared: { opened, ref, rest } }) => {
       const file = await findFile(opened, ref, rest);
       const { repository } = opened;
       const object = repository.find(file.oid);
+      const attached = input.inline === false && {
+        "content-disposition": dispositionOf("attachment", file.name),
+      };
+      const stored = await lfsFileOf(opened, object);
+      if (stored) {
+        return fileReply(db, request, stored, { ...sourceHeaders(file.name, false), ...attached });
+      }
       return new RawReply(
         200,
         {
           ...sourceHeaders(file.name, !isBinary(await startOf(repository, object))),
-          ...(input.inline === false && {
-            "content-disposition": dispositionOf("attachment", file.name),
-          }),
+          ...attached,
           etag: `"${file.facts.blob_id}"`,
         },
         await bodyOf(repository, object),

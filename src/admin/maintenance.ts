@@ -12,6 +12,7 @@ import { removeExports } from "../resources/exports/queries.ts";
 import { sweepLogs } from "../resources/hooks/retention.ts";
 import { tellDue } from "../resources/issues/due.ts";
 import { turnIterations } from "../resources/iterations/turning.ts";
+import { sweepObjects } from "../resources/lfs/sweep.ts";
 import { removeEmpty } from "../resources/packages/queries.ts";
 import { finishAll } from "../resources/remover.ts";
 import { noteFacts } from "../resources/repositories/facts.ts";
@@ -147,6 +148,7 @@ export function maintenanceAdmin({
         await store.transaction((db) => removeExports(db, now() - DAY), { shared: true });
         await removeEmpty(store);
         await sweepRegistry(store, now());
+        await sweepObjects(store);
         await sweepSites(store, now());
         await sweepFetches(store, now());
         await sweepSigningKeys(store, now());

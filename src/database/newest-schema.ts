@@ -262,6 +262,7 @@ const steps = [
   `20261220-03-oauth-devices`,
   `20261221-01-schedule-inputs`,
   `20261222-01-npm`,
+  `20261223-01-lfs`,
   `20261225-01-imports-by-url`,
 ];
 
@@ -2970,6 +2971,34 @@ const statements = [
 )`,
   `CREATE UNIQUE INDEX package_tags_by_name on package_tags (project_id, package_type, package_name, name)`,
   `CREATE INDEX package_tags_of_package on package_tags (package_id, id)`,
+  `CREATE TABLE lfs_objects (
+  id integer primary key autoincrement,
+  oid text not null unique,
+  size integer not null,
+  file_id integer not null references stored_files (id)
+)`,
+  `CREATE UNIQUE INDEX lfs_objects_file_id on lfs_objects (file_id) where file_id is not null`,
+  `CREATE TRIGGER lfs_objects_file_id_used after insert on lfs_objects begin update stored_files set unused_since = null where id = new.file_id and unused_since is not null; end`,
+  `CREATE TRIGGER lfs_objects_file_id_freed after delete on lfs_objects begin update stored_files set unused_since = 0 where id = old.file_id; end`,
+  `CREATE TRIGGER lfs_objects_file_id_changed after update of file_id on lfs_objects when new.file_id is not old.file_id begin update stored_files set unused_since = 0 where id = old.file_id; update stored_files set unused_since = null where id = new.file_id and unused_since is not null; end`,
+  `CREATE TABLE lfs_object_projects (
+  id integer primary key autoincrement,
+  project_id integer not null references projects (id) on delete cascade,
+  object_id integer not null references lfs_objects (id),
+  created_at integer not null,
+  unique (project_id, object_id)
+)`,
+  `CREATE INDEX lfs_object_projects_of_object on lfs_object_projects (object_id)`,
+  `CREATE TABLE lfs_locks (
+  id integer primary key autoincrement,
+  project_id integer not null references projects (id) on delete cascade,
+  user_id integer not null references users (id) on delete cascade,
+  path text not null,
+  created_at integer not null,
+  unique (project_id, path)
+)`,
+  `CREATE INDEX lfs_locks_of_project on lfs_locks (project_id, id)`,
+  `CREATE INDEX lfs_locks_of_user on lfs_locks (user_id)`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,

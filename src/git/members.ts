@@ -1,8 +1,15 @@
 import type { Pace } from "../turns/pace.ts";
-import { eachEntry, FOLDER, SUBMODULE } from "./objects.ts";
+import { eachEntry, FOLDER, SUBMODULE, SYMLINK } from "./objects.ts";
 import { OID_BYTES } from "./oid-table.ts";
 import type { Repository } from "./repository.ts";
 import { entryAt } from "./trees.ts";
+
+/** What is in an archive instead of a file's content. */
+export interface Replacement {
+  /** In bytes. */
+  readonly size: number;
+  readonly chunks: () => AsyncIterable<Uint8Array>;
+}
 
 /** What an archive contains. */
 export interface Archived {
@@ -19,6 +26,8 @@ export interface Archived {
   readonly path: string;
   /** The folder of all files, without a slash at its end. */
   readonly folder: string;
+  /** What is in it instead of a file, by the number of its object. Default: nothing. */
+  readonly replacing?: ((object: number) => Promise<Replacement | undefined>) | undefined;
 }
 
 /** A file, link, folder or submodule of an archive. */
@@ -30,6 +39,8 @@ export interface Member {
   readonly oid: string;
   /** The number of a file's object, or of a link's, whose content is the target; `undefined` for folders. */
   readonly object: number | undefined;
+  /** What a file has instead of its object's content. */
+  readonly replacement?: Replacement | undefined;
 }
 
 /** An entry of a tree. */
@@ -42,7 +53,7 @@ interface Entry {
 
 /** All of an archive: each folder before what is in it. */
 export async function* membersOf(
-  { repository, root, tree, path, folder }: Archived,
+  { repository, root, tree, path, folder, replacing }: Archived,
   pace: Pace,
 ): AsyncGenerator<Member> {
   const folderAt = (at: string, object: number): Member => {
@@ -72,7 +83,10 @@ export async function* membersOf(
     const object = mode === SUBMODULE ? -1 : repository.findHex(oid);
     if (mode === FOLDER || mode === SUBMODULE) {
       yield { path: `${at}/`, mode, oid, object: undefined };
-    } else yield { path: at, mode, oid, object };
+    } else {
+      const replacement = mode === SYMLINK ? undefined : await replacing?.(object);
+      yield { path: at, mode, oid, object, replacement };
+    }
     if (mode === FOLDER) {
       open.push({ entries: await entriesOf(repository, object), at: 0, path: `${at}/` });
     }

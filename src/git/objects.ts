@@ -20,7 +20,8 @@ export interface GitObject {
 export const FOLDER = 0o40000;
 /** The mode of submodules in trees: their commits are in another repository. */
 export const SUBMODULE = 0o160000;
-const SYMLINK = 0o120000;
+/** The mode of a symbolic link in a tree. */
+export const SYMLINK = 0o120000;
 const MODES = new Set([0o100644, 0o100755, 0o100664, SYMLINK, FOLDER, SUBMODULE]);
 
 const SPACE = 0x20;

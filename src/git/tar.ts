@@ -1,7 +1,7 @@
 import type { ClonedFile } from "./clone.ts";
 import { LARGE } from "./inflate.ts";
 import type { Archived, Member } from "./members.ts";
-import { FOLDER, SUBMODULE } from "./objects.ts";
+import { FOLDER, SUBMODULE, SYMLINK } from "./objects.ts";
 
 const BLOCK = 512;
 /** Archives consist of as many bytes at a time. */
@@ -12,7 +12,6 @@ const NAME = 100;
 const PREFIX = 155;
 
 const EXECUTABLE = 0o100;
-const LINK = 0o120000;
 
 /** Writes a tar archive (POSIX pax) as git-archive(1) does, so that those of one commit are always the same. */
 export async function* tarOf(
@@ -29,9 +28,14 @@ export async function* tarOf(
   const about = { name: "pax_global_header", mode: 0o666, size: comment.length, time, type: "g" };
   yield counted([headerOf(about), padded(comment)]);
   for await (const member of members) {
-    const { object, mode } = member;
-    if (object === undefined) yield counted([beginningOf(member, time, 0, "")]);
-    else if (mode === LINK) {
+    const { object, mode, replacement } = member;
+    if (replacement) {
+      const { size } = replacement;
+      yield counted([beginningOf(member, time, size, "")]);
+      for await (const part of replacement.chunks()) yield counted([Buffer.from(part)]);
+      yield counted([Buffer.alloc((BLOCK - (size % BLOCK)) % BLOCK)]);
+    } else if (object === undefined) yield counted([beginningOf(member, time, 0, "")]);
+    else if (mode === SYMLINK) {
       const target = (await repository.read(object)).data.toString("latin1");
       yield counted([beginningOf(member, time, 0, target)]);
     } else {
@@ -105,7 +109,7 @@ function beginningOf(
   target: string,
 ): Buffer {
   const isFolder = mode === FOLDER || mode === SUBMODULE;
-  const isLink = mode === LINK;
+  const isLink = mode === SYMLINK;
   const records: string[] = [];
   const place = placed(path);
   if (!place) records.push(recordOf("path", path));

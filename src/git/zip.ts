@@ -3,7 +3,7 @@ import { createDeflateRaw, deflateRaw, deflateRawSync } from "node:zlib";
 import { crc32 } from "./crc32.ts";
 import { LARGE } from "./inflate.ts";
 import type { Archived, Member } from "./members.ts";
-import { FOLDER, SUBMODULE } from "./objects.ts";
+import { FOLDER, SUBMODULE, SYMLINK } from "./objects.ts";
 import type { Repository } from "./repository.ts";
 import { through } from "./streams.ts";
 
@@ -19,7 +19,8 @@ const FOLLOWED = 0x0008;
 /** Numbers that do not fit are in an extension (ZIP64). */
 const MOST_16 = 0xffff;
 const MOST_32 = 0xffffffff;
-const LINK = 0o120000;
+/** Larger replacements are left out: compressed, they might have more bytes than {@link MOST_32}. */
+const MOST_REPLACED = MOST_32 - 16 * 1024 * 1024;
 const EXECUTABLE = 0o100;
 /** Made by Unix, by version 4.5 of the format. */
 const MADE_BY = (3 << 8) | 45;
@@ -66,8 +67,11 @@ export async function* zipOf(
 /** The content of a file, compressed if that makes it smaller. */
 async function contentOf(
   repository: Repository,
-  { object, mode }: Member,
+  { object, mode, replacement }: Member,
 ): Promise<WholeContent | LargeContent> {
+  // Sizes behind a content have 32 bits.
+  if (replacement && replacement.size < MOST_REPLACED)
+    return new LargeContent(replacement.chunks());
   if (object !== undefined && repository.sizeOf(object) > LARGE) {
     return new LargeContent(repository.stream(object));
   }
@@ -75,7 +79,7 @@ async function contentOf(
   // Each call takes much more memory than a folder is worth.
   const packed =
     data.length > SMALL ? await deflate(data) : data.length === 0 ? data : deflateRawSync(data);
-  const isDeflated = mode !== LINK && packed.length < data.length;
+  const isDeflated = mode !== SYMLINK && packed.length < data.length;
   const bytes = isDeflated ? packed : data;
   const known = { sum: crc32(data), packed: bytes.length, size: data.length };
   return { isLarge: false, isDeflated, bytes, ...known };
@@ -105,9 +109,9 @@ class LargeContent implements Content {
   sum = 0;
   packed = 0;
   size = 0;
-  readonly #source: AsyncIterable<Buffer>;
+  readonly #source: AsyncIterable<Uint8Array>;
 
-  constructor(source: AsyncIterable<Buffer>) {
+  constructor(source: AsyncIterable<Uint8Array>) {
     this.#source = source;
   }
 
@@ -125,7 +129,7 @@ class LargeContent implements Content {
     for await (const part of this.#source) {
       this.sum = crc32(part, this.sum);
       this.size += part.length;
-      yield part;
+      yield Buffer.from(part.buffer, part.byteOffset, part.length);
     }
   }
 }
@@ -188,7 +192,7 @@ function directoryEntry({ mode }: Member, name: Buffer, common: Buffer, at: numb
   }
   const unix = isFolder
     ? 0o40775
-    : mode === LINK
+    : mode === SYMLINK
       ? 0o120777
       : mode & EXECUTABLE
         ? 0o100775

@@ -807,6 +807,7 @@ const isOwn = new Set([
   "REST API",
   "SCIM",
   "Git",
+  "Git LFS",
   "Addresses",
   "Addresses for programs",
   "Tokens of the container registry",
@@ -814,7 +815,7 @@ const isOwn = new Set([
 ]);
 
 describe("access to the other mounts", () => {
-  // Git's depends on what is fetched or pushed: test/api/git-access.test.ts; addresses on what they are of: addresses.test.ts,
+  // Git's depends on what is fetched or pushed: test/api/git-access.test.ts and lfs.test.ts; addresses on what they are of: addresses.test.ts,
   // uploads.test.ts and avatars.test.ts; that of images on the scopes that are asked for: container-images.test.ts.
   const others = allMounts
     .filter(({ name, authenticators }) => authenticators.length > 0 && !isOwn.has(name))

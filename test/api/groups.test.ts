@@ -61,7 +61,7 @@ const acme = {
   path: "acme",
   description: "",
   visibility: "public",
-  lfs_enabled: false,
+  lfs_enabled: true,
   avatar_url: null,
   request_access_enabled: true,
   full_name: "Acme",

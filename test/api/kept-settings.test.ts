@@ -117,13 +117,13 @@ describe("settings of projects that are kept", () => {
   it.each([
     ["projects", SITE, `{ project(fullPath: "acme/site") { lfsEnabled } }`],
     ["groups", "/groups/acme", `{ group(fullPath: "acme") { lfsEnabled } }`],
-  ])("of %s say that there is LFS only if that is asked for", async (_, at, query) => {
+  ])("of %s say that there is LFS until that is switched off", async (_, at, query) => {
     const shown = async () => [
       (await get(at)).lfs_enabled,
       Object.values((await send("POST http://pm.test/api/graphql", { query })).json.data)[0],
     ];
-    expect(await shown()).toEqual([false, { lfsEnabled: false }]);
-    for (const asked of [true, false]) {
+    expect(await shown()).toEqual([true, { lfsEnabled: true }]);
+    for (const asked of [false, true]) {
       const { json } = await send(`PUT ${at}`, { lfs_enabled: asked });
       expect(json.lfs_enabled).toBe(asked);
       expect(await shown()).toEqual([asked, { lfsEnabled: asked }]);

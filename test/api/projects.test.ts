@@ -115,7 +115,7 @@ const full = (id: number) => ({
   builds_access_level: "enabled",
   snippets_access_level: "enabled",
   shared_runners_enabled: true,
-  lfs_enabled: false,
+  lfs_enabled: true,
   repository_object_format: "sha1",
   service_desk_address: null,
   creator_id: null,

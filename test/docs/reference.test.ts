@@ -82,7 +82,7 @@ describe("the reference", () => {
           status === 200 &&
           !EXAMPLES[`${method} ${path}`]?.before &&
           // Tokens, and what is random on each server.
-          !/_TOKEN"|0123456789abcdef|123e4567/.test(curl),
+          !/_TOKEN"|\$CREDENTIALS|0123456789abcdef|123e4567/.test(curl),
       );
       expect(lines.length).toBeGreaterThan(200);
       const script = lines

@@ -371,6 +371,7 @@ const FROZEN: Record<string, string> = {
   "20261220-03-oauth-devices": "06ab120d4f37b13f75620f637ec704a960bb337dda847b3bdb11e38e2703e66e",
   "20261222-01-npm": "55963f5e2e3f305d8d0e3ccc8188fe7140ffeb73a315ba110ff54b8708f450d5",
   "20261225-01-imports-by-url": "aaed7669cf91b0d870a05adbf82c5980cfec0246ed87c4f979a0f5223292fac3",
+  "20261223-01-lfs": "7b10b3c47942056d507607e2caf009a7ffa4e1a0e5edcb8a865e0a4e939b41e2",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);

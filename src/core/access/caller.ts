@@ -71,7 +71,7 @@ export type Proof =
       readonly kind: "deploy";
       readonly id: number;
     }
-  | { readonly kind: "host" | "password" | "feed" };
+  | { readonly kind: "host" | "password" | "feed" | "lfs" };
 
 /**
  * Checks that a token has a scope the route accepts.

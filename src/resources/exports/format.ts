@@ -55,6 +55,8 @@ export type Line =
         readonly uploader_id: number | null;
       };
     }
+  /** An object of Git LFS, by the SHA-256 of its content. */
+  | { readonly lfs: string }
   /** The picture of the project, or of a group. */
   | { readonly avatar: { readonly file_name: string; readonly namespace_id?: number } }
   | {

@@ -7,7 +7,7 @@ import { VISIBILITIES, VISIBILITY_WORDS, type Visibility } from "../../core/acce
 import { ApiError } from "../../core/errors.ts";
 import { attachmentName } from "../../core/http/attachments.ts";
 import { imageTypeOf } from "../../core/http/images.ts";
-import { storeFile } from "../../files/write.ts";
+import { discardFile, storeFile } from "../../files/write.ts";
 import { RefusedError } from "../../git/errors.ts";
 import { Packs } from "../../git/packs.ts";
 import { Input } from "../../git/pkt-line.ts";
@@ -31,6 +31,7 @@ import * as avatars from "../avatars/queries.ts";
 import { createGroup } from "../groups/changes.ts";
 import { idsAbove, MAX_DEPTH } from "../hierarchy/queries.ts";
 import { newPositionOf, placeLabels } from "../issuables/positions.ts";
+import { addObject } from "../lfs/objects.ts";
 import { ensureHome } from "../namespaces/home.ts";
 import * as namespaces from "../namespaces/queries.ts";
 import { findRecord, openRecord } from "../repositories/open.ts";
@@ -180,6 +181,7 @@ const UPLOAD = v.object({
     uploader_id: v.nullable(v.number()),
   }),
 });
+const LARGE_FILE = v.object({ lfs: v.string() });
 const REPOSITORY = v.object({
   repository: v.picklist(["code", "wiki"]),
   refs: v.pipe(v.array(v.tuple([v.string(), v.string()])), v.maxLength(200_000)),
@@ -245,6 +247,7 @@ class ArchiveReader {
     else if (v.is(PROJECT, line)) this.#settings = settingsOf(line.project);
     else if (v.is(TABLE, line)) this.#begin(line);
     else if (v.is(UPLOAD, line)) return this.#upload(line.upload, lines);
+    else if (v.is(LARGE_FILE, line)) return this.#largeFile(line.lfs, lines);
     else if (v.is(AVATAR, line)) return this.#avatar(line.avatar, lines);
     else if (v.is(REPOSITORY, line)) return this.#repository(line, lines);
     else if (v.is(END, line)) this.#hasEnded = true;
@@ -523,6 +526,21 @@ class ArchiveReader {
     await store.transaction((db) => uploads.insert(db, place.id, file, upload, created_at), {
       shared: true,
     });
+    return body.end();
+  }
+
+  /** An object of Git LFS: its own content says what it is. */
+  async #largeFile(oid: string, lines: Lines): Promise<Next> {
+    const { store, place, now } = this.#target;
+    const body = new Body(lines);
+    if (place.kind === "group") return body.end();
+    const file = await storeFile(store, body.chunks(), now);
+    try {
+      if (file.sha256 !== oid) throw new ArchiveError("an object of Git LFS is another one");
+      await store.transaction((db) => addObject(db, place.id, file, now), { shared: true });
+    } finally {
+      await discardFile(store, file.id);
+    }
     return body.end();
   }
 

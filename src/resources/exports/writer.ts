@@ -9,6 +9,7 @@ import { placeholders } from "../../store/placeholders.ts";
 import type { Reader, Store, Value } from "../../store/port.ts";
 import { Pace } from "../../turns/pace.ts";
 import * as avatars from "../avatars/queries.ts";
+import { objectsAfter } from "../lfs/objects.ts";
 import { list as listTopics } from "../topics/queries.ts";
 import {
   ARCHIVED,
@@ -92,6 +93,7 @@ async function* ofProject(store: Store, id: number): AsyncGenerator<Line> {
   for (const name of Object.keys(ARCHIVED)) yield* writer.table(name);
   yield* writer.uploads(id);
   yield* avatarOf(store, { kind: "project", id });
+  yield* largeFilesOf(store, id);
   for (const kind of ["code", "wiki"] as const) yield* repositoryOf(store, id, kind);
 }
 
@@ -160,6 +162,19 @@ async function* avatarOf(db: Reader, place: Place): AsyncGenerator<Line> {
   const group = place.kind === "group" && { namespace_id: place.id };
   yield { avatar: { file_name: found.file_name, ...group } };
   yield* inLines(readFile(db, found));
+}
+
+/** The objects of Git LFS of a project. */
+async function* largeFilesOf(db: Reader, projectId: number): AsyncGenerator<Line> {
+  for (let last = 0; ; ) {
+    const { objects, end } = await objectsAfter(db, projectId, last, PAGE);
+    for (const file of objects) {
+      yield { lfs: file.sha256 };
+      yield* inLines(readFile(db, file));
+    }
+    if (end === undefined) return;
+    last = end;
+  }
 }
 
 /** The ids of what rows belong to, in the order in which these rows are written. */

@@ -1,5 +1,5 @@
 import type { Caller } from "../../core/access/caller.ts";
-import { dispositionOf } from "../../core/http/file-reply.ts";
+import { dispositionOf, fileReply, uploadHeaders } from "../../core/http/file-reply.ts";
 import * as param from "../../core/input.ts";
 import {
   type CodeSource,
@@ -19,6 +19,7 @@ import {
   stageCommit,
 } from "../repositories/commit.ts";
 import { CONTENT_BYTES, contentOf, ENCODINGS, hasChanged } from "../repositories/content.ts";
+import { lfsFileOf } from "../repositories/lfs.ts";
 import { openRepository, requireCommit } from "../repositories/open.ts";
 import { impossible } from "../repositories/rules.ts";
 import { applyAll } from "../repositories/write.ts";
@@ -127,10 +128,17 @@ export const fileResource: Resource = {
       access: "anyone",
       jobTokens: true,
       scopes: READING,
-      input: { ...path, ref: param.unlessBlank(ref) },
+      input: { ...path, ref: param.unlessBlank(ref), lfs: param.optional(param.boolean()) },
       prepare: ({ ref: name = "HEAD" }, preparing) => openRepository(preparing, [name]),
-      handle: async ({ input, prepared: opened }) => {
+      handle: async ({ db, request, input, prepared: opened }) => {
+        const { repository } = opened;
         const file = await findFile(opened, input.ref ?? "HEAD", input.file_path);
+        const object = repository.find(file.oid);
+        const stored = input.lfs ? await lfsFileOf(opened, object) : undefined;
+        if (stored) {
+          const headers = { ...uploadHeaders(file.name), "cache-control": UNCACHED };
+          return fileReply(db, request, stored, headers);
+        }
         const headers = {
           ...file.headers,
           "content-type": "text/plain",
@@ -138,8 +146,7 @@ export const fileResource: Resource = {
           "cache-control": UNCACHED,
           etag: `"${file.facts.blob_id}"`,
         };
-        const { repository } = opened;
-        return new RawReply(200, headers, await bodyOf(repository, repository.find(file.oid)));
+        return new RawReply(200, headers, await bodyOf(repository, object));
       },
     }),
     get("/:file_path/blame", {

@@ -1,8 +1,9 @@
 import { type IssueReference, issuesIn } from "../../core/references.ts";
 import { commitId, commitNumber, readCommit } from "../../git/commits.ts";
-import { changesBetween } from "../../git/compared.ts";
+import { changesBetween, compareCommits } from "../../git/compared.ts";
 import { logOf } from "../../git/log.ts";
 import { mergeBases } from "../../git/merge-bases.ts";
+import { pointerIn } from "../../git/pointers.ts";
 import { headNameOf, keptName } from "../../git/refs.ts";
 import { type Repository, shareCode } from "../../git/repository.ts";
 import * as outbox from "../../jobs/outbox.ts";
@@ -13,6 +14,7 @@ import { updateRow } from "../../store/update.ts";
 import { Budget } from "../../turns/budget.ts";
 import { type ReviewFacts, readReview } from "../approval-state/review.ts";
 import { resetApprovals, storeReview } from "../approval-state/store.ts";
+import { shareObjects } from "../lfs/objects.ts";
 import { leaveTrain } from "../train-state/cars.ts";
 
 /** The worker that follows notes on lines into new versions. */
@@ -36,6 +38,8 @@ export interface NewVersion extends VersionFacts {
   readonly review: ReviewFacts;
   /** The issues that messages of its commits refer to. */
   readonly references: readonly IssueReference[];
+  /** The objects of Git LFS that changed files stand for. */
+  readonly objects: readonly string[];
 }
 
 /** A version of a merge request. */
@@ -101,7 +105,24 @@ export async function planVersion(
     changed_files: changes.length,
     review: await readReview(repository, to, from, changes),
     references: issuesIn(await messagesOf(repository, to, from), base),
+    objects: await objectsIn(repository, common, to, budget),
   };
+}
+
+/** The objects of Git LFS that the files stand for that differ between two commits. */
+async function objectsIn(
+  repository: Repository,
+  from: number | undefined,
+  to: number,
+  budget: Budget,
+): Promise<string[]> {
+  const found = new Set<string>();
+  for (const { to: file } of await compareCommits(repository, from, to, budget)) {
+    if (budget.isDue) await budget.pause();
+    const pointer = file && (await pointerIn(repository, repository.findHex(file.oid)));
+    if (pointer) found.add(pointer.oid);
+  }
+  return [...found];
 }
 
 /** Commits whose messages are looked at, the newest ones. */
@@ -197,6 +218,7 @@ export async function addVersion(
   if (before && before.head_sha !== head_sha) await resetApprovals(db, request);
   if (source_project_id !== null && source_project_id !== project_id) {
     await shareCode(db, source_project_id, project_id);
+    await shareObjects(db, source_project_id, project_id, version.objects, now);
   }
   if (before) await setRef(db, project_id, keptName(before.head_sha), before.head_sha);
   await setRef(db, project_id, headNameOf(iid), head_sha);

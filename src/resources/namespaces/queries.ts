@@ -113,7 +113,7 @@ export async function insert(db: Database, namespace: NewNamespace, now: number)
     visibility: namespace.visibility,
     parent_id: parent?.id ?? null,
     owner_id: namespace.owner_id ?? null,
-    lfs_enabled: namespace.lfs_enabled ? 1 : 0,
+    lfs_enabled: namespace.lfs_enabled === false ? 0 : 1,
     request_access_enabled: namespace.request_access_enabled === false ? 0 : 1,
     created_at: now,
     updated_at: now,

@@ -29,6 +29,8 @@ export const PROJECT_PARTS: readonly Part[] = [
   ["container_manifests", "project_id", "id"],
   ["container_repository_blobs", "project_id", "id"],
   ["container_repositories", "project_id", "id"],
+  ["lfs_object_projects", "project_id", "id"],
+  ["lfs_locks", "project_id", "id"],
   ["project_uploads", "project_id", "id"],
   ["avatars", "project_id", "id"],
   ["project_exports", "project_id", "project_id"],

@@ -161,7 +161,7 @@ async function embedStatistics(
       storage_size: known.storage_size,
       repository_size: known.repository_size,
       wiki_size: known.wiki_size,
-      lfs_objects_size: 0,
+      lfs_objects_size: known.lfs_objects_size,
       job_artifacts_size: known.job_artifacts_size,
       pipeline_artifacts_size: 0,
       packages_size: known.packages_size,

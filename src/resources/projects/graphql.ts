@@ -109,7 +109,7 @@ const statistics = valueType("ProjectStatistics", "What a project has and stores
   buildArtifactsSize: required(bytes("job_artifacts_size")),
   packagesSize: required(bytes("packages_size")),
   uploadsSize: bytes("uploads_size"),
-  lfsObjectsSize: required(noBytes),
+  lfsObjectsSize: required(bytes("lfs_objects_size")),
   pipelineArtifactsSize: noBytes,
   snippetsSize: noBytes,
   containerRegistrySize: bytes("container_registry_size"),

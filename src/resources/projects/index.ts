@@ -25,6 +25,7 @@ import {
 import { AVATAR_PART, avatar } from "../avatars/input.ts";
 import * as avatars from "../avatars/queries.ts";
 import { attributeFilter, customAttributeInput } from "../custom-attributes/queries.ts";
+import { shareAll } from "../lfs/objects.ts";
 import { groupSettings } from "../namespaces/kept.ts";
 import { emailsDisabled } from "../namespaces/mails.ts";
 import { deletionInput, isToMark } from "../namespaces/marked.ts";
@@ -550,6 +551,7 @@ export const projectResource: Resource = {
           },
           now,
         );
+        await shareAll(db, from.id, id, now);
         if ((await fork(db, from.id, id)) && from.default_branch !== null) {
           await protectDefault(db, id, from.default_branch, now);
         }

@@ -238,7 +238,7 @@ const projectWithStatistics = presenter({
         storage_size: bytes,
         repository_size: bytes,
         wiki_size: bytes,
-        lfs_objects_size: field.constant(0),
+        lfs_objects_size: bytes,
         job_artifacts_size: bytes,
         pipeline_artifacts_size: field.constant(0),
         packages_size: bytes,

@@ -65,6 +65,9 @@ export interface NewProject {
 
 /** Adds a project and returns its id. */
 export async function insert(db: Database, project: NewProject, now: number): Promise<number> {
+  const [group] = await db.rows("select lfs_enabled from namespaces where id = ?", [
+    project.namespace.id,
+  ]);
   const id = await insertRow(db, "projects", {
     namespace_id: project.namespace.id,
     creator_id: project.creator_id,
@@ -76,7 +79,7 @@ export async function insert(db: Database, project: NewProject, now: number): Pr
     default_branch: project.default_branch ?? null,
     forked_from_project_id: project.forked_from_project_id ?? null,
     request_access_enabled: 1,
-    lfs_enabled: 0,
+    lfs_enabled: group?.[0] ?? 1,
     created_at: now,
     updated_at: now,
     last_activity_at: now,

@@ -7,6 +7,8 @@ const packed = (kind: "code" | "wiki") => `(select coalesce(sum(k.bytes), 0) fro
 const COUNTED = {
   repository_size: packed("code"),
   wiki_size: packed("wiki"),
+  lfs_objects_size: `(select coalesce(sum(o.size), 0) from lfs_object_projects l join lfs_objects o on o.id = l.object_id
+    where l.project_id = p.id)`,
   packages_size: `(select coalesce(sum(f.size), 0) from packages g join package_files f on f.package_id = g.id
     where g.project_id = p.id)`,
   uploads_size: `(select coalesce(sum(f.size), 0) from project_uploads f where f.project_id = p.id)`,

@@ -155,7 +155,7 @@ create index namespaces_marked on namespaces (marked_for_deletion_at, id) where 
 `,
   },
   {
-    // Whether there is LFS was not shown: it is off where nobody knows of having it on.
+    // There was no LFS: it is off where nobody knows of having it on. The tables of LFS switch it on.
     id: "20261130-20-no-lfs",
     sql: `
 update projects set lfs_enabled = 0 where lfs_enabled = 1;

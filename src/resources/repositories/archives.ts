@@ -9,6 +9,7 @@ import { FOLDER } from "../../git/objects.ts";
 import { findCommit } from "../../git/revisions.ts";
 import { TreeList } from "../../git/tree-list.ts";
 import { entryAt, partsOf, treeOf } from "../../git/trees.ts";
+import { replacementsIn } from "./lfs.ts";
 import type { OpenRepository } from "./open.ts";
 
 /** The formats of archives by their endings. */
@@ -38,7 +39,18 @@ const MOST_ARCHIVED = 1_000_000;
 const text = param.anyText({ max: 4096 });
 
 /** Which commit is archived, and which of its folders. */
-export const archiveInput = { sha: param.optional(text), path: param.optional(text) };
+export const archiveInput = {
+  sha: param.optional(text),
+  path: param.optional(text),
+  include_lfs_blobs: param.optional(param.boolean()),
+};
+
+/** What somebody asks for by {@link archiveInput}: with the objects of Git LFS, unless they say otherwise. */
+interface ArchiveRequest {
+  readonly sha?: string | undefined;
+  readonly path?: string | undefined;
+  readonly include_lfs_blobs?: boolean | undefined;
+}
 
 /**
  * Answers an archive of a commit.
@@ -50,7 +62,7 @@ export const archiveInput = { sha: param.optional(text), path: param.optional(te
 export async function archiveOf(
   opened: OpenRepository,
   ending: string,
-  { sha, path = "" }: { sha?: string | undefined; path?: string | undefined },
+  { sha, path = "", include_lfs_blobs: hasObjects = true }: ArchiveRequest,
   isNamedBySha = true,
 ): Promise<RawReply> {
   const { repository, project, defaultBranch } = opened;
@@ -74,7 +86,11 @@ export async function archiveOf(
   const folder = name.join("-").replaceAll("/", "-");
   const type = format === "zip" ? "application/zip" : "application/octet-stream";
   const time = repository.graph.times[number] as number;
-  const archived = { repository, commit, time, root, tree, path: parts.join("/"), folder };
+  const replacing = hasObjects ? await replacementsIn(opened) : undefined;
+  const archived = {
+    ...{ repository, commit, time, root, tree, path: parts.join("/"), folder },
+    replacing,
+  };
   return new RawReply(
     200,
     {

@@ -3,6 +3,7 @@ import { visibleCode, visibleProjects } from "../../core/access/visibility.ts";
 import { colorOf } from "../../core/languages.ts";
 import { logOf } from "../../git/log.ts";
 import { BLOB, COMMIT, FOLDER, TREE } from "../../git/objects.ts";
+import { POINTER_BYTES, pointerIn } from "../../git/pointers.ts";
 import { BRANCHES, bounds, TAGS } from "../../git/refs.ts";
 import type { Repository } from "../../git/repository.ts";
 import { findCommit } from "../../git/revisions.ts";
@@ -69,6 +70,16 @@ const pagePath = (kind: string) => (entry: ShownEntry) => {
   return `/${opened.project.fullPath}/-/${kind}/${escaped(ref)}/${escaped(entry.path)}`;
 };
 
+/** The object of Git LFS that a blob stands for, as long as the request's budget lasts. */
+const lfsOidOf = async (
+  { repository }: OpenRepository,
+  object: number,
+  { budget }: GraphContext,
+) =>
+  budget.spend("contents", POINTER_BYTES)
+    ? ((await pointerIn(repository, object))?.oid ?? null)
+    : null;
+
 const entryFields = {
   id: required(property("ID", ({ oid }: ShownEntry) => oid)),
   sha: required(property("String", ({ oid }: ShownEntry) => oid)),
@@ -98,8 +109,10 @@ const blob = valueType("Blob", "A file in a folder.", {
   ...pageFields("blob"),
   mode: property("String", ({ mode }: ShownEntry) => mode.toString(8)),
   lfsOid: about(
-    "There are no files of Git LFS.",
-    property("String", () => null),
+    "The object of Git LFS that it stands for.",
+    property("String", ({ oid, place: { opened } }: ShownEntry, context: GraphContext) =>
+      lfsOidOf(opened, opened.repository.findHex(oid), context),
+    ),
   ),
 });
 const submodule = valueType("Submodule", "A commit of another repository in a folder.", {
@@ -176,7 +189,9 @@ const repositoryBlob = valueType("RepositoryBlob", "A file of a repository with 
   historyPath: property("String", pagePath("commits")),
   blamePath: property("String", pagePath("blame")),
   editBlobPath: property("String", pagePath("edit")),
-  lfsOid: property("String", () => null),
+  lfsOid: property("String", ({ object, place }: ShownBlob, context: GraphContext) =>
+    lfsOidOf(place.opened, object, context),
+  ),
 });
 
 /** The repositories of projects, by their ids. @throws GraphError for too many */

@@ -24,6 +24,8 @@ import { ciSettingsOf } from "../ci/settings.ts";
 import { type Push as PushEvent, recordPushes } from "../events/record.ts";
 import { findReferred } from "../issuables/referred.ts";
 import { closeIssues } from "../issues/closing.ts";
+import { refusalByLocks } from "../lfs/locked.ts";
+import { refusalByMissing } from "../lfs/missing.ts";
 import { refresh } from "../merge-request-versions/pushed.ts";
 import {
   branchesInUse,
@@ -56,7 +58,7 @@ export interface PreparedPush<P extends Push = Push> {
   readonly base: string | undefined;
   /** The newest commit of the default branch before: new branches add what it does not have. */
   readonly tip: string | undefined;
-  /** Why the project's push rule refuses it, if it does. */
+  /** Why the project's push rule refuses it, or Git LFS does. */
   readonly ruled: string | undefined;
 }
 
@@ -97,11 +99,8 @@ export async function receive<P extends Push>(
   budget = new Budget(),
 ): Promise<PreparedPush<P>> {
   const db = store.reader();
-  const ruled =
-    projectId === undefined || !pusher
-      ? undefined
-      : await refusalByRule(db, projectId, push, pusher, head, budget);
   const main = row && (await findRef(db, row.id, head))?.oid;
+  const ruled = pusher && (await refusalOf(db, push, projectId, { head, main, pusher }, budget));
   const isEmpty = !row || !(await hasBranches(db, row.id));
   const events = await eventsOf(push, head, main, budget);
   const refreshes = new Map<CheckedChange, Refresh>();
@@ -121,6 +120,23 @@ export async function receive<P extends Push>(
     main: facts,
     closing: await closedBy(push.repository, from, to, base, budget),
   };
+}
+
+/** Why a push is refused for what it contains: by the push rule, or by Git LFS. */
+async function refusalOf(
+  db: Reader,
+  push: Push,
+  projectId: number | undefined,
+  { head, main, pusher }: { head: string; main: string | undefined; pusher: Pusher },
+  budget: Budget,
+): Promise<string | undefined> {
+  const byContent =
+    projectId === undefined
+      ? undefined
+      : ((await refusalByRule(db, projectId, push, pusher, head, budget)) ??
+        (await refusalByLocks(db, projectId, push, pusher.caller.id, main, budget)));
+  if (byContent !== undefined || pusher.via !== "push") return byContent;
+  return refusalByMissing(db, projectId, push, budget);
 }
 
 /** The branches among what was pushed that open merge requests come from or go into. */

@@ -194,7 +194,7 @@ const projectJson = (row) => {
     builds_access_level: accessLevel(row.jobs_enabled),
     snippets_access_level: accessLevel(row.snippets_enabled),
     shared_runners_enabled: row.shared_runners_enabled === 1,
-    lfs_enabled: false,
+    lfs_enabled: true,
     service_desk_address: null,
     creator_id: row.creator_id,
     import_url: null,
