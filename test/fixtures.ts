@@ -92,7 +92,7 @@ async function post(app: Calls, path: string, as: Person, json: object): Promise
 }
 
 /** A file of a Maven package. */
-const JAR = "com/acme/thing/1.0/thing-1.0.jar";
+const JAR = "acme/site/thing/1.0/thing-1.0.jar";
 const PROJECT = "/projects/acme%2Fsite";
 /** How a picture begins. */
 const PNG = Uint8Array.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);

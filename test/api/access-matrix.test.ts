@@ -238,6 +238,8 @@ const parentOf = (route: Route) =>
 
 /** Open routes whose handlers refuse anonymous callers, with the status. */
 const REFUSED_BY_HANDLERS: Record<string, 401 | 403> = {
+  // Who is not known is asked, as Maven needs it; the file is none of theirs.
+  "GET /packages/maven/:path*": 401,
   "GET /users": 403,
   // It takes only the token of a job that runs.
   "GET /job": 401,

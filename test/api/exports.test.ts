@@ -92,6 +92,8 @@ const LEFT_OUT = [
   "Metric images",
   "Notification settings",
   "Packages",
+  "Maven packages",
+  "Python packages",
   "npm packages",
   "Container registry",
   "Pipeline schedules",

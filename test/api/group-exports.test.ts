@@ -150,6 +150,8 @@ const LEFT_OUT = [
   "Topics",
   "Transfers",
   "Webhooks",
+  "Maven packages",
+  "Python packages",
   "npm packages",
 ];
 

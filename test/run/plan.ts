@@ -123,7 +123,7 @@ export function passesOf({ mode, share, reach, filters = [] }: Plan): Pass[] {
     ),
     pass("tests on PostgreSQL", "postgres", some(["app"], onPostgres)),
     pass("other tests", "rest", some(["rest"], ofRest)),
-    pass("tests of the build", "built", some(["built"], inParts("built", 8))),
+    pass("tests of the build", "built", some(["built"], inParts("built", 12))),
     pass("tests in a browser", "built", some(["browser"], inParts("built", 4))),
     pass("tests that run alone", "timed", some(["timed"], inParts("timed", 4))),
   ];
