@@ -6,7 +6,7 @@ export interface SshAddress {
 }
 
 /** The port that addresses of Git leave out. */
-const USUAL_PORT = 22;
+export const USUAL_PORT = 22;
 
 /**
  * The address of a repository for Git over SSH, as GitLab writes it: `git@host:path.git`, or with `ssh://` for another port.

@@ -85,14 +85,22 @@ function impossible({ body }: ApiError): ApiError {
   return new ApiError(422, { message: `Could not create project: ${reason}` });
 }
 
-/** What Git's client is told about a project that its push has created. @param base the public address */
-export function creationMessage({ id, fullPath }: Source, base: string): string {
+/** Addresses that Git's client is told. */
+export interface Addresses {
+  /** The public address. */
+  readonly base: string;
+  /** That of a repository, by the full path of its project, for what the client uses: HTTP or SSH. */
+  readonly remote: (path: string) => string;
+}
+
+/** What Git's client is told about a project that its push has created. */
+export function creationMessage({ id, fullPath }: Source, { base, remote }: Addresses): string {
   return [
     "",
     `The private project ${fullPath} was successfully created.`,
     "",
     "To configure the remote, run:",
-    `  git remote add origin ${base}/${fullPath}.git`,
+    `  git remote add origin ${remote(fullPath)}`,
     "",
     "To view the project, visit:",
     `  ${base}/api/v4/projects/${id}`,

@@ -230,8 +230,11 @@ export const gitRoutes = [
         return resultOf("git-receive-pack", reportOf(prepared.push, outcomes, messages));
       }
       const applied = await apply(db, prepared, "push", now, budget);
+      const { base } = view;
+      const isBySsh = prepared.caller.by.kind === "key";
+      const remote = (path: string) => (isBySsh ? view.sshUrl(path) : `${base}/${path}.git`);
       const answer = async (reader: Reader, warnings: readonly string[] = []) => {
-        const messages = await messagesOf(reader, prepared, applied, view.base);
+        const messages = await messagesOf(reader, prepared, applied, { base, remote });
         const report = reportOf(prepared.push, applied.outcomes, [...messages, ...warnings]);
         return resultOf("git-receive-pack", report);
       };

@@ -88,11 +88,11 @@ export async function callerAt(
     throw new Refusal("The user who has added this deploy key is gone: add it again to push.");
   }
   // What it pushes is its creator's, with their rights over protected branches.
-  const creator = { ...callerOf(userOf(key), PUSHING, by), admin: false };
+  const creator = callerOf(userOf(key), PUSHING, by);
   const viewer = { caller: creator, today: dayOf(now) };
   const own = (await findVisible(db, "project", String(use.project_id), viewer))?.level ?? 0;
-  const level = Math.max(ROLES.developer, own);
-  return { ...creator, reach: { ...project, level, keyId: key.key_id } };
+  const level = Math.min(Math.max(ROLES.developer, own), ROLES.owner);
+  return { ...creator, admin: false, reach: { ...project, level, keyId: key.key_id } };
 }
 
 const userOf = ({ id, username, admin, external, state }: SignInKey): UserRow =>

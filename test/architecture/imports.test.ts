@@ -32,7 +32,7 @@ const ORDER = [
   ["ci", "dependencies", "metrics", "graphql", "scim", "signatures"],
   ["resources"],
   ["git-http"],
-  ["registry"],
+  ["registry", "ssh"],
   ["notifications"],
   ["pages"],
   ["oauth", "addresses"],

@@ -11,6 +11,7 @@ const view: field.View = {
   host: "pm.test",
   now: Date.UTC(2026, 10, 21),
   open: (text) => text,
+  sshUrl: (path) => `git@pm.test:${path}.git`,
 };
 
 /** Inputs for which routes choose between their presenters. */

@@ -1,0 +1,102 @@
+import type { EventEmitter } from "node:events";
+import type { Socket } from "node:net";
+import type { ServerChannel } from "ssh2";
+
+/** Milliseconds for which a client may send nothing that is waited for, or take nothing that is sent. */
+const PATIENCE = 300_000;
+
+/** A client has left, or does not go on. */
+export class ClientGone extends Error {}
+
+/** The two directions of a command of a client, which are read and written only as fast as the other side goes on. */
+export class Pipe implements AsyncIterable<Uint8Array> {
+  readonly #channel: ServerChannel;
+  readonly #socket: Socket;
+  readonly #signal: AbortSignal;
+  /** Ends when everything that was written is sent. */
+  #sent: Promise<void> = Promise.resolve();
+
+  /** @param signal aborted once the client has left */
+  constructor(channel: ServerChannel, socket: Socket, signal: AbortSignal) {
+    this.#channel = channel;
+    this.#socket = socket;
+    this.#signal = signal;
+  }
+
+  /** What the client sends. Leaving the loop early ends nothing. @throws ClientGone */
+  async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
+    for (;;) {
+      const chunk = this.#channel.read() as Uint8Array | null;
+      if (chunk) yield chunk;
+      else if (this.#channel.readableEnded) return;
+      else await this.#until(this.#channel, ["readable", "end"]);
+    }
+  }
+
+  /** Sends to the client; ends when there is room for more. @throws ClientGone */
+  async write(bytes: Uint8Array | string): Promise<void> {
+    if (bytes.length === 0) return;
+    this.#requireThere();
+    let isFull = false;
+    this.#sent = new Promise((resolve) => {
+      isFull = !this.#channel.write(bytes, () => resolve());
+    });
+    if (isFull) await this.#until(this.#channel, ["drain"]);
+    // What the channel's window allows may be more than the connection takes.
+    while (this.#socket.writableNeedDrain) await this.#until(this.#socket, ["drain"]);
+  }
+
+  /** Sends what the client shows beside its output. @throws ClientGone */
+  async tell(text: string): Promise<void> {
+    this.#requireThere();
+    await this.#orGone(
+      new Promise((resolve) => {
+        this.#channel.stderr.write(text, () => resolve());
+      }),
+    );
+  }
+
+  /** Ends the command with a status, once everything is sent. @throws ClientGone */
+  async end(status: number): Promise<void> {
+    this.#requireThere();
+    await this.#orGone(this.#sent);
+    // Clients take it for a failure if the status comes after the end.
+    this.#channel.exit(status);
+    this.#channel.end();
+  }
+
+  #requireThere(): void {
+    if (this.#signal.aborted) throw new ClientGone();
+  }
+
+  async #until(source: EventEmitter, events: readonly string[]): Promise<void> {
+    this.#requireThere();
+    let go = () => {};
+    const happened = new Promise<void>((resolve) => {
+      go = resolve;
+    });
+    for (const event of events) source.on(event, go);
+    try {
+      await this.#orGone(happened);
+    } finally {
+      for (const event of events) source.off(event, go);
+    }
+  }
+
+  /** What comes while the client is there, and goes on. @throws ClientGone */
+  async #orGone(coming: Promise<void>): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    let leave = () => {};
+    const gone = new Promise<never>((_, reject) => {
+      leave = () => reject(new ClientGone());
+      timer = setTimeout(leave, PATIENCE).unref();
+      this.#signal.addEventListener("abort", leave);
+    });
+    try {
+      await Promise.race([coming, gone]);
+    } finally {
+      clearTimeout(timer);
+      this.#signal.removeEventListener("abort", leave);
+    }
+  }
+}
