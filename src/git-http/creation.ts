@@ -71,7 +71,10 @@ export async function createByPush(
 
 /** 404, also for projects that the caller must not know of. */
 export const unknownProject = () =>
-  new ApiError(404, { message: "The project you were looking for could not be found." });
+  new ApiError(404, {
+    message:
+      "The project you were looking for could not be found or you don't have permission to view it.",
+  });
 
 /** Says in a sentence why a project can't be created. */
 function impossible({ body }: ApiError): ApiError {

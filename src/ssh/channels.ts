@@ -23,13 +23,22 @@ export class Pipe implements AsyncIterable<Uint8Array> {
     this.#signal = signal;
   }
 
-  /** What the client sends. Leaving the loop early ends nothing. @throws ClientGone */
+  /** What the client sends, until it has left or does not go on. Leaving the loop early ends nothing. */
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
-    for (;;) {
+    while (!this.#channel.readableEnded) {
       const chunk = this.#channel.read() as Uint8Array | null;
       if (chunk) yield chunk;
-      else if (this.#channel.readableEnded) return;
-      else await this.#until(this.#channel, ["readable", "end"]);
+      else if (!(await this.#comesMore())) return;
+    }
+  }
+
+  async #comesMore(): Promise<boolean> {
+    try {
+      await this.#until(this.#channel, ["readable", "end"]);
+      return true;
+    } catch (error) {
+      if (error instanceof ClientGone) return false;
+      throw error;
     }
   }
 

@@ -6,7 +6,7 @@ import type { Mount } from "../core/http/mount.ts";
 import { cancellable } from "../core/http/streamed.ts";
 import * as param from "../core/input.ts";
 import { RawReply, routes } from "../core/resource.ts";
-import { Input } from "../git/pkt-line.ts";
+import { Input, pkt } from "../git/pkt-line.ts";
 import { advertiseUpload, uploadPack, versionOf } from "../git/upload-pack.ts";
 import { admit, FETCHING } from "../git-http/access.ts";
 import { gitRoutes } from "../git-http/index.ts";
@@ -49,6 +49,16 @@ const fetching = {
   maxBodyBytes: NEGOTIATION_BYTES,
 } as const;
 
+/** An answer whose client is told of what it has sent wrongly. */
+async function* told(answer: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  try {
+    yield* answer;
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    yield pkt(`ERR ${Object.values(error.body)[0]}`);
+  }
+}
+
 const { query } = routes();
 
 const commands = [
@@ -69,14 +79,15 @@ const commands = [
               ),
             }
           : {};
+      const pack = async function* (signal: AbortSignal) {
+        const pace = new Pace(signal);
+        yield* advertiseUpload(served.refs, connection, pace);
+        yield* uploadPack(served, new Input(body, pace), connection, signal);
+      };
       return new RawReply(
         200,
         notice,
-        cancellable(async function* (signal) {
-          const pace = new Pace(signal);
-          yield* advertiseUpload(served.refs, connection, pace);
-          yield* uploadPack(served, new Input(body, pace), connection, signal);
-        }),
+        cancellable((signal) => told(pack(signal))),
       );
     },
     handle: ({ prepared }) => prepared,
@@ -91,7 +102,9 @@ const commands = [
       return new RawReply(
         200,
         {},
-        cancellable((signal) => uploadArchive(served, new Input(body, new Pace(signal)), signal)),
+        cancellable((signal) =>
+          told(uploadArchive(served, new Input(body, new Pace(signal)), signal)),
+        ),
       );
     },
     handle: ({ prepared }) => prepared,

@@ -204,6 +204,8 @@ class Peer {
   readonly #ip: string;
   readonly #base: string;
   readonly #channels = new Set<ServerChannel>();
+  /** What ends its sessions. */
+  readonly #closers = new Set<() => void>();
   /** Ends it if it has no command, or has not signed in. */
   #timer: NodeJS.Timeout;
   #tries = 0;
@@ -223,7 +225,10 @@ class Peer {
     this.#base = settings.url ?? `http://${host}`;
     this.#timer = this.#endAfter(settings.signInTimeout);
     socket.setNoDelay(true);
-    socket.once("close", () => clearTimeout(this.#timer));
+    socket.once("close", () => {
+      for (const close of this.#closers) close();
+      clearTimeout(this.#timer);
+    });
   }
 
   #endAfter(milliseconds: number): NodeJS.Timeout {
@@ -329,13 +334,14 @@ class Peer {
     const close = () => {
       if (left.signal.aborted) return;
       left.abort();
+      this.#closers.delete(close);
       this.#sessions -= 1;
       if (!isUsed) this.#unused += 1;
       if (this.#unused > MOST_UNUSED) this.end();
       else this.#wait();
     };
     session.once("close", close);
-    this.#socket.once("close", close);
+    this.#closers.add(close);
   }
 
   /** Does what a command says, and ends it with its status. */

@@ -141,10 +141,11 @@ describe.runIf(isInstalled)("Git over SSH", () => {
     const greeting = { status: 0, stdout: "Welcome to GitLab, @developer!\n", stderr: "" };
     expect(await ssh("developer", ["-T"])).toEqual(greeting);
     expect(await ssh("developer", ["-o", "SetEnv=FOO=1"])).toMatchObject(greeting);
-    const { status, stdout } = await ssh("developer", ["-tt"]);
-    expect([status, stdout]).toEqual([0, greeting.stdout]);
-    expect(logged.at(-1)).toMatchObject({
-      ...{ method: "SSH", protocol: "ssh", status: 200, user: "developer", ip: "127.0.0.1" },
+    const terminal = await ssh("developer", ["-tt"]);
+    expect(terminal).toMatchObject({ status: 255, stdout: "" });
+    expect(terminal.stderr).toContain("PTY allocation request failed");
+    expect(logged.findLast(({ method }) => method === "SSH")).toMatchObject({
+      ...{ protocol: "ssh", status: 200, user: "developer", ip: "127.0.0.1" },
     });
     await waitFor(async () => {
       const { json } = await app.call("GET /user/keys", { as: "developer" });
@@ -240,18 +241,6 @@ describe.runIf(isInstalled)("Git over SSH", () => {
       const deeper = await git("developer", shallow, ...as, "fetch", "--quiet", "--unshallow");
       expect([deeper.status, deeper.stderr]).toEqual([0, ""]);
       await workshop.git(shallow, "fsck", "--full", "--strict");
-      const quoted = `127.0.0.1:/owner/code.git`;
-      const listed = await git(
-        "developer",
-        "",
-        ...as,
-        "-c",
-        `core.sshCommand=x`,
-        "ls-remote",
-        url("owner/code.git"),
-      );
-      expect(listed.status).toBe(0);
-      expect(quoted).toContain("owner");
     },
   );
 
@@ -402,9 +391,9 @@ describe.runIf(isInstalled)("Git over SSH", () => {
     expect(await listed("main", first)).toEqual([first]);
     const sha = await workshop.git("source.git", "rev-parse", "main");
     const refused = await archive(sha);
-    expect([refused.status, refused.stderr]).toEqual([128, expect.stringContaining("no such ref")]);
+    expect([refused.status, refused.stderr]).toEqual([1, expect.stringContaining("no such ref")]);
     expect(await archive("--format=zip", "-o", "archive.zip", "main")).toMatchObject({ status: 0 });
-    expect(await archive("main", "not/there")).toMatchObject({ status: 128 });
+    expect(await archive("main", "not/there")).toMatchObject({ status: 1 });
     const guest = await git("guest", "", "archive", `--remote=${url("owner/code.git")}`, "main");
     expect(guest.stderr).toContain("You are not allowed to download code from this project.");
   });
@@ -470,13 +459,15 @@ describe.runIf(isInstalled)("Git over SSH", () => {
       });
       const rule = (json: object) =>
         app.call(`POST /projects/${projectId}/protected_branches`, { as: "owner", json });
+      for (const name of ["locked", "named"]) {
+        await git("writing", where, "push", "--quiet", "origin", `HEAD~1:refs/heads/${name}`);
+      }
       const nobody = { name: "locked", allowed_to_push: [{ access_level: 0 }] };
       expect((await rule(nobody)).status).toBe(201);
-      await workshop.git(where, "branch", "locked");
       const named = { name: "named", allowed_to_push: [{ deploy_key_id: keyId }] };
       expect((await rule(named)).status).toBe(201);
       const no = await git("writing", where, "push", "origin", "HEAD:refs/heads/locked");
-      expect(no.stderr).toContain("You are not allowed to create protected branches");
+      expect(no.stderr).toContain("You are not allowed to push code to protected branches");
       expect(await git("writing", where, "push", "origin", "HEAD:refs/heads/named")).toMatchObject({
         status: 0,
       });
