@@ -64,5 +64,6 @@ export type { Unsubscribe } from "./resources/hooks/listeners.ts";
 export type { WikiFile } from "./resources/wikis/export.ts";
 export type { Seeded } from "./seed/index.ts";
 export type { Seed } from "./seed/input.ts";
+export type { HostKey } from "./ssh/host-keys.ts";
 export { StoreError, type StoreErrorCode, UnavailableError } from "./store/port.ts";
 export type { PageName } from "./web/index.ts";

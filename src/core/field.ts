@@ -11,6 +11,8 @@ export interface View {
   host: string;
   /** The address of a repository for Git over SSH, by the full path of its project. */
   sshUrl(path: string): string;
+  /** Whether Git is served there. */
+  servesSsh: boolean;
   /** The instant of the request, in epoch milliseconds. */
   now: number;
   /** Decrypts a secret. @see Secrets.open */

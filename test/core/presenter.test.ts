@@ -12,6 +12,7 @@ const view: field.View = {
   now: Date.UTC(2026, 10, 21),
   open: (text) => text,
   sshUrl: (path) => `git@pm.test:${path}.git`,
+  servesSsh: false,
 };
 
 /** Inputs for which routes choose between their presenters. */

@@ -36,7 +36,8 @@ export function viewOf(
   const end = base.slice(start).search(isBracketed ? /\]/ : /[:/]/);
   const from = isBracketed ? start + 1 : start;
   const host = end < 0 ? base.slice(from) : base.slice(from, start + end);
-  return { base, host, now, open, sshUrl: (path) => sshUrlOf(ssh, host, path) };
+  const sshUrl = (path: string) => sshUrlOf(ssh, host, path);
+  return { base, host, now, open, sshUrl, servesSsh: ssh !== undefined };
 }
 
 /** Maximum bytes of a body from callers not yet identified. It may hold a token, a sign-in or a form of a page. */
