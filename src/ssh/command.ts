@@ -1,7 +1,7 @@
 import type { Service } from "../git-http/access.ts";
 
 /** What clients ask for by the name of a program. */
-export const PROGRAMS = ["git-upload-pack", "git-receive-pack", "git-upload-archive"] as const;
+const PROGRAMS = ["git-upload-pack", "git-receive-pack", "git-upload-archive"] as const;
 export type Program = (typeof PROGRAMS)[number];
 
 /** The service of Git whose rights a program needs. */

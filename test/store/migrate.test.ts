@@ -370,6 +370,8 @@ const FROZEN: Record<string, string> = {
   "20261220-02-openid-grants": "59309411e8bc2f1cd2aba133b77bebc4028c0d922d01328f206074ba2ca39a23",
   "20261220-03-oauth-devices": "06ab120d4f37b13f75620f637ec704a960bb337dda847b3bdb11e38e2703e66e",
   "20261222-01-npm": "55963f5e2e3f305d8d0e3ccc8188fe7140ffeb73a315ba110ff54b8708f450d5",
+  "20261224-01-keys-that-sign-in": "d9b107a105d4b833e413230cf36906cfa85e1004c01d69530709d423a9f78331",
+  "20261224-02-ssh-host-keys": "3f45bef22365bfd731c6172a4df06b559bd73ff13f260269c04bb07047b2d4b5",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);
