@@ -131,7 +131,7 @@ export interface SshOptions {
    * the host of `url`, and the port it listens on.
    */
   url?: string;
-  /** Within how many milliseconds clients must sign in. Default 60000. */
+  /** Within how many milliseconds clients must sign in, and then begin a command. Default 60000. */
   signInTimeout?: number;
 }
 

@@ -13,8 +13,6 @@ export class Pipe implements AsyncIterable<Uint8Array> {
   readonly #channel: ServerChannel;
   readonly #socket: Socket;
   readonly #signal: AbortSignal;
-  /** Ends when everything that was written is sent. */
-  #sent: Promise<void> = Promise.resolve();
 
   /** @param signal aborted once the client has left */
   constructor(channel: ServerChannel, socket: Socket, signal: AbortSignal) {
@@ -42,36 +40,31 @@ export class Pipe implements AsyncIterable<Uint8Array> {
     }
   }
 
-  /** Sends to the client; ends when there is room for more. @throws ClientGone */
+  /** Sends to the client; ends when it has been sent, and there is room for more. @throws ClientGone */
   async write(bytes: Uint8Array | string): Promise<void> {
     if (bytes.length === 0) return;
-    this.#requireThere();
-    let isFull = false;
-    this.#sent = new Promise((resolve) => {
-      isFull = !this.#channel.write(bytes, () => resolve());
-    });
-    if (isFull) await this.#until(this.#channel, ["drain"]);
+    await this.#sent((done) => this.#channel.write(bytes, done));
     // What the channel's window allows may be more than the connection takes.
     while (this.#socket.writableNeedDrain) await this.#until(this.#socket, ["drain"]);
   }
 
   /** Sends what the client shows beside its output. @throws ClientGone */
   async tell(text: string): Promise<void> {
-    this.#requireThere();
-    await this.#orGone(
-      new Promise((resolve) => {
-        this.#channel.stderr.write(text, () => resolve());
-      }),
-    );
+    await this.#sent((done) => this.#channel.stderr.write(text, done));
   }
 
-  /** Ends the command with a status, once everything is sent. @throws ClientGone */
-  async end(status: number): Promise<void> {
+  /** Ends the command with a status. @throws ClientGone */
+  end(status: number): void {
     this.#requireThere();
-    await this.#orGone(this.#sent);
     // Clients take it for a failure if the status comes after the end.
     this.#channel.exit(status);
     this.#channel.end();
+  }
+
+  /** Waits until something is sent. */
+  #sent(send: (done: () => void) => void): Promise<void> {
+    this.#requireThere();
+    return this.#orGone(new Promise((resolve) => send(resolve)));
   }
 
   #requireThere(): void {

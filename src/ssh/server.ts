@@ -1,6 +1,7 @@
 import { createServer, type Server as NetServer, type Socket } from "node:net";
 import type { AuthContext, Connection, ServerChannel, Session } from "ssh2";
 import ssh2 from "ssh2";
+import { ApiError } from "../core/errors.ts";
 import type { LogEntry } from "../core/http/access-log.ts";
 import type { TokenUsage } from "../core/http/authenticator.ts";
 import type { Respond } from "../core/http/incoming.ts";
@@ -30,10 +31,10 @@ const MOST_KEYS = 20;
 const MOST_SESSIONS = 10;
 /** Sessions of one connection that may end without a command. */
 const MOST_UNUSED = 100;
-/** Milliseconds after which a connection ends that has no command. */
-const IDLE = 300_000;
 /** Bytes of one command that wait to be read: more than a client that keeps to its window sends. */
 const MOST_HELD = 8 * 1024 * 1024;
+/** Those of all commands of all clients. */
+const MOST_HELD_OF_ALL = 256 * 1024 * 1024;
 /** Bytes that are still to be sent to a client, from which on nothing more is read from it. */
 const MOST_UNSENT = 1024 * 1024;
 /** The longest value of `GIT_PROTOCOL`. */
@@ -64,7 +65,7 @@ export interface SshSettings {
   readonly host: string;
   /** The port to listen on; 0 for a free one. */
   readonly port: number;
-  /** Milliseconds within which clients must sign in. */
+  /** Milliseconds within which clients must sign in, and then begin a command. */
   readonly signInTimeout: number;
   readonly store: Store;
   readonly secrets: Secrets;
@@ -136,6 +137,7 @@ class Peers {
   readonly #unknown = new Map<string, number>();
   readonly #all = new Map<string, number>();
   #unknownCount = 0;
+  readonly #held: Held = { bytes: 0 };
 
   constructor(settings: SshSettings) {
     this.#settings = settings;
@@ -167,7 +169,7 @@ class Peers {
     };
     countUnknown(1);
     count(this.#all, network, 1);
-    const peer = new Peer(this.#settings, socket, known);
+    const peer = new Peer(this.#settings, socket, this.#held, known);
     this.#open.set(name, peer);
     socket.once("close", () => {
       known();
@@ -196,11 +198,19 @@ function count(counts: Map<string, number>, key: string, step: 1 | -1): void {
   else counts.set(key, now);
 }
 
+/** What all clients have sent that waits to be read. */
+interface Held {
+  bytes: number;
+}
+
 /** One connection. */
 class Peer {
   readonly #settings: SshSettings;
   readonly #socket: Socket;
   readonly #onKnown: () => void;
+  readonly #heldOfAll: Held;
+  /** Its own part of that. */
+  #held = 0;
   readonly #ip: string;
   readonly #base: string;
   readonly #channels = new Set<ServerChannel>();
@@ -210,14 +220,17 @@ class Peer {
   #timer: NodeJS.Timeout;
   #tries = 0;
   #sessions = 0;
+  /** Commands that are running. */
+  #running = 0;
   #unused = 0;
   /** By which key it has signed in. */
   #fingerprint = "";
 
   /** @param onKnown called once the client has signed in */
-  constructor(settings: SshSettings, socket: Socket, onKnown: () => void) {
+  constructor(settings: SshSettings, socket: Socket, held: Held, onKnown: () => void) {
     this.#settings = settings;
     this.#socket = socket;
+    this.#heldOfAll = held;
     this.#onKnown = onKnown;
     this.#ip = socket.remoteAddress ?? "";
     const { localAddress = "localhost" } = socket;
@@ -227,6 +240,7 @@ class Peer {
     socket.setNoDelay(true);
     socket.once("close", () => {
       for (const close of this.#closers) close();
+      this.#hold(0);
       clearTimeout(this.#timer);
     });
   }
@@ -261,16 +275,28 @@ class Peer {
   /** Ends a client that sends more than its windows allow, and does not read from one that takes no answers. */
   #guard(): void {
     const socket = this.#socket;
-    for (const { readableLength } of this.#channels) if (readableLength > MOST_HELD) this.end();
+    let held = 0;
+    for (const { readableLength } of this.#channels) {
+      held += readableLength;
+      if (readableLength > MOST_HELD) this.end();
+    }
+    this.#hold(held);
+    if (held > 0 && this.#heldOfAll.bytes > MOST_HELD_OF_ALL) this.end();
     if (socket.writableLength < MOST_UNSENT || socket.isPaused()) return;
     socket.pause();
     socket.once("drain", () => socket.resume());
   }
 
+  /** Counts what waits to be read. */
+  #hold(bytes: number): void {
+    this.#heldOfAll.bytes += bytes - this.#held;
+    this.#held = bytes;
+  }
+
   /** Ends the connection if no command comes for a while. */
   #wait(): void {
     clearTimeout(this.#timer);
-    if (this.#sessions === 0) this.#timer = this.#endAfter(IDLE);
+    if (this.#running === 0) this.#timer = this.#endAfter(this.#settings.signInTimeout);
   }
 
   async #signIn(context: AuthContext, client: Connection): Promise<void> {
@@ -306,7 +332,6 @@ class Peer {
 
   #open(session: Session): void {
     this.#sessions += 1;
-    clearTimeout(this.#timer);
     const left = new AbortController();
     let protocol: string | undefined;
     let isUsed = false;
@@ -319,14 +344,21 @@ class Peer {
       const channel = accept();
       if (!channel) return;
       isUsed = true;
+      this.#running += 1;
+      clearTimeout(this.#timer);
       this.#channels.add(channel);
       channel.on("error", () => undefined);
       const pipe = new Pipe(channel, this.#socket, left.signal);
-      this.#perform(line, protocol, pipe, left.signal).catch((error: unknown) => {
-        if (!(error instanceof ClientGone)) this.#settings.onError(error);
-        channel.exit(REFUSED);
-        channel.close();
-      });
+      this.#perform(line, protocol, pipe, left.signal)
+        .catch((error: unknown) => {
+          if (!(error instanceof ClientGone)) this.#settings.onError(error);
+          channel.exit(REFUSED);
+          channel.close();
+        })
+        .finally(() => {
+          this.#running -= 1;
+          if (!this.#socket.destroyed) this.#wait();
+        });
       left.signal.addEventListener("abort", () => this.#channels.delete(channel));
     };
     session.on("exec", (accept, _, { command }) => run(accept, command));
@@ -338,7 +370,6 @@ class Peer {
       this.#sessions -= 1;
       if (!isUsed) this.#unused += 1;
       if (this.#unused > MOST_UNUSED) this.end();
-      else this.#wait();
     };
     session.once("close", close);
     this.#closers.add(close);
@@ -370,6 +401,7 @@ class Peer {
           `Welcome to GitLab, ${username === null ? "Anonymous" : `@${username}`}!\n`,
         );
       } else if (command.kind === "lfs") {
+        // Where LFS is served, the answer is JSON: its address, and a token for a while.
         throw new Refusal("Git LFS is not enabled on this GitLab server, contact your admin.");
       } else {
         const { store, now, respond } = this.#settings;
@@ -379,11 +411,17 @@ class Peer {
         const at = { ip: this.#ip, base: this.#base, signal };
         await performGit(respond, { program, path, caller, protocol, ...at }, pipe);
       }
-      await pipe.end(0);
+      pipe.end(0);
     } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      await pipe.tell(errorText(error.message));
-      await pipe.end(REFUSED);
+      const reason =
+        error instanceof Refusal
+          ? error.message
+          : error instanceof ApiError
+            ? String(Object.values(error.body)[0])
+            : undefined;
+      if (reason === undefined) throw error;
+      await pipe.tell(errorText(reason));
+      pipe.end(REFUSED);
     }
   }
 

@@ -7,8 +7,8 @@ import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import ssh2 from "ssh2";
-import { beforeAll, describe, expect, it } from "vitest";
-import type { LogEntry } from "../../src/index.ts";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { App, LogEntry } from "../../src/index.ts";
 import { type TestApp, waitFor } from "../helpers.ts";
 import { randomHistory, shareWorkshop, type Workshop } from "./_git.ts";
 
@@ -20,7 +20,8 @@ let app: TestApp;
 let workshop: Workshop;
 let port = 0;
 const logged: LogEntry[] = [];
-const WAIT = 1000;
+/** Milliseconds that an impatient server gives its clients. */
+const WAIT = 500;
 
 /** Makes a pair of keys below the workshop's folder. @returns the public key */
 async function newKey(name: string, type = "ed25519"): Promise<string> {
@@ -134,7 +135,7 @@ describe.runIf(isInstalled)("Git over SSH", () => {
       );
       expect([pushed.status, pushed.stderr]).toEqual([0, ""]);
     },
-    { ssh: { port: 0, signInTimeout: WAIT }, log: (entry) => logged.push(entry) },
+    { ssh: { port: 0 }, log: (entry) => logged.push(entry) },
   );
 
   it("greets users", async () => {
@@ -514,8 +515,14 @@ describe.runIf(isInstalled)("Git over SSH", () => {
   });
 
   describe("hostile clients", () => {
-    const opened = async () => {
-      const socket = connect(port, "127.0.0.1");
+    let impatient: App;
+    beforeAll(async () => {
+      impatient = await app.another({ ssh: { port: 0, signInTimeout: WAIT } });
+    });
+    afterAll(() => impatient.close());
+
+    const opened = async (at = port) => {
+      const socket = connect(at, "127.0.0.1");
       socket.on("error", () => undefined);
       await once(socket, "connect");
       return socket;
@@ -527,12 +534,21 @@ describe.runIf(isInstalled)("Git over SSH", () => {
 
     it("that send nothing are cut off", async () => {
       const started = performance.now();
-      const socket = await opened();
+      const socket = await opened(impatient.ssh?.port);
       await closed(socket);
       expect(performance.now() - started).toBeGreaterThan(WAIT / 2);
-      const named = await opened();
+      const named = await opened(impatient.ssh?.port);
       named.write("SSH-2.0-nothing-more\r\n");
       await closed(named);
+    });
+
+    it("that sign in and do nothing are cut off", async () => {
+      const client = new ssh2.Client();
+      const privateKey = readFileSync(join(workshop.folder, "developer"));
+      const at = { host: "127.0.0.1", port: impatient.ssh?.port as number };
+      client.on("error", () => undefined);
+      client.connect({ ...at, username: "git", privateKey });
+      await once(client, "close");
     });
 
     it("that send garbage are cut off", async () => {
@@ -550,9 +566,13 @@ describe.runIf(isInstalled)("Git over SSH", () => {
     });
 
     it("that wait in crowds before they sign in are turned away", async () => {
-      const crowd = await Promise.all(Array.from({ length: 150 }, opened));
-      await Promise.all(crowd.map(closed));
-      expect(await ssh("developer", ["-T"])).toMatchObject({ status: 0 });
+      const crowd = await Promise.all(Array.from({ length: 150 }, () => opened()));
+      let gone = 0;
+      for (const socket of crowd) socket.resume().once("close", () => (gone += 1));
+      await waitFor(async () => gone >= 50);
+      expect(await ssh("developer", ["-T"])).toMatchObject({ status: 255 });
+      for (const socket of crowd) socket.destroy();
+      await waitFor(async () => (await ssh("developer", ["-T"])).status === 0);
     });
 
     it("that open a thousand sessions get ten", async () => {
