@@ -423,12 +423,13 @@ async function start(
     secrets,
   });
   let ssh: ListeningSsh | undefined;
-  const startSsh = async ({ port, host = "127.0.0.1", signInTimeout = 60_000 }: SshOptions) => {
-    const { startSshServer, sshPipeline } = await import("./ssh/index.ts");
+  const startSsh = async (given: SshOptions) => {
+    const { port, host = "127.0.0.1", signInTimeout = 60_000 } = given;
+    const { loadLibrary, startSshServer, sshPipeline } = await import("./ssh/index.ts");
     const answer = running.counted(sshPipeline(settings));
     const service = await startSshServer({
       ...{ store, secrets, now, tokenUsage, url, onError, log: options.log },
-      ...{ host, port, signInTimeout, respond: answer },
+      ...{ host, port, signInTimeout, respond: answer, library: loadLibrary(given.library) },
     });
     ssh = service;
     if (sshAddress) sshAddress.port ||= service.port;

@@ -133,6 +133,8 @@ export interface SshOptions {
   url?: string;
   /** Within how many milliseconds clients must sign in, and then begin a command. Default 60000. */
   signInTimeout?: number;
+  /** The module `ssh2`, in a program that is bundled into one file. Default: it is loaded from `node_modules`. */
+  library?: object;
 }
 
 /** Options for webhooks. */
@@ -254,6 +256,9 @@ export const appOptions = {
         ),
       ),
       signInTimeout: atLeastOne,
+      library: v.optional(
+        v.custom<object>((given) => typeof given === "object", "must be a module"),
+      ),
     } satisfies OptionSchemas<SshOptions>),
   ),
   mail: v.optional(optionsOf(mail)),

@@ -4,6 +4,7 @@ import { type SealedColumn, sealerFor } from "../core/sealed.ts";
 import type { Secrets } from "../core/secrets.ts";
 import { insertRow } from "../store/insert.ts";
 import type { Reader, Store } from "../store/port.ts";
+import type { Library } from "./library.ts";
 
 /** Where the keys are by which clients know the server (decision 117). */
 export const SSH_HOST_KEYS: SealedColumn = {
@@ -42,8 +43,7 @@ export async function hostKeys(db: Reader): Promise<HostKey[]> {
   }));
 }
 
-async function generate(): Promise<MadeKey[]> {
-  const { generateKeyPairSync } = (await import("ssh2")).default.utils;
+function generate({ generateKeyPairSync }: Library["utils"]): MadeKey[] {
   // Old clients, such as those of Java, know no Ed25519.
   const pairs = [generateKeyPairSync("ed25519"), generateKeyPairSync("ecdsa", { bits: 256 })];
   return pairs.map(({ public: line, private: privateKey }) => {
@@ -63,17 +63,19 @@ export async function privateHostKeys({
   store,
   secrets,
   now,
+  library,
 }: {
   readonly store: Store;
   readonly secrets: Secrets;
   /** Epoch milliseconds. */
   readonly now: number;
+  readonly library: Library;
 }): Promise<string[]> {
   const find = (db: Reader) =>
     db.rows("select fingerprint, private_key from ssh_host_keys order by id");
   let rows = await find(store);
   if (rows.length === 0) {
-    const made = await generate();
+    const made = generate(library.utils);
     rows = await store.transaction(async (db) => {
       // Another process may have been faster.
       const theirs = await find(db);

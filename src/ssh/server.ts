@@ -1,6 +1,5 @@
 import { createServer, type Server as NetServer, type Socket } from "node:net";
-import type { AuthContext, Connection, ServerChannel, Session } from "ssh2";
-import ssh2 from "ssh2";
+import type { Algorithms, AuthContext, Connection, ServerChannel, Session } from "ssh2";
 import { ApiError } from "../core/errors.ts";
 import type { LogEntry } from "../core/http/access-log.ts";
 import type { TokenUsage } from "../core/http/authenticator.ts";
@@ -14,6 +13,7 @@ import { ClientGone, Pipe } from "./channels.ts";
 import { readCommand, SERVICE_OF } from "./command.ts";
 import { performGit } from "./git.ts";
 import { fingerprintOf, privateHostKeys } from "./host-keys.ts";
+import type { Library } from "./library.ts";
 import { errorText } from "./texts.ts";
 
 /** The name that all clients sign in with. */
@@ -58,10 +58,11 @@ const ALGORITHMS = {
     ...["hmac-sha2-256", "hmac-sha2-512"],
   ],
   compress: ["none"],
-} as ssh2.Algorithms;
+} as Algorithms;
 
 /** What the SSH server needs of the application. */
 export interface SshSettings {
+  readonly library: Library;
   readonly host: string;
   /** The port to listen on; 0 for a free one. */
   readonly port: number;
@@ -94,16 +95,17 @@ export interface SshService extends Service {
  * @throws the system's error if the address can't be listened on
  */
 export async function startSshServer(settings: SshSettings): Promise<SshService> {
-  const { store, secrets, now, host, port } = settings;
-  const hostKeys = await privateHostKeys({ store, secrets, now: now() });
+  const { library, store, secrets, now, host, port } = settings;
+  const hostKeys = await privateHostKeys({ store, secrets, now: now(), library });
   const fingerprints = hostKeys.map((key) => {
-    const read = ssh2.utils.parseKey(key);
+    const read = library.utils.parseKey(key);
     if (read instanceof Error) throw read;
     return fingerprintOf(read.getPublicSSH());
   });
   const peers = new Peers(settings);
-  const ssh = new ssh2.Server({ hostKeys, ident: IDENT, algorithms: ALGORITHMS }, (client, info) =>
-    peers.met(client, `${info.ip} ${info.port}`),
+  const ssh = new library.Server(
+    { hostKeys, ident: IDENT, algorithms: ALGORITHMS },
+    (client, info) => peers.met(client, `${info.ip} ${info.port}`),
   );
   // Its own listener would count no connections.
   const server = createServer((socket) => {
@@ -309,7 +311,7 @@ class Peer {
       return;
     }
     const { key, hashAlgo, signature, blob } = context;
-    const read = ssh2.utils.parseKey(key.data);
+    const read = this.#settings.library.utils.parseKey(key.data);
     // Of keys of RSA, only signatures without SHA-1 have the name of a digest.
     const isWeak =
       read instanceof Error || read.type === "ssh-dss" || (read.type === "ssh-rsa" && !hashAlgo);
