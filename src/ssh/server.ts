@@ -96,12 +96,15 @@ export interface SshService extends Service {
  */
 export async function startSshServer(settings: SshSettings): Promise<SshService> {
   const { library, store, secrets, now, host, port } = settings;
-  const hostKeys = await privateHostKeys({ store, secrets, now: now(), library });
-  const fingerprints = hostKeys.map((key) => {
+  const keys = await privateHostKeys({ store, secrets, now: now(), library });
+  const readable = keys.flatMap((key) => {
     const read = library.utils.parseKey(key);
     if (read instanceof Error) throw read;
-    return fingerprintOf(read.getPublicSSH());
+    // Deno can't sign with keys of ECDSA that are written as these are.
+    return read.sign(key) instanceof Error ? [] : [{ key, read }];
   });
+  const hostKeys = readable.map(({ key }) => key);
+  const fingerprints = readable.map(({ read }) => fingerprintOf(read.getPublicSSH()));
   const peers = new Peers(settings);
   const ssh = new library.Server(
     { hostKeys, ident: IDENT, algorithms: ALGORITHMS },
