@@ -43,14 +43,27 @@ export async function hostKeys(db: Reader): Promise<HostKey[]> {
   }));
 }
 
-function generate({ generateKeyPairSync }: Library["utils"]): MadeKey[] {
+function generate(utils: Library["utils"]): MadeKey[] {
   // Old clients, such as those of Java, know no Ed25519.
-  const pairs = [generateKeyPairSync("ed25519"), generateKeyPairSync("ecdsa", { bits: 256 })];
+  const pairs = [
+    readable(utils, () => utils.generateKeyPairSync("ed25519")),
+    readable(utils, () => utils.generateKeyPairSync("ecdsa", { bits: 256 })),
+  ];
   return pairs.map(({ public: line, private: privateKey }) => {
     const publicKey = line.split(" ", 2).join(" ");
     const encoded = publicKey.split(" ")[1] as string;
     return { publicKey, privateKey, fingerprint: fingerprintOf(Buffer.from(encoded, "base64")) };
   });
+}
+
+type KeyPair = ReturnType<Library["utils"]["generateKeyPairSync"]>;
+
+/** Makes pairs of keys until one can be read again: of some hundred that ssh2 writes, it can't read one. */
+function readable(utils: Library["utils"], make: () => KeyPair): KeyPair {
+  for (;;) {
+    const pair = make();
+    if (!(utils.parseKey(pair.private) instanceof Error)) return pair;
+  }
 }
 
 /**
