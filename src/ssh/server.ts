@@ -101,7 +101,7 @@ export async function startSshServer(settings: SshSettings): Promise<SshService>
     const read = library.utils.parseKey(key);
     if (read instanceof Error) throw read;
     // Deno can't sign with keys of ECDSA that are written as these are.
-    return read.sign(key) instanceof Error ? [] : [{ key, read }];
+    return read.sign(Buffer.from(key)) instanceof Error ? [] : [{ key, read }];
   });
   const hostKeys = readable.map(({ key }) => key);
   const fingerprints = readable.map(({ read }) => fingerprintOf(read.getPublicSSH()));
