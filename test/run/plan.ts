@@ -50,7 +50,7 @@ const measured: Readonly<Record<string, Readonly<Record<string, number>>>> = wei
 /** What a file takes that was not there when they were measured. */
 const UNKNOWN_SECONDS = 1.5;
 /** `npm test` may take this many CPU seconds; a test adds up what its files and steps took. */
-export const BUDGET_SECONDS = 22 * 60;
+export const BUDGET_SECONDS = 23 * 60;
 /** `npm run test:fast` has the files that take less than this. */
 const FAST_SECONDS = 1.5;
 /** Files that take longer on PostgreSQL are run there once in {@link SHARES} commits; of those for each commit, once in 8. */
