@@ -39,6 +39,8 @@ function build(file, options) {
   const how = ["--compile", "--bytecode", "--splitting", "--minify", "--format=esm", ...options];
   // Next to each other, as in dist, since one starts the other by name.
   const scripts = ["cli/index.ts", "src/auth/passwords-worker.mjs", "--entry-naming=[name].[ext]"];
+  // A part of ssh2 that is compiled, which it does without.
+  how.push("--external=cpu-features");
   const { status, error } = spawnSync(
     `${root}node_modules/.bin/bun`,
     ["build", ...scripts, ...how, `--outfile=${file}`],

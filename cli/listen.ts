@@ -18,7 +18,7 @@ export function refusal(
   error: NodeJS.ErrnoException,
   host: string,
   port: number,
-  of: "" | "metrics-" | null = "",
+  of: "" | "metrics-" | "ssh-" | null = "",
 ): Error {
   const option = (name: "host" | "port") =>
     of === null

@@ -29,6 +29,7 @@ import type { Outgoing } from "./core/outgoing.ts";
 import { PAGE_LIMITS } from "./core/pagination.ts";
 import { reencrypt } from "./core/sealed.ts";
 import { createSecrets, type Secrets } from "./core/secrets.ts";
+import { USUAL_PORT } from "./core/ssh-address.ts";
 import { editionOf, GITLAB_VERSION } from "./core/version.ts";
 import { openBlank } from "./database/blank.ts";
 import { removeAbandoned } from "./database/files.ts";
@@ -40,7 +41,7 @@ import { Metrics } from "./metrics/index.ts";
 import { measured } from "./metrics/store.ts";
 import { type MountOptions, mounts } from "./mounts.ts";
 import { startMailer } from "./notifications/mailer.ts";
-import { type AppOptions, checkAppOptions } from "./options.ts";
+import { type AppOptions, checkAppOptions, type SshOptions } from "./options.ts";
 import { includeSources } from "./outgoing/includes.ts";
 import { createAccount } from "./resources/accounts/changes.ts";
 import { watchJobs } from "./resources/ci/timed.ts";
@@ -86,6 +87,8 @@ export interface App {
   readonly respond: Respond;
   /** The operators' API: users, tokens, seeds and more. */
   readonly admin: Admin;
+  /** Where Git is served over SSH; `undefined` without the option `ssh`. */
+  readonly ssh: ListeningSsh | undefined;
   /**
    * Calls `listener` with what happens from now on: after the commit, once, whoever does it (a request, a push, a runner,
    * `pm-cli`, another process on the same database). Of several processes that listen for an event, one is told. What a
@@ -117,6 +120,14 @@ export interface App {
   close(): Promise<void>;
 }
 
+/** Git over SSH, as it is served. */
+export interface ListeningSsh {
+  /** The port that it listens on. */
+  readonly port: number;
+  /** The fingerprints of the keys by which clients know the server, as `ssh-keygen -l` shows them. */
+  readonly fingerprints: readonly string[];
+}
+
 /**
  * Opens the database, brings its schema up to date and returns the application.
  *
@@ -126,7 +137,8 @@ export interface App {
  *
  * @throws OptionError if an option is wrong, misspelt or missing
  * @throws StoreError if the database can't be opened or is newer than this version
- * @throws SecretKeyError if `secretKey` is malformed
+ * @throws SecretKeyError if `secretKey` is malformed, or what it encrypts can't be read
+ * @throws the system's error if the address of `ssh` can't be listened on
  */
 export async function createApp(options: AppOptions = {}): Promise<App> {
   checkAppOptions(options);
@@ -270,6 +282,19 @@ interface Fixed {
   readonly site: ReturnType<typeof siteOf>;
 }
 
+/** Where clients find Git over SSH. Its port is 0 until it is known. */
+function addressOf(
+  { port, url }: SshOptions,
+  base: string | undefined,
+): { host: string | undefined; port: number } {
+  const own = url === undefined ? undefined : new URL(url);
+  const { hostname } = own ?? (base === undefined ? { hostname: undefined } : new URL(base));
+  return {
+    host: hostname?.replace(/^\[|\]$/g, ""),
+    port: own ? Number(own.port || USUAL_PORT) : port,
+  };
+}
+
 async function start(
   opened: Store,
   options: AppOptions,
@@ -299,7 +324,11 @@ async function start(
   const { unknownTokens = 100, waitingRequests = 1000, ...changeable } = options.limits ?? {};
   const tokenUsage = recordUsage(store, unknownTokens, onError);
   const sites = options.sites ? options.sites.replace(/\/+$/, "") : undefined;
-  const edition = { ...editionOf(options.gitlabVersion ?? GITLAB_VERSION, tier), sites };
+  const sshAddress = options.ssh && addressOf(options.ssh, url);
+  const edition = {
+    ...editionOf(options.gitlabVersion ?? GITLAB_VERSION, tier),
+    ...{ sites, ssh: sshAddress },
+  };
   const allowLocal = options.webhooks?.allowLocalRequests ?? false;
   const outgoing: Outgoing = { allowLocal, ...calls };
   const own = async (name: string) => (await find("gitlab_ci_ymls", name))?.content;
@@ -354,7 +383,7 @@ async function start(
   const retention = options.eventRetention ?? "2y";
   const leases = new Leases({ store, now, onError });
   const working: Working = { store, now, leases, onError };
-  const listeners = new Listeners({ ...working, secrets, base: url ?? "" });
+  const listeners = new Listeners({ ...working, secrets, base: url ?? "", edition });
   onCommit(() => {
     listeners.wake();
     onChange?.();
@@ -395,6 +424,19 @@ async function start(
     working,
     secrets,
   });
+  let ssh: ListeningSsh | undefined;
+  const startSsh = async (given: SshOptions) => {
+    const { port, host = "127.0.0.1", signInTimeout = 60_000 } = given;
+    const { loadLibrary, startSshServer, sshPipeline } = await import("./ssh/index.ts");
+    const answer = running.counted(sshPipeline(settings));
+    const service = await startSshServer({
+      ...{ store, secrets, now, tokenUsage, url, onError, log: options.log },
+      ...{ host, port, signInTimeout, respond: answer, library: loadLibrary(given.library) },
+    });
+    ssh = service;
+    if (sshAddress) sshAddress.port ||= service.port;
+    return service;
+  };
   // Last, so that nothing is left running if an earlier step fails.
   const services = await startAll(
     [
@@ -403,6 +445,7 @@ async function start(
       deliver && (() => startMirrors(mirroring)),
       deliver && (() => startPullMirrors(mirroring)),
       deliver && (() => startUrlImports(mirroring)),
+      options.ssh !== undefined && (() => startSsh(options.ssh as SshOptions)),
       ...(background
         ? [
             () => startRemover(working),
@@ -442,6 +485,9 @@ async function start(
     fetch: createFetch(respond, url),
     get admin() {
       return admin();
+    },
+    get ssh() {
+      return ssh && { port: ssh.port, fingerprints: ssh.fingerprints };
     },
     on: (name, listener) => listeners.on(name, listener),
     events: (...names) => listeners.events(...names),

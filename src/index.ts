@@ -12,7 +12,7 @@ export type { ScimTokenRecord } from "./admin/scim.ts";
 export type { SecretsState } from "./admin/secrets.ts";
 export type { JobTokenRecord, TokenRecord } from "./admin/tokens.ts";
 export type { NewUser, PasswordLink, UserChange, UserRecord } from "./admin/users.ts";
-export { type App, createApp } from "./app.ts";
+export { type App, createApp, type ListeningSsh } from "./app.ts";
 export type { NextKey } from "./auth/signing-keys.ts";
 export type { Swept } from "./background.ts";
 export type { Role } from "./core/access/roles.ts";
@@ -50,7 +50,7 @@ export {
 } from "./notifications/mailer.ts";
 export type { QueuedMail } from "./notifications/queue.ts";
 export type { Recipient } from "./notifications/recipients.ts";
-export type { AppOptions } from "./options.ts";
+export type { AppOptions, SshOptions } from "./options.ts";
 export type {
   AppEvent,
   AppEventName,
@@ -64,5 +64,6 @@ export type { Unsubscribe } from "./resources/hooks/listeners.ts";
 export type { WikiFile } from "./resources/wikis/export.ts";
 export type { Seeded } from "./seed/index.ts";
 export type { Seed } from "./seed/input.ts";
+export type { HostKey } from "./ssh/host-keys.ts";
 export { StoreError, type StoreErrorCode, UnavailableError } from "./store/port.ts";
 export type { PageName } from "./web/index.ts";

@@ -35,6 +35,8 @@ import { SCIM } from "./resources/scim/mount.ts";
 import { scimUserResource } from "./resources/scim/users.ts";
 import { SITE_HOSTS } from "./resources/sites/addresses.ts";
 import { uploadAddresses } from "./resources/uploads/addresses.ts";
+import { SSH_HOST_KEYS } from "./ssh/host-keys.ts";
+import { migrations as hostKeys } from "./ssh/table.ts";
 import { PAGE_NAMES, type PageName, pages } from "./web/index.ts";
 
 /** Which optional pages and OAuth flows are enabled. */
@@ -78,13 +80,21 @@ const AUTHENTICATION: Resource = {
   routes: [],
 };
 
+/** The keys of the SSH server. */
+const HOST_KEYS: Resource = {
+  name: "SSH host keys",
+  migrations: hostKeys,
+  sealed: [SSH_HOST_KEYS],
+  routes: [],
+};
+
 /** The files that records of all resources have. */
 const STORED_FILES: Resource = { name: "Stored files", migrations: storedFiles, routes: [] };
 
 /** Everything that answers requests or has tables, and where. A new mount is added here. */
 export function mounts(chosen: MountOptions): readonly Mount[] {
   return [
-    { ...API, resources: [...resources, AUTHENTICATION, STORED_FILES, applicationApi] },
+    { ...API, resources: [...resources, AUTHENTICATION, HOST_KEYS, STORED_FILES, applicationApi] },
     { ...GRAPHQL, resources: [GRAPHQL_RESOURCE] },
     { ...SCIM, resources: [scimUserResource] },
     { ...OPEN, resources: [healthResource, discovery(chosen.flows)] },

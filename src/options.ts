@@ -91,6 +91,8 @@ export interface AppOptions extends SiteOptions {
   onSwept?: (swept: Swept) => void;
   /** The clock, in epoch milliseconds. Default `Date.now`. */
   now?: () => number;
+  /** Serves Git over SSH, too (docs/git.md). Default: it is served over HTTP alone. */
+  ssh?: SshOptions;
   /** Sends notifications by mail. Requires `url`, with which their links begin. Default: none are sent. */
   mail?: MailOptions;
   /** Which files CI/CD configurations may include that are in no project (docs/ci.md). */
@@ -116,6 +118,23 @@ export interface AppOptions extends SiteOptions {
    * with 503, it is called only at the first failure and at the end. Default: `console.error`.
    */
   onError?: (error: unknown) => void;
+}
+
+/** Options for Git over SSH. */
+export interface SshOptions {
+  /** The port to listen on; 0 for a free one. */
+  port: number;
+  /** The address to listen on. Default `"127.0.0.1"`. */
+  host?: string;
+  /**
+   * Where clients find it, such as `ssh://git.example.com`, if that is elsewhere: behind a proxy, or in a container. Default:
+   * the host of `url`, and the port it listens on.
+   */
+  url?: string;
+  /** Within how many milliseconds clients must sign in, and then begin a command. Default 60000. */
+  signInTimeout?: number;
+  /** The module `ssh2`, in a program that is bundled into one file. Default: it is loaded from `node_modules`. */
+  library?: object;
 }
 
 /** Options for webhooks. */
@@ -145,6 +164,9 @@ const publicUrl = v.pipe(
 
 /** Whether a URL has a host, and nothing below it. */
 const isOrigin = (given: string) => /^https?:\/\/[\w.-]+(?::\d+)?\/?$/i.test(given);
+/** Whether a URL is that of an SSH server, of which all sign in as `git`. */
+const isSshUrl = (given: string) =>
+  /^ssh:\/\/(git@)?([\w.-]+|\[[\d.a-f:]+\])(:\d{1,5})?\/?$/i.test(given) && URL.canParse(given);
 
 /** The schemas of the limits in {@link AppOptions}. */
 export const limitOptions = {
@@ -220,6 +242,25 @@ export const appOptions = {
   onSwept: v.optional(functionOption),
   secretKey: v.optional(textOption),
   secretKeyFile: v.optional(textOption),
+  ssh: v.optional(
+    optionsOf({
+      port: v.pipe(
+        wholeOption(0),
+        v.check((given) => given <= 65_535, "must be a port, at most 65535"),
+      ),
+      host: v.optional(textOption),
+      url: v.optional(
+        v.custom<string>(
+          (given) => typeof given === "string" && isSshUrl(given),
+          "must be a URL without a path, such as ssh://git.example.com:2222",
+        ),
+      ),
+      signInTimeout: atLeastOne,
+      library: v.optional(
+        v.custom<object>((given) => typeof given === "object", "must be a module"),
+      ),
+    } satisfies OptionSchemas<SshOptions>),
+  ),
   mail: v.optional(optionsOf(mail)),
   webhooks: v.optional(
     optionsOf({

@@ -5,7 +5,7 @@ import { JSON_OPTION, type JsonOptions, print } from "../ui.ts";
 
 type Options = DatabaseOptions & JsonOptions;
 
-/** Adds `secrets check|rotate|rotate-signing-key|remove-lost`. */
+/** Adds `secrets check|rotate|rotate-signing-key|ssh-host-keys|remove-lost`. */
 export function addSecretCommands(program: Command): void {
   const secrets = program
     .command("secrets")
@@ -76,6 +76,23 @@ Examples:
     .action(rotateSigningKey);
 
   secrets
+    .command("ssh-host-keys")
+    .description("show the keys by which clients of SSH know the server, and their fingerprints")
+    .addOption(databaseOption())
+    .option(...JSON_OPTION)
+    .addHelpText(
+      "after",
+      `
+They are made when \`pm-cli serve --ssh-port\` first runs. What is printed can follow the server's name in a file of known
+hosts (~/.ssh/known_hosts).
+
+Examples:
+  $ pm-cli secrets ssh-host-keys
+  $ pm-cli secrets ssh-host-keys --db pm.db --json`,
+    )
+    .action(sshHostKeys);
+
+  secrets
     .command("remove-lost")
     .description("remove secrets whose key is lost")
     .addOption(databaseOption())
@@ -135,6 +152,16 @@ async function rotateSigningKey({
     shown,
     output,
     ({ kid, signs_from }) => `The key ${kid} signs from ${signs_from} on.`,
+  );
+}
+
+async function sshHostKeys({ db, ...output }: Options): Promise<void> {
+  const keys = await withAdmin(db, (admin) => admin.secrets.sshHostKeys());
+  const shown = keys.map(({ publicKey, fingerprint }) => ({ key: publicKey, fingerprint }));
+  await print(shown, output, (all) =>
+    all.length === 0
+      ? "There are none yet: start `pm-cli serve --ssh-port 2222`."
+      : all.map(({ key, fingerprint }) => `${key} ${fingerprint}`).join("\n"),
   );
 }
 

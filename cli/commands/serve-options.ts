@@ -39,6 +39,9 @@ export interface ServeOptions extends DatabaseOptions {
   workers: number;
   metricsHost: string;
   metricsPort?: number;
+  sshPort?: number;
+  sshHost?: string;
+  sshUrl?: string;
   url?: string;
   tier: Tier;
   gitlabVersion?: string;
@@ -103,6 +106,18 @@ export function addServeOptions(command: Command): void {
     number(0, 65_535),
   );
   add(serving, "--metrics-host <host>", "address of that port", (one) => one.default("127.0.0.1"));
+  add(
+    serving,
+    "--ssh-port <port>",
+    "port that serves Git over SSH, 0 for a free one (default: none)",
+    number(0, 65_535),
+  );
+  add(serving, "--ssh-host <host>", "address of that port (default: that of --host)");
+  add(
+    serving,
+    "--ssh-url <url>",
+    "where clients find it, such as ssh://git.example.com (default: the host of --url, and that port)",
+  );
   add(
     serving,
     "--url <url>",
@@ -285,6 +300,7 @@ export function appOptionsOf(options: ServeOptions): AppOptions & { database: st
     eventRetention,
     secretKeyFile: options.secretKeyFile,
     url: options.url,
+    ssh: readSsh(options),
     mail: readMail(options),
     webhooks: { allowLocalRequests: options.localWebhooks === "on" },
   });
@@ -330,6 +346,14 @@ function readUrl(text: string): string {
     );
   }
   return text;
+}
+
+function readSsh({ sshPort: port, sshHost, sshUrl, host }: ServeOptions): AppOptions["ssh"] {
+  if (port !== undefined) return { port, host: sshHost ?? host, ...(sshUrl && { url: sshUrl }) };
+  if (sshHost ?? sshUrl) {
+    throw new UsageError(`${sshHost ? "--ssh-host" : "--ssh-url"} needs --ssh-port`);
+  }
+  return undefined;
 }
 
 function readMail({ smtp, mailFrom, url }: ServeOptions): AppOptions["mail"] {

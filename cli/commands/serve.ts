@@ -26,7 +26,8 @@ export function addServeCommand(program: Command): void {
 With --smtp, --mail-from and --url, notifications are sent by mail.
 Events and audit log entries older than --event-retention, and expired memberships, are removed once a day.
 Requests are logged to standard output and failures to standard error, one JSON object per line. The line with
-"message":"listening" has the address ("url") and the file with the key of the secrets ("secret_key").
+"message":"listening" has the address ("url") and the file with the key of the secrets ("secret_key"), and with --ssh-port
+the fingerprints of the host keys ("ssh_host_keys").
 On SIGTERM or SIGINT, running requests are answered before it exits; a second signal ends it at once.
 Workers that die are restarted.
 
@@ -36,6 +37,7 @@ Examples:
   $ pm-cli serve --url https://pm.example.com --trust-proxy
   $ pm-cli serve --url https://pm.example.com --smtp smtp://mail:25 --mail-from pm@example.com
   $ pm-cli serve --metrics-port 9464
+  $ pm-cli serve --host 0.0.0.0 --ssh-port 2222
   $ pm-cli serve --backup-dir /backup --backup-every 6h --backup-keep 28
   $ pm-cli serve --config /etc/pm-api.json
   $ PM_DB=postgres://pm:secret@db.internal/pm PM_PORT=8080 pm-cli serve`,
@@ -52,6 +54,12 @@ async function serveUntilSignal(options: ServeOptions): Promise<void> {
     throw new UsageError(
       "--workers needs Node or Bun: elsewhere start several servers on different ports, behind a proxy",
     );
+  }
+  if (options.sshPort !== undefined && process.versions["bun"]) {
+    throw new UsageError("--ssh-port with --workers needs Node: workers of Bun can't share it");
+  }
+  if (options.sshPort === 0) {
+    throw new UsageError("--ssh-port must be a certain port with --workers, which share it");
   }
   const { isWorker, metricsOfWorkers, serveSupervised, superviseWorkers } = await import(
     "../workers.ts"
@@ -84,6 +92,15 @@ async function startMetrics(
 /** The address of the metrics, for the log. */
 const shown = (metrics: MetricsServer | undefined) => metrics && { metrics: metrics.url };
 
+/** Where Git is served over SSH, for the log, with what clients ask whoever connects for the first time. */
+function sshOf({ ssh }: App, { sshHost, host }: ServeOptions): object | undefined {
+  const name = sshHost ?? host;
+  const shownHost = name.includes(":") ? `[${name}]` : name;
+  return (
+    ssh && { ssh: `ssh://git@${shownHost}:${ssh.port}`, ssh_host_keys: ssh.fingerprints.join(" ") }
+  );
+}
+
 /** @param serveSupervised in a worker, serves until the supervisor stops it */
 async function serveAlone(
   options: ServeOptions,
@@ -91,6 +108,8 @@ async function serveAlone(
 ): Promise<void> {
   const { host, port, db, backupDir, trustProxy } = options;
   const appOptions = appOptionsOf(options);
+  // Imported here, so that it is in the single-file binary.
+  if (appOptions.ssh) appOptions.ssh.library = await import("ssh2");
   if (backupDir !== undefined && !isFile(db)) {
     throw new UsageError(
       "--backup-dir is for SQLite files: for PostgreSQL use pg_dump, for example",
@@ -98,7 +117,14 @@ async function serveAlone(
   }
   const { serve } = await loadServer();
   collectEarlier();
-  const app = await openApp({ ...appOptions, background: true, onSwept, log, onError: report });
+  const app = await openApp({
+    ...appOptions,
+    ...{ background: true, onSwept, log, onError: report },
+  }).catch((error) => {
+    const { ssh } = appOptions;
+    const isOfSsh = ssh && (error as NodeJS.ErrnoException).syscall !== undefined;
+    throw isOfSsh ? refusal(error, ssh.host ?? host, ssh.port, "ssh-") : error;
+  });
   const startBackups = () =>
     backupDir === undefined
       ? async () => undefined
@@ -113,7 +139,7 @@ async function serveAlone(
   const metrics = await startMetrics(() => app.admin.metrics(), options);
   const endBackups = startBackups();
   const first = signal();
-  sayListening({ url: server.url, ...shown(metrics) }, options);
+  sayListening({ url: server.url, ...shown(metrics), ...sshOf(app, options) }, options);
   await sayWhatIsNext(app, db);
   say("stopping", { signal: await first });
   metrics?.close();

@@ -4,6 +4,7 @@ import { type NextKey, turnSigningKey } from "../auth/signing-keys.ts";
 import { removeSecondFactor, TWO_FACTOR_SECRETS, usernamesOf } from "../auth/two-factor-secrets.ts";
 import { optionsOf, readOptions } from "../core/options.ts";
 import * as sealed from "../core/sealed.ts";
+import { type HostKey, hostKeys } from "../ssh/host-keys.ts";
 import type { AdminContext } from "./context.ts";
 
 /** How the secrets in a database are encrypted. */
@@ -40,6 +41,8 @@ export interface SecretAdmin {
    * @returns the new key, or the one that already waits
    */
   rotateSigningKey(options?: { atOnce?: boolean }): Promise<NextKey>;
+  /** The keys by which clients of SSH know the server (docs/git.md); none before it was first served. */
+  sshHostKeys(): Promise<HostKey[]>;
   /**
    * Disables two-factor sign-in for users whose secret can't be read any more because its key is lost, and removes
    * everything else that can't be read.
@@ -78,6 +81,7 @@ export function secretAdmin({ store, now, secrets, sealedColumns }: AdminContext
       const { atOnce = false } = options;
       return turnSigningKey({ store, secrets, now: now() }, OPERATOR, { atOnce });
     },
+    sshHostKeys: () => hostKeys(store),
     removeLost: () =>
       store.transaction(async (db) => {
         const lost = await sealed.lostIn(db, secrets, sealedColumns);

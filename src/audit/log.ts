@@ -56,6 +56,7 @@ export type AuditAction =
   | "reuse of a code detected"
   | "reuse of a refresh token detected"
   | "signing key made"
+  | "SSH host key made"
   | "SCIM token made"
   | "SCIM token revoked"
   | "SCIM user added"

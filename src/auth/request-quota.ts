@@ -92,7 +92,9 @@ function allowanceOf(
         ? `group ${by.groupId}`
         : by.kind === "deploy"
           ? `deploy token ${by.id}`
-          : id;
+          : by.kind === "key" && id === 0
+            ? `deploy key ${by.id}`
+            : id;
     return { key: `requests of ${whose}`, name: "authenticated_api", max: user, window: MINUTE };
   }
   if (address === undefined || ip === "") return undefined;

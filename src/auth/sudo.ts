@@ -31,7 +31,7 @@ async function actAsTarget(
 ): Promise<Caller> {
   if (!caller) throw unauthorized();
   if (!caller.admin) throw forbidden("Must be admin to use sudo");
-  if (["session", "host", "job", "deploy"].includes(caller.by.kind)) {
+  if (["session", "host", "job", "deploy", "key"].includes(caller.by.kind)) {
     throw forbidden("Must be authenticated using an OAuth or Personal Access Token to use sudo");
   }
   if (!caller.scopes.includes("sudo")) throw insufficientScope(["sudo"]);

@@ -16,7 +16,7 @@ const WINDOW = 10 * 60_000;
 const MAX_REMEMBERED = 10_000;
 
 /** The tables of the tokens whose last use is recorded. */
-const TABLES = { personal: "tokens", scim: "scim_tokens" } as const;
+const TABLES = { personal: "tokens", scim: "scim_tokens", key: "ssh_keys" } as const;
 
 /** The use of a token, to be recorded. */
 interface Use {

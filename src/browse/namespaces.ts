@@ -80,6 +80,12 @@ const projectOverview: Showing<"project"> = {
       fact("Visibility", project.visibility),
       fact("Clone", project.http_url_to_repo && html`<code>${project.http_url_to_repo}</code>`),
       fact(
+        "Clone by SSH",
+        visit.view.servesSsh &&
+          project.ssh_url_to_repo &&
+          html`<code>${project.ssh_url_to_repo}</code>`,
+      ),
+      fact(
         "Default branch",
         project.default_branch && html`<code>${project.default_branch}</code>`,
       ),

@@ -9,6 +9,10 @@ export interface View {
   base: string;
   /** The host name within the base, without a port: for Git's SSH URLs. */
   host: string;
+  /** The address of a repository for Git over SSH, by the full path of its project. */
+  sshUrl(path: string): string;
+  /** Whether Git is served there. */
+  servesSsh: boolean;
   /** The instant of the request, in epoch milliseconds. */
   now: number;
   /** Decrypts a secret. @see Secrets.open */

@@ -1,3 +1,5 @@
+import type { SshAddress } from "./ssh-address.ts";
+
 /** This package's version. */
 export const VERSION = "0.1.0";
 
@@ -18,6 +20,8 @@ export interface Edition {
    * theirs. Default: nowhere.
    */
   readonly sites?: string | undefined;
+  /** Where Git is served over SSH. Default: nowhere. */
+  readonly ssh?: SshAddress | undefined;
 }
 
 /** The edition of a version and a tier: `free`, or one that is paid for. */

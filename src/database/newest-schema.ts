@@ -263,6 +263,8 @@ const steps = [
   `20261221-01-schedule-inputs`,
   `20261222-01-npm`,
   `20261223-01-lfs`,
+  `20261224-01-keys-that-sign-in`,
+  `20261224-02-ssh-host-keys`,
   `20261225-01-imports-by-url`,
 ];
 
@@ -1168,7 +1170,7 @@ const statements = [
   created_at integer not null,
   updated_at integer not null,
   expires_at integer
-)`,
+, last_used_at integer, creator_id integer references users (id) on delete set null)`,
   `CREATE UNIQUE INDEX ssh_keys_by_fingerprint on ssh_keys (fingerprint_sha256)`,
   `CREATE INDEX ssh_keys_of_user on ssh_keys (user_id, id)`,
   `CREATE INDEX public_deploy_keys on ssh_keys (is_public, id) where user_id is null`,
@@ -2999,6 +3001,15 @@ const statements = [
 )`,
   `CREATE INDEX lfs_locks_of_project on lfs_locks (project_id, id)`,
   `CREATE INDEX lfs_locks_of_user on lfs_locks (user_id)`,
+  `CREATE INDEX deploy_keys_by_creator on ssh_keys (creator_id) where creator_id is not null`,
+  `CREATE TABLE ssh_host_keys (
+  id integer primary key autoincrement,
+  public_key text not null,
+  fingerprint text not null,
+  private_key text not null,
+  created_at integer not null
+)`,
+  `CREATE UNIQUE INDEX ssh_host_keys_by_fingerprint on ssh_host_keys (fingerprint)`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,

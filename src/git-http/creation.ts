@@ -71,7 +71,10 @@ export async function createByPush(
 
 /** 404, also for projects that the caller must not know of. */
 export const unknownProject = () =>
-  new ApiError(404, { message: "The project you were looking for could not be found." });
+  new ApiError(404, {
+    message:
+      "The project you were looking for could not be found or you don't have permission to view it.",
+  });
 
 /** Says in a sentence why a project can't be created. */
 function impossible({ body }: ApiError): ApiError {
@@ -85,14 +88,22 @@ function impossible({ body }: ApiError): ApiError {
   return new ApiError(422, { message: `Could not create project: ${reason}` });
 }
 
-/** What Git's client is told about a project that its push has created. @param base the public address */
-export function creationMessage({ id, fullPath }: Source, base: string): string {
+/** Addresses that Git's client is told. */
+export interface Addresses {
+  /** The public address. */
+  readonly base: string;
+  /** That of a repository, by the full path of its project, for what the client uses: HTTP or SSH. */
+  readonly remote: (path: string) => string;
+}
+
+/** What Git's client is told about a project that its push has created. */
+export function creationMessage({ id, fullPath }: Source, { base, remote }: Addresses): string {
   return [
     "",
     `The private project ${fullPath} was successfully created.`,
     "",
     "To configure the remote, run:",
-    `  git remote add origin ${base}/${fullPath}.git`,
+    `  git remote add origin ${remote(fullPath)}`,
     "",
     "To view the project, visit:",
     `  ${base}/api/v4/projects/${id}`,

@@ -12,19 +12,15 @@ import { dayOf } from "../core/time.ts";
 import { RefusedError } from "../git/errors.ts";
 import { LIMITS } from "../git/limits.ts";
 import { Packs } from "../git/packs.ts";
-import { Input } from "../git/pkt-line.ts";
+import { FLUSH, Input, packetsOf, pkt } from "../git/pkt-line.ts";
 import { advertiseReceive, type ReceivedPush, receivePush, reportOf } from "../git/receive-pack.ts";
-import { BRANCHES, isHidden, isReserved, listRefs, type Refs } from "../git/refs.ts";
-import type * as repositories from "../git/repository.ts";
 import { Shown } from "../git/shown.ts";
 import { migrations } from "../git/table.ts";
 import { advertiseUpload, uploadPack, versionOf } from "../git/upload-pack.ts";
 import { mostPushBytes } from "../resources/application-settings/sizes.ts";
 import { isAboutRequests, requestsByPush } from "../resources/merge-requests/by-push.ts";
-import { countFetch } from "../resources/repositories/fetches.ts";
-import { findRecord, openRecord } from "../resources/repositories/open.ts";
+import { openRecord } from "../resources/repositories/open.ts";
 import { apply, type Received, receive } from "../resources/repositories/pushes.ts";
-import { findWiki } from "../resources/wikis/open.ts";
 import { applyToWiki, receiveWiki, type WikiPush } from "../resources/wikis/pushes.ts";
 import type { Reader, Store } from "../store/port.ts";
 import {
@@ -43,6 +39,7 @@ import {
 import { bounded } from "./bounded.ts";
 import { createByPush } from "./creation.ts";
 import { messagesOf, pushedBranches, warningsOf } from "./messages.ts";
+import { findRepository, openServed, projectPath } from "./repository.ts";
 import { Slots } from "./slots.ts";
 import { SteadyBody } from "./steady.ts";
 
@@ -65,9 +62,6 @@ const { get, post, query } = routes();
 
 const slots = new Slots();
 
-/** The path of a project, or of its wiki, by that of the repository. */
-const projectPath = (path: string) => path.replace(/\.git$/, "");
-
 /** A push of a Git client, with all that is needed to apply it. */
 type ReceivedByGit =
   | (Received<ReceivedPush> & {
@@ -83,31 +77,6 @@ type ReceivedByGit =
       readonly project: Source;
       readonly caller: Caller;
     });
-
-/** A project's repository, as a request finds it. */
-interface Found {
-  /** `undefined` if nothing was pushed yet. */
-  readonly row: repositories.RepositoryRow | undefined;
-  readonly refs: Refs;
-}
-
-/**
- * Finds a project's repository, or its wiki's, with the references that clients of a service see. It has none if the
- * project does not exist yet.
- */
-async function findRepository(
-  { store, now }: PrepareContext,
-  { kind, project }: Pick<Admitted, "kind" | "project">,
-  service: Service,
-): Promise<Found> {
-  if (project && kind === "wiki") return findWiki(store, project.id, now);
-  if (!project) return { row: undefined, refs: { head: `${BRANCHES}main`, list: [] } };
-  const { row, defaultBranch } = await findRecord(store.reader(), project.id);
-  const head = BRANCHES + defaultBranch;
-  const all = row ? await listRefs(store, row.id) : [];
-  const isUnseen = service === "git-upload-pack" ? isHidden : isReserved;
-  return { row, refs: { head, list: all.filter(({ name }) => !isUnseen(name)) } };
-}
 
 /** Refuses bodies that pages of other sites could make a browser send, with the user's credentials. */
 function requireType({ request }: PrepareContext, path: string, service: Service): void {
@@ -127,10 +96,22 @@ async function understood<T>(reading: Promise<T>): Promise<T> {
   }
 }
 
+/** How clients are connected: each of their requests is whole. */
+const connectionOf = ({ request }: PrepareContext) => ({
+  version: versionOf(request.header("git-protocol")),
+  isStateful: false,
+});
+
 const resultOf = (service: Service, body: Bytes | Buffer) =>
   new RawReply(200, { "content-type": `application/x-${service}-result`, ...UNCACHED }, body);
 
-const gitRoutes = [
+/** What an answer to `info/refs` begins with. */
+export function headOf(service: Service): Buffer {
+  return pkt(`# service=${service}`, FLUSH);
+}
+
+/** The routes of Git over HTTP: `info/refs`, fetching and pushing. */
+export const gitRoutes = [
   get("/:repository*/info/refs", {
     answersWith: "application/octet-stream",
     summary: "What a Git client is told first: the references of a repository",
@@ -151,10 +132,10 @@ const gitRoutes = [
       }
       const admitted = await admit(preparing, projectPath(path), service);
       const { refs } = await findRepository(preparing, admitted, service);
-      const version = versionOf(request.header("git-protocol"));
+      const connection = connectionOf(preparing);
       const advertise = service === "git-upload-pack" ? advertiseUpload : advertiseReceive;
-      const parts: Buffer[] = [Buffer.from(`${lineOf(`# service=${service}\n`)}0000`)];
-      for await (const part of advertise(refs, version, preparing.budget)) parts.push(part);
+      const parts: Buffer[] = [headOf(service)];
+      for await (const part of advertise(refs, connection, preparing.budget)) parts.push(part);
       const headers = { "content-type": `application/x-${service}-advertisement`, ...UNCACHED };
       return new RawReply(200, headers, Buffer.concat(parts));
     },
@@ -170,22 +151,14 @@ const gitRoutes = [
     prepare: async ({ repository: path }, preparing) => {
       requireType(preparing, path, "git-upload-pack");
       const admitted = await admit(preparing, projectPath(path), "git-upload-pack");
-      const { row, refs } = await findRepository(preparing, admitted, "git-upload-pack");
-      const packets = await understood(new Input(preparing.body, preparing.budget).packets());
-      const version = versionOf(preparing.request.header("git-protocol"));
-      const opened = await openRecord(preparing.store, row);
-      const served = {
-        repository: opened,
-        refs,
-        shown: new Shown(preparing.store.reader(), opened, row),
-        onSending: () => {
-          const { kind, project } = admitted;
-          if (kind === "code" && project) countFetch(preparing.store, project.id, preparing.now);
-        },
-      };
+      const packets = packetsOf(
+        await understood(new Input(preparing.body, preparing.budget).packets()),
+      );
+      const served = await openServed(preparing, admitted);
+      const connection = connectionOf(preparing);
       return resultOf(
         "git-upload-pack",
-        cancellable((signal) => uploadPack(served, packets, version, signal)),
+        cancellable((signal) => uploadPack(served, packets, connection, signal)),
       );
     },
     handle: ({ prepared }) => prepared,
@@ -257,8 +230,11 @@ const gitRoutes = [
         return resultOf("git-receive-pack", reportOf(prepared.push, outcomes, messages));
       }
       const applied = await apply(db, prepared, "push", now, budget);
+      const { base } = view;
+      const isBySsh = prepared.caller.by.kind === "key";
+      const remote = (path: string) => (isBySsh ? view.sshUrl(path) : `${base}/${path}.git`);
       const answer = async (reader: Reader, warnings: readonly string[] = []) => {
-        const messages = await messagesOf(reader, prepared, applied, view.base);
+        const messages = await messagesOf(reader, prepared, applied, { base, remote });
         const report = reportOf(prepared.push, applied.outcomes, [...messages, ...warnings]);
         return resultOf("git-receive-pack", report);
       };
@@ -275,8 +251,6 @@ const gitRoutes = [
     },
   }),
 ];
-
-const lineOf = (text: string) => (text.length + 4).toString(16).padStart(4, "0") + text;
 
 /** Errors as plain text, which Git shows. */
 const showError: NonNullable<Mount["showError"]> = ({ status, headers, body }, { request }) => {

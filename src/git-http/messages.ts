@@ -4,22 +4,26 @@ import { BRANCHES } from "../git/refs.ts";
 import type { Applied } from "../resources/repositories/pushes.ts";
 import { placeholders } from "../store/placeholders.ts";
 import type { Reader } from "../store/port.ts";
-import { creationMessage } from "./creation.ts";
+import { type Addresses, creationMessage } from "./creation.ts";
 
 /** Branches that a client is told of merge requests for, after one push. */
 const MAX_LINKS = 10;
 /** Characters of an option that are told. */
 const MAX_OPTION = 200;
 
-/** What is told to those who push to a path that a project had before. */
-function moveMessage(from: string, { fullPath }: Source, base: string): string {
+/** What is told to those who use a path that a project had before. */
+export function moveMessage(
+  from: string,
+  { fullPath }: Source,
+  { remote }: Pick<Addresses, "remote">,
+): string {
   return [
     "",
     `Project '${from}' was moved to '${fullPath}'.`,
     "",
     "Please update your Git remote:",
     "",
-    `  git remote set-url origin ${base}/${fullPath}.git`,
+    `  git remote set-url origin ${remote(fullPath)}`,
     "",
   ].join("\n");
 }
@@ -50,8 +54,6 @@ const quoted = (option: string) => `'${option.replace(/\p{Cc}/gu, " ").slice(0, 
 /**
  * What Git's client shows about a push: why it was refused, what was created, and where merge requests of its branches
  * are.
- *
- * @param base the public address
  */
 export async function messagesOf(
   db: Reader,
@@ -61,11 +63,11 @@ export async function messagesOf(
     readonly movedFrom: string | undefined;
   },
   { outcomes, refusal, defaultBranch }: Applied,
-  base: string,
+  addresses: Addresses,
 ): Promise<string[]> {
   const { project, isNew, movedFrom } = received;
-  const moved = movedFrom === undefined ? [] : [moveMessage(movedFrom, project, base)];
-  const created = isNew ? [creationMessage(project, base)] : moved;
+  const moved = movedFrom === undefined ? [] : [moveMessage(movedFrom, project, addresses)];
+  const created = isNew ? [creationMessage(project, addresses)] : moved;
   if (refusal) return [...created, `GitLab: ${refusal}`];
   const branches = pushedBranches(outcomes)
     .map(([branch]) => branch)
@@ -83,7 +85,7 @@ export async function messagesOf(
     const known = opened.get(branch);
     if (!known) return [];
     // There is no page for it yet.
-    const address = `${base}/api/v4/projects/${known.id}/merge_requests/${known.iid}`;
+    const address = `${addresses.base}/api/v4/projects/${known.id}/merge_requests/${known.iid}`;
     return [`\nView merge request for ${branch}:\n  ${address}\n`];
   });
   return [...created, ...links];

@@ -40,6 +40,15 @@ function requireOid(text: string): string {
   return text;
 }
 
+/**
+ * What a client says it has, in a line of versions 0 and 1; `undefined` for lines that are not known.
+ *
+ * @throws RefusedError if it is malformed
+ */
+export function haveOf(line: string): string | undefined {
+  return line.startsWith("have ") ? requireOid(line.slice("have ".length)) : undefined;
+}
+
 /** @throws RefusedError */
 function numberOf(text: string): number {
   if (!/^\d{1,15}$/.test(text)) throw new RefusedError("malformed number");

@@ -24,7 +24,7 @@ export interface Archived {
   readonly tree: number;
   /** The path of the tree, without slashes at its ends. */
   readonly path: string;
-  /** The folder of all files, without a slash at its end. */
+  /** The folder of all files, without a slash at its end; `""` if they are in none. */
   readonly folder: string;
   /** What is in it instead of a file, by the number of its object. Default: nothing. */
   readonly replacing?: ((object: number) => Promise<Replacement | undefined>) | undefined;
@@ -60,8 +60,8 @@ export async function* membersOf(
     const oid = repository.oidOf(object).toString("hex");
     return { path: at, mode: FOLDER, oid, object: undefined };
   };
-  let above = `${latin1Of(folder)}/`;
-  yield folderAt(above, root);
+  let above = folder === "" ? "" : `${latin1Of(folder)}/`;
+  if (folder !== "") yield folderAt(above, root);
   let parent = root;
   for (const name of path === "" ? [] : path.split("/")) {
     above += `${latin1Of(name)}/`;

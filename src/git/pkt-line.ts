@@ -9,6 +9,18 @@ export const DELIMITER = 1;
 /** A line without its newline, or a special packet. */
 export type Packet = string | number;
 
+/** Where packets come from. */
+export interface Packets {
+  /** The next one; `undefined` at the end. @throws RefusedError if it is malformed */
+  packet(): Promise<Packet | undefined>;
+}
+
+/** Packets that are all there. */
+export function packetsOf(all: readonly Packet[]): Packets {
+  const left = all.values();
+  return { packet: async () => left.next().value };
+}
+
 /** The most bytes a packet can have, with its length. */
 const MAX_PACKET = 65_520;
 /** The bytes of a packet's length. */
@@ -46,7 +58,7 @@ export function band(channel: number, bytes: Uint8Array, most = MAX_PACKET): Buf
 }
 
 /** A request's body as it arrives: packets, then perhaps a pack. */
-export class Input {
+export class Input implements Packets {
   readonly #source: AsyncIterator<Uint8Array>;
   readonly #pace: Pace;
   #hasEnded = false;

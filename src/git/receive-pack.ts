@@ -9,7 +9,7 @@ import { receivePack } from "./receive.ts";
 import type { Refs } from "./refs.ts";
 import type { Repository } from "./repository.ts";
 import type { Shown } from "./shown.ts";
-import { AGENT, advertisement, type ProtocolVersion } from "./upload-pack.ts";
+import { AGENT, advertisement, type Connection } from "./upload-pack.ts";
 
 const CAPABILITIES = [
   ...["report-status", "report-status-v2", "delete-refs", "side-band-64k", "quiet", "atomic"],
@@ -22,7 +22,7 @@ const NOTHING = "0".repeat(40);
 /** What a client that wants to push is told first. */
 export function advertiseReceive(
   { list }: Refs,
-  version: ProtocolVersion,
+  { version }: Pick<Connection, "version">,
   pace: Pace,
 ): AsyncIterable<Buffer> {
   function* lines() {

@@ -3,11 +3,21 @@ import { RefusedError } from "./errors.ts";
 import { FetchPlan } from "./fetch-plan.ts";
 import {
   type FetchRequest,
+  haveOf,
   readCommand,
   readFetchRequest,
   splitCapabilities,
 } from "./fetch-request.ts";
-import { band, DELIMITER, FLUSH, PACK_BAND, type Packet, PROGRESS_BAND, pkt } from "./pkt-line.ts";
+import {
+  band,
+  DELIMITER,
+  FLUSH,
+  PACK_BAND,
+  type Packet,
+  type Packets,
+  PROGRESS_BAND,
+  pkt,
+} from "./pkt-line.ts";
 import type { Refs } from "./refs.ts";
 import type { Repository } from "./repository.ts";
 import { writePack } from "./send.ts";
@@ -21,9 +31,18 @@ const OBJECT_FORMAT = "object-format=sha1";
 const CAPABILITIES = [
   ...["multi_ack", "thin-pack", "side-band", "side-band-64k", "ofs-delta", "shallow"],
   ...["deepen-since", "deepen-not", "deepen-relative", "no-progress", "include-tag"],
-  ...["multi_ack_detailed", "no-done", "allow-tip-sha1-in-want", "allow-reachable-sha1-in-want"],
-  "filter",
+  ...["multi_ack_detailed", "allow-tip-sha1-in-want", "allow-reachable-sha1-in-want", "filter"],
 ];
+/** What it can do besides where each request is whole: elsewhere Git does not offer it. */
+const STATELESS_CAPABILITIES = [...CAPABILITIES, "no-done"];
+
+/** How a client is connected. */
+export interface Connection {
+  /** Which version of the protocol it asked for. */
+  readonly version: ProtocolVersion;
+  /** Whether it asks again on the same connection, as over SSH; over HTTP each request is whole. */
+  readonly isStateful: boolean;
+}
 
 /** Versions of the protocol (gitprotocol-v2(5)); version 1 is version 0 with a line that says so. */
 export type ProtocolVersion = 0 | 1 | 2;
@@ -37,7 +56,7 @@ export function versionOf(header: string | undefined): ProtocolVersion {
 /** What a client that wants to fetch is told first. */
 export async function* advertiseUpload(
   { head, list }: Refs,
-  version: ProtocolVersion,
+  { version, isStateful }: Connection,
   pace: Pace,
 ): AsyncGenerator<Buffer> {
   if (version === 2) {
@@ -54,7 +73,8 @@ export async function* advertiseUpload(
   }
   const target = list.find(({ name }) => name === head);
   const symref = target ? [`symref=HEAD:${head}`] : [];
-  const capabilities = [...CAPABILITIES, ...symref, OBJECT_FORMAT, AGENT];
+  const known = isStateful ? CAPABILITIES : STATELESS_CAPABILITIES;
+  const capabilities = [...known, ...symref, OBJECT_FORMAT, AGENT];
   function* lines() {
     if (target) yield `${target.oid} HEAD`;
     for (const { name, oid, peeled } of list) {
@@ -97,39 +117,53 @@ export interface Served {
 }
 
 /**
- * Answers a request to fetch.
+ * Answers requests to fetch: one, or all that come on a connection.
  *
- * @param packets the whole request
+ * @param packets what the client sends
  * @param signal ends the work once the client has left
  */
 export async function* uploadPack(
   served: Served,
-  packets: readonly Packet[],
-  version: ProtocolVersion,
+  packets: Packets,
+  { version, isStateful }: Connection,
   signal: AbortSignal,
 ): AsyncGenerator<Buffer> {
   try {
     const pace = new Pace(signal);
-    yield* version === 2 ? answerCommand(served, packets, pace) : answer(served, packets, pace);
+    if (version !== 2) yield* answer(served, packets, pace);
+    else while ((yield* answerCommand(served, packets, pace)) && isStateful);
   } catch (error) {
     if (!(error instanceof RefusedError)) throw error;
     yield pkt(`ERR ${error.message}`);
   }
 }
 
+/** The next packets, up to a flush or the end. */
+async function untilFlush(packets: Packets): Promise<Packet[]> {
+  const read: Packet[] = [];
+  for (let next = await packets.packet(); next !== undefined; next = await packets.packet()) {
+    if (next === FLUSH) break;
+    read.push(next);
+  }
+  return read;
+}
+
+/** Answers a command. @returns `false` if the client has none */
 async function* answerCommand(
   served: Served,
-  packets: readonly Packet[],
+  packets: Packets,
   pace: Pace,
-): AsyncGenerator<Buffer> {
-  // What a client sends to find out whether it must sign in.
-  if (packets.every((packet) => packet === FLUSH)) return;
-  const { name, args } = readCommand(packets);
+): AsyncGenerator<Buffer, boolean> {
+  const sent = await untilFlush(packets);
+  // What a client sends to find out whether it must sign in, or at the end of a connection.
+  if (sent.length === 0) return false;
+  const { name, args } = readCommand(sent);
   if (name === "ls-refs") yield* lsRefs(served.refs, args, pace);
   else if (name === "fetch") {
     const request = await onlyShown(served, readFetchRequest(args, new Set()), pace);
     yield* fetchObjects(served, request, pace);
   } else throw new RefusedError(`unknown command '${name.slice(0, 100)}'`);
+  return true;
 }
 
 const PREFIX = "ref-prefix ";
@@ -251,19 +285,19 @@ const endsOf = ({ shallow, unshallow }: FetchPlan) => [
 ];
 
 /** Answers in versions 0 and 1 (gitprotocol-pack(5)). */
-async function* answer(
-  served: Served,
-  sent: readonly Packet[],
-  pace: Pace,
-): AsyncGenerator<Buffer> {
-  const { packets, capabilities } = splitCapabilities(sent);
+async function* answer(served: Served, sent: Packets, pace: Pace): AsyncGenerator<Buffer> {
+  const { packets, capabilities } = splitCapabilities(await untilFlush(sent));
   const asked = readFetchRequest(packets, capabilities);
   if (asked.wants.length === 0) return;
   const request = await onlyShown(served, asked, pace);
   const plan = new FetchPlan(served.repository, served.refs, request);
   if (request.deepening) yield pkt(...endsOf(plan), FLUSH);
-  // The wants end with a flush.
-  const common = yield* negotiate(plan, request, request.haves.slice(1), capabilities);
+  const { shown } = served;
+  const isCommon = async (oid: string) => {
+    if (pace.isDue) await pace.pause();
+    return plan.has(oid) && (shown.isEverything || shown.hasCommitNamed(oid, pace));
+  };
+  const common = yield* negotiate(plan, sent, capabilities, isCommon);
   if (!common) return;
   const most = capabilities.has("side-band-64k")
     ? MAX_BAND
@@ -279,17 +313,18 @@ const MAX_BAND = 65_520;
 const SMALL_BAND = 1000;
 
 /** Acknowledges what both have, and returns it; `undefined` if the client will send more of what it has first. */
-function* negotiate(
+async function* negotiate(
   plan: FetchPlan,
-  { isDone }: FetchRequest,
-  haves: readonly Packet[],
+  haves: Packets,
   capabilities: ReadonlySet<string>,
-): Generator<Buffer, string[] | undefined> {
+  isCommon: (oid: string) => Promise<boolean>,
+): AsyncGenerator<Buffer, string[] | undefined> {
   const isDetailed = capabilities.has("multi_ack_detailed");
   const isMulti = isDetailed || capabilities.has("multi_ack");
   const common: string[] = [];
   let isReady = false;
-  for (const have of haves) {
+  for (let have = await haves.packet(); have !== "done"; have = await haves.packet()) {
+    if (have === undefined) return undefined;
     if (typeof have === "number") {
       if (isDetailed && !isReady && plan.isReady(common)) {
         isReady = true;
@@ -300,14 +335,15 @@ function* negotiate(
         yield pkt(`ACK ${common.at(-1)}`);
         return common;
       }
-    } else if (plan.has(have)) {
-      common.push(have);
-      if (isDetailed) yield pkt(`ACK ${have} common`);
-      else if (isMulti) yield pkt(`ACK ${have} continue`);
-      else if (common.length === 1) yield pkt(`ACK ${have}`);
+      continue;
     }
+    const oid = haveOf(have);
+    if (oid === undefined || !(await isCommon(oid))) continue;
+    common.push(oid);
+    if (isDetailed) yield pkt(`ACK ${oid} common`);
+    else if (isMulti) yield pkt(`ACK ${oid} continue`);
+    else if (common.length === 1) yield pkt(`ACK ${oid}`);
   }
-  if (!isDone) return undefined;
   if (common.length === 0) yield pkt("NAK");
   else if (isMulti) yield pkt(`ACK ${common.at(-1)}`);
   return common;

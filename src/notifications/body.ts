@@ -32,7 +32,7 @@ export async function bodyOf(
   const [rendered = ""] = await renderAll(
     {
       ...{ db: store, store, viewer, project, budget: new Budget() },
-      view: viewOf(url, now, secrets),
+      view: viewOf(url, now, secrets, {}),
       ...{ isComment: note_id !== null, isPage: true, hasStates: true },
     },
     [markdown],

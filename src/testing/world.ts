@@ -369,6 +369,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
       fetch: (input, init) => current.app.fetch(input, init),
       respond: (incoming) => current.app.respond(incoming),
       admin,
+      ssh: undefined,
       on: async (name, listener) => {
         const subscription = subscriptionOf((app) => app.on(name, listener));
         await subscription.subscribe(current.app);

@@ -75,7 +75,7 @@ it("tells why, in plain text", async () => {
   expect(await said("secret/vault", FETCH)).toEqual([401, "HTTP Basic: Access denied"]);
   expect(await said("secret/vault", FETCH, basic(tokenOf("stranger")))).toEqual([
     404,
-    "The project you were looking for could not be found.",
+    "The project you were looking for could not be found or you don't have permission to view it.",
   ]);
   expect(await said("secret/vault", FETCH, basic(tokenOf("guest")))).toEqual([
     403,

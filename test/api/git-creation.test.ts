@@ -25,7 +25,8 @@ const ask = async (project: string, person: Caller, service = "git-receive-pack"
 };
 const get = (project: string, person: Caller = "owner") =>
   app.call(`GET /projects/${encodeURIComponent(project)}`, { as: person });
-const NOT_FOUND = "The project you were looking for could not be found.";
+const NOT_FOUND =
+  "The project you were looking for could not be found or you don't have permission to view it.";
 
 describe("a project that was renamed", () => {
   const rename = (project: string, path: string) =>

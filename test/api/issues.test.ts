@@ -753,7 +753,8 @@ it("a list takes as many queries for many issues as for one", async () => {
     const viewer = { caller, today: "2026-11-21" };
     const page = { number: 1, size, skip: 0, maxRows: size, limits: PAGE_LIMITS };
     const order = { values: {}, orderBy: "created_at", sort: "desc" } as const;
-    const view = { base: "", host: "", now: 0, open: (text: string) => text };
+    const ssh = { sshUrl: String, servesSsh: false };
+    const view = { base: "", host: "", now: 0, open: (text: string) => text, ...ssh };
     const presenting = { presenter: ISSUE.listed, view, tier: "ultimate" } as const;
     const listed = await list({ db: counting, ...presenting, page, viewer }, ISSUE, order);
     expect(listed.rows).toHaveLength(size);

@@ -33,6 +33,7 @@ const ORDER = [
   ["resources"],
   ["git-http"],
   ["registry", "lfs"],
+  ["ssh"],
   ["pages"],
   ["notifications"],
   ["oauth", "addresses"],
@@ -107,7 +108,7 @@ it("folders of resources import each other in no circle", () => {
 
 it("drivers import the port, each other, and shared helpers", () => {
   const allowed = (path: string) =>
-    /^src\/store\/(dialects|row-cache|port|sqlite|statement-cache|drivers\/(postgres\/)?[^/]+)\.ts$/.test(
+    /^src\/store\/(dialects|packages|row-cache|port|sqlite|statement-cache|drivers\/(postgres\/)?[^/]+)\.ts$/.test(
       path,
     );
   expect(strays("src/store/drivers", allowed)).toEqual([]);

@@ -134,6 +134,7 @@ describe("secrets", () => {
     expect(next).toEqual({ kid: expect.any(String), signs_from: expect.stringMatching(/Z$/) });
     const stolen = await runJson(["secrets", "rotate-signing-key", "--at-once", ...of], at);
     expect(stolen.kid).not.toBe(next.kid);
+    expect(await runJson(["secrets", "ssh-host-keys", ...of], at)).toEqual([]);
     expect(await runJson(["secrets", "remove-lost", ...of], at)).toEqual({ users: [], others: 0 });
     const backup = await run(["db", "backup", "b.db", ...of], at);
     expect(backup.stdout).toContain("secret.db.key, is not in it");

@@ -11,6 +11,8 @@ const view: field.View = {
   host: "pm.test",
   now: Date.UTC(2026, 10, 21),
   open: (text) => text,
+  sshUrl: (path) => `git@pm.test:${path}.git`,
+  servesSsh: false,
 };
 
 /** Inputs for which routes choose between their presenters. */

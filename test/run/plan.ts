@@ -110,7 +110,7 @@ export function passesOf({ mode, share, reach, filters = [] }: Plan): Pass[] {
   };
   const ofRest = (own: readonly string[]) => [
     ...own.filter((file) => !isInTurn(file)),
-    ...part(own.filter(isInTurn), "rest", 4, share),
+    ...part(own.filter(isInTurn), "rest", 6, share),
   ];
   // Each list has its longest file in its first part: they must not meet in one share.
   const inParts = (project: string, parts: number) => (own: readonly string[]) =>
@@ -130,7 +130,8 @@ export function passesOf({ mode, share, reach, filters = [] }: Plan): Pass[] {
   if (mode === "changed") return passes.filter(hasFiles);
 
   for (const [index, [runtime, own]] of RUNTIMES.entries()) {
-    const turn = Math.floor(share / RUNTIMES.length);
+    // So that their longest files and those of PostgreSQL do not meet in one share.
+    const turn = Math.floor(share / RUNTIMES.length) + 13;
     const turns = SHARES / RUNTIMES.length;
     const always = runtime.startsWith("Node") ? ALWAYS_ON_SQLITES : ALWAYS_ON_RUNTIMES;
     const isAlways = (file: string) => always.test(file) && !SELDOM_ON_RUNTIMES.test(file);

@@ -372,6 +372,9 @@ const FROZEN: Record<string, string> = {
   "20261222-01-npm": "55963f5e2e3f305d8d0e3ccc8188fe7140ffeb73a315ba110ff54b8708f450d5",
   "20261225-01-imports-by-url": "aaed7669cf91b0d870a05adbf82c5980cfec0246ed87c4f979a0f5223292fac3",
   "20261223-01-lfs": "7b10b3c47942056d507607e2caf009a7ffa4e1a0e5edcb8a865e0a4e939b41e2",
+  "20261224-01-keys-that-sign-in":
+    "d9b107a105d4b833e413230cf36906cfa85e1004c01d69530709d423a9f78331",
+  "20261224-02-ssh-host-keys": "3f45bef22365bfd731c6172a4df06b559bd73ff13f260269c04bb07047b2d4b5",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);

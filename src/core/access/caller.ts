@@ -31,6 +31,8 @@ export interface Reach {
   /** The group's or project's id. */
   readonly id: number;
   readonly level: number;
+  /** The deploy key that it is, which rules of branches and tags may name. */
+  readonly keyId?: number;
 }
 
 /** The caller of a request. */
@@ -55,6 +57,8 @@ export interface JobProof {
 export type Proof =
   | { readonly kind: "token" | "impersonation" | "session"; readonly id: number }
   | JobProof
+  /** An SSH key: that of a user, or a deploy key, whose id as a caller is 0 unless it pushes for its creator. */
+  | { readonly kind: "key"; readonly id: number }
   | { readonly kind: "oauth"; readonly id: number; readonly applicationId: number | null }
   | {
       /** An identity provider, which is no user: its id is 0. */

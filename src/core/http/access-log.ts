@@ -17,6 +17,8 @@ export interface LogEntry {
   user?: string;
   /** The administrator who acts as `user` by sudo. */
   sudoer?: string;
+  /** `ssh` for the commands of Git over SSH. */
+  protocol?: "ssh";
 }
 
 /** A request that was answered, for metrics and test servers. */
@@ -46,7 +48,7 @@ function isoOf(at: number): string {
  * @param now epoch milliseconds
  */
 export function logEntryOf(
-  { incoming, requestId, caller }: Exchange,
+  { incoming, requestId, caller, mount }: Exchange,
   status: number,
   took: number,
   now: number,
@@ -60,6 +62,7 @@ export function logEntryOf(
     ip: incoming.ip,
     request_id: requestId,
   };
+  if (mount?.protocol) entry.protocol = mount.protocol;
   if (caller) entry.user = caller.username;
   if (caller?.sudoer) entry.sudoer = caller.sudoer.username;
   return entry;

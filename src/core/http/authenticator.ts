@@ -6,9 +6,13 @@ import type { Secrets } from "../secrets.ts";
 import type { HostRequest, Incoming } from "./incoming.ts";
 import type { Parameters } from "./parameters.ts";
 
-/** A used token. For personal and SCIM tokens the time of the last use is recorded. */
+/** A used token or SSH key. For keys, personal and SCIM tokens the time of the last use is recorded. */
 type UsedToken =
-  | { readonly kind: "personal" | "scim"; readonly id: number; readonly lastUsedAt: number | null }
+  | {
+      readonly kind: "personal" | "scim" | "key";
+      readonly id: number;
+      readonly lastUsedAt: number | null;
+    }
   | { readonly kind: "job" | "oauth" | "deploy"; readonly id: number };
 
 /** A used session. */

@@ -67,6 +67,8 @@ export interface Mount {
    * after us, has its own there.
    */
   readonly isOfSite?: true;
+  /** What its requests come by, for logs, if that is not HTTP. */
+  readonly protocol?: "ssh";
   /** The type of JSON answers. Default `application/json`. */
   readonly contentType?: string;
   /** Turns an error into an answer. Default: its JSON body. */

@@ -32,7 +32,6 @@ import {
 } from "../resource.ts";
 import type { Secrets } from "../secrets.ts";
 import { dayOf } from "../time.ts";
-import type { Edition } from "../version.ts";
 import { type AnsweredRequest, type LogEntry, logEntryOf } from "./access-log.ts";
 import {
   type AuthorizationSettings,
@@ -69,8 +68,6 @@ export interface PipelineSettings extends AuthorizationSettings, ReplySettings {
   /** Maximum bytes of an uploaded file. */
   uploadBytes: number;
   signIns: SignInLimits;
-  /** Which GitLab clients are told they speak to. */
-  edition: Edition;
   /** Shares the process between clients. */
   turns: Turns;
   /** Works again on what others have changed. */
@@ -400,7 +397,12 @@ async function prepare(
   raw?.requireReadable();
   const target = known ?? (route.source && (raw || route.prepare) && (await enter()));
   const bytes = route.body === "bytes" ? await raw?.bytes() : undefined;
-  const view = viewOf(settings.url ?? (incoming.base as string), now, settings.secrets);
+  const view = viewOf(
+    settings.url ?? (incoming.base as string),
+    now,
+    settings.secrets,
+    settings.edition,
+  );
   const viewer: Viewer = { caller, today: dayOf(now) };
   const preparing = {
     store,

@@ -21,7 +21,7 @@ import type { Presenter } from "../presenter.ts";
 import { usageHeaders } from "../rate-limits.ts";
 import { type Answer, Json, RawReply, type Site } from "../resource.ts";
 import { SecretKeyError, type Secrets } from "../secrets.ts";
-import { VERSION } from "../version.ts";
+import { type Edition, VERSION } from "../version.ts";
 import type { Endpoint } from "./endpoint.ts";
 import type { Exchange } from "./exchange.ts";
 import { type Incoming, isSafe, isStreamed, type Reply } from "./incoming.ts";
@@ -46,6 +46,8 @@ export interface ReplySettings {
   site: Site;
   /** The public address, if it differs from the request's. */
   url: string | undefined;
+  /** Which GitLab clients are told they speak to. */
+  edition: Edition;
   now: () => number;
   /** Notified of every failure that is not the client's. */
   outages: Outages;
@@ -112,7 +114,12 @@ export function replyOfError(error: unknown, exchange: Exchange, settings: Reply
   const { status, headers, body } = shown;
   const { incoming, mount, session } = exchange;
   if (mount?.showError && incoming.base !== undefined) {
-    const view = viewOf(settings.url ?? incoming.base, settings.now(), settings.secrets);
+    const view = viewOf(
+      settings.url ?? incoming.base,
+      settings.now(),
+      settings.secrets,
+      settings.edition,
+    );
     const csrfToken = session === undefined ? "" : csrfTokenOf(session);
     const visit = {
       request: incoming,

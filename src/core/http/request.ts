@@ -2,6 +2,8 @@ import { randomUUID } from "node:crypto";
 import { ApiError, preconditionFailed, unauthorized } from "../errors.ts";
 import type { View } from "../field.ts";
 import type { Secrets } from "../secrets.ts";
+import { sshUrlOf } from "../ssh-address.ts";
+import type { Edition } from "../version.ts";
 import { type BodyLimits, readBody, requireJson } from "./body.ts";
 import type { Endpoint } from "./endpoint.ts";
 import type { Incoming } from "./incoming.ts";
@@ -21,11 +23,21 @@ export function requestIdOf(incoming: Incoming): string {
  * @param base the public address, without a trailing slash
  * @param now epoch milliseconds
  * @param secrets what decrypts secrets
+ * @param edition where Git is served over SSH, if it is
  */
-export function viewOf(base: string, now: number, { open }: Pick<Secrets, "open">): View {
+export function viewOf(
+  base: string,
+  now: number,
+  { open }: Pick<Secrets, "open">,
+  { ssh }: Pick<Edition, "ssh">,
+): View {
   const start = base.indexOf("//") + 2;
-  const end = base.slice(start).search(/[:/]/);
-  return { base, host: end < 0 ? base.slice(start) : base.slice(start, start + end), now, open };
+  const isBracketed = base[start] === "[";
+  const end = base.slice(start).search(isBracketed ? /\]/ : /[:/]/);
+  const from = isBracketed ? start + 1 : start;
+  const host = end < 0 ? base.slice(from) : base.slice(from, start + end);
+  const sshUrl = (path: string) => sshUrlOf(ssh, host, path);
+  return { base, host, now, open, sshUrl, servesSsh: ssh !== undefined };
 }
 
 /** Maximum bytes of a body from callers not yet identified. It may hold a token, a sign-in or a form of a page. */

@@ -115,13 +115,13 @@ export async function readyPayload(
 }
 
 function makePayload(
-  { store, secrets, url, now }: Delivering,
+  { store, secrets, url, now, edition }: Delivering,
   hook: hooks.Hook,
   { kind, user_id, data, created_at }: Omit<Delivery, "id" | "hook_id">,
 ): Promise<HookPayload | undefined> {
   const hookOf =
     hook.project_id !== null ? "project" : hook.namespace_id !== null ? "group" : "system";
-  const view = viewOf(url ?? hook.base, now, secrets);
+  const view = viewOf(url ?? hook.base, now, secrets, edition);
   const moment = { kind, userId: user_id, at: created_at, data: JSON.parse(data), hookOf } as const;
   return payloadOf({ store, view }, moment);
 }

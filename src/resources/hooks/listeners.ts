@@ -1,6 +1,7 @@
 import { viewOf } from "../../core/http/request.ts";
 import { OptionError, readOptions, wordOption } from "../../core/options.ts";
 import type { Secrets } from "../../core/secrets.ts";
+import type { Edition } from "../../core/version.ts";
 import { type HookEventTask, listenersOf } from "../../hooks/events.ts";
 import { dropUnheard, type Task } from "../../jobs/outbox.ts";
 import type { Service } from "../../jobs/services.ts";
@@ -31,6 +32,7 @@ export interface ListenerSettings extends Working {
   readonly secrets: Secrets;
   /** The application's own public address, with which links in payloads begin; empty if it has none. */
   readonly base: string;
+  readonly edition: Edition;
 }
 
 /** Ends a subscription. What is being told is told to its end. */
@@ -210,8 +212,8 @@ export class Listeners implements Service {
     name: AppEventName,
     { kind, userId, at, facts }: HookEventTask,
   ): Promise<AppEventOf<AppEventName> | undefined> {
-    const { store, base, now, secrets } = this.#settings;
-    const making = { store, view: viewOf(base, now(), secrets) };
+    const { store, base, now, secrets, edition } = this.#settings;
+    const making = { store, view: viewOf(base, now(), secrets, edition) };
     const data = facts as { id: number; action?: string; status?: string };
     const payload = await payloadOf(making, { kind, userId, at, data, hookOf: "system" });
     if (!payload) return undefined;

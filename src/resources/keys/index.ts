@@ -23,8 +23,7 @@ const shared = {
   title: field.text("k.title"),
   created_at: field.instant("k.created_at"),
   expires_at: field.instant("k.expires_at"),
-  // Nobody connects by SSH.
-  last_used_at: field.constant(null),
+  last_used_at: field.instant("k.last_used_at"),
   usage_type: field.text("k.usage_type"),
 };
 
@@ -305,7 +304,11 @@ export const deployKeyResource: Resource = {
         const key = requireKey(input.key);
         if (await findSame(db, key)) throw taken();
         const { title, expires_at } = input;
-        const values = { user_id: null, title: title.trim(), is_public: true, expires_at };
+        const creator_id = context.caller.id;
+        const values = {
+          ...{ user_id: null, creator_id, title: title.trim() },
+          ...{ is_public: true, expires_at },
+        };
         const id = await keys.insert(db, key, values, now);
         await audit.log(context, "deploy key added", { target: title });
         return keys.deployKeyRow(db, presenter, id);
@@ -340,7 +343,8 @@ export const deployKeyResource: Resource = {
         }
         if (found && !(await keys.isAvailable(db, found.id, viewer))) throw taken(keyTaken);
         const { title, expires_at } = input;
-        const values = { user_id: null, title: title.trim(), expires_at };
+        const creator_id = context.caller.id;
+        const values = { user_id: null, creator_id, title: title.trim(), expires_at };
         const id = found?.id ?? (await keys.insert(db, key, values, now));
         await keys.addToProject(db, source.id, id, input.can_push ?? false);
         const target = `${found?.title ?? title} in ${source.fullPath}`;

@@ -27,6 +27,8 @@ export interface Key {
 /** The values of a new key besides the key itself. */
 export interface NewKey {
   user_id: number | null;
+  /** Who has added a deploy key. */
+  creator_id?: number | undefined;
   title: string;
   usage_type?: string | undefined;
   is_public?: boolean | undefined;
@@ -47,9 +49,17 @@ export function findSame(db: Reader, { fingerprintSha256 }: SshKey): Awaitable<K
 
 /** Adds a key. @returns its id */
 export function insert(db: Database, key: SshKey, values: NewKey, now: number): Promise<number> {
-  const { user_id, title, usage_type = "auth_and_signing", is_public, expires_at } = values;
+  const {
+    user_id,
+    creator_id = null,
+    title,
+    usage_type = "auth_and_signing",
+    is_public,
+    expires_at,
+  } = values;
   return insertRow(db, "ssh_keys", {
     user_id,
+    creator_id,
     title,
     key: user_id === null ? key.line : key.bare,
     fingerprint: key.fingerprint,

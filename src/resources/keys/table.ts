@@ -38,4 +38,13 @@ create index deploy_keys_by_key on deploy_keys (key_id);
     id: "20261202-02-keys-by-md5",
     sql: "create index ssh_keys_by_md5 on ssh_keys (fingerprint);\n",
   },
+  {
+    // Keys sign in over SSH; what a deploy key pushes is of the user who has added it.
+    id: "20261224-01-keys-that-sign-in",
+    sql: `
+alter table ssh_keys add column last_used_at $int;
+alter table ssh_keys add column creator_id $int references users (id) on delete set null;
+create index deploy_keys_by_creator on ssh_keys (creator_id) where creator_id is not null;
+`,
+  },
 ];

@@ -187,6 +187,10 @@ export function serverVariables(
     CI_SERVER_VERSION_MINOR: minor,
     CI_SERVER_VERSION_PATCH: patch,
     CI_SERVER_REVISION: REVISION,
+    ...(edition.ssh && {
+      CI_SERVER_SHELL_SSH_HOST: edition.ssh.host ?? hostname,
+      CI_SERVER_SHELL_SSH_PORT: String(edition.ssh.port),
+    }),
     CI_API_V4_URL: `${base}/api/v4`,
     CI_API_GRAPHQL_URL: `${base}/api/graphql`,
   };

@@ -147,7 +147,7 @@ const project = rowType("Project", {
     openIssuesCount: loaded("Int", openIssuesOf),
     httpUrlToRepo: string(field.url("p.full_path", (path) => `/${path}.git`)),
     sshUrlToRepo: string(
-      field.derived(["p.full_path"], "string", ([path], { host }) => `git@${host}:${path}.git`),
+      field.derived(["p.full_path"], "string", ([path], { sshUrl }) => sshUrl(String(path))),
     ),
     issuesEnabled: boolean("p.issues_enabled"),
     wikiEnabled: boolean("p.wiki_enabled"),

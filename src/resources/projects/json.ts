@@ -58,10 +58,8 @@ const basicFields = {
   default_branch: field.text(BRANCH),
   tag_list: topics,
   topics,
-  ssh_url_to_repo: field.derived(
-    ["p.full_path"],
-    "string",
-    ([path], { host }) => `git@${host}:${path}.git`,
+  ssh_url_to_repo: field.derived(["p.full_path"], "string", ([path], { sshUrl }) =>
+    sshUrl(String(path)),
   ),
   http_url_to_repo: field.url("p.full_path", (path) => `/${path}.git`),
   web_url: field.url("p.full_path", (path) => `/${path}`),

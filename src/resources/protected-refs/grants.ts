@@ -36,7 +36,7 @@ function heldBy(rule: "branch_id" | "tag_id", action: Action): string {
   const of = `g.${rule} = r.id and g.action = '${action}'`;
   const named = `${of} and g.access_level is null`;
   return `(select min(g.access_level) from protection_grants g where ${of} and g.access_level > 0) as ${action}_level,
-    case when exists (select 1 from protection_grants g where ${named} and g.user_id = ?) or exists (
+    case when exists (select 1 from protection_grants g where ${named} and (g.user_id = ? or g.deploy_key_id = ?)) or exists (
       select 1 from protection_grants g cross join namespace_ancestors a cross join members m
       where ${named} and g.user_id is null
         and g.group_id in (select ancestor_id from namespace_ancestors where namespace_id = p.namespace_id
@@ -61,7 +61,7 @@ const HELD = {
 export function held(of: keyof typeof HELD, viewer: Viewer | undefined): Condition {
   const id = viewer?.caller?.id ?? 0;
   const today = viewer?.today ?? "";
-  const who = [id, today, id, today];
+  const who = [id, viewer?.caller?.reach?.keyId ?? 0, today, id, today];
   return { sql: HELD[of], values: of === "protected_branches" ? [...who, ...who] : who };
 }
 

@@ -93,6 +93,7 @@ export const USER_REFERENCES: readonly Part[] = [
   ["resource_bots", "creator_id", "user_id"],
   ["service_accounts", "creator_id", "user_id"],
   ["runners", "creator_id", "id"],
+  ["ssh_keys", "creator_id", "id"],
   ["pipeline_schedules", "owner_id", "id"],
   ["pull_mirrors", "user_id", "id"],
   ["wiki_attachments", "author_id", "id"],

@@ -1,35 +1,12 @@
-import { createRequire } from "node:module";
-import { isAbsolute } from "node:path";
 import type BetterSqlite3 from "better-sqlite3";
+import { loadPackage } from "../packages.ts";
 import type { Value } from "../port.ts";
 import type { Connect, Connection, Statement } from "../sqlite.ts";
 import { renamed } from "./renamed.ts";
 
-const Database = load();
+const Database = loadPackage<typeof BetterSqlite3>("better-sqlite3");
 // Fails here, and not with the first database, if the binary is missing or built for another Node.
 new Database(":memory:").close();
-
-/**
- * Loads the package with `require`, which bundlers leave alone: the package only finds its binary from its own folder.
- * It is resolved from this file or, in case that was bundled and moved, from the program's.
- */
-function load(): typeof BetterSqlite3 {
-  // A CommonJS bundle has no `import.meta.url`. `node -e` has a global `__filename`, too, which is no file.
-  const own = typeof __filename === "string" && isAbsolute(__filename);
-  const here = createRequire(own ? __filename : import.meta.url);
-  const program = process.argv[1] ?? "";
-  const places = isAbsolute(program) ? [here, createRequire(program)] : [here];
-  return (places.find(hasDriver) ?? here)("better-sqlite3");
-}
-
-function hasDriver(require: NodeJS.Require): boolean {
-  try {
-    require.resolve("better-sqlite3");
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 /** SQLite with better-sqlite3, on Node. */
 export const connect: Connect = (file, readonly) => connectionTo(new Database(file, { readonly }));

@@ -74,10 +74,8 @@ export async function userOf(making: Making, userId: number | null): Promise<Blo
   return userId === null ? null : ((await usersOf(making, [userId]))[0] ?? null);
 }
 
-const sshUrl = field.derived(
-  ["p.full_path"],
-  "string",
-  ([path], { host }) => `git@${host}:${path}.git`,
+const sshUrl = field.derived(["p.full_path"], "string", ([path], { sshUrl }) =>
+  sshUrl(String(path)),
 );
 const httpUrl = field.url("p.full_path", (path) => `/${path}.git`);
 const webUrl = field.url("p.full_path", (path) => `/${path}`);

@@ -33,7 +33,7 @@ export async function wikiEvent(
       project,
       wiki: {
         web_url: `${project["web_url"]}/-/wikis/home`,
-        git_ssh_url: `git@${view.host}:${path}.wiki.git`,
+        git_ssh_url: view.sshUrl(`${path}.wiki`),
         git_http_url: `${view.base}/${path}.wiki.git`,
         path_with_namespace: `${path}.wiki`,
         default_branch: head.slice(BRANCHES.length),
