@@ -39,6 +39,9 @@ const shared = {
   removeNodeProtocol: false,
 } satisfies Options;
 
+/** Names stay, for stack traces; without the spaces, the package is smaller. */
+const smaller = { minifySyntax: true, minifyWhitespace: true } as const;
+
 /** Stands for `import.meta.url`, which CommonJS has not; if it was bundled into an ES module, the program's file does. */
 const OWN_URL = "importMetaUrl";
 
@@ -57,9 +60,7 @@ const commonJs = {
       ...(code.includes("import.meta.url") && {
         banner: `const ${OWN_URL} = require("node:url").pathToFileURL(typeof __filename === "string" ? __filename : process.argv[1] ?? ".").href;`,
       }),
-      // Names stay, for stack traces; without the spaces, the package is smaller.
-      minifySyntax: true,
-      minifyWhitespace: true,
+      ...smaller,
       lineLimit: 200,
     });
   },
@@ -108,6 +109,7 @@ export default defineConfig([
     ...shared,
     entry: { ...worker, "pm-cli": "cli/index.ts" },
     format: "esm",
+    ...smaller,
     esbuildPlugins: [ofPackage],
   },
   {

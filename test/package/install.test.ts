@@ -148,7 +148,7 @@ describe("the packed package", () => {
     const pack = ["pack", "--dry-run", "--json", "--ignore-scripts"];
     const listed = execFileSync("npm", pack, { cwd: root, encoding: "utf8", stdio: "pipe" });
     const [{ size }] = JSON.parse(listed);
-    expect(size).toBeLessThan(1_600_000);
+    expect(size).toBeLessThan(1_620_000);
   });
 
   it("contains the documents its own links lead to", async () => {
@@ -174,7 +174,7 @@ describe("the packed package", () => {
 
 /** Documents that only the repository and the site have, so that the package is small. */
 const NOT_PACKED =
-  /^(docs\/(decisions|reference|coverage\.json|performance\.md|schema\.graphql)|(CHANGELOG|CONTRIBUTING)\.md$)/;
+  /^(docs\/(decisions|reference|coverage\.json|kept\.md|performance\.md|schema\.graphql)|(CHANGELOG|CONTRIBUTING)\.md$)/;
 
 const BANNER =
   'import { createRequire as requireOf } from "node:module"; const require = requireOf(import.meta.url);';
