@@ -1,23 +1,14 @@
 import { createHash } from "node:crypto";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { everyone, type Person, type TestApp, testApp, tokenOf } from "../helpers.ts";
+import { describe, expect, it } from "vitest";
+import { everyone, type Person, type TestApp, tokenOf } from "../helpers.ts";
+import { publishInProjects } from "./_packages.ts";
 
 let app: TestApp;
 let project: string;
-let projects = 0;
-
-beforeAll(async () => {
-  app = await testApp();
-});
-afterAll(() => app.dispose());
-
-/** A private project in the private group `secret`. */
-beforeEach(async () => {
-  projects += 1;
-  const group = await app.call("GET /groups/secret", { as: "owner" });
-  const json = { name: `maven${projects}`, namespace_id: group.json.id };
-  const made = await app.call("POST /projects", { as: "owner", json });
-  project = `/projects/${made.json.id}`;
+let number: number;
+let fullPath: string;
+publishInProjects((given) => {
+  ({ app, project, number, fullPath } = given);
 });
 
 const JAR = "com/acme/thing/1.0/thing-1.0.jar";
@@ -126,7 +117,7 @@ describe("a file of a Maven package", () => {
   });
 
   it("is found in the groups around its project, and by the project's own name", async () => {
-    const path = `secret/maven${projects}/thing/1.0/thing-1.0.pom`;
+    const path = `${fullPath}/thing/1.0/thing-1.0.pom`;
     await put(path, "mine");
     const [group, instance] = ["/groups/secret/-/packages/maven", "/packages/maven"];
     const statuses = async (from: string, of = path) => {
@@ -138,7 +129,7 @@ describe("a file of a Maven package", () => {
     expect(await statuses(instance)).toEqual([401, 404, 404, 200, 200, 200, 200, 200]);
     expect((await get(`${instance}/${path}.sha1`)).text).toBe(digest("sha1", "mine"));
     // Who takes another project's name is not found by it.
-    const other = await app.call("POST /projects", { as: "owner", json: { name: `o${projects}` } });
+    const other = await app.call("POST /projects", { as: "owner", json: { name: `o${number}` } });
     const taken = `/projects/${other.json.id}/packages/maven/${path}`;
     await app.call(`PUT ${taken}`, { as: "owner", body: "not mine" });
     expect((await get(`${instance}/${path}`, "owner")).text).toBe("mine");

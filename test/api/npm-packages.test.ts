@@ -1,26 +1,15 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { Document } from "../../src/resources/npm-packages/document.ts";
-import { type Answer, everyone, type Person, type TestApp, testApp } from "../helpers.ts";
+import { type Answer, everyone, type Person, type TestApp } from "../helpers.ts";
 import { digest, document, TGZ } from "./_npm.ts";
+import { publishInProjects } from "./_packages.ts";
 
 let app: TestApp;
 let id: number;
 let project: string;
-let projects = 0;
-
-beforeAll(async () => {
-  app = await testApp();
-});
-afterAll(() => app.dispose());
-
-/** A private project in the private group `secret`. */
-beforeEach(async () => {
-  projects += 1;
-  const group = await app.call("GET /groups/secret", { as: "owner" });
-  const json = { name: `npm${projects}`, namespace_id: group.json.id };
-  const made = await app.call("POST /projects", { as: "owner", json });
-  id = made.json.id;
-  project = `/projects/${id}`;
+let number: number;
+publishInProjects((given) => {
+  ({ app, id, project, number } = given);
 });
 
 const NAME = "@secret/thing";
@@ -377,7 +366,7 @@ describe("groups and the instance", () => {
   const instance = "/packages/npm/@secret%2fthing";
 
   it("tell of the packages that the caller may read, with the addresses of their projects", async () => {
-    const name = `@secret/p${projects}`;
+    const name = `@secret/p${number}`;
     const encoded = name.replace("/", "%2f");
     await publish(name, "1.0.0");
     for (const path of [`/groups/secret/-/packages/npm/${encoded}`, `/packages/npm/${encoded}`]) {
@@ -410,11 +399,11 @@ describe("groups and the instance", () => {
   });
 
   it("join the versions of several projects", async () => {
-    const name = `@secret/joined${projects}`;
+    const name = `@secret/joined${number}`;
     await publish(name, "1.0.0");
     const first = project;
     const groupId = (await app.call("GET /groups/secret", { as: "owner" })).json.id;
-    const json = { name: `second${projects}`, namespace_id: groupId };
+    const json = { name: `second${number}`, namespace_id: groupId };
     const made = await app.call("POST /projects", { as: "owner", json });
     project = `/projects/${made.json.id}`;
     await publish(name, "1.0.0");
@@ -491,7 +480,7 @@ describe("tokens", () => {
   });
 
   it("of jobs find in groups and the instance what takes them", async () => {
-    const name = `@secret/jobs${projects}`;
+    const name = `@secret/jobs${number}`;
     const paths = ["/groups/secret/-/packages/npm", "/packages/npm"].map(
       (base) => `${base}/${name.replace("/", "%2f")}`,
     );

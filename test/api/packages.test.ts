@@ -1,21 +1,13 @@
 import { createHash } from "node:crypto";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { type Answer, everyone, type Person, type TestApp, testApp } from "../helpers.ts";
+import { describe, expect, it } from "vitest";
+import { type Answer, everyone, type Person, type TestApp } from "../helpers.ts";
+import { publishInProjects } from "./_packages.ts";
 
 let app: TestApp;
 let project: string;
-let projects = 0;
-
-beforeAll(async () => {
-  app = await testApp();
-});
-afterAll(() => app.dispose());
-beforeEach(async () => {
-  projects += 1;
-  const group = await app.call("GET /groups/secret", { as: "owner" });
-  const json = { name: `p${projects}`, namespace_id: group.json.id };
-  const made = await app.call("POST /projects", { as: "owner", json });
-  project = `/projects/${made.json.id}`;
+let fullPath: string;
+publishInProjects((given) => {
+  ({ app, project, fullPath } = given);
 });
 
 const FILE = "/packages/generic/tool/1.0.0/tool.tar.gz";
@@ -151,7 +143,7 @@ describe("packages", () => {
       package_type: "generic",
       status: "default",
       project_id: Number(project.slice("/projects/".length)),
-      project_path: `secret/p${projects}`,
+      project_path: fullPath,
     });
     expect((await app.call("GET /groups/secret/packages", { as: "guest" })).json).toEqual([]);
   });

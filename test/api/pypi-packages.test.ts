@@ -1,23 +1,12 @@
 import { createHash } from "node:crypto";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { type Answer, everyone, type Person, type TestApp, testApp } from "../helpers.ts";
+import { describe, expect, it } from "vitest";
+import { type Answer, everyone, type Person, type TestApp } from "../helpers.ts";
+import { publishInProjects } from "./_packages.ts";
 
 let app: TestApp;
 let project: string;
-let projects = 0;
-
-beforeAll(async () => {
-  app = await testApp();
-});
-afterAll(() => app.dispose());
-
-/** A private project in the private group `secret`. */
-beforeEach(async () => {
-  projects += 1;
-  const group = await app.call("GET /groups/secret", { as: "owner" });
-  const json = { name: `pypi${projects}`, namespace_id: group.json.id };
-  const made = await app.call("POST /projects", { as: "owner", json });
-  project = `/projects/${made.json.id}`;
+publishInProjects((given) => {
+  ({ app, project } = given);
 });
 
 const CONTENT = "not really an archive";

@@ -4,9 +4,10 @@ import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { startTestServer, type TestServer } from "../../src/testing.ts";
+import type { TestServer } from "../../src/testing.ts";
 import { newFolder } from "../folder.ts";
 import { isLong } from "../forms.ts";
+import { startWithTool } from "./_tool.ts";
 
 // Maven fetches its own plugins when it first deploys, so it runs in `npm run test:all` only.
 
@@ -25,19 +26,10 @@ let folder: string;
 let project: string;
 
 beforeAll(async () => {
-  server = await startTestServer({
-    seed: {
-      users: [{ username: "ann", email: "ann@a.test", tokens: [{ token: "ann-token" }] }],
-      groups: [
-        {
-          ...{ path: "acme", visibility: "private", members: { ann: "owner" } },
-          projects: [{ path: "tool", visibility: "private" }],
-        },
-      ],
-    },
-  });
+  const tool = await startWithTool();
+  server = tool.server;
   folder = newFolder();
-  project = `${server.url}/api/v4/projects/acme%2Ftool/packages/maven`;
+  project = `${server.url}/api/v4/projects/${tool.id}/packages/maven`;
   const of = (id: string, configuration: string) =>
     `<server><id>${id}</id>${configuration}</server>`;
   const header =

@@ -3,38 +3,21 @@ import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { startTestServer, type TestServer } from "../../src/testing.ts";
+import type { TestServer } from "../../src/testing.ts";
 import { newFolder } from "../folder.ts";
+import { startWithTool, TOKEN } from "./_tool.ts";
 
 // The npm that comes with Node, as it is.
 
 const run = promisify(execFile);
-const TOKEN = "ann-token";
-
 let server: TestServer;
 let folder: string;
 /** The id of the private project `acme/tool`. */
 let id: number;
 
 beforeEach(async () => {
-  server = await startTestServer({
-    seed: {
-      users: [
-        { username: "ann", email: "ann@a.test", tokens: [{ token: TOKEN }] },
-        { username: "rob", email: "rob@a.test", tokens: [{ token: "rob-token" }] },
-      ],
-      groups: [
-        {
-          path: "acme",
-          visibility: "private",
-          members: { ann: "owner", rob: "reporter" },
-          projects: [{ path: "tool", visibility: "private" }],
-        },
-      ],
-    },
-  });
+  ({ server, id } = await startWithTool());
   folder = newFolder();
-  id = (await call("GET", "/projects/acme%2Ftool")).id;
 });
 afterEach(async () => {
   await server.close();

@@ -3,10 +3,11 @@ import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { startTestServer, type TestServer } from "../../src/testing.ts";
+import type { TestServer } from "../../src/testing.ts";
 import { newFolder } from "../folder.ts";
 import { isLong } from "../forms.ts";
 import { hasPython, newEnvironment } from "../suites/python.ts";
+import { startWithTool, TOKEN } from "./_tool.ts";
 
 // pip as it comes with Python, and twine, which is installed for `npm run test:all` only.
 
@@ -19,28 +20,17 @@ let folder: string;
 let project: string;
 
 beforeAll(async () => {
-  server = await startTestServer({
-    seed: {
-      users: [{ username: "ann", email: "ann@a.test", tokens: [{ token: "ann-token" }] }],
-      groups: [
-        {
-          ...{ path: "acme", visibility: "private", members: { ann: "owner" } },
-          projects: [{ path: "tool", visibility: "private" }],
-        },
-      ],
-    },
-  });
+  const tool = await startWithTool();
+  server = tool.server;
   folder = newFolder();
-  const headers = { "private-token": "ann-token" };
-  const answer = await fetch(`${server.url}/api/v4/projects/acme%2Ftool`, { headers });
-  project = `/api/v4/projects/${((await answer.json()) as { id: number }).id}/packages/pypi`;
+  project = `/api/v4/projects/${tool.id}/packages/pypi`;
 });
 afterAll(async () => {
   await server.close();
   await rm(folder, { recursive: true, force: true });
 });
 
-const withToken = (path: string, token = "ann-token") =>
+const withToken = (path: string, token = TOKEN) =>
   `${server.url.replace("//", `//ann:${token}@`)}${path}`;
 
 /** Writes a wheel of a version. @returns its path */
@@ -79,7 +69,7 @@ it.runIf(hasPip)(
       const sent = { name: "acme-thing", version, requires_python: ">=3.8" };
       for (const [name, value] of Object.entries(sent)) form.append(name, value);
       form.append("content", new Blob([await readFile(path)]), path.split("/").pop());
-      const headers = { "private-token": "ann-token" };
+      const headers = { "private-token": TOKEN };
       const answer = await fetch(server.url + project, { method: "POST", body: form, headers });
       expect([answer.status, await answer.json()]).toEqual([201, { message: "201 Created" }]);
     }
@@ -124,15 +114,7 @@ it.runIf(isLong && hasPip)(
     const path = await wheel("2.0.0");
     const upload = (...more: string[]) =>
       start("twine", [
-        ...[
-          "upload",
-          "--non-interactive",
-          "--disable-progress-bar",
-          "-u",
-          "ann",
-          "-p",
-          "ann-token",
-        ],
+        ...["upload", "--non-interactive", "--disable-progress-bar", "-u", "ann", "-p", TOKEN],
         ...["--repository-url", server.url + project, ...more, path],
       ]);
     const first = await upload();
