@@ -15,6 +15,8 @@ export class RuleError extends Error {
 const MAX_COMPARISONS = 500_000;
 /** Maximum number of commits of other projects whose files are looked at: all of their paths are kept. */
 const MAX_OTHERS = 5;
+/** Maximum number of revisions that commits are compared with: the paths that differ are kept, too. */
+const MAX_REVISIONS = 20;
 /** Maximum number of conditions that one configuration causes to be decided. */
 const MAX_DECISIONS = 1_000_000;
 
@@ -28,6 +30,7 @@ export class Conditions {
   #comparisons = 0;
   #decisions = 0;
   #others = 0;
+  #revisions = 0;
 
   constructor(circumstances: Circumstances) {
     this.#circumstances = circumstances;
@@ -72,6 +75,10 @@ export class Conditions {
       compareTo === undefined ? undefined : expandVariables(compareTo, values, KEEP_UNKNOWN);
     const list = `changes ${revision ?? ""}`;
     const paths = await this.#paths(list, async () => {
+      this.#revisions += 1;
+      if (this.#revisions > MAX_REVISIONS) {
+        throw new RuleError(`rules:changes:compare_to can name ${MAX_REVISIONS} revisions at most`);
+      }
       const changed = await this.#circumstances.changes(revision);
       if (changed === null) throw new RuleError("rules:changes:compare_to is not a valid ref");
       return changed;

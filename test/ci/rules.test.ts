@@ -257,6 +257,19 @@ describe("changed files", () => {
     ]);
   });
 
+  it("are compared with few revisions", async () => {
+    const names = Array.from({ length: 21 }, (_, at) => `r${at}`);
+    const compared = Object.fromEntries(names.map((name) => [name, ["a.txt"]]));
+    const rules = names.map((name) => `{changes: {paths: [b.txt], compare_to: ${name}}}`);
+    const job = (count: number) => `a: {script: x, rules: [${rules.slice(0, count).join(", ")}]}`;
+    expect(await jobNames(job(20), { compared })).not.toContainEqual(
+      expect.stringContaining("at most"),
+    );
+    expect(await jobNames(job(21), { compared })).toEqual([
+      "Failed to parse rule for a: rules:changes:compare_to can name 20 revisions at most",
+    ]);
+  });
+
   it("and an expression must both fit", async () => {
     const rule = "{if: $A, changes: [docs/*]}";
     expect(await fits(rule, { changed })).toBe(false);
