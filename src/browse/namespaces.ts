@@ -70,6 +70,17 @@ ${tree.hasNext && html`<p><a href="${base}${path}">All files</a></p>`}</section>
 ${file && html`<section aria-label="${readme.name}">${await contentOf(file.value, `${base}/-/raw/${ref}/${readme.path}`, visit)}</section>`}`;
 }
 
+/** What becomes of an import; why it failed is for maintainers. */
+function importOf({ import_status: status, import_error: reason }: Shown): Html | false {
+  if (status === "scheduled" || status === "started") {
+    return html`<p class="note">This project is being imported: what it brings is here once it has ended.</p>`;
+  }
+  if (status === "failed") {
+    return html`<p class="note bad">${reason ?? "The import of this project has failed."}</p>`;
+  }
+  return Boolean(reason) && html`<p class="note">${reason}</p>`;
+}
+
 const projectOverview: Showing<"project"> = {
   shows: { project: "GET /projects/:id" },
   view: async ({ project }, visit) => {
@@ -104,7 +115,7 @@ const projectOverview: Showing<"project"> = {
     return pageIn(project, visit, {
       title: project.name_with_namespace,
       steps: [],
-      body: html`${project.archived && html`<p class="note">This project is archived: nothing in it can be changed.</p>`}
+      body: html`${project.archived && html`<p class="note">This project is archived: nothing in it can be changed.</p>`}${importOf(project)}
 <div class="beside"><div>${picture(project.avatar_url)}<div class="lead text">${description}</div>${code}</div>
 <aside aria-label="Facts"><dl>${known}</dl></aside></div>`,
     });

@@ -4,7 +4,8 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
-import { type Person, SECRET_KEY, type TestApp } from "../helpers.ts";
+import { givePassword, PASSWORD, type Person, SECRET_KEY, type TestApp } from "../helpers.ts";
+import { Visitor } from "../visitor.ts";
 import { randomHistory, shareWorkshop, type Workshop } from "./_git.ts";
 import { type Backend, startBackend } from "./_http-backend.ts";
 import { startReceiver } from "./_receiver.ts";
@@ -149,9 +150,17 @@ describe("imports by URL", () => {
   });
 
   it("fail with a reason without secrets, and forget these", async () => {
-    await create("late");
+    await create("late", { visibility: "public" });
+    await givePassword(app, "owner", "stranger");
+    const [owner, stranger] = [new Visitor(app), new Visitor(app)];
+    await owner.signIn("owner", PASSWORD);
+    await stranger.signIn("stranger", PASSWORD);
+    const page = async (visitor: Visitor) => (await visitor.get("/owner/late")).page;
+    expect(await page(stranger)).toContain("This project is being imported");
     backend.instead = () => [401, {}];
     await work();
+    expect(await page(stranger)).toContain("The import of this project has failed.");
+    expect(await page(owner)).toContain("owner/late - the credentials are refused");
     const reason = `Error importing repository ${backend.url}/there into owner/late - the credentials are refused`;
     expect(await get("late/import")).toMatchObject({
       import_status: "failed",
