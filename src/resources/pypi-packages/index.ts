@@ -105,7 +105,7 @@ const pypiRoutes = [
     summary: "List the Python packages of a project, as pip reads it: HTML, or JSON (PEP 691)",
     ...ofProjects,
     ...index,
-    handle: ({ db, request, source }) => packagesIndex(db, request, ofProject(source)),
+    handle: ({ db, request, source }) => packagesIndex(db, request, { project: source.id }),
   }),
   project.get("/simple/:package_name", {
     summary: "List the files of a Python package of a project, as pip reads it",
@@ -120,7 +120,7 @@ const pypiRoutes = [
     ...ofGroups,
     ...index,
     handle: (context) =>
-      packagesIndex(context.db, context.request, inGroup(context.source, context)),
+      packagesIndex(context.db, context.request, { where: inGroup(context.source, context) }),
   }),
   group.get("/simple/:package_name", {
     summary: "List the files of a Python package of the projects in a group and below it",

@@ -20,28 +20,46 @@ interface Link {
   readonly size?: number;
 }
 
-/**
- * The index of all packages, the first ten thousand of them by name.
- *
- * @param where which packages `pk` of which projects `p` it has
- */
-export async function packagesIndex(
-  db: Reader,
-  request: RequestInfo,
-  where: Condition,
-): Promise<RawReply> {
+/** The first names of the packages of a project: one look-up each, however many versions they have. */
+async function namesIn(db: Reader, projectId: number): Promise<string[]> {
+  const next = (after: string) =>
+    `(select min(pk.name) from packages pk where pk.project_id = ? and pk.package_type = 'pypi'${after})`;
+  const found = await db.rows(
+    `with recursive names (name) as (
+       select ${next("")} union all select ${next(" and pk.name > names.name")} from names where names.name is not null)
+     select name from names where name is not null limit ${MOST_NAMES}`,
+    [projectId, projectId],
+  );
+  return found.map(([name]) => String(name));
+}
+
+/** The first names of the packages in some projects. @param where which projects `p` */
+async function namesAmong(db: Reader, where: Condition): Promise<string[]> {
   const found = await db.rows(
     `select distinct pk.name from packages pk join projects p on p.id = pk.project_id
      where pk.package_type = 'pypi' and ${where.sql} order by pk.name limit ${MOST_NAMES}`,
     where.values,
   );
-  const names = found.map(([name]) => String(name));
-  const links = names.map((name) => ({ name, url: `${encodeURIComponent(name)}/` }));
-  const { path } = request;
+  return found.map(([name]) => String(name));
+}
+
+/**
+ * The index of all packages, the first ten thousand of them by name.
+ *
+ * @param of the project that they are in, or which projects `p`
+ */
+export async function packagesIndex(
+  db: Reader,
+  request: RequestInfo,
+  of: { readonly project: number } | { readonly where: Condition },
+): Promise<RawReply> {
+  const names = "project" in of ? await namesIn(db, of.project) : await namesAmong(db, of.where);
   // Links are relative to the folder of the index, whose address may lack its slash.
-  const folder = path.endsWith("/") ? "" : `${path.slice(path.lastIndexOf("/") + 1)}/`;
+  const folder = request.path.endsWith("/")
+    ? ""
+    : `${request.path.slice(request.path.lastIndexOf("/") + 1)}/`;
   return reply(request, "Links", {
-    html: links.map(({ name, url }) => ({ name, url: folder + url })),
+    html: names.map((name) => ({ name, url: `${folder}${encodeURIComponent(name)}/` })),
     json: { projects: names.map((name) => ({ name })) },
   });
 }
