@@ -7,8 +7,8 @@ const of = (...kinds: Kind[]) => files.filter((file) => kinds.includes(kindOf(fi
 export default defineConfig({
   test: {
     // These only end what hangs: no test may fail because the machine is busy.
-    testTimeout: 300_000,
-    hookTimeout: 300_000,
+    testTimeout: 1_200_000,
+    hookTimeout: 1_200_000,
     // The modules are imported once per worker, not once per file, so files must leave nothing behind: no changed
     // globals, environment, listeners or open applications.
     isolate: false,

@@ -593,7 +593,7 @@ const schedule: Entity = {
     cron: shown("0 2 * * *", "0 3 * * *"),
     cron_timezone: shown("Europe/Berlin", "America/New_York"),
     description: text,
-    inputs: nothing([], [{ name: "a", value: "b" }]),
+    inputs: testedIn("test/api/schedules.test.ts"),
     ref: shown("stable", "next"),
   },
 };

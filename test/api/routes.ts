@@ -24,6 +24,7 @@ const TAKES_COMMANDS =
   /^(POST|PUT) \/projects\/:id\/(issues|merge_requests)\/:noteable_id\/(notes|discussions)/;
 
 const MANY = [
+  "PUT /projects/:id/packages/maven/:path*",
   "PUT /projects/:id/packages/npm/:package_name*",
   "POST /projects",
   "POST /projects/:id/housekeeping",
