@@ -162,7 +162,7 @@ async function readCommands(sent: AsyncIterator<Uint8Array>): Promise<Uint8Array
   let hasOptions = false;
   try {
     for (let line = await input.packet(); typeof line === "string"; line = await input.packet()) {
-      if (commands === 0) hasOptions = /\0.*\bpush-options\b/s.test(line);
+      if (commands === 0) hasOptions = /\bpush-options\b/.test(line.split("\0", 2)[1] ?? "");
       commands += 1;
       hasPack ||= !/^[0-9a-f]{40} 0{40} /.test(line) && !line.startsWith("shallow ");
     }
