@@ -1234,6 +1234,7 @@ export const INTERNAL: Readonly<Record<string, string>> = {
   secret_keys: "secrets",
   sessions: "sign-in",
   signing_keys: "what signs tokens",
+  ssh_host_keys: "what the SSH server is known by",
   site_files: "files of sites",
   stored_file_pieces: "files",
   stored_files: "files",
