@@ -21,6 +21,10 @@ export interface MirrorAddress {
   readonly credentials: string | undefined;
 }
 
+/** The URL of a mirror without what stands in the place of its credentials. */
+export const withoutStars = (url: string): string =>
+  url.replace(`//${HIDDEN}:${HIDDEN}@`, "//").replace(`//${HIDDEN}@`, "//");
+
 /** A user and a password that are sent apart from a URL; what is `undefined` is as in the URL. */
 export interface ApartFromUrl {
   readonly user?: string | undefined;

@@ -5,6 +5,7 @@ import * as field from "../../core/field.ts";
 import { type Presenter, presenter } from "../../core/presenter.ts";
 import { customAttributes } from "../custom-attributes/json.ts";
 import { sharedWithGroups } from "../group-links/json.ts";
+import { withoutStars } from "../mirrors/address.ts";
 import { dayOf } from "../namespaces/marked.ts";
 import { mirrorFields } from "../pull-mirrors/json.ts";
 import { MAIN } from "../repositories/open.ts";
@@ -204,10 +205,6 @@ const fullFields = {
   ),
 };
 
-/** A URL without what stands in the place of its credentials. */
-const withoutStars = (url: unknown) =>
-  url === null ? null : String(url).replace(/^(https?:\/\/)[*:]+@/, "$1");
-
 /** A project in responses to anonymous callers, and to `simple=true`. */
 export const basicProject = presenter(basicFields);
 
@@ -219,7 +216,9 @@ export const projectWithPermissions = presenter({
   ...fullFields,
   can_create_merge_request_in: field.embedded("may_open_request", "boolean", "null"),
   permissions: field.embedded("permissions", "object", "null"),
-  import_url: field.derived([ORIGIN.import_url], "string", ([url]) => withoutStars(url)),
+  import_url: field.derived([ORIGIN.import_url], "string", ([url]) =>
+    url === null ? null : withoutStars(String(url)),
+  ),
   import_type: field.text(ORIGIN.import_type),
   import_error: field.text(ORIGIN.import_error),
 });

@@ -15,7 +15,7 @@ import {
   fetchSome,
 } from "../fetched-changes/fetch.ts";
 import { placeOf } from "../fetched-changes/place.ts";
-import { withCredentials } from "../mirrors/address.ts";
+import { withCredentials, withoutStars } from "../mirrors/address.ts";
 import {
   LIMIT,
   leftOut,
@@ -60,7 +60,7 @@ async function work(settings: MirrorSettings, task: Task, signal: AbortSignal): 
   } catch (error) {
     if (signal.aborted) return "interrupted";
     const reason = limit.aborted ? TOO_SLOW : reasonOf(error);
-    const shown = found.url.replace(/\*{5}(:\*{5})?@/, "");
+    const shown = withoutStars(found.url);
     const said = `Error importing repository ${shown} into ${found.full_path} - ${reason}`;
     return done("failed", said);
   }
