@@ -350,14 +350,21 @@ const hooks: SettingKind = {
   ],
 };
 
-/** What features of a project can be switched off. */
+/** What features of a project can be for its members only, or switched off. */
 const FEATURES = [
-  ["issues_enabled", "Issues"],
-  ["merge_requests_enabled", "Merge requests"],
-  ["wiki_enabled", "Wiki"],
-  ["jobs_enabled", "CI/CD"],
-  ["snippets_enabled", "Snippets"],
-  ["container_registry_enabled", "Container registry"],
+  ["issues", "Issues"],
+  ["merge_requests", "Merge requests"],
+  ["wiki", "Wiki"],
+  ["builds", "CI/CD"],
+  ["snippets", "Snippets"],
+  ["container_registry", "Container registry"],
+] as const;
+const FEATURE_USERS = [
+  ["enabled", "Everyone with access"],
+  ["private", "Only project members"],
+  ["disabled", "Nobody"],
+] as const;
+const SWITCHES = [
   ["lfs_enabled", "Git LFS"],
   ["request_access_enabled", "People may ask for access"],
 ] as const;
@@ -393,7 +400,13 @@ const GENERAL: Readonly<Record<PlaceKind, readonly FormField[]>> = {
         as: ({ name }) => [name, name],
       },
     },
-    ...flags(FEATURES),
+    ...FEATURES.map(
+      ([name, label]): FormField => ({
+        ...{ name: `${name}_access_level`, label, kind: "one" },
+        among: () => FEATURE_USERS,
+      }),
+    ),
+    ...flags(SWITCHES),
     {
       ...{ name: "merge_method", label: "Merging", kind: "one" },
       among: () => [

@@ -19,16 +19,17 @@ export interface Seen {
   total: string | null;
 }
 
-/** What everybody sees at some places, by request and caller: every GET route of the API. */
+/** What everybody, or some, see at some places, by request and caller: every GET route of the API. */
 export async function everythingSeen(
   app: TestApp,
   places: readonly Places[],
+  callers = CALLERS,
 ): Promise<Map<string, Seen>> {
   const seen = new Map<string, Seen>();
   const paths = new Set(reading.flatMap((route) => places.map((one) => pathOf(route, one))));
   for (const path of paths) {
     for (const query of QUERIES) {
-      for (const as of CALLERS) {
+      for (const as of callers) {
         const { status, text, headers } = await app.call(`GET ${path}${query}`, { as });
         seen.set(`${path}${query} ${as}`, {
           status,

@@ -404,7 +404,9 @@ describe("POST /projects", () => {
     expect([made[flag], made[level]]).toEqual([false, "disabled"]);
     const { json } = await call(`PUT /projects/${id}`, { json: { [level]: "enabled" } });
     expect([json[flag], json[level]]).toEqual([true, "enabled"]);
-    const refused = await call(`PUT /projects/${id}`, { json: { [level]: "private" } });
+    const kept = await call(`PUT /projects/${id}`, { json: { [level]: "private" } });
+    expect([kept.json[flag], kept.json[level]]).toEqual([true, "private"]);
+    const refused = await call(`PUT /projects/${id}`, { json: { [level]: "public" } });
     expect([refused.status, refused.json]).toEqual([
       400,
       { message: { [level]: ["does not have a valid value"] } },

@@ -336,7 +336,7 @@ const shown = new Map<Person, Set<string>>();
 beforeAll(async () => {
   app = await testApp({ seed: world(), extra: toys });
   await createFixtures(app, 1);
-  const off = { issues_enabled: false, merge_requests_enabled: false };
+  const off = { issues_access_level: "private", merge_requests_enabled: false };
   const { status } = await app.call("PUT /projects/acme%2Fquiet", { as: "owner", json: off });
   expect(status).toBe(200);
   for (const [kind, path] of [
@@ -434,7 +434,7 @@ async function argumentsOf(
     (await app.store.reader().rows(sql)).map(([value]) => `${name}: ${JSON.stringify(value)}`);
   switch (`${type}.${field.name}`) {
     case "Query.issues":
-      return ["includeArchived: true, state: all, first: 60"];
+      return ["includeArchived: true, state: all, first: 64"];
     case "Query.user":
       return texts("username", "select username from users");
     case "Query.timelogs":
@@ -494,7 +494,7 @@ async function argumentsOf(
 
 /** The value of an optional argument that lists most. */
 function widest({ name, type }: GraphQLArgument): string {
-  if (name === "first") return "first: 60";
+  if (name === "first") return "first: 64";
   if (/^include[A-Z]/.test(name) && String(type) === "Boolean") return `${name}: true`;
   const of = getNamedType(type);
   if (name === "relations" && isListType(getNullableType(type)) && isEnumType(of)) {

@@ -73,18 +73,32 @@ describe("settings of a project", () => {
     const own = await newCodeProject(app);
     const path = `/${own.fullPath}/-/edit`;
     const shown = fieldsOf((await as("owner").get(path)).page);
-    expect(shown).toMatchObject({ visibility: "private", issues_enabled: "true", topics: "" });
+    expect(shown).toMatchObject({
+      visibility: "private",
+      issues_access_level: "enabled",
+      topics: "",
+    });
     const { name } = shown;
     const saved = await fill(path, {
       ...shown,
-      ...{ name: `${name} 2`, description: HOSTILE, topics: "one, two", wiki_enabled: "false" },
+      ...{
+        name: `${name} 2`,
+        description: HOSTILE,
+        topics: "one, two",
+        wiki_access_level: "private",
+      },
       ...{ merge_method: "ff", squash_option: "always" },
       only_allow_merge_if_pipeline_succeeds: ["false", "true"],
     });
     expect(saved.headers.get("location")).toBe(path);
     expect((await own.get("", "owner")).json).toMatchObject({
-      ...{ name: `${name} 2`, description: HOSTILE, topics: ["one", "two"], wiki_enabled: false },
-      ...{ merge_method: "ff", squash_option: "always", issues_enabled: true },
+      ...{
+        name: `${name} 2`,
+        description: HOSTILE,
+        topics: ["one", "two"],
+        wiki_access_level: "private",
+      },
+      ...{ merge_method: "ff", squash_option: "always", issues_access_level: "enabled" },
       only_allow_merge_if_pipeline_succeeds: true,
     });
     const again = await as("owner").get(path);

@@ -1,15 +1,36 @@
-/** The features a project can disable. */
+import { hasRole, type Role } from "./roles.ts";
+
+/** The features that a project can disable, or keep for its members. */
 export const FEATURES = ["issues", "jobs", "merge_requests", "snippets", "wiki"] as const;
 export type Feature = (typeof FEATURES)[number];
 
-/** A group or project, of which all or some features are enabled. */
+/** Who uses a feature of a project, as its column says: nobody, everybody who sees the project, or only its members. */
+export const FEATURE_LEVELS = { disabled: 0, enabled: 1, private: 2 } as const;
+
+/** The role in which members use a feature that is only for them, as in GitLab. */
+export const memberRole = (feature: Feature): Role =>
+  feature === "merge_requests" ? "reporter" : "guest";
+
+/** The features that the caller may use with a level in a project. @param levels the columns of the features */
+export function usableFeatures(
+  levels: Readonly<Record<`${Feature}_enabled`, number>>,
+  level: number,
+): readonly Feature[] {
+  return FEATURES.filter((feature) => {
+    const set = levels[`${feature}_enabled`];
+    const isPrivate = set === FEATURE_LEVELS.private;
+    return isPrivate ? hasRole({ level }, memberRole(feature)) : set === FEATURE_LEVELS.enabled;
+  });
+}
+
+/** A group or project, of which the caller may use all or some features. */
 interface WithFeatures {
   readonly features: readonly Feature[];
   /** Whether it can't be changed. */
   readonly archived: boolean;
 }
 
-/** Whether anyone at all can add or change something with a feature of a project. */
+/** Whether the caller could add or change something with a feature of a project. */
 export function isWritable(source: WithFeatures, feature: Feature): boolean {
   return !source.archived && source.features.includes(feature);
 }
@@ -24,7 +45,7 @@ interface FeatureRules {
 }
 
 /**
- * Whether a project has one of a route's features enabled, and takes changes of features and code: archived ones don't. As
+ * Whether the caller may use one of a route's features in a project, and takes changes of features and code: archived ones don't. As
  * in GitLab, this applies to administrators, too.
  */
 export function hasFeature(source: WithFeatures, route: FeatureRules): boolean {

@@ -2,7 +2,7 @@ import { placeholders } from "../../store/placeholders.ts";
 import type { Reader, Value } from "../../store/port.ts";
 import { notFound } from "../errors.ts";
 import type { Reach } from "./caller.ts";
-import { FEATURES, type Feature } from "./features.ts";
+import { FEATURES, type Feature, usableFeatures } from "./features.ts";
 import { groupsOf, linkedLevel, projectsOf } from "./memberships.ts";
 import { hasRole, ROLES, type Role } from "./roles.ts";
 import { BEING_DELETED, isFrozen, isOpenTo, type Viewer } from "./visibility.ts";
@@ -23,7 +23,7 @@ export interface Source {
   readonly level: number;
   /** The caller's level as a member of the project itself, and of a group that it is in or that was invited. */
   readonly memberships: { readonly own: number | null; readonly inherited: number | null };
-  /** The enabled features of a project; all features for a group, without a wiki that the caller may not read. */
+  /** The features of a project that the caller may use; all for a group, without a wiki that the caller may not read. */
   readonly features: readonly Feature[];
   /** Whether it can't be changed: what is archived or marked for deletion, or in a group that is. */
   readonly archived: boolean;
@@ -70,8 +70,8 @@ export async function findVisible(
       ? await findGroup(db, idOrPath, viewer)
       : await findProject(db, idOrPath, viewer);
   const reach = viewer.caller?.reach;
-  const source =
-    named && reach && (await isWithin(db, named, reach)) ? { ...named, level: reach.level } : named;
+  const own = named?.();
+  const source = own && reach && (await isWithin(db, own, reach)) ? named?.(reach.level) : own;
   const isVisible =
     source &&
     source.visibility > BEING_DELETED &&
@@ -156,15 +156,14 @@ const GROUP_BY = {
   path: `${GROUP} lower(n.full_path) = lower(?)`,
 };
 
-async function findGroup(
-  db: Reader,
-  idOrPath: string,
-  viewer: Viewer,
-): Promise<Source | undefined> {
+/** What a path names, for the viewer. @param reached the level of a credential that reaches it, instead of the viewer's own */
+type Named = (reached?: number) => Source;
+
+async function findGroup(db: Reader, idOrPath: string, viewer: Viewer): Promise<Named | undefined> {
   const by = identity(idOrPath);
   if (!by) return undefined;
   const row = await db.one<GroupRow>(GROUP_BY[by.column], [...levelOf(viewer), by.value]);
-  return row && groupOf(row, viewer);
+  return row && ((reached) => groupOf(row, viewer, reached));
 }
 
 /** The values of {@link GROUP}. */
@@ -178,9 +177,9 @@ function inheritedLevel({ level, linked_level: linked }: SourceRow): number | nu
   return linked === null ? level : Math.max(level ?? 0, linked);
 }
 
-function groupOf(row: GroupRow, viewer: Viewer): Source {
+function groupOf(row: GroupRow, viewer: Viewer, reached?: number): Source {
   const inherited = inheritedLevel(row);
-  const level = viewer.caller?.admin ? ADMIN_LEVEL : (inherited ?? 0);
+  const level = reached ?? (viewer.caller?.admin ? ADMIN_LEVEL : (inherited ?? 0));
   return {
     viewer,
     kind: "group",
@@ -197,23 +196,17 @@ function groupOf(row: GroupRow, viewer: Viewer): Source {
   };
 }
 
-interface ProjectRow extends SourceRow {
+interface ProjectRow extends SourceRow, Record<`${Feature}_enabled`, number> {
   namespace_id: number;
   own_level: number | null;
   personal: number;
   archived: number;
   public_jobs: number;
-  issues_enabled: number;
-  jobs_enabled: number;
-  merge_requests_enabled: number;
-  snippets_enabled: number;
-  wiki_enabled: number;
 }
 
 const PROJECT = `select p.id, p.full_path, p.visibility, p.namespace_id, p.public_jobs,
     case when p.marked_for_deletion_at is null then p.archived else 1 end as archived, ${frozen("p.namespace_id")},
-    p.issues_enabled, p.jobs_enabled,
-    p.merge_requests_enabled, p.snippets_enabled, p.wiki_enabled, (${NAMESPACE_LEVEL}) as level,
+    ${FEATURES.map((feature) => `p.${feature}_enabled`).join(", ")}, (${NAMESPACE_LEVEL}) as level,
     (${linkedLevel("p.namespace_id", "p.id")}) as linked_level, (${PROJECT_LEVEL}) as own_level, case when n.owner_id = ? then 1 else 0 end as personal
   from projects p join namespaces n on n.id = p.namespace_id where`;
 const PROJECT_BY = {
@@ -225,11 +218,11 @@ async function findProject(
   db: Reader,
   idOrPath: string,
   viewer: Viewer,
-): Promise<Source | undefined> {
+): Promise<Named | undefined> {
   const by = identity(idOrPath);
   if (!by) return undefined;
   const row = await db.one<ProjectRow>(PROJECT_BY[by.column], [...levelsOf(viewer), by.value]);
-  return row && projectOf(row, viewer);
+  return row && ((reached) => projectOf(row, viewer, reached));
 }
 
 /** The values of {@link PROJECT}. */
@@ -238,9 +231,10 @@ function levelsOf({ caller, today }: Viewer): Value[] {
   return [callerId, today, callerId, today, today, callerId, today, callerId];
 }
 
-function projectOf(row: ProjectRow, viewer: Viewer): Source {
+function projectOf(row: ProjectRow, viewer: Viewer, reached?: number): Source {
   const inherited = inheritedLevel(row);
-  const level = Math.max(inherited ?? 0, row.own_level ?? 0, row.personal === 1 ? ROLES.owner : 0);
+  const own = Math.max(inherited ?? 0, row.own_level ?? 0, row.personal === 1 ? ROLES.owner : 0);
+  const level = reached ?? (viewer.caller?.admin ? ADMIN_LEVEL : own);
   return {
     viewer,
     kind: "project",
@@ -249,9 +243,9 @@ function projectOf(row: ProjectRow, viewer: Viewer): Source {
     visibility: row.visibility,
     column: "project_id",
     namespaceId: row.namespace_id,
-    level: viewer.caller?.admin ? ADMIN_LEVEL : level,
+    level,
     memberships: { own: row.own_level, inherited },
-    features: FEATURES.filter((area) => row[`${area}_enabled`] === 1),
+    features: usableFeatures(row, level),
     archived: row.archived === 1 || row.frozen === 1,
     hasPublicJobs: row.public_jobs === 1,
   };

@@ -2,6 +2,7 @@ import { all, any, type Condition, when } from "../../store/conditions.ts";
 import { statement } from "../../store/texts.ts";
 
 import type { Person } from "./caller.ts";
+import { FEATURE_LEVELS, type Feature, memberRole } from "./features.ts";
 import { groupsOf, projectsOf } from "./memberships.ts";
 import type { Owner } from "./owner.ts";
 import { hasRole, ROLES, type Role } from "./roles.ts";
@@ -217,9 +218,26 @@ export function visibleHomes(viewer: Viewer | EachUser): Condition {
 export const visiblePlaces = (viewer: Viewer | EachUser): Condition =>
   any([visibleProjects(viewer), visibleHomes(viewer)]);
 
+/** The condition under which the viewer may use a feature of a project `p` that they can read. */
+export function usesFeature(viewer: Viewer | EachUser, feature: Feature): Condition {
+  const column = `p.${feature}_enabled`;
+  const isEach = "each" in viewer;
+  const role = memberRole(feature);
+  const open = `${column} = ${FEATURE_LEVELS.enabled}`;
+  if (!isEach && isKnownAs(role, viewer)) {
+    return { sql: `${column} <> ${FEATURE_LEVELS.disabled}`, values: [] };
+  }
+  if (!isEach && (!viewer.caller || viewer.level !== undefined)) return { sql: open, values: [] };
+  const member = memberProjects(viewer, role, LIVING);
+  return {
+    sql: statement`(${open} or ${column} = ${String(FEATURE_LEVELS.private)} and (${isEach ? "v.admin = 1 or " : ""}${member.sql}))`,
+    values: member.values,
+  };
+}
+
 /**
- * The condition under which the caller may read a row `i` of issues, in a project `p` they can read. Issues must be
- * enabled; only administrators, reporters and above, authors and assignees see confidential ones.
+ * The condition under which the caller may read a row `i` of issues, in a project `p` they can read. They must be able to
+ * use issues there; only administrators, reporters and above, authors and assignees see confidential ones.
  */
 export function visibleIssues(viewer: Viewer | EachUser): Condition {
   return all([issuesByRole(viewer), notOfBanned(viewer, "i.author_id")]);
@@ -227,16 +245,17 @@ export function visibleIssues(viewer: Viewer | EachUser): Condition {
 
 function issuesByRole(viewer: Viewer | EachUser): Condition {
   const isEach = "each" in viewer;
-  if (!isEach && isKnownAs("reporter", viewer)) return { sql: "p.issues_enabled = 1", values: [] };
+  const feature = usesFeature(viewer, "issues");
+  if (!isEach && isKnownAs("reporter", viewer)) return feature;
   if (!isEach && !viewer.caller) {
-    return { sql: "(p.issues_enabled = 1 and i.confidential = 0)", values: [] };
+    return { sql: statement`(${feature.sql} and i.confidential = 0)`, values: feature.values };
   }
   const [id, reporter] = [idOf(viewer), memberProjects(viewer, "reporter", LIVING)];
   return {
-    sql: statement`(p.issues_enabled = 1 and (i.confidential = 0 ${isEach ? "or v.admin = 1" : ""} or i.author_id = ${id.sql}
+    sql: statement`(${feature.sql} and (i.confidential = 0 ${isEach ? "or v.admin = 1" : ""} or i.author_id = ${id.sql}
       or exists (select 1 from issue_assignees ia where ia.issue_id = i.id and ia.user_id = ${id.sql})
       or ${reporter.sql}))`,
-    values: [...id.values, ...id.values, ...reporter.values],
+    values: [...feature.values, ...id.values, ...id.values, ...reporter.values],
   };
 }
 
@@ -254,8 +273,11 @@ export const visibleDeployments = atLeastReporter;
 
 /** The condition under which the caller may read the merge requests of the project `p`, which they can read. */
 export function visibleMergeRequests(viewer: Viewer | EachUser): Condition {
-  const { sql, values } = visibleCode(viewer);
-  return { sql: statement`(p.merge_requests_enabled = 1 and ${sql})`, values };
+  const [feature, code] = [usesFeature(viewer, "merge_requests"), visibleCode(viewer)];
+  return {
+    sql: statement`(${feature.sql} and ${code.sql})`,
+    values: [...feature.values, ...code.values],
+  };
 }
 
 /** The condition under which the caller may read a row `mr` of merge requests of the project `p`, which they can read. */
@@ -263,17 +285,13 @@ export function visibleMergeRequestRows(viewer: Viewer | EachUser): Condition {
   return all([visibleMergeRequests(viewer), notOfBanned(viewer, "mr.author_id")]);
 }
 
-/** The condition under which the viewer may see the pipelines and jobs of a row `p` of projects: they must be enabled. */
+/** The condition under which the viewer may see the pipelines and jobs of a row `p` of projects. */
 export function visibleJobs(viewer: Viewer): Condition {
-  const projects = visibleProjects(viewer);
-  if (viewer.caller?.admin) {
-    return { sql: `(p.jobs_enabled = 1 and ${projects.sql})`, values: projects.values };
-  }
-  const reporter = viewer.caller ? memberProjects(viewer, "reporter") : undefined;
-  return {
-    sql: `(p.jobs_enabled = 1 and (p.public_jobs = 1 and ${projects.sql}${reporter ? ` or ${reporter.sql}` : ""}))`,
-    values: [...projects.values, ...(reporter?.values ?? [])],
-  };
+  const [feature, projects] = [usesFeature(viewer, "jobs"), visibleProjects(viewer)];
+  if (viewer.caller?.admin) return any([all([feature, projects])]);
+  const open = all([when("p.public_jobs = 1"), projects]);
+  const who = viewer.caller ? any([open, memberProjects(viewer, "reporter")]) : open;
+  return any([all([feature, who])]);
 }
 
 /**
@@ -296,15 +314,12 @@ export function openSnippets(viewer: Viewer | EachUser): Condition {
 }
 
 /**
- * The condition under which the viewer may read a row `s` of snippets of a project `p` they can read. Snippets must be
- * enabled; members read all of them.
+ * The condition under which the viewer may read a row `s` of snippets of a project `p` they can read, and whose snippets
+ * they can use; members read all of them.
  */
 export function visibleSnippets(viewer: Viewer | EachUser): Condition {
-  const [open, member] = [openSnippets(viewer), memberProjects(viewer)];
-  return {
-    sql: `(p.snippets_enabled = 1 and (${open.sql} or ${member.sql}))`,
-    values: [...open.values, ...member.values],
-  };
+  const who = any([openSnippets(viewer), memberProjects(viewer)]);
+  return any([all([usesFeature(viewer, "snippets"), who])]);
 }
 
 /**
@@ -421,7 +436,7 @@ export function visibleLinks(
 /**
  * The condition under which the caller may read the group or project that a row with such columns belongs to.
  *
- * @param features of which a project must have one enabled; by default none is needed
+ * @param features of which the caller must be able to use one in a project; by default none
  */
 export function visibleOwner(
   viewer: Viewer,
@@ -429,10 +444,11 @@ export function visibleOwner(
   features: readonly ("issues" | "merge_requests")[] = [],
 ): Condition {
   const [projects, groups] = [visibleProjects(viewer), visibleGroups(viewer)];
-  const enabled = features.map((feature) => `p.${feature}_enabled = 1`).join(" or ") || "1 = 1";
+  const used = any(features.map((feature) => usesFeature(viewer, feature)));
+  const project = all([features.length > 0 ? used : undefined, projects]);
   return {
-    sql: `(exists (select 1 from projects p where p.id = ${alias}.project_id and (${enabled}) and ${projects.sql})
+    sql: `(exists (select 1 from projects p where p.id = ${alias}.project_id and ${project.sql})
       or exists (select 1 from namespaces n where n.id = ${alias}.namespace_id and ${groups.sql}))`,
-    values: [...projects.values, ...groups.values],
+    values: [...project.values, ...groups.values],
   };
 }

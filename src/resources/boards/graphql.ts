@@ -55,8 +55,7 @@ const OWNER = `left join namespaces bn on bn.id = b.namespace_id
   left join projects bp on bp.id = b.project_id`;
 
 /** Boards `b` of groups and projects whose issues the caller may read. */
-const visibleBoards = (viewer: Viewer): Condition =>
-  all([visibleOwner(viewer, "b"), when("coalesce(bp.issues_enabled, 1) = 1")]);
+const visibleBoards = (viewer: Viewer): Condition => visibleOwner(viewer, "b", ["issues"]);
 
 const PATH = `case when bp.id is null then '/groups/' || bn.full_path
   else '/' || bp.full_path end || '/-/boards/' || b.id`;

@@ -2,6 +2,7 @@ import {
   memberProjects,
   NOT_DELETED_USER,
   notOfBanned,
+  usesFeature,
   type Viewer,
   visibleCode,
   visibleIssues,
@@ -314,12 +315,16 @@ export function visibleEvents(viewer: Viewer): Condition {
 function visibleTargets(viewer: Viewer): Condition {
   const [issue, code] = [visibleIssues(viewer), visibleCode(viewer)];
   const [snippet, note] = [visibleSnippets(viewer), visibleNotes(viewer)];
-  const request = notOfBanned(viewer, "mr.author_id");
+  const [issues, requests] = [usesFeature(viewer, "issues"), usesFeature(viewer, "merge_requests")];
+  const request = all([requests, notOfBanned(viewer, "mr.author_id")]);
   return {
-    sql: `(i.id is null or ${issue.sql}) and (s.id is null or ${snippet.sql}) and (nt.id is null or ${note.sql}) and (mr.id is null or p.merge_requests_enabled = 1 and ${request.sql})
-      and (ms.id is null or p.issues_enabled = 1 or p.merge_requests_enabled = 1)
+    sql: `(i.id is null or ${issue.sql}) and (s.id is null or ${snippet.sql}) and (nt.id is null or ${note.sql}) and (mr.id is null or ${request.sql})
+      and (ms.id is null or ${issues.sql} or ${requests.sql})
       and ((e.action <> 'pushed' and nt.merge_request_id is null and nt.noted_commit_id is null
         and (e.target_type is null or e.target_type <> 'MergeRequest')) or ${code.sql})`,
-    values: [...issue.values, ...snippet.values, ...note.values, ...code.values],
+    values: [
+      ...[...issue.values, ...snippet.values, ...note.values, ...request.values],
+      ...[...issues.values, ...requests.values, ...code.values],
+    ],
   };
 }

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { FEATURE_LEVELS } from "../../core/access/features.ts";
 import { ROLES } from "../../core/access/roles.ts";
 import { OF_HOMES, VISIBILITIES } from "../../core/access/visibility.ts";
 import { REPORT_TYPES } from "../approval-state/state.ts";
@@ -30,6 +31,8 @@ import {
   text,
   word,
 } from "./columns.ts";
+
+const featureLevel = oneOf(...Object.values(FEATURE_LEVELS));
 
 /** What the rows of a table belong to: the project, groups, or the hidden projects that have the epics of groups. */
 export type Home = "project" | "tree" | "group" | "epics";
@@ -501,11 +504,11 @@ export const SETTINGS: Readonly<Record<string, ArchivedColumn>> = {
   build_timeout: integer(600, 2_592_000),
   merge_commit_template: maybe(text(500)),
   squash_commit_template: maybe(text(500)),
-  issues_enabled: flag,
-  merge_requests_enabled: flag,
-  wiki_enabled: flag,
-  jobs_enabled: flag,
-  snippets_enabled: flag,
+  issues_enabled: featureLevel,
+  merge_requests_enabled: featureLevel,
+  wiki_enabled: featureLevel,
+  jobs_enabled: featureLevel,
+  snippets_enabled: featureLevel,
   shared_runners_enabled: flag,
   lfs_enabled: flag,
   request_access_enabled: flag,

@@ -1,11 +1,12 @@
 import {
   allConfidential,
   isKnownAs,
+  usesFeature,
   type Viewer,
   visibleMergeRequests,
 } from "../../core/access/visibility.ts";
 import { PAGE_LIMITS } from "../../core/pagination.ts";
-import { all, type Condition } from "../../store/conditions.ts";
+import { all, any, type Condition } from "../../store/conditions.ts";
 import { placeholders } from "../../store/placeholders.ts";
 import type { Reader } from "../../store/port.ts";
 import type { Filtering, FilterValues } from "./filter.ts";
@@ -79,9 +80,8 @@ export function labelledTotal(
 /** The condition under which the caller may read all rows that a row `c` of `label_counts` counts. */
 function visibleCounts({ prefix }: IssuableType, viewer: Viewer): Condition {
   if (prefix === "merge_request") return visibleMergeRequests(viewer);
-  const confidential = allConfidential(viewer);
-  return {
-    sql: `p.issues_enabled = 1 and (c.kind not like 'confidential%' or ${confidential.sql})`,
-    values: confidential.values,
-  };
+  return all([
+    usesFeature(viewer, "issues"),
+    any([{ sql: "c.kind not like 'confidential%'", values: [] }, allConfidential(viewer)]),
+  ]);
 }

@@ -6,6 +6,7 @@ import {
   inProject,
   isKnownAs,
   NOT_DELETED_LABEL,
+  usesFeature,
   type Viewer,
   visibleMergeRequests,
   visibleProjects,
@@ -158,14 +159,15 @@ async function countedByProject(
   const among = placeholders(labelIds);
   const seen = source.kind === "project" ? inProject(viewer, source) : viewer;
   const [confidential, requests] = [allConfidential(seen), visibleMergeRequests(seen)];
+  const issues = usesFeature(seen, "issues");
   const where = all([
     { sql: `c.label_id in (${among.sql})`, values: among.values },
     projectsOf(source, viewer),
     {
-      sql: statement`case c.kind when 'opened issue' then p.issues_enabled = 1 when 'closed issue' then p.issues_enabled = 1
-        when 'opened merge request' then ${requests.sql}
-        else p.issues_enabled = 1 and ${confidential.sql} and c.kind like 'confidential%' end`,
-      values: [...requests.values, ...confidential.values],
+      sql: statement`case when c.kind = 'opened merge request' then ${requests.sql}
+        when c.kind in ('opened issue', 'closed issue') or c.kind like 'confidential%' and ${confidential.sql}
+        then ${issues.sql} else 1 = 0 end`,
+      values: [...requests.values, ...confidential.values, ...issues.values],
     },
   ]);
   return db.rows(
@@ -189,7 +191,7 @@ async function ownConfidential(
   const where = all([
     { sql: `x.label_id in (${among.sql})`, values: among.values },
     projectsOf(source, viewer),
-    when("p.issues_enabled = 1"),
+    usesFeature(viewer, "issues"),
     { sql: `not ${reporter.sql}`, values: reporter.values },
   ]);
   return db.rows(

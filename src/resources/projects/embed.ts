@@ -1,5 +1,10 @@
 import { type Source, sourcesById } from "../../core/access/source.ts";
-import { memberProjects, type Viewer, visibleProjects } from "../../core/access/visibility.ts";
+import {
+  memberProjects,
+  usesFeature,
+  type Viewer,
+  visibleProjects,
+} from "../../core/access/visibility.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import type { Condition } from "../../store/conditions.ts";
 import { placeholders } from "../../store/placeholders.ts";
@@ -22,7 +27,7 @@ export async function embed(
 ): Promise<void> {
   if (rows.length === 0) return;
   await Promise.all([
-    embedOpenIssues(db, rows, presenter),
+    embedOpenIssues(db, rows, presenter, viewer),
     embedForkSources(db, rows, presenter, viewer),
     embedPermissions(db, rows, presenter, viewer),
     embedStatistics(db, rows, presenter, viewer),
@@ -53,29 +58,38 @@ async function embedForkSources(
   for (const row of forks) row[at] = sources.get(row[at] as Value) ?? null;
 }
 
-/** Fills in {@link countOpenIssues}. As in GitLab, projects with issues disabled have no count. */
-async function embedOpenIssues(db: Reader, rows: Value[][], presenter: Presenter): Promise<void> {
+/** Fills in {@link countOpenIssues}. */
+async function embedOpenIssues(
+  db: Reader,
+  rows: Value[][],
+  presenter: Presenter,
+  viewer: Viewer,
+): Promise<void> {
   if (!("open_issues_count" in presenter.fields)) return;
   const at = presenter.at("open_issues_count");
   const idAt = presenter.at("id");
   const ids = rows.map((row) => row[idAt] as Value);
-  const counts = await countOpenIssues(db, ids);
-  const enabledAt = presenter.at("issues_enabled");
+  const counts = await countOpenIssues(db, ids, viewer);
   for (const row of rows) {
-    if (row[enabledAt] === 1) row[at] = String(counts.get(row[idAt] as Value) ?? 0);
+    const count = counts.get(row[idAt] as Value);
+    if (count !== undefined) row[at] = String(count);
   }
 }
 
-/** The numbers of open issues that are not confidential, by project, with one query for all. */
+/**
+ * The numbers of open issues that are not confidential, by project, with one query for all. As in GitLab, projects whose issues
+ * the viewer may not use have none.
+ */
 export async function countOpenIssues(
   db: Reader,
   projects: readonly Value[],
+  viewer: Viewer,
 ): Promise<Map<Value, number>> {
-  const among = placeholders(projects);
+  const [among, feature] = [placeholders(projects), usesFeature(viewer, "issues")];
   const counted = await db.rows(
-    statement`select project_id, cast(sum(count) as bigint) from open_issue_counts
-     where project_id in (${among.sql}) group by project_id`,
-    among.values,
+    statement`select p.id, coalesce((select cast(sum(c.count) as bigint) from open_issue_counts c where c.project_id = p.id), 0)
+     from projects p where p.id in (${among.sql}) and ${feature.sql}`,
+    [...among.values, ...feature.values],
   );
   return new Map(counted.map(([id, count]) => [id as Value, count as number]));
 }

@@ -3,6 +3,7 @@ import { type Source, sourcesById, withSources } from "../../core/access/source.
 import {
   isEnding,
   memberProjects,
+  usesFeature,
   VISIBILITY_WORDS,
   visibleProjects,
 } from "../../core/access/visibility.ts";
@@ -53,7 +54,7 @@ import { hasTopic, namesOf, topicsOf } from "../topics/queries.ts";
 import { isHidden } from "../users/rules.ts";
 import { countOpenIssues, type Statistics, statisticsOf } from "./embed.ts";
 import { projectResource } from "./index.ts";
-import { FORKS } from "./json.ts";
+import { FORKS, isOn } from "./json.ts";
 import { searchedProjects, unlikeness } from "./list.ts";
 
 const permissions = userPermissions<{ id: Value; source: Source }>(
@@ -80,22 +81,6 @@ const subjectsOf = (ids: readonly Value[], { db, viewer }: GraphContext) =>
     ids.map((id) => ({ id, project_id: id as number })),
     viewer,
   );
-
-/** As in REST, projects with issues disabled have no count. */
-async function openIssuesOf(
-  ids: readonly Value[],
-  { db }: GraphContext,
-): Promise<Map<Value, number>> {
-  const among = placeholders(ids);
-  const [counts, enabled] = await Promise.all([
-    countOpenIssues(db, ids),
-    db.rows(
-      `select id from projects where id in (${among.sql}) and issues_enabled = 1`,
-      among.values,
-    ),
-  ]);
-  return new Map(enabled.map(([id]) => [id as Value, counts.get(id as Value) ?? 0]));
-}
 
 const bytes = (of: keyof Statistics) =>
   property("Float", (known: Statistics) => known[of] as number);
@@ -144,16 +129,18 @@ const project = rowType("Project", {
     starCount: required(int("p.star_count")),
     forksCount: required(int(FORKS)),
     isForked: required(boolean("case when p.forked_from_project_id is null then 0 else 1 end")),
-    openIssuesCount: loaded("Int", openIssuesOf),
+    openIssuesCount: loaded("Int", (ids, { db, viewer }: GraphContext) =>
+      countOpenIssues(db, ids, viewer),
+    ),
     httpUrlToRepo: string(field.url("p.full_path", (path) => `/${path}.git`)),
     sshUrlToRepo: string(
       field.derived(["p.full_path"], "string", ([path], { sshUrl }) => sshUrl(String(path))),
     ),
-    issuesEnabled: boolean("p.issues_enabled"),
-    wikiEnabled: boolean("p.wiki_enabled"),
-    snippetsEnabled: boolean("p.snippets_enabled"),
-    mergeRequestsEnabled: boolean("p.merge_requests_enabled"),
-    jobsEnabled: boolean("p.jobs_enabled"),
+    issuesEnabled: boolean(isOn("issues")),
+    wikiEnabled: boolean(isOn("wiki")),
+    snippetsEnabled: boolean(isOn("snippets")),
+    mergeRequestsEnabled: boolean(isOn("merge_requests")),
+    jobsEnabled: boolean(isOn("jobs")),
     requestAccessEnabled: boolean("p.request_access_enabled"),
     lfsEnabled: boolean("p.lfs_enabled"),
     onlyAllowMergeIfPipelineSucceeds: boolean("p.only_allow_merge_if_pipeline_succeeds"),
@@ -276,8 +263,8 @@ function conditionOf(args: Filters, { viewer }: GraphContext): Condition {
     args.archived === "ONLY" ? when("p.archived = 1") : undefined,
     args.archived === "EXCLUDE" ? when("p.archived = 0") : undefined,
     when("p.visibility = ?", args.visibilityLevel),
-    args.withIssuesEnabled ? when("p.issues_enabled = 1") : undefined,
-    args.withMergeRequestsEnabled ? when("p.merge_requests_enabled = 1") : undefined,
+    args.withIssuesEnabled ? usesFeature(viewer, "issues") : undefined,
+    args.withMergeRequestsEnabled ? usesFeature(viewer, "merge_requests") : undefined,
     ...(args.topics ?? []).map(hasTopic),
     search
       ? args.searchNamespaces

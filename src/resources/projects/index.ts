@@ -1,4 +1,5 @@
 import type { Caller } from "../../core/access/caller.ts";
+import { FEATURE_LEVELS } from "../../core/access/features.ts";
 import type { Source } from "../../core/access/source.ts";
 import { VISIBILITIES, VISIBILITY_NAMES } from "../../core/access/visibility.ts";
 import { ApiError, conflict, forbidden, notFound, notModified } from "../../core/errors.ts";
@@ -99,7 +100,7 @@ const ACCESS_LEVELS = {
   snippets_access_level: "snippets_enabled",
 } as const;
 
-const accessLevel = param.optional(param.choice(["disabled", "enabled"]));
+const accessLevel = param.optional(param.choice(["disabled", "private", "enabled"]));
 const accessLevels = Object.fromEntries(
   Object.keys(ACCESS_LEVELS).map((name) => [name, accessLevel]),
 ) as Record<keyof typeof ACCESS_LEVELS, typeof accessLevel>;
@@ -161,7 +162,7 @@ function columnsOf(input: param.Input<typeof attributes>): Record<string, Value 
     ...Object.fromEntries(
       Object.entries(ACCESS_LEVELS).flatMap(([name, flag]) => {
         const level = input[name as keyof typeof ACCESS_LEVELS];
-        return level === undefined ? [] : [[flag, Number(level === "enabled")]];
+        return level === undefined ? [] : [[flag, FEATURE_LEVELS[level]]];
       }),
     ),
   };

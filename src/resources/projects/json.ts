@@ -1,4 +1,5 @@
 import type { Caller } from "../../core/access/caller.ts";
+import { FEATURE_LEVELS, type Feature } from "../../core/access/features.ts";
 import { BEING_DELETED, VISIBILITY_WORDS } from "../../core/access/visibility.ts";
 import { ownAvatar } from "../../core/avatars.ts";
 import * as field from "../../core/field.ts";
@@ -111,8 +112,17 @@ const expirationPolicy = field.derived(policy.columns, "object", ([stored]) => {
   return { ...NEW_POLICY, ...sent, ...(name_regex_delete && { name_regex: name_regex_delete }) };
 });
 
-/** Who may use a feature: everybody who may see the project, or nobody. */
-const accessLevel = (column: string) => field.word(column, { 0: "disabled", 1: "enabled" });
+/** Whether some may use a feature. */
+export const isOn = (feature: Feature) =>
+  field.derived([`p.${feature}_enabled`], "boolean", ([set]) => set !== FEATURE_LEVELS.disabled);
+
+/** The names of {@link FEATURE_LEVELS}, by what the column of a feature has. */
+const LEVEL_WORDS = Object.fromEntries(
+  Object.entries(FEATURE_LEVELS).map(([name, level]) => [level, name]),
+);
+
+/** Who may use a feature. */
+const accessLevel = (feature: Feature) => field.word(`p.${feature}_enabled`, LEVEL_WORDS);
 
 const fullFields = {
   ...basicFields,
@@ -128,16 +138,16 @@ const fullFields = {
   empty_repo: field.flag(IS_EMPTY),
   archived: field.flag("p.archived"),
   owner: field.omittedIfNull(field.nested(userSummaryFields)),
-  issues_enabled: field.flag("p.issues_enabled"),
-  merge_requests_enabled: field.flag("p.merge_requests_enabled"),
-  wiki_enabled: field.flag("p.wiki_enabled"),
-  jobs_enabled: field.flag("p.jobs_enabled"),
-  snippets_enabled: field.flag("p.snippets_enabled"),
-  issues_access_level: accessLevel("p.issues_enabled"),
-  merge_requests_access_level: accessLevel("p.merge_requests_enabled"),
-  wiki_access_level: accessLevel("p.wiki_enabled"),
-  builds_access_level: accessLevel("p.jobs_enabled"),
-  snippets_access_level: accessLevel("p.snippets_enabled"),
+  issues_enabled: isOn("issues"),
+  merge_requests_enabled: isOn("merge_requests"),
+  wiki_enabled: isOn("wiki"),
+  jobs_enabled: isOn("jobs"),
+  snippets_enabled: isOn("snippets"),
+  issues_access_level: accessLevel("issues"),
+  merge_requests_access_level: accessLevel("merge_requests"),
+  wiki_access_level: accessLevel("wiki"),
+  builds_access_level: accessLevel("jobs"),
+  snippets_access_level: accessLevel("snippets"),
   shared_runners_enabled: field.flag("p.shared_runners_enabled"),
   lfs_enabled: field.flag("p.lfs_enabled"),
   service_desk_address: field.constant(null),

@@ -3,6 +3,7 @@ import {
   isFrozen,
   memberProjects,
   NOT_ARCHIVED,
+  usesFeature,
   type Viewer,
   visibleProjects,
 } from "../../core/access/visibility.ts";
@@ -171,7 +172,12 @@ export async function listByKey(
 }
 
 const conditionOf = (viewer: Viewer, filter: ProjectFilter): Condition =>
-  all([membership(viewer, filter), ...columnConditions(filter)]);
+  all([
+    membership(viewer, filter),
+    ...columnConditions(filter),
+    filter.withIssuesEnabled ? usesFeature(viewer, "issues") : undefined,
+    filter.withMergeRequestsEnabled ? usesFeature(viewer, "merge_requests") : undefined,
+  ]);
 
 function filtered(viewer: Viewer, filter: ProjectFilter): Omit<ListQuery, "order"> {
   const where = conditionOf(viewer, filter);
@@ -294,8 +300,6 @@ function columnConditions(filter: ProjectFilter): (Condition | undefined)[] {
       filter.contributedBy?.userId,
       filter.contributedBy?.since,
     ),
-    filter.withIssuesEnabled ? when("p.issues_enabled = 1") : undefined,
-    filter.withMergeRequestsEnabled ? when("p.merge_requests_enabled = 1") : undefined,
     ...spansOf(filter, (column) => withoutIndex(`p.${column}`)),
     ...(filter.topics ?? []).map(hasTopic),
     when("p.id in (select project_id from project_topics where topic_id = ?)", filter.topicId),

@@ -1,4 +1,5 @@
 import { newSecret } from "../../auth/token-secrets.ts";
+import { FEATURE_LEVELS } from "../../core/access/features.ts";
 import { BEING_DELETED, isFrozen } from "../../core/access/visibility.ts";
 import { recordJobs } from "../../hooks/records.ts";
 import type { Condition } from "../../store/conditions.ts";
@@ -23,7 +24,7 @@ export interface ClaimedJob {
 /** Which jobs `cj` of projects `p` wait for a runner. */
 export const WAITING = `cj.status = 'pending' and cj.kind = 'build'
       and exists (select 1 from users u where u.id = cj.user_id and u.state = 'active')
-      and p.jobs_enabled = 1 and p.archived = 0 and p.visibility > ${BEING_DELETED}
+      and p.jobs_enabled <> ${FEATURE_LEVELS.disabled} and p.archived = 0 and p.visibility > ${BEING_DELETED}
       and not ${isFrozen("p.namespace_id")}`;
 
 /** What jobs `cj` of projects `p` a runner may do. */

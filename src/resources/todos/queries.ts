@@ -3,6 +3,7 @@ import {
   BEING_DELETED_ROWS,
   idOf,
   ON_EPIC,
+  usesFeature,
   type Viewer,
   visibleMergeRequests,
   visibleNotes,
@@ -93,7 +94,7 @@ function withReadableTarget(viewer: Viewer): Condition {
  */
 function withoutLooking(viewer: Viewer): Condition {
   return all([
-    when("p.issues_enabled = 1"),
+    usesFeature(viewer, "issues"),
     visibleMergeRequests(viewer),
     // And all internal notes.
     allConfidential(viewer),

@@ -1,4 +1,4 @@
-import { visibleProjects } from "../../core/access/visibility.ts";
+import { usesFeature, visibleProjects } from "../../core/access/visibility.ts";
 import * as field from "../../core/field.ts";
 import {
   arg,
@@ -43,7 +43,7 @@ const page = rowType("WikiPage", {
   about: "A page of a project's wiki.",
   from: "wiki_pages w join projects p on p.id = w.project_id",
   key: "w.id",
-  visible: (viewer) => all([visibleProjects(viewer), when("p.wiki_enabled = 1")]),
+  visible: (viewer) => all([visibleProjects(viewer), usesFeature(viewer, "wiki")]),
   fields: {
     id: required(
       computed("WikiPageMetaID", ["w.id"], ([id]) => `gid://gitlab/WikiPage::Meta/${id}`),
