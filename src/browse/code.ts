@@ -8,28 +8,8 @@ import { partsOf } from "../git/trees.ts";
 import { type Html, html } from "../pages/html.ts";
 import { mountOf } from "../pages/navigation.ts";
 import { projectPage, type Shown, type Visit } from "./declare.ts";
+import { changed, viewInput } from "./diffs.ts";
 import { about, at, commitLink, fact, facts, listed, listPage, placeOf, row } from "./parts.ts";
-
-const CLASSES: Readonly<Record<string, string>> = { "+": "added", "-": "removed", "@": "place" };
-
-/** How a file was changed, line by line. */
-function changedFile({ old_path, new_path, diff, ...file }: Shown): Html {
-  const title = old_path === new_path ? new_path : `${old_path} → ${new_path}`;
-  const how = file.new_file ? "added" : file.deleted_file ? "deleted" : "";
-  const lines = String(diff)
-    .split("\n")
-    .filter((line, index, all) => index < all.length - 1 || line !== "")
-    .map((line) => html`<span class="${CLASSES[line.charAt(0)] ?? "same"}">${line}\n</span>`);
-  const content =
-    lines.length > 0
-      ? html`<pre class="diff">${lines}</pre>`
-      : html`<p class="lead">Not shown.</p>`;
-  return html`<li><details open><summary><code>${title}</code>${how && html` <span class="tag">${how}</span>`}</summary>${content}</details></li>`;
-}
-
-/** A page of the files that something has changed. */
-const changed = (name: string, files: readonly Shown[], visit: Visit, path: string): Html =>
-  html`<section class="files"><h2>Changes</h2>${listed(name, files, visit, { path, none: "Nothing was changed.", row: changedFile })}</section>`;
 
 /** What follows a word of an address: the name of a commit, and a path. */
 export const place = { place: param.anyText({ max: 4096 }) };
@@ -238,7 +218,7 @@ const blamePage: Route = projectPage({
   },
 });
 
-const commitRow = (commit: Shown): Html =>
+export const commitRow = (commit: Shown): Html =>
   row(
     html`<a href="${commit.web_url}">${commit.title}</a>`,
     html`${commit.author_name} wrote it ${at(commit.authored_date)}`,
@@ -276,7 +256,7 @@ const commitPages: readonly Route[] = [
   projectPage({
     path: "/-/commit/:sha",
     summary: "Show a commit with what it changed",
-    input: { sha: param.anyText({ max: 1024 }) },
+    input: { sha: param.anyText({ max: 1024 }), view: viewInput },
     shows: {
       project: PROJECT,
       commit: "GET /projects/:id/repository/commits/:sha",
@@ -313,7 +293,7 @@ ${changed("files", files, visit, placeOf(project).address + path)}`,
   projectPage({
     path: "/-/compare/:range*",
     summary: "Show what is on a branch, tag or commit and not on another",
-    input: { range: param.anyText({ max: 2048 }) },
+    input: { range: param.anyText({ max: 2048 }), view: viewInput },
     find: async ({ range }) => {
       const [, from, dots, to] = /^(.+?)(\.{2,3})(.+)$/.exec(String(range)) ?? [];
       if (from === undefined) throw notFound();
@@ -336,62 +316,5 @@ ${changed("diffs", diffs, visit, placeOf(project).address + path)}`,
   }),
 ];
 
-const REQUEST = {
-  project: PROJECT,
-  request: "GET /projects/:id/merge_requests/:merge_request_iid",
-};
-
-/** What all pages about a part of a merge request have. */
-const ofRequest = (request: Shown, part: string) => ({
-  of: ["Merge requests", "/-/merge_requests"] as const,
-  within: [[request.references.short, `/-/merge_requests/${request.iid}`]] as const,
-  name: part,
-  title: request.title,
-  path: `/-/merge_requests/${request.iid}/${part.toLowerCase()}`,
-  facts: [
-    fact("From", html`<code>${request.source_branch}</code>`),
-    fact("Into", html`<code>${request.target_branch}</code>`),
-  ],
-});
-
-const requestPages: readonly Route[] = [
-  projectPage({
-    path: "/-/merge_requests/:merge_request_iid/diffs",
-    summary: "Show what a merge request changes",
-    input: { merge_request_iid: param.recordId() },
-    shows: {
-      ...REQUEST,
-      files: "GET /projects/:id/merge_requests/:merge_request_iid/diffs",
-    },
-    view: async ({ project, request, files }, visit) => {
-      const part = ofRequest(request, "Diffs");
-      const path = placeOf(project).address + part.path;
-      return about(project, visit, { ...part, body: changed("files", files, visit, path) });
-    },
-  }),
-  projectPage({
-    path: "/-/merge_requests/:merge_request_iid/commits",
-    summary: "Show the commits of a merge request",
-    input: { merge_request_iid: param.recordId() },
-    shows: {
-      ...REQUEST,
-      commits: "GET /projects/:id/merge_requests/:merge_request_iid/commits",
-    },
-    view: async ({ project, request, commits }, visit) => {
-      const part = ofRequest(request, "Commits");
-      const path = placeOf(project).address + part.path;
-      return about(project, visit, {
-        ...part,
-        body: html`<section><h2>Commits</h2>${listed("commits", commits, visit, { path, none: "There are no commits.", row: commitRow })}</section>`,
-      });
-    },
-  }),
-];
-
-/** Pages of folders and files, commits, and of what merge requests change. */
-export const codePages: readonly Route[] = [
-  ...filePages,
-  blamePage,
-  ...commitPages,
-  ...requestPages,
-];
+/** Pages of folders and files, and of commits. */
+export const codePages: readonly Route[] = [...filePages, blamePage, ...commitPages];

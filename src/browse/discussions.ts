@@ -60,12 +60,12 @@ function threadForms(discussion: Shown, { found, name, path }: Discussed, visit:
 ${maySettle && form(visit, `${own}/resolve`, html`<input type="hidden" name="resolved" value="${String(!isResolved)}"><button class="quiet">${isResolved ? "Unresolve" : "Resolve"}${ofWhom}</button>`)}</div>`;
 }
 
-/** Discussions, the oldest first: what was written, and what was done, with what the visitor can do about it. */
-export async function discussed(
+/** Shows discussions, with what the visitor can do about each. Their texts are rendered together. */
+export async function threadsOf(
   discussions: readonly Shown[],
   visit: Visit,
   of: Discussed,
-): Promise<Html> {
+): Promise<(discussion: Shown) => Html> {
   const notes = discussions.flatMap(({ notes: own }) => own as Shown[]);
   const texts = await visit.texts(notes.map(({ body }) => body));
   const rendered = new Map(notes.map(({ id }, index) => [id, texts[index]]));
@@ -78,12 +78,22 @@ export async function discussed(
 <div class="text">${rendered.get(note.id)}</div>
 ${mayChange(note) && html`<div class="actions"><a class="button quiet" href="${mountOf(visit.view)}${path}/notes/${note.id}/edit">Edit<span class="unseen"> the comment of ${note.author?.name}</span></a></div>`}
 </article>`;
+  return (discussion) =>
+    html`${(discussion.notes as Shown[]).map(shown)}${threadForms(discussion, { ...of, path }, visit)}`;
+}
+
+/** Discussions, the oldest first: what was written, and what was done, with what the visitor can do about it. */
+export async function discussed(
+  discussions: readonly Shown[],
+  visit: Visit,
+  of: Discussed,
+): Promise<Html> {
+  const thread = await threadsOf(discussions, visit, of);
   return html`<section class="discussions" aria-label="Discussions">
 ${listed("discussions", discussions, visit, {
-  path,
+  path: placeOf(of.place).address + of.path,
   none: "Nobody has said anything yet.",
-  row: (discussion) =>
-    html`<li class="thread">${(discussion.notes as Shown[]).map(shown)}${threadForms(discussion, { ...of, path }, visit)}</li>`,
+  row: (discussion) => html`<li class="thread">${thread(discussion)}</li>`,
 })}
 </section>`;
 }

@@ -17,6 +17,7 @@ import { pipelinePages } from "./pipelines.ts";
 import { placeSettingsPages } from "./place-settings.ts";
 import { planningPages } from "./planning.ts";
 import { refPages } from "./refs.ts";
+import { reviewPages } from "./review.ts";
 import { searchPages } from "./search.ts";
 
 /**
@@ -58,6 +59,7 @@ const OF_PLACES: Mount = {
         ...issuablePages,
         ...issuableActions,
         ...codePages,
+        ...reviewPages,
         ...codeForms,
         ...refPages,
         ...pipelinePages,

@@ -50,7 +50,7 @@ nav a[aria-current] { background: var(--line); color: var(--ink); }
 .way ol { display: flex; flex-wrap: wrap; gap: .25rem .5rem; margin: 0 0 .75rem; padding: 0; list-style: none; color: var(--soft); font-size: .875rem; }
 .way li + li::before { content: "/"; margin-right: .5rem; color: var(--soft); }
 .way a { display: inline; padding: 0; }
-.beside { display: grid; gap: 1.5rem; }
+.beside { display: grid; grid-template-columns: minmax(0, 1fr); gap: 1.5rem; }
 @media (min-width: 60rem) { .beside { grid-template-columns: minmax(0, 1fr) 16rem; } }
 aside dl { display: block; }
 aside dd { margin: 0 0 1rem; }
@@ -67,11 +67,27 @@ header nav { flex: 1 1 auto; min-width: 0; }
 header nav ul { flex-direction: row; margin: 0; }
 .items ul { flex-direction: row; gap: .125rem; }
 .items a { padding: .25rem .5rem; font-size: .9375rem; }
-.diff { margin: .5rem 0 0; padding: .5rem 0; overflow-x: auto; background: var(--sunken); border-radius: .5rem; }
-.diff span { display: block; padding: 0 .75rem; }
-.diff .added { background: var(--good-page); }
-.diff .removed { background: var(--bad-page); }
-.diff .place { color: var(--soft); }
+.diff { position: relative; margin: .5rem 0 0; padding: .5rem 0; overflow-x: auto; background: var(--sunken); border-radius: .5rem; }
+.diff table { width: 100%; border-collapse: collapse; }
+.diff td { padding: 0 .375rem; vertical-align: top; }
+.diff td:has(> a) { width: 1%; text-align: end; user-select: none; }
+.diff a { display: inline-block; min-width: 1.5rem; color: var(--soft); font-size: .8125rem; text-decoration: none; line-height: 1.5rem; }
+.diff td:has(+ td > code) { width: 1%; user-select: none; }
+.diff td > code { white-space: pre; font-size: .875rem; }
+.diff .parallel { table-layout: fixed; min-width: 44rem; }
+.diff .parallel td > code { white-space: pre-wrap; }
+.parallel th:nth-child(3n + 1) { width: 3rem; }
+.parallel th:nth-child(3n + 2) { width: 1.5rem; }
+.added, .changed td:nth-child(n + 4) { background: var(--good-page); }
+.removed, .changed td:nth-child(-n + 3) { background: var(--bad-page); }
+.parallel .added td:nth-child(-n + 3), .parallel .removed td:nth-child(n + 4) { background: var(--sunken); }
+.diff ins { text-decoration: none; background: light-dark(#b9e6c8, #23603c); }
+.diff del { text-decoration: none; background: light-dark(#f8cdc9, #7a2d28); }
+.diff :is(.place, .end) td { color: var(--soft); font-size: .875rem; }
+.diff .talk td { padding: .75rem; white-space: normal; }
+.talk .thread, .talk form { position: sticky; left: .75rem; max-width: min(44rem, 75vw); }
+.diff .talk a { min-width: 0; color: var(--accent); font-size: inherit; text-decoration: underline; }
+tr:target, td:target { outline: 2px solid var(--accent); outline-offset: -2px; }
 .log { overflow-x: auto; max-height: 40rem; padding: .75rem; background: var(--sunken); border-radius: .5rem; }
 .note pre { white-space: pre-wrap; }
 .actions { display: flex; flex-wrap: wrap; gap: .5rem; align-items: start; margin: .5rem 0 1rem; }

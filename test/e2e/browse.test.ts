@@ -28,7 +28,7 @@ afterEach(async () => {
 
 const OF_PROJECT = `
   issues merge_requests commits branches tags releases pipelines jobs environments packages boards milestones labels wikis
-  snippets project_members issues/1 merge_requests/1 merge_requests/1/diffs merge_requests/1/commits tree/main wikis/home blame/main/docs/file-0000
+  snippets project_members issues/1 merge_requests/1 merge_requests/1/diffs merge_requests/1/diffs?view=parallel merge_requests/1/commits tree/main wikis/home blame/main/docs/file-0000
 `;
 const FORMS = `
   issues/new issues/1/edit merge_requests/new merge_requests/1/edit new/main edit/main/docs/file-0000 delete/main/docs/file-0000

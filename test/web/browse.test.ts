@@ -101,11 +101,14 @@ describe("the page of a merge request", () => {
     }
     const changes = await open(`${request.web_url}/diffs`);
     expect(changes.status).toBe(200);
-    expect(changes.page).toContain('<span class="removed">-line 5\n</span>');
-    expect(changes.page).toContain('<span class="added">+five\n</span>');
+    expect(changes.page).toContain("<td>−</td><td><code>line 5</code></td>");
+    expect(changes.page).toContain("<td>+</td><td><code>five</code></td>");
+    const beside = await open(`${request.web_url}/diffs?view=parallel`);
+    expect(beside.page).toMatch(/<tr class="changed">.*line 5.*five.*<\/tr>/);
+    expect((await open(`${request.web_url}/diffs?view=other`)).status).toBe(400);
     const { json: commit } = await project.get("/repository/commits/change");
     const shown = await open(commit.web_url);
-    for (const text of [commit.title, commit.short_id, "+1 −1", "a.txt", "+five"]) {
+    for (const text of [commit.title, commit.short_id, "+1 −1", "a.txt", "+ five"]) {
       expect(textOf(shown.page)).toContain(text);
     }
     expect((await open(commit.web_url, "guest")).status).toBe(404);

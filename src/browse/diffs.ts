@@ -1,0 +1,246 @@
+import { digest } from "../core/digest.ts";
+import * as param from "../core/input.ts";
+import { type Html, html } from "../pages/html.ts";
+import { mountOf } from "../pages/navigation.ts";
+import type { Shown, Visit } from "./declare.ts";
+import { listed } from "./parts.ts";
+
+/** How diffs are shown, as GitLab's links say it: one below the other, or side by side. */
+const VIEWS = ["inline", "parallel"] as const;
+type View = (typeof VIEWS)[number];
+
+/** The parameter by which pages of changes are asked for in one of these ways. */
+export const viewInput = param.optional(param.choice(VIEWS));
+
+/** A line of a diff. */
+interface Line {
+  readonly kind: "same" | "added" | "removed" | "place" | "end";
+  readonly text: string;
+  /** Its number before and after; of a line that is on one side only, that of the next line of the other side. */
+  readonly before: number;
+  readonly after: number;
+}
+
+/** The numbers of a line before and after: of a line that is on one side only, one of them. */
+export interface Numbers {
+  readonly before?: number | null;
+  readonly after?: number | null;
+}
+
+/** What is said about lines. */
+export interface Talks {
+  /** By {@link lineKey}. */
+  readonly of: ReadonlyMap<string, Html>;
+  /** For those who may say more. */
+  readonly more?: {
+    /** The query of the page on which something is said about a line. @param name of the line */
+    readonly link: (name: string) => string;
+    /** The name of the line about which the visitor wants to say something. */
+    readonly asked: string | undefined;
+    /** The form for that. */
+    readonly form: (name: string, file: Shown, line: Numbers) => Html;
+  };
+}
+
+/** A line of a file, by its numbers. @param path of the file as it is now */
+export const lineKey = (path: string, { before, after }: Numbers): string =>
+  JSON.stringify([path, before, after]);
+
+const HUNK = /^@@ -(\d{1,10})(?:,\d{1,10})? \+(\d{1,10})/;
+
+/** The lines of a unified diff. */
+function linesOf(diff: string): Line[] {
+  let [before, after] = [0, 0];
+  const texts = diff.split("\n");
+  if (texts.at(-1) === "") texts.pop();
+  return texts.map((whole): Line => {
+    const text = whole.slice(1);
+    switch (whole.charAt(0)) {
+      case "@": {
+        const [, old = "0", now = "0"] = HUNK.exec(whole) ?? [];
+        [before, after] = [Number(old), Number(now)];
+        return { kind: "place", text: whole, before, after };
+      }
+      case "+":
+        return { kind: "added", text, before, after: after++ };
+      case "-":
+        return { kind: "removed", text, before: before++, after };
+      case "\\":
+        return { kind: "end", text, before, after };
+      default:
+        return { kind: "same", text, before: before++, after: after++ };
+    }
+  });
+}
+
+/** A line as both sides have it: the same one if nothing was changed. */
+type Pair = readonly [left: Line | undefined, right: Line | undefined];
+
+/** The lines of a diff side by side: those removed beside those added in their place. */
+function pairsOf(lines: readonly Line[]): Pair[] {
+  const pairs: Pair[] = [];
+  let [removed, added]: [Line[], Line[]] = [[], []];
+  const settle = () => {
+    for (let at = 0; at < Math.max(removed.length, added.length); at++) {
+      pairs.push([removed[at], added[at]]);
+    }
+    [removed, added] = [[], []];
+  };
+  for (const line of lines) {
+    if (line.kind === "removed" && added.length > 0) settle();
+    if (line.kind === "removed") removed.push(line);
+    else if (line.kind === "added") added.push(line);
+    else {
+      settle();
+      pairs.push([line, line]);
+    }
+  }
+  settle();
+  return pairs;
+}
+
+const isLow = (unit: number) => unit >= 0xdc00 && unit < 0xe000;
+
+/** How many units two texts have in common at their begin and end, and never half of a pair of them. */
+function commonOf(one: string, other: string): { start: number; end: number } {
+  const most = Math.min(one.length, other.length);
+  let start = 0;
+  while (start < most && one.charCodeAt(start) === other.charCodeAt(start)) start++;
+  if (start > 0 && isLow(one.charCodeAt(start))) start--;
+  let end = 0;
+  const same = (at: number) =>
+    one.charCodeAt(one.length - at) === other.charCodeAt(other.length - at);
+  while (end < most - start && same(end + 1)) end++;
+  if (end > 0 && isLow(one.charCodeAt(one.length - end))) end--;
+  return { start, end };
+}
+
+/** The texts of lines of which only a part was changed, with marks around that part. */
+function marksOf(pairs: readonly Pair[]): ReadonlyMap<Line, Html> {
+  const marks = new Map<Line, Html>();
+  for (const [left, right] of pairs) {
+    if (!left || !right || left === right) continue;
+    const { start, end } = commonOf(left.text, right.text);
+    if (start + end === 0) continue;
+    const part = ({ text }: Line) => text.slice(start, text.length - end);
+    const around = (line: Line, marked: Html) =>
+      marks.set(
+        line,
+        html`${line.text.slice(0, start)}${part(line) !== "" && marked}${line.text.slice(line.text.length - end)}`,
+      );
+    around(left, html`<del>${part(left)}</del>`);
+    around(right, html`<ins>${part(right)}</ins>`);
+  }
+  return marks;
+}
+
+const SIGNS: Partial<Record<Line["kind"], string>> = { added: "+", removed: "−" };
+
+/** What GitLab's links call a file in a diff. */
+const nameOfFile = (path: string): string => digest("sha1", path);
+/** What GitLab's links call a line. @param file its name */
+const nameOf = (file: string, { before, after }: Line): string => `${file}_${before}_${after}`;
+
+/** The numbers that a line has on its sides. */
+const numbersOf = ({ kind, before, after }: Line): Numbers => ({
+  ...(kind !== "added" && { before }),
+  ...(kind !== "removed" && { after }),
+});
+
+/** A file's diff as a table. */
+function table(file: Shown, view: View, talks: Talks): Html {
+  const name = nameOfFile(file.new_path);
+  const lines = linesOf(String(file.diff));
+  const pairs = pairsOf(lines);
+  const marks = marksOf(pairs);
+  const wide = view === "parallel" ? 6 : 4;
+  const number = (line: Line | undefined, side: "before" | "after", id?: string) => {
+    const shown = line && numbersOf(line)[side];
+    const anchor = id !== undefined && html` id="${id}"`;
+    if (!line || shown === undefined) return html`<td${anchor}></td>`;
+    const own = nameOf(name, line);
+    return html`<td${anchor}><a href="${talks.more?.link(own)}#${own}">${shown}</a></td>`;
+  };
+  const code = (line: Line | undefined) =>
+    line
+      ? html`<td>${SIGNS[line.kind]}</td><td><code>${marks.get(line) ?? line.text}</code></td>`
+      : html`<td></td><td></td>`;
+  const classOf = (line: Line | undefined) => line && html` class="${line.kind}"`;
+  const below = (line: Line | undefined): Html => {
+    if (!line) return html``;
+    const [own, numbers] = [nameOf(name, line), numbersOf(line)];
+    const said = talks.of.get(lineKey(file.new_path, numbers));
+    const form = own === talks.more?.asked && talks.more.form(own, file, numbers);
+    return said || form
+      ? html`<tr class="talk"><td colspan="${wide}">${said}${form}</td></tr>\n`
+      : html``;
+  };
+  const unlined = ({ kind, text }: Line) =>
+    html`<tr class="${kind}"><td colspan="${wide}">${text}</td></tr>\n`;
+  const rows =
+    view === "inline"
+      ? lines.map((line) => {
+          if (line.kind === "place" || line.kind === "end") return unlined(line);
+          return html`<tr id="${nameOf(name, line)}"${classOf(line)}>${number(line, "before")}${number(line, "after")}${code(line)}</tr>\n${below(line)}`;
+        })
+      : pairs.map(([left, right]) => {
+          if (left && (left.kind === "place" || left.kind === "end")) return unlined(left);
+          if (left === right && left) {
+            return html`<tr id="${nameOf(name, left)}">${number(left, "before")}${code(left)}${number(left, "after")}${code(left)}</tr>\n${below(left)}`;
+          }
+          const side = (line: Line | undefined, which: "before" | "after") =>
+            html`${number(line, which, line && nameOf(name, line))}${code(line)}`;
+          return html`<tr class="${left ? (right ? "changed" : "removed") : "added"}">${side(left, "before")}${side(right, "after")}</tr>\n${below(left)}${below(right)}`;
+        });
+  const head = (titles: readonly string[]) =>
+    titles.map((title) => html`<th scope="col"><span class="unseen">${title}</span></th>`);
+  const titles =
+    view === "inline"
+      ? ["Line before", "Line after", "Change", "Code"]
+      : ["Line before", "Change", "Code before", "Line after", "Change", "Code after"];
+  return html`<div class="diff" tabindex="0" role="region" aria-label="Changes of ${file.new_path}"><table class="${view}">
+<caption class="unseen">${file.new_path}</caption>
+<thead><tr>${head(titles)}</tr></thead>
+<tbody>
+${rows}</tbody></table></div>`;
+}
+
+/** How a file was changed, line by line. */
+function changedFile(file: Shown, view: View, talks: Talks): Html {
+  const { old_path, new_path } = file;
+  const title = old_path === new_path ? new_path : `${old_path} → ${new_path}`;
+  const how = file.new_file ? "added" : file.deleted_file ? "deleted" : "";
+  const content = file.diff ? table(file, view, talks) : html`<p class="lead">Not shown.</p>`;
+  return html`<li id="${nameOfFile(new_path)}"><details open><summary><code>${title}</code>${how && html` <span class="tag">${how}</span>`}</summary>${content}</details></li>`;
+}
+
+/** Links to the ways of showing diffs. */
+function views(view: View, visit: Visit, path: string): Html {
+  const query = new URLSearchParams(visit.request.query);
+  query.delete("line");
+  const links = VIEWS.map((one) => {
+    query.set("view", one);
+    const label = one === "inline" ? "Inline" : "Side by side";
+    return html`<li><a href="${mountOf(visit.view)}${path}?${query.toString()}"${one === view && html` aria-current="true"`}>${label}</a></li>`;
+  });
+  return html`<nav class="items" aria-label="View"><ul>${links}</ul></nav>`;
+}
+
+/**
+ * A page of the files that something has changed.
+ *
+ * @param name of the answer that has the files
+ * @param path of the page, below the mount
+ * @param talks what is said about lines. Default: nothing
+ */
+export function changed(
+  name: string,
+  files: readonly Shown[],
+  visit: Visit,
+  path: string,
+  talks: Talks = { of: new Map() },
+): Html {
+  const view: View = visit.parameters["view"] === "parallel" ? "parallel" : "inline";
+  const row = (file: Shown) => changedFile(file, view, talks);
+  return html`<section class="files"><h2>Changes</h2>${files.length > 0 && views(view, visit, path)}${listed(name, files, visit, { path, none: "Nothing was changed.", row })}</section>`;
+}

@@ -1,0 +1,117 @@
+// What merge requests change, and what is said about its lines.
+import { createHash } from "node:crypto";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { type CodeProject, newCodeProject } from "../api/_merge-requests.ts";
+import { type TestApp, testApp } from "../helpers.ts";
+import { type Forms, fieldsOf, HOSTILE, RUNS, visitForms } from "./_forms.ts";
+
+let app: TestApp;
+let forms: Forms;
+let project: CodeProject;
+/** The page of the changes of a merge request, below the mount. */
+let diffs: string;
+const FILE = "a b.txt";
+const NAME = createHash("sha1").update(FILE).digest("hex");
+const lines = (...changed: (string | undefined)[]) =>
+  Array.from({ length: 9 }, (_, at) => `${changed[at] ?? `line ${at + 1}`}\n`).join("");
+
+beforeAll(async () => {
+  app = await testApp();
+  forms = await visitForms(app);
+  project = await newCodeProject(app);
+  await project.commit("main", { [FILE]: lines() });
+  const text = lines(undefined, undefined, "line <3>", undefined, "five\nand more");
+  await project.commit("change", { [FILE]: text }, { from: "main" });
+  const request = await project.open("change", { title: "A change" });
+  diffs = `/${project.fullPath}/-/merge_requests/${request.iid}/diffs`;
+});
+afterAll(() => app.dispose());
+
+/** Of each row of a table, what its cells say. */
+const rowsOf = (page: string) =>
+  [...page.matchAll(/<tr(?: id="[^"]*")?(?: class="([^"]*)")?>(.*?)<\/tr>/gs)].map(
+    ([, kind = "", cells = ""]) => [
+      kind,
+      ...[...cells.matchAll(/<td[^>]*>(.*?)<\/td>/gs)].map(([, cell = ""]) =>
+        cell.replaceAll(/<\/?(?:a|code)\b[^>]*>/g, ""),
+      ),
+    ],
+  );
+
+it("are shown line by line, with what was changed within lines", async () => {
+  const { page } = await forms.as("reporter").get(diffs);
+  expect(rowsOf(page).filter(([kind]) => kind !== "place")).toEqual([
+    [""],
+    ["same", "1", "1", "", "line 1"],
+    ["same", "2", "2", "", "line 2"],
+    ["removed", "3", "", "−", "line <del>3</del>"],
+    ["added", "", "3", "+", "line <ins>&lt;3&gt;</ins>"],
+    ["same", "4", "4", "", "line 4"],
+    ["removed", "5", "", "−", "line 5"],
+    ["added", "", "5", "+", "five"],
+    ["added", "", "6", "+", "and more"],
+    ["same", "6", "7", "", "line 6"],
+    ["same", "7", "8", "", "line 7"],
+    ["same", "8", "9", "", "line 8"],
+  ]);
+  expect(page).toContain(`<tr id="${NAME}_3_3" class="removed">`);
+  expect(page).toContain(`<tr id="${NAME}_4_3" class="added">`);
+});
+
+it("are shown side by side", async () => {
+  const { page } = await forms.as("reporter").get(`${diffs}?view=parallel`);
+  expect(rowsOf(page).filter(([kind]) => kind !== "place" && kind !== "")).toEqual([
+    ["changed", "3", "−", "line <del>3</del>", "3", "+", "line <ins>&lt;3&gt;</ins>"],
+    ["changed", "5", "−", "line 5", "5", "+", "five"],
+    ["added", "", "", "", "6", "+", "and more"],
+  ]);
+  expect(page).toContain(`<td id="${NAME}_4_3">`);
+  expect(page).toMatch(/<a href="[^"]*\?view=parallel" aria-current="true">Side by side<\/a>/);
+});
+
+it("are talked about where they are", async () => {
+  const reporter = forms.as("reporter");
+  const address = `${diffs}?view=parallel&line=${NAME}_4_3`;
+  expect((await reporter.get(diffs)).page).toContain(`href="?line=${NAME}_4_3#${NAME}_4_3"`);
+  const asked = await reporter.get(address);
+  const { body, ...where } = fieldsOf(asked.page);
+  expect([body, where["new_path"], where["new_line"], where["old_line"]]).toEqual([
+    ...["", FILE, "3"],
+    undefined,
+  ]);
+  const refused = await reporter.post(address, { ...where, body: "" });
+  expect([refused.status, fieldsOf(refused.page)["new_line"]]).toEqual([422, "3"]);
+  const wrong = await reporter.post(address, { ...where, body: "kept", new_line: "99" });
+  expect([wrong.status, fieldsOf(wrong.page)["body"]]).toEqual([422, "kept"]);
+
+  const sent = await reporter.post(address, { ...where, body: HOSTILE });
+  expect(sent.status).toBe(303);
+  expect(sent.headers.get("location")).toMatch(/\/diffs\?view=parallel#note_\d+$/);
+  const [, note] = /#note_(\d+)/.exec(String(sent.headers.get("location"))) ?? [];
+  const context = await reporter.get(`${diffs}?line=${NAME}_1_1`);
+  await reporter.post(diffs, { ...fieldsOf(context.page), body: "about **both**" });
+  for (const view of ["inline", "parallel"]) {
+    const { page } = await reporter.get(`${diffs}?view=${view}`);
+    expect(page).not.toMatch(RUNS);
+    const at = page.indexOf(`<article id="note_${note}"`);
+    expect(at).toBeGreaterThan(page.indexOf("&lt;3&gt;"));
+    expect(at).toBeLessThan(page.indexOf("line 4"));
+    expect(page.indexOf("about <strong>both</strong>")).toBeLessThan(page.indexOf("line 2"));
+    expect(page).toContain("Your reply");
+  }
+});
+
+it("are talked about by those who may, and read by who may read the code", async () => {
+  const line = `${diffs}?line=${NAME}_4_3`;
+  const { body: _, ...where } = fieldsOf((await forms.as("reporter").get(line)).page);
+  expect((await forms.as("guest").get(line)).status).toBe(404);
+  expect((await forms.as("stranger").post(line, { ...where, body: "x" })).status).toBe(404);
+  const { json } = await project.get("/merge_requests/1/discussions");
+  expect(json).toHaveLength(2);
+});
+
+it("show no threads about older versions", async () => {
+  await project.commit("change", { [FILE]: lines("one") });
+  const { page } = await forms.as("reporter").get(diffs);
+  expect(page).not.toContain("<article");
+});
