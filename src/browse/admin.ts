@@ -80,7 +80,7 @@ const places = (of: "group" | "project"): SettingKind => ({
 
 const ONE_TIME = "Such as 2026-12-01T08:00:00Z";
 const MESSAGE: readonly FormField[] = [
-  { name: "message", label: "Message", kind: "lines", hint: "In Markdown" },
+  { name: "message", label: "Message", kind: "lines", isMarkdown: true },
   { name: "starts_at", label: "From", isOptional: true, hint: ONE_TIME },
   { name: "ends_at", label: "Until", isOptional: true, hint: ONE_TIME },
   {

@@ -3,6 +3,7 @@ import type { Source } from "../core/access/source.ts";
 import { ApiError, type AttributeErrors, notFound } from "../core/errors.ts";
 import type { UploadSpec } from "../core/http/upload.ts";
 import type { Attributes } from "../core/input.ts";
+import * as param from "../core/input.ts";
 import type { Page } from "../core/pagination.ts";
 import {
   AfterRoutes,
@@ -14,6 +15,7 @@ import {
   type RouteRunner,
   routes,
 } from "../core/resource.ts";
+import { type Html, html } from "../pages/html.ts";
 import { mountOf } from "../pages/navigation.ts";
 import { type PageContent, page, redirect } from "../pages/page.ts";
 import type { Awaitable, Store } from "../store/port.ts";
@@ -229,17 +231,29 @@ export interface ActionSpec {
   readonly again: Showing<string>;
   /** Whether that page knows itself who may not open it, so that nobody who may loses what they typed. */
   readonly isAsked?: true;
+  /** Whether that page shows what the texts of the form look like: see {@link isPreview}. */
+  readonly hasPreview?: boolean;
   readonly upload?: UploadSpec;
   /** Maximum bytes of the form. Default: the limit of all. */
   readonly maxBodyBytes?: number;
 }
 
+/** What the button of a form sends that only asks what a text looks like. */
+const PREVIEW = "preview";
+const PREVIEWING = { [PREVIEW]: param.optional(param.choice(["true"])) };
+/** That button. */
+export const previewButton: Html = html`<button class="quiet" name="${PREVIEW}" value="true" formnovalidate>Preview</button>`;
+/** Whether the visitor asked what a text that they have typed looks like. */
+export const isPreview = ({ parameters }: Pick<Visit, "parameters">): boolean =>
+  parameters[PREVIEW] === "true";
+
 /** Declares what a form of a page does as a route. */
-export const actionIn = (of: PageKind, spec: ActionSpec): Route =>
-  BUILDERS[of].post(spec.path, {
+export const actionIn = (of: PageKind, spec: ActionSpec): Route => {
+  const fields = { ...spec.fields, ...(spec.hasPreview && PREVIEWING) };
+  return BUILDERS[of].post(spec.path, {
     summary: spec.summary,
     access: "user",
-    input: { ...spec.fields, ...spec.input },
+    input: { ...fields, ...spec.input },
     ...(spec.upload && { upload: spec.upload }),
     ...(spec.maxBodyBytes !== undefined && { maxBodyBytes: spec.maxBodyBytes }),
     prepare: async (input, preparing) => {
@@ -251,6 +265,11 @@ export const actionIn = (of: PageKind, spec: ActionSpec): Route =>
         const { store, found } = context.prepared;
         const source = context.source as Source | undefined;
         const input: Record<string, unknown> = { ...context.input, ...found };
+        const again = { ...context, source, store };
+        if (isPreview({ parameters: input })) {
+          const { typed, sent } = parted(input, fields);
+          return show(spec.again, again, runner, sent, { typed });
+        }
         const given = spec.performs;
         const [route, names] = typeof given === "string" ? [given, {}] : given;
         const renamed = Object.entries(names).map(([theirs, ours]) => [theirs, input[ours]]);
@@ -271,7 +290,7 @@ export const actionIn = (of: PageKind, spec: ActionSpec): Route =>
           };
           const { value: made } = await runner.perform(route, sent);
           if (!spec.isShown) return redirectTo(made);
-          return show(spec.again, { ...context, source, store }, runner, input, { made });
+          return show(spec.again, again, runner, input, { made });
         } catch (error) {
           // What was to be is so already.
           if (error instanceof ApiError && error.status === 304) return redirectTo(undefined);
@@ -279,12 +298,13 @@ export const actionIn = (of: PageKind, spec: ActionSpec): Route =>
           // Whoever is signed in already is not asked to sign in.
           if (error.status === 401) throw notFound();
           if (isHidden(error) && !(error.status === 403 && spec.isAsked)) throw error;
-          const { typed, sent } = parted(input, spec.fields);
+          const { typed, sent } = parted(input, fields);
           const refusal = refusalOf(error);
-          return show(spec.again, { ...context, source, store }, runner, sent, { typed, refusal });
+          return show(spec.again, again, runner, sent, { typed, refusal });
         }
       }),
   });
+};
 
 /** Declares what a form of a page of a project does as a route. */
 export const projectAction = (spec: ActionSpec): Route => actionIn("project", spec);

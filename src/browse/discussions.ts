@@ -173,14 +173,22 @@ export function discussionActions(
     performs: Parameters<typeof projectAction>[0]["performs"],
     fields: param.Attributes = {},
     to: typeof toNote = (_, parameters) => page(parameters),
+    hasPreview = false,
   ) =>
     projectAction({
-      ...{ path: `/-/${name}/:${iid}${path}`, summary, performs, again, to },
+      ...{ path: `/-/${name}/:${iid}${path}`, summary, performs, again, to, hasPreview },
       ...{ input: own, fields },
     });
   const thread = { discussion_id: param.anyText() };
   return [
-    action(`/notes`, `Comment on ${one}`, [`POST ${of}/notes`, names], { body: formText }, toNote),
+    action(
+      "/notes",
+      `Comment on ${one}`,
+      [`POST ${of}/notes`, names],
+      { body: formText },
+      toNote,
+      true,
+    ),
     action(
       "/discussions",
       `Begin a thread on ${one}`,
@@ -207,7 +215,7 @@ export function discussionActions(
       summary: `Change a comment on ${one}`,
       shows: { found: [`GET ${of}/notes/:note_id`, names], noteable: single },
       performs: [`PUT ${of}/notes/:note_id`, names],
-      fields: [{ name: "body", label: "Comment", kind: "lines", hint: "In Markdown" }],
+      fields: [{ name: "body", label: "Comment", kind: "lines", isMarkdown: true }],
       may: ({ found, noteable }, visit) => mayEdit(noteable, found, visit),
       title: () => "Edit a comment",
       steps: ({ noteable }) => [[noteable.references.short, `/-/${name}/${noteable.iid}`]],

@@ -8,7 +8,7 @@ import { placeOf } from "./parts.ts";
 
 const DESCRIPTION: FormField = {
   ...{ name: "description", label: "Description", kind: "lines", isOptional: true },
-  hint: "In Markdown",
+  isMarkdown: true,
 };
 
 /** The path of a page of a wiki, below the address of its group or project. */
@@ -17,7 +17,7 @@ export const pathOfPage = (slug: string) =>
 
 const WIKI_FIELDS: readonly FormField[] = [
   { name: "title", label: "Title", hint: "With slashes, it is in folders" },
-  { name: "content", label: "Content", kind: "code" },
+  { name: "content", label: "Content", kind: "code", isMarkdown: true, hint: "In its format" },
   {
     ...{ name: "format", label: "Format", kind: "one" },
     among: () => [

@@ -8,9 +8,11 @@ import { adminPage } from "./admin-parts.ts";
 import {
   type ActionSpec,
   actionIn,
+  isPreview,
   type PageKind,
   type PageSpec,
   pageOf,
+  previewButton,
   type Showing,
   type Shown,
   type Visit,
@@ -50,6 +52,8 @@ export interface FormField {
     | "many"
     | "hidden";
   readonly hint?: string;
+  /** Whether it is a text in Markdown: there is a preview of it. */
+  readonly isMarkdown?: true;
   readonly isOptional?: boolean;
   /** What `"one"` and `"many"` are chosen among. */
   readonly among?: Found | ((shown: Shown, visit: Visit) => readonly Choice[]);
@@ -120,7 +124,8 @@ const idOf = (name: string) => `field-${name}`;
 
 /** A field as it is shown. */
 async function fieldOf(spec: FormField, shown: Shown, visit: Visit): Promise<Html> {
-  const { name, label, kind = "text", hint, isOptional = false, among } = spec;
+  const { name, label, kind = "text", isOptional = false, among } = spec;
+  const { hint = spec.isMarkdown && "In Markdown" } = spec;
   const sent = spec.isFound ? undefined : visit.parameters[name];
   const held = spec.value ? await spec.value(shown, visit) : shown.found?.[name];
   const value = sent ?? held ?? "";
@@ -134,7 +139,8 @@ async function fieldOf(spec: FormField, shown: Shown, visit: Visit): Promise<Htm
   if (kind !== "one" && kind !== "many") {
     // What must not be read again is typed again.
     const text = kind === "file" || kind === "password" ? undefined : String(value);
-    return field({ ...about, type: kind, value: text, rows: 8, required: !isOptional });
+    const shown = field({ ...about, type: kind, value: text, rows: 8, required: !isOptional });
+    return html`${shown}${spec.isMarkdown && (await preview(visit, String(value), label))}`;
   }
   const present = kind === "many" ? ((held ?? []) as readonly Choice[]) : [];
   const isFew = typeof among === "function";
@@ -167,6 +173,17 @@ async function fieldOf(spec: FormField, shown: Shown, visit: Visit): Promise<Htm
   return html`<input type="hidden" name="${name}[]" value="">${boxes.length > 0 && choices({ ...about, legend: label, choices: boxes })}`;
 }
 
+/** What a text looks like, if the visitor asks for it. @param label of its field */
+export async function preview(
+  visit: Visit,
+  text: string,
+  label: string,
+): Promise<Html | undefined> {
+  if (!isPreview(visit)) return undefined;
+  const [rendered] = await visit.texts([text]);
+  return html`<section class="text preview" aria-label="Preview: ${label}" tabindex="-1" autofocus>${rendered}</section>`;
+}
+
 async function choicesOf(among: Found | undefined, visit: Visit) {
   const asked = among && (await visit.ask(among.from, { per_page: 100, ...among.with }));
   const rows = (asked?.value ?? []) as readonly Shown[];
@@ -187,6 +204,8 @@ function problems(fields: readonly FormField[], { refusal }: Visit): Html | unde
   const list = known.length > 0 ? html`<ul>${known}</ul>` : html`${refusal.text}`;
   return html`<div class="note bad" role="alert" tabindex="-1" autofocus>This was refused: ${list}</div>`;
 }
+
+const hasPreview = ({ fields }: FormSpec) => fields.some(({ isMarkdown }) => isMarkdown);
 
 /** What a page that is a form shows. */
 export function formShown(spec: FormSpec): Showing<string> {
@@ -217,7 +236,7 @@ export function formShown(spec: FormSpec): Showing<string> {
       const asks =
         parts.length > 0 &&
         html`<section>${problems(fields, visit)}
-${form(visit, action, html`${parts}<button>${spec.button}</button>`, { hasFile: spec.upload !== undefined })}
+${form(visit, action, html`${parts}<div class="actions"><button>${spec.button}</button>${hasPreview(spec) && previewButton}</div>`, { hasFile: spec.upload !== undefined })}
 </section>`;
       const body = html`${visit.made && spec.shown?.(visit.made, visit)}${asks}${spec.below?.(shown, visit)}`;
       const named = title(shown, visit);
@@ -253,7 +272,7 @@ export function formPage(spec: FormSpec): readonly Route[] {
     }),
     actionIn(of, {
       ...{ path, summary: spec.summary, performs, again: showing, isAsked: true, to: spec.to },
-      isShown: spec.shown !== undefined,
+      ...{ isShown: spec.shown !== undefined, hasPreview: hasPreview(spec) },
       ...found,
       ...(spec.upload && { upload: spec.upload }),
       ...(spec.maxBodyBytes !== undefined && { maxBodyBytes: spec.maxBodyBytes }),

@@ -36,7 +36,7 @@ const TEXTS: readonly FormField[] = [
   { name: "title", label: "Title" },
   {
     ...{ name: "description", label: "Description", kind: "lines", isOptional: true },
-    hint: "In Markdown",
+    isMarkdown: true,
   },
 ];
 

@@ -8,6 +8,7 @@ import type { PageContent } from "../pages/page.ts";
 import {
   actionIn,
   groupPage,
+  previewButton,
   projectAction,
   projectPage,
   type Showing,
@@ -24,6 +25,7 @@ import {
   todoButton,
   typedIn,
 } from "./discussions.ts";
+import { preview } from "./forms.ts";
 import { issuableForms, mayChange } from "./issuable-forms.ts";
 import {
   about,
@@ -87,12 +89,12 @@ async function issuablePage(
     body: html`<section class="text" aria-label="Description">${description && description.text !== "" ? description : html`<p class="lead">No description.</p>`}</section>
 ${name !== "epics" && (await reactions(of, visit))}
 ${await discussed(discussions, visit, of)}
-${actions}${forms(of, visit, await todoButton(of, visit))}`,
+${actions}${await forms(of, visit)}`,
   });
 }
 
 /** What can be done on the page of an issue or merge request, by those who are signed in. */
-function forms(of: Discussed, visit: Visit, todo: Html | undefined): Html | undefined {
+async function forms(of: Discussed, visit: Visit): Promise<Html | undefined> {
   const { name, path, found, place } = of;
   if (!visit.caller || name === "epics") return undefined;
   const own = placeOf(place).address + path;
@@ -101,10 +103,11 @@ function forms(of: Discussed, visit: Visit, todo: Html | undefined): Html | unde
   const comment = field({
     ...{ name: "body", label: "Comment", type: "lines", value: typedIn(visit, undefined) },
   });
-  const isRefused = visit.parameters["discussion_id"] === undefined;
+  const isOfThread = visit.parameters["discussion_id"] !== undefined;
+  const shown = !isOfThread && (await preview(visit, typedIn(visit, undefined), "Comment"));
   return html`<section aria-label="Take part">
-${isRefused && refused(visit)}
-${mayWrite(of, visit) && form(visit, `${own}/notes`, html`${comment}<div class="actions"><button>Comment</button><button class="quiet" formaction="${mountOf(visit.view)}${own}/discussions">Start a thread</button></div>`)}
+${!isOfThread && refused(visit)}
+${mayWrite(of, visit) && form(visit, `${own}/notes`, html`${comment}${shown}<div class="actions"><button>Comment</button><button class="quiet" formaction="${mountOf(visit.view)}${own}/discussions">Start a thread</button>${previewButton}</div>`)}
 <div class="actions">${mayChangeIt && html`<a class="button quiet" href="${mountOf(visit.view)}${own}/edit">Edit</a>`}
 ${
   event !== undefined &&
@@ -115,7 +118,7 @@ ${
     html`<input type="hidden" name="state_event" value="${event}"><button class="quiet">${event === "close" ? "Close" : "Reopen"}</button>`,
   )
 }
-${todo}</div>
+${await todoButton(of, visit)}</div>
 </section>`;
 }
 

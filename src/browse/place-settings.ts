@@ -378,7 +378,7 @@ const MERGING = [
 ] as const;
 const flags = (all: readonly (readonly [name: string, label: string])[]): readonly FormField[] =>
   all.map(([name, label]) => flag(name, label));
-const LONG_DESCRIPTION: FormField = { ...DESCRIPTION, kind: "lines", hint: "In Markdown" };
+const LONG_DESCRIPTION: FormField = { ...DESCRIPTION, kind: "lines", isMarkdown: true };
 const isOwner: FormField["when"] = (_, { source }) =>
   source !== undefined && mayRenameProject(source);
 

@@ -12,7 +12,7 @@ const MILESTONE_FIELDS: readonly FormField[] = [
   { name: "title", label: "Title" },
   {
     ...{ name: "description", label: "Description", kind: "lines", isOptional: true },
-    hint: "In Markdown",
+    isMarkdown: true,
   },
   { name: "start_date", label: "Start", kind: "date", isOptional: true },
   { name: "due_date", label: "Due", kind: "date", isOptional: true },

@@ -3,9 +3,17 @@ import type { Route } from "../core/resource.ts";
 import { field, form, formText } from "../pages/form.ts";
 import { type Html, html } from "../pages/html.ts";
 import { commitRow } from "./code.ts";
-import { projectAction, projectPage, type Showing, type Shown, type Visit } from "./declare.ts";
+import {
+  previewButton,
+  projectAction,
+  projectPage,
+  type Showing,
+  type Shown,
+  type Visit,
+} from "./declare.ts";
 import { changed, lineKey, type Numbers, type Talks, viewInput } from "./diffs.ts";
 import { type Discussed, mayWrite, threadsOf, typedIn } from "./discussions.ts";
+import { preview } from "./forms.ts";
 import { about, fact, listed, placeOf, refused } from "./parts.ts";
 
 const REQUEST = {
@@ -73,6 +81,7 @@ async function talksOf(project: Shown, request: Shown, visit: Visit, path: strin
     return `?${query.toString()}`;
   };
   const { line: chosen } = visit.parameters as { line?: string };
+  const shown = await preview(visit, typedIn(visit, undefined), "Your comment");
   const ask = (name: string, file: Shown, { before, after }: Numbers) => {
     const where: Shown = { ...request.diff_refs, ...file, old_line: before, new_line: after };
     const hidden = WHERE.flatMap((one) =>
@@ -84,7 +93,7 @@ async function talksOf(project: Shown, request: Shown, visit: Visit, path: strin
       ...{ name: "body", id: "about-line", label: "Your comment", type: "lines" },
       ...{ value: typedIn(visit, undefined), autofocus: true },
     });
-    return html`${refused(visit)}${form(visit, path + link(name), html`${hidden}${comment}<button>Start a thread</button>`)}`;
+    return html`${refused(visit)}${form(visit, path + link(name), html`${hidden}${comment}${shown}<div class="actions"><button>Start a thread</button>${previewButton}</div>`)}`;
   };
   return { of: said, more: { link, asked: chosen, form: ask } };
 }
@@ -119,6 +128,7 @@ export const reviewPages: readonly Route[] = [
       "POST /projects/:id/merge_requests/:noteable_id/discussions",
       { noteable_id: "merge_request_iid" },
     ],
+    hasPreview: true,
     sends: positioned,
     to: ({ notes }, { merge_request_iid: iid, view: shown = "inline" }) =>
       `/-/merge_requests/${iid}/diffs?view=${shown}#note_${notes[0].id}`,

@@ -85,6 +85,7 @@ header nav ul { flex-direction: row; margin: 0; }
 .diff del { text-decoration: none; background: light-dark(#f8cdc9, #7a2d28); }
 .diff :is(.place, .end) td { color: var(--soft); font-size: .875rem; }
 .diff .talk td { padding: .75rem; white-space: normal; }
+.preview { margin: -.5rem 0 1.25rem; }
 .talk .thread, .talk form { position: sticky; left: .75rem; max-width: min(44rem, 75vw); }
 .diff .talk a { min-width: 0; color: var(--accent); font-size: inherit; text-decoration: underline; }
 tr:target, td:target { outline: 2px solid var(--accent); outline-offset: -2px; }

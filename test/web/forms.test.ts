@@ -57,6 +57,18 @@ describe("the form of an issue", () => {
       assignees: [{ username: "developer" }],
     });
     expect((await reporter.get(`${base}/1`)).page).toContain(`href="${base}/1/edit"`);
+    const looked = await reporter.post(`${base}/1/edit`, {
+      ...{ title: "Other", description: `**b** #1 ${HOSTILE}`, preview: "true" },
+    });
+    expect([looked.status, fieldsOf(looked.page)["title"]]).toEqual([200, "Other"]);
+    expect(looked.page).toMatch(/aria-label="Preview: Description"[^>]*>.*<strong>b<\/strong> <a/s);
+    expect(looked.page).not.toMatch(RUNS);
+    const comment = await reporter.post(`${base}/1/notes`, { body: "_so_", preview: "true" });
+    expect(comment.page).toMatch(/aria-label="Preview: Comment"[^>]*>.*<em>so<\/em>/s);
+    expect([
+      (await project.get("/issues/1")).json,
+      (await project.get("/issues/1/notes")).json,
+    ]).toEqual([issue, []]);
     const shown = await reporter.get(`${base}/1/edit`);
     const fields = fieldsOf(shown.page);
     expect(fields).toEqual({

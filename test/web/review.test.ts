@@ -84,6 +84,10 @@ it("are talked about where they are", async () => {
   const wrong = await reporter.post(address, { ...where, body: "kept", new_line: "99" });
   expect([wrong.status, fieldsOf(wrong.page)["body"]]).toEqual([422, "kept"]);
 
+  const previewed = await reporter.post(address, { ...where, body: "**b**", preview: "true" });
+  expect([previewed.status, fieldsOf(previewed.page)["body"]]).toEqual([200, "**b**"]);
+  expect(previewed.page).toContain("<strong>b</strong>");
+
   const sent = await reporter.post(address, { ...where, body: HOSTILE });
   expect(sent.status).toBe(303);
   expect(sent.headers.get("location")).toMatch(/\/diffs\?view=parallel#note_\d+$/);
