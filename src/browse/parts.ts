@@ -182,13 +182,14 @@ export function itemsNav(
 export function pageIn(
   place: Shown,
   visit: Visit,
-  content: { title: string; titles?: readonly string[]; steps: readonly Step[]; body: Html },
+  content: Pick<PageContent, "title" | "titles" | "isLive" | "body"> & {
+    readonly steps: readonly Step[];
+  },
 ): PageContent {
-  const { title, titles = [title], steps, body } = content;
+  const { title, titles = [title], isLive = false, steps, body } = content;
   const { name } = placeOf(place);
   return {
-    showsTexts: true,
-    title,
+    ...{ showsTexts: true, isLive, title },
     titles: [...titles.filter((one) => one !== name), name],
     above: way(visit, place, steps),
     body,
@@ -301,16 +302,18 @@ export function about(
     readonly lead?: Html | undefined;
     readonly facts: readonly Html[];
     readonly body?: Html | undefined;
+    /** Whether something goes on that parts of it show. */
+    readonly isLive?: boolean;
   },
 ): PageContent {
   const { of, within = [], title, name = title, titled = title, path, lead, body } = thing;
   const known = thing.facts.filter((one) => one.text !== "");
   return pageIn(place, visit, {
-    title,
+    ...{ title, isLive: thing.isLive ?? false },
     titles: [titled, of[0]],
     steps: [of, ...within, [name, path]],
     body: html`${lead && html`<p class="lead">${lead}</p>`}
-<div class="beside"><div>${body}</div>${known.length > 0 && html`<aside aria-label="Facts"><dl>${known}</dl></aside>`}</div>`,
+<div class="beside"><div>${body}</div>${known.length > 0 && html`<aside id="facts" aria-label="Facts"${thing.isLive === true && html` data-live`}><dl>${known}</dl></aside>`}</div>`,
   });
 }
 

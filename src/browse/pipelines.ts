@@ -3,6 +3,7 @@ import * as param from "../core/input.ts";
 import type { Route } from "../core/resource.ts";
 import { field, form, formText } from "../pages/form.ts";
 import { type Html, html } from "../pages/html.ts";
+import { live, liveState } from "../pages/live.ts";
 import { mountOf } from "../pages/navigation.ts";
 import { projectAction, projectPage, type Showing, type Shown, type Visit } from "./declare.ts";
 import { formPage } from "./forms.ts";
@@ -67,12 +68,24 @@ const jobShown: Showing<"project" | "job"> = {
     const asked = await visit.ask("GET /projects/:id/jobs/:job_id/trace", { job_id: job.id });
     const log = asked && (await readLog(asked.body));
     const link = html`<p><a href="${job.web_url}/raw">The whole log, as it is</a></p>`;
+    const isLive = UNFINISHED.includes(job.status);
+    const shown =
+      log &&
+      html`<section><h2>Log</h2>${live(
+        "log",
+        isLive,
+        log.text === ""
+          ? html`<p class="lead">There is no log yet.</p>`
+          : html`<pre class="log" tabindex="0" role="region" aria-label="Log of ${job.name}">${log.text}</pre>`,
+      )}${visit.caller && link}</section>`;
+    const own = `${placeOf(project).address}/-/jobs/${job.id}`;
     return about(project, visit, {
+      isLive,
       of: ["Jobs", "/-/jobs"],
       title: job.name,
       titled: `${job.name} (#${job.id})`,
       path: `/-/jobs/${job.id}`,
-      lead: html`${state(job.status)} ${who(job.user, visit)} started it ${at(job.created_at)}`,
+      lead: html`${liveState(isLive, state(job.status))} ${who(job.user, visit)} started it ${at(job.created_at)}`,
       facts: [
         fact("Stage", job.stage),
         fact("Pipeline", html`<a href="${job.pipeline.web_url}">#${job.pipeline.id}</a>`),
@@ -80,7 +93,7 @@ const jobShown: Showing<"project" | "job"> = {
         fact("Runner", job.runner?.description),
         fact("Why it failed", job.failure_reason),
       ],
-      body: html`${actions(visit, job.status, JOB, `${placeOf(project).address}/-/jobs/${job.id}`)}${log && html`<section><h2>Log</h2>${log.text === "" ? html`<p class="lead">There is no log yet.</p>` : html`<pre class="log" tabindex="0">${log.text}</pre>`}${visit.caller && link}</section>`}`,
+      body: html`${live("actions", isLive, actions(visit, job.status, JOB, own))}${shown}`,
     });
   },
 };
@@ -93,12 +106,20 @@ const pipelineShown: Showing<"project" | "pipeline" | "jobs"> = {
   },
   view: async ({ project, pipeline, jobs }, visit) => {
     const path = `/-/pipelines/${pipeline.id}`;
+    const own = placeOf(project).address + path;
+    const isLive = UNFINISHED.includes(pipeline.status);
+    const list = listed("jobs", jobs, visit, {
+      path: own,
+      none: "There are no jobs.",
+      row: jobRow,
+    });
     return about(project, visit, {
+      isLive,
       of: ["Pipelines", "/-/pipelines"],
       title: pipeline.name ?? `Pipeline #${pipeline.id}`,
       name: `#${pipeline.id}`,
       path,
-      lead: html`${state(pipeline.status)} ${who(pipeline.user, visit)} started it ${at(pipeline.created_at)}`,
+      lead: html`${liveState(isLive, state(pipeline.status))} ${who(pipeline.user, visit)} started it ${at(pipeline.created_at)}`,
       facts: [
         fact("Branch or tag", html`<code>${pipeline.ref}</code>`),
         fact("Commit", commitLink(pipeline.sha, project, visit)),
@@ -106,16 +127,7 @@ const pipelineShown: Showing<"project" | "pipeline" | "jobs"> = {
         fact("Coverage", pipeline.coverage && `${pipeline.coverage} %`),
         fact("What is wrong", pipeline.yaml_errors),
       ],
-      body: html`${actions(visit, pipeline.status, "POST /projects/:id/pipelines/:pipeline_id", placeOf(project).address + path)}<section><h2>Jobs</h2>${listed(
-        "jobs",
-        jobs,
-        visit,
-        {
-          path: placeOf(project).address + path,
-          none: "There are no jobs.",
-          row: jobRow,
-        },
-      )}</section>`,
+      body: html`${live("actions", isLive, actions(visit, pipeline.status, "POST /projects/:id/pipelines/:pipeline_id", own))}<section><h2>Jobs</h2>${live("jobs", isLive, list)}</section>`,
     });
   },
 };

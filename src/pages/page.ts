@@ -1,10 +1,11 @@
 import { digest } from "../core/digest.ts";
 import { type PageContext, RawReply } from "../core/resource.ts";
 import { type Html, html } from "./html.ts";
+import { LIVE_MARKUP, LIVE_POLICY } from "./live.ts";
 import { homeOf, mountOf, navigationOf, siteItems } from "./navigation.ts";
 import { STYLE, STYLE_MARKUP } from "./style.ts";
 
-/** The style sheet is inlined; nothing else is loaded and no script runs. */
+/** The style sheet is inlined; nothing else is loaded and no script runs, but for that of live pages. */
 const POLICY = [
   "default-src 'none'",
   `style-src 'sha256-${Buffer.from(digest("sha256", STYLE), "hex").toString("base64")}'`,
@@ -19,13 +20,19 @@ const WRITTEN = "; img-src * data:; media-src *; style-src-attr 'unsafe-inline'"
  * @param isAccountPage other pages have no `form-action`: Chromium applies it to redirects after a form, and signing in
  *   may redirect to applications
  */
-function headersOf(isAccountPage: boolean, showsTexts = false): Record<string, string> {
+function headersOf(
+  isAccountPage: boolean,
+  {
+    showsTexts = false,
+    isLive = false,
+  }: { showsTexts?: boolean | undefined; isLive?: boolean | undefined },
+): Record<string, string> {
   const formAction = isAccountPage || showsTexts ? "; form-action 'self'" : "";
   const written = showsTexts ? WRITTEN : "";
   return {
     "content-type": "text/html; charset=utf-8",
     "cache-control": "no-store",
-    "content-security-policy": POLICY + written + formAction,
+    "content-security-policy": POLICY + written + formAction + (isLive ? LIVE_POLICY : ""),
     "referrer-policy": "same-origin",
     "x-frame-options": "DENY",
   };
@@ -44,6 +51,8 @@ export interface PageContent {
   above?: Html;
   /** A wide page that shows what people have written: it may have pictures, and colours of its own. */
   showsTexts?: true;
+  /** Whether something goes on that parts of it show: see `live`. */
+  isLive?: boolean;
   /** Default 200. */
   status?: number;
   body: Html;
@@ -52,7 +61,7 @@ export interface PageContent {
 /** A page in the common layout, with navigation for signed-in users. */
 export function page(
   visit: Pick<PageContext, "request" | "caller" | "csrfToken" | "site" | "view">,
-  { title, titles = [title], above, showsTexts, status = 200, body }: PageContent,
+  { title, titles = [title], above, showsTexts, isLive, status = 200, body }: PageContent,
 ): RawReply {
   const { request, caller, view } = visit;
   const isAccountPage = !showsTexts && request.path.startsWith(ACCOUNT);
@@ -80,10 +89,11 @@ ${above}
 ${body}
 </main>
 </div>
+${isLive && LIVE_MARKUP}
 </body>
 </html>
 `;
-  return new RawReply(status, headersOf(isAccountPage, showsTexts), document.text);
+  return new RawReply(status, headersOf(isAccountPage, { showsTexts, isLive }), document.text);
 }
 
 const layoutOf = (hasNavigation: boolean, showsTexts = false) =>

@@ -100,7 +100,7 @@ tr:target, td:target { outline: 2px solid var(--accent); outline-offset: -2px; }
 [aria-pressed=true] { background: var(--line); border-color: var(--accent); }
 .unseen { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 .discussions { padding: 0; background: none; border: 0; }
-.lead > .tag:first-child { margin-left: 0; }
+.lead > .tag:first-child, [role=status] > .tag:first-child { margin-left: 0; }
 .filter label { display: flex; gap: .5rem; align-items: center; }
 .discussions .rows > li { display: block; padding: 0 0 1rem; border: 0; }
 .said { padding: 1rem; background: var(--card); border: 1px solid var(--line); border-radius: .75rem; }

@@ -2,6 +2,7 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { type Server, serve } from "../../src/node.ts";
+import { ciProject, runnerOf, takeJob } from "../api/_pipelines.ts";
 import { createFixtures, fixtureSeed } from "../fixtures.ts";
 import { givePassword, PASSWORD, type TestApp, testApp } from "../helpers.ts";
 import { toys } from "../toy/index.ts";
@@ -226,4 +227,34 @@ describe.each([
     await page.keyboard.press("Enter");
     await page.waitForURL("**/tree/short-lived-*");
   });
+});
+
+it("a job's page shows its log and its state while it runs, and is quiet afterwards", async () => {
+  const project = await ciProject(app, "runs", "build:\n  script: [make]\n");
+  await project.call("POST /pipeline", { as: "owner", json: { ref: "main" } });
+  const job = await takeJob(app, await runnerOf(app, project));
+  const send = async (from: number, text: string) => {
+    const range = `${from}-${from + text.length - 1}`;
+    const headers = { "job-token": job.token, "content-range": range };
+    const { status } = await app.call(`PATCH /jobs/${job.id}/trace`, { headers, body: text });
+    expect(status).toBe(202);
+  };
+  await send(0, "first <line>\n");
+  const { page, complaints } = await visit(browser, { width: 1280, scripts: true });
+  await page.goto(`${server.url}/users/sign_in`);
+  await signIn(page, "admin", PASSWORD);
+  await page.goto(`${server.url}/secret/runs/-/jobs/${job.id}`);
+  expect(await page.locator("#state").textContent()).toBe("Running");
+  await page.evaluate("window.isSame = true");
+  await send(13, "second line\n");
+  await page.locator(".log", { hasText: "second line" }).waitFor();
+  expect(await page.locator(".log").textContent()).toBe("first <line>\nsecond line\n");
+  const json = { token: job.token, state: "failed", failure_reason: "script_failure" };
+  await app.call(`PUT /jobs/${job.id}`, { json });
+  await page.locator("#state", { hasText: "Failed" }).waitFor();
+  expect(await page.locator("#facts").textContent()).toContain("script_failure");
+  await page.getByRole("button", { name: "Retry" }).waitFor();
+  expect([await page.evaluate("window.isSame"), complaints]).toEqual([true, []]);
+  expect(await violations(page)).toEqual([]);
+  expect(await page.locator("[data-live]").count()).toBe(0);
 });

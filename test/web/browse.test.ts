@@ -244,7 +244,9 @@ describe("the page of a job", () => {
         await db.run("update ci_jobs set trace_bytes = ? where id = ?", [log.length, jobs[0].id]);
       });
     await write("section_start:1:make\r\u001b[0K\u001b[31mred\u001b[0m <b>\n");
-    expect(await shown()).toContain('<pre class="log" tabindex="0">red &lt;b&gt;\n</pre>');
+    expect(await shown()).toContain(
+      '<pre class="log" tabindex="0" role="region" aria-label="Log of check">red &lt;b&gt;\n</pre>',
+    );
     await write(`${"a line of the log\n".repeat(30_000)}the end`);
     const page = await shown();
     expect(page).toContain("the end</pre>");

@@ -1,0 +1,51 @@
+import { digest } from "../core/digest.ts";
+import { Html, html } from "./html.ts";
+
+/**
+ * The script of pages that show what goes on: every few seconds, while somebody looks, it asks for the page again and shows what
+ * is new in its live parts, until there are none. Of a log it adds the end, so that nothing moves that somebody reads.
+ * Without it, the page is the same when it is loaded again.
+ */
+const SCRIPT = `
+const SECONDS = 3;
+const log = (part) => part.querySelector(".log");
+function show(part, next) {
+  const [shown, now] = [log(part), log(next)];
+  if (shown && now && now.textContent.startsWith(shown.textContent)) {
+    const atEnd = shown.scrollTop + shown.clientHeight > shown.scrollHeight - 8;
+    shown.append(now.textContent.slice(shown.textContent.length));
+    if (atEnd) shown.scrollTop = shown.scrollHeight;
+  } else if (part.innerHTML !== next.innerHTML && !part.contains(document.activeElement)) {
+    part.replaceChildren(...next.childNodes);
+  }
+}
+async function refresh() {
+  if (!document.hidden) {
+    const answer = await fetch(location.href, { headers: { accept: "text/html" } });
+    if (!answer.ok) return;
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    for (const part of document.querySelectorAll("[data-live]")) {
+      const next = page.getElementById(part.id);
+      if (next) show(part, next);
+      if (!next?.hasAttribute("data-live")) part.removeAttribute("data-live");
+    }
+    if (!document.querySelector("[data-live]")) return;
+  }
+  setTimeout(() => refresh().catch(() => setTimeout(refresh, SECONDS * 10000)), SECONDS * 1000);
+}
+setTimeout(refresh, SECONDS * 1000);
+`;
+
+/** The script as inlined in a page that has live parts. */
+export const LIVE_MARKUP: Html = new Html(`<script>${SCRIPT}</script>`);
+
+/** What the content security policy of such a page allows. */
+export const LIVE_POLICY = `; script-src 'sha256-${Buffer.from(digest("sha256", SCRIPT), "hex").toString("base64")}'; connect-src 'self'`;
+
+/** A part of a page that shows what goes on as long as it does. @param id unique on the page */
+export const live = (id: string, goesOn: boolean, part: Html): Html =>
+  html`<div id="${id}"${goesOn && html` data-live`}>${part}</div>`;
+
+/** A state that is read out when it changes, as {@link live}. */
+export const liveState = (goesOn: boolean, state: Html): Html =>
+  html`<span id="state" role="status"${goesOn && html` data-live`}>${state}</span>`;
