@@ -58,7 +58,7 @@ export interface Refusal {
 }
 
 /** A route, with the names of its parameters that the page has by other names. */
-type Renamed = readonly [route: string, names: Readonly<Record<string, string>>];
+export type Renamed = readonly [route: string, names: Readonly<Record<string, string>>];
 
 /** What a page shows. */
 export interface Showing<Names extends string> {
@@ -211,13 +211,14 @@ export interface ActionSpec {
   readonly input: Attributes;
   /** The fields of the form. */
   readonly fields?: Attributes;
-  /** The route of the API that does it. */
-  readonly performs: string | Renamed;
+  /** The route of the API that does it; or one that has no address, of which `sends` says the place. */
+  readonly performs: string | Renamed | Route;
   readonly find?: PageSpec<string>["find"];
   /** What the API gets of what was typed. Default: all of it. */
   readonly sends?: (
     typed: Readonly<Record<string, unknown>>,
     runner: RouteRunner,
+    source: Source | undefined,
   ) => Awaitable<object>;
   /** Where it leads then: below the address of its place, or an address of an answer. @param done what the route answered */
   readonly to: (
@@ -271,7 +272,9 @@ export const actionIn = (of: PageKind, spec: ActionSpec): Route => {
           return show(spec.again, again, runner, sent, { typed });
         }
         const given = spec.performs;
-        const [route, names] = typeof given === "string" ? [given, {}] : given;
+        const [route, names] = Array.isArray(given)
+          ? (given as Renamed)
+          : [given as string | Route, {}];
         const renamed = Object.entries(names).map(([theirs, ours]) => [theirs, input[ours]]);
         const redirectTo = (done: unknown) => {
           const { view } = context;
@@ -284,9 +287,9 @@ export const actionIn = (of: PageKind, spec: ActionSpec): Route => {
         };
         try {
           const sent = {
-            ...((await spec.sends?.(input, runner)) ?? input),
+            ...((await spec.sends?.(input, runner, source)) ?? input),
             ...Object.fromEntries(renamed),
-            ...(source && { id: source.id }),
+            ...(source && (typeof given === "string" || Array.isArray(given)) && { id: source.id }),
           };
           const { value: made } = await runner.perform(route, sent);
           if (!spec.isShown) return redirectTo(made);

@@ -13,6 +13,7 @@ import {
   type PageSpec,
   pageOf,
   previewButton,
+  type Renamed,
   type Showing,
   type Shown,
   type Visit,
@@ -79,7 +80,7 @@ export interface FormSpec {
   /** What it needs besides its place: what is changed is `found`. */
   readonly shows?: Showing<string>["shows"];
   readonly one?: "found";
-  readonly performs: ActionSpec["performs"];
+  readonly performs: string | Renamed;
   readonly sends?: ActionSpec["sends"];
   readonly to: ActionSpec["to"];
   readonly upload?: ActionSpec["upload"];

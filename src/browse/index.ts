@@ -7,6 +7,7 @@ import { wantsPage } from "../core/http/router.ts";
 import type { PageContext, RawReply } from "../core/resource.ts";
 import { jsonOf, showErrorOrSignIn, showErrorPage } from "../pages/mount.ts";
 import { adminPages } from "./admin.ts";
+import { boardPages } from "./boards.ts";
 import { codePages } from "./code.ts";
 import { codeForms } from "./code-forms.ts";
 import { documentPages, personalSnippetPages } from "./documents.ts";
@@ -58,6 +59,7 @@ const OF_PLACES: Mount = {
       routes: [
         ...issuablePages,
         ...issuableActions,
+        ...boardPages,
         ...codePages,
         ...reviewPages,
         ...codeForms,

@@ -2,6 +2,7 @@ import { form } from "../pages/form.ts";
 import { instant } from "../pages/format.ts";
 import { type Html, html } from "../pages/html.ts";
 import { list } from "../pages/list.ts";
+import { LIVE } from "../pages/live.ts";
 import { mountOf } from "../pages/navigation.ts";
 import type { PageContent } from "../pages/page.ts";
 import type { Shown, Visit } from "./declare.ts";
@@ -182,14 +183,14 @@ export function itemsNav(
 export function pageIn(
   place: Shown,
   visit: Visit,
-  content: Pick<PageContent, "title" | "titles" | "isLive" | "body"> & {
+  content: Pick<PageContent, "title" | "titles" | "script" | "body"> & {
     readonly steps: readonly Step[];
   },
 ): PageContent {
-  const { title, titles = [title], isLive = false, steps, body } = content;
+  const { title, titles = [title], script, steps, body } = content;
   const { name } = placeOf(place);
   return {
-    ...{ showsTexts: true, isLive, title },
+    ...{ showsTexts: true, script, title },
     titles: [...titles.filter((one) => one !== name), name],
     above: way(visit, place, steps),
     body,
@@ -302,18 +303,17 @@ export function about(
     readonly lead?: Html | undefined;
     readonly facts: readonly Html[];
     readonly body?: Html | undefined;
-    /** Whether something goes on that parts of it show. */
-    readonly isLive?: boolean;
+    readonly script?: PageContent["script"];
   },
 ): PageContent {
   const { of, within = [], title, name = title, titled = title, path, lead, body } = thing;
   const known = thing.facts.filter((one) => one.text !== "");
   return pageIn(place, visit, {
-    ...{ title, isLive: thing.isLive ?? false },
+    ...{ title, script: thing.script },
     titles: [titled, of[0]],
     steps: [of, ...within, [name, path]],
     body: html`${lead && html`<p class="lead">${lead}</p>`}
-<div class="beside"><div>${body}</div>${known.length > 0 && html`<aside id="facts" aria-label="Facts"${thing.isLive === true && html` data-live`}><dl>${known}</dl></aside>`}</div>`,
+<div class="beside"><div>${body}</div>${known.length > 0 && html`<aside id="facts" aria-label="Facts"${thing.script === LIVE && html` data-live`}><dl>${known}</dl></aside>`}</div>`,
   });
 }
 

@@ -3,7 +3,7 @@ import * as param from "../core/input.ts";
 import type { Route } from "../core/resource.ts";
 import { field, form, formText } from "../pages/form.ts";
 import { type Html, html } from "../pages/html.ts";
-import { live, liveState } from "../pages/live.ts";
+import { LIVE, live, liveState } from "../pages/live.ts";
 import { mountOf } from "../pages/navigation.ts";
 import { projectAction, projectPage, type Showing, type Shown, type Visit } from "./declare.ts";
 import { formPage } from "./forms.ts";
@@ -80,7 +80,7 @@ const jobShown: Showing<"project" | "job"> = {
       )}${visit.caller && link}</section>`;
     const own = `${placeOf(project).address}/-/jobs/${job.id}`;
     return about(project, visit, {
-      isLive,
+      ...(isLive && { script: LIVE }),
       of: ["Jobs", "/-/jobs"],
       title: job.name,
       titled: `${job.name} (#${job.id})`,
@@ -114,7 +114,7 @@ const pipelineShown: Showing<"project" | "pipeline" | "jobs"> = {
       row: jobRow,
     });
     return about(project, visit, {
-      isLive,
+      ...(isLive && { script: LIVE }),
       of: ["Pipelines", "/-/pipelines"],
       title: pipeline.name ?? `Pipeline #${pipeline.id}`,
       name: `#${pipeline.id}`,

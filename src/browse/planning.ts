@@ -22,12 +22,12 @@ import {
 import { labelForms, milestoneButtons, milestoneForms } from "./planning-forms.ts";
 
 /** What groups have as well as projects. */
-const PLACES = [
+export const PLACES = [
   { page: projectPage, of: "project", at: "/projects/:id" },
   { page: groupPage, of: "group", at: "/groups/:id" },
 ] as const;
 
-const baseOf = (place: Shown, { view }: Visit) => mountOf(view) + placeOf(place).address;
+export const baseOf = (place: Shown, { view }: Visit) => mountOf(view) + placeOf(place).address;
 
 /** From when to when something lasts, as far as that is known. */
 const time = ({ start_date: start, due_date: due }: Shown): Html =>
@@ -101,62 +101,6 @@ const labels: readonly Route[] = PLACES.flatMap(({ page, of }) => [
   ...labelForms(of, labelsShown(of)),
 ]);
 
-/** As many columns of a board are shown: each is a list of its own. */
-const MOST_COLUMNS = 20;
-
-/** What a board's lists take, by the names of the API. */
-function scopeOf({ milestone, assignee, labels = [], weight }: Shown): Record<string, unknown> {
-  return {
-    ...(milestone && { milestone: milestone.title }),
-    ...(assignee && { assignee_id: assignee.id }),
-    ...(weight !== null && weight !== undefined && { weight }),
-    labels: labels.map(({ name }: Shown) => name),
-  };
-}
-
-const boards: readonly Route[] = PLACES.flatMap(({ page, of, at }) => [
-  listOf(of, {
-    ...{ kind: "Boards", path: "/-/boards", list: "/boards", none: "There are no boards." },
-    row: ({ id, name }, visit, place) =>
-      row(html`<a href="${baseOf(place, visit)}/-/boards/${id}">${name}</a>`),
-  }),
-  page({
-    path: "/-/boards/:board_id",
-    summary: `Show an issue board of a ${of}`,
-    input: { board_id: param.recordId() },
-    shows: { place: `GET ${at}`, board: `GET ${at}/boards/:board_id` },
-    view: async ({ place, board }, visit) => {
-      const scope = scopeOf(board);
-      const lists = (board.lists as Shown[]).slice(0, MOST_COLUMNS);
-      const columns: Html[] = [];
-      for (const { label, milestone, assignee } of lists) {
-        const own = {
-          ...(label && { labels: [...(scope["labels"] as string[]), label.name] }),
-          ...(milestone && { milestone: milestone.title }),
-          ...(assignee && { assignee_id: assignee.id }),
-        };
-        const sent = { ...scope, ...own, state: "opened", order_by: "relative_position" };
-        const found = await visit.ask(`GET ${at}/issues`, { ...sent, sort: "asc", per_page: 20 });
-        const issues = (found?.value ?? []) as readonly Shown[];
-        const title = label?.name ?? milestone?.title ?? assignee?.name ?? "Issues";
-        columns.push(
-          html`<section><h2>${title}</h2><ul class="rows">${issues.map((issue) =>
-            row(html`<a href="${issue.web_url}">${issue.title}</a>`, issue.references.short),
-          )}</ul>${found?.hasNext && html`<p class="lead">There are more.</p>`}</section>`,
-        );
-      }
-      const filter = `${baseOf(place, visit)}/-/issues`;
-      return about(place, visit, {
-        of: ["Boards", "/-/boards"],
-        title: board.name,
-        path: `/-/boards/${board.id}`,
-        facts: [],
-        body: html`<div class="columns">${columns}</div><p><a href="${filter}">All open issues</a> · <a href="${filter}?state=closed">All closed issues</a></p>`,
-      });
-    },
-  }),
-]);
-
 const ITERATIONS = "GET /groups/:id/iterations";
 
 /** What an iteration is called: most have no title. */
@@ -204,5 +148,5 @@ const iterations: readonly Route[] = [
   }),
 ];
 
-/** Pages of milestones, labels, boards and iterations. */
-export const planningPages: readonly Route[] = [...milestones, ...labels, ...boards, ...iterations];
+/** Pages of milestones, labels and iterations. */
+export const planningPages: readonly Route[] = [...milestones, ...labels, ...iterations];

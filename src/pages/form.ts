@@ -15,9 +15,9 @@ export function form(
   { csrfToken, view }: Pick<PageContext, "csrfToken" | "view">,
   action: string,
   body: Html,
-  { hasFile = false }: { hasFile?: boolean } = {},
+  { hasFile = false, id }: { hasFile?: boolean; id?: string } = {},
 ): Html {
-  return html`<form method="post" action="${mountOf(view)}${action}"${hasFile && html` enctype="multipart/form-data"`}>${csrf(csrfToken)}
+  return html`<form method="post" action="${mountOf(view)}${action}"${id !== undefined && html` id="${id}"`}${hasFile && html` enctype="multipart/form-data"`}>${csrf(csrfToken)}
 ${body}
 </form>`;
 }

@@ -1,5 +1,5 @@
-import { digest } from "../core/digest.ts";
-import { Html, html } from "./html.ts";
+import { type Html, html } from "./html.ts";
+import { scriptOf } from "./script.ts";
 
 /**
  * The script of pages that show what goes on: every few seconds, while somebody looks, it asks for the page again and shows what
@@ -36,11 +36,8 @@ async function refresh() {
 setTimeout(refresh, SECONDS * 1000);
 `;
 
-/** The script as inlined in a page that has live parts. */
-export const LIVE_MARKUP: Html = new Html(`<script>${SCRIPT}</script>`);
-
-/** What the content security policy of such a page allows. */
-export const LIVE_POLICY = `; script-src 'sha256-${Buffer.from(digest("sha256", SCRIPT), "hex").toString("base64")}'; connect-src 'self'`;
+/** A page that has live parts has this script. */
+export const LIVE = scriptOf(SCRIPT, "; connect-src 'self'");
 
 /** A part of a page that shows what goes on as long as it does. @param id unique on the page */
 export const live = (id: string, goesOn: boolean, part: Html): Html =>

@@ -1,11 +1,11 @@
 import { digest } from "../core/digest.ts";
 import { type PageContext, RawReply } from "../core/resource.ts";
 import { type Html, html } from "./html.ts";
-import { LIVE_MARKUP, LIVE_POLICY } from "./live.ts";
 import { homeOf, mountOf, navigationOf, siteItems } from "./navigation.ts";
+import type { Script } from "./script.ts";
 import { STYLE, STYLE_MARKUP } from "./style.ts";
 
-/** The style sheet is inlined; nothing else is loaded and no script runs, but for that of live pages. */
+/** The style sheet is inlined; nothing else is loaded, and no script runs but the one that a page has. */
 const POLICY = [
   "default-src 'none'",
   `style-src 'sha256-${Buffer.from(digest("sha256", STYLE), "hex").toString("base64")}'`,
@@ -22,17 +22,14 @@ const WRITTEN = "; img-src * data:; media-src *; style-src-attr 'unsafe-inline'"
  */
 function headersOf(
   isAccountPage: boolean,
-  {
-    showsTexts = false,
-    isLive = false,
-  }: { showsTexts?: boolean | undefined; isLive?: boolean | undefined },
+  { showsTexts, script }: Pick<PageContent, "showsTexts" | "script">,
 ): Record<string, string> {
   const formAction = isAccountPage || showsTexts ? "; form-action 'self'" : "";
   const written = showsTexts ? WRITTEN : "";
   return {
     "content-type": "text/html; charset=utf-8",
     "cache-control": "no-store",
-    "content-security-policy": POLICY + written + formAction + (isLive ? LIVE_POLICY : ""),
+    "content-security-policy": POLICY + written + formAction + (script?.policy ?? ""),
     "referrer-policy": "same-origin",
     "x-frame-options": "DENY",
   };
@@ -50,9 +47,8 @@ export interface PageContent {
   /** What is above the heading, such as the way to the page. */
   above?: Html;
   /** A wide page that shows what people have written: it may have pictures, and colours of its own. */
-  showsTexts?: true;
-  /** Whether something goes on that parts of it show: see `live`. */
-  isLive?: boolean;
+  showsTexts?: true | undefined;
+  script?: Script | undefined;
   /** Default 200. */
   status?: number;
   body: Html;
@@ -61,7 +57,7 @@ export interface PageContent {
 /** A page in the common layout, with navigation for signed-in users. */
 export function page(
   visit: Pick<PageContext, "request" | "caller" | "csrfToken" | "site" | "view">,
-  { title, titles = [title], above, showsTexts, isLive, status = 200, body }: PageContent,
+  { title, titles = [title], above, showsTexts, script, status = 200, body }: PageContent,
 ): RawReply {
   const { request, caller, view } = visit;
   const isAccountPage = !showsTexts && request.path.startsWith(ACCOUNT);
@@ -89,11 +85,11 @@ ${above}
 ${body}
 </main>
 </div>
-${isLive && LIVE_MARKUP}
+${script?.markup}
 </body>
 </html>
 `;
-  return new RawReply(status, headersOf(isAccountPage, { showsTexts, isLive }), document.text);
+  return new RawReply(status, headersOf(isAccountPage, { showsTexts, script }), document.text);
 }
 
 const layoutOf = (hasNavigation: boolean, showsTexts = false) =>

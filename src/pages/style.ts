@@ -63,6 +63,11 @@ aside ul { margin: 0; padding: 0; list-style: none; }
 .avatar { display: block; margin: 0 0 1rem; border-radius: .5rem; }
 .rows h2 a { display: inline-block; }
 .columns { display: grid; gap: 1rem; grid-template-columns: repeat(auto-fit, minmax(14rem, 1fr)); }
+.columns .rows > .card { display: block; padding: .75rem 0; }
+.card h3 { font-size: 1rem; font-weight: 500; }
+.card .button { min-height: 2rem; padding: .125rem .75rem; font-size: .875rem; }
+.card form { margin-top: .75rem; }
+[draggable=true] { cursor: grab; }
 header nav { flex: 1 1 auto; min-width: 0; }
 header nav ul { flex-direction: row; margin: 0; }
 .items ul { flex-direction: row; gap: .125rem; }

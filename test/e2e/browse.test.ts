@@ -258,3 +258,38 @@ it("a job's page shows its log and its state while it runs, and is quiet afterwa
   expect(await violations(page)).toEqual([]);
   expect(await page.locator("[data-live]").count()).toBe(0);
 });
+
+it("cards of a board are moved by dragging, and by keyboard", async () => {
+  const project = await ciProject(app, "planned", undefined);
+  await project.call("POST /labels", { as: "owner", json: { name: "Doing", color: "#1c5bbf" } });
+  const { json: board } = await project.call("POST /boards", { as: "owner", json: { name: "b" } });
+  const { json: labels } = await project.call("GET /labels", { as: "owner" });
+  const list = { label_id: labels[0].id };
+  await project.call(`POST /boards/${board.id}/lists`, { as: "owner", json: list });
+  for (const title of ["One", "Two", "Three"]) {
+    await project.call("POST /issues", { as: "owner", json: { title } });
+  }
+  const { page, complaints } = await visit(browser, { width: 1280, scripts: true });
+  await page.goto(`${server.url}/users/sign_in`);
+  await signIn(page, "admin", PASSWORD);
+  await page.goto(`${server.url}/secret/planned/-/boards/${board.id}`);
+  const column = (title: string) => page.locator("[data-list]", { hasText: title });
+  const card = (title: string) => page.locator(".card", { hasText: title });
+  await card("Two").dragTo(column("Doing"));
+  await column("Doing").locator(".card", { hasText: "Two" }).waitFor();
+  await card("Three").dragTo(card("Two"));
+  await column("Doing").locator(".card", { hasText: "Three" }).waitFor();
+  expect(await column("Doing").locator("h3").allTextContents()).toEqual(["Three", "Two"]);
+  const { json: moved } = await project.call("GET /issues/3", { as: "owner" });
+  expect(moved.labels).toEqual(["Doing"]);
+  await tabTo(page, "Move Two");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/\?move=\d+#card-\d+$/);
+  await look(page, "board-with-a-form");
+  expect(await violations(page)).toEqual([]);
+  await page.getByRole("button", { name: "Move", exact: true }).focus();
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/boards\/\d+#card-\d+$/);
+  expect(await column("Doing").locator("h3").allTextContents()).toEqual(["Two", "Three"]);
+  expect([complaints, await violations(page)]).toEqual([[], []]);
+});

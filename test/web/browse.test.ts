@@ -251,7 +251,7 @@ describe("the page of a job", () => {
     const page = await shown();
     expect(page).toContain("the end</pre>");
     expect(page.length).toBeLessThan(120_000);
-    expect(page).toMatch(/<pre class="log" tabindex="0">a line/);
+    expect(page).toMatch(/<pre class="log" [^>]*>a line/);
   });
 });
 

@@ -54,7 +54,7 @@ function actionsOf(kind: SourceKind) {
         const { db, source, input, now } = context;
         const { id: boardId } = await findBoard(context);
         const { list_type: type, label_id: labelId = 0, position } = input;
-        if (type === "backlog") return new Json({ id: await boards.backlogOf(db, boardId) });
+        if (type === "backlog") return new Json({ id: await boards.fixedListOf(db, boardId) });
         if (type !== "label") throw refused(UNAVAILABLE[type]);
         const { id } = await changes.labelForList(db, source, labelId);
         return new Json({ id: await changes.createList(db, boardId, { id, position }, now) });
@@ -92,6 +92,7 @@ function actionsOf(kind: SourceKind) {
 export const ACTIONS = { group: actionsOf("group"), project: actionsOf("project") };
 
 const optionalId = param.optional(param.integer());
+const fixedList = param.optional(param.choice(["backlog", "closed"]));
 
 /** Moves an issue of the project on a board of the project or of a group above it. */
 export const MOVE_ISSUE = routes({ source: "project", path: "/issues", features: ["issues"] }).put(
@@ -106,6 +107,9 @@ export const MOVE_ISSUE = routes({ source: "project", path: "/issues", features:
       board_owner_id: param.integer(),
       from_list_id: optionalId,
       to_list_id: optionalId,
+      // Instead of the ids of these lists, which only GraphQL tells.
+      from_list: fixedList,
+      to_list: fixedList,
       move_before_id: optionalId,
       move_after_id: optionalId,
       position: optionalId,
@@ -114,6 +118,8 @@ export const MOVE_ISSUE = routes({ source: "project", path: "/issues", features:
       const { db, caller, viewer, input, now } = context;
       const { move_before_id: before, move_after_id: after } = input;
       const source = await findSource(db, input.board_kind, String(input.board_owner_id), viewer);
+      const listOf = async (type: "backlog" | "closed" | undefined, listId: number | undefined) =>
+        type === undefined ? listId : boards.fixedListOf(db, input.board_id, type);
       const id = await moveIssueOnBoard(
         db,
         { source, caller, viewer, request: context.request },
@@ -121,8 +127,8 @@ export const MOVE_ISSUE = routes({ source: "project", path: "/issues", features:
           boardId: input.board_id,
           project: context.source,
           iid: input.issue_iid,
-          fromListId: input.from_list_id,
-          toListId: input.to_list_id,
+          fromListId: await listOf(input.from_list, input.from_list_id),
+          toListId: await listOf(input.to_list, input.to_list_id),
           neighbours: before === undefined && after === undefined ? undefined : { before, after },
           position: input.position,
         },

@@ -1,5 +1,6 @@
 import { type Owner, ownedBy } from "../../core/access/owner.ts";
 import type { Source } from "../../core/access/source.ts";
+import { notFound } from "../../core/errors.ts";
 import type { View } from "../../core/field.ts";
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
@@ -202,13 +203,18 @@ export function findList(
   );
 }
 
-/** The id of a board's open list. */
-export async function backlogOf(db: Reader, boardId: number): Promise<number> {
-  const [found] = await db.rows(
-    "select id from board_lists where board_id = ? and list_type = 'backlog'",
-    [boardId],
-  );
-  return (found as [number])[0];
+/** The id of a board's open or closed list. @throws ApiError 404 if there is no such board */
+export async function fixedListOf(
+  db: Reader,
+  boardId: number,
+  type: "backlog" | "closed" = "backlog",
+): Promise<number> {
+  const [found] = await db.rows("select id from board_lists where board_id = ? and list_type = ?", [
+    boardId,
+    type,
+  ]);
+  if (!found) throw notFound("Board");
+  return found[0] as number;
 }
 
 /** Whether a board has a list for this label. */

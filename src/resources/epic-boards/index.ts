@@ -166,7 +166,7 @@ export const EPIC_ACTIONS = {
     handle: async (context) => {
       const { db, source, input, now } = context;
       const { id } = await findBoard(context);
-      if (input.label_id === undefined) return new Json({ id: await boards.backlogOf(db, id) });
+      if (input.label_id === undefined) return new Json({ id: await boards.fixedListOf(db, id) });
       const label = await changes.labelForList(db, source, input.label_id);
       return new Json({ id: await changes.createList(db, id, { id: label.id }, now) });
     },
