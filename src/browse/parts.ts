@@ -121,6 +121,8 @@ const SETTINGS_OF_PROJECT: readonly Item[] = [
 const SETTINGS_OF_GROUP: readonly Item[] = [
   ["General", "/-/edit", "GET /groups/:id/variables"],
   ["CI/CD", "/-/settings/ci_cd", "GET /groups/:id/variables"],
+  ["Webhooks", "/-/hooks", "GET /groups/:id/hooks"],
+  ["Access tokens", "/-/settings/access_tokens", "GET /groups/:id/variables"],
 ];
 
 /** The group or project of a page: its name, its address below the mount, and what it has pages of. */

@@ -293,9 +293,9 @@ const HOOK: readonly FormField[] = [
     value: ({ found }) => found?.enable_ssl_verification ?? true,
   },
 ];
-const HOOK_AT = "/projects/:id/hooks/:hook_id";
 const hookPath = (place: Shown, { id }: Shown) => `${placeOf(place).address}/-/hooks/${id}`;
-const hooks: SettingKind = {
+/** Webhooks of a group or project. */
+const hooks = (of: PlaceKind): SettingKind => ({
   ...{ what: "webhook", title: "Webhooks", at: "/hooks", path: "/-/hooks", key: "hook_id" },
   none: "There are no webhooks.",
   row: (hook) => [
@@ -315,10 +315,10 @@ const hooks: SettingKind = {
   ),
   keeps: ["token"],
   removal: ["Delete", "It is told of nothing any more."],
-  shows: { events: `GET ${HOOK_AT}/events` },
+  shows: { events: `GET /${of}s/:id/hooks/:hook_id/events` },
   below: ({ place, found, events }, visit) =>
     html`<section><h2>Try it out</h2><div class="actions">${
-      visit.offers(`POST ${HOOK_AT}/test/:trigger`) &&
+      visit.offers(`POST /${of}s/:id/hooks/:hook_id/test/:trigger`) &&
       EVENTS.map(([name, label]) =>
         button(visit, `${hookPath(place, found)}/test/${name}`, `Test ${label}`),
       )
@@ -330,7 +330,7 @@ const hooks: SettingKind = {
             row(
               html`${one.trigger.replaceAll("_", " ")}`,
               html`${one.response_status} · ${at(one.created_at)}`,
-              visit.offers(`POST ${HOOK_AT}/events/:hook_log_id/resend`)
+              visit.offers(`POST /${of}s/:id/hooks/:hook_id/events/:hook_log_id/resend`)
                 ? button(visit, `${hookPath(place, found)}/events/${one.id}/resend`, "Resend")
                 : undefined,
             ),
@@ -339,16 +339,16 @@ const hooks: SettingKind = {
   acts: [
     {
       path: "/test/:trigger",
-      summary: "Try out a webhook of a project",
+      summary: `Try out a webhook of a ${of}`,
       input: { trigger: param.anyText() },
     },
     {
       path: "/events/:hook_log_id/resend",
-      summary: "Send again what a webhook of a project was sent",
+      summary: `Send again what a webhook of a ${of} was sent`,
       input: { hook_log_id: param.recordId() },
     },
   ],
-};
+});
 
 /** What features of a project can be for its members only, or switched off. */
 const FEATURES = [
@@ -520,7 +520,7 @@ export const placeSettingsPages: readonly Route[] = [
   }),
   ...settingsPages({
     ...{ of: "project", path: "/-/hooks", title: "Webhooks" },
-    ...{ needs: "GET /projects/:id/hooks", kinds: [hooks] },
+    ...{ needs: "GET /projects/:id/hooks", kinds: [hooks("project")] },
   }),
   ...settingsPages({
     ...{ of: "project", path: "/-/settings/access_tokens", title: "Access tokens" },
@@ -529,5 +529,13 @@ export const placeSettingsPages: readonly Route[] = [
   ...settingsPages({
     ...{ of: "group", path: "/-/settings/ci_cd", title: "CI/CD" },
     ...{ needs: "GET /groups/:id/variables", kinds: [variables, runners("group")] },
+  }),
+  ...settingsPages({
+    ...{ of: "group", path: "/-/hooks", title: "Webhooks" },
+    ...{ needs: "GET /groups/:id/hooks", kinds: [hooks("group")] },
+  }),
+  ...settingsPages({
+    ...{ of: "group", path: "/-/settings/access_tokens", title: "Access tokens" },
+    ...{ needs: "GET /groups/:id/variables", kinds: [accessTokens] },
   }),
 ];

@@ -481,11 +481,37 @@ describe("settings of a group", () => {
     const none = { maintainer: 404, developer: 404, guest: 404, stranger: 404 };
     const answers = { owner: 200, ...none, anonymous: 302 };
     for (const [person, status] of Object.entries(answers)) {
-      for (const one of ["edit", "settings/ci_cd", "variables/new", "group_members/new"]) {
+      for (const one of [
+        ...["edit", "settings/ci_cd", "variables/new", "group_members/new", "hooks", "hooks/new"],
+        ...["settings/access_tokens", "settings/access_tokens/new"],
+      ]) {
         const shown = await as(person as Person).get(`${path}/${one}`);
         expect([person, one, shown.status]).toEqual([person, one, status]);
       }
     }
+    const tokens = `${path}/settings/access_tokens`;
+    const bot = await fill(`${tokens}/new`, {
+      ...{ name: "bot", access_level: "20", expires_at: FUTURE, "scopes[]": ["", "read_api"] },
+    });
+    const used = { headers: { "private-token": secretIn(bot.page) } };
+    expect((await app.call("GET /groups/own/members", used)).status).toBe(200);
+    const [token] = (await app.call("GET /groups/own/access_tokens", { as: "owner" })).json;
+    expect((await as("maintainer").post(`${tokens}/${token.id}/delete`)).status).toBe(404);
+    await as("owner").post(`${tokens}/${token.id}/delete`);
+    expect((await app.call("GET /groups/own/members", used)).status).toBe(401);
+
+    await fill(`${path}/hooks/new`, { url: receiver.url, push_events: "true" });
+    const [hook] = (await app.call("GET /groups/own/hooks", { as: "owner" })).json;
+    const tried = await as("owner").post(`${path}/hooks/${hook.id}/test/push_events`);
+    // There is no project in it of which a push could be told.
+    expect([tried.status, tried.page.includes("This was refused")]).toEqual([
+      422,
+      true,
+    ]);
+    expect((await as("owner").get(`${path}/hooks/${hook.id}/edit`)).status).toBe(200);
+    await as("owner").post(`${path}/hooks/${hook.id}/delete`);
+    expect((await app.call("GET /groups/own/hooks", { as: "owner" })).json).toEqual([]);
+
     const shown = await as("owner").get(`${path}/edit`);
     const fields = { ...fieldsOf(shown.page), name: "Ours", project_creation_level: "owner" };
     const saved = await fill(`${path}/edit`, { ...fields, path: "ours", description: HOSTILE });
