@@ -43,6 +43,7 @@ import { type MountOptions, mounts } from "./mounts.ts";
 import { startMailer } from "./notifications/mailer.ts";
 import { type AppOptions, checkAppOptions, type SshOptions } from "./options.ts";
 import { includeSources } from "./outgoing/includes.ts";
+import { createProviders } from "./providers/index.ts";
 import { createAccount } from "./resources/accounts/changes.ts";
 import { watchJobs } from "./resources/ci/timed.ts";
 import { startTracer } from "./resources/discussions/worker.ts";
@@ -338,6 +339,7 @@ async function start(
     routes,
     site,
     secrets,
+    providers: createProviders(options.signIn ?? {}, { allowLocal, now }),
     outgoing,
     includes,
     strict,

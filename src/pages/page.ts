@@ -16,11 +16,11 @@ const POLICY = [
 const WRITTEN = "; img-src * data:; media-src *; style-src-attr 'unsafe-inline'";
 
 /**
- * @param isAccountPage other pages have no `form-action`: Chromium applies it to redirects after a form, and signing in
+ * @param staysHere whether it is an account page whose forms lead nowhere else: other pages have no `form-action`: Chromium applies it to redirects after a form, and signing in
  *   may redirect to applications
  */
-function headersOf(isAccountPage: boolean, showsTexts = false): Record<string, string> {
-  const formAction = isAccountPage || showsTexts ? "; form-action 'self'" : "";
+function headersOf(staysHere: boolean, showsTexts = false): Record<string, string> {
+  const formAction = staysHere || showsTexts ? "; form-action 'self'" : "";
   const written = showsTexts ? WRITTEN : "";
   return {
     "content-type": "text/html; charset=utf-8",
@@ -44,6 +44,8 @@ export interface PageContent {
   above?: Html;
   /** A wide page that shows what people have written: it may have pictures, and colours of its own. */
   showsTexts?: true;
+  /** An account page whose forms lead to other hosts: Chromium applies `form-action` to redirects, too. */
+  leadsElsewhere?: boolean;
   /** Default 200. */
   status?: number;
   body: Html;
@@ -52,7 +54,7 @@ export interface PageContent {
 /** A page in the common layout, with navigation for signed-in users. */
 export function page(
   visit: Pick<PageContext, "request" | "caller" | "csrfToken" | "site" | "view">,
-  { title, titles = [title], above, showsTexts, status = 200, body }: PageContent,
+  { title, titles = [title], above, showsTexts, leadsElsewhere, status = 200, body }: PageContent,
 ): RawReply {
   const { request, caller, view } = visit;
   const isAccountPage = !showsTexts && request.path.startsWith(ACCOUNT);
@@ -83,7 +85,8 @@ ${body}
 </body>
 </html>
 `;
-  return new RawReply(status, headersOf(isAccountPage, showsTexts), document.text);
+  const staysHere = isAccountPage && !leadsElsewhere;
+  return new RawReply(status, headersOf(staysHere, showsTexts), document.text);
 }
 
 const layoutOf = (hasNavigation: boolean, showsTexts = false) =>

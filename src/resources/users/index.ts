@@ -121,7 +121,10 @@ export const userResource: Resource = {
           inactive: input.exclude_active,
           admins: admin && input.admins,
           withoutProjects: admin && input.without_projects,
-          identified: extern_uid !== undefined,
+          identity:
+            extern_uid !== undefined && provider !== undefined
+              ? { provider, extern_uid }
+              : undefined,
           custom: attributeFilter(input, { caller }),
           createdAfter: admin ? startOf(input.created_after) : undefined,
           createdBefore: admin ? startOf(input.created_before) : undefined,

@@ -19,6 +19,7 @@ import {
   withAttributes,
 } from "../custom-attributes/queries.ts";
 import * as namespaces from "../namespaces/queries.ts";
+import { embedIdentities, type Identity } from "./identities.ts";
 import { USER_SEARCH } from "./search.ts";
 
 /** A user as stored. */
@@ -64,8 +65,8 @@ export interface UserFilter {
   external?: boolean | undefined;
   /** Whether users of access tokens of groups and projects are left out. */
   withoutBots?: boolean | undefined;
-  /** Only users with an external identity, which nobody has. */
-  identified?: boolean | undefined;
+  /** Only who is this at another provider of identities. */
+  identity?: Identity | undefined;
   /** Only people, or only users of access tokens and service accounts. */
   humans?: boolean | undefined;
   /** No active users. */
@@ -124,7 +125,10 @@ export async function list(
     filter.inactive ? when("u.state <> 'active'") : undefined,
     filter.admins ? when("u.admin = 1") : undefined,
     filter.withoutProjects ? when(WITHOUT_PROJECTS) : undefined,
-    filter.identified ? when("1 = 0") : undefined,
+    filter.identity && {
+      sql: "u.id in (select user_id from identities where provider = ? and extern_uid = ?)",
+      values: [filter.identity.provider, filter.identity.extern_uid],
+    },
     when("u.created_at >= ?", filter.createdAfter),
     when("u.created_at < ?", filter.createdBefore),
     filter.among,
@@ -142,6 +146,7 @@ export async function list(
     order: orderBy === "id" ? `u.id ${sort}` : `u.${orderBy} ${sort}, u.id ${sort}`,
   });
   await embedAttributes(db, listed.rows, presenter, "user_id", custom);
+  await embedIdentities(db, listed.rows, presenter);
   return listed;
 }
 
@@ -196,6 +201,7 @@ export async function row(
   if (found && "is_followed" in presenter.fields) {
     found[presenter.at("is_followed")] = String(followed.length > 0);
   }
+  if (found) await embedIdentities(db, [found], presenter);
   return found;
 }
 
