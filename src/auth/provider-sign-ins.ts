@@ -1,7 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { digest } from "../core/digest.ts";
 import type { OpenIdAttempt } from "../core/providers.ts";
-import { insertRow } from "../store/insert.ts";
 import type { Database } from "../store/port.ts";
 import { digestOf } from "./token-secrets.ts";
 
@@ -35,16 +34,21 @@ export const newState = (): string => randomBytes(32).toString("base64url");
 /** Stores a sign-in that begins. @param cookie of the browser, to which it is bound */
 export async function begin(
   db: Database,
-  { state, cookie, ...begun }: { state: string; cookie: string } & ProviderSignIn,
+  {
+    state,
+    cookie,
+    provider,
+    user_id,
+    return_to,
+  }: { state: string; cookie: string } & ProviderSignIn,
   now: number,
 ): Promise<void> {
   await db.run("delete from provider_sign_ins where expires_at <= ?", [now]);
-  await insertRow(db, "provider_sign_ins", {
-    ...begun,
-    digest: digestOf(state),
-    browser: digestOf(cookie),
-    expires_at: now + LIFETIME,
-  });
+  await db.run(
+    `insert into provider_sign_ins (digest, browser, provider, user_id, return_to, expires_at)
+     values (?, ?, ?, ?, ?, ?)`,
+    [digestOf(state), digestOf(cookie), provider, user_id, return_to, now + LIFETIME],
+  );
 }
 
 /**
