@@ -57,8 +57,10 @@ const alertIn = ({ page }: Shown) => /role="alert"><p>(.*?)<\/p>/s.exec(page)?.[
 const nameOf = async (visitor: Visitor) =>
   JSON.parse((await visitor.get("/api/v4/user")).page).username as string | undefined;
 
-const addressOf = (username: string) => app.call(`GET /users?username=${username}`, { as: "admin" })
-  .then(({ json }) => json[0].email as string);
+const addressOf = (username: string) =>
+  app
+    .call(`GET /users?username=${username}`, { as: "admin" })
+    .then(({ json }) => json[0].email as string);
 
 const audited = (action: string) => app.admin.auditEvents.list({ action });
 
@@ -178,7 +180,9 @@ describe("what is refused", () => {
     }
     const { id } = (await app.call("GET /user", { as: username as "admin" })).json;
     const { json } = await app.call(`GET /users/${id}`, { as: "admin" });
-    const others = json.identities.filter((one: { extern_uid: string }) => one.extern_uid !== "ada-1");
+    const others = json.identities.filter(
+      (one: { extern_uid: string }) => one.extern_uid !== "ada-1",
+    );
     expect(others).toEqual([]);
   });
 
@@ -290,9 +294,8 @@ describe("new people", () => {
     });
     try {
       const json = { name: "t", access_level: 10 };
-      const { token } = (
-        await scim.call("POST /groups/acme/scim_tokens", { as: "owner", json })
-      ).json;
+      const { token } = (await scim.call("POST /groups/acme/scim_tokens", { as: "owner", json }))
+        .json;
       const add = (userName: string, externalId: string) =>
         scim.call("POST http://pm.test/api/scim/v2/groups/acme/Users", {
           headers: { authorization: `Bearer ${token}`, "content-type": "application/scim+json" },
