@@ -37,6 +37,8 @@ export interface Told {
   readonly mayLinkByEmail: boolean;
   /** Their groups at the provider; `undefined` if it could not tell them. */
   readonly groups: readonly string[] | undefined;
+  /** What the provider called them before, if that is known: nobody else is called so now. */
+  readonly formerUid?: string | undefined;
 }
 
 /** A provider can't be reached, or what it has answered is not acceptable. The message is for operators. */
@@ -78,10 +80,34 @@ export interface OpenIdProvider extends ProviderRules {
   finish(attempt: OpenIdAttempt, query: string): Promise<Told>;
 }
 
+/** An LDAP server. */
+export interface Directory extends ProviderRules {
+  readonly kind: "ldap";
+  /**
+   * Checks a name and a password.
+   *
+   * @returns who it is; `undefined` if they do not fit, or belong to nobody who may sign in
+   * @throws ProviderError if the server can't be asked
+   */
+  signIn(login: string, password: string): Promise<Told | undefined>;
+  /** Like `signIn`, for programs that send the same password with each request: it is asked for once a minute. */
+  signInAgain(login: string, password: string): Promise<Told | undefined>;
+  /**
+   * Whether somebody is still in the directory, and not disabled.
+   *
+   * @param uid as it was told
+   * @throws ProviderError if the server can't be asked
+   */
+  isThere(uid: string): Promise<boolean>;
+}
+
 /** The providers by which people sign in, besides passwords of this server. */
 export interface Providers {
   readonly openId: readonly OpenIdProvider[];
+  readonly directories: readonly Directory[];
 }
 
 /** A provider as pages name it. */
-export type NamedProvider = Pick<ProviderRules, "name" | "label"> & { readonly kind: "openid" };
+export type NamedProvider = Pick<ProviderRules, "name" | "label"> & {
+  readonly kind: "openid" | "ldap";
+};

@@ -1,11 +1,14 @@
 import * as v from "valibot";
 import {
   flagOption,
+  NOT_TEXT,
   type OptionSchemas,
   optionsOf,
   textOption,
+  wholeOption,
   wordOption,
 } from "../core/options.ts";
+import { isLdap } from "./dn.ts";
 
 /** A provider of OpenID Connect with which people sign in (docs/sign-in.md). */
 export interface OpenIdOptions {
@@ -52,10 +55,60 @@ export interface OpenIdOptions {
   scimGroup?: string;
 }
 
+/** An LDAP server by which people sign in (docs/sign-in.md). */
+export interface LdapOptions {
+  /** Its name in addresses and in identities: it begins with `ldap`, such as `ldapmain`. */
+  name: string;
+  /** What its form says. Default `"LDAP"`. */
+  label?: string;
+  host: string;
+  /** Default 636 with `simple_tls`, otherwise 389. */
+  port?: number;
+  /** Default `"simple_tls"`: TLS from the start. */
+  encryption?: "plain" | "start_tls" | "simple_tls";
+  /** Whether its certificate must be valid. Default true. */
+  verifyCertificates?: boolean;
+  /** A file with the certificates of those who may have signed its own. Default: those that the runtime knows. */
+  caFile?: string;
+  /** Whose rights its entries are looked for with. Default: nobody's. */
+  bindDn?: string;
+  password?: string;
+  /** A file with that password alone. */
+  passwordFile?: string;
+  /** Below which entry people are. */
+  base: string;
+  /** The attribute with the name that people type. Default `"uid"`; Active Directory has `sAMAccountName`. */
+  uid?: string;
+  /** Which of them may sign in, such as `(memberOf=cn=staff,ou=groups,dc=example,dc=com)`. */
+  userFilter?: string;
+  /** What an account gets from which attribute; of several, the first that there is. */
+  attributes?: {
+    username?: string | readonly string[];
+    email?: string | readonly string[];
+    name?: string;
+    firstName?: string;
+    lastName?: string;
+  };
+  /** Whether user names are made in small letters. Default false. */
+  lowercaseUsernames?: boolean;
+  /** Whether what follows an `@` in the typed name is ignored. Default false. */
+  allowUsernameOrEmailLogin?: boolean;
+  /** Whether an account is found by the e-mail address in the directory. Default false. */
+  autoLinkUser?: boolean;
+  /** Whether a new account waits for an administrator. Default false. */
+  blockAutoCreatedUsers?: boolean;
+  /** Whether a new account is external. Default false. */
+  external?: boolean;
+  /** Whether no code of a second factor is asked for. Default false. */
+  allowBypassTwoFactor?: boolean;
+}
+
 /** With what people sign in, besides passwords of this server. */
 export interface SignInOptions {
   /** Providers of OpenID Connect. */
   providers?: readonly OpenIdOptions[];
+  /** LDAP servers. */
+  ldap?: readonly LdapOptions[];
 }
 
 const texts = v.optional(v.array(textOption, "must be a list of texts"));
@@ -68,7 +121,6 @@ function isIssuer(given: unknown): boolean {
   return username === "" && (protocol === "https:" || (protocol === "http:" && isHere));
 }
 
-/** What LDAP servers are called. */
 const isProviderName = (given: string) => /^[a-z][a-z0-9_]{0,62}$/.test(given);
 
 const provider = v.pipe(
@@ -79,7 +131,7 @@ const provider = v.pipe(
         isProviderName,
         "must be small letters, digits and underscores, such as openid_connect",
       ),
-      v.check((given) => !given.startsWith("ldap"), "must not begin with ldap"),
+      v.check((given) => !isLdap(given), "must not begin with ldap"),
     ),
     label: v.optional(textOption),
     issuer: v.custom<string>(
@@ -117,13 +169,77 @@ const provider = v.pipe(
   ),
 );
 
+const names = v.optional(
+  v.union([textOption, v.array(textOption)], "must be the name of an attribute, or a list of them"),
+);
+
+const ldap = v.pipe(
+  optionsOf({
+    name: v.pipe(
+      textOption,
+      v.check(
+        (given) => isProviderName(given) && isLdap(given),
+        "must begin with ldap and have small letters, digits and underscores, such as ldapmain",
+      ),
+    ),
+    label: v.optional(textOption),
+    host: v.pipe(
+      textOption,
+      v.check((given) => !/[/@\s]/.test(given), "must be a host alone, such as ldap.example.com"),
+    ),
+    port: v.optional(wholeOption(1, 65_535)),
+    encryption: v.optional(wordOption(["plain", "start_tls", "simple_tls"])),
+    verifyCertificates: flagOption,
+    caFile: v.optional(textOption),
+    bindDn: v.optional(textOption),
+    password: v.optional(textOption),
+    passwordFile: v.optional(textOption),
+    base: v.string(NOT_TEXT),
+    uid: v.optional(textOption),
+    userFilter: v.optional(
+      v.pipe(
+        textOption,
+        v.check(
+          (given) => /^\(.+\)$/s.test(given),
+          "must be a filter, such as (employeeType=staff)",
+        ),
+      ),
+    ),
+    attributes: v.optional(
+      optionsOf({
+        username: names,
+        email: names,
+        name: v.optional(textOption),
+        firstName: v.optional(textOption),
+        lastName: v.optional(textOption),
+      } satisfies OptionSchemas<NonNullable<LdapOptions["attributes"]>>),
+    ),
+    lowercaseUsernames: flagOption,
+    allowUsernameOrEmailLogin: flagOption,
+    autoLinkUser: flagOption,
+    blockAutoCreatedUsers: flagOption,
+    external: flagOption,
+    allowBypassTwoFactor: flagOption,
+  } satisfies OptionSchemas<LdapOptions>),
+  v.check(
+    ({ password, passwordFile }) => password === undefined || passwordFile === undefined,
+    "must have password or passwordFile, not both",
+  ),
+  v.check(
+    ({ bindDn, password, passwordFile }) =>
+      bindDn === undefined || Boolean(password ?? passwordFile),
+    "must have password or passwordFile, since it has bindDn",
+  ),
+);
+
 /** The schema of {@link SignInOptions}. */
 export const signInOption = v.pipe(
   optionsOf({
     providers: v.optional(v.array(provider, "must be a list of providers")),
+    ldap: v.optional(v.array(ldap, "must be a list of servers")),
   } satisfies OptionSchemas<SignInOptions>),
-  v.check(
-    ({ providers = [] }) => new Set(providers.map(({ name }) => name)).size === providers.length,
-    "must not have two providers of the same name",
-  ),
+  v.check(({ providers = [], ldap: servers = [] }) => {
+    const all = [...providers, ...servers].map(({ name }) => name);
+    return new Set(all).size === all.length;
+  }, "must not have two providers of the same name"),
 );

@@ -84,7 +84,9 @@ export function siteOf(
     throw new TypeError(`pages: ${wrong} ${reason}. There are ${available.join(", ")}.`);
   }
   const providers = providersNamed(signIn ?? {});
-  if (providers.length > 0 && !enabled.includes("sign_in")) {
+  // LDAP serves Git and applications without pages, too.
+  const needPage = providers.some(({ kind }) => kind === "openid");
+  if (needPage && !enabled.includes("sign_in")) {
     throw new TypeError(
       "signIn.providers: people sign in there from the page sign_in, which is not enabled.",
     );

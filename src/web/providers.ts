@@ -2,12 +2,18 @@ import * as audit from "../audit/log.ts";
 import { refusalOf } from "../auth/authenticators/user-row.ts";
 import { passwordHash } from "../auth/credentials.ts";
 import { attemptOf, begin, newState, take } from "../auth/provider-sign-ins.ts";
+import { checkInDirectory } from "../auth/sign-in.ts";
 import { attempt } from "../auth/throttle.ts";
 import { notFound } from "../core/errors.ts";
 import { networkOf } from "../core/http/network.ts";
 import { sessionOf } from "../core/http/session-cookie.ts";
 import * as param from "../core/input.ts";
-import { type OpenIdProvider, ProviderError, type Told } from "../core/providers.ts";
+import {
+  type Directory,
+  type OpenIdProvider,
+  ProviderError,
+  type Told,
+} from "../core/providers.ts";
 import {
   type Context,
   type PageContext,
@@ -17,11 +23,12 @@ import {
   routes,
 } from "../core/resource.ts";
 import { recordFailedLogin } from "../hooks/records.ts";
-import { confirmButton, form, formText } from "../pages/form.ts";
+import { confirmButton, field, form, formText } from "../pages/form.ts";
 import { type Html, html } from "../pages/html.ts";
 import { homeOf, mountOf } from "../pages/navigation.ts";
 import { page, redirect } from "../pages/page.ts";
 import { removeIdentity } from "../resources/accounts/identities.ts";
+import { welcome, withFormerUid } from "../resources/sign-ins/directories.ts";
 import { link, personOf, type Refusal } from "../resources/sign-ins/people.ts";
 import * as identities from "../resources/users/identities.ts";
 import * as users from "../resources/users/queries.ts";
@@ -105,6 +112,31 @@ export const providerRoutes: readonly Route[] = [
         : linkTo(context, found, told, begun.user_id);
     },
   }),
+  post("/users/auth/:provider/callback", {
+    summary: "Sign in at an LDAP server",
+    access: "anyone",
+    input: {
+      ...provider,
+      return_to: param.optional(formText),
+      username: formText,
+      password: formText,
+    },
+    prepare: async ({ provider: name, username, password }, preparing) => {
+      const found = preparing.providers.directories.find((one) => one.name === name);
+      if (!found) throw notFound();
+      const told = await settled(checkInDirectory(preparing, found, username.trim(), password));
+      if (told === undefined || told instanceof ProviderError) return { found, told };
+      return { found, told: await settled(withFormerUid(preparing.store, found, told)) };
+    },
+    handle: (context) => {
+      const { prepared, input } = context;
+      const { found, told } = prepared;
+      if (told instanceof ProviderError) return failed(context, found, told);
+      return told === undefined
+        ? stopped(context, "Invalid login or password.", 401)
+        : signInAs(context, found, told, input.return_to);
+    },
+  }),
   post(UNLINK, {
     summary: "Unlink one's account from another provider",
     input: provider,
@@ -149,16 +181,17 @@ type Arriving = Pick<Context, "request" | "caller" | "now" | "site" | "view" | "
 
 async function signInAs(
   context: Arriving,
-  rules: OpenIdProvider,
+  rules: OpenIdProvider | Directory,
   told: Told,
   returnTo: string | undefined,
 ): Promise<RawReply> {
   const { db, request, now } = context;
-  const found = await personOf({ db, rules, told, ip: request.ip, now });
-  if (typeof found === "string") {
-    await logFailure(context, `${rules.name}: ${found}`);
-    return refused(context, found, rules);
+  const person = await personOf({ db, rules, told, ip: request.ip, now });
+  if (typeof person === "string") {
+    await logFailure(context, `${rules.name}: ${person}`);
+    return refused(context, person, rules);
   }
+  const found = rules.kind === "ldap" ? await welcome(db, rules, person, now) : person;
   if (!maySignIn(found)) {
     await recordFailedLogin(context, found.id);
     return stopped(context, refusalOf(found.state));
@@ -187,10 +220,11 @@ const logFailure = ({ db, request, now }: Arriving, target: string) =>
 
 async function failed(
   context: Arriving,
-  { label }: OpenIdProvider,
+  { kind, label }: OpenIdProvider | Directory,
   error: ProviderError,
 ): Promise<RawReply> {
   await logFailure(context, error.message);
+  if (kind === "ldap") return stopped(context, `Could not connect to ${label}.`, 503);
   return error.isAway
     ? stopped(context, `${label} does not answer. Try again in a while.`, 503)
     : stopped(context, `Could not authenticate you from ${label}.`);
@@ -223,15 +257,29 @@ function stopped(visit: PageContext, text: string, status = 403): RawReply {
   return page(visit, { title: "Not signed in", status, body });
 }
 
-/** The buttons with which people sign in elsewhere. @param returnTo a field of the form */
-export function providerButtons(visit: PageContext, returnTo: Html): Html {
+/** What people sign in with besides their password here. @param returnTo a field of each form */
+export function providerForms(visit: PageContext, returnTo: Html): Html {
   const { providers } = visit.site;
-  return html`${
-    providers.length > 0 &&
-    html`<section class="wide"><h2>Or sign in with</h2>${providers.map(({ name, label }) =>
-      form(visit, pathOf(name), html`${returnTo}<button class="quiet">${label}</button>`),
-    )}</section>`
-  }`;
+  const directories = providers.filter(({ kind }) => kind === "ldap");
+  const others = providers.filter(({ kind }) => kind === "openid");
+  const forms = directories.map(
+    ({ name, label }) =>
+      html`<section class="wide"><h2>${label}</h2>${form(
+        visit,
+        `${pathOf(name)}/callback`,
+        html`${returnTo}
+${field({ id: `${name}-username`, name: "username", label: `${label} user name`, autocomplete: "username" })}
+${field({
+  ...{ id: `${name}-password`, name: "password", label: `${label} password`, type: "password" },
+  autocomplete: "current-password",
+})}
+<button>Sign in with ${label}</button>`,
+      )}</section>`,
+  );
+  const buttons = others.map(({ name, label }) =>
+    form(visit, pathOf(name), html`${returnTo}<button class="quiet">${label}</button>`),
+  );
+  return html`${forms}${others.length > 0 && html`<section class="wide"><h2>Or sign in with</h2>${buttons}</section>`}`;
 }
 
 /** Whether somebody can sign in without a provider: with a password, or with another one. */
@@ -249,9 +297,11 @@ export async function linkedAccounts(
   visit: PageContext & { db: Reader; caller: { readonly id: number } },
 ): Promise<Html> {
   const { db, caller, site } = visit;
-  if (site.providers.length === 0) return html``;
+  if (!site.pages.includes("sign_in") || site.providers.length === 0) return html``;
   const own = new Set((await identities.ofUser(db, caller.id)).map((one) => one.provider));
-  const rows = site.providers.map(({ name, label }) => {
+  const linkable = site.providers.filter(({ name, kind }) => kind === "openid" || own.has(name));
+  if (linkable.length === 0) return html``;
+  const rows = linkable.map(({ name, label }) => {
     const field = html`<input type="hidden" name="provider" value="${name}">`;
     const action = own.has(name)
       ? confirmButton(visit, {

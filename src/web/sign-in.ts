@@ -27,7 +27,7 @@ import {
   SIGN_IN,
 } from "./entering.ts";
 import { newPasswordRoutes } from "./new-password.ts";
-import { providerButtons, providerRoutes } from "./providers.ts";
+import { providerForms, providerRoutes } from "./providers.ts";
 
 const { get, post } = routes();
 
@@ -52,7 +52,9 @@ export const signInPages: Resource = {
       summary: "Sign in",
       access: "anyone",
       input: { ...returnTo, login: formText, password: formText },
-      prepare: ({ login, password }, preparing) => checkPassword(preparing, login, password),
+      // Passwords of LDAP servers have forms of their own, as in GitLab.
+      prepare: ({ login, password }, preparing) =>
+        checkPassword(preparing, login, password, { asksDirectories: false }),
       handle: async (context) => {
         const { input, prepared: user } = context;
         if (!user || !maySignIn(user)) {
@@ -165,7 +167,7 @@ ${field({
 })}
 <button>Sign in</button>`,
   )}</section>
-${providerButtons(visit, returnToField(returnTo))}
+${providerForms(visit, returnToField(returnTo))}
 ${below}`;
   return page(visit, { title: "Sign in", status: failed ? 401 : 200, body });
 }

@@ -6,6 +6,7 @@ import * as param from "../../core/input.ts";
 import { unsupported } from "../../core/kept.ts";
 import { type Context, type Resource, routes } from "../../core/resource.ts";
 import { webAddressProblem } from "../../core/web-addresses.ts";
+import { normalizedUid } from "../../providers/dn.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import { AVATAR_PART, avatar } from "../avatars/input.ts";
@@ -51,7 +52,7 @@ const profile = {
   external: param.optional(param.boolean()),
   note: param.clearable(param.anyText({ max: 65_535 })),
   provider: param.unlessBlank(param.anyText({ max: 63 })),
-  extern_uid: param.unlessBlank(param.anyText({ max: 255 })),
+  extern_uid: param.unlessBlank(param.anyText({ max: 4096 })),
   ...NOT_HERE,
 };
 
@@ -106,7 +107,8 @@ async function identify(
   if (provider === undefined && extern_uid === undefined) return;
   if (provider === undefined) throw missing("provider");
   if (extern_uid === undefined) throw missing("extern_uid");
-  await setIdentity(context.db, actorOf(context), userId, { provider, extern_uid }, context.now);
+  const identity = { provider, extern_uid: normalizedUid(provider, extern_uid) };
+  await setIdentity(context.db, actorOf(context), userId, identity, context.now);
 }
 
 const users = routes({ path: "/users" });

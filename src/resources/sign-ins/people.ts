@@ -77,7 +77,7 @@ async function hasOther(db: Reader, userId: number, { name }: ProviderRules): Pr
 async function known(signingIn: SigningIn): Promise<users.User | undefined> {
   const { db, rules, told, now } = signingIn;
   const identity = { provider: rules.name, extern_uid: told.uid };
-  const owner = await identities.findUser(db, identity);
+  const owner = (await identities.findUser(db, identity)) ?? (await moved(signingIn));
   if (owner !== undefined) return users.find(db, owner);
   const userId = (await provisioned(signingIn)) ?? (await byAddress(signingIn));
   const found = userId === undefined ? undefined : await users.find(db, userId);
@@ -85,6 +85,18 @@ async function known(signingIn: SigningIn): Promise<users.User | undefined> {
   if (!found || (await hasOther(db, found.id, rules))) return undefined;
   await setIdentity(db, actorOf(signingIn), found.id, identity, now);
   return found;
+}
+
+/** The account of who was called otherwise before: the identity follows them. */
+async function moved(signingIn: SigningIn): Promise<number | undefined> {
+  const { db, rules, told, now } = signingIn;
+  if (told.formerUid === undefined) return undefined;
+  const former = { provider: rules.name, extern_uid: told.formerUid };
+  const owner = await identities.findUser(db, former);
+  if (owner === undefined) return undefined;
+  const identity = { ...former, extern_uid: told.uid };
+  await setIdentity(db, actorOf(signingIn), owner, identity, now);
+  return owner;
 }
 
 /** Their account, if it was made by the SCIM of the group that the provider belongs to. */

@@ -27,6 +27,28 @@ export function ofUser(db: Reader, userId: number): Awaitable<Identity[]> {
   );
 }
 
+/** A user's identities, and when it was checked last that they still have them, in epoch milliseconds. */
+export function checksOf(
+  db: Reader,
+  userId: number,
+): Awaitable<(Identity & { readonly checked_at: number | null })[]> {
+  return db.all<Identity & { readonly checked_at: number | null }>(
+    "select provider, extern_uid, checked_at from identities where user_id = ? order by provider",
+    [userId],
+  );
+}
+
+/** Notes that it was checked that a user still has their identity at a provider. */
+export async function setChecked(
+  db: Database,
+  userId: number,
+  provider: string,
+  now: number,
+): Promise<void> {
+  const sql = "update identities set checked_at = ? where user_id = ? and provider = ?";
+  await db.run(sql, [now, userId, provider]);
+}
+
 /** Gives a user an identity; they must have none at the provider, and nobody else that one. */
 export async function insert(
   db: Database,

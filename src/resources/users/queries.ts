@@ -65,6 +65,8 @@ export interface UserFilter {
   external?: boolean | undefined;
   /** Whether users of access tokens of groups and projects are left out. */
   withoutBots?: boolean | undefined;
+  /** Whether users of LDAP servers are left out. */
+  withoutLdap?: boolean | undefined;
   /** Only who is this at another provider of identities. */
   identity?: Identity | undefined;
   /** Only people, or only users of access tokens and service accounts. */
@@ -114,7 +116,7 @@ export async function list(
     when("lower(u.username) = lower(?)", filter.username),
     search ? searched(search, searcher) : undefined,
     filter.active ? when("u.state = 'active'") : undefined,
-    filter.blocked ? when("u.state = 'blocked'") : undefined,
+    filter.blocked ? when("u.state in ('blocked', 'ldap_blocked')") : undefined,
     filter.deactivated ? when("u.state = 'deactivated'") : undefined,
     twoFactor === undefined ? undefined : when(hasTwoFactor),
     when("u.external = ?", external === undefined ? undefined : Number(external)),
@@ -125,6 +127,9 @@ export async function list(
     filter.inactive ? when("u.state <> 'active'") : undefined,
     filter.admins ? when("u.admin = 1") : undefined,
     filter.withoutProjects ? when(WITHOUT_PROJECTS) : undefined,
+    filter.withoutLdap
+      ? when("u.id not in (select user_id from identities where provider like 'ldap%')")
+      : undefined,
     filter.identity && {
       sql: "u.id in (select user_id from identities where provider = ? and extern_uid = ?)",
       values: [filter.identity.provider, filter.identity.extern_uid],

@@ -149,7 +149,8 @@ create index users_banned on users (id) where state = 'banned';
 `,
   },
   {
-    // Who people are at other providers of identities, by which they sign in.
+    // Who people are at other providers of identities, by which they sign in; `checked_at`: when an LDAP server has said last
+    // that they are there.
     id: "20261226-02-identities",
     sql: `
 create table identities (
@@ -157,6 +158,7 @@ create table identities (
   user_id $int not null references users (id) on delete cascade,
   provider $text not null,
   extern_uid $text not null,
+  checked_at $int,
   created_at $int not null,
   updated_at $int not null
 );
