@@ -118,7 +118,10 @@ describe.skipIf(!hasSlapd)("an LDAP server", () => {
     await add("twin");
     await add("twin", {}, "others");
     for (const name of ["off", "former", "twin"]) {
-      expect(await signIn(name)).toMatchObject({ status: 401, alert: "Invalid login or password." });
+      expect(await signIn(name)).toMatchObject({
+        status: 401,
+        alert: "Invalid login or password.",
+      });
     }
   });
 

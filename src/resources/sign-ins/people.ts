@@ -124,6 +124,9 @@ async function byAddress({ db, rules, told }: SigningIn): Promise<number | undef
   return isPerson ? found.id : undefined;
 }
 
+/** Characters of an e-mail address (RFC 5321). */
+const MOST_ADDRESS = 254;
+
 /** Makes an account for who has none, if the provider may; not if their address belongs to another account. */
 async function newcomer(signingIn: SigningIn): Promise<users.User | undefined> {
   const { db, rules, told, now } = signingIn;
@@ -131,10 +134,11 @@ async function newcomer(signingIn: SigningIn): Promise<users.User | undefined> {
   const by = actorOf(signingIn);
   const wanted = told.username ?? told.email ?? rules.name;
   const username = await freeUsername(db, wanted, told.uid.replace(/[^a-zA-Z0-9]/g, ""));
-  const isOurs = told.isEmailVerified && told.email !== undefined && isAddress(told.email);
+  const { email: said = "", isEmailVerified } = told;
+  const isOurs = isEmailVerified && said.length <= MOST_ADDRESS && isAddress(said);
   // What anybody may have written there is no address of theirs: invitations to it are not for them.
   const placeholder = `temp-email-for-oauth-${username}-${randomUUID().slice(0, 8)}@gitlab.localhost`;
-  const email = isOurs ? (told.email as string) : placeholder;
+  const email = isOurs ? said : placeholder;
   // Answered like everybody without an account, so that nobody learns which addresses have one.
   if (await users.isEmailTaken(db, email)) return undefined;
   const id = await createAccount(
