@@ -62,6 +62,7 @@ export async function startSlapd(): Promise<Slapd> {
   const port = await freePort();
   const args = ["-h", `ldap://127.0.0.1:${port}`, "-f", join(folder, "slapd.conf"), "-d", "0"];
   const child: ChildProcess = spawn(PROGRAM, args, { stdio: "ignore" });
+  const ended = new Promise((resolve) => child.once("exit", resolve));
   const change: Slapd["change"] = async (work) => {
     const client = new Client({ url: `ldap://127.0.0.1:${port}` });
     try {
@@ -90,8 +91,6 @@ export async function startSlapd(): Promise<Slapd> {
   return {
     ...{ port, certificate, change },
     stop: async () => {
-      if (child.exitCode !== null) return;
-      const ended = new Promise((resolve) => child.once("exit", resolve));
       child.kill();
       await ended;
       rmSync(folder, { recursive: true, force: true });
