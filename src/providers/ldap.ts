@@ -60,7 +60,9 @@ export function ldapDirectory(options: LdapOptions, now: () => number): Director
       return await work(client, library);
     } catch (error) {
       if (error instanceof ProviderError) throw error;
-      throw new ProviderError(`${name}: ${(error as Error).name}`, true, { cause: error });
+      const { code, name: kind } = error as NodeJS.ErrnoException;
+      const said = typeof code === "string" ? code : kind;
+      throw new ProviderError(`${name}: ${said}`, true, { cause: error });
     } finally {
       await client.unbind().catch(() => undefined);
     }

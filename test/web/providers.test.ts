@@ -1,4 +1,5 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { createApp } from "../../src/index.ts";
 import { givePassword, PASSWORD, type TestApp, testApp } from "../helpers.ts";
 import { type Shown, Visitor } from "../visitor.ts";
 import { type Making, startProvider, type TestProvider } from "./_provider.ts";
@@ -224,6 +225,46 @@ describe("what is refused", () => {
     }
     expect(statuses).toEqual([...Array(20).fill(303), 429]);
   });
+});
+
+it("asks no other address of this machine, whatever a provider says of itself", async () => {
+  provider.metadata = { token_endpoint: `${other.issuer}/token` };
+  const signIn = { providers: [{ name: "corp", issuer: provider.issuer, clientId: "pm" }] };
+  const own = await testApp({ now: () => clock, signIn });
+  onTestFinished(() => own.dispose());
+  const visitor = new Visitor(own);
+  await visitor.get("/users/sign_in");
+  const sent = await visitor.post("/users/auth/corp");
+  const asked = other.redeemed.length;
+  const answer = await visitor.get(provider.signIn(sent.headers.get("location")));
+  expect([answer.status, alertIn(answer)]).toEqual([
+    503,
+    "corp does not answer. Try again in a while.",
+  ]);
+  expect(other.redeemed.length).toBe(asked);
+});
+
+it("needs the page of sign-ins for providers, but not for LDAP", async () => {
+  const signIn = { providers: [{ name: "corp", issuer: provider.issuer, clientId: "pm" }] };
+  await expect(testApp({ pages: ["profile"], signIn })).rejects.toThrow("sign_in");
+  await expect(testApp({ authenticate: () => undefined, signIn })).rejects.toThrow("sign_in");
+  const ldap = [{ name: "ldapmain", host: "127.0.0.1", base: "" }];
+  const own = await testApp({ pages: false, signIn: { ldap } });
+  await own.dispose();
+});
+
+it.each([
+  [{ issuer: "http://id.example.com" }, "signIn.providers.0.issuer must be a URL with https"],
+  [{ name: "ldapmain" }, "signIn.providers.0.name must not begin with ldap"],
+  [{ name: "Corp ID" }, "signIn.providers.0.name must be small letters"],
+  [{ clientSecret: "a", clientSecretFile: "b" }, "clientSecret or clientSecretFile, not both"],
+  [{ clientAuthMethod: "post" as const }, "must have clientSecret or clientSecretFile"],
+  [{ autoLink: true }, "signIn.providers.0.autoLink is unknown. Did you mean autoLinkUser?"],
+])("refuses the setting %j", async (more, message) => {
+  const own = { name: "corp", issuer: "https://id.example.com", clientId: "pm", ...more };
+  await expect(createApp({ signIn: { providers: [own] } })).rejects.toThrow(message);
+  const twice = { name: "corp", issuer: "https://id.example.com", clientId: "pm" };
+  await expect(createApp({ signIn: { providers: [twice, twice] } })).rejects.toThrow("same name");
 });
 
 describe("new people", () => {
