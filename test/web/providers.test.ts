@@ -391,6 +391,22 @@ describe("the account page", () => {
     expect((await audited("identity removed"))[0]?.target).toBe("corp");
   });
 
+  it("is confirmed by having signed in a moment ago, where there is no password", async () => {
+    const { visitor } = await signIn(
+      { claims: { sub: "no-password", groups: ["staff"] } },
+      { name: "open" },
+    );
+    const path = "/-/profile/two_factor_auth";
+    expect((await visitor.get(path)).page).not.toContain('type="password"');
+    clock += 10 * 60_000;
+    const late = await visitor.post(`${path}/start`, { password: "" });
+    expect([late.status, late.page.includes("Sign in again first")]).toEqual([422, true]);
+    clock -= 60_000;
+    expect((await visitor.post(`${path}/start`, { password: "" })).status).toBe(303);
+    expect((await visitor.get(path)).page).toContain('class="secret"');
+    clock += 60_000;
+  });
+
   it("does not link who has signed out or changed meanwhile, and leaves a way in", async () => {
     const visitor = new Visitor(app);
     await visitor.signIn("reporter", PASSWORD);
