@@ -78,12 +78,12 @@ function textOf(value: unknown, option: Option | undefined): string | undefined 
     // Flags take true or false, other switches on or off.
     return option?.isBoolean() ? String(value) : value ? "on" : "off";
   }
-  if (Array.isArray(value)) {
-    return value.every((one) => typeof one === "string") ? value.join(",") : undefined;
-  }
   // The only setting that is more than a text: a variable has its JSON.
   if (option?.name() === "sign-in" && typeof value === "object" && value !== null) {
     return JSON.stringify(value);
+  }
+  if (Array.isArray(value)) {
+    return value.every((one) => typeof one === "string") ? value.join(",") : undefined;
   }
   return typeof value === "string" || typeof value === "number" ? String(value) : undefined;
 }

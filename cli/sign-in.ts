@@ -10,7 +10,7 @@ import { UsageError } from "./errors.ts";
  * @throws UsageError if it can't be read, or is no JSON object
  */
 export function readSignIn(given: string): NonNullable<AppOptions["signIn"]> {
-  const isJson = given.trimStart().startsWith("{");
+  const isJson = /^\s*[[{]/.test(given);
   let settings: unknown;
   try {
     settings = JSON.parse((isJson ? given : readFileSync(given, "utf8")).replace(/^\ufeff/, ""));
