@@ -160,6 +160,12 @@ export interface PrepareContext<
   readonly budget: Budget;
   /** Whether the application ends: then nothing is waited for. */
   readonly isClosing: () => boolean;
+  /**
+   * Makes sure that the LDAP server somebody comes from still knows them: for routes that find their caller themselves.
+   *
+   * @throws ApiError 403, 503
+   */
+  readonly requireStanding: (userId: number) => Promise<void>;
   /** Notes that a user is active today: for routes that find their caller themselves. */
   readonly userActive: (userId: number) => void;
 }

@@ -192,12 +192,17 @@ describe.skipIf(!hasSlapd)("an LDAP server", () => {
   it("is asked hourly about who uses the server: blocks who is gone, and unblocks who is back", async () => {
     await add("gone");
     const { visitor } = await signIn("gone");
+    // A password of this server opens Git no longer than the rest.
+    await givePassword(app, "gone" as "guest");
+    const git = async () => (await byGit("gone", PASSWORD)).status;
+    expect(await git()).toBe(404);
     const status = async () => (await visitor.get("/api/v4/user")).status;
     const dn = `uid=gone,ou=people,${BASE}`;
     await slapd.change((client) => client.del(dn));
     clock += HOUR - 1;
     expect(await status()).toBe(200);
     clock += 1;
+    expect(await git()).toBe(401);
     expect(await status()).toBe(403);
     const { id, state } = await userOf("gone");
     expect(state).toBe("ldap_blocked");

@@ -426,6 +426,7 @@ async function prepare(
     now,
     budget,
     isClosing: settings.isClosing,
+    requireStanding: settings.requireStanding ?? (async () => undefined),
     userActive: (userId: number) => settings.tokenUsage.userActive(userId, now),
   };
   const prepared = route.prepare && (await route.prepare(input, preparing));

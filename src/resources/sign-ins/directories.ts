@@ -79,6 +79,8 @@ async function entriesOf(db: Reader, directories: readonly Directory[], userId: 
 async function leave(db: Database, directory: Directory, userId: number, now: number) {
   const found = await users.find(db, userId);
   if (found?.state !== "active") return;
+  // The last administrator is let in no more than others, but stays one.
+  if (found.admin === 1 && (await users.countAdmins(db)) === 1) return;
   await changeState(db, byOf(directory), found, "ldap_blocked", now);
 }
 
