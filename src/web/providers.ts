@@ -63,8 +63,10 @@ export const providerRoutes: readonly Route[] = [
     prepare: async ({ provider: name }, preparing) => {
       const { store, request, view, now } = preparing;
       const found = requireProvider(preparing, name);
-      const key = `sign-ins elsewhere from ${networkOf(request.ip)}`;
-      await attempt(store, [{ ...ALLOWANCE, key, name: "sign_ins" }], now);
+      if (request.ip !== "") {
+        const key = `sign-ins elsewhere from ${networkOf(request.ip)}`;
+        await attempt(store, [{ ...ALLOWANCE, key, name: "sign_ins" }], now);
+      }
       const state = newState();
       const own = { ...attemptOf(state, cookieOf(preparing)), redirectUri: callbackOf(view, name) };
       return { found, state, begun: await settled(found.begin(own)) };

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { createApp } from "../../src/index.ts";
-import { givePassword, PASSWORD, type TestApp, testApp } from "../helpers.ts";
+import { givePassword, PASSWORD, sendFrom, type TestApp, testApp } from "../helpers.ts";
 import { type Shown, Visitor } from "../visitor.ts";
 import { type Making, startProvider, type TestProvider } from "./_provider.ts";
 
@@ -35,8 +35,6 @@ afterAll(async () => {
 afterEach(() => {
   provider.metadata = {};
   provider.userinfo = {};
-  // Each begins with all its allowance.
-  clock += 60_000;
 });
 
 /** Signs in at a provider. @param making what its id_token says */
@@ -217,7 +215,7 @@ describe("what is refused", () => {
   });
 
   it("more than twenty in a minute from one address", async () => {
-    const visitor = new Visitor(app);
+    const visitor = new Visitor({ fetch: (request) => sendFrom(app, "192.0.2.7", request) });
     await visitor.get("/users/sign_in");
     const statuses: number[] = [];
     for (let at = 0; at < 21; at += 1) {
