@@ -278,8 +278,9 @@ ${field({
 <button>Sign in with ${label}</button>`,
       )}</section>`,
   );
-  const buttons = others.map(({ name, label }) =>
-    form(visit, pathOf(name), html`${returnTo}<button class="quiet">${label}</button>`),
+  const buttons = others.map(
+    ({ name, label }) =>
+      html`<div class="field">${form(visit, pathOf(name), html`${returnTo}<button class="quiet">${label}</button>`)}</div>`,
   );
   return html`${forms}${others.length > 0 && html`<section class="wide"><h2>Or sign in with</h2>${buttons}</section>`}`;
 }
