@@ -33,9 +33,9 @@ export interface TestProvider {
 
 /** Starts a provider that is asked by the client `pm`, with the secret `s3cret`. */
 export async function startProvider(): Promise<TestProvider> {
-  const keys = await generateKeyPair("RS256", { extractable: true });
-  const others = await generateKeyPair("RS256");
-  const jwk = { ...(await exportJWK(keys.publicKey)), kid: "k1", use: "sig", alg: "RS256" };
+  const keys = await generateKeyPair("ES256", { extractable: true });
+  const others = await generateKeyPair("ES256");
+  const jwk = { ...(await exportJWK(keys.publicKey)), kid: "k1", use: "sig", alg: "ES256" };
   const pem = await exportSPKI(keys.publicKey);
   const codes = new Map<string, { nonce: string; challenge: string | null }>();
   const base64 = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url");
@@ -53,7 +53,7 @@ export async function startProvider(): Promise<TestProvider> {
       return `${signed}.${createHmac("sha256", pem).update(signed).digest("base64url")}`;
     }
     const token = new SignJWT(JSON.parse(JSON.stringify(all)));
-    token.setProtectedHeader({ alg: "RS256", kid: "k1" });
+    token.setProtectedHeader({ alg: "ES256", kid: "k1" });
     return token.sign(by === "own key" ? keys.privateKey : others.privateKey);
   };
 
@@ -66,7 +66,7 @@ export async function startProvider(): Promise<TestProvider> {
       jwks_uri: `${provider.issuer}/keys`,
       response_types_supported: ["code"],
       subject_types_supported: ["public"],
-      id_token_signing_alg_values_supported: ["RS256", "HS256", "none"],
+      id_token_signing_alg_values_supported: ["ES256", "HS256", "none"],
       ...provider.metadata,
     }),
     "/keys": () => ({ keys: [jwk] }),
