@@ -39,7 +39,7 @@ export function applyConfig(
     if (process.env[name] !== undefined) continue;
     process.env[name] = text;
     variables.add(name);
-    if (/^PM_(SECRET_KEY|SMTP|DB)$/.test(name)) warnIfShared(file, name, text);
+    if (/^PM_(SECRET_KEY|SMTP|DB|SIGN_IN)$/.test(name)) warnIfShared(file, name, text);
   }
   return { file, variables };
 }
@@ -78,14 +78,22 @@ function textOf(value: unknown, option: Option | undefined): string | undefined 
     // Flags take true or false, other switches on or off.
     return option?.isBoolean() ? String(value) : value ? "on" : "off";
   }
+  // The only setting that is more than a text: a variable has its JSON.
+  if (option?.name() === "sign-in" && typeof value === "object" && value !== null) {
+    return JSON.stringify(value);
+  }
   if (Array.isArray(value)) {
     return value.every((one) => typeof one === "string") ? value.join(",") : undefined;
   }
   return typeof value === "string" || typeof value === "number" ? String(value) : undefined;
 }
 
+/** Whether a text has the password of an address, or secrets of those by whom people sign in. */
+const hasSecret = (text: string) =>
+  /:\/\/[^/]*:[^/]*@/.test(text) || /"(client_secret|password)" *:/.test(text);
+
 function warnIfShared(file: string, name: string, text: string): void {
-  const isSecret = name === "PM_SECRET_KEY" || /:\/\/[^/]*:[^/]*@/.test(text);
+  const isSecret = name === "PM_SECRET_KEY" || hasSecret(text);
   if (!isSecret || process.platform === "win32" || (statSync(file).mode & 0o077) === 0) return;
   warn(`others can read ${file}, which holds a password or key: chmod 600 ${file}`);
 }

@@ -43,6 +43,7 @@ import { type MountOptions, mounts } from "./mounts.ts";
 import { startMailer } from "./notifications/mailer.ts";
 import { type AppOptions, checkAppOptions, type SshOptions } from "./options.ts";
 import { includeSources } from "./outgoing/includes.ts";
+import { createProviders } from "./providers/index.ts";
 import { createAccount } from "./resources/accounts/changes.ts";
 import { watchJobs } from "./resources/ci/timed.ts";
 import { startTracer } from "./resources/discussions/worker.ts";
@@ -55,6 +56,7 @@ import { startPullMirrors, updateFromMirrors } from "./resources/pull-mirrors/wo
 import { startMirrors } from "./resources/remote-mirrors/worker.ts";
 import { startRemover } from "./resources/remover.ts";
 import { runDue, startScheduler } from "./resources/schedules/scheduler.ts";
+import { standingIn } from "./resources/sign-ins/directories.ts";
 import { siteHosts } from "./resources/sites/hosts.ts";
 import { find } from "./resources/templates/catalog.ts";
 import { endTransfers, startMover } from "./resources/transfers/worker.ts";
@@ -333,11 +335,15 @@ async function start(
   const outgoing: Outgoing = { allowLocal, ...calls };
   const own = async (name: string) => (await find("gitlab_ci_ymls", name))?.content;
   const includes = includeSources(options.includes ?? {}, { allowLocal, own, now });
+  const providers = createProviders(options.signIn ?? {}, { allowLocal, now });
   const settings: PipelineSettings = {
     store,
     routes,
     site,
     secrets,
+    providers,
+    requireStanding:
+      providers.directories.length > 0 ? standingIn(providers.directories, store, now) : undefined,
     outgoing,
     includes,
     strict,

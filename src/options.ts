@@ -22,6 +22,7 @@ import type { SignInLimits } from "./core/rate-limits.ts";
 import { TIERS, type Tier } from "./core/resource.ts";
 import type { MailOptions } from "./notifications/mailer.ts";
 import type { IncludeOptions } from "./outgoing/includes.ts";
+import { type SignInOptions, signInOption } from "./providers/options.ts";
 import type { PostgresOptions } from "./store/drivers/postgres/open.ts";
 import { problemOfName } from "./store/open.ts";
 import type { SiteOptions } from "./web/index.ts";
@@ -93,6 +94,8 @@ export interface AppOptions extends SiteOptions {
   now?: () => number;
   /** Serves Git over SSH, too (docs/git.md). Default: it is served over HTTP alone. */
   ssh?: SshOptions;
+  /** Other providers of identities, by which people sign in (docs/sign-in.md). Default: passwords of this server alone. */
+  signIn?: SignInOptions;
   /** Sends notifications by mail. Requires `url`, with which their links begin. Default: none are sent. */
   mail?: MailOptions;
   /** Which files CI/CD configurations may include that are in no project (docs/ci.md). */
@@ -261,6 +264,7 @@ export const appOptions = {
       ),
     } satisfies OptionSchemas<SshOptions>),
   ),
+  signIn: v.optional(signInOption),
   mail: v.optional(optionsOf(mail)),
   webhooks: v.optional(
     optionsOf({

@@ -4,6 +4,7 @@ import { type DatabaseOptions, databaseOption } from "../database.ts";
 import { UsageError } from "../errors.ts";
 import { say } from "../log.ts";
 import { orOff, readAge, readDuration, readNumber } from "../readers.ts";
+import { readSignIn } from "../sign-in.ts";
 import { mailFromOption, smtpOption } from "./mail.ts";
 
 /** A tier of GitLab. */
@@ -58,6 +59,7 @@ export interface ServeOptions extends DatabaseOptions {
   impersonation: OnOff;
   implicitGrant: OnOff;
   passwordGrant: OnOff;
+  signIn?: string;
   localWebhooks: OnOff;
   requestsPerMinute?: number;
   signInsPerAccount?: number | false;
@@ -193,6 +195,11 @@ export function addServeOptions(command: Command): void {
   add(access, "--password-grant <on|off>", "whether OAuth2's password flow can be used", onOff);
   add(
     access,
+    "--sign-in <file>",
+    "JSON file with the other providers by which people sign in, or its JSON (default: none)",
+  );
+  add(
+    access,
     "--local-webhooks <on|off>",
     "whether webhooks may be on this machine and in its networks",
     (one) => one.choices(["on", "off"]).default("off"),
@@ -301,6 +308,7 @@ export function appOptionsOf(options: ServeOptions): AppOptions & { database: st
     secretKeyFile: options.secretKeyFile,
     url: options.url,
     ssh: readSsh(options),
+    signIn: options.signIn === undefined ? undefined : readSignIn(options.signIn),
     mail: readMail(options),
     webhooks: { allowLocalRequests: options.localWebhooks === "on" },
   });

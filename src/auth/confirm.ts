@@ -2,6 +2,7 @@ import type { Caller } from "../core/access/caller.ts";
 import type { PrepareContext } from "../core/resource.ts";
 import { passwordHash } from "./credentials.ts";
 import { verifyPassword } from "./passwords.ts";
+import { beginning } from "./sessions.ts";
 import { attempt, reset } from "./throttle.ts";
 
 /** How often a signed-in user may try their password or code, from any address. */
@@ -21,6 +22,25 @@ export async function confirmPassword(
   const isRight = await verifyPassword(password, await passwordHash(store, caller.id));
   if (isRight) await store.transaction((db) => reset(db, key), { shared: true });
   return isRight;
+}
+
+/** For how long after signing in somebody without a password of this server has confirmed who they are. */
+const RECENT = 10 * 60_000;
+
+/**
+ * {@link confirmPassword}; who has no password here, since they sign in elsewhere, must have signed in a moment ago.
+ *
+ * @throws ApiError 429 after too many failures
+ */
+export async function confirmPerson(
+  preparing: PrepareContext<Caller>,
+  password: string,
+): Promise<boolean> {
+  const { store, caller, now } = preparing;
+  if ((await passwordHash(store, caller.id)) !== null) return confirmPassword(preparing, password);
+  if (caller.by.kind !== "session") return false;
+  const began = await beginning(store, caller.by.id);
+  return began !== undefined && began > now - RECENT;
 }
 
 /**

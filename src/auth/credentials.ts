@@ -26,6 +26,25 @@ export async function findByLogin(db: Reader, login: string): Promise<Account | 
   );
 }
 
+/** The names of the providers at which a user has an identity. */
+export async function providersOf(db: Reader, userId: number): Promise<string[]> {
+  const found = await db.rows("select provider from identities where user_id = ?", [userId]);
+  return found.map(([provider]) => String(provider));
+}
+
+/** The account of whom a provider calls so, or `undefined`. */
+export async function findByIdentity(
+  db: Reader,
+  provider: string,
+  uid: string,
+): Promise<Account | undefined> {
+  return db.one<Account>(
+    `select u.id, u.username, u.state, null as password_hash from identities i join users u on u.id = i.user_id
+     where i.provider = ? and i.extern_uid = ?`,
+    [provider, uid],
+  );
+}
+
 /** The hash of a user's password; `null` if they have none. */
 export async function passwordHash(db: Reader, userId: number): Promise<string | null> {
   const [found] = await db.rows("select password_hash from users where id = ?", [userId]);

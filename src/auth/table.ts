@@ -121,4 +121,21 @@ create table signing_keys (
 create unique index signing_keys_kid on signing_keys (kid);
 `,
   },
+  {
+    // Sign-ins at other providers, by the SHA-256 of their state; `browser` is that of the cookie they were begun with. Nonce
+    // and verifier follow from state and cookie, so they are not here. `user_id`: who links an identity.
+    id: "20261226-01-provider-sign-ins",
+    sql: `
+create table provider_sign_ins (
+  digest $text not null primary key,
+  provider $text not null,
+  browser $text not null,
+  user_id $int references users (id) on delete cascade,
+  return_to $text,
+  expires_at $int not null
+);
+create index provider_sign_ins_by_user on provider_sign_ins (user_id) where user_id is not null;
+create index provider_sign_ins_by_expiry on provider_sign_ins (expires_at);
+`,
+  },
 ];

@@ -16,6 +16,7 @@ import type { Attributes, Input } from "./input.ts";
 import type { Outgoing } from "./outgoing.ts";
 import type { KeysetPage, Page, RowPage } from "./pagination.ts";
 import type { Presenter } from "./presenter.ts";
+import type { NamedProvider, Providers } from "./providers.ts";
 import type { SignInLimits } from "./rate-limits.ts";
 import type { DeployScope, Scope } from "./scopes.ts";
 import type { SealedColumn } from "./sealed.ts";
@@ -139,6 +140,8 @@ export interface PrepareContext<
   readonly caller: C;
   /** How often a password may be tried. */
   readonly signIns: SignInLimits;
+  /** By what people sign in besides their password here. */
+  readonly providers: Providers;
   /** Encrypts secrets that are needed in plain text again. */
   readonly secrets: Secrets;
   /** What becomes of requests that the server sends, such as to webhooks. */
@@ -157,6 +160,12 @@ export interface PrepareContext<
   readonly budget: Budget;
   /** Whether the application ends: then nothing is waited for. */
   readonly isClosing: () => boolean;
+  /**
+   * Makes sure that the LDAP server somebody comes from still knows them: for routes that find their caller themselves.
+   *
+   * @throws ApiError 403, 503
+   */
+  readonly requireStanding: (userId: number) => Promise<void>;
   /** Notes that a user is active today: for routes that find their caller themselves. */
   readonly userActive: (userId: number) => void;
 }
@@ -183,6 +192,8 @@ export interface Site {
   readonly pages: readonly string[];
   /** The embedding app's own sign-in page, if it has one. */
   readonly signInUrl: string | undefined;
+  /** By what people sign in besides their password here. */
+  readonly providers: readonly NamedProvider[];
 }
 
 /** Who may call a route: anyone, any signed-in user (else 401), or administrators (else 403). */
@@ -395,7 +406,7 @@ export interface Route
   readonly whenDisabled?: "refuse" | "leave out";
   /** Whether it answers a page of a list. */
   readonly isList: boolean;
-  /** Whether it only reads: every GET, and a POST declared by `query`. It runs in no transaction. */
+  /** Whether it only reads: every GET but those declared by `arrive`, and a POST declared by `query`. It runs in no transaction. */
   readonly isReading: boolean;
 }
 
@@ -446,6 +457,8 @@ type Declare<Prefix extends string, Db extends Reader, S extends Source | undefi
 export interface RouteBuilder<Prefix extends string, S extends Source | undefined> {
   /** A reading route: it has no way to write. */
   readonly get: Declare<Prefix, Reader, S>;
+  /** A GET that changes something: where a browser comes back to from elsewhere, with what counts once. */
+  readonly arrive: Declare<Prefix, Database, S>;
   /** A reading route that answers a page of a list. */
   readonly list: Declare<Prefix, Reader, S>;
   /** A POST that only reads, such as a search whose conditions are in the body. */
@@ -522,6 +535,7 @@ export function routes({
   const writing = { isList: false, isReading: false };
   return {
     get: declare("GET", { isList: false, isReading: true }),
+    arrive: declare("GET", { isList: false, isReading: false }),
     list: declare("GET", { isList: true, isReading: true }),
     query: declare("POST", { isList: false, isReading: true }),
     post: declare("POST", writing),

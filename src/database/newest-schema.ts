@@ -266,6 +266,8 @@ const steps = [
   `20261224-01-keys-that-sign-in`,
   `20261224-02-ssh-host-keys`,
   `20261225-01-imports-by-url`,
+  `20261226-01-provider-sign-ins`,
+  `20261226-02-identities`,
 ];
 
 const statements = [
@@ -3010,6 +3012,27 @@ const statements = [
   created_at integer not null
 )`,
   `CREATE UNIQUE INDEX ssh_host_keys_by_fingerprint on ssh_host_keys (fingerprint)`,
+  `CREATE TABLE provider_sign_ins (
+  digest text not null primary key,
+  provider text not null,
+  browser text not null,
+  user_id integer references users (id) on delete cascade,
+  return_to text,
+  expires_at integer not null
+)`,
+  `CREATE INDEX provider_sign_ins_by_user on provider_sign_ins (user_id) where user_id is not null`,
+  `CREATE INDEX provider_sign_ins_by_expiry on provider_sign_ins (expires_at)`,
+  `CREATE TABLE identities (
+  id integer primary key autoincrement,
+  user_id integer not null references users (id) on delete cascade,
+  provider text not null,
+  extern_uid text not null,
+  checked_at integer,
+  created_at integer not null,
+  updated_at integer not null
+)`,
+  `CREATE UNIQUE INDEX identities_by_uid on identities (provider, extern_uid)`,
+  `CREATE UNIQUE INDEX identities_by_user on identities (user_id, provider)`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,

@@ -1,5 +1,6 @@
 import { basicOf } from "../auth/authenticators/basic.ts";
 import {
+  BlockedError,
   callerOf,
   SESSION_SCOPES,
   USER_COLUMNS,
@@ -233,6 +234,9 @@ export async function identify(preparing: PrepareContext): Promise<Caller | unde
   const sql = `select ${USER_COLUMNS} from users u where u.id = ?`;
   const row = await store.one<UserRow>(sql, [account.id]);
   if (row?.state !== "active") throw denied();
+  await preparing.requireStanding(row.id).catch((error) => {
+    throw error instanceof BlockedError ? denied() : error;
+  });
   preparing.userActive(row.id);
   return callerOf(row, SESSION_SCOPES, { kind: "password" });
 }

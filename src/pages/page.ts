@@ -17,14 +17,14 @@ const POLICY = [
 const WRITTEN = "; img-src * data:; media-src *; style-src-attr 'unsafe-inline'";
 
 /**
- * @param isAccountPage other pages have no `form-action`: Chromium applies it to redirects after a form, and signing in
- *   may redirect to applications
+ * @param staysHere whether it is an account page whose forms lead nowhere else: other pages have no `form-action`, since Chromium
+ *   applies it to redirects after a form, and signing in may redirect to applications
  */
 function headersOf(
-  isAccountPage: boolean,
+  staysHere: boolean,
   { showsTexts, script }: Pick<PageContent, "showsTexts" | "script">,
 ): Record<string, string> {
-  const formAction = isAccountPage || showsTexts ? "; form-action 'self'" : "";
+  const formAction = staysHere || showsTexts ? "; form-action 'self'" : "";
   const written = showsTexts ? WRITTEN : "";
   return {
     "content-type": "text/html; charset=utf-8",
@@ -48,6 +48,8 @@ export interface PageContent {
   above?: Html;
   /** A wide page that shows what people have written: it may have pictures, and colours of its own. */
   showsTexts?: true | undefined;
+  /** An account page whose forms lead to other hosts: Chromium applies `form-action` to redirects, too. */
+  leadsElsewhere?: boolean;
   script?: Script | undefined;
   /** Default 200. */
   status?: number;
@@ -57,7 +59,16 @@ export interface PageContent {
 /** A page in the common layout, with navigation for signed-in users. */
 export function page(
   visit: Pick<PageContext, "request" | "caller" | "csrfToken" | "site" | "view">,
-  { title, titles = [title], above, showsTexts, script, status = 200, body }: PageContent,
+  {
+    title,
+    titles = [title],
+    above,
+    showsTexts,
+    leadsElsewhere,
+    script,
+    status = 200,
+    body,
+  }: PageContent,
 ): RawReply {
   const { request, caller, view } = visit;
   const isAccountPage = !showsTexts && request.path.startsWith(ACCOUNT);
@@ -89,7 +100,8 @@ ${script?.markup}
 </body>
 </html>
 `;
-  return new RawReply(status, headersOf(isAccountPage, { showsTexts, script }), document.text);
+  const staysHere = isAccountPage && !leadsElsewhere;
+  return new RawReply(status, headersOf(staysHere, { showsTexts, script }), document.text);
 }
 
 const layoutOf = (hasNavigation: boolean, showsTexts = false) =>

@@ -1,5 +1,7 @@
 import type { Resource, Site } from "../core/resource.ts";
 import { hasHome } from "../pages/navigation.ts";
+import { providersNamed } from "../providers/index.ts";
+import type { SignInOptions } from "../providers/options.ts";
 import { applicationPages } from "./applications.ts";
 import { home } from "./home.ts";
 import { passwordPages } from "./password.ts";
@@ -66,9 +68,12 @@ interface ChosenSite extends Site {
  * Works out which pages are enabled.
  *
  * @param ownSignIn whether sign-in is ours and not the embedding app's
- * @throws TypeError for an unknown name, or a page that is not available
+ * @throws TypeError for an unknown name, or a page that is not available, or providers without the page they need
  */
-export function siteOf({ pages: chosen, signInUrl }: SiteOptions, ownSignIn: boolean): ChosenSite {
+export function siteOf(
+  { pages: chosen, signInUrl, signIn }: SiteOptions & { signIn?: SignInOptions | undefined },
+  ownSignIn: boolean,
+): ChosenSite {
   const available = PAGE_NAMES.filter((name) => ownSignIn || !OWN_SIGN_IN_PAGES.includes(name));
   const enabled = chosen === false ? [] : (chosen ?? available);
   const wrong = enabled.find((name) => !available.includes(name));
@@ -78,5 +83,13 @@ export function siteOf({ pages: chosen, signInUrl }: SiteOptions, ownSignIn: boo
       : "is not a page";
     throw new TypeError(`pages: ${wrong} ${reason}. There are ${available.join(", ")}.`);
   }
-  return { pages: enabled, signInUrl };
+  const providers = providersNamed(signIn ?? {});
+  // LDAP serves Git and applications without pages, too.
+  const needPage = providers.some(({ kind }) => kind === "openid");
+  if (needPage && !enabled.includes("sign_in")) {
+    throw new TypeError(
+      "signIn.providers: people sign in there from the page sign_in, which is not enabled.",
+    );
+  }
+  return { pages: enabled, signInUrl, providers };
 }

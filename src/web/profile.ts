@@ -4,6 +4,7 @@ import { mountOf, type NavigationItem, navigationOf } from "../pages/navigation.
 import { page } from "../pages/page.ts";
 import * as users from "../resources/users/queries.ts";
 import { confirmationRoutes } from "./confirmation.ts";
+import { linkedAccounts } from "./providers.ts";
 
 const { get } = routes();
 
@@ -42,8 +43,10 @@ export const profilePages: Resource = {
 ${admin && html`<dt>Role</dt><dd>Administrator</dd>`}
 <dt>API</dt><dd><code>${view.base}/api/v4</code></dd>
 </dl></section>
+${await linkedAccounts(context)}
 ${others.length > 0 && html`<section><h2>Settings</h2><ul class="rows">${others}</ul></section>`}`;
-        return page(context, { title: "Your account", body });
+        const leadsElsewhere = context.site.providers.length > 0;
+        return page(context, { title: "Your account", body, leadsElsewhere });
       },
     }),
   ],

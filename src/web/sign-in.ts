@@ -6,30 +6,30 @@ import * as sessions from "../auth/sessions.ts";
 import { checkPassword } from "../auth/sign-in.ts";
 import { reset } from "../auth/throttle.ts";
 import * as twoFactor from "../auth/two-factor.ts";
-import { sessionCookie, sessionOf } from "../core/http/session-cookie.ts";
+import { sessionOf } from "../core/http/session-cookie.ts";
 import * as param from "../core/input.ts";
-import {
-  type Context,
-  type PageContext,
-  type RawReply,
-  type Resource,
-  routes,
-} from "../core/resource.ts";
+import { type PageContext, type RawReply, type Resource, routes } from "../core/resource.ts";
 import { recordFailedLogin } from "../hooks/records.ts";
 import { field, form, formText } from "../pages/form.ts";
 import { type Html, html } from "../pages/html.ts";
-import { homeOf, mountOf } from "../pages/navigation.ts";
+import { mountOf } from "../pages/navigation.ts";
 import { page, redirect } from "../pages/page.ts";
 import { find } from "../resources/appearance/queries.ts";
-import { reactivate } from "../resources/users/changes.ts";
 import * as users from "../resources/users/queries.ts";
-import type { Database, Reader } from "../store/port.ts";
+import type { Reader } from "../store/port.ts";
+import {
+  destinationOf,
+  enter,
+  maySignIn,
+  openSession,
+  queryOf,
+  SECOND_STEP,
+  SIGN_IN,
+} from "./entering.ts";
 import { newPasswordRoutes } from "./new-password.ts";
+import { providerForms, providerRoutes } from "./providers.ts";
 
 const { get, post } = routes();
-
-const SIGN_IN = "/users/sign_in";
-const SECOND_STEP = "/users/sign_in/two_factor";
 
 const returnTo = { return_to: param.optional(formText) };
 
@@ -52,21 +52,17 @@ export const signInPages: Resource = {
       summary: "Sign in",
       access: "anyone",
       input: { ...returnTo, login: formText, password: formText },
-      prepare: ({ login, password }, preparing) => checkPassword(preparing, login, password),
+      // Passwords of LDAP servers have forms of their own, as in GitLab.
+      prepare: ({ login, password }, preparing) =>
+        checkPassword(preparing, login, password, { asksDirectories: false }),
       handle: async (context) => {
-        const { db, input, prepared: user, caller, view, now } = context;
+        const { input, prepared: user } = context;
         if (!user || !maySignIn(user)) {
           if (user) await recordFailedLogin(context, user.id);
           const reason = user ? refusalOf(user.state) : "Invalid login or password.";
           return signInPage(context, input.return_to, { reason, login: input.login });
         }
-        if (!(await twoFactor.isOn(db, user.id))) return signIn(context, user, input.return_to);
-        // The cookie of the session is replaced.
-        if (caller?.by.kind === "session") await sessions.end(db, caller.id, caller.by.id);
-        const pending = await pendingSignIns.begin(db, user.id, now);
-        return redirect(mountOf(view) + SECOND_STEP + queryOf(input.return_to), {
-          "set-cookie": sessionCookie(pending, view.base),
-        });
+        return enter(context, user, input.return_to);
       },
     }),
     get(SECOND_STEP, {
@@ -110,7 +106,7 @@ export const signInPages: Resource = {
         }
         await reset(db, codeKey(user.id));
         await pendingSignIns.end(db, value);
-        return signIn(context, user, input.return_to);
+        return openSession(context, user, input.return_to);
       },
     }),
     post("/users/sign_out", {
@@ -125,45 +121,13 @@ export const signInPages: Resource = {
         return redirect(mountOf(view) + SIGN_IN);
       },
     }),
+    ...providerRoutes,
     ...newPasswordRoutes,
   ],
 };
 
-/** Whether a user may sign in: who is deactivated becomes active by it. */
-const maySignIn = ({ state }: { readonly state: string }) =>
-  state === "active" || state === "deactivated";
-
-async function signIn(
-  context: Pick<Context, "request" | "caller" | "now" | "site" | "view"> & { db: Database },
-  user: { id: number; username: string },
-  returnTo: string | undefined,
-): Promise<RawReply> {
-  const { db, request, caller, now, view } = context;
-  if (caller?.by.kind === "session") await sessions.end(db, caller.id, caller.by.id);
-  await reactivate(db, audit.actorOf({ request, caller: user }), user.id, now);
-  await audit.log({ ...context, caller: user }, "signed in");
-  const userAgent = request.header("user-agent") ?? "";
-  const session = await sessions.open(db, { userId: user.id, ip: request.ip, userAgent }, now);
-  return redirect(destinationOf(context, returnTo), {
-    "set-cookie": sessionCookie(session, view.base),
-  });
-}
-
-/** The page to return to, always on this site: `//host`, `/\host` and `https:` are refused. */
-function destinationOf(
-  visit: Pick<PageContext, "site" | "view">,
-  returnTo: string | undefined,
-): string {
-  const isOwn = returnTo !== undefined && /^\/(?![/\\])[\x21-\x5b\x5d-\x7e]*$/.test(returnTo);
-  return mountOf(visit.view) + (isOwn ? returnTo : homeOf(visit));
-}
-
-function queryOf(returnTo: string | undefined): string {
-  return returnTo === undefined ? "" : `?return_to=${encodeURIComponent(returnTo)}`;
-}
-
-function returnToField(returnTo: string | undefined) {
-  return returnTo !== undefined && html`<input type="hidden" name="return_to" value="${returnTo}">`;
+function returnToField(returnTo: string | undefined): Html {
+  return html`${returnTo !== undefined && html`<input type="hidden" name="return_to" value="${returnTo}">`}`;
 }
 
 /** What administrators say where people sign in, above and below the form. */
@@ -203,6 +167,7 @@ ${field({
 })}
 <button>Sign in</button>`,
   )}</section>
+${providerForms(visit, returnToField(returnTo))}
 ${below}`;
   return page(visit, { title: "Sign in", status: failed ? 401 : 200, body });
 }

@@ -1,5 +1,6 @@
 import * as audit from "../audit/log.ts";
-import { confirmPassword, countCode } from "../auth/confirm.ts";
+import { confirmPerson, countCode } from "../auth/confirm.ts";
+import { passwordHash } from "../auth/credentials.ts";
 import * as twoFactor from "../auth/two-factor.ts";
 import type { Caller } from "../core/access/caller.ts";
 import { type PageContext, type RawReply, type Resource, routes } from "../core/resource.ts";
@@ -15,6 +16,7 @@ const { get, post } = routes();
 
 const PATH = "/-/profile/two_factor_auth";
 const WRONG = ["is wrong"];
+const TOO_LATE = "Sign in again first: that was more than ten minutes ago.";
 
 const password = { password: formText };
 
@@ -27,7 +29,7 @@ export const twoFactorPages: Resource = {
     post(`${PATH}/start`, {
       summary: "Start setting up the second factor",
       input: password,
-      prepare: (input, preparing) => confirmPassword(preparing, input.password),
+      prepare: (input, preparing) => confirmPerson(preparing, input.password),
       handle: async (context) => {
         if (!context.prepared) return twoFactorPage(context, { start: WRONG });
         await twoFactor.begin(context.db, context.secrets, context.caller.id);
@@ -49,7 +51,7 @@ export const twoFactorPages: Resource = {
     post(`${PATH}/codes`, {
       summary: "Create new recovery codes",
       input: password,
-      prepare: (input, preparing) => confirmPassword(preparing, input.password),
+      prepare: (input, preparing) => confirmPerson(preparing, input.password),
       handle: async (context) => {
         const { db } = context;
         const { id } = context.caller;
@@ -62,7 +64,7 @@ export const twoFactorPages: Resource = {
     post(`${PATH}/disable`, {
       summary: "Disable the second factor",
       input: password,
-      prepare: (input, preparing) => confirmPassword(preparing, input.password),
+      prepare: (input, preparing) => confirmPerson(preparing, input.password),
       handle: async (context) => {
         if (!context.prepared) return twoFactorPage(context, { disable: WRONG });
         if (await twoFactor.turnOff(context.db, context.caller.id)) {
@@ -83,18 +85,22 @@ async function twoFactorPage(
 ): Promise<RawReply> {
   const { id } = visit.caller;
   const state = await twoFactor.find(visit.db, id);
+  const asking = { ...visit, hasPassword: (await passwordHash(visit.db, id)) !== null };
   const body = !state
-    ? startPart(visit, problems)
+    ? startPart(asking, problems)
     : state.enabled_at === null
       ? await setUpPart(visit, twoFactor.secretOf(state, visit.secrets, id), problems)
-      : onPart(visit, state.enabled_at, state.recovery_codes, problems);
+      : onPart(asking, state.enabled_at, state.recovery_codes, problems);
   const status = Object.keys(problems).length > 0 ? 422 : 200;
   return page(visit, { title: "Two-factor authentication", status, body });
 }
 
-/** A form that asks for the password first. */
+/** A visit of somebody who may have a password here, or sign in elsewhere only. */
+type Asking = PageContext & { readonly hasPassword: boolean };
+
+/** A form that asks for the password first, if they have one. */
 function confirmation(
-  visit: PageContext,
+  visit: Asking,
   spec: {
     action: string;
     id: string;
@@ -107,19 +113,19 @@ function confirmation(
   return form(
     visit,
     PATH + action,
-    html`${field({
-      id,
-      name: "password",
-      label: "Your password",
-      type: "password",
-      autocomplete: "current-password",
-      error,
-    })}
+    html`${
+      visit.hasPassword
+        ? field({
+            ...{ id, name: "password", label: "Your password", type: "password", error },
+            autocomplete: "current-password",
+          })
+        : html`<input type="hidden" name="password" value="">${error && html`<p class="error" role="alert">${TOO_LATE}</p>`}`
+    }
 <button${kind && html` class="${kind}"`}>${label}</button>`,
   );
 }
 
-function startPart(visit: PageContext, { start }: Problems): Html {
+function startPart(visit: Asking, { start }: Problems): Html {
   return html`<p class="lead">With a second factor, your password alone is not enough to sign in: you also need a code
 from an app on your phone.</p>
 <section>
@@ -164,12 +170,7 @@ ${form(
 <p class="lead">Nothing changes until you have done both.</p>`;
 }
 
-function onPart(
-  visit: PageContext,
-  since: number,
-  left: number,
-  { codes, disable }: Problems,
-): Html {
+function onPart(visit: Asking, since: number, left: number, { codes, disable }: Problems): Html {
   return html`<p class="lead">It has been on since ${instant(since)}. Programs use access tokens, which need no code.</p>
 <section>
 <h2>Recovery codes</h2>
@@ -178,7 +179,7 @@ ${confirmation(visit, { action: "/codes", id: "codes-password", label: "Make new
 </section>
 <section>
 <h2>Switch off</h2>
-<p>Your password alone will sign you in again, and your recovery codes will be gone.</p>
+<p>Nothing else will be asked for when you sign in, and your recovery codes will be gone.</p>
 ${confirmation(visit, {
   action: "/disable",
   id: "disable-password",

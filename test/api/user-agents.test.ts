@@ -36,7 +36,7 @@ it.each([
   expect((await get(`${path}/9999`)).status).toBe(404);
 });
 
-it("is no identity of users, of whom there are none", async () => {
+it("has no identity of a user who has none", async () => {
   const { json: user } = await app.call("GET /user", { as: "owner" });
   const path = `DELETE /users/${user.id}/identities/ldap`;
   const answer = await app.call(path, { as: "admin" });

@@ -354,12 +354,32 @@ describe("POST /users", () => {
     expect((await call(`PUT /users/${id}`, { json: { note: null } })).json.note).toBe(null);
   });
 
-  it("refuses identities of other services, with which nobody can sign in", async () => {
-    const identity = { provider: "ldap", extern_uid: "cn=1" };
-    const { status, json } = await call("POST /users", { json: newUser(identity) });
-    const message = ["is not supported on this server"];
-    expect([status, json]).toEqual([400, { message: { provider: message, extern_uid: message } }]);
-    await makeUser({ provider: "", extern_uid: null });
+  it("sets who somebody is at a provider, which is nobody else", async () => {
+    const identity = { provider: "saml", extern_uid: "ada" };
+    const made = await makeUser(identity);
+    const shown = { ...identity, saml_provider_id: null };
+    expect((await call(`GET /users/${made.id}`)).json.identities).toEqual([shown]);
+    expect((await call("GET /users?provider=saml&extern_uid=ada")).json).toMatchObject([
+      { id: made.id, identities: [shown] },
+    ]);
+    expect((await call("GET /users?provider=saml&extern_uid=Ada")).json).toEqual([]);
+    const other = await makeUser({ provider: "", extern_uid: null });
+    const taken = await call(`PUT /users/${other.id}`, { json: identity });
+    expect([taken.status, taken.json]).toEqual([
+      409,
+      { message: { extern_uid: ["has already been taken"] } },
+    ]);
+    const half = await call(`PUT /users/${other.id}`, { json: { provider: "saml" } });
+    expect(half.status).toBe(400);
+    const json = { ...identity, extern_uid: "eve" };
+    expect((await call(`PUT /users/${made.id}`, { json })).json.identities).toMatchObject([json]);
+    expect((await call(`GET /users/${made.id}`, { as: "guest" })).json).not.toHaveProperty(
+      "identities",
+    );
+    const path = `DELETE /users/${made.id}/identities/saml`;
+    expect((await call(path, { as: "guest" })).status).toBe(403);
+    expect((await call(path)).status).toBe(204);
+    expect((await call(path)).json).toEqual({ message: "404 Identity Not Found" });
   });
 
   it("shows who follows whom, and whether the caller does", async () => {

@@ -178,6 +178,7 @@ async function visitPages(): Promise<void> {
     ...places.params,
     "user_settings application_id": application_id,
     session_id: 1,
+    provider: "corp",
   };
   ofPages = {
     ...{ client_id, redirect_uri, response_type: "code", scope: "api", state: "x" },

@@ -28,7 +28,7 @@ const ORDER = [
   ["core", "git"],
   ["audit", "jobs"],
   ["hooks"],
-  ["auth"],
+  ["auth", "providers"],
   ["ci", "dependencies", "metrics", "graphql", "scim", "signatures"],
   ["resources"],
   ["git-http"],

@@ -24,7 +24,11 @@ function settings(value: unknown): string {
 
 describe("--config", () => {
   it("provides settings that variables and options override", async () => {
-    const file = settings({ db: "pm.db", tier: "free", per_page: 7, trust_proxy: true, port: 0 });
+    const corp = { name: "corp", label: "Corp ID", issuer: "https://id.test", client_id: "pm" };
+    const more = { sign_in: { providers: [{ ...corp, client_secret: "s3cret" }] } };
+    const file = settings({
+      ...{ db: "pm.db", tier: "free", per_page: 7, trust_proxy: true, port: 0, ...more },
+    });
     const users = await runJson(["user", "list", "--config", file], at);
     expect(users.length).toBeGreaterThan(10);
     const env = { PM_CONFIG: file, PM_TIER: "premium" };
@@ -44,7 +48,9 @@ describe("--config", () => {
       pages.push((await server.get("/projects", token)).headers.get("x-per-page"));
       tiers.push((await server.get("/projects/1/dependencies", token)).status);
     }
+    const signIn = await (await fetch(`${asFile.url}/users/sign_in`)).text();
     for (const server of servers) await server.stop();
+    expect(signIn).toContain(">Corp ID</button>");
     expect(pages).toEqual(["7", "7", "5"]);
     expect(tiers).toEqual([403, 403, 200]);
   });
@@ -60,6 +66,9 @@ describe("--config", () => {
       [{ pages: ["password", "nowhere"] }, "'nowhere' is not a page"],
       [{ event_retention: "soon" }, "such as 2y"],
       [{ smtp: "smtp://mail" }, "--smtp needs --mail-from"],
+      [{ sign_in: '{"s3cret' }, "--sign-in is no JSON\n"],
+      [{ sign_in: [] }, "--sign-in must be a JSON object"],
+      [{ sign_in: { providers: [{ name: "corp" }] } }, "signIn.providers.0.issuer is missing"],
       ["[]", "must be a JSON object"],
       ["{", "are not JSON"],
     ] as const) {

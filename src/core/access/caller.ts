@@ -3,7 +3,7 @@ import type { DeployScope, Scope } from "../scopes.ts";
 
 /**
  * The states an account can be put into: only active users are let in. Who is deactivated becomes active by signing in; of who
- * is banned, others don't see the issues, merge requests and notes either.
+ * is banned, others don't see the issues, merge requests and notes either; who is `ldap_blocked` has gone from an LDAP server.
  */
 export const USER_STATES = [
   "active",
@@ -11,6 +11,7 @@ export const USER_STATES = [
   "deactivated",
   "banned",
   "blocked_pending_approval",
+  "ldap_blocked",
 ] as const;
 export type UserState = (typeof USER_STATES)[number];
 

@@ -72,6 +72,8 @@ export interface AuthSettings {
   createAccount(profile: Profile): Promise<void>;
   /** Makes a deactivated user active, as signing in does. */
   reactivate(userId: number): Promise<void>;
+  /** Where people come from LDAP servers: makes sure that one still knows them. @throws ApiError 403, 503 */
+  requireStanding?: ((userId: number) => Promise<void>) | undefined;
   /** The public address, if it differs from the request's. */
   url: string | undefined;
   /** Decrypts the tokens that others are derived from; without them, those are unknown. */
@@ -169,6 +171,7 @@ export async function findCaller(
     if (credential === undefined || (unknown ?? credential) !== credential) continue;
     const caller = await authenticator.callerOf(credential, db, incoming, now, settings, params);
     if (caller) {
+      await settings.requireStanding?.(caller.id);
       settings.tokenUsage.userActive(caller.id, now);
       return caller;
     }

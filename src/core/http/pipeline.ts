@@ -17,6 +17,7 @@ import {
   readPage,
 } from "../pagination.ts";
 import type { Presenter } from "../presenter.ts";
+import type { Providers } from "../providers.ts";
 import type { SignInLimits } from "../rate-limits.ts";
 import {
   AfterCommit,
@@ -68,6 +69,8 @@ export interface PipelineSettings extends AuthorizationSettings, ReplySettings {
   /** Maximum bytes of an uploaded file. */
   uploadBytes: number;
   signIns: SignInLimits;
+  /** By what people sign in besides their password here. */
+  providers: Providers;
   /** Shares the process between clients. */
   turns: Turns;
   /** Works again on what others have changed. */
@@ -412,6 +415,7 @@ async function prepare(
     body: object ?? bytes ?? (route.body === "stream" ? raw?.chunks() : undefined),
     source: target as Source,
     signIns,
+    providers: settings.providers,
     secrets: settings.secrets,
     outgoing: settings.outgoing,
     includes: settings.includes,
@@ -422,6 +426,7 @@ async function prepare(
     now,
     budget,
     isClosing: settings.isClosing,
+    requireStanding: settings.requireStanding ?? (async () => undefined),
     userActive: (userId: number) => settings.tokenUsage.userActive(userId, now),
   };
   const prepared = route.prepare && (await route.prepare(input, preparing));

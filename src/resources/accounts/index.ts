@@ -1,26 +1,27 @@
 import { actorOf } from "../../audit/log.ts";
 import { hashPassword } from "../../auth/passwords.ts";
-import { atLeastOne, invalid, notFound } from "../../core/errors.ts";
+import type { Caller } from "../../core/access/caller.ts";
+import { atLeastOne, invalid, missing, notFound } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import { unsupported } from "../../core/kept.ts";
-import { type Resource, routes } from "../../core/resource.ts";
+import { type Context, type Resource, routes } from "../../core/resource.ts";
 import { webAddressProblem } from "../../core/web-addresses.ts";
-import type { Reader } from "../../store/port.ts";
+import { normalizedUid } from "../../providers/dn.ts";
+import type { Database, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import { AVATAR_PART, avatar } from "../avatars/input.ts";
 import * as avatars from "../avatars/queries.ts";
 import * as changes from "../users/changes.ts";
 import { adminUser } from "../users/json.ts";
 import * as queries from "../users/queries.ts";
-import { requireChangeable } from "../users/rules.ts";
+import { requireChangeable, requireUser } from "../users/rules.ts";
 import { changeAccount, createAccount } from "./changes.ts";
+import { removeIdentity, setIdentity } from "./identities.ts";
 
 export { emailResource } from "./emails.ts";
 
-/** What GitLab's users have beside: identities of other services, ways to look at pages, compute minutes, and auditors. */
+/** What GitLab's users have beside: ways to look at pages, compute minutes, and auditors. */
 const NOT_HERE = {
-  provider: unsupported(param.anyText()),
-  extern_uid: unsupported(param.anyText()),
   group_id_for_saml: unsupported(param.integer()),
   auditor: unsupported(param.boolean(), false),
   color_scheme_id: unsupported(param.integer(), 1),
@@ -50,6 +51,8 @@ const profile = {
   private_profile: param.optional(param.boolean()),
   external: param.optional(param.boolean()),
   note: param.clearable(param.anyText({ max: 65_535 })),
+  provider: param.unlessBlank(param.anyText({ max: 63 })),
+  extern_uid: param.unlessBlank(param.anyText({ max: 4096 })),
   ...NOT_HERE,
 };
 
@@ -95,6 +98,19 @@ async function requireOwn(db: Reader, userId: number, input: Profile): Promise<v
   }
 }
 
+/** Says who a user is at a provider, if that is sent. @throws ApiError 400 for half of it, 409 if it is somebody else */
+async function identify(
+  context: Pick<Context, "now" | "request"> & { db: Database; caller: Caller },
+  userId: number,
+  { provider, extern_uid }: Profile,
+): Promise<void> {
+  if (provider === undefined && extern_uid === undefined) return;
+  if (provider === undefined) throw missing("provider");
+  if (extern_uid === undefined) throw missing("extern_uid");
+  const identity = { provider, extern_uid: normalizedUid(provider, extern_uid) };
+  await setIdentity(context.db, actorOf(context), userId, identity, context.now);
+}
+
 const users = routes({ path: "/users" });
 
 /** One of them has to be sent for a new user. */
@@ -133,17 +149,21 @@ export const accountResource: Resource = {
         const created = await createAccount(db, actorOf(context), user, now);
         await requireOwn(db, created, input);
         await updateRow(db, "users", created, columnsOf(input), now);
+        await identify(context, created, input);
         await avatars.change(db, { kind: "user", id: created }, input.avatar, now);
         return queries.row(db, presenter, created);
       },
     }),
     users.del("/:user_id/identities/:provider", {
-      summary: "Remove a user's identity at another service: there are none",
+      summary: "Remove a user's identity at a provider: they no longer sign in with it",
       access: "admin",
       input: { ...id, provider: param.text() },
-      handle: async ({ db, input }) => {
-        if (!(await queries.find(db, input.user_id))) throw notFound("User");
-        throw notFound("Identity");
+      handle: async (context) => {
+        const { db, input, now } = context;
+        const found = await requireUser(db, input.user_id);
+        const isGone = await removeIdentity(db, actorOf(context), found.id, input.provider, now);
+        if (!isGone) throw notFound("Identity");
+        return undefined;
       },
     }),
     users.put("/:user_id", {
@@ -166,6 +186,7 @@ export const accountResource: Resource = {
         await changeAccount(db, by, found, input, now);
         await requireOwn(db, found.id, input);
         await updateRow(db, "users", found.id, columnsOf(input), now);
+        await identify(context, found.id, input);
         await avatars.change(db, { kind: "user", id: found.id }, input.avatar, now);
         if (prepared !== undefined) await changes.changePassword(db, by, found, prepared, now);
         return queries.row(db, presenter, found.id);

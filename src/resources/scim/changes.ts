@@ -2,7 +2,6 @@ import { randomUUID } from "node:crypto";
 import * as audit from "../../audit/log.ts";
 import { newSecret } from "../../auth/token-secrets.ts";
 import { conflict } from "../../core/errors.ts";
-import { isReserved } from "../../core/paths.ts";
 import type { Attributes } from "../../scim/attributes.ts";
 import { refused } from "../../scim/errors.ts";
 import { areEqual } from "../../scim/patch.ts";
@@ -11,7 +10,7 @@ import type { Reader } from "../../store/port.ts";
 import { changeAccount, createAccount as register } from "../accounts/changes.ts";
 import { addMember, changeMember, type MemberChange, removeFromGroup } from "../members/changes.ts";
 import * as members from "../members/queries.ts";
-import * as namespaces from "../namespaces/queries.ts";
+import { freeUsername } from "../namespaces/free-names.ts";
 import * as users from "../users/queries.ts";
 import * as scim from "./queries.ts";
 
@@ -230,29 +229,6 @@ function namesOf(attributes: Attributes): { userName: string; name: string; emai
 function textOf(attributes: Attributes, key: string): string | undefined {
   const value = attributes.get(key);
   return typeof value === "string" ? value : undefined;
-}
-
-/** Maximum characters of a user name made here, so that paths below it have room. */
-const MAX_USERNAME = 100;
-/** How many numbers are tried before the user's id makes the name unique. */
-const NUMBERS = 9;
-
-/** A free user name like the one at the identity provider, without what follows an `@`. */
-async function freeUsername(db: Reader, userName: string, uid: string): Promise<string> {
-  const [local = ""] = userName.split("@", 1);
-  const plain = local
-    .normalize("NFKD")
-    .replace(/\p{M}/gu, "")
-    .replace(/[^a-zA-Z0-9_.-]/g, "-")
-    .slice(0, MAX_USERNAME)
-    .replace(/^[-.]+/, "")
-    .replace(/\.(git|atom)$/i, "-$1");
-  const base = plain === "" ? "user" : plain;
-  for (let number = 0; number <= NUMBERS; number += 1) {
-    const candidate = number === 0 ? base : `${base}${number}`;
-    if (!isReserved(candidate) && !(await namespaces.isTaken(db, candidate))) return candidate;
-  }
-  return `${base}-${uid.slice(0, 8)}`;
 }
 
 function logChange(

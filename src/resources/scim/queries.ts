@@ -297,6 +297,31 @@ export async function belongsElsewhere(
   return found.length > 0;
 }
 
+/**
+ * The account that a group's identity provider has made and calls by this id; `undefined` if it has a part in anything else,
+ * of which the owners of the group must not decide who it is.
+ */
+export async function provisionedAccount(
+  db: Reader,
+  groupPath: string,
+  externalId: string,
+): Promise<number | undefined> {
+  const [found] = await db.rows(
+    `select s.user_id, s.namespace_id from scim_users s join namespaces n on n.id = s.namespace_id
+     where lower(n.full_path) = lower(?) and n.kind = 'group' and s.external_id = ? and s.provisioned = 1 and s.active = 1`,
+    [groupPath, externalId],
+  );
+  if (!found) return undefined;
+  const [userId, groupId] = found as [number, number];
+  return (await belongsElsewhere(db, groupId, userId)) ? undefined : userId;
+}
+
+/** Whether the identity provider of a group has made an account, whose address it says. */
+export async function isProvisioned(db: Reader, userId: number): Promise<boolean> {
+  const sql = "select 1 from scim_users where user_id = ? and provisioned = 1";
+  return (await db.rows(sql, [userId])).length > 0;
+}
+
 /** Adds a user of a group. */
 export async function insert(
   db: Database,

@@ -98,6 +98,7 @@ const LEFT: Readonly<Partial<Record<users.User["state"], audit.AuditAction>>> = 
   deactivated: "user activated",
   banned: "user unbanned",
   blocked_pending_approval: "user approved",
+  ldap_blocked: "user unblocked",
 };
 
 /** What the audit log says of an account that gets into a state. */
@@ -106,6 +107,7 @@ const ENTERED: Readonly<Record<Exclude<UserState, "active">, audit.AuditAction>>
   deactivated: "user deactivated",
   banned: "user banned",
   blocked_pending_approval: "user blocked",
+  ldap_blocked: "user blocked",
 };
 
 /** Changes whether an account can be used. @throws ApiError 403 for the last administrator */

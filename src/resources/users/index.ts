@@ -7,6 +7,7 @@ import { paginate } from "../../core/pagination.ts";
 import { type Resource, routes } from "../../core/resource.ts";
 import { USER_SCOPES } from "../../core/scopes.ts";
 import { dayOf } from "../../core/time.ts";
+import { normalizedUid } from "../../providers/dn.ts";
 import {
   attributeFilter,
   customAttributeInput,
@@ -84,9 +85,9 @@ export const userResource: Resource = {
         auditors: unsupportedFlag(),
         ...customAttributeInput,
         saml_provider_id: unsupported(param.integer()),
-        // There are no users of GitLab's own, and none of LDAP.
+        // There are no users of GitLab's own.
         exclude_internal: flagWithoutEffect(),
-        skip_ldap: flagWithoutEffect(),
+        skip_ldap: param.optional(param.boolean()),
         two_factor: param.optional(param.choice(["enabled", "disabled"])),
         created_after: param.optional(param.date()),
         created_before: param.optional(param.date()),
@@ -117,11 +118,15 @@ export const userResource: Resource = {
           twoFactor: admin && input.two_factor ? input.two_factor === "enabled" : undefined,
           external: input.external ?? (input.exclude_external ? false : undefined),
           withoutBots: without_project_bots,
+          withoutLdap: input.skip_ldap,
           humans: humans || exclude_humans ? humans === true : undefined,
           inactive: input.exclude_active,
           admins: admin && input.admins,
           withoutProjects: admin && input.without_projects,
-          identified: extern_uid !== undefined,
+          identity:
+            extern_uid !== undefined && provider !== undefined
+              ? { provider, extern_uid: normalizedUid(provider, extern_uid) }
+              : undefined,
           custom: attributeFilter(input, { caller }),
           createdAfter: admin ? startOf(input.created_after) : undefined,
           createdBefore: admin ? startOf(input.created_before) : undefined,

@@ -107,7 +107,13 @@ const account = {
   color_scheme_id: field.constant(1),
   projects_limit: field.integer("u.projects_limit"),
   current_sign_in_at: field.instant("u.current_sign_in_at"),
-  identities: field.constant([]),
+  identities: field.embedded("identities", "array", "[]", {
+    items: {
+      provider: field.text("i.provider"),
+      extern_uid: field.text("i.extern_uid"),
+      saml_provider_id: field.constant(null),
+    },
+  }),
   can_create_group: field.flag("u.can_create_group"),
   can_create_project: field.flag("case when u.projects_limit > 0 then 1 else 0 end"),
   two_factor_enabled: field.flag(

@@ -23,7 +23,7 @@ type Moderating = Pick<Context, "now" | "request"> & {
 
 /** Whether GitLab calls an account blocked. */
 const isBlocked = (state: State) =>
-  state === "blocked" || state === "banned" || state === "blocked_pending_approval";
+  ["blocked", "banned", "blocked_pending_approval", "ldap_blocked"].includes(state);
 
 /** 403 as GitLab's services word it, without the words that routes begin with. */
 const refusal = (message: string) => new ApiError(403, { message });
@@ -49,6 +49,9 @@ const MODERATION: Readonly<Record<string, Move>> = {
       if (caller.id === input.user_id) {
         throw forbidden("The API initiating user cannot be blocked by the API");
       }
+      if (state === "ldap_blocked") {
+        throw forbidden("LDAP blocked users cannot be modified by the API");
+      }
       // As in GitLab, which clients rely on to see whether they changed anything.
       return isBlocked(state) ? null : MOVES;
     },
@@ -57,6 +60,9 @@ const MODERATION: Readonly<Record<string, Move>> = {
     summary: "Unblock a user",
     to: "active",
     settled: (_, { state }) => {
+      if (state === "ldap_blocked") {
+        throw forbidden("LDAP blocked users cannot be unblocked by the API");
+      }
       if (state === "deactivated") {
         throw forbidden("Deactivated users cannot be unblocked by the API");
       }

@@ -19,6 +19,7 @@ import {
   withAttributes,
 } from "../custom-attributes/queries.ts";
 import * as namespaces from "../namespaces/queries.ts";
+import { embedIdentities, type Identity } from "./identities.ts";
 import { USER_SEARCH } from "./search.ts";
 
 /** A user as stored. */
@@ -64,8 +65,10 @@ export interface UserFilter {
   external?: boolean | undefined;
   /** Whether users of access tokens of groups and projects are left out. */
   withoutBots?: boolean | undefined;
-  /** Only users with an external identity, which nobody has. */
-  identified?: boolean | undefined;
+  /** Whether users of LDAP servers are left out. */
+  withoutLdap?: boolean | undefined;
+  /** Only who is this at another provider of identities. */
+  identity?: Identity | undefined;
   /** Only people, or only users of access tokens and service accounts. */
   humans?: boolean | undefined;
   /** No active users. */
@@ -113,7 +116,7 @@ export async function list(
     when("lower(u.username) = lower(?)", filter.username),
     search ? searched(search, searcher) : undefined,
     filter.active ? when("u.state = 'active'") : undefined,
-    filter.blocked ? when("u.state = 'blocked'") : undefined,
+    filter.blocked ? when("u.state in ('blocked', 'ldap_blocked')") : undefined,
     filter.deactivated ? when("u.state = 'deactivated'") : undefined,
     twoFactor === undefined ? undefined : when(hasTwoFactor),
     when("u.external = ?", external === undefined ? undefined : Number(external)),
@@ -124,7 +127,13 @@ export async function list(
     filter.inactive ? when("u.state <> 'active'") : undefined,
     filter.admins ? when("u.admin = 1") : undefined,
     filter.withoutProjects ? when(WITHOUT_PROJECTS) : undefined,
-    filter.identified ? when("1 = 0") : undefined,
+    filter.withoutLdap
+      ? when("u.id not in (select user_id from identities where provider like 'ldap%')")
+      : undefined,
+    filter.identity && {
+      sql: "u.id in (select user_id from identities where provider = ? and extern_uid = ?)",
+      values: [filter.identity.provider, filter.identity.extern_uid],
+    },
     when("u.created_at >= ?", filter.createdAfter),
     when("u.created_at < ?", filter.createdBefore),
     filter.among,
@@ -142,6 +151,7 @@ export async function list(
     order: orderBy === "id" ? `u.id ${sort}` : `u.${orderBy} ${sort}, u.id ${sort}`,
   });
   await embedAttributes(db, listed.rows, presenter, "user_id", custom);
+  await embedIdentities(db, listed.rows, presenter);
   return listed;
 }
 
@@ -196,6 +206,7 @@ export async function row(
   if (found && "is_followed" in presenter.fields) {
     found[presenter.at("is_followed")] = String(followed.length > 0);
   }
+  if (found) await embedIdentities(db, [found], presenter);
   return found;
 }
 

@@ -62,6 +62,8 @@ export const USER_PARTS: readonly Part[] = [
   ["invitations", "user_id", "digest"],
   ["sessions", "user_id", "id"],
   ["half_sign_ins", "user_id", "digest"],
+  ["provider_sign_ins", "user_id", "digest"],
+  ["identities", "user_id", "id"],
   ["recovery_codes", "user_id", "id"],
   ["two_factor", "user_id", "user_id"],
   ["tokens", "user_id", "id"],
@@ -130,6 +132,8 @@ export async function remove(db: Database, userId: number, now: number): Promise
   }
   if (personal) await hide(db, personal.id);
   await unstar(db, userId, UNSTARRED_AT_ONCE);
+  // Whoever they are elsewhere may come back, and is somebody new.
+  await db.run("delete from identities where user_id = ?", [userId]);
   const name = `ghost:${userId}`;
   await db.run(
     `update users set state = 'removed', username = ?, email = ?, name = ?, password_hash = null, admin = 0,

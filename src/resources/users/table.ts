@@ -148,4 +148,22 @@ create index users_active on users (last_activity_on, created_at, id) where stat
 create index users_banned on users (id) where state = 'banned';
 `,
   },
+  {
+    // Who people are at other providers of identities, by which they sign in; `checked_at`: when an LDAP server has said last
+    // that they are there.
+    id: "20261226-02-identities",
+    sql: `
+create table identities (
+  id $id,
+  user_id $int not null references users (id) on delete cascade,
+  provider $text not null,
+  extern_uid $text not null,
+  checked_at $int,
+  created_at $int not null,
+  updated_at $int not null
+);
+create unique index identities_by_uid on identities (provider, extern_uid);
+create unique index identities_by_user on identities (user_id, provider);
+`,
+  },
 ];

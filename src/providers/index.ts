@@ -1,0 +1,31 @@
+import type { NamedProvider, Providers } from "../core/providers.ts";
+import { ldapDirectory } from "./ldap.ts";
+import { openIdProvider } from "./openid.ts";
+import type { SignInOptions } from "./options.ts";
+
+/**
+ * The providers by which people sign in. None of them is asked anything yet.
+ *
+ * @param allowLocal whether any address on this machine and in its networks may be called: those of issuers may
+ * @throws the system's error if the file of a secret can't be read
+ */
+export function createProviders(
+  { providers = [], ldap = [] }: SignInOptions,
+  environment: { readonly allowLocal: boolean; readonly now: () => number },
+): Providers {
+  return {
+    openId: providers.map((one) => openIdProvider(one, environment)),
+    directories: ldap.map((one) => ldapDirectory(one, environment.now)),
+  };
+}
+
+/** The providers that pages name, in order. */
+export function providersNamed({
+  providers = [],
+  ldap = [],
+}: SignInOptions): readonly NamedProvider[] {
+  return [
+    ...ldap.map(({ name, label = "LDAP" }) => ({ name, label, kind: "ldap" as const })),
+    ...providers.map(({ name, label = name }) => ({ name, label, kind: "openid" as const })),
+  ];
+}
