@@ -31,6 +31,7 @@ import { featureFlagResource } from "./feature-flags/index.ts";
 import { featureResource } from "./features/index.ts";
 import { fileResource } from "./files/index.ts";
 import { freezePeriodResource } from "./freeze-periods/index.ts";
+import { goPackageResource } from "./go-packages/index.ts";
 import { gpgKeyResource } from "./gpg-keys/index.ts";
 import { groupResource } from "./groups/index.ts";
 import { hierarchyResource } from "./hierarchy/index.ts";
@@ -177,6 +178,7 @@ export const resources: readonly Resource[] = [
   notificationSettingsResource,
   pipelineResource,
   packageResource,
+  goPackageResource,
   mavenPackageResource,
   npmPackageResource,
   pypiPackageResource,

@@ -21,6 +21,7 @@ import {
 } from "../packages/places.ts";
 import * as packages from "../packages/queries.ts";
 import { removeTag, setTag } from "../packages/tags.ts";
+import { isVersion } from "../packages/versions.ts";
 import { limitOf, OWN } from "../plan-limits/limits.ts";
 import { requireUnprotected } from "../protection-rules/abilities.ts";
 import { DOCUMENT_BYTES, Document } from "./document.ts";
@@ -33,7 +34,6 @@ import {
   readPublished,
   withReason,
 } from "./published.ts";
-import { isVersion } from "./versions.ts";
 
 /** Versions of one package in a project, at most. */
 const MOST_VERSIONS = 10_000;
