@@ -1046,6 +1046,22 @@ const FIXTURES: Record<string, Fixture> = {
       file_identifier: always("acme-thing-1.0.0.zip"),
     },
   },
+  "Go modules": {
+    params: {
+      module_name: async (app, fill) => {
+        const { json } = await app.call(`GET ${fill("/projects/:project")}`, { as: "admin" });
+        return json.web_url.replace(/^https?:\/\//, "");
+      },
+      // The newest commit of `main`, which has no go.mod.
+      module_version: async (app, fill) => {
+        const path = fill("/projects/:project/repository/commits/main");
+        const { json } = await app.call(`GET ${path}`, { as: "admin" });
+        if (!json.id) return "v2.0.0+incompatible";
+        const time = new Date(json.committed_date).toISOString().replace(/\D/g, "").slice(0, 14);
+        return `v2.0.0-${time}-${json.id.slice(0, 12)}+incompatible`;
+      },
+    },
+  },
   "Maven packages": {
     create: async (app) => {
       const { status } = await app.call(`PUT ${PROJECT}/packages/maven/${JAR}`, {

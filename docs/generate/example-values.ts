@@ -89,6 +89,9 @@ const ofImages = (params: Json = {}, more: Special = {}): Special => ({
   params: { repository: IMAGES, ...params },
 });
 
+/** A module of the server that is asked. */
+const OF_MODULE: Special = { params: { module_name: "gitlab.example.com/acme/site" } };
+
 /** Where a project is updated from. */
 const PULLED = {
   enabled: true,
@@ -815,6 +818,10 @@ export const EXAMPLES: Readonly<Record<string, Special>> = {
     as: "anonymous",
     sent: { service: "container_registry", scope: "repository:acme/site:pull" },
   },
+  "GET /projects/:id/packages/go/:module_name*/@v/list": OF_MODULE,
+  "GET /projects/:id/packages/go/:module_name*/@v/:module_version.info": OF_MODULE,
+  "GET /projects/:id/packages/go/:module_name*/@v/:module_version.mod": OF_MODULE,
+  "GET /projects/:id/packages/go/:module_name*/@v/:module_version.zip": OF_MODULE,
   "POST /:repository*/info/lfs/objects/batch": ofLfs({
     operation: "download",
     objects: [objectOf("object 0")],

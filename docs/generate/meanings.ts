@@ -172,6 +172,9 @@ const MEANINGS: Readonly<Record<string, string>> = {
   "Python packages/package_name": "the name of the package, in any spelling",
   "Python packages/sha256": "the SHA-256 of the file, in hex",
   "Python packages/file_identifier": "the name of the file",
+  "Go modules/module_name":
+    "the module, as Go writes it in addresses: `pm.example.com/acme/!site` for `pm.example.com/acme/Site`",
+  "Go modules/module_version": "the version, such as `v1.0.0`",
   "Maven packages/path":
     "where the file is: `com/acme/thing/1.0/thing-1.0.jar`; with `.md5`, `.sha1`, `.sha256` or `.sha512` behind it, its digest",
   "npm packages/package_name":

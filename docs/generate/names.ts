@@ -138,6 +138,12 @@ const OPERATIONS: Readonly<Record<string, string>> = {
   "GET /groups/:id/-/packages/pypi/simple/:package_name": "listGroupPythonPackageFiles",
   "GET /projects/:id/packages/pypi/files/:sha256/:file_identifier":
     "downloadProjectPythonPackageFile",
+  "GET /projects/:id/packages/go/:module_name*/@v/list": "listProjectGoModuleVersions",
+  "GET /projects/:id/packages/go/:module_name*/@v/:module_version.info":
+    "getProjectGoModuleVersion",
+  "GET /projects/:id/packages/go/:module_name*/@v/:module_version.mod": "getProjectGoModuleFile",
+  "GET /projects/:id/packages/go/:module_name*/@v/:module_version.zip":
+    "downloadProjectGoModuleVersion",
   "PUT /projects/:id/packages/maven/:path*": "uploadProjectMavenPackageFile",
   "GET /projects/:id/packages/maven/:path*": "downloadProjectMavenPackageFile",
   "GET /groups/:id/-/packages/maven/:path*": "downloadGroupMavenPackageFile",

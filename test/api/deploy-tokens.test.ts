@@ -171,6 +171,9 @@ it("is accepted only for packages", () => {
     `GET ${npm}/-/:file_name* read_package_registry`,
     `PUT ${npm} write_package_registry`,
     `PUT ${tags}/:tag write_package_registry`,
+    ...["list", ":module_version.info", ":module_version.mod", ":module_version.zip"].map(
+      (file) => `GET ${at}/go/:module_name*/@v/${file} read_package_registry`,
+    ),
     `GET ${at}/maven/:path* read_package_registry`,
     `GET /groups/:id/-/packages/maven/:path* read_package_registry`,
     `PUT ${at}/maven/:path* write_package_registry`,

@@ -47,7 +47,11 @@ beforeAll(async () => {
   environment = {
     ...process.env,
     ...{ HOME: folder, GOPATH: join(folder, "go"), GOFLAGS: "-modcacherw", GOWORK: "off" },
-    ...{ GOPROXY: `https://${address}${project}/packages/go`, GONOSUMDB: "*", GOTOOLCHAIN: "local" },
+    ...{
+      GOPROXY: `https://${address}${project}/packages/go`,
+      GONOSUMDB: "*",
+      GOTOOLCHAIN: "local",
+    },
     ...{ SSL_CERT_FILE: join(folder, "certificate.pem"), NETRC: join(folder, ".netrc") },
   };
 });

@@ -196,7 +196,7 @@ const mavenRoutes = [
   }),
 ];
 
-/** The registry of Maven packages, over the packages of projects (docs/releases.md). */
+/** The registry of Maven packages, over the packages of projects (docs/packages.md). */
 export const mavenPackageResource: Resource = {
   name: "Maven packages",
   migrations: [],

@@ -345,7 +345,7 @@ function versionIn(body: Uint8Array): string {
   throw badRequest("The body must be a version, as JSON");
 }
 
-/** The registry of npm packages, over the packages of projects (docs/releases.md). */
+/** The registry of npm packages, over the packages of projects (docs/packages.md). */
 export const npmPackageResource: Resource = {
   name: "npm packages",
   migrations: [],

@@ -159,7 +159,7 @@ const pypiRoutes = [
   }),
 ];
 
-/** The registry of Python packages, over the packages of projects (docs/releases.md). */
+/** The registry of Python packages, over the packages of projects (docs/packages.md). */
 export const pypiPackageResource: Resource = {
   name: "Python packages",
   migrations: [],
