@@ -93,6 +93,11 @@ async function post(app: Calls, path: string, as: Person, json: object): Promise
 
 /** A file of a Maven package. */
 const JAR = "acme/site/thing/1.0/thing-1.0.jar";
+/** A chart of Helm, `thing` 1.0.0, whose only file is Chart.yaml. */
+const CHART = Buffer.from(
+  "H4sIAAAAAAACAyvJyMxL13fOSCwq0atMzM1hoAEwAAIzExMwDQTotIGBqRGCDRI3NARRCgYMdAClxSWJRUDrGUYmSCzIDEstKs7Mz7NSKDPiykvMTbVSKAElCq4ymLihnoGeARfDKBgFo2AUjIJhBAA3Sk47AAgAAA==",
+  "base64",
+);
 const PROJECT = "/projects/acme%2Fsite";
 /** How a picture begins. */
 const PNG = Uint8Array.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
@@ -1061,6 +1066,16 @@ const FIXTURES: Record<string, Fixture> = {
         return `v2.0.0-${time}-${json.id.slice(0, 12)}+incompatible`;
       },
     },
+  },
+  "Helm charts": {
+    create: async (app) => {
+      const body = new FormData();
+      body.append("chart", new Blob([CHART]), "thing-1.0.0.tgz");
+      const path = `${PROJECT}/packages/helm/api/stable/charts`;
+      const { status } = await app.call(`POST ${path}`, { as: "owner", body });
+      if (status !== 201) throw new Error(`the fixture's chart: ${status}`);
+    },
+    params: { channel: always("stable"), "charts file_name": always("thing-1.0.0") },
   },
   "Maven packages": {
     create: async (app) => {

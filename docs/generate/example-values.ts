@@ -89,8 +89,10 @@ const ofImages = (params: Json = {}, more: Special = {}): Special => ({
   params: { repository: IMAGES, ...params },
 });
 
-/** A module of the server that is asked. */
-const OF_MODULE: Special = { params: { module_name: "gitlab.example.com/acme/site" } };
+/** A module of the server that is asked, whose address others have not. */
+const OF_MODULE: Special = {
+  before: async () => ({ params: { module_name: "gitlab.example.com/acme/site" } }),
+};
 
 /** Where a project is updated from. */
 const PULLED = {

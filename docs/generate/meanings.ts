@@ -175,6 +175,9 @@ const MEANINGS: Readonly<Record<string, string>> = {
   "Go modules/module_name":
     "the module, as Go writes it in addresses: `pm.example.com/acme/!site` for `pm.example.com/acme/Site`",
   "Go modules/module_version": "the version, such as `v1.0.0`",
+  "Helm charts/channel": "the channel, such as `stable`",
+  "Helm charts/chart": "the chart as `helm package` makes it, as a part of the form",
+  "Helm charts/file_name": "the name and the version of the chart: `thing-1.0.0`",
   "Maven packages/path":
     "where the file is: `com/acme/thing/1.0/thing-1.0.jar`; with `.md5`, `.sha1`, `.sha256` or `.sha512` behind it, its digest",
   "npm packages/package_name":
@@ -639,7 +642,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   enforcement_limit: "mebibytes of a top-level group, from which on it can't grow",
   generic_packages_max_file_size:
     "bytes of a file of a generic package; 0 for as many as the server allows",
-  helm_max_file_size: "bytes of a file of a Helm package",
+  helm_max_file_size: "bytes of a file of a Helm package; 0 for as many as the server allows",
   maven_max_file_size: "bytes of a file of a Maven package; 0 for as many as the server allows",
   notification_limit: "mebibytes of a top-level group, from which on its owners are told",
   npm_max_file_size: "bytes of a file of an npm package; 0 for as many as the server allows",

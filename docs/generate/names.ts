@@ -144,6 +144,9 @@ const OPERATIONS: Readonly<Record<string, string>> = {
   "GET /projects/:id/packages/go/:module_name*/@v/:module_version.mod": "getProjectGoModuleFile",
   "GET /projects/:id/packages/go/:module_name*/@v/:module_version.zip":
     "downloadProjectGoModuleVersion",
+  "POST /projects/:id/packages/helm/api/:channel/charts": "uploadProjectHelmChart",
+  "GET /projects/:id/packages/helm/:channel/index.yaml": "getProjectHelmIndex",
+  "GET /projects/:id/packages/helm/:channel/charts/:file_name.tgz": "downloadProjectHelmChart",
   "PUT /projects/:id/packages/maven/:path*": "uploadProjectMavenPackageFile",
   "GET /projects/:id/packages/maven/:path*": "downloadProjectMavenPackageFile",
   "GET /groups/:id/-/packages/maven/:path*": "downloadGroupMavenPackageFile",

@@ -91,6 +91,7 @@ export const TAGS: Readonly<Record<string, string>> = {
   "Python packages":
     "The registry for pip, twine and other programs that speak as PyPI does (docs/packages.md).",
   "Go modules": "The proxy from which Go gets modules of repositories (docs/packages.md).",
+  "Helm charts": "The registry of charts for Helm (docs/packages.md).",
   "Maven packages": "The registry for Maven, Gradle and sbt (docs/packages.md).",
   "npm packages":
     "The registry for npm and other package managers that speak with it (docs/packages.md).",

@@ -266,6 +266,7 @@ const steps = [
   `20261224-01-keys-that-sign-in`,
   `20261224-02-ssh-host-keys`,
   `20261225-01-imports-by-url`,
+  `20261228-01-helm`,
 ];
 
 const statements = [
@@ -1799,7 +1800,7 @@ const statements = [
   sha256 text not null,
   status text not null,
   created_at integer not null
-, md5 text, sha1 text, sha512 text)`,
+, md5 text, sha1 text, sha512 text, channel text, manifest text)`,
   `CREATE INDEX package_files_of_package on package_files (package_id, id)`,
   `CREATE INDEX package_files_by_name on package_files (package_id, file_name, id)`,
   `CREATE UNIQUE INDEX package_files_file_id on package_files (file_id) where file_id is not null`,

@@ -34,6 +34,7 @@ import { freezePeriodResource } from "./freeze-periods/index.ts";
 import { goPackageResource } from "./go-packages/index.ts";
 import { gpgKeyResource } from "./gpg-keys/index.ts";
 import { groupResource } from "./groups/index.ts";
+import { helmPackageResource } from "./helm-packages/index.ts";
 import { hierarchyResource } from "./hierarchy/index.ts";
 import { hookResource } from "./hooks/index.ts";
 import { integrationResource } from "./integrations/index.ts";
@@ -179,6 +180,7 @@ export const resources: readonly Resource[] = [
   pipelineResource,
   packageResource,
   goPackageResource,
+  helmPackageResource,
   mavenPackageResource,
   npmPackageResource,
   pypiPackageResource,

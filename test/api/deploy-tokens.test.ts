@@ -174,6 +174,9 @@ it("is accepted only for packages", () => {
     ...["list", ":module_version.info", ":module_version.mod", ":module_version.zip"].map(
       (file) => `GET ${at}/go/:module_name*/@v/${file} read_package_registry`,
     ),
+    `GET ${at}/helm/:channel/index.yaml read_package_registry`,
+    `GET ${at}/helm/:channel/charts/:file_name.tgz read_package_registry`,
+    `POST ${at}/helm/api/:channel/charts write_package_registry`,
     `GET ${at}/maven/:path* read_package_registry`,
     `GET /groups/:id/-/packages/maven/:path* read_package_registry`,
     `PUT ${at}/maven/:path* write_package_registry`,

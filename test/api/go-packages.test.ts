@@ -172,6 +172,6 @@ describe("a Go module", () => {
     await commit({ "a.go": "package a" }, ...tags);
     await counted();
     expect(await counted()).toBe(one);
-    expect((await versions()).length).toBe(9);
+    expect(await versions()).toHaveLength(9);
   });
 });

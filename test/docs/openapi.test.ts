@@ -325,8 +325,8 @@ describe("openapi.json", () => {
   it("was checked against all of them", () => {
     const unseen = gets.map(({ path }) => path).filter((path) => !seen.has(path));
     // They take the token of a job that runs, or of Unleash's clients, what a job has stored, the fingerprint of a key, a
-    // version, a tag that is signed, a service account, an integration, or an image of containers: see
-    // test/api/{runners,feature-flags,changelogs,service-accounts,integrations,container-registry,random}.test.ts.
+    // version, a tag that is signed, a service account, an integration, a module of Go, or an image of containers: see
+    // test/api/{runners,feature-flags,changelogs,service-accounts,integrations,go-packages,container-registry,random}.test.ts.
     expect(unseen.sort()).toEqual([
       "/feature_flags/unleash/{project_id}/client/features",
       "/feature_flags/unleash/{project_id}/features",
@@ -338,6 +338,7 @@ describe("openapi.json", () => {
         "/keys",
         "/projects/{id}/integrations/{slug}",
         "/projects/{id}/jobs/{job_id}/artifacts/tree",
+        "/projects/{id}/packages/go/{module_name}/@v/{module_version}.info",
       ],
       "/projects/{id}/registry/repositories/{repository_id}/tags",
       "/projects/{id}/registry/repositories/{repository_id}/tags/{tag_name}",

@@ -20,8 +20,6 @@ import { limitOf, OWN } from "../plan-limits/limits.ts";
 import { requireUnprotected } from "../protection-rules/abilities.ts";
 import { type FilePath, readPath } from "./paths.ts";
 
-/** Files of one version, at most. */
-const MOST_FILES = 10_000;
 /** Bytes of a digest that is sent. */
 const MOST_DIGEST = 1024;
 
@@ -96,19 +94,14 @@ async function add(
 ): Promise<void> {
   const made = { status: "default", creator_id: creator } as const;
   const version = versionOf(path);
-  const id =
-    (await packages.findVersion(db, projectId, version)) ??
-    (await packages.insertVersion(db, projectId, version, made, now));
+  const id = await packages.findOrInsertVersion(db, projectId, version, made, now);
   if (path.isMetadata) {
     await db.run("delete from package_files where package_id = ? and file_name = ?", [
       id,
       path.file,
     ]);
   }
-  const [count] = await db.rows("select count(*) from package_files where package_id = ?", [id]);
-  if (Number(count?.[0]) >= MOST_FILES) {
-    throw badRequest(`A version may have ${MOST_FILES} files at most`);
-  }
+  await packages.requireRoom(db, id);
   await packages.insertFile(db, id, { ...file, name: path.file }, "default", now);
 }
 

@@ -187,9 +187,7 @@ const packageRoutes = [
       }
       const version = versionOf(input);
       const made = { status, creator_id: packages.creatorOf(caller) };
-      const id =
-        (await packages.findVersion(db, source.id, version)) ??
-        (await packages.insertVersion(db, source.id, version, made, now));
+      const id = await packages.findOrInsertVersion(db, source.id, version, made, now);
       const file = { ...body, name: input.file_name };
       const fileId = await packages.insertFile(db, id, file, status, now);
       if (input.select !== "package_file") return new Json({ message: "201 Created" });

@@ -94,9 +94,7 @@ const pypiRoutes = [
         creator_id: packages.creatorOf(caller),
         manifest: JSON.stringify(manifest),
       } as const;
-      const id =
-        (await packages.findVersion(db, source.id, of)) ??
-        (await packages.insertVersion(db, source.id, of, made, now));
+      const id = await packages.findOrInsertVersion(db, source.id, of, made, now);
       await packages.insertFile(db, id, content, "default", now);
       return new Json({ message: "201 Created" });
     },
