@@ -94,7 +94,7 @@ async function post(app: Calls, path: string, as: Person, json: object): Promise
 /** A file of a Maven package. */
 const JAR = "acme/site/thing/1.0/thing-1.0.jar";
 /** A chart of Helm, `thing` 1.0.0, whose only file is Chart.yaml. */
-const CHART = Buffer.from(
+export const CHART = Buffer.from(
   "H4sIAAAAAAACAyvJyMxL13fOSCwq0atMzM1hoAEwAAIzExMwDQTotIGBqRGCDRI3NARRCgYMdAClxSWJRUDrGUYmSCzIDEstKs7Mz7NSKDPiykvMTbVSKAElCq4ymLihnoGeARfDKBgFo2AUjIJhBAA3Sk47AAgAAA==",
   "base64",
 );
@@ -1049,6 +1049,24 @@ const FIXTURES: Record<string, Fixture> = {
       "simple package_name": always("acme-thing"),
       sha256: always(createHash("sha256").update("x").digest("hex")),
       file_identifier: always("acme-thing-1.0.0.zip"),
+    },
+  },
+  "Composer packages": {
+    create: async (app) => {
+      const content = JSON.stringify({ name: "acme/thing" });
+      await post(app, `${PROJECT}/repository/commits`, "owner", {
+        branch: "composer",
+        start_branch: "main",
+        commit_message: "Name it [skip ci]",
+        actions: [{ action: "create", file_path: "composer.json", content }],
+      });
+      await post(app, `${PROJECT}/packages/composer`, "owner", { branch: "composer" });
+    },
+    params: {
+      "composer package_name": always("acme/thing$0"),
+      "archives package_name": always("acme/thing.zip"),
+      "p2 package_name": always("acme/thing.json"),
+      "p sha": always("0"),
     },
   },
   "Go modules": {

@@ -6,6 +6,7 @@ import { document } from "../../test/api/_npm.ts";
 import { basic, digestOf, IMAGE } from "../../test/api/_registry.ts";
 import { operations, USER } from "../../test/api/_scim.ts";
 import { zipped } from "../../test/api/_zip.ts";
+import { CHART } from "../../test/fixtures.ts";
 import type { Answer, Person } from "../../test/helpers.ts";
 import { sshKeyOf, tokenOf } from "../../test/helpers.ts";
 import { gpgKeyOf } from "../../test/pgp.ts";
@@ -33,6 +34,8 @@ export interface Special {
   text?: string;
   /** The name of the file of a form. */
   file?: string;
+  /** What is in it. Default: the beginning of a picture. */
+  content?: Buffer<ArrayBuffer>;
   /** Makes what the request needs. @returns values as above that follow from it */
   before?: (ask: Ask) => Promise<Pick<Special, "params" | "sent" | "headers"> | undefined>;
 }
@@ -394,6 +397,17 @@ export const EXAMPLES: Readonly<Record<string, Special>> = {
     },
   },
   "PUT /projects/:id/resource_groups/:key": { sent: { process_mode: "oldest_first" } },
+  "POST /projects/:id/packages/helm/api/:channel/charts": {
+    file: "thing-1.0.0.tgz",
+    content: CHART,
+  },
+  "POST /projects/:id/packages/composer": { sent: { branch: "composer" } },
+  "GET /projects/:id/packages/composer/archives/:package_name*": {
+    before: async (ask) => {
+      const { commit } = await ask(`GET ${SITE}/repository/branches/composer`);
+      return { sent: { sha: commit.id } };
+    },
+  },
   "POST /projects/:id/packages/pypi": {
     sent: { name: "acme-tool", version: "1.0.0" },
     file: "acme_tool-1.0.0.tar.gz",

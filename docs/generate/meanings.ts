@@ -172,6 +172,12 @@ const MEANINGS: Readonly<Record<string, string>> = {
   "Python packages/package_name": "the name of the package, in any spelling",
   "Python packages/sha256": "the SHA-256 of the file, in hex",
   "Python packages/file_identifier": "the name of the file",
+  "Composer packages/tag": "the tag that is the version; either this or `branch`",
+  "Composer packages/branch": "the branch that is the version; either this or `tag`",
+  "Composer packages/package_name":
+    "the name of the package, `acme/thing`, also with what the answer is behind it: `.json` or `.zip`",
+  "Composer packages/sha":
+    "the commit of the version, in hex; of a list, its digest, which is not looked at",
   "Go modules/module_name":
     "the module, as Go writes it in addresses: `pm.example.com/acme/!site` for `pm.example.com/acme/Site`",
   "Go modules/module_version": "the version, such as `v1.0.0`",

@@ -90,6 +90,7 @@ export const TAGS: Readonly<Record<string, string>> = {
   Packages: "Packages of projects: files under a name and a version.",
   "Python packages":
     "The registry for pip, twine and other programs that speak as PyPI does (docs/packages.md).",
+  "Composer packages": "The registry for Composer, PHP's package manager (docs/packages.md).",
   "Go modules": "The proxy from which Go gets modules of repositories (docs/packages.md).",
   "Helm charts": "The registry of charts for Helm (docs/packages.md).",
   "Maven packages": "The registry for Maven, Gradle and sbt (docs/packages.md).",

@@ -13,6 +13,7 @@ import { branchResource } from "./branches/index.ts";
 import { broadcastMessageResource } from "./broadcast-messages/index.ts";
 import { commitStatusResource } from "./commit-statuses/index.ts";
 import { commitResource } from "./commits/index.ts";
+import { composerPackageResource } from "./composer-packages/index.ts";
 import { containerRegistryResource } from "./container-registry/index.ts";
 import { countResource } from "./counts/index.ts";
 import { customAttributeResource } from "./custom-attributes/index.ts";
@@ -179,6 +180,7 @@ export const resources: readonly Resource[] = [
   notificationSettingsResource,
   pipelineResource,
   packageResource,
+  composerPackageResource,
   goPackageResource,
   helmPackageResource,
   mavenPackageResource,

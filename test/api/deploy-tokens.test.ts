@@ -174,6 +174,11 @@ it("is accepted only for packages", () => {
     ...["list", ":module_version.info", ":module_version.mod", ":module_version.zip"].map(
       (file) => `GET ${at}/go/:module_name*/@v/${file} read_package_registry`,
     ),
+    `POST ${at}/composer write_package_registry`,
+    `GET ${at}/composer/archives/:package_name* read_package_registry`,
+    ...["packages", "p/:sha", "p2/:package_name*", ":package_name*"].map(
+      (path) => `GET /group/:id/-/packages/composer/${path} read_package_registry`,
+    ),
     `GET ${at}/helm/:channel/index.yaml read_package_registry`,
     `GET ${at}/helm/:channel/charts/:file_name.tgz read_package_registry`,
     `POST ${at}/helm/api/:channel/charts write_package_registry`,

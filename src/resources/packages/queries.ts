@@ -22,7 +22,7 @@ export const ORDERS = {
 export type Order = keyof typeof ORDERS;
 
 /** The kinds of packages that there are. */
-type PackageType = "generic" | "helm" | "maven" | "npm" | "pypi";
+type PackageType = "composer" | "generic" | "helm" | "maven" | "npm" | "pypi";
 
 /** Which packages are listed. */
 export interface PackageFilter {
@@ -273,7 +273,9 @@ export async function removeFile(db: Database, fileId: number): Promise<void> {
   await db.run("delete from package_files where id = ?", [fileId]);
 }
 
-const IS_EMPTY = "not exists (select 1 from package_files pf where pf.package_id = packages.id)";
+/** Versions for Composer have no files: they are in repositories. */
+const IS_EMPTY =
+  "package_type <> 'composer' and not exists (select 1 from package_files pf where pf.package_id = packages.id)";
 
 /** Packages that are deleted by one transaction. */
 const BATCH = 500;
