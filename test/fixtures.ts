@@ -1064,9 +1064,9 @@ const FIXTURES: Record<string, Fixture> = {
     },
     params: {
       "composer package_name": always("acme/thing$0"),
-      "archives package_name": always("acme/thing.zip"),
-      "p2 package_name": always("acme/thing.json"),
-      "p sha": always("0"),
+      "composer archives package_name": always("acme/thing.zip"),
+      "composer p2 package_name": always("acme/thing.json"),
+      "composer p sha": always("0"),
     },
   },
   "Go modules": {
@@ -1587,7 +1587,7 @@ export function valuesOf(route: Route, places: Places): Record<string, string> {
 
 function fillingOf(route: Route, name: string, { group, project, params }: Places) {
   const segments = route.path.split("/");
-  if (name === "id") return segments[1] === "groups" ? group : project;
+  if (name === "id") return segments[1]?.startsWith("group") ? group : project;
   const fitting = Object.keys(params)
     .map((key) => key.split(" "))
     .filter((words) => words.at(-1) === name)

@@ -652,7 +652,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   maven_max_file_size: "bytes of a file of a Maven package; 0 for as many as the server allows",
   notification_limit: "mebibytes of a top-level group, from which on its owners are told",
   npm_max_file_size: "bytes of a file of an npm package; 0 for as many as the server allows",
-  nuget_max_file_size: "bytes of a file of a NuGet package",
+  nuget_max_file_size: "bytes of a file of a NuGet package; 0 for as many as the server allows",
   pipeline_hierarchy_size:
     "pipelines that one starts, directly and through others; 0 for as many as the server allows",
   pypi_max_file_size: "bytes of a file of a Python package; 0 for as many as the server allows",

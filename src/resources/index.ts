@@ -61,6 +61,7 @@ import { namespaceResource } from "./namespaces/index.ts";
 import { noteResource } from "./notes/index.ts";
 import { notificationSettingsResource } from "./notification-settings/index.ts";
 import { npmPackageResource } from "./npm-packages/index.ts";
+import { nugetPackageResource } from "./nuget-packages/index.ts";
 import { packageResource } from "./packages/index.ts";
 import { pipelineResource } from "./pipelines/index.ts";
 import { planLimitResource } from "./plan-limits/index.ts";
@@ -185,6 +186,7 @@ export const resources: readonly Resource[] = [
   helmPackageResource,
   mavenPackageResource,
   npmPackageResource,
+  nugetPackageResource,
   pypiPackageResource,
   projectAliasResource,
   projectResource,

@@ -22,7 +22,7 @@ export const ORDERS = {
 export type Order = keyof typeof ORDERS;
 
 /** The kinds of packages that there are. */
-type PackageType = "composer" | "generic" | "helm" | "maven" | "npm" | "pypi";
+type PackageType = "composer" | "generic" | "helm" | "maven" | "npm" | "nuget" | "pypi";
 
 /** Which packages are listed. */
 export interface PackageFilter {

@@ -66,4 +66,8 @@ create index package_tags_of_package on package_tags (package_id, id);`,
 alter table package_files add column channel $text;
 alter table package_files add column manifest $text;`,
   },
+  {
+    id: "20261228-02-nuget",
+    sql: "create index packages_by_lower_name on packages (package_type, lower(name), id);",
+  },
 ];

@@ -19,6 +19,7 @@ export const OWN = {
   helm_max_file_size: 100 * MEBIBYTE,
   maven_max_file_size: 3 * GIBIBYTE,
   npm_max_file_size: 500 * MEBIBYTE,
+  nuget_max_file_size: 500 * MEBIBYTE,
   pipeline_hierarchy_size: 1000,
   pypi_max_file_size: 3 * GIBIBYTE,
 } as const;
@@ -47,7 +48,7 @@ export const planLimits = keptIn("pn.kept_settings", {
   maven_max_file_size: inForce("maven_max_file_size"),
   notification_limit: count(0),
   npm_max_file_size: inForce("npm_max_file_size"),
-  nuget_max_file_size: count(500 * MEBIBYTE),
+  nuget_max_file_size: inForce("nuget_max_file_size"),
   pipeline_hierarchy_size: inForce("pipeline_hierarchy_size"),
   pypi_max_file_size: inForce("pypi_max_file_size"),
   storage_size_limit: count(0),
