@@ -6,6 +6,7 @@ import { lfs, objectOf, oidOf, put } from "./api/_lfs.ts";
 import { document } from "./api/_npm.ts";
 import { digestOf, pusher, pushImage } from "./api/_registry.ts";
 import { providerOf, USER } from "./api/_scim.ts";
+import { zipped } from "./api/_zip.ts";
 import { resourceOf } from "./api/routes.ts";
 import { baseSeed, type Person, sshKeyOf, type TestApp } from "./helpers.ts";
 import { entry, Objects, push } from "./packs.ts";
@@ -98,6 +99,11 @@ export const CHART = Buffer.from(
   "H4sIAAAAAAACAyvJyMxL13fOSCwq0atMzM1hoAEwAAIzExMwDQTotIGBqRGCDRI3NARRCgYMdAClxSWJRUDrGUYmSCzIDEstKs7Mz7NSKDPiykvMTbVSKAElCq4ymLihnoGeARfDKBgFo2AUjIJhBAA3Sk47AAgAAA==",
   "base64",
 );
+/** A package of NuGet, `Acme.Thing` 1.0.0, whose only file is its .nuspec. */
+export const NUPKG = zipped({
+  "Acme.Thing.nuspec":
+    "<package><metadata><id>Acme.Thing</id><version>1.0.0</version></metadata></package>",
+});
 const PROJECT = "/projects/acme%2Fsite";
 /** How a picture begins. */
 const PNG = Uint8Array.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
@@ -1104,6 +1110,19 @@ const FIXTURES: Record<string, Fixture> = {
       if (status !== 200) throw new Error(`the fixture's Maven package: ${status}`);
     },
     params: { "maven path": always(JAR) },
+  },
+  "NuGet packages": {
+    create: async (app) => {
+      const body = new FormData();
+      body.append("package", new Blob([NUPKG]), "thing.nupkg");
+      const { status } = await app.call(`PUT ${PROJECT}/packages/nuget`, { as: "owner", body });
+      if (status !== 201) throw new Error(`the fixture's NuGet package: ${status}`);
+    },
+    params: {
+      "nuget package_name": always("Acme.Thing"),
+      "nuget package_version": always("1.0.0"),
+      package_filename: always("acme.thing.1.0.0.nupkg"),
+    },
   },
   "npm packages": {
     create: async (app) => {

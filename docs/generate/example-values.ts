@@ -6,7 +6,7 @@ import { document } from "../../test/api/_npm.ts";
 import { basic, digestOf, IMAGE } from "../../test/api/_registry.ts";
 import { operations, USER } from "../../test/api/_scim.ts";
 import { zipped } from "../../test/api/_zip.ts";
-import { CHART } from "../../test/fixtures.ts";
+import { CHART, NUPKG } from "../../test/fixtures.ts";
 import type { Answer, Person } from "../../test/helpers.ts";
 import { sshKeyOf, tokenOf } from "../../test/helpers.ts";
 import { gpgKeyOf } from "../../test/pgp.ts";
@@ -400,6 +400,11 @@ export const EXAMPLES: Readonly<Record<string, Special>> = {
   "POST /projects/:id/packages/helm/api/:channel/charts": {
     file: "thing-1.0.0.tgz",
     content: CHART,
+  },
+  "PUT /projects/:id/packages/nuget": { file: "Acme.Thing.1.0.0.nupkg", content: NUPKG },
+  "PUT /projects/:id/packages/nuget/symbolpackage": {
+    file: "Acme.Thing.1.0.0.snupkg",
+    content: NUPKG,
   },
   "POST /projects/:id/packages/composer": { sent: { branch: "composer" } },
   "GET /projects/:id/packages/composer/archives/:package_name*": {

@@ -164,6 +164,16 @@ const MEANINGS: Readonly<Record<string, string>> = {
   "Feature flags/version": "`new_version_flag`",
   "Feature flags/scope": "only those that are active (`enabled`), or are not (`disabled`)",
   serial: "the version, by its number",
+  "NuGet packages/package": "the package, as a part of the form",
+  "NuGet packages/package_name": "the id of the package, in any case",
+  "NuGet packages/package_version":
+    "its version, such as `1.0.0`; of metadata, also with `.json` behind it",
+  "NuGet packages/package_filename":
+    "the name of the file, of which only the ending counts: `.nupkg` or `.snupkg`",
+  "NuGet packages/q": "a part of the names",
+  "NuGet packages/skip": "how many packages are left out first",
+  "NuGet packages/take": "how many packages are answered. Default 20",
+  "NuGet packages/prerelease": "whether versions before a release count. Default true",
   "Python packages/content": "the file, as a part of the form",
   "Python packages/name": "the name of the package, in any spelling",
   "Python packages/version": "its version, as PEP 440 has them",

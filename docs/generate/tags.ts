@@ -88,6 +88,7 @@ export const TAGS: Readonly<Record<string, string>> = {
   "Pipeline triggers": "Tokens that start pipelines.",
   Pipelines: "Runs of what projects' `.gitlab-ci.yml` configures.",
   Packages: "Packages of projects: files under a name and a version.",
+  "NuGet packages": "The registry for dotnet, nuget and Visual Studio (docs/packages.md).",
   "Python packages":
     "The registry for pip, twine and other programs that speak as PyPI does (docs/packages.md).",
   "Composer packages": "The registry for Composer, PHP's package manager (docs/packages.md).",

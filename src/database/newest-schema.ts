@@ -267,6 +267,7 @@ const steps = [
   `20261224-02-ssh-host-keys`,
   `20261225-01-imports-by-url`,
   `20261228-01-helm`,
+  `20261228-02-nuget`,
 ];
 
 const statements = [
@@ -3011,6 +3012,7 @@ const statements = [
   created_at integer not null
 )`,
   `CREATE UNIQUE INDEX ssh_host_keys_by_fingerprint on ssh_host_keys (fingerprint)`,
+  `CREATE INDEX packages_by_lower_name on packages (package_type, lower(name), id)`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,

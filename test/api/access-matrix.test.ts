@@ -479,7 +479,7 @@ describe("the table of routes", () => {
     const opted = routes.filter(({ jobTokens, path }) => jobTokens && !released.test(path));
     // Registries of packages show what the jobs may read.
     const isRegistry = ({ path }: Route) =>
-      /^(\/groups?\/:id\/-)?\/packages\/(composer|maven|npm|pypi)\//.test(path);
+      /^(\/groups?\/:id\/-)?\/packages\/(composer|maven|npm|nuget|pypi)\//.test(path);
     const named = opted.filter((route) => !isRegistry(route));
     expect(named.map(({ method, path }) => `${method} ${path}`).sort()).toEqual([
       "DELETE /projects/:id/deployments/:deployment_id",

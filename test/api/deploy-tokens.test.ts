@@ -185,6 +185,19 @@ it("is accepted only for packages", () => {
     `GET ${at}/maven/:path* read_package_registry`,
     `GET /groups/:id/-/packages/maven/:path* read_package_registry`,
     `PUT ${at}/maven/:path* write_package_registry`,
+    ...[`${at}/nuget`, "/groups/:id/-/packages/nuget"].flatMap((base) =>
+      [
+        "index",
+        "query",
+        "metadata/:package_name/index",
+        "metadata/:package_name/:package_version",
+      ].map((path) => `GET ${base}/${path} read_package_registry`),
+    ),
+    `GET ${at}/nuget/download/:package_name/index read_package_registry`,
+    `GET ${at}/nuget/download/:package_name/:package_version/:package_filename read_package_registry`,
+    `PUT ${at}/nuget write_package_registry`,
+    `PUT ${at}/nuget/symbolpackage write_package_registry`,
+    `DELETE ${at}/nuget/:package_name/:package_version write_package_registry`,
     `POST ${at}/pypi write_package_registry`,
     ...[`${at}/pypi`, "/groups/:id/-/packages/pypi"].flatMap((base) => [
       `GET ${base}/simple read_package_registry`,
