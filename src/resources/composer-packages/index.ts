@@ -16,6 +16,9 @@ const group = routes({ source: "group", path: "/-/packages/composer" });
 const asked = { basicAuth: "asked" } as const;
 const ofGroup = { ...reading, ...asked } as const;
 
+/** Where the packages of a group are, for the reference. */
+const PLACE = "/api/v4/group/1/-/packages/composer";
+
 /** GitLab names the group of these routes in the singular. */
 const ofOne = (route: Route): Route => ({
   ...route,
@@ -87,7 +90,13 @@ export const composerPackageResource: Resource = {
         summary: "Tell where Composer finds the packages of the projects in a group and below it",
         ...ofGroup,
         examples: [
-          { packages: [], "metadata-url": "/api/v4/group/1/-/packages/composer/p2/%package%.json" },
+          { packages: [], "metadata-url": `${PLACE}/p2/%package%.json` },
+          {
+            packages: [],
+            "metadata-url": `${PLACE}/p2/%package%.json`,
+            "provider-includes": { "p/%hash%.json": { sha256: "0123456789abcdef" } },
+            "providers-url": `${PLACE}/%package%$%hash%.json`,
+          },
         ],
         handle: async (context) => {
           const { db, request, source, view } = context;

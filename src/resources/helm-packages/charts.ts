@@ -50,16 +50,14 @@ export function findChart(
 }
 
 /**
- * The index of a channel, as Helm reads it: YAML, of which each chart is a line of JSON. It is written a few charts at a time.
- *
- * @param now epoch milliseconds
+ * The index of a channel, as Helm reads it: YAML, of which each chart is a line of JSON. It is written a few charts at a time,
+ * and the same while there is no newer chart.
  */
 export function indexOf(
   db: Reader,
   request: RequestInfo,
   projectId: number,
   channel: string,
-  now: number,
 ): RawReply {
   const place = request.path.slice(0, -`/${channel}/index.yaml`.length);
   const headers = {
@@ -70,18 +68,20 @@ export function indexOf(
     chunks: async function* () {
       yield Buffer.from("apiVersion: v1\n");
       let last: ChartRow | undefined;
+      let newest = 0;
       for (let rows = await chartsOf(db, projectId, channel, last); rows.length > 0; ) {
         let text = last ? "" : "entries:\n";
         for (const row of rows) {
           if (row.name !== last?.name) text += `  ${JSON.stringify(row.name)}:\n`;
           text += `  - ${chartOf(row)}\n`;
           last = row;
+          newest = Math.max(newest, row.created_at);
         }
         yield Buffer.from(text);
         rows = rows.length < BATCH ? [] : await chartsOf(db, projectId, channel, last);
       }
       if (!last) yield Buffer.from("entries: {}\n");
-      const generated = JSON.stringify(new Date(now).toISOString());
+      const generated = JSON.stringify(new Date(newest).toISOString());
       const info = JSON.stringify({ contextPath: place });
       yield Buffer.from(`generated: ${generated}\nserverInfo: ${info}\n`);
     },

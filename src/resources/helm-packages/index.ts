@@ -58,8 +58,7 @@ export const helmPackageResource: Resource = {
       ...readingProject,
       ...asked,
       input: channel,
-      handle: ({ db, request, source, input, now }) =>
-        indexOf(db, request, source.id, input.channel, now),
+      handle: ({ db, request, source, input }) => indexOf(db, request, source.id, input.channel),
     }),
     get("/:channel/charts/:file_name.tgz", {
       summary: "Download a chart of Helm: its newest file in the channel",
