@@ -1,8 +1,8 @@
 import { badRequest, notFound } from "../../core/errors.ts";
-import { dispositionOf, fileReply } from "../../core/http/file-reply.ts";
 import { file } from "../../core/http/upload.ts";
 import * as param from "../../core/input.ts";
 import { Json, type Resource, routes } from "../../core/resource.ts";
+import { downloadOf } from "../packages/download.ts";
 import { readingProject, writing } from "../packages/places.ts";
 import * as packages from "../packages/queries.ts";
 import { limitOf, OWN } from "../plan-limits/limits.ts";
@@ -70,11 +70,7 @@ export const helmPackageResource: Resource = {
         const name = `${input.file_name}.tgz`;
         const found = await findChart(db, source.id, input.channel, name);
         if (!found) throw notFound();
-        return fileReply(db, request, found, {
-          "content-type": "application/octet-stream",
-          "content-disposition": dispositionOf("attachment", name),
-          "content-security-policy": "default-src 'none'; sandbox",
-        });
+        return downloadOf(db, request, found, name);
       },
     }),
   ],

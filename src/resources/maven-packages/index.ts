@@ -1,10 +1,10 @@
 import { ApiError, badRequest, basicAuthRequired, notFound } from "../../core/errors.ts";
-import { dispositionOf, fileReply } from "../../core/http/file-reply.ts";
 import * as param from "../../core/input.ts";
 import { RawReply, type RequestInfo, type Resource, routes } from "../../core/resource.ts";
 import { type StoredFile, storeFile } from "../../files/write.ts";
 import { all, type Condition } from "../../store/conditions.ts";
 import type { Awaitable, Database, Reader } from "../../store/port.ts";
+import { downloadOf } from "../packages/download.ts";
 import { Hashing } from "../packages/hashing.ts";
 import {
   inGroup,
@@ -76,11 +76,7 @@ function answer(db: Reader, request: RequestInfo, path: FilePath, found: Found) 
   if (path.algorithm) {
     return new RawReply(200, { "content-type": "text/plain" }, found[path.algorithm]);
   }
-  return fileReply(db, request, found, {
-    "content-type": "application/octet-stream",
-    "content-disposition": dispositionOf("attachment", path.file),
-    "content-security-policy": "default-src 'none'; sandbox",
-  });
+  return downloadOf(db, request, found, path.file);
 }
 
 /** Adds a file to its version, which is made if there is none. @throws ApiError 400 if it has as many as may be */

@@ -1,13 +1,13 @@
 import type { Caller } from "../../core/access/caller.ts";
 import { codeRole, type Source } from "../../core/access/source.ts";
 import { badRequest, forbidden } from "../../core/errors.ts";
-import { dispositionOf, fileReply } from "../../core/http/file-reply.ts";
 import * as param from "../../core/input.ts";
 import { flagWithoutEffect } from "../../core/kept.ts";
 import { Json, type Resource, routes } from "../../core/resource.ts";
 import { discardFile, type StoredFile, storeFile } from "../../files/write.ts";
 import { all, type Condition } from "../../store/conditions.ts";
 import type { Database, Reader } from "../../store/port.ts";
+import { downloadOf } from "../packages/download.ts";
 import { Hashing } from "../packages/hashing.ts";
 import {
   type Asking,
@@ -239,11 +239,7 @@ const npmRoutes = [
       const version = versionOf(name, whole.slice(before.length, -after.length));
       const found = await packages.findContent(db, source.id, version, whole);
       if (!found) throw noPackage();
-      return fileReply(db, request, found, {
-        "content-type": "application/octet-stream",
-        "content-disposition": dispositionOf("attachment", whole.slice(scope.length)),
-        "content-security-policy": "default-src 'none'; sandbox",
-      });
+      return downloadOf(db, request, found, whole.slice(scope.length));
     },
   }),
   project.get("/-/package/:package_name*/dist-tags", {

@@ -1,11 +1,11 @@
 import type { Caller } from "../../core/access/caller.ts";
 import type { Source } from "../../core/access/source.ts";
 import { badRequest, notFound } from "../../core/errors.ts";
-import { dispositionOf, fileReply } from "../../core/http/file-reply.ts";
 import { file, type UploadedFile } from "../../core/http/upload.ts";
 import * as param from "../../core/input.ts";
 import { Json, type Resource, routes } from "../../core/resource.ts";
 import type { Database } from "../../store/port.ts";
+import { downloadOf } from "../packages/download.ts";
 import { inGroup, ofProject, reading, readingProject, writing } from "../packages/places.ts";
 import * as packages from "../packages/queries.ts";
 import { limitOf, OWN } from "../plan-limits/limits.ts";
@@ -229,11 +229,7 @@ const nugetRoutes = [
       const known: packages.Version = { ...of, package_type: "nuget" };
       const found = await packages.findContent(db, source.id, known, fileName);
       if (!found) throw notFound("Package");
-      return fileReply(db, request, found, {
-        "content-type": "application/octet-stream",
-        "content-disposition": dispositionOf("attachment", fileName),
-        "content-security-policy": "default-src 'none'; sandbox",
-      });
+      return downloadOf(db, request, found, fileName);
     },
   }),
 ];

@@ -1,11 +1,11 @@
 import { ApiError, badRequest, notFound } from "../../core/errors.ts";
-import { dispositionOf, fileReply } from "../../core/http/file-reply.ts";
 import { file } from "../../core/http/upload.ts";
 import * as param from "../../core/input.ts";
 import { withoutEffect } from "../../core/kept.ts";
 import { Json, type Resource, routes } from "../../core/resource.ts";
 import { among } from "../../store/conditions.ts";
 import type { Reader } from "../../store/port.ts";
+import { downloadOf } from "../packages/download.ts";
 import { inGroup, ofProject, reading, readingProject, writing } from "../packages/places.ts";
 import * as packages from "../packages/queries.ts";
 import { limitOf, OWN } from "../plan-limits/limits.ts";
@@ -148,11 +148,7 @@ const pypiRoutes = [
         [source.id, ...values, name, sha256.toLowerCase()],
       );
       if (!found) throw notFound();
-      return fileReply(db, request, found, {
-        "content-type": "application/octet-stream",
-        "content-disposition": dispositionOf("attachment", name),
-        "content-security-policy": "default-src 'none'; sandbox",
-      });
+      return downloadOf(db, request, found, name);
     },
   }),
 ];
