@@ -7,7 +7,7 @@ import type { Reader } from "../../store/port.ts";
 import { isName, normalized } from "./versions.ts";
 
 /** Bytes of a .nuspec. */
-const MOST_BYTES = 1024 * 1024;
+const MOST_BYTES = 256 * 1024;
 /** Characters of what is kept of it. */
 const MOST_KEPT = 64 * 1024;
 
