@@ -15,7 +15,9 @@ import { startWithTool, TOKEN } from "./_tool.ts";
 
 const run = promisify(execFile);
 const HOST = "pm.test";
-const hasGo = spawnSync("go", ["version"]).status === 0;
+/** What Go has compiled of its own library; none without Go. */
+const GOCACHE = spawnSync("go", ["env", "GOCACHE"], { encoding: "utf8" }).stdout?.trim();
+const hasGo = Boolean(GOCACHE);
 if (!hasGo) console.warn("not tested, since there is no Go");
 
 let server: TestServer;
@@ -46,7 +48,7 @@ beforeAll(async () => {
   await writeFile(join(folder, ".netrc"), `machine ${address} login ann password ${TOKEN}\n`);
   environment = {
     ...process.env,
-    ...{ HOME: folder, GOPATH: join(folder, "go"), GOFLAGS: "-modcacherw", GOWORK: "off" },
+    ...{ HOME: folder, GOPATH: join(folder, "go"), GOFLAGS: "-modcacherw", GOWORK: "off", GOCACHE },
     ...{
       GOPROXY: `https://${address}${project}/packages/go`,
       GONOSUMDB: "*",
