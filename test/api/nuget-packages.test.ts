@@ -136,7 +136,7 @@ describe("a package of NuGet", () => {
     ["no archive", () => Buffer.from("x")],
     ["no .nuspec", () => zipped({ "lib/a.nuspec": nuspec() })],
     ["two", () => nupkg(nuspec(), { "b.nuspec": nuspec() })],
-    ["a large .nuspec", () => nupkg(nuspec("1.0.0", " ".repeat(2 ** 20)))],
+    ["a large .nuspec", () => nupkg(nuspec("1.0.0", " ".repeat(270_000)))],
     ["a bomb", () => lying()],
     ["broken XML", () => nupkg("<package><metadata>")],
     ["deep XML", () => nupkg("<a>".repeat(20_000) + "</a>".repeat(20_000))],
@@ -230,10 +230,10 @@ describe("a package of NuGet", () => {
 
 /** A package whose .nuspec is longer than its archive says. */
 function lying(): Buffer {
-  const whole = nupkg(nuspec("1.0.0", " ".repeat(500_000)));
+  const whole = nupkg(nuspec("1.0.0", " ".repeat(50_000)));
   const lie = Buffer.from(whole);
   const length = Buffer.alloc(4);
-  length.writeUInt32LE(Buffer.byteLength(nuspec("1.0.0", " ".repeat(500_000))));
+  length.writeUInt32LE(Buffer.byteLength(nuspec("1.0.0", " ".repeat(50_000))));
   for (let at = lie.indexOf(length); at >= 0; at = lie.indexOf(length, at + 4)) {
     lie.writeUInt32LE(100, at);
   }
