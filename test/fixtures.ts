@@ -6,6 +6,7 @@ import { lfs, objectOf, oidOf, put } from "./api/_lfs.ts";
 import { document } from "./api/_npm.ts";
 import { digestOf, pusher, pushImage } from "./api/_registry.ts";
 import { providerOf, USER } from "./api/_scim.ts";
+import { zipped } from "./api/_zip.ts";
 import { resourceOf } from "./api/routes.ts";
 import { baseSeed, type Person, sshKeyOf, type TestApp } from "./helpers.ts";
 import { entry, Objects, push } from "./packs.ts";
@@ -93,6 +94,16 @@ async function post(app: Calls, path: string, as: Person, json: object): Promise
 
 /** A file of a Maven package. */
 const JAR = "acme/site/thing/1.0/thing-1.0.jar";
+/** A chart of Helm, `thing` 1.0.0, whose only file is Chart.yaml. */
+export const CHART = Buffer.from(
+  "H4sIAAAAAAACAyvJyMxL13fOSCwq0atMzM1hoAEwAAIzExMwDQTotIGBqRGCDRI3NARRCgYMdAClxSWJRUDrGUYmSCzIDEstKs7Mz7NSKDPiykvMTbVSKAElCq4ymLihnoGeARfDKBgFo2AUjIJhBAA3Sk47AAgAAA==",
+  "base64",
+);
+/** A package of NuGet, `Acme.Thing` 1.0.0, whose only file is its .nuspec. */
+export const NUPKG = zipped({
+  "Acme.Thing.nuspec":
+    "<package><metadata><id>Acme.Thing</id><version>1.0.0</version></metadata></package>",
+});
 const PROJECT = "/projects/acme%2Fsite";
 /** How a picture begins. */
 const PNG = Uint8Array.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
@@ -1046,6 +1057,50 @@ const FIXTURES: Record<string, Fixture> = {
       file_identifier: always("acme-thing-1.0.0.zip"),
     },
   },
+  "Composer packages": {
+    create: async (app) => {
+      const content = JSON.stringify({ name: "acme/thing" });
+      await post(app, `${PROJECT}/repository/commits`, "owner", {
+        branch: "composer",
+        start_branch: "main",
+        commit_message: "Name it [skip ci]",
+        actions: [{ action: "create", file_path: "composer.json", content }],
+      });
+      await post(app, `${PROJECT}/packages/composer`, "owner", { branch: "composer" });
+    },
+    params: {
+      "composer package_name": always("acme/thing$0"),
+      "composer archives package_name": always("acme/thing.zip"),
+      "composer p2 package_name": always("acme/thing.json"),
+      "composer p sha": always("0"),
+    },
+  },
+  "Go modules": {
+    params: {
+      module_name: async (app, fill) => {
+        const { json } = await app.call(`GET ${fill("/projects/:project")}`, { as: "admin" });
+        return json.web_url.replace(/^https?:\/\//, "");
+      },
+      // The newest commit of `main`, which has no go.mod.
+      module_version: async (app, fill) => {
+        const path = fill("/projects/:project/repository/commits/main");
+        const { json } = await app.call(`GET ${path}`, { as: "admin" });
+        if (!json.id) return "v2.0.0+incompatible";
+        const time = new Date(json.committed_date).toISOString().replace(/\D/g, "").slice(0, 14);
+        return `v2.0.0-${time}-${json.id.slice(0, 12)}+incompatible`;
+      },
+    },
+  },
+  "Helm charts": {
+    create: async (app) => {
+      const body = new FormData();
+      body.append("chart", new Blob([CHART]), "thing-1.0.0.tgz");
+      const path = `${PROJECT}/packages/helm/api/stable/charts`;
+      const { status } = await app.call(`POST ${path}`, { as: "owner", body });
+      if (status !== 201) throw new Error(`the fixture's chart: ${status}`);
+    },
+    params: { channel: always("stable"), "charts file_name": always("thing-1.0.0") },
+  },
   "Maven packages": {
     create: async (app) => {
       const { status } = await app.call(`PUT ${PROJECT}/packages/maven/${JAR}`, {
@@ -1055,6 +1110,19 @@ const FIXTURES: Record<string, Fixture> = {
       if (status !== 200) throw new Error(`the fixture's Maven package: ${status}`);
     },
     params: { "maven path": always(JAR) },
+  },
+  "NuGet packages": {
+    create: async (app) => {
+      const body = new FormData();
+      body.append("package", new Blob([NUPKG]), "thing.nupkg");
+      const { status } = await app.call(`PUT ${PROJECT}/packages/nuget`, { as: "owner", body });
+      if (status !== 201) throw new Error(`the fixture's NuGet package: ${status}`);
+    },
+    params: {
+      "nuget package_name": always("Acme.Thing"),
+      "nuget package_version": always("1.0.0"),
+      package_filename: always("acme.thing.1.0.0.nupkg"),
+    },
   },
   "npm packages": {
     create: async (app) => {
@@ -1538,7 +1606,7 @@ export function valuesOf(route: Route, places: Places): Record<string, string> {
 
 function fillingOf(route: Route, name: string, { group, project, params }: Places) {
   const segments = route.path.split("/");
-  if (name === "id") return segments[1] === "groups" ? group : project;
+  if (name === "id") return segments[1]?.startsWith("group") ? group : project;
   const fitting = Object.keys(params)
     .map((key) => key.split(" "))
     .filter((words) => words.at(-1) === name)

@@ -6,6 +6,7 @@ import { document } from "../../test/api/_npm.ts";
 import { basic, digestOf, IMAGE } from "../../test/api/_registry.ts";
 import { operations, USER } from "../../test/api/_scim.ts";
 import { zipped } from "../../test/api/_zip.ts";
+import { CHART, NUPKG } from "../../test/fixtures.ts";
 import type { Answer, Person } from "../../test/helpers.ts";
 import { sshKeyOf, tokenOf } from "../../test/helpers.ts";
 import { gpgKeyOf } from "../../test/pgp.ts";
@@ -33,6 +34,8 @@ export interface Special {
   text?: string;
   /** The name of the file of a form. */
   file?: string;
+  /** What is in it. Default: the beginning of a picture. */
+  content?: Buffer<ArrayBuffer>;
   /** Makes what the request needs. @returns values as above that follow from it */
   before?: (ask: Ask) => Promise<Pick<Special, "params" | "sent" | "headers"> | undefined>;
 }
@@ -88,6 +91,11 @@ const ofImages = (params: Json = {}, more: Special = {}): Special => ({
   ...more,
   params: { repository: IMAGES, ...params },
 });
+
+/** A module of the server that is asked, whose address others have not. */
+const OF_MODULE: Special = {
+  before: async () => ({ params: { module_name: "gitlab.example.com/acme/site" } }),
+};
 
 /** Where a project is updated from. */
 const PULLED = {
@@ -389,6 +397,22 @@ export const EXAMPLES: Readonly<Record<string, Special>> = {
     },
   },
   "PUT /projects/:id/resource_groups/:key": { sent: { process_mode: "oldest_first" } },
+  "POST /projects/:id/packages/helm/api/:channel/charts": {
+    file: "thing-1.0.0.tgz",
+    content: CHART,
+  },
+  "PUT /projects/:id/packages/nuget": { file: "Acme.Thing.1.0.0.nupkg", content: NUPKG },
+  "PUT /projects/:id/packages/nuget/symbolpackage": {
+    file: "Acme.Thing.1.0.0.snupkg",
+    content: NUPKG,
+  },
+  "POST /projects/:id/packages/composer": { sent: { branch: "composer" } },
+  "GET /projects/:id/packages/composer/archives/:package_name*": {
+    before: async (ask) => {
+      const { commit } = await ask(`GET ${SITE}/repository/branches/composer`);
+      return { sent: { sha: commit.id } };
+    },
+  },
   "POST /projects/:id/packages/pypi": {
     sent: { name: "acme-tool", version: "1.0.0" },
     file: "acme_tool-1.0.0.tar.gz",
@@ -815,6 +839,10 @@ export const EXAMPLES: Readonly<Record<string, Special>> = {
     as: "anonymous",
     sent: { service: "container_registry", scope: "repository:acme/site:pull" },
   },
+  "GET /projects/:id/packages/go/:module_name*/@v/list": OF_MODULE,
+  "GET /projects/:id/packages/go/:module_name*/@v/:module_version.info": OF_MODULE,
+  "GET /projects/:id/packages/go/:module_name*/@v/:module_version.mod": OF_MODULE,
+  "GET /projects/:id/packages/go/:module_name*/@v/:module_version.zip": OF_MODULE,
   "POST /:repository*/info/lfs/objects/batch": ofLfs({
     operation: "download",
     objects: [objectOf("object 0")],

@@ -136,7 +136,7 @@ async function example(
   const { text = TEXT } = special;
   const { options, type, body } = takesRawBody(route)
     ? { options: [`--data-binary ${quoted(text)}`], type: undefined, body: text }
-    : bodyOf(inQuery ? [] : sent, filePartOf(route), special.file);
+    : bodyOf(inQuery ? [] : sent, filePartOf(route), special.file, special.content);
 
   const response = await app.fetch(`${ADDRESS}${address}`, {
     method,
@@ -201,12 +201,17 @@ function queryOf(sent: Sent): string {
   return pairs.length === 0 ? "" : `?${new URLSearchParams(pairs)}`;
 }
 
-/** A body as curl's options, and as a request's. @param part of a form, which has a file @param file its name */
-function bodyOf(sent: Sent, part: string | undefined, file = "picture.gif") {
+/** A body as curl's options, and as a request's. @param part of a form, which has a file @param file its name, and its `content` */
+function bodyOf(
+  sent: Sent,
+  part: string | undefined,
+  file = "picture.gif",
+  content: string | Buffer<ArrayBuffer> = "GIF89a",
+) {
   if (part !== undefined) {
     const body = new FormData();
     for (const [name, value] of sent) body.append(name, String(value));
-    body.append(part, new Blob(["GIF89a"]), file);
+    body.append(part, new Blob([content]), file);
     const fields = sent.map(([name, value]) => `--form ${quoted(`${name}=${value}`)}`);
     return { options: [...fields, `--form ${part}=@${file}`], type: undefined, body };
   }

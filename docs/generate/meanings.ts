@@ -164,6 +164,16 @@ const MEANINGS: Readonly<Record<string, string>> = {
   "Feature flags/version": "`new_version_flag`",
   "Feature flags/scope": "only those that are active (`enabled`), or are not (`disabled`)",
   serial: "the version, by its number",
+  "NuGet packages/package": "the package, as a part of the form",
+  "NuGet packages/package_name": "the id of the package, in any case",
+  "NuGet packages/package_version":
+    "its version, such as `1.0.0`; of metadata, also with `.json` behind it",
+  "NuGet packages/package_filename":
+    "the name of the file, of which only the ending counts: `.nupkg` or `.snupkg`",
+  "NuGet packages/q": "a part of the names",
+  "NuGet packages/skip": "how many packages are left out first",
+  "NuGet packages/take": "how many packages are answered. Default 20",
+  "NuGet packages/prerelease": "whether versions before a release count. Default true",
   "Python packages/content": "the file, as a part of the form",
   "Python packages/name": "the name of the package, in any spelling",
   "Python packages/version": "its version, as PEP 440 has them",
@@ -172,6 +182,18 @@ const MEANINGS: Readonly<Record<string, string>> = {
   "Python packages/package_name": "the name of the package, in any spelling",
   "Python packages/sha256": "the SHA-256 of the file, in hex",
   "Python packages/file_identifier": "the name of the file",
+  "Composer packages/tag": "the tag that is the version; either this or `branch`",
+  "Composer packages/branch": "the branch that is the version; either this or `tag`",
+  "Composer packages/package_name":
+    "the name of the package, `acme/thing`, also with what the answer is behind it: `.json` or `.zip`",
+  "Composer packages/sha":
+    "the commit of the version, in hex; of a list, its digest, which is not looked at",
+  "Go modules/module_name":
+    "the module, as Go writes it in addresses: `pm.example.com/acme/!site` for `pm.example.com/acme/Site`",
+  "Go modules/module_version": "the version, such as `v1.0.0`",
+  "Helm charts/channel": "the channel, such as `stable`",
+  "Helm charts/chart": "the chart as `helm package` makes it, as a part of the form",
+  "Helm charts/file_name": "the name and the version of the chart: `thing-1.0.0`",
   "Maven packages/path":
     "where the file is: `com/acme/thing/1.0/thing-1.0.jar`; with `.md5`, `.sha1`, `.sha256` or `.sha512` behind it, its digest",
   "npm packages/package_name":
@@ -636,11 +658,11 @@ const MEANINGS: Readonly<Record<string, string>> = {
   enforcement_limit: "mebibytes of a top-level group, from which on it can't grow",
   generic_packages_max_file_size:
     "bytes of a file of a generic package; 0 for as many as the server allows",
-  helm_max_file_size: "bytes of a file of a Helm package",
+  helm_max_file_size: "bytes of a file of a Helm package; 0 for as many as the server allows",
   maven_max_file_size: "bytes of a file of a Maven package; 0 for as many as the server allows",
   notification_limit: "mebibytes of a top-level group, from which on its owners are told",
   npm_max_file_size: "bytes of a file of an npm package; 0 for as many as the server allows",
-  nuget_max_file_size: "bytes of a file of a NuGet package",
+  nuget_max_file_size: "bytes of a file of a NuGet package; 0 for as many as the server allows",
   pipeline_hierarchy_size:
     "pipelines that one starts, directly and through others; 0 for as many as the server allows",
   pypi_max_file_size: "bytes of a file of a Python package; 0 for as many as the server allows",

@@ -138,6 +138,37 @@ const OPERATIONS: Readonly<Record<string, string>> = {
   "GET /groups/:id/-/packages/pypi/simple/:package_name": "listGroupPythonPackageFiles",
   "GET /projects/:id/packages/pypi/files/:sha256/:file_identifier":
     "downloadProjectPythonPackageFile",
+  "GET /projects/:id/packages/go/:module_name*/@v/list": "listProjectGoModuleVersions",
+  "GET /projects/:id/packages/go/:module_name*/@v/:module_version.info":
+    "getProjectGoModuleVersion",
+  "GET /projects/:id/packages/go/:module_name*/@v/:module_version.mod": "getProjectGoModuleFile",
+  "GET /projects/:id/packages/go/:module_name*/@v/:module_version.zip":
+    "downloadProjectGoModuleVersion",
+  "POST /projects/:id/packages/helm/api/:channel/charts": "uploadProjectHelmChart",
+  "GET /projects/:id/packages/helm/:channel/index.yaml": "getProjectHelmIndex",
+  "GET /projects/:id/packages/helm/:channel/charts/:file_name.tgz": "downloadProjectHelmChart",
+  "POST /projects/:id/packages/composer": "publishProjectComposerPackage",
+  "GET /projects/:id/packages/composer/archives/:package_name*": "downloadProjectComposerPackage",
+  "GET /group/:id/-/packages/composer/packages": "getGroupComposerRepository",
+  "GET /group/:id/-/packages/composer/p/:sha": "listGroupComposerPackages",
+  "GET /group/:id/-/packages/composer/p2/:package_name*": "getGroupComposerPackage",
+  "GET /group/:id/-/packages/composer/:package_name*": "getGroupComposerPackageByDigest",
+  "GET /projects/:id/packages/nuget/index": "getProjectNugetIndex",
+  "PUT /projects/:id/packages/nuget": "pushProjectNugetPackage",
+  "PUT /projects/:id/packages/nuget/symbolpackage": "pushProjectNugetSymbols",
+  "DELETE /projects/:id/packages/nuget/:package_name/:package_version": "deleteProjectNugetPackage",
+  "GET /projects/:id/packages/nuget/metadata/:package_name/index": "getProjectNugetPackage",
+  "GET /projects/:id/packages/nuget/metadata/:package_name/:package_version":
+    "getProjectNugetVersion",
+  "GET /projects/:id/packages/nuget/query": "searchProjectNugetPackages",
+  "GET /projects/:id/packages/nuget/download/:package_name/index": "listProjectNugetVersions",
+  "GET /projects/:id/packages/nuget/download/:package_name/:package_version/:package_filename":
+    "downloadProjectNugetPackage",
+  "GET /groups/:id/-/packages/nuget/index": "getGroupNugetIndex",
+  "GET /groups/:id/-/packages/nuget/metadata/:package_name/index": "getGroupNugetPackage",
+  "GET /groups/:id/-/packages/nuget/metadata/:package_name/:package_version":
+    "getGroupNugetVersion",
+  "GET /groups/:id/-/packages/nuget/query": "searchGroupNugetPackages",
   "PUT /projects/:id/packages/maven/:path*": "uploadProjectMavenPackageFile",
   "GET /projects/:id/packages/maven/:path*": "downloadProjectMavenPackageFile",
   "GET /groups/:id/-/packages/maven/:path*": "downloadGroupMavenPackageFile",

@@ -88,11 +88,15 @@ export const TAGS: Readonly<Record<string, string>> = {
   "Pipeline triggers": "Tokens that start pipelines.",
   Pipelines: "Runs of what projects' `.gitlab-ci.yml` configures.",
   Packages: "Packages of projects: files under a name and a version.",
+  "NuGet packages": "The registry for dotnet, nuget and Visual Studio (docs/packages.md).",
   "Python packages":
-    "The registry for pip, twine and other programs that speak as PyPI does (docs/releases.md).",
-  "Maven packages": "The registry for Maven, Gradle and sbt (docs/releases.md).",
+    "The registry for pip, twine and other programs that speak as PyPI does (docs/packages.md).",
+  "Composer packages": "The registry for Composer, PHP's package manager (docs/packages.md).",
+  "Go modules": "The proxy from which Go gets modules of repositories (docs/packages.md).",
+  "Helm charts": "The registry of charts for Helm (docs/packages.md).",
+  "Maven packages": "The registry for Maven, Gradle and sbt (docs/packages.md).",
   "npm packages":
-    "The registry for npm and other package managers that speak with it (docs/releases.md).",
+    "The registry for npm and other package managers that speak with it (docs/packages.md).",
   Projects: "Projects, stars and forks.",
   "Protected environments":
     "Who may deploy to environments of projects, or to tiers of environments below groups, and whose approval that needs.",

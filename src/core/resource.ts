@@ -316,6 +316,8 @@ interface RouteSpec<
    * none are asked for it (RFC 9110 §11.6.1) wherever there is nothing for visitors, since they send it only then.
    */
   basicAuth?: true | "asked";
+  /** Whether tokens are also accepted in `X-NuGet-ApiKey`, if no other credentials are sent. */
+  apiKeys?: true;
   /**
    * Whether CI job tokens are accepted. Of projects they reach their own, and those that take them; elsewhere, the handler
    * shows nothing of others (`takesTokenOf` in access/job-tokens.ts).

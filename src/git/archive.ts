@@ -12,26 +12,18 @@ export type ArchiveFormat = "tar" | "tar.gz" | "zip";
  * Packs the files of a commit, as git-archive(1) does. Attributes such as `export-ignore` are not honoured.
  *
  * @param signal ends the work
- * @param isWanted which of the members are packed, by their paths as Latin-1. Default: all
+ * @param choose which of the members are packed. Default: all
  */
 export function archive(
   archived: Archived,
   format: ArchiveFormat,
   signal: AbortSignal,
-  isWanted?: (path: string) => boolean,
+  choose: (members: AsyncIterable<Member>) => AsyncIterable<Member> = (members) => members,
 ): AsyncIterable<Buffer> {
-  const all = membersOf(archived, new Pace(signal));
-  const members = isWanted ? those(all, isWanted) : all;
+  const members = choose(membersOf(archived, new Pace(signal)));
   if (format === "zip") return inPieces(zipOf(members, archived));
   const tar = inPieces(tarOf(members, archived));
   return format === "tar" ? tar : through(tar, createGzip());
-}
-
-async function* those(
-  members: AsyncIterable<Member>,
-  isWanted: (path: string) => boolean,
-): AsyncGenerator<Member> {
-  for await (const member of members) if (isWanted(member.path)) yield member;
 }
 
 /** About how many bytes are sent at once: most members are small. */

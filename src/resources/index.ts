@@ -13,6 +13,7 @@ import { branchResource } from "./branches/index.ts";
 import { broadcastMessageResource } from "./broadcast-messages/index.ts";
 import { commitStatusResource } from "./commit-statuses/index.ts";
 import { commitResource } from "./commits/index.ts";
+import { composerPackageResource } from "./composer-packages/index.ts";
 import { containerRegistryResource } from "./container-registry/index.ts";
 import { countResource } from "./counts/index.ts";
 import { customAttributeResource } from "./custom-attributes/index.ts";
@@ -31,8 +32,10 @@ import { featureFlagResource } from "./feature-flags/index.ts";
 import { featureResource } from "./features/index.ts";
 import { fileResource } from "./files/index.ts";
 import { freezePeriodResource } from "./freeze-periods/index.ts";
+import { goPackageResource } from "./go-packages/index.ts";
 import { gpgKeyResource } from "./gpg-keys/index.ts";
 import { groupResource } from "./groups/index.ts";
+import { helmPackageResource } from "./helm-packages/index.ts";
 import { hierarchyResource } from "./hierarchy/index.ts";
 import { hookResource } from "./hooks/index.ts";
 import { integrationResource } from "./integrations/index.ts";
@@ -58,6 +61,7 @@ import { namespaceResource } from "./namespaces/index.ts";
 import { noteResource } from "./notes/index.ts";
 import { notificationSettingsResource } from "./notification-settings/index.ts";
 import { npmPackageResource } from "./npm-packages/index.ts";
+import { nugetPackageResource } from "./nuget-packages/index.ts";
 import { packageResource } from "./packages/index.ts";
 import { pipelineResource } from "./pipelines/index.ts";
 import { planLimitResource } from "./plan-limits/index.ts";
@@ -177,8 +181,12 @@ export const resources: readonly Resource[] = [
   notificationSettingsResource,
   pipelineResource,
   packageResource,
+  composerPackageResource,
+  goPackageResource,
+  helmPackageResource,
   mavenPackageResource,
   npmPackageResource,
+  nugetPackageResource,
   pypiPackageResource,
   projectAliasResource,
   projectResource,

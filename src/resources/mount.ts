@@ -1,3 +1,4 @@
+import { tokensAsApiKeys } from "../auth/authenticators/api-key.ts";
 import { onlyTokensAsPasswords } from "../auth/authenticators/basic.ts";
 import { deployToken } from "../auth/authenticators/deploy.ts";
 import { hostSignIn } from "../auth/authenticators/host.ts";
@@ -19,7 +20,7 @@ export const API: Omit<Mount, "resources"> = {
       ? new ApiError(410, { error: "API V3 is no longer supported. Use API V4 instead." })
       : unknownRoute(),
   authenticators: [personalToken, accessToken, jobToken, deployToken, hostSignIn, sessionCookie],
-  basicAuthenticators: onlyTokensAsPasswords,
+  basicAuthenticators: [...onlyTokensAsPasswords, ...tokensAsApiKeys],
   impersonation: sudo,
   allowsOrigins: true,
   takesFormat: true,

@@ -1,6 +1,7 @@
 import { type ArchiveFormat, archive } from "../git/archive.ts";
 import { commitNumber } from "../git/commits.ts";
 import { RefusedError } from "../git/errors.ts";
+import type { Member } from "../git/members.ts";
 import { FOLDER } from "../git/objects.ts";
 import { band, ERROR_BAND, FLUSH, PACK_BAND, type Packets, pkt } from "../git/pkt-line.ts";
 import { refNamesOf } from "../git/revisions.ts";
@@ -48,7 +49,8 @@ export async function* uploadArchive(
     const asked = await readAsked(packets);
     const archived = await find(served, asked, new Budget(signal));
     yield pkt("ACK", FLUSH);
-    const wanted = asked.paths.length === 0 ? undefined : isBelow(asked.paths, archived.folder);
+    const wanted =
+      asked.paths.length === 0 ? undefined : those(isBelow(asked.paths, archived.folder));
     for await (const part of archive(archived, asked.format, signal, wanted)) {
       yield band(PACK_BAND, part);
     }
@@ -135,6 +137,12 @@ async function find({ repository, refs }: Served, { tree, folder, paths }: Asked
   const time = repository.graph.times[commit] as number;
   return { repository, commit: oid, time, root: object, tree: object, path: "", folder };
 }
+
+/** Chooses members of an archive by their paths. */
+const those = (isWanted: (path: string) => boolean) =>
+  async function* (members: AsyncIterable<Member>): AsyncGenerator<Member> {
+    for await (const member of members) if (isWanted(member.path)) yield member;
+  };
 
 /** Whether a member of an archive is one of some files and folders, in one of these, or a folder above one. */
 function isBelow(paths: readonly string[], folder: string): (member: string) => boolean {

@@ -230,7 +230,7 @@ const named = (some: readonly Route[]) =>
 /** Whether a route needs the token of a trigger, and no other credentials. */
 const isTriggered = ({ path }: Route) => path.endsWith("/trigger/pipeline");
 const parentOf = (route: Route) =>
-  route.path.startsWith("/groups/:id")
+  /^\/groups?\/:id/.test(route.path)
     ? "Group"
     : route.path.startsWith("/projects/:id") && !isTriggered(route)
       ? "Project"
@@ -479,7 +479,7 @@ describe("the table of routes", () => {
     const opted = routes.filter(({ jobTokens, path }) => jobTokens && !released.test(path));
     // Registries of packages show what the jobs may read.
     const isRegistry = ({ path }: Route) =>
-      /^(\/groups\/:id\/-)?\/packages\/(maven|npm|pypi)\//.test(path);
+      /^(\/groups?\/:id\/-)?\/packages\/(composer|maven|npm|nuget|pypi)\//.test(path);
     const named = opted.filter((route) => !isRegistry(route));
     expect(named.map(({ method, path }) => `${method} ${path}`).sort()).toEqual([
       "DELETE /projects/:id/deployments/:deployment_id",

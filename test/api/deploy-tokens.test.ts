@@ -171,9 +171,33 @@ it("is accepted only for packages", () => {
     `GET ${npm}/-/:file_name* read_package_registry`,
     `PUT ${npm} write_package_registry`,
     `PUT ${tags}/:tag write_package_registry`,
+    ...["list", ":module_version.info", ":module_version.mod", ":module_version.zip"].map(
+      (file) => `GET ${at}/go/:module_name*/@v/${file} read_package_registry`,
+    ),
+    `POST ${at}/composer write_package_registry`,
+    `GET ${at}/composer/archives/:package_name* read_package_registry`,
+    ...["packages", "p/:sha", "p2/:package_name*", ":package_name*"].map(
+      (path) => `GET /group/:id/-/packages/composer/${path} read_package_registry`,
+    ),
+    `GET ${at}/helm/:channel/index.yaml read_package_registry`,
+    `GET ${at}/helm/:channel/charts/:file_name.tgz read_package_registry`,
+    `POST ${at}/helm/api/:channel/charts write_package_registry`,
     `GET ${at}/maven/:path* read_package_registry`,
     `GET /groups/:id/-/packages/maven/:path* read_package_registry`,
     `PUT ${at}/maven/:path* write_package_registry`,
+    ...[`${at}/nuget`, "/groups/:id/-/packages/nuget"].flatMap((base) =>
+      [
+        "index",
+        "query",
+        "metadata/:package_name/index",
+        "metadata/:package_name/:package_version",
+      ].map((path) => `GET ${base}/${path} read_package_registry`),
+    ),
+    `GET ${at}/nuget/download/:package_name/index read_package_registry`,
+    `GET ${at}/nuget/download/:package_name/:package_version/:package_filename read_package_registry`,
+    `PUT ${at}/nuget write_package_registry`,
+    `PUT ${at}/nuget/symbolpackage write_package_registry`,
+    `DELETE ${at}/nuget/:package_name/:package_version write_package_registry`,
     `POST ${at}/pypi write_package_registry`,
     ...[`${at}/pypi`, "/groups/:id/-/packages/pypi"].flatMap((base) => [
       `GET ${base}/simple read_package_registry`,

@@ -223,7 +223,7 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
   my_reaction_emoji: ["any", "none", "rocket"],
   name: ["Common n7n", "nosuch"],
   package_name: ["common", "nosuch"],
-  package_type: ["generic", "maven", "npm", "pypi"],
+  package_type: ["composer", "generic", "helm", "maven", "npm", "nuget", "pypi"],
   package_version: ["1.0", "nosuch"],
   page_token: ["10"],
   parent_id: ["1"],

@@ -15,6 +15,7 @@ afterAll(() => app.dispose());
 
 /** Where to ask instead for what is an address of several. */
 const FIRST: readonly (readonly [RegExp, string])[] = [
+  [/\/packages\/nuget\/(download|metadata)$/, "/Acme.Thing/index.json"],
   [/\.git$/, "/info/refs?service=git-upload-pack"],
   [/\/api\/scim\/v2\/groups\/[^/]+$/, "/ServiceProviderConfig"],
 ];

@@ -8,6 +8,7 @@ import { TAGS } from "../../docs/generate/tags.ts";
 import { startTestServer, type TestServer } from "../../src/testing.ts";
 import { document as npmDocument } from "../api/_npm.ts";
 import { allSchemas, openapi as document, undocumented } from "../documented.ts";
+import { NUPKG } from "../fixtures.ts";
 import { sshKeyOf } from "../helpers.ts";
 import { entry, Objects, pushHeaders, pushOf } from "../packs.ts";
 import { gpgKeyOf } from "../pgp.ts";
@@ -186,6 +187,21 @@ beforeAll(async () => {
     { method: "PUT", headers: { "private-token": server.token as string }, body: "a tool" },
   );
   expect(uploaded.status).toBe(201);
+  const nuget = new FormData();
+  nuget.append("package", new Blob([NUPKG]), "thing.nupkg");
+  await fetch(`${server.url}/api/v4${project}/packages/nuget`, {
+    method: "PUT",
+    headers: { "private-token": server.token },
+    body: nuget,
+  });
+  const content = JSON.stringify({ name: "acme/thing" });
+  const composer = { action: "create", file_path: "composer.json", content };
+  await post(`${project}/repository/commits`, {
+    ...{ branch: "composer", start_branch: "main", commit_message: "Name it" },
+    actions: [composer],
+  });
+  const version = await post(`${project}/packages/composer`, { branch: "composer" });
+  expect(version.status).toBe(201);
   const published = await fetch(`${server.url}/api/v4${project}/packages/npm/@acme%2Fthing`, {
     method: "PUT",
     headers: { "private-token": server.token as string },
@@ -216,7 +232,7 @@ afterAll(() => server.close());
 
 /** Candidate addresses of a path: its ids are tried out, since it is unknown which exist. */
 function addressesOf(path: string): string[] {
-  const id = path.startsWith("/groups") ? "acme" : "acme%2Fsite";
+  const id = path.startsWith("/group") ? "acme" : "acme%2Fsite";
   const own = path
     .replace("{id}", id)
     .replace("{feature_flag_name}", "f")
@@ -225,6 +241,13 @@ function addressesOf(path: string): string[] {
     .replace("{slug}", "guides%2FHome")
     .replace("{branch}", "main")
     .replace("{tag_name}", "v1.0")
+    .replace(/(\/nuget\/\w+)\/\{package_name\}/, "$1/Acme.Thing")
+    .replace("{package_version}", "1.0.0.json")
+    .replace(
+      /(\/composer\/.*)\{package_name\}/,
+      path.includes("p2") ? "$1acme%2Fthing" : "$1acme%2Fthing$$0",
+    )
+    .replace("composer/p/{sha}", "composer/p/0")
     .replace("{package_name}", "@acme%2Fthing")
     .replace("{file_path}", "README.md")
     .replace("licenses/{name}", "licenses/mit")
@@ -325,8 +348,8 @@ describe("openapi.json", () => {
   it("was checked against all of them", () => {
     const unseen = gets.map(({ path }) => path).filter((path) => !seen.has(path));
     // They take the token of a job that runs, or of Unleash's clients, what a job has stored, the fingerprint of a key, a
-    // version, a tag that is signed, a service account, an integration, or an image of containers: see
-    // test/api/{runners,feature-flags,changelogs,service-accounts,integrations,container-registry,random}.test.ts.
+    // version, a tag that is signed, a service account, an integration, a module of Go, or an image of containers: see
+    // test/api/{runners,feature-flags,changelogs,service-accounts,integrations,go-packages,container-registry,random}.test.ts.
     expect(unseen.sort()).toEqual([
       "/feature_flags/unleash/{project_id}/client/features",
       "/feature_flags/unleash/{project_id}/features",
@@ -338,6 +361,7 @@ describe("openapi.json", () => {
         "/keys",
         "/projects/{id}/integrations/{slug}",
         "/projects/{id}/jobs/{job_id}/artifacts/tree",
+        "/projects/{id}/packages/go/{module_name}/@v/{module_version}.info",
       ],
       "/projects/{id}/registry/repositories/{repository_id}/tags",
       "/projects/{id}/registry/repositories/{repository_id}/tags/{tag_name}",

@@ -85,7 +85,7 @@ export interface CredentialRequest {
   readonly incoming: Omit<Incoming, "body">;
   /** The parameters of the query and, once it is read, of the body. */
   readonly parameters: Parameters;
-  readonly route: Pick<Route, "jobTokens" | "deployTokens" | "feedTokens">;
+  readonly route: Pick<Route, "jobTokens" | "deployTokens" | "feedTokens" | "apiKeys">;
   /** The values of the path's parameters, percent-encoded. */
   readonly params: Readonly<Record<string, string>>;
   /** Whether the mount has checked that no other site's page sent the request. */

@@ -1,10 +1,10 @@
 import { ApiError, badRequest, basicAuthRequired, notFound } from "../../core/errors.ts";
-import { dispositionOf, fileReply } from "../../core/http/file-reply.ts";
 import * as param from "../../core/input.ts";
 import { RawReply, type RequestInfo, type Resource, routes } from "../../core/resource.ts";
 import { type StoredFile, storeFile } from "../../files/write.ts";
 import { all, type Condition } from "../../store/conditions.ts";
 import type { Awaitable, Database, Reader } from "../../store/port.ts";
+import { downloadOf } from "../packages/download.ts";
 import { Hashing } from "../packages/hashing.ts";
 import {
   inGroup,
@@ -20,8 +20,6 @@ import { limitOf, OWN } from "../plan-limits/limits.ts";
 import { requireUnprotected } from "../protection-rules/abilities.ts";
 import { type FilePath, readPath } from "./paths.ts";
 
-/** Files of one version, at most. */
-const MOST_FILES = 10_000;
 /** Bytes of a digest that is sent. */
 const MOST_DIGEST = 1024;
 
@@ -78,11 +76,7 @@ function answer(db: Reader, request: RequestInfo, path: FilePath, found: Found) 
   if (path.algorithm) {
     return new RawReply(200, { "content-type": "text/plain" }, found[path.algorithm]);
   }
-  return fileReply(db, request, found, {
-    "content-type": "application/octet-stream",
-    "content-disposition": dispositionOf("attachment", path.file),
-    "content-security-policy": "default-src 'none'; sandbox",
-  });
+  return downloadOf(db, request, found, path.file);
 }
 
 /** Adds a file to its version, which is made if there is none. @throws ApiError 400 if it has as many as may be */
@@ -96,19 +90,14 @@ async function add(
 ): Promise<void> {
   const made = { status: "default", creator_id: creator } as const;
   const version = versionOf(path);
-  const id =
-    (await packages.findVersion(db, projectId, version)) ??
-    (await packages.insertVersion(db, projectId, version, made, now));
+  const id = await packages.findOrInsertVersion(db, projectId, version, made, now);
   if (path.isMetadata) {
     await db.run("delete from package_files where package_id = ? and file_name = ?", [
       id,
       path.file,
     ]);
   }
-  const [count] = await db.rows("select count(*) from package_files where package_id = ?", [id]);
-  if (Number(count?.[0]) >= MOST_FILES) {
-    throw badRequest(`A version may have ${MOST_FILES} files at most`);
-  }
+  await packages.requireRoom(db, id);
   await packages.insertFile(db, id, { ...file, name: path.file }, "default", now);
 }
 
@@ -196,7 +185,7 @@ const mavenRoutes = [
   }),
 ];
 
-/** The registry of Maven packages, over the packages of projects (docs/releases.md). */
+/** The registry of Maven packages, over the packages of projects (docs/packages.md). */
 export const mavenPackageResource: Resource = {
   name: "Maven packages",
   migrations: [],

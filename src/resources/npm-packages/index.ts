@@ -1,13 +1,13 @@
 import type { Caller } from "../../core/access/caller.ts";
 import { codeRole, type Source } from "../../core/access/source.ts";
 import { badRequest, forbidden } from "../../core/errors.ts";
-import { dispositionOf, fileReply } from "../../core/http/file-reply.ts";
 import * as param from "../../core/input.ts";
 import { flagWithoutEffect } from "../../core/kept.ts";
 import { Json, type Resource, routes } from "../../core/resource.ts";
 import { discardFile, type StoredFile, storeFile } from "../../files/write.ts";
 import { all, type Condition } from "../../store/conditions.ts";
 import type { Database, Reader } from "../../store/port.ts";
+import { downloadOf } from "../packages/download.ts";
 import { Hashing } from "../packages/hashing.ts";
 import {
   type Asking,
@@ -21,6 +21,7 @@ import {
 } from "../packages/places.ts";
 import * as packages from "../packages/queries.ts";
 import { removeTag, setTag } from "../packages/tags.ts";
+import { isVersion } from "../packages/versions.ts";
 import { limitOf, OWN } from "../plan-limits/limits.ts";
 import { requireUnprotected } from "../protection-rules/abilities.ts";
 import { DOCUMENT_BYTES, Document } from "./document.ts";
@@ -33,7 +34,6 @@ import {
   readPublished,
   withReason,
 } from "./published.ts";
-import { isVersion } from "./versions.ts";
 
 /** Versions of one package in a project, at most. */
 const MOST_VERSIONS = 10_000;
@@ -239,11 +239,7 @@ const npmRoutes = [
       const version = versionOf(name, whole.slice(before.length, -after.length));
       const found = await packages.findContent(db, source.id, version, whole);
       if (!found) throw noPackage();
-      return fileReply(db, request, found, {
-        "content-type": "application/octet-stream",
-        "content-disposition": dispositionOf("attachment", whole.slice(scope.length)),
-        "content-security-policy": "default-src 'none'; sandbox",
-      });
+      return downloadOf(db, request, found, whole.slice(scope.length));
     },
   }),
   project.get("/-/package/:package_name*/dist-tags", {
@@ -345,7 +341,7 @@ function versionIn(body: Uint8Array): string {
   throw badRequest("The body must be a version, as JSON");
 }
 
-/** The registry of npm packages, over the packages of projects (docs/releases.md). */
+/** The registry of npm packages, over the packages of projects (docs/packages.md). */
 export const npmPackageResource: Resource = {
   name: "npm packages",
   migrations: [],

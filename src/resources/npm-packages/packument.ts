@@ -5,8 +5,8 @@ import { isoInstant } from "../../core/time.ts";
 import type { Condition } from "../../store/conditions.ts";
 import type { Reader } from "../../store/port.ts";
 import { tagsOf } from "../packages/tags.ts";
+import { compareVersions } from "../packages/versions.ts";
 import { integrityOf, type Manifest } from "./published.ts";
-import { compareVersions } from "./versions.ts";
 
 /** What npm asks for when it installs: less of each version. */
 const ABBREVIATED = "application/vnd.npm.install-v1+json";

@@ -1,6 +1,6 @@
 import { badRequest } from "../../core/errors.ts";
 import type { Digests } from "../packages/queries.ts";
-import { isVersion } from "./versions.ts";
+import { isVersion } from "../packages/versions.ts";
 
 /** Characters of what is kept of a version, as JSON. */
 const LONGEST_MANIFEST = 64 * 1024;

@@ -2,13 +2,13 @@ import { basename } from "node:path/posix";
 import { codeRole, type Source } from "../../core/access/source.ts";
 import { visibleCode } from "../../core/access/visibility.ts";
 import { badRequest, notFound, unreadable } from "../../core/errors.ts";
-import { dispositionOf, fileReply } from "../../core/http/file-reply.ts";
 import * as param from "../../core/input.ts";
 import { Json, type Resource, routes } from "../../core/resource.ts";
 import { all, belowGroup, when } from "../../store/conditions.ts";
 import type { Reader } from "../../store/port.ts";
 import { limitOf } from "../plan-limits/limits.ts";
 import { requireUnprotected } from "../protection-rules/abilities.ts";
+import { downloadOf } from "./download.ts";
 import { groupPackage, packageFile, projectPackage, uploadedFile } from "./json.ts";
 import * as packages from "./queries.ts";
 import { migrations } from "./table.ts";
@@ -187,9 +187,7 @@ const packageRoutes = [
       }
       const version = versionOf(input);
       const made = { status, creator_id: packages.creatorOf(caller) };
-      const id =
-        (await packages.findVersion(db, source.id, version)) ??
-        (await packages.insertVersion(db, source.id, version, made, now));
+      const id = await packages.findOrInsertVersion(db, source.id, version, made, now);
       const file = { ...body, name: input.file_name };
       const fileId = await packages.insertFile(db, id, file, status, now);
       if (input.select !== "package_file") return new Json({ message: "201 Created" });
@@ -204,11 +202,7 @@ const packageRoutes = [
     handle: async ({ db, source, request, input }) => {
       const found = await packages.findContent(db, source.id, versionOf(input), input.file_name);
       if (!found) throw notFound();
-      return fileReply(db, request, found, {
-        "content-type": "application/octet-stream",
-        "content-disposition": dispositionOf("attachment", basename(input.file_name)),
-        "content-security-policy": "default-src 'none'; sandbox",
-      });
+      return downloadOf(db, request, found, basename(input.file_name));
     },
   }),
 ];

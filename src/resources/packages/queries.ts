@@ -1,4 +1,5 @@
 import type { Caller } from "../../core/access/caller.ts";
+import { badRequest } from "../../core/errors.ts";
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import type { StoredFile } from "../../files/write.ts";
@@ -21,7 +22,7 @@ export const ORDERS = {
 export type Order = keyof typeof ORDERS;
 
 /** The kinds of packages that there are. */
-type PackageType = "generic" | "maven" | "npm" | "pypi";
+type PackageType = "composer" | "generic" | "helm" | "maven" | "npm" | "nuget" | "pypi";
 
 /** Which packages are listed. */
 export interface PackageFilter {
@@ -143,6 +144,35 @@ export function insertVersion(
   });
 }
 
+/**
+ * The id of a version of a package, which is created as {@link insertVersion} does if there is none.
+ *
+ * @param made as for that
+ */
+export async function findOrInsertVersion(
+  db: Database,
+  projectId: number,
+  version: Version,
+  made: Parameters<typeof insertVersion>[3],
+  now: number,
+): Promise<number> {
+  const known = await findVersion(db, projectId, version);
+  return known ?? insertVersion(db, projectId, version, made, now);
+}
+
+/** Files of one version, at most. */
+const MOST_FILES = 10_000;
+
+/** @throws ApiError 400 if a version has as many files as may be */
+export async function requireRoom(db: Reader, packageId: number): Promise<void> {
+  const [count] = await db.rows("select count(*) from package_files where package_id = ?", [
+    packageId,
+  ]);
+  if (Number(count?.[0]) >= MOST_FILES) {
+    throw badRequest(`A version may have ${MOST_FILES} files at most`);
+  }
+}
+
 /** Who has made a package: nobody, if a deploy token has, which is no user. */
 export const creatorOf = (caller: Caller | undefined): number | null =>
   caller && caller.by.kind !== "deploy" ? caller.id : null;
@@ -154,11 +184,21 @@ export interface Digests {
   readonly sha512?: string;
 }
 
+/** A file that is added to a package. */
+type Added = StoredFile &
+  Digests & {
+    readonly name: string;
+    /** Where it is listed: of a chart of Helm. */
+    readonly channel?: string;
+    /** What its registry tells of it, as JSON, if not of all files of its version the same. */
+    readonly manifest?: string;
+  };
+
 /** Adds a file to a package, and returns its id. */
 export async function insertFile(
   db: Database,
   packageId: number,
-  file: StoredFile & Digests & { readonly name: string },
+  file: Added,
   status: Status,
   now: number,
 ): Promise<number> {
@@ -172,6 +212,8 @@ export async function insertFile(
     md5: file.md5 ?? null,
     sha1: file.sha1 ?? null,
     sha512: file.sha512 ?? null,
+    channel: file.channel ?? null,
+    manifest: file.manifest ?? null,
     status,
     created_at: now,
   });
@@ -231,7 +273,9 @@ export async function removeFile(db: Database, fileId: number): Promise<void> {
   await db.run("delete from package_files where id = ?", [fileId]);
 }
 
-const IS_EMPTY = "not exists (select 1 from package_files pf where pf.package_id = packages.id)";
+/** Versions for Composer have no files: they are in repositories. */
+const IS_EMPTY =
+  "package_type <> 'composer' and not exists (select 1 from package_files pf where pf.package_id = packages.id)";
 
 /** Packages that are deleted by one transaction. */
 const BATCH = 500;

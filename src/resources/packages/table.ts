@@ -60,4 +60,14 @@ create table package_tags (
 create unique index package_tags_by_name on package_tags (project_id, package_type, package_name, name);
 create index package_tags_of_package on package_tags (package_id, id);`,
   },
+  {
+    id: "20261228-01-helm",
+    sql: `
+alter table package_files add column channel $text;
+alter table package_files add column manifest $text;`,
+  },
+  {
+    id: "20261228-02-nuget",
+    sql: "create index packages_by_lower_name on packages (package_type, lower(name), id);",
+  },
 ];

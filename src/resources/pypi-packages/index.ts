@@ -1,11 +1,11 @@
 import { ApiError, badRequest, notFound } from "../../core/errors.ts";
-import { dispositionOf, fileReply } from "../../core/http/file-reply.ts";
 import { file } from "../../core/http/upload.ts";
 import * as param from "../../core/input.ts";
 import { withoutEffect } from "../../core/kept.ts";
 import { Json, type Resource, routes } from "../../core/resource.ts";
 import { among } from "../../store/conditions.ts";
 import type { Reader } from "../../store/port.ts";
+import { downloadOf } from "../packages/download.ts";
 import { inGroup, ofProject, reading, readingProject, writing } from "../packages/places.ts";
 import * as packages from "../packages/queries.ts";
 import { limitOf, OWN } from "../plan-limits/limits.ts";
@@ -94,9 +94,7 @@ const pypiRoutes = [
         creator_id: packages.creatorOf(caller),
         manifest: JSON.stringify(manifest),
       } as const;
-      const id =
-        (await packages.findVersion(db, source.id, of)) ??
-        (await packages.insertVersion(db, source.id, of, made, now));
+      const id = await packages.findOrInsertVersion(db, source.id, of, made, now);
       await packages.insertFile(db, id, content, "default", now);
       return new Json({ message: "201 Created" });
     },
@@ -150,16 +148,12 @@ const pypiRoutes = [
         [source.id, ...values, name, sha256.toLowerCase()],
       );
       if (!found) throw notFound();
-      return fileReply(db, request, found, {
-        "content-type": "application/octet-stream",
-        "content-disposition": dispositionOf("attachment", name),
-        "content-security-policy": "default-src 'none'; sandbox",
-      });
+      return downloadOf(db, request, found, name);
     },
   }),
 ];
 
-/** The registry of Python packages, over the packages of projects (docs/releases.md). */
+/** The registry of Python packages, over the packages of projects (docs/packages.md). */
 export const pypiPackageResource: Resource = {
   name: "Python packages",
   migrations: [],

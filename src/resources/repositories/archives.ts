@@ -35,6 +35,16 @@ export function endingOf(name: string): string | undefined {
 /** More are not archived: trees can be made that have billions of entries. */
 const MOST_ARCHIVED = 1_000_000;
 
+/** @throws ApiError 400 if a tree has more entries than are archived */
+export async function requireArchivable(
+  { repository, budget }: OpenRepository,
+  tree: number,
+): Promise<void> {
+  if ((await new TreeList(repository, tree, "", true, budget).length()) > MOST_ARCHIVED) {
+    throw badRequest(`The archive would have more than ${MOST_ARCHIVED} entries`);
+  }
+}
+
 /** The path of a file or folder, and the names of branches, tags and commits. */
 const text = param.anyText({ max: 4096 });
 
@@ -76,9 +86,7 @@ export async function archiveOf(
   const found = parts.length === 0 ? undefined : await entryAt(repository, root, path);
   if (parts.length > 0 && found?.mode !== FOLDER) throw notFound("File");
   const tree = found ? repository.findHex(found.oid) : root;
-  if ((await new TreeList(repository, tree, "", true, opened.budget).length()) > MOST_ARCHIVED) {
-    throw badRequest(`The archive would have more than ${MOST_ARCHIVED} entries`);
-  }
+  await requireArchivable(opened, tree);
   const commit = commitId(repository, number);
   const name = [project.fullPath.split("/").at(-1), sha || defaultBranch];
   if (isNamedBySha) name.push(commit);
