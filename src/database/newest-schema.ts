@@ -268,6 +268,8 @@ const steps = [
   `20261225-01-imports-by-url`,
   `20261226-01-provider-sign-ins`,
   `20261226-02-identities`,
+  `20261228-01-helm`,
+  `20261228-02-nuget`,
 ];
 
 const statements = [
@@ -1801,7 +1803,7 @@ const statements = [
   sha256 text not null,
   status text not null,
   created_at integer not null
-, md5 text, sha1 text, sha512 text)`,
+, md5 text, sha1 text, sha512 text, channel text, manifest text)`,
   `CREATE INDEX package_files_of_package on package_files (package_id, id)`,
   `CREATE INDEX package_files_by_name on package_files (package_id, file_name, id)`,
   `CREATE UNIQUE INDEX package_files_file_id on package_files (file_id) where file_id is not null`,
@@ -3033,6 +3035,7 @@ const statements = [
 )`,
   `CREATE UNIQUE INDEX identities_by_uid on identities (provider, extern_uid)`,
   `CREATE UNIQUE INDEX identities_by_user on identities (user_id, provider)`,
+  `CREATE INDEX packages_by_lower_name on packages (package_type, lower(name), id)`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,
