@@ -38,7 +38,8 @@ const FORMS = `
   edit settings/repository settings/ci_cd settings/access_tokens hooks hooks/new protected_branches/new deploy_tokens/new
   variables/new runners/new project_members/new
 `;
-const FORMS_OF_GROUP = "milestones/new labels/new wikis/new edit settings/ci_cd settings/access_tokens hooks hooks/new group_members/new";
+const FORMS_OF_GROUP =
+  "milestones/new labels/new wikis/new edit settings/ci_cd settings/access_tokens hooks hooks/new group_members/new";
 const OF_GROUP =
   "issues merge_requests epics iterations boards milestones labels wikis group_members";
 const below = (base: string, paths: string) =>

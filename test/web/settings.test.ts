@@ -504,10 +504,7 @@ describe("settings of a group", () => {
     const [hook] = (await app.call("GET /groups/own/hooks", { as: "owner" })).json;
     const tried = await as("owner").post(`${path}/hooks/${hook.id}/test/push_events`);
     // There is no project in it of which a push could be told.
-    expect([tried.status, tried.page.includes("This was refused")]).toEqual([
-      422,
-      true,
-    ]);
+    expect([tried.status, tried.page.includes("This was refused")]).toEqual([422, true]);
     expect((await as("owner").get(`${path}/hooks/${hook.id}/edit`)).status).toBe(200);
     await as("owner").post(`${path}/hooks/${hook.id}/delete`);
     expect((await app.call("GET /groups/own/hooks", { as: "owner" })).json).toEqual([]);
