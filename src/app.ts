@@ -44,6 +44,7 @@ import { startMailer } from "./notifications/mailer.ts";
 import { type AppOptions, checkAppOptions, type SshOptions } from "./options.ts";
 import { includeSources } from "./outgoing/includes.ts";
 import { createAccount } from "./resources/accounts/changes.ts";
+import { importFromServers, startBulkImports } from "./resources/bulk-imports/worker.ts";
 import { watchJobs } from "./resources/ci/timed.ts";
 import { startTracer } from "./resources/discussions/worker.ts";
 import { startArchivist, writeArchives } from "./resources/exports/worker.ts";
@@ -412,7 +413,9 @@ async function start(
       runPipelines: () => makePipelines(scheduling),
       runArchives: () => writeArchives(working),
       updateMirrors: async () =>
-        (await importFromUrls(mirroring)) + (await updateFromMirrors(mirroring)),
+        (await importFromUrls(mirroring)) +
+        (await importFromServers(mirroring)) +
+        (await updateFromMirrors(mirroring)),
       endTransfers: () => endTransfers(working),
     });
     return made;
@@ -445,6 +448,7 @@ async function start(
       deliver && (() => startMirrors(mirroring)),
       deliver && (() => startPullMirrors(mirroring)),
       deliver && (() => startUrlImports(mirroring)),
+      deliver && (() => startBulkImports(mirroring)),
       options.ssh !== undefined && (() => startSsh(options.ssh as SshOptions)),
       ...(background
         ? [

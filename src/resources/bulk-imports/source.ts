@@ -1,0 +1,273 @@
+import type { IncomingMessage } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+import { ForbiddenAddress, UnknownHost } from "../../outgoing/addresses.ts";
+import { send } from "../../outgoing/request.ts";
+
+/** What another server has answered, or why it has not. The message has no secrets. */
+export class SourceError extends Error {
+  /** The status of its answer; `undefined` if there was none that can be read. */
+  readonly status: number | undefined;
+
+  constructor(message: string, status?: number) {
+    super(message);
+    this.status = status;
+  }
+
+  // A getter: classes with fields lose their own name in the CommonJS build.
+  override get name() {
+    return "SourceError" as const;
+  }
+}
+
+/** A JSON object of another server. Nothing about it is certain. */
+export type Told = Readonly<Record<string, unknown>>;
+
+/** Values of a query. */
+export type Query = Readonly<Record<string, string | number | boolean>>;
+
+/** A page of a list. */
+export interface Page {
+  readonly number: number;
+  readonly entries: readonly Told[];
+}
+
+/** The most bytes of an answer in JSON. */
+const MOST_BYTES = 16 * 1024 * 1024;
+/** Entries of a page. */
+export const PER_PAGE = 100;
+/** The most pages of a list. */
+const MOST_PAGES = 20_000;
+/** Milliseconds that an answer may take to begin, and each part of it to follow. */
+const IDLE = 60_000;
+/** How often a request is sent again if the other server is at fault, and the first pause before that in milliseconds. */
+const TRIES = 4;
+const FIRST_PAUSE = 250;
+/** The longest pause that another server may ask for, in milliseconds, and how many in a row. */
+const LONGEST_PAUSE = 600_000;
+const MOST_PAUSES = 20;
+
+/** What a {@link Source} is made of. */
+export interface SourceSettings {
+  /** Of the server, without `/api/v4`. */
+  readonly url: URL;
+  readonly token: string;
+  readonly allowLocal: boolean;
+  readonly now: () => number;
+}
+
+/**
+ * Reads the REST API of a GitLab server: one page at a time, as fast as it allows, without following redirects.
+ */
+export class Source {
+  readonly #settings: SourceSettings;
+  readonly #signal: AbortSignal;
+  /** No request is sent before this instant, in epoch milliseconds. */
+  #restsUntil = 0;
+
+  /** @param signal ends all requests */
+  constructor(settings: SourceSettings, signal: AbortSignal) {
+    this.#settings = settings;
+    this.#signal = signal;
+  }
+
+  /** The address of a path of the API, without the token. */
+  urlOf(path: string, query: Query = {}): URL {
+    const { url } = this.#settings;
+    const at = new URL(url);
+    at.pathname = `${url.pathname.replace(/\/$/, "")}/api/v4/${path}`;
+    for (const [name, value] of Object.entries(query)) at.searchParams.set(name, String(value));
+    return at;
+  }
+
+  /**
+   * Reads one object.
+   *
+   * @throws SourceError if there is none, or none that can be read
+   */
+  async get(path: string, query: Query = {}): Promise<Told> {
+    const { told } = await this.#json(path, query);
+    if (!isTold(told)) throw new SourceError(`the answer to ${path} is no object`);
+    return told;
+  }
+
+  /**
+   * Reads a list, page by page.
+   *
+   * @param from the number of the first page
+   * @throws SourceError if it is none, or has no end
+   */
+  async *list(path: string, query: Query = {}, from = 1): AsyncGenerator<Page> {
+    let last: string | undefined;
+    for (let number = from; ; number += 1) {
+      if (number > MOST_PAGES) throw new SourceError(`the list ${path} has no end`);
+      const paged = { ...query, per_page: PER_PAGE, page: number };
+      const { told, headers } = await this.#json(path, paged);
+      if (!Array.isArray(told) || !told.every(isTold)) {
+        throw new SourceError(`the answer to ${path} is no list of objects`);
+      }
+      const shown = JSON.stringify(told.map(({ id, iid, name }) => [id, iid, name]));
+      if (told.length > 0 && shown === last)
+        throw new SourceError(`the list ${path} repeats itself`);
+      last = shown;
+      yield { number, entries: told };
+      const next = headers["x-next-page"];
+      const hasNext = next === undefined ? told.length === PER_PAGE : next !== "";
+      if (!hasNext || told.length === 0) return;
+    }
+  }
+
+  /** The entries of a list. @throws SourceError */
+  async *entries(path: string, query: Query = {}): AsyncGenerator<Told> {
+    for await (const { entries } of this.list(path, query)) yield* entries;
+  }
+
+  /**
+   * All entries of a short list.
+   *
+   * @param most entries that it may have
+   * @throws SourceError if it has more
+   */
+  async all(path: string, query: Query = {}, most = 10_000): Promise<Told[]> {
+    const all: Told[] = [];
+    for await (const { entries } of this.list(path, query)) {
+      all.push(...entries);
+      if (all.length > most) throw new SourceError(`${path} has more than ${most} entries`);
+    }
+    return all;
+  }
+
+  /** The bytes of a file. @param most bytes that it may have @throws SourceError */
+  async *bytes(path: string, most: number): AsyncGenerator<Uint8Array> {
+    const answer = await this.#answer(path, {});
+    let length = 0;
+    for await (const chunk of partsOf(answer, path)) {
+      length += chunk.length;
+      if (length > most) throw new SourceError(`${path} is larger than ${most} bytes`);
+      yield chunk;
+    }
+  }
+
+  async #json(path: string, query: Query) {
+    const answer = await this.#answer(path, query);
+    const { headers } = answer;
+    const chunks: Buffer[] = [];
+    let length = 0;
+    for await (const chunk of partsOf(answer, path)) {
+      length += chunk.length;
+      if (length > MOST_BYTES) throw new SourceError(`the answer to ${path} is too large`);
+      chunks.push(chunk);
+    }
+    try {
+      return { told: JSON.parse(Buffer.concat(chunks).toString("utf8")) as unknown, headers };
+    } catch {
+      throw new SourceError(`the answer to ${path} is no JSON`);
+    }
+  }
+
+  /** A successful answer. Its body is to be read or destroyed. @throws SourceError */
+  async #answer(path: string, query: Query): Promise<IncomingMessage> {
+    const url = this.urlOf(path, query);
+    const headers = {
+      accept: "application/json, */*",
+      "user-agent": "pm-api",
+      "private-token": this.#settings.token,
+    };
+    let failures = 0;
+    let pauses = 0;
+    for (;;) {
+      await this.#rest();
+      const answer = await this.#send(url, headers);
+      const status = answer instanceof SourceError ? undefined : answer.statusCode;
+      if (!(answer instanceof SourceError)) {
+        this.#heed(answer);
+        if (status === 200) return answer;
+        answer.destroy();
+        if (status === 429 || (status === 503 && answer.headers["retry-after"] !== undefined)) {
+          pauses += 1;
+          if (pauses > MOST_PAUSES)
+            throw new SourceError("the server asks for pauses again and again", status);
+          continue;
+        }
+        if (status !== undefined && status < 500) throw refusal(path, status);
+      }
+      failures += 1;
+      if (failures === TRIES) {
+        throw answer instanceof SourceError ? answer : refusal(path, status ?? 0);
+      }
+      await this.#pause(FIRST_PAUSE * 2 ** (failures - 1));
+    }
+  }
+
+  /** An answer, or why there is none. @throws what the signal was aborted with; SourceError if the address is forbidden */
+  async #send(url: URL, headers: Readonly<Record<string, string>>) {
+    const { allowLocal } = this.#settings;
+    const request = { url, method: "GET", headers, verifies: true, allowLocal } as const;
+    const idle = AbortSignal.timeout(IDLE);
+    try {
+      const answer = await send(request, AbortSignal.any([this.#signal, idle]));
+      answer.setTimeout(IDLE, () => answer.destroy(new SourceError("the answer stops")));
+      return answer;
+    } catch (error) {
+      this.#signal.throwIfAborted();
+      if (error instanceof ForbiddenAddress) throw new SourceError(error.message);
+      if (error instanceof UnknownHost) return new SourceError(error.message);
+      const { code = "ERROR" } = error as NodeJS.ErrnoException;
+      return new SourceError(
+        idle.aborted ? "the server does not answer" : `the server can't be reached: ${code}`,
+      );
+    }
+  }
+
+  /** Notes when the other server wants the next request: by the headers of GitLab. */
+  #heed({ statusCode, headers }: IncomingMessage): void {
+    const now = this.#settings.now();
+    const after = Number(headers["retry-after"]);
+    if (statusCode === 429 || statusCode === 503) {
+      this.#restsUntil = now + (Number.isFinite(after) ? Math.max(after, 0.1) * 1000 : 10_000);
+    } else if (headers["ratelimit-remaining"] === "0") {
+      const reset = Number(headers["ratelimit-reset"]) * 1000;
+      // The clock of the other server may be another one.
+      if (reset > now) this.#restsUntil = Math.min(reset, now + 60_000);
+    }
+  }
+
+  async #rest(): Promise<void> {
+    const pause = this.#restsUntil - this.#settings.now();
+    if (pause > LONGEST_PAUSE) throw new SourceError("the server asks for too long a pause", 429);
+    if (pause > 0) await this.#pause(pause);
+  }
+
+  async #pause(milliseconds: number): Promise<void> {
+    this.#restsUntil = 0;
+    await sleep(milliseconds, undefined, { signal: this.#signal, ref: false }).catch(() => {
+      this.#signal.throwIfAborted();
+    });
+  }
+}
+
+/** The parts of an answer. @throws SourceError if it is cut off */
+async function* partsOf(answer: IncomingMessage, path: string): AsyncGenerator<Buffer> {
+  try {
+    for await (const chunk of answer as AsyncIterable<Buffer>) yield chunk;
+  } catch (error) {
+    if (error instanceof SourceError) throw error;
+    throw new SourceError(`the answer to ${path} is cut off`);
+  } finally {
+    answer.destroy();
+  }
+}
+
+function refusal(path: string, status: number): SourceError {
+  if (status === 401) return new SourceError("the server refuses the token", status);
+  if (status >= 300 && status < 400) {
+    return new SourceError(
+      `the server leads ${path} elsewhere: redirects are not followed`,
+      status,
+    );
+  }
+  return new SourceError(`the server answers ${path} with ${status}`, status);
+}
+
+/** Whether a value is a JSON object. */
+export const isTold = (value: unknown): value is Told =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
