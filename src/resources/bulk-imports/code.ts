@@ -1,3 +1,4 @@
+import { RefusedError } from "../../git/errors.ts";
 import { Packs } from "../../git/packs.ts";
 import { Input } from "../../git/pkt-line.ts";
 import { checkChanges } from "../../git/push.ts";
@@ -8,14 +9,17 @@ import { Repository } from "../../git/repository.ts";
 import type { Store } from "../../store/port.ts";
 import { Budget } from "../../turns/budget.ts";
 import { mostImportBytes } from "../application-settings/sizes.ts";
+import { ArchiveError } from "../exports/format.ts";
 import { writeWiki } from "../exports/reader.ts";
 import { bringRefs } from "../fetched-changes/bring.ts";
 import { branchesAndTags, requestHeads } from "../fetched-changes/fetch.ts";
+import { reasonOf } from "../mirrors/updates.ts";
 import { findRecord, openRecord } from "../repositories/open.ts";
 import { findWikiRecord } from "../wikis/record.ts";
+import type { Bringing } from "./running.ts";
 
 /** Where code is brought from, and to which project. */
-export interface CodeOf {
+interface CodeOf {
   readonly store: Store;
   readonly now: () => number;
   readonly projectId: number;
@@ -29,13 +33,7 @@ export interface CodeOf {
  * @returns those that could not be brought, each with the reason
  * @throws RemoteError, RefusedError and others: see `reasonOf` of mirrors
  */
-export async function bringCode({
-  store,
-  now,
-  projectId,
-  remote,
-  signal,
-}: CodeOf): Promise<string[]> {
+async function bringCode({ store, now, projectId, remote, signal }: CodeOf): Promise<string[]> {
   const budget = new Budget(signal);
   const listed = await listForFetch(remote, signal, budget);
   const fetching = { store, now, projectId, listed, signal, budget };
@@ -65,7 +63,7 @@ const MOST_WIKI = 1024 ** 3;
  * @returns whether it was brought
  * @throws RemoteError, RefusedError, ArchiveError and others
  */
-export async function bringWiki(
+async function bringWiki(
   { store, now, projectId, remote, signal }: CodeOf,
   importer: number,
 ): Promise<boolean> {
@@ -98,3 +96,40 @@ export async function bringWiki(
     throw error;
   }
 }
+
+/** The repository of a project on the other server. */
+function codeOf({ running, entity }: Bringing, suffix: string, projectId: number): CodeOf {
+  const { store, now, signal, allowLocal, token, record } = running;
+  const url = new URL(record.source_url);
+  url.pathname = `${url.pathname.replace(/\/$/, "")}/${entity.source_full_path}${suffix}`;
+  // Any user name is accepted beside an access token.
+  url.username = "oauth2";
+  url.password = encodeURIComponent(token);
+  return { store, now, signal, projectId, remote: { url, allowLocal } };
+}
+
+/** @throws ArchiveError with what could not be brought; what is no failure of the other server */
+async function gitFailures<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof ArchiveError || error instanceof RefusedError)
+      throw new ArchiveError(error.message);
+    throw new ArchiveError(reasonOf(error));
+  }
+}
+
+/**
+ * Brings the code of a project.
+ *
+ * @returns the references that could not be brought, each with the reason
+ * @throws ArchiveError with the reason if none could
+ */
+export const bringCodeOf = (bringing: Bringing): Promise<string[]> =>
+  gitFailures(() => bringCode(codeOf(bringing, ".git", bringing.place.id)));
+
+/** Brings a wiki into a project, or the hidden one of a group. @throws ArchiveError with the reason if that failed */
+export const bringWikiOf = (bringing: Bringing, projectId: number): Promise<boolean> =>
+  gitFailures(() =>
+    bringWiki(codeOf(bringing, ".wiki.git", projectId), bringing.running.importer.id),
+  );

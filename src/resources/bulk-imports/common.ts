@@ -66,6 +66,7 @@ export const bringLabels = (bringing: Bringing, query: Readonly<Record<string, b
     return bringing.record("labels", String(told["id"]), [row], [], {
       // One that a group above has is that one, or becomes the project's own.
       instead: async (db) => {
+        if (told["is_project_label"] !== false) return undefined;
         const named = await bringing.named(db, [told["name"]], []);
         return named.label(told["name"]);
       },
@@ -193,7 +194,7 @@ export const bringVariables = (bringing: Bringing) =>
           ),
       };
     },
-    variableKey,
+    { keyOf: variableKey },
   );
 
 const variableKey = ({ key, environment_scope }: Told) => `${environment_scope ?? "*"} ${key}`;

@@ -1,11 +1,14 @@
+import { homeOf } from "../../core/access/source.ts";
 import { VISIBILITIES, VISIBILITY_WORDS, type Visibility } from "../../core/access/visibility.ts";
 import type { Database } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import * as applicationSettings from "../application-settings/queries.ts";
 import { isRestricted } from "../application-settings/rules.ts";
 import { createGroup } from "../groups/changes.ts";
+import { ensureHome } from "../namespaces/home.ts";
 import { groupSettings } from "../namespaces/kept.ts";
 import * as namespaces from "../namespaces/queries.ts";
+import { bringWikiOf } from "./code.ts";
 import {
   bringAvatar,
   bringBadges,
@@ -70,11 +73,17 @@ async function levelOf(
 export async function bringGroup(bringing: Bringing, told: Told): Promise<void> {
   await bringAvatar(bringing, told);
   await bringLabels(bringing, { only_group_labels: true });
-  await bringing.list("milestones", `${bringing.path}/milestones`, {}, async (milestone) =>
-    bringing.record("milestones", String(milestone["id"]), [milestoneRow(milestone)], []),
+  await bringing.list(
+    "milestones",
+    `${bringing.path}/milestones`,
+    {},
+    (milestone) =>
+      bringing.record("milestones", String(milestone["id"]), [milestoneRow(milestone)], []),
+    { newestFirst: true },
   );
   await bringBadges(bringing);
   await bringBoards(bringing);
+  await bringing.part("wiki", () => groupWiki(bringing));
   await bringVariables(bringing);
   await bringHooks(bringing);
   await bringMembers(bringing);
@@ -83,6 +92,19 @@ export async function bringGroup(bringing: Bringing, told: Told): Promise<void> 
   if (entity.migrate_projects === 1) {
     await bringing.part("projects", () => below(bringing, "project_entity"));
   }
+}
+
+/** The wiki of a group, if it has one: a wiki without pages has no repository there. */
+async function groupWiki(bringing: Bringing): Promise<void> {
+  const { running, place, path } = bringing;
+  const pages = await bringing.about("wiki", `${path}/wikis`);
+  const group = pages.length > 0 && (await namespaces.find(running.store, place.id));
+  if (!group) return;
+  const home = { id: await homeOf(running.store, group.full_path), namespaceId: place.id };
+  const projectId = await running.store.transaction((db) =>
+    ensureHome(db, { ...home, fullPath: group.full_path }, running.now()),
+  );
+  await bringWikiOf(bringing, projectId);
 }
 
 /** Notes the groups or projects directly below a group. */

@@ -3,7 +3,6 @@ import { isCron, isTimeZone } from "../../ci/index.ts";
 import { VISIBILITIES, type Visibility } from "../../core/access/visibility.ts";
 import { attachmentName } from "../../core/http/attachments.ts";
 import { storeFile } from "../../files/write.ts";
-import { RefusedError } from "../../git/errors.ts";
 import { BRANCHES } from "../../git/refs.ts";
 import type { Database } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
@@ -14,13 +13,12 @@ import { countIssues, finish } from "../exports/finish.ts";
 import { ArchiveError } from "../exports/format.ts";
 import { settingsOf } from "../exports/reader.ts";
 import { newPositionOf, placeLabels } from "../issuables/positions.ts";
-import { reasonOf } from "../mirrors/updates.ts";
 import type * as namespaces from "../namespaces/queries.ts";
 import { createProject } from "../projects/changes.ts";
 import { projectSettings } from "../projects/kept.ts";
 import * as schedules from "../schedules/queries.ts";
 import * as uploads from "../uploads/queries.ts";
-import { bringCode, bringWiki, commitsOf } from "./code.ts";
+import { bringCodeOf, bringWikiOf, commitsOf } from "./code.ts";
 import {
   bringAvatar,
   bringBadges,
@@ -34,6 +32,7 @@ import {
 import * as imports from "./queries.ts";
 import { write } from "./records.ts";
 import {
+  approvalRuleRows,
   type Details,
   idIn,
   instantIn,
@@ -93,6 +92,7 @@ export async function bringProject(bringing: Bringing, told: Told): Promise<void
     { scope: "all", order_by: "created_at", sort: "asc" },
     (issue) => issueOf(bringing, issue),
   );
+  await approvalRules(bringing);
   await requests(bringing);
   await bringing.part("counts", () =>
     write(inPlace(bringing), (db) => countIssues(db, bringing.place.id)),
@@ -118,11 +118,11 @@ export async function bringProject(bringing: Bringing, told: Told): Promise<void
         },
       );
     },
-    keyOfRelease,
+    { keyOf: keyOfRelease },
   );
-  await bringing.list("snippets", `${path}/snippets`, {}, (snippet) =>
-    snippetOf(bringing, snippet),
-  );
+  await bringing.list("snippets", `${path}/snippets`, {}, (told) => snippetOf(bringing, told), {
+    newestFirst: true,
+  });
   await bringVariables(bringing);
   await environments(bringing);
   await pipelineSchedules(bringing);
@@ -135,33 +135,11 @@ export async function bringProject(bringing: Bringing, told: Told): Promise<void
 const keyOfRelease = ({ tag_name }: Told) => String(tag_name);
 const inPlace = ({ running, place }: Bringing) => ({ store: running.store, place });
 
-/** The repository of a project on the other server. */
-function codeOf({ running, entity, place }: Bringing, suffix: string) {
-  const { store, now, signal, allowLocal, token, record } = running;
-  const url = new URL(record.source_url);
-  url.pathname = `${url.pathname.replace(/\/$/, "")}/${entity.source_full_path}${suffix}`;
-  // Any user name is accepted beside an access token.
-  url.username = "oauth2";
-  url.password = encodeURIComponent(token);
-  return { store, now, signal, projectId: place.id, remote: { url, allowLocal } };
-}
-
-/** @throws ArchiveError with what could not be brought; what is no failure of the other server */
-async function gitFailures<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (error instanceof ArchiveError || error instanceof RefusedError)
-      throw new ArchiveError(error.message);
-    throw new ArchiveError(reasonOf(error));
-  }
-}
-
 const BRANCH = v.pipe(v.string(), v.minLength(1), v.maxLength(255));
 
 async function code(bringing: Bringing, told: Told): Promise<void> {
   if (told["empty_repo"] === true) return;
-  const left = await gitFailures(() => bringCode(codeOf(bringing, ".git")));
+  const left = await bringCodeOf(bringing);
   for (const ref of left) await bringing.fail("repository", new Error(ref), ref);
   const branch = textIn(told["default_branch"]);
   if (branch === null || !v.is(BRANCH, branch)) return;
@@ -178,7 +156,7 @@ async function code(bringing: Bringing, told: Told): Promise<void> {
 
 async function wiki(bringing: Bringing, told: Told): Promise<void> {
   if (told["wiki_enabled"] === false) return;
-  await gitFailures(() => bringWiki(codeOf(bringing, ".wiki.git"), bringing.running.importer.id));
+  await bringWikiOf(bringing, bringing.place.id);
 }
 
 /** Brings milestones, and which ones those of groups above are here. */
@@ -200,6 +178,7 @@ async function milestones(bringing: Bringing): Promise<void> {
           isInherited ? inherited(db, place.id, key, textIn(told["title"]) ?? "") : undefined,
       });
     },
+    { newestFirst: true },
   );
 }
 
@@ -232,10 +211,27 @@ async function protections(bringing: Bringing): Promise<void> {
         const rows = protectionRows(told, table, bringing.running.now());
         return bringing.record(table, String(told["name"]), rows, [told]);
       },
-      ({ name }) => String(name),
+      { keyOf: ({ name }) => String(name) },
     );
   }
 }
+
+/** Rules with groups keep only their users. */
+const approvalRules = (bringing: Bringing) =>
+  bringing.list("approval_rules", `${bringing.path}/approval_rules`, {}, async (told) => {
+    const { running, place } = bringing;
+    const names = listIn(told["protected_branches"]).map(({ name }) => String(name));
+    const branches = await imports.recordsOf(
+      running.store.reader(),
+      place,
+      "protected_branches",
+      names,
+    );
+    const rows = approvalRuleRows(told, branches, running.now());
+    const ids = [...branches.values()].filter((id) => id !== null);
+    const here = { protected_branches: ids };
+    return bringing.record("approval_rules", String(told["id"]), rows, [told], { here });
+  });
 
 /** What is asked about an issue, a merge request or a snippet besides itself. */
 async function discussed(
@@ -448,10 +444,17 @@ const environments = (bringing: Bringing) =>
     };
   });
 
+const SCHEDULE_VARIABLE = v.object({
+  key: v.pipe(v.string(), v.regex(/^\w{1,255}$/)),
+  value: v.pipe(v.string(), v.maxLength(10_000)),
+  variable_type: v.optional(v.picklist(["env_var", "file"]), "env_var"),
+});
+
 /** Schedules come switched off: their pipelines run in the name of somebody here, who must want that. */
 const pipelineSchedules = (bringing: Bringing) =>
   bringing.list("pipeline_schedules", `${bringing.path}/pipeline_schedules`, {}, async (told) => {
-    const { place, running } = bringing;
+    const { path, running } = bringing;
+    const projectId = bringing.place.id;
     const [description, cron, ref] = [told["description"], told["cron"], told["ref"]].map((text) =>
       (textIn(text) ?? "").slice(0, 1000),
     ) as [string, string, string];
@@ -460,22 +463,24 @@ const pipelineSchedules = (bringing: Bringing) =>
     const at = instantIn(told["created_at"]) ?? running.now();
     const people = await running.people.in(told["owner"]);
     const owner = people.get(idIn(told["owner"]) ?? 0) ?? running.importer.id;
+    const whole = await running.source.get(`${path}/pipeline_schedules/${told["id"]}`);
+    const given = listIn(whole["variables"]).flatMap((one) => {
+      const parsed = v.safeParse(SCHEDULE_VARIABLE, one);
+      return parsed.success ? [parsed.output] : [];
+    });
     return {
       kind: "pipeline_schedules",
       key: String(told["id"]),
       title: description,
       rows: [],
-      instead: (db) =>
-        schedules.insert(
-          db,
-          {
-            ...{ project_id: place.id, owner_id: owner, description, cron },
-            ref: ref.startsWith("refs/") ? ref : BRANCHES + ref,
-            ...{ cron_timezone: zone, active: false },
-          },
-          running.now(),
-          at,
-        ),
+      instead: async (db) => {
+        const place = { project_id: projectId, owner_id: owner };
+        const full = ref.startsWith("refs/") ? ref : BRANCHES + ref;
+        const schedule = { ...place, description, cron, ref: full, cron_timezone: zone };
+        const id = await schedules.insert(db, { ...schedule, active: false }, running.now(), at);
+        for (const one of given) await schedules.setVariable(db, running.secrets, id, one);
+        return id;
+      },
     };
   });
 
@@ -578,5 +583,9 @@ async function settings(bringing: Bringing, told: Told): Promise<void> {
       topics: JSON.stringify(topics.filter((topic) => typeof topic === "string")),
       kept_settings: keptOf(projectSettings as never, told),
     }),
+  );
+  const last_activity_at = instantIn(told["last_activity_at"]) ?? running.now();
+  await write(inPlace(bringing), (db) =>
+    updateRow(db, "projects", place.id, { last_activity_at }, running.now()),
   );
 }

@@ -42,13 +42,13 @@ const changed = (told: Told) => ({
 
 /** A label. */
 export function labelRow(told: Told, now: number): Row {
-  const color = textIn(told["color"])?.toLowerCase() ?? "";
+  const color = textIn(told["color"]) ?? "";
   return {
     table: "labels",
     values: {
       id: told["id"],
       name: told["name"],
-      color: /^#[\da-f]{3}$/.test(color) ? color.replace(/[^#]/g, "$&$&") : color,
+      color: /^#[\da-f]{3}$/i.test(color) ? color.replace(/[^#]/g, "$&$&") : color,
       description: textIn(told["description"]),
       priority: numberIn(told["priority"]),
       archived: flagIn(told["archived"]),
@@ -176,6 +176,41 @@ export function protectionRows(
     }),
   );
   return [{ table, values: rule }, ...grants];
+}
+
+/** A rule of who approves the merge requests of a project. @param branches the ids here of its branches, by their names */
+export function approvalRuleRows(
+  told: Told,
+  branches: ReadonlyMap<string, number | null>,
+  now: number,
+): Row[] {
+  const id = told["id"];
+  const rule = {
+    id,
+    merge_request_id: null,
+    source_id: null,
+    name: told["name"],
+    rule_type: told["rule_type"] ?? "regular",
+    report_type: textIn(told["report_type"]),
+    approvals_required: told["approvals_required"],
+    all_protected_branches: flagIn(told["applies_to_all_protected_branches"]),
+    section: null,
+    is_optional: 0,
+    roles: null,
+    created_at: now,
+    updated_at: now,
+  };
+  const users = listIn(told["users"]).map(({ id: user_id }) => ({
+    table: "approval_rule_users",
+    values: { rule_id: id, user_id },
+  }));
+  const named = listIn(told["protected_branches"]).flatMap(({ name }) => {
+    const branch_id = branches.get(String(name));
+    return branch_id == null
+      ? []
+      : [{ table: "approval_rule_branches", values: { rule_id: id, branch_id } }];
+  });
+  return [{ table: "approval_rules", values: rule }, ...users, ...named];
 }
 
 /** What a record of an issue or merge request is told of besides itself. */
@@ -536,9 +571,7 @@ export function releaseRows(told: Told, named: Named): Row[] {
 
 /** The path of a release's link, which is only told as the end of an address. */
 function pathIn(link: Told): string | null {
-  const found = /\/-\/releases\/[^/]+\/downloads(\/.+)$/.exec(
-    textIn(link["direct_asset_url"]) ?? "",
-  );
+  const found = /\/releases\/[^/]+\/downloads(\/.+)$/.exec(textIn(link["direct_asset_url"]) ?? "");
   return found?.[1] ?? null;
 }
 

@@ -129,12 +129,15 @@ export class Bringing {
     path: string,
     query: Query,
     recordOf: (told: Told) => Promise<SourceRecord | undefined>,
-    keyOf = keyOfId,
+    { keyOf = keyOfId, newestFirst = false }: ListOptions = {},
   ): Promise<void> {
     await this.part(name, async () => {
-      const { store } = this.running;
+      const { store, source } = this.running;
       let seen = 0;
-      for await (const page of this.running.source.list(path, query, this.#pages[name] ?? 1)) {
+      const pages = newestFirst
+        ? source.listFromEnd(path, query)
+        : source.list(path, query, this.#pages[name] ?? 1);
+      for await (const page of pages) {
         const keys = page.entries.map(keyOf);
         const known = await imports.recordsOf(store.reader(), this.place, name, keys);
         const fresh = page.entries.filter((told) => !known.has(keyOf(told)));
@@ -149,7 +152,8 @@ export class Bringing {
         seen += page.entries.length;
         this.#pages[name] = page.number;
         const here = await imports.countRecords(store.reader(), this.place, name);
-        const there = page.number * PER_PAGE - PER_PAGE + page.entries.length;
+        const before = newestFirst ? 0 : (page.number - 1) * PER_PAGE + page.entries.length;
+        const there = Math.max(before, seen);
         this.#stats[name] = { source: there, fetched: there, imported: here };
         await this.#save();
       }
@@ -248,6 +252,14 @@ export class Bringing {
       here: { labels: [...byName.values()], milestones: numbers },
     };
   }
+}
+
+/** How a list is read. */
+interface ListOptions {
+  /** What an entry is recognized by. Default: its id. */
+  readonly keyOf?: (told: Told) => string;
+  /** Whether the list can only be had with the newest first: records get their ids in the order of their age. */
+  readonly newestFirst?: boolean;
 }
 
 /** The key of an entry with an id. */

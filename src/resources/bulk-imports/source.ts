@@ -116,9 +116,23 @@ export class Source {
     }
   }
 
-  /** The entries of a list. @throws SourceError */
-  async *entries(path: string, query: Query = {}): AsyncGenerator<Told> {
-    for await (const { entries } of this.list(path, query)) yield* entries;
+  /**
+   * {@link list} from its end, for lists that have the newest first and no other order; from its beginning if the other
+   * server does not tell how long it is.
+   */
+  async *listFromEnd(path: string, query: Query = {}): AsyncGenerator<Page> {
+    const { headers } = await this.#json(path, { ...query, per_page: PER_PAGE, page: 1 });
+    const last = Number(headers["x-total-pages"]);
+    if (!Number.isSafeInteger(last) || last > MOST_PAGES) {
+      yield* this.list(path, query);
+      return;
+    }
+    for (let number = last; number > 0; number -= 1) {
+      for await (const page of this.list(path, query, number)) {
+        yield { number, entries: page.entries.toReversed() };
+        break;
+      }
+    }
   }
 
   /**
