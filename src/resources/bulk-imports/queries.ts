@@ -116,6 +116,37 @@ export async function insert(
   return id;
 }
 
+/**
+ * Takes up an import that was interrupted, and that no worker will go on with.
+ *
+ * @returns its id; `undefined` if there is none
+ */
+export async function takeUp(
+  db: Database,
+  secrets: Secrets,
+  { userId, sourceUrl, sourceUserId, token, entities }: NewImport,
+): Promise<number | undefined> {
+  const [first] = entities;
+  if (!first) return undefined;
+  const [row] = await db.rows(
+    `select b.id from bulk_imports b join bulk_import_entities e on e.bulk_import_id = b.id
+     where b.user_id = ? and b.source_url = ? and b.source_user_id = ? and b.status in ('created', 'started')
+       and e.parent_id is null and e.entity_type = ? and e.source_full_path = ? and e.destination_slug = ?
+       and e.destination_namespace = ?
+       and not exists (select 1 from outbox o where o.worker = ? and o.order_key = b.id)
+     order by b.id desc limit 1`,
+    [
+      ...[userId, sourceUrl, sourceUserId, first.entity_type, first.source_full_path],
+      ...[first.destination_slug, first.destination_namespace, BULK_IMPORT_WORKER],
+    ],
+  );
+  if (!row) return undefined;
+  const id = row[0] as number;
+  const sealed = (await sealerFor(db, secrets))(token, purposeOf(id));
+  await db.run("update bulk_imports set token = ? where id = ?", [sealed, id]);
+  return id;
+}
+
 /** Has an import done by the worker. */
 export const queue = (db: Database, importId: number, now: number): Promise<void> =>
   add<BulkImportTask>(
@@ -163,6 +194,48 @@ export const nextEntity = (db: Reader, importId: number): Awaitable<Entity | und
     `${ENTITY} where e.bulk_import_id = ? and e.status in ('created', 'started') order by e.id limit 1`,
     [importId],
   );
+
+/** The full path here of a group or project of an import. */
+export const pathOf = ({ destination_namespace: above, destination_slug: slug }: NewEntity) =>
+  above === "" ? slug : `${above}/${slug}`;
+
+/** How many groups and projects an import has, and how many of them are done. */
+export async function countEntities(
+  db: Reader,
+  importId: number,
+): Promise<{ done: number; total: number }> {
+  const [row] = await db.rows(
+    `select count(*), coalesce(sum(case when status in ('created', 'started') then 0 else 1 end), 0)
+     from bulk_import_entities where bulk_import_id = ?`,
+    [importId],
+  );
+  return { total: Number(row?.[0]), done: Number(row?.[1]) };
+}
+
+/** A failure, with the path there of what it is in. */
+interface Reported {
+  readonly source: string;
+  readonly relation: string;
+  readonly title: string | null;
+  readonly reason: string;
+}
+
+/** The groups and projects of an import, and what could not be brought. */
+export async function report(
+  db: Reader,
+  importId: number,
+): Promise<{ entities: Entity[]; failures: Reported[] }> {
+  const entities = await db.all<Entity>(`${ENTITY} where e.bulk_import_id = ? order by e.id`, [
+    importId,
+  ]);
+  const failures = await db.all<Reported>(
+    `select e.source_full_path as source, f.relation, f.source_title as title, f.message as reason
+     from bulk_import_failures f join bulk_import_entities e on e.id = f.entity_id
+     where e.bulk_import_id = ? order by f.id limit ${MOST_FAILURES}`,
+    [importId],
+  );
+  return { entities, failures };
+}
 
 /** Notes where an import is. Its token is forgotten once it has ended. */
 export async function setStatus(

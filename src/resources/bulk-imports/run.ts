@@ -52,7 +52,8 @@ export async function runImport(
     for (;;) {
       const entity = await imports.nextEntity(store.reader(), importId);
       if (!entity) break;
-      await bringEntity(settings, running, entity);
+      const counts = await imports.countEntities(store.reader(), importId);
+      await bringEntity(settings, { ...running, counts }, entity);
     }
   } catch (error) {
     if (!(error instanceof Canceled)) throw error;
@@ -84,7 +85,7 @@ async function runningOf(
   const by = { id: caller.id, name: caller.username, ip: "" };
   return {
     ...{ store, now, secrets, allowLocal, signal, source, token, people, importer, by, caller },
-    ...{ record, onProgress },
+    ...{ record, onProgress, counts: { done: 0, total: 1 } },
   };
 }
 
@@ -135,11 +136,10 @@ async function placeOf(running: Running, entity: imports.Entity, told: Told): Pr
   const made = kind === "group" ? entity.namespace_id : entity.project_id;
   if (made !== null) return { kind, id: made };
   return store.transaction(async (db) => {
-    const { destination_namespace: above, destination_slug: slug } = entity;
-    const fullPath = above === "" ? slug : `${above}/${slug}`;
+    const { destination_namespace: above } = entity;
     const parent = above === "" ? undefined : await namespaces.findByPath(db, above);
     if (above !== "" && !parent) throw new ApiError(422, { message: NOT_ALLOWED });
-    const known = await imports.earlier(db, record, entity, fullPath);
+    const known = await imports.earlier(db, record, entity, imports.pathOf(entity));
     if (known !== undefined && !(await mayFill(db, running, { kind, id: known }))) {
       throw new ApiError(422, { message: NOT_ALLOWED });
     }

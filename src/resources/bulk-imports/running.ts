@@ -11,6 +11,9 @@ import { PER_PAGE, type Query, type Source, SourceError, type Told } from "./sou
 
 /** What is told about how far an import is. */
 export interface ImportProgress {
+  /** Groups and projects that are done, and all that are known so far. */
+  readonly done: number;
+  readonly total: number;
   /** The full path there of the group or project that is being brought. */
   readonly path: string;
   /** What of it, such as `issues`. */
@@ -34,6 +37,8 @@ export interface Running {
   readonly by: Actor;
   readonly caller: Caller;
   readonly record: imports.BulkImport;
+  /** Groups and projects that are done, and all that are known so far. */
+  readonly counts: { readonly done: number; readonly total: number };
   readonly onProgress?: ((progress: ImportProgress) => void) | undefined;
 }
 
@@ -105,7 +110,8 @@ export class Bringing {
 
   /** Tells how far the import is. */
   tell(relation: string, seen: number): void {
-    this.running.onProgress?.({ path: this.entity.source_full_path, relation, seen });
+    const { counts, onProgress } = this.running;
+    onProgress?.({ ...counts, path: this.entity.source_full_path, relation, seen });
   }
 
   async #save(): Promise<void> {
