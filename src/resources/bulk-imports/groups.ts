@@ -72,7 +72,7 @@ async function levelOf(
 /** Brings what a group has, and notes which groups and projects below it are to be brought. */
 export async function bringGroup(bringing: Bringing, told: Told): Promise<void> {
   await bringAvatar(bringing, told);
-  await bringLabels(bringing, { only_group_labels: true });
+  await bringLabels(bringing, { only_group_labels: true, include_ancestor_groups: false });
   await bringing.list(
     "milestones",
     `${bringing.path}/milestones`,
