@@ -1,4 +1,5 @@
 // Groups and projects that are imported from another server of GitLab's API, and what becomes of it if that misbehaves.
+import { once } from "node:events";
 import { createServer, type Server as HttpServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -98,7 +99,14 @@ const LEFT_OUT = [
   ...["Pipelines", "Protected environments", "Protection rules", "Pull mirrors", "Push mirrors"],
   ...["Push rules", "Python packages", "Resource groups", "Runners", "SCIM tokens and identities"],
   ...["Secure files", "Security settings", "Service accounts", "Sharing", "Sites"],
-  ...["Terraform states", "Todos", "Topics", "npm packages", "Approval settings of groups"],
+  ...[
+    "Terraform states",
+    "Todos",
+    "Topics",
+    "Transfers",
+    "npm packages",
+    "Approval settings of groups",
+  ],
 ];
 
 /** Of resources that are taken, what is not. */
@@ -143,6 +151,12 @@ const isLeft = (entry: Record<string, unknown> | null) =>
   (entry?.["group_id"] != null && "access_level_description" in entry) ||
   entry?.["inherited"] === true;
 
+/** Who imports a group owns it. */
+async function withoutImporter(to: TestApp) {
+  const { id } = (await to.call("GET /user", { as: "admin" })).json;
+  await to.call(`DELETE /groups/acme/members/${id}`, { as: "admin" });
+}
+
 /** The routes whose answers differ between the other server and one that has imported from it. */
 async function differences(to: TestApp, group: string, project: string) {
   const [from, here] = [await placesIn(source, group, project), await placesIn(to, group, project)];
@@ -161,7 +175,9 @@ async function differences(to: TestApp, group: string, project: string) {
     const [first, second] = answers.map(({ status, json }) =>
       JSON.stringify([status, comparable(json)]),
     );
-    if (first !== second) different.push([route.path, first, second]);
+    // A rule of a group.
+    const isInherited = answers[0]?.json?.inherited === true;
+    if (first !== second && !isInherited) different.push([route.path, first, second]);
   }
   return different;
 }
@@ -195,6 +211,7 @@ describe("a group that was imported", () => {
     ]);
     expect(shown).toContainEqual(["group", "acme/team", "finished"]);
     expect(shown).toContainEqual(["project", "acme/team/core", "finished"]);
+    await withoutImporter(app);
     first = await counts(app);
   });
 
@@ -278,6 +295,7 @@ describe("a group that was imported", () => {
         status = (await other.call(`GET /bulk_imports/${json.id}`, { as: "admin" })).json.status;
       }
       expect(interruptions).toBeGreaterThan(3);
+      await withoutImporter(other);
       expect(await differences(other, "acme", "acme/site")).toEqual([]);
       const all = await counts(other);
       expect(all).toEqual({
@@ -329,7 +347,7 @@ describe("who may import", () => {
     ["stranger", 422, 422],
     ["guest", 422, 422],
     ["reporter", 422, 422],
-    ["developer", 422, 201],
+    ["developer", 422, 422],
     ["maintainer", 422, 201],
     ["owner", 201, 201],
     ["admin", 201, 201],
@@ -400,9 +418,13 @@ describe("a server that misbehaves", () => {
   it("is refused if it is none of GitLab's, or not reachable", async () => {
     const entity = { source_full_path: "acme" };
     const NO_ACCESS = "Unable to access the source instance with the URL and access token provided";
+    const nobody = createServer().listen(0, "127.0.0.1");
+    await once(nobody, "listening");
+    const closed = `http://127.0.0.1:${(nobody.address() as AddressInfo).port}`;
+    nobody.close();
     const wrong = await ask(entity, { token: "wrong" });
     expect([wrong.status, wrong.json]).toEqual([422, { message: NO_ACCESS }]);
-    expect((await ask(entity, { url: "http://127.0.0.1:9" })).json).toEqual({ message: NO_ACCESS });
+    expect((await ask(entity, { url: closed })).json).toEqual({ message: NO_ACCESS });
     expect((await ask(entity, { url: "ftp://127.0.0.1/" })).status).toBe(400);
     const careful = await target({ webhooks: { deliver: false } });
     const local = await ask(entity, { to: careful, url });

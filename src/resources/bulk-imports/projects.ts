@@ -41,6 +41,7 @@ import {
   milestoneRow,
   numberIn,
   protectionRows,
+  type Row,
   releaseRows,
   requestRows,
   snippetRows,
@@ -209,7 +210,8 @@ async function protections(bringing: Bringing): Promise<void> {
       async (told) => {
         if (told["inherited"] === true) return undefined;
         const rows = protectionRows(told, table, bringing.running.now());
-        return bringing.record(table, String(told["name"]), rows, [told]);
+        const users = await usersOf(bringing, rows);
+        return bringing.record(table, String(told["name"]), rows, users);
       },
       { keyOf: ({ name }) => String(name) },
     );
@@ -232,6 +234,15 @@ const approvalRules = (bringing: Bringing) =>
     const here = { protected_branches: ids };
     return bringing.record("approval_rules", String(told["id"]), rows, [told], { here });
   });
+
+/** The users whom rights are given to: rights have only their ids. */
+function usersOf(bringing: Bringing, rows: readonly Row[]): Promise<Told[]> {
+  const ids = rows.map(({ values }) => numberIn(values["user_id"])).filter((id) => id !== null);
+  const unique = [...new Set(ids)];
+  return Promise.all(
+    unique.map((id) => bringing.aboutOne("users of protected refs", `users/${id}`)),
+  );
+}
 
 /** What is asked about an issue, a merge request or a snippet besides itself. */
 async function discussed(
