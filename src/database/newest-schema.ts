@@ -266,6 +266,7 @@ const steps = [
   `20261224-01-keys-that-sign-in`,
   `20261224-02-ssh-host-keys`,
   `20261225-01-imports-by-url`,
+  `20261227-01-bulk-imports`,
 ];
 
 const statements = [
@@ -3010,6 +3011,62 @@ const statements = [
   created_at integer not null
 )`,
   `CREATE UNIQUE INDEX ssh_host_keys_by_fingerprint on ssh_host_keys (fingerprint)`,
+  `CREATE TABLE bulk_imports (
+  id integer primary key autoincrement,
+  user_id integer references users (id) on delete set null,
+  status text not null,
+  source_url text not null,
+  source_user_id integer not null,
+  token text,
+  created_at integer not null,
+  updated_at integer not null
+)`,
+  `CREATE INDEX bulk_imports_by_user on bulk_imports (user_id, created_at)`,
+  `CREATE TABLE bulk_import_entities (
+  id integer primary key autoincrement,
+  bulk_import_id integer not null references bulk_imports (id) on delete cascade,
+  parent_id integer references bulk_import_entities (id) on delete cascade,
+  entity_type text not null,
+  source_full_path text not null,
+  source_id integer,
+  destination_slug text not null,
+  destination_namespace text not null,
+  migrate_projects integer not null,
+  migrate_memberships integer not null,
+  namespace_id integer references namespaces (id) on delete set null,
+  project_id integer references projects (id) on delete set null,
+  status text not null,
+  progress text not null,
+  created_at integer not null,
+  updated_at integer not null
+)`,
+  `CREATE UNIQUE INDEX bulk_import_entities_of_import on bulk_import_entities (bulk_import_id, entity_type, source_full_path)`,
+  `CREATE INDEX bulk_import_entities_by_parent on bulk_import_entities (parent_id)`,
+  `CREATE INDEX bulk_import_entities_by_namespace on bulk_import_entities (namespace_id)`,
+  `CREATE INDEX bulk_import_entities_by_project on bulk_import_entities (project_id)`,
+  `CREATE TABLE bulk_import_failures (
+  id integer primary key autoincrement,
+  entity_id integer not null references bulk_import_entities (id) on delete cascade,
+  relation text not null,
+  source_title text,
+  source_url text,
+  message text not null,
+  created_at integer not null
+)`,
+  `CREATE INDEX bulk_import_failures_by_entity on bulk_import_failures (entity_id)`,
+  `CREATE TABLE bulk_import_records (
+  id integer primary key autoincrement,
+  namespace_id integer references namespaces (id) on delete cascade,
+  project_id integer references projects (id) on delete cascade,
+  kind text not null,
+  source_key text not null,
+  local_id integer,
+  check ((namespace_id is null) <> (project_id is null))
+)`,
+  `CREATE UNIQUE INDEX bulk_import_records_of_namespace on bulk_import_records (namespace_id, kind, source_key)
+  where namespace_id is not null`,
+  `CREATE UNIQUE INDEX bulk_import_records_of_project on bulk_import_records (project_id, kind, source_key)
+  where project_id is not null`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,

@@ -408,7 +408,7 @@ export interface Filter {
 }
 
 const IMPORTS = "bulk_imports bi";
-const ENTITIES = "bulk_import_entities e join bulk_imports bi on bi.id = e.bulk_import_id";
+const ENTITIES = "bulk_import_entities bie join bulk_imports bi on bi.id = bie.bulk_import_id";
 
 /** A page of a user's imports. */
 export const list = (
@@ -442,10 +442,10 @@ export const listEntities = (
     ENTITIES,
     [
       { sql: "bi.user_id = ?", values: [userId] },
-      when("e.bulk_import_id = ?", importId),
-      when("e.status = ?", status),
+      when("bie.bulk_import_id = ?", importId),
+      when("bie.status = ?", status),
     ],
-    `e.created_at ${sort}, e.id ${sort}`,
+    `bie.created_at ${sort}, bie.id ${sort}`,
   );
 
 /** A page of what could not be brought of a group or project. */
@@ -497,7 +497,7 @@ export async function entityRow(
   id: number,
 ) {
   const rows = await db.rows(
-    `select ${presenter.columns} from ${ENTITIES} where e.id = ? and e.bulk_import_id = ? and bi.user_id = ?`,
+    `select ${presenter.columns} from ${ENTITIES} where bie.id = ? and bie.bulk_import_id = ? and bi.user_id = ?`,
     [id, importId ?? 0, userId],
   );
   return rows[0];
