@@ -253,6 +253,18 @@ describe("a group that was imported", () => {
     expect((await app.call(`GET ${at}`, { as: "owner" })).status).toBe(404);
   });
 
+  it("takes as many statements to list many groups and projects as one", async () => {
+    const statements = async (path: string) => {
+      app.statements.length = 0;
+      const { json } = await app.call(`GET ${path}`, { as: "admin" });
+      return [json.length, app.statements.length];
+    };
+    const [, one] = await statements("/bulk_imports/entities?per_page=1");
+    const [length, all] = await statements("/bulk_imports/entities?per_page=7");
+    expect(length).toBeGreaterThan(4);
+    expect(all).toBe(one);
+  });
+
   it("is not doubled if it is imported again, and takes what is new", async () => {
     expect((await imported({ source_full_path: "acme" })).status).toBe("finished");
     expect(await counts(app)).toEqual(first);
