@@ -295,8 +295,7 @@ const ofNewUser = (earlier?: string): Special => ({
   },
 });
 
-const OF_IMPORT =
-  "Another server must have been imported from: docs/moving-in.md has an example.";
+const OF_IMPORT = "Another server must have been imported from: docs/moving-in.md has an example.";
 const WRITTEN = "The export must have ended, which takes some time.";
 
 /** Routes without an example, and why. */

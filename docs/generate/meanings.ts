@@ -87,7 +87,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   "Imports from other servers/sort": "by when they were begun. Default: `desc`",
   "Imports from other servers/status": "only those with this status",
   import_id: "the import, by id",
-  entity_id: "its group or project, by id",
+  "Imports from other servers/entity_id": "its group or project, by id",
   "Exports and imports/batched": "whether it is in batches of 1,000 objects",
   "Exports and imports/batch_number": "which batch; only with `batched`",
   "Todos/group_id": "only of the group with this id",

@@ -34,7 +34,7 @@ export interface GitlabImport {
 }
 
 /** A group or project that was imported. */
-export interface ImportedPlace {
+interface ImportedPlace {
   kind: "group" | "project";
   /** Its full path on the other server, and here. */
   source: string;
@@ -45,7 +45,7 @@ export interface ImportedPlace {
 }
 
 /** What could not be imported. */
-export interface NotImported {
+interface NotImported {
   /** The full path on the other server of the group or project that it is in. */
   source: string;
   /** What kind of thing it is, such as `issues`. */

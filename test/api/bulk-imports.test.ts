@@ -521,6 +521,28 @@ describe("a server that misbehaves", () => {
     expect(json.map(({ name }: { name: string }) => name)).toEqual(["good"]);
   });
 
+  it("is asked for less at once if its answers are too large", async () => {
+    const asked: string[] = [];
+    answer = withList("labels", ({ url: path }, response) => {
+      const { searchParams } = new URL(path ?? "", url);
+      const [size, page] = ["per_page", "page"].map((name) => Number(searchParams.get(name)));
+      asked.push(`${size}/${page}`);
+      if (size === 100) response.end(`[${" ".repeat(17 << 20)}]`);
+      else {
+        const names = Array.from({ length: 12 }, (_, at) => ({
+          id: at + 1,
+          name: `l${at}`,
+          color: "#00ff00",
+        }));
+        const from = ((page as number) - 1) * (size as number);
+        response.end(JSON.stringify(names.slice(from, from + (size as number))));
+      }
+    });
+    const entity = await bring("large");
+    expect([entity.failures, entity.stats.labels.imported]).toEqual([[], 12]);
+    expect(asked).toEqual(["100/1", "10/1", "10/2"]);
+  });
+
   it("does not lead to groups that were not asked for", async () => {
     const other = { id: 9, path: "other", full_path: "elsewhere/other" };
     answer = withList("subgroups", (_, response) => response.end(JSON.stringify([other])));

@@ -42,7 +42,9 @@ const entity = presenter({
   id: field.integer("bie.id"),
   bulk_import_id: field.integer("bie.bulk_import_id"),
   status: field.text("bie.status"),
-  entity_type: field.text("case bie.entity_type when 'group_entity' then 'group' else 'project' end"),
+  entity_type: field.text(
+    "case bie.entity_type when 'group_entity' then 'group' else 'project' end",
+  ),
   source_full_path: field.text("bie.source_full_path"),
   destination_full_path: field.text(
     "case bie.destination_namespace when '' then '' else bie.destination_namespace || '/' end || bie.destination_slug",

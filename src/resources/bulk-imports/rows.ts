@@ -428,7 +428,7 @@ function about(prefix: Prefix, told: Told, details: Details, named: Named): Row[
 }
 
 /** The notes of discussions, in their order. @param on what they are on */
-export function noteRows(
+function noteRows(
   discussions: readonly Told[],
   on: Readonly<Record<string, unknown>>,
   emoji: ReadonlyMap<number, readonly Told[]>,

@@ -19,6 +19,9 @@ export class SourceError extends Error {
   }
 }
 
+/** An answer has more bytes than are read. */
+class TooLarge extends SourceError {}
+
 /** A JSON object of another server. Nothing about it is certain. */
 export type Told = Readonly<Record<string, unknown>>;
 
@@ -35,6 +38,8 @@ export interface Page {
 const MOST_BYTES = 16 * 1024 * 1024;
 /** Entries of a page. */
 export const PER_PAGE = 100;
+/** The parts in which a page is asked for that is too large. */
+const SHARES = 10;
 /** The most pages of a list. */
 const MOST_PAGES = 20_000;
 /** Milliseconds that an answer may take to begin, and each part of it to follow. */
@@ -100,19 +105,47 @@ export class Source {
     let last: string | undefined;
     for (let number = from; ; number += 1) {
       if (number > MOST_PAGES) throw new SourceError(`the list ${path} has no end`);
-      const paged = { ...query, per_page: PER_PAGE, page: number };
-      const { told, headers } = await this.#json(path, paged);
+      let length = 0;
+      let hasNext = false;
+      for await (const part of this.#parts(path, query, { size: PER_PAGE, number })) {
+        const { entries } = part;
+        const shown = JSON.stringify(entries.map(({ id, iid, name }) => [id, iid, name]));
+        if (entries.length > 0 && shown === last) {
+          throw new SourceError(`the list ${path} repeats itself`);
+        }
+        last = shown;
+        length += entries.length;
+        ({ hasNext } = part);
+        yield { number, entries };
+      }
+      if (!hasNext || length === 0) return;
+    }
+  }
+
+  /** A page: as a whole or, if that is too large to be read at once, in parts. */
+  async *#parts(
+    path: string,
+    query: Query,
+    { size, number }: { readonly size: number; readonly number: number },
+  ): AsyncGenerator<{ entries: readonly Told[]; hasNext: boolean }> {
+    try {
+      const { told, headers } = await this.#json(path, { ...query, per_page: size, page: number });
       if (!Array.isArray(told) || !told.every(isTold)) {
         throw new SourceError(`the answer to ${path} is no list of objects`);
       }
-      const shown = JSON.stringify(told.map(({ id, iid, name }) => [id, iid, name]));
-      if (told.length > 0 && shown === last)
-        throw new SourceError(`the list ${path} repeats itself`);
-      last = shown;
-      yield { number, entries: told };
       const next = headers["x-next-page"];
-      const hasNext = next === undefined ? told.length === PER_PAGE : next !== "";
-      if (!hasNext || told.length === 0) return;
+      yield { entries: told, hasNext: next === undefined ? told.length === size : next !== "" };
+    } catch (error) {
+      if (!(error instanceof TooLarge) || size === 1) throw error;
+      for (let at = 1; at <= SHARES; at += 1) {
+        const part = { size: size / SHARES, number: (number - 1) * SHARES + at };
+        let hasNext = false;
+        for await (const found of this.#parts(path, query, part)) {
+          ({ hasNext } = found);
+          yield found;
+        }
+        if (!hasNext) return;
+      }
     }
   }
 
@@ -121,16 +154,16 @@ export class Source {
    * server does not tell how long it is.
    */
   async *listFromEnd(path: string, query: Query = {}): AsyncGenerator<Page> {
-    const { headers } = await this.#json(path, { ...query, per_page: PER_PAGE, page: 1 });
-    const last = Number(headers["x-total-pages"]);
+    const { headers } = await this.#json(path, { ...query, per_page: 1, page: 1 });
+    const total = Number(headers["x-total"] ?? Number.NaN);
+    const last = Math.ceil(total / PER_PAGE);
     if (!Number.isSafeInteger(last) || last > MOST_PAGES) {
       yield* this.list(path, query);
       return;
     }
     for (let number = last; number > 0; number -= 1) {
-      for await (const page of this.list(path, query, number)) {
-        yield { number, entries: page.entries.toReversed() };
-        break;
+      for await (const { entries } of this.#parts(path, query, { size: PER_PAGE, number })) {
+        yield { number, entries: entries.toReversed() };
       }
     }
   }
@@ -168,7 +201,7 @@ export class Source {
     let length = 0;
     for await (const chunk of partsOf(answer, path)) {
       length += chunk.length;
-      if (length > MOST_BYTES) throw new SourceError(`the answer to ${path} is too large`);
+      if (length > MOST_BYTES) throw new TooLarge(`the answer to ${path} is too large`);
       chunks.push(chunk);
     }
     try {
