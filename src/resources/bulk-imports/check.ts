@@ -2,31 +2,19 @@ import type { Caller } from "../../core/access/caller.ts";
 import { ApiError, invalid } from "../../core/errors.ts";
 import type { Context, PrepareContext } from "../../core/resource.ts";
 import { ForbiddenAddress } from "../../outgoing/addresses.ts";
-import type { Reader, Store } from "../../store/port.ts";
+import type { Reader } from "../../store/port.ts";
 import { addressOf, requirePublic } from "../mirrors/address.ts";
 import * as namespaces from "../namespaces/queries.ts";
+import { alone, MINUTE, MOST_A_MINUTE, tooMany } from "../url-imports/check.ts";
 import * as imports from "./queries.ts";
 import { mayMake } from "./rights.ts";
 import { numberIn } from "./rows.ts";
 import { Source, SourceError } from "./source.ts";
 
-/** Milliseconds in which the other server must answer while the request waits. */
-const PATIENCE = 5000;
-/** Imports that a user may begin in a minute, as in GitLab. */
-const MOST_A_MINUTE = 6;
-const MINUTE = 60_000;
 /** What there is to say of a server that refuses, is none of GitLab's, or does not answer: nobody looks around with it. */
 const NO_ACCESS = "Unable to access the source instance with the URL and access token provided";
 
-/** The users whose servers are being tried, one at a time of each. */
-const trying = new WeakMap<Store, Set<number>>();
-
 const refused = (message: string) => new ApiError(422, { message });
-
-const tooMany = () =>
-  new ApiError(429, {
-    message: { error: "This endpoint has been requested too many times. Try again later." },
-  });
 
 /** A server that answers, and whose token it is there. */
 export interface Tried {
@@ -81,26 +69,22 @@ export async function tryOut(
     throw tooMany();
   }
   if (outgoing.isKept?.()) throw refused(NO_ACCESS);
-  const users = trying.get(store) ?? new Set();
-  if (users.has(userId)) throw tooMany();
-  trying.set(store, users.add(userId));
   const { allowLocal } = outgoing;
-  try {
-    await requirePublic(
-      { url: url.href, credentials: undefined },
-      allowLocal,
-      "configuration[url]",
-    );
-    const settings = { url, token, allowLocal, now: () => Date.now() };
-    const sourceUserId = await ownerOf(new Source(settings, AbortSignal.timeout(PATIENCE)));
-    return { sourceUrl: url.href.replace(/\/+$/, ""), sourceUserId, token };
-  } catch (error) {
-    if (error instanceof ApiError) throw refused(textOfBlocked(error));
-    if (error instanceof ForbiddenAddress) throw refused(error.message);
-    throw refused(NO_ACCESS);
-  } finally {
-    users.delete(userId);
-  }
+  return alone(store, userId, async (signal) => {
+    try {
+      await requirePublic(
+        { url: url.href, credentials: undefined },
+        allowLocal,
+        "configuration[url]",
+      );
+      const settings = { url, token, allowLocal, now: () => Date.now() };
+      const sourceUserId = await ownerOf(new Source(settings, signal));
+      return { sourceUrl: url.href.replace(/\/+$/, ""), sourceUserId, token };
+    } catch (error) {
+      if (error instanceof ApiError) throw refused(textOfBlocked(error));
+      throw refused(error instanceof ForbiddenAddress ? error.message : NO_ACCESS);
+    }
+  });
 }
 
 const textOfBlocked = ({ body }: ApiError) =>
