@@ -249,19 +249,33 @@ export class Source {
   async #send(url: URL, headers: Readonly<Record<string, string>>) {
     const { allowLocal } = this.#settings;
     const request = { url, method: "GET", headers, verifies: true, allowLocal } as const;
-    const idle = AbortSignal.timeout(IDLE);
+    // Signals made of others stay as long as these, of which one lasts as long as the import.
+    const ending = new AbortController();
+    const stop = () => ending.abort(this.#signal.reason);
+    let isIdle = false;
+    const timer = setTimeout(() => {
+      isIdle = true;
+      ending.abort();
+    }, IDLE);
+    this.#signal.addEventListener("abort", stop, { once: true });
+    const forget = () => this.#signal.removeEventListener("abort", stop);
     try {
-      const answer = await send(request, AbortSignal.any([this.#signal, idle]));
+      this.#signal.throwIfAborted();
+      const answer = await send(request, ending.signal);
+      answer.once("close", forget);
       answer.setTimeout(IDLE, () => answer.destroy(new SourceError("the answer stops")));
       return answer;
     } catch (error) {
+      forget();
       this.#signal.throwIfAborted();
       if (error instanceof ForbiddenAddress) throw new SourceError(error.message);
       if (error instanceof UnknownHost) return new SourceError(error.message);
       const { code = "ERROR" } = error as NodeJS.ErrnoException;
       return new SourceError(
-        idle.aborted ? "the server does not answer" : `the server can't be reached: ${code}`,
+        isIdle ? "the server does not answer" : `the server can't be reached: ${code}`,
       );
+    } finally {
+      clearTimeout(timer);
     }
   }
 
