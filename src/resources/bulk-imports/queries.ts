@@ -1,3 +1,4 @@
+import { BEING_DELETED } from "../../core/access/visibility.ts";
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import { sealerFor } from "../../core/sealed.ts";
@@ -287,6 +288,16 @@ export async function change(
 export async function isOver(db: Reader, importId: number): Promise<boolean> {
   const found = await find(db, importId);
   return found === undefined || !OPEN.includes(found.status);
+}
+
+/** Whether a group or project is there, and not about to be deleted. */
+export async function isThere(db: Reader, { kind, id }: Place): Promise<boolean> {
+  const table = kind === "project" ? "projects" : "namespaces";
+  const [row] = await db.rows(
+    `select 1 from ${table} where id = ? and visibility > ${BEING_DELETED}`,
+    [id],
+  );
+  return row !== undefined;
 }
 
 /** What could not be brought. */

@@ -38,7 +38,11 @@ export async function mayFill(
 ): Promise<boolean> {
   const viewer = { caller, today: dayOf(now()) };
   const found = await findVisible(db, kind, String(id), viewer);
-  return found !== undefined && !found.archived && found.level >= ROLES.owner;
+  return (
+    found !== undefined &&
+    !found.archived &&
+    found.level >= (kind === "group" ? ROLES.owner : ROLES.maintainer)
+  );
 }
 
 /** A right, which a place that the caller can't see does not give. */

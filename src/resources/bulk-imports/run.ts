@@ -1,7 +1,8 @@
+import * as audit from "../../audit/log.ts";
 import { ApiError } from "../../core/errors.ts";
 import type { Outgoing } from "../../core/outgoing.ts";
 import type { Secrets } from "../../core/secrets.ts";
-import type { Store } from "../../store/port.ts";
+import type { Database, Store } from "../../store/port.ts";
 import { ArchiveError, type Place } from "../exports/format.ts";
 import { callerOf } from "../fetched-changes/place.ts";
 import * as namespaces from "../namespaces/queries.ts";
@@ -94,8 +95,10 @@ async function bringEntity(
   running: Running,
   entity: imports.Entity,
 ): Promise<void> {
+  let place: Place | undefined;
   const end = (status: "finished" | "failed", message?: string) =>
     store.transaction(async (db) => {
+      await tell(db, running, place, message);
       if (message !== undefined) {
         await imports.fail(db, entity.id, { relation: "entity", message }, now());
       }
@@ -107,7 +110,7 @@ async function bringEntity(
     const told = isGroup
       ? await running.source.get(`groups/${path}`, { with_projects: false })
       : await running.source.get(`projects/${path}`);
-    const place = await placeOf(running, entity, told);
+    place = await placeOf(running, entity, told);
     const bringing = new Bringing(running, entity, place);
     await (isGroup ? bringGroup(bringing, told) : bringProject(bringing, told));
     await end("finished");
@@ -119,6 +122,27 @@ async function bringEntity(
     const message = error instanceof ApiError ? textOf(error) : isKnown ? error.message : BROKEN;
     await end("failed", message);
   }
+}
+
+/** Tells in the audit log of a group or project how its import has ended. */
+async function tell(
+  db: Database,
+  { by, now }: Running,
+  place: Place | undefined,
+  problem: string | undefined,
+): Promise<void> {
+  const table = place?.kind === "project" ? "projects" : "namespaces";
+  const [row] = place
+    ? await db.rows(`select full_path from ${table} where id = ?`, [place.id])
+    : [];
+  // It was not made, or deleted meanwhile.
+  if (!place || !row) return;
+  const fullPath = row[0] as string;
+  const source = { kind: place.kind, id: place.id, fullPath };
+  const how = problem === undefined ? "imported" : "import failed";
+  await audit.log({ db, now: now(), by, source }, `${place.kind} ${how}`, {
+    target: problem ?? fullPath,
+  });
 }
 
 const textOf = ({ body }: ApiError) =>

@@ -118,11 +118,12 @@ export class Bringing {
     const { store, now, record } = this.running;
     const done = [...this.#done];
     const progress = JSON.stringify({ done, pages: this.#pages, stats: this.#stats });
-    const isOver = await store.transaction(async (db) => {
+    const [isOver, isThere] = await store.transaction(async (db) => {
       await imports.change(db, this.entity.id, { progress }, now());
-      return imports.isOver(db, record.id);
+      return [await imports.isOver(db, record.id), await imports.isThere(db, this.place)];
     });
     if (isOver) throw new Canceled();
+    if (!isThere) throw new ArchiveError("it was deleted here meanwhile");
   }
 
   /**
