@@ -477,7 +477,9 @@ function positionRows(note: Told): Row[] {
   if (!isTold(note["position"])) return [];
   const told = note["position"];
   const path = textIn(told["new_path"]) ?? textIn(told["old_path"]) ?? "";
-  const { base_sha, start_sha, head_sha, old_path, new_path, position_type } = told;
+  const { base_sha, start_sha, head_sha, position_type } = told;
+  const old_path = textIn(told["old_path"]) ?? path;
+  const new_path = textIn(told["new_path"]) ?? path;
   const [before, after] = [numberIn(told["old_line"]), numberIn(told["new_line"])];
   const isText = position_type === "text";
   const range = isTold(told["line_range"]) ? told["line_range"] : null;
@@ -506,7 +508,27 @@ function positionRows(note: Told): Row[] {
         outdated: 0,
       },
     },
+    ...suggestionRows(note, after),
   ];
+}
+
+/** Changes of lines that a note suggests. @param line the one that it is on, after the change */
+function suggestionRows(note: Told, line: number | null): Row[] {
+  if (line === null) return [];
+  return listIn(note["suggestions"]).map((told, place) => ({
+    table: "suggestions",
+    values: {
+      id: told["id"],
+      note_id: note["id"],
+      place,
+      lines_above: line - (numberIn(told["from_line"]) ?? line),
+      lines_below: (numberIn(told["to_line"]) ?? line) - line,
+      from_content: JSON.stringify(told["from_content"]),
+      to_content: JSON.stringify(told["to_content"]),
+      // Which commit has applied it is not told.
+      applied_sha: told["applied"] === true ? textIn(toldIn(note["position"])["head_sha"]) : null,
+    },
+  }));
 }
 
 const endIn = (value: unknown) => {
