@@ -976,6 +976,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   pages_access_level:
     "who sees its site: everybody (`public`), whoever sees the project (`enabled`), its members or nobody",
   max_pages_size: "mebibytes that a site may have at most: 100 if it is null, any if it is 0",
+  bulk_import_enabled: "whether users may import from other GitLab servers. Default: `false`",
   pages_domain_verification_enabled:
     "whether domains of sites must be verified; without, they are from the start",
   prevent_forking_outside_group: "whether projects can't be forked to other places: no",

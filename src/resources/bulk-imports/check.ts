@@ -6,8 +6,8 @@ import type { Reader } from "../../store/port.ts";
 import { addressOf, requirePublic } from "../mirrors/address.ts";
 import * as namespaces from "../namespaces/queries.ts";
 import { alone, MINUTE, MOST_A_MINUTE, tooMany } from "../url-imports/check.ts";
+import { mayMake } from "./abilities.ts";
 import * as imports from "./queries.ts";
-import { mayMake } from "./rights.ts";
 import { numberIn } from "./rows.ts";
 import { Source, SourceError } from "./source.ts";
 

@@ -64,7 +64,7 @@ const entity = presenter({
   stats: field.derived(
     ["bie.progress"],
     "object",
-    ([progress]) => imports.progressOf(String(progress)).stats ?? {},
+    ([progress]) => imports.progressOf(String(progress ?? "{}")).stats ?? {},
   ),
 });
 

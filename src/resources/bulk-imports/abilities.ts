@@ -1,5 +1,5 @@
 import type { Caller } from "../../core/access/caller.ts";
-import { ROLES } from "../../core/access/roles.ts";
+import { hasRole } from "../../core/access/roles.ts";
 import { findVisible } from "../../core/access/source.ts";
 import { ApiError } from "../../core/errors.ts";
 import { dayOf } from "../../core/time.ts";
@@ -41,7 +41,7 @@ export async function mayFill(
   return (
     found !== undefined &&
     !found.archived &&
-    found.level >= (kind === "group" ? ROLES.owner : ROLES.maintainer)
+    hasRole(found, kind === "group" ? "owner" : "maintainer")
   );
 }
 
