@@ -69,6 +69,7 @@ export function endingOf(error: unknown): Ending | undefined {
         code: 1,
       };
     case "SecretKeyError":
+    case "SourceError":
       return { line: message, code: 1 };
     case "StoreError":
       return { line: storeLine(error as StoreError), code: 1 };

@@ -10,6 +10,7 @@ import { addDependencyCommands } from "./commands/dependencies.ts";
 import { addEventCommands } from "./commands/events.ts";
 import { addGroupCommands } from "./commands/group.ts";
 import { addHookCommands } from "./commands/hook.ts";
+import { addImportCommands } from "./commands/import.ts";
 import { addJobCommands } from "./commands/jobs.ts";
 import { addMailCommands } from "./commands/mail.ts";
 import { addMemberCommands } from "./commands/member.ts";
@@ -65,6 +66,7 @@ Exit codes: 0 done, 1 failed, 2 the command line is wrong.`,
   addAppCommands(program);
   addAuditCommands(program);
   addSeedCommand(program);
+  addImportCommands(program);
   addEventCommands(program);
   addHookCommands(program);
   addJobCommands(program);

@@ -134,6 +134,14 @@ export async function askPassword(message: string, check: Check): Promise<string
   }
 }
 
+/** Asks for a secret, without showing it; `undefined` if there is no terminal, or nothing is entered. */
+export async function askSecret(message: string): Promise<string | undefined> {
+  if (!isAttended()) return undefined;
+  const { default: inquirer } = await import("inquirer");
+  const { answer } = await inquirer.prompt([{ type: "password", name: "answer", message }]);
+  return answer.trim() || undefined;
+}
+
 /**
  * Asks the user to confirm what can't be undone. `--yes` confirms beforehand.
  *
@@ -176,7 +184,7 @@ function flags(names: readonly string[]): string {
   return all.length === 0 ? last : `${all.join(", ")} and ${last}`;
 }
 
-/** A progress bar, if standard error is a terminal. It takes `total` from the first update. */
+/** A progress bar, if standard error is a terminal. What there is in total may grow. */
 export async function progressBar(label: string): Promise<{
   update: (done: number, total: number) => void;
   stop: () => void;
@@ -192,9 +200,12 @@ export async function progressBar(label: string): Promise<{
     gracefulExit: false,
   });
   let drawn = -1;
+  let known = 0;
   return {
     update: (done, total) => {
       if (drawn < 0) bar.start(total, 0);
+      else if (total !== known) bar.setTotal(total);
+      known = total;
       // Redraw for half a percent or more only.
       if (drawn >= 0 && done - drawn < total / 200) return;
       drawn = done;

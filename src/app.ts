@@ -45,6 +45,7 @@ import { type AppOptions, checkAppOptions, type SshOptions } from "./options.ts"
 import { includeSources } from "./outgoing/includes.ts";
 import { createProviders } from "./providers/index.ts";
 import { createAccount } from "./resources/accounts/changes.ts";
+import { importFromServers, startBulkImports } from "./resources/bulk-imports/worker.ts";
 import { watchJobs } from "./resources/ci/timed.ts";
 import { startTracer } from "./resources/discussions/worker.ts";
 import { startArchivist, writeArchives } from "./resources/exports/worker.ts";
@@ -418,7 +419,9 @@ async function start(
       runPipelines: () => makePipelines(scheduling),
       runArchives: () => writeArchives(working),
       updateMirrors: async () =>
-        (await importFromUrls(mirroring)) + (await updateFromMirrors(mirroring)),
+        (await importFromUrls(mirroring)) +
+        (await importFromServers(mirroring)) +
+        (await updateFromMirrors(mirroring)),
       endTransfers: () => endTransfers(working),
     });
     return made;
@@ -451,6 +454,7 @@ async function start(
       deliver && (() => startMirrors(mirroring)),
       deliver && (() => startPullMirrors(mirroring)),
       deliver && (() => startUrlImports(mirroring)),
+      deliver && (() => startBulkImports(mirroring)),
       options.ssh !== undefined && (() => startSsh(options.ssh as SshOptions)),
       ...(background
         ? [

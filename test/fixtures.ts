@@ -413,6 +413,10 @@ const FIXTURES: Record<string, Fixture> = {
       "groups member_roles member_role_id": listed("/groups/:group/member_roles"),
     },
   },
+  // They take another server: test/api/bulk-imports.test.ts has one.
+  "Imports from other servers": {
+    params: { import_id: async () => 1, entity_id: async () => 1 },
+  },
   "Broadcast messages": {
     create: async (app, count) => {
       for (const message of numbered(count, (at) => `message ${at}`)) {

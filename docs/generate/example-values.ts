@@ -303,6 +303,7 @@ const ofNewUser = (earlier?: string): Special => ({
   },
 });
 
+const OF_IMPORT = "Another server must have been imported from: docs/moving-in.md has an example.";
 const WRITTEN = "The export must have ended, which takes some time.";
 
 /** Routes without an example, and why. */
@@ -318,6 +319,14 @@ export const WITHOUT: Readonly<Record<string, string>> = {
     "Administrators must have set `pages_domain_verification_enabled` to false.",
   "GET /projects/:id/repository/tags/:tag_name/signature": "The tag must be signed.",
   "PUT /projects/:id/repository/submodules/:submodule": "The repository must have a submodule.",
+  "POST /bulk_imports": OF_IMPORT,
+  "GET /bulk_imports": OF_IMPORT,
+  "GET /bulk_imports/entities": OF_IMPORT,
+  "GET /bulk_imports/:import_id": OF_IMPORT,
+  "GET /bulk_imports/:import_id/entities": OF_IMPORT,
+  "GET /bulk_imports/:import_id/entities/:entity_id": OF_IMPORT,
+  "GET /bulk_imports/:import_id/entities/:entity_id/failures": OF_IMPORT,
+  "POST /bulk_imports/:import_id/cancel": OF_IMPORT,
   "GET /projects/:id/export/download": WRITTEN,
   "GET /groups/:id/export/download": WRITTEN,
   "GET /groups/:id/export_relations/download": WRITTEN,

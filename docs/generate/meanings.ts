@@ -80,6 +80,14 @@ const MEANINGS: Readonly<Record<string, string>> = {
   "Sharing/relation":
     "only groups that it is shared with itself, or only those that a group above it is shared with",
   "Exports and imports/relation": "the relation, by its name",
+  "Imports from other servers/configuration":
+    "the address of the other server, and a token of it that may read what is imported",
+  "Imports from other servers/entities":
+    "what is imported: `group_entity` or `project_entity`, its full path there, its path here and the full path of the group that it is put into; whether projects of groups, and members, are taken, too",
+  "Imports from other servers/sort": "by when they were begun. Default: `desc`",
+  "Imports from other servers/status": "only those with this status",
+  import_id: "the import, by id",
+  "Imports from other servers/entity_id": "its group or project, by id",
   "Exports and imports/batched": "whether it is in batches of 1,000 objects",
   "Exports and imports/batch_number": "which batch; only with `batched`",
   "Todos/group_id": "only of the group with this id",
@@ -990,6 +998,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   pages_access_level:
     "who sees its site: everybody (`public`), whoever sees the project (`enabled`), its members or nobody",
   max_pages_size: "mebibytes that a site may have at most: 100 if it is null, any if it is 0",
+  bulk_import_enabled: "whether users may import from other GitLab servers. Default: `false`",
   pages_domain_verification_enabled:
     "whether domains of sites must be verified; without, they are from the start",
   prevent_forking_outside_group: "whether projects can't be forked to other places: no",

@@ -4,6 +4,7 @@ import type { Route } from "../../src/core/resource.ts";
 /** Names that the rule of {@link operationName} would get wrong. */
 const OPERATIONS: Readonly<Record<string, string>> = {
   "GET /user/activities": "listUserActivities",
+  "GET /bulk_imports/entities": "listAllBulkImportEntities",
   "GET /groups/:id/members/all": "listAllGroupMembers",
   "GET /groups/:id/members/all/:user_id": "getAnyGroupMember",
   "GET /projects/:id/members/all": "listAllProjectMembers",

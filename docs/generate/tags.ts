@@ -65,6 +65,8 @@ export const TAGS: Readonly<Record<string, string>> = {
   GraphQL:
     'Operations of GraphQL: see [graphql.md](graphql.md). Errors are `{"errors": [{"message": …}]}`.',
   Groups: "Groups and subgroups.",
+  "Imports from other servers":
+    "Groups and projects of another GitLab server, brought here (docs/moving-in.md).",
   "Issue links": "Relations between issues.",
   Issues: "Issues of projects.",
   Iterations: "Times of groups in which issues are done; GraphQL changes them.",

@@ -7,6 +7,7 @@ import { type AuditAdmin, auditAdmin } from "./audit.ts";
 import type { AdminContext } from "./context.ts";
 import { type DependencyAdmin, dependencyAdmin } from "./dependencies.ts";
 import { type GroupAdmin, groupAdmin } from "./groups.ts";
+import { type ImportAdmin, importAdmin } from "./imports.ts";
 import { type JobAdmin, jobAdmin } from "./jobs.ts";
 import { type MailAdmin, mailAdmin } from "./mails.ts";
 import { type MaintenanceAdmin, maintenanceAdmin } from "./maintenance.ts";
@@ -40,6 +41,8 @@ export interface AdminParts {
   readonly dependencies: DependencyAdmin;
   /** The activity of projects, and who is notified of it. */
   readonly activity: ActivityAdmin;
+  /** Imports from other servers. */
+  readonly imports: ImportAdmin;
   /** CI jobs. */
   readonly jobs: PipelineAdmin;
   /** Background work. */
@@ -70,6 +73,7 @@ export function adminParts(context: AdminContext): AdminParts {
     auditEvents: auditAdmin(context),
     dependencies: dependencyAdmin(context),
     activity: activityAdmin(context),
+    imports: importAdmin(context),
     jobs: pipelineAdmin(context),
     tasks: jobAdmin(context),
     mails: mailAdmin(context),

@@ -33,6 +33,8 @@ export type AuditAction =
   | "member expired"
   | "group imported"
   | "group import failed"
+  | "project imported"
+  | "project import failed"
   | "group invited"
   | "invitation of group removed"
   | "invitation of group expired"

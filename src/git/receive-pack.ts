@@ -110,6 +110,7 @@ export async function receivePush(
  * Receives changes that were made elsewhere, with the objects that they need: of what is here, they may be to what is shown.
  *
  * @param input a pack; `undefined` if they need none
+ * @param by whether they are to references that clients may change. Default: they are
  * @throws RefusedError if the pack is not valid; nothing of it is left then
  */
 export async function receiveChanges(
@@ -119,12 +120,13 @@ export async function receiveChanges(
   packs: Packs,
   now: number,
   budget: Budget,
+  by: "client" | "server" = "client",
 ): Promise<Pick<Push, "changes" | "staged" | "repository">> {
   const staged = input && (await receivePack(input, repository, packs, now, shown));
   try {
     const after = staged ? repository.with(staged.pack) : repository;
     await after.prepareGraph(budget);
-    const checked = await checkChanges(after, changes, "client", budget);
+    const checked = await checkChanges(after, changes, by, budget);
     const objects = checked.map(({ to }) => (to === undefined ? -1 : after.findHex(to)));
     const isKnown = (object: number) => object >= 0 && object < repository.count;
     const seen = await shown.those(objects.filter(isKnown), budget);

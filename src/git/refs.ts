@@ -126,11 +126,14 @@ export async function tipsAmong(
   return found;
 }
 
+/** What the names of references of merge requests begin with. */
+export const MERGE_REQUESTS = "refs/merge-requests/";
+/** The names of those that are for the code of one. */
+export const headOfRequest = /^refs\/merge-requests\/[1-9]\d{0,9}\/head$/;
 /**
  * The beginnings of references that only the server creates: what merge requests have, what they had before, and what
  * pipelines run on.
  */
-const MERGE_REQUESTS = "refs/merge-requests/";
 const KEPT = "refs/keep-around/";
 const PIPELINES = "refs/pipelines/";
 const RESERVED = [MERGE_REQUESTS, KEPT, PIPELINES];

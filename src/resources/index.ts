@@ -11,6 +11,7 @@ import { badgeResource } from "./badges/index.ts";
 import { boardResource } from "./boards/index.ts";
 import { branchResource } from "./branches/index.ts";
 import { broadcastMessageResource } from "./broadcast-messages/index.ts";
+import { bulkImportResource } from "./bulk-imports/index.ts";
 import { commitStatusResource } from "./commit-statuses/index.ts";
 import { commitResource } from "./commits/index.ts";
 import { composerPackageResource } from "./composer-packages/index.ts";
@@ -129,6 +130,7 @@ export const resources: readonly Resource[] = [
   epicBoardResource,
   branchResource,
   broadcastMessageResource,
+  bulkImportResource,
   featureResource,
   featureFlagResource,
   topicResource,

@@ -348,9 +348,15 @@ describe("openapi.json", () => {
   it("was checked against all of them", () => {
     const unseen = gets.map(({ path }) => path).filter((path) => !seen.has(path));
     // They take the token of a job that runs, or of Unleash's clients, what a job has stored, the fingerprint of a key, a
-    // version, a tag that is signed, a service account, an integration, a module of Go, or an image of containers: see
-    // test/api/{runners,feature-flags,changelogs,service-accounts,integrations,go-packages,container-registry,random}.test.ts.
+    // version, a tag that is signed, a service account, an integration, a module of Go, an image of containers, or another
+    // server: see test/api/{runners,feature-flags,changelogs,service-accounts,integrations,go-packages,container-registry,bulk-imports,random}.test.ts.
     expect(unseen.sort()).toEqual([
+      "/bulk_imports",
+      "/bulk_imports/entities",
+      "/bulk_imports/{import_id}",
+      "/bulk_imports/{import_id}/entities",
+      "/bulk_imports/{import_id}/entities/{entity_id}",
+      "/bulk_imports/{import_id}/entities/{entity_id}/failures",
       "/feature_flags/unleash/{project_id}/client/features",
       "/feature_flags/unleash/{project_id}/features",
       "/groups/{id}/integrations/{slug}",

@@ -96,6 +96,7 @@ export function passesOf({ mode, share, reach, filters = [] }: Plan): Pass[] {
     ].filter(hasFiles);
   }
 
+  // The longest files of the passes must not meet in one share: that is why each begins at another one.
   const onPostgres = (own: readonly string[]) => {
     const isHeavy = (file: string) => secondsOf("postgres", file) > HEAVY_SECONDS;
     const isAlways = (file: string) => ALWAYS_ON_POSTGRES.test(file);
@@ -103,16 +104,15 @@ export function passesOf({ mode, share, reach, filters = [] }: Plan): Pass[] {
     const light = others.filter((file) => !isHeavy(file));
     return [
       ...always.filter((file) => !isHeavy(file)),
-      ...part(always.filter(isHeavy), "postgres", 8, share),
-      ...part(light, "postgres", SHARES, share),
-      ...part(others.filter(isHeavy), "postgres", SHARES, share + 11),
+      ...part(always.filter(isHeavy), "postgres", 8, share + 4),
+      ...part(light, "postgres", SHARES, share + 4),
+      ...part(others.filter(isHeavy), "postgres", SHARES, share + 15),
     ];
   };
   const ofRest = (own: readonly string[]) => [
     ...own.filter((file) => !isInTurn(file)),
-    ...part(own.filter(isInTurn), "rest", 6, share),
+    ...part(own.filter(isInTurn), "rest", 8, share + 3),
   ];
-  // Each list has its longest file in its first part: they must not meet in one share.
   const inParts = (project: string, parts: number) => (own: readonly string[]) =>
     part(own, project, parts, share + 5);
   const passes = [
@@ -123,15 +123,14 @@ export function passesOf({ mode, share, reach, filters = [] }: Plan): Pass[] {
     ),
     pass("tests on PostgreSQL", "postgres", some(["app"], onPostgres)),
     pass("other tests", "rest", some(["rest"], ofRest)),
-    pass("tests of the build", "built", some(["built"], inParts("built", 12))),
+    pass("tests of the build", "built", some(["built"], inParts("built", 16))),
     pass("tests in a browser", "built", some(["browser"], inParts("built", 4))),
     pass("tests that run alone", "timed", some(["timed"], inParts("timed", 4))),
   ];
   if (mode === "changed") return passes.filter(hasFiles);
 
   for (const [index, [runtime, own]] of RUNTIMES.entries()) {
-    // So that their longest files and those of PostgreSQL do not meet in one share.
-    const turn = Math.floor(share / RUNTIMES.length) + 13;
+    const turn = Math.floor(share / RUNTIMES.length);
     const turns = SHARES / RUNTIMES.length;
     const always = runtime.startsWith("Node") ? ALWAYS_ON_SQLITES : ALWAYS_ON_RUNTIMES;
     const isAlways = (file: string) => always.test(file) && !SELDOM_ON_RUNTIMES.test(file);

@@ -3,7 +3,7 @@ import { ROOT } from "./kinds.ts";
 
 /**
  * The number of shares that `npm test` rotates through: what it leaves out of one commit, it runs on another. Passes that
- * run a third, a quarter, a sixth or an eighth at a time divide it.
+ * run a third, a quarter, an eighth or a sixteenth at a time divide it.
  */
 export const SHARES = 48;
 

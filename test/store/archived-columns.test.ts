@@ -84,6 +84,8 @@ it("each table of projects is archived, or left out on purpose", () => {
       "project_uploads",
       "project_exports",
       "project_imports",
+      "bulk_import_entities",
+      "bulk_import_records",
       "relation_exports",
       "hooks",
     ],
@@ -156,6 +158,8 @@ it("each table of groups is archived, or left out on purpose", () => {
       "notification_settings",
       "group_exports",
       "group_imports",
+      "bulk_import_entities",
+      "bulk_import_records",
       "relation_exports",
     ],
     // They are about other groups, projects and people of this server.

@@ -38,8 +38,8 @@ import { findRecord, openRecord } from "../repositories/open.ts";
 import * as uploads from "../uploads/queries.ts";
 import { applyToWiki, receiveWiki } from "../wikis/pushes.ts";
 import { MASTER } from "../wikis/record.ts";
-import { ARCHIVED, type ArchivedTable, GROUP_ARCHIVED, HOMES, SETTINGS } from "./archived.ts";
-import type { ArchivedColumn } from "./columns.ts";
+import { ARCHIVED, type ArchivedTable, GROUP_ARCHIVED, SETTINGS } from "./archived.ts";
+import { countIssues, type Settings } from "./finish.ts";
 import {
   ArchiveError,
   FORMATS,
@@ -51,6 +51,7 @@ import {
   type Place,
   VERSION,
 } from "./format.ts";
+import { type Here, insert, Names, type Reading, readingOf } from "./rows.ts";
 
 /** The table of the groups of an archive. */
 const GROUPS = "namespaces";
@@ -71,9 +72,6 @@ export interface Target {
   readonly speaksForAll: boolean;
   readonly now: number;
 }
-
-/** What an archive says of the project itself: values by column. */
-export type Settings = Readonly<Record<string, Value>>;
 
 /**
  * Reads an archive into a new project or group, in many transactions. Each value is checked as if it came from a client.
@@ -191,32 +189,10 @@ const REPOSITORY = v.object({
 const BYTES = v.object({ bytes: v.string() });
 const END = v.object({ end: v.literal(true) });
 
-/** A table that is being read. */
-interface Reading {
-  readonly name: string;
-  readonly table: ArchivedTable;
-  /** The columns of its rows, in their order; `undefined` for one that is not known here. */
-  readonly columns: readonly (readonly [name: string, column: ArchivedColumn] | undefined)[];
-}
-
-const FLAG: ArchivedColumn = { schema: v.picklist([0, 1]), isNeeded: true };
-const ID: ArchivedColumn = { schema: v.pipe(v.number(), v.safeInteger()), isNeeded: true };
-
-/** What a row belongs to here. */
-interface Here {
-  /** The id of a project or group. */
-  readonly id: number;
-  /** Whether the row is one of a group above, which the archive does not have. */
-  readonly isElsewhere: boolean;
-}
-
 /** Reads the lines of one archive. */
 class ArchiveReader {
   readonly #target: Target;
-  /** The new ids of rows by the old ones, by table. */
-  readonly #ids = new Map<string, Map<number, number>>();
-  /** The ids that people have here, by those in the archive, if the importer may speak for them. */
-  readonly #people = new Map<number, number>();
+  readonly #names: Names;
   #reading: Reading | undefined;
   /** The issues, and where they were in their order. */
   readonly #places: [id: number, place: number | null][] = [];
@@ -230,6 +206,7 @@ class ArchiveReader {
 
   constructor(target: Target) {
     this.#target = target;
+    this.#names = new Names(target.importer);
   }
 
   /** Reads a line and what belongs to it, and returns the next one. */
@@ -284,7 +261,7 @@ class ArchiveReader {
 
   /** The group here that one of the archive has become; `undefined` if the archive does not have it. */
   #groupOf(named: number | undefined): number | undefined {
-    return named === undefined ? undefined : this.#idsOf(GROUPS).get(named);
+    return named === undefined ? undefined : this.#names.idsOf(GROUPS).get(named);
   }
 
   /** What a row belongs to, by the group that it names; `undefined` if there is none. */
@@ -322,26 +299,19 @@ class ArchiveReader {
       "select id from users where lower(username) = lower(?) and state <> 'removed'",
       [username],
     );
-    if (found && (speaksForAll || found[0] === importer)) this.#people.set(id, found[0] as number);
+    if (found && (speaksForAll || found[0] === importer))
+      this.#names.people.set(id, found[0] as number);
   }
 
   #begin({ table: name, columns }: v.InferOutput<typeof TABLE>): void {
     const tables = this.#target.place.kind === "project" ? ARCHIVED : GROUP_ARCHIVED;
     const table = Object.hasOwn(tables, name) ? tables[name] : undefined;
-    this.#ids.set(name, this.#ids.get(name) ?? new Map());
     // A table of another version; and only administrators say who has which role.
     if (!table || (name === "members" && !this.#target.speaksForAll)) {
       this.#reading = undefined;
       return;
     }
-    const known = columns.map((column) => {
-      if (column === "id" && table.numbered) return ["id", ID] as const;
-      if (column === INHERITED && table.used) return [INHERITED, FLAG] as const;
-      if (column === GROUP && table.home) return [GROUP, ID] as const;
-      const found = Object.hasOwn(table.columns, column) ? table.columns[column] : undefined;
-      return found && ([column, found] as const);
-    });
-    this.#reading = { name, table, columns: known };
+    this.#reading = readingOf(name, table, columns);
   }
 
   async #row(row: unknown[]): Promise<void> {
@@ -364,7 +334,7 @@ class ArchiveReader {
   }
 
   async #insert(db: Database, reading: Reading, row: unknown[]): Promise<void> {
-    const values = this.#valuesOf(reading, row);
+    const values = this.#names.valuesOf(reading, row);
     if (!values) return;
     const { id, [INHERITED]: isInherited, [GROUP]: named, ...columns } = values;
     const { place } = this.#target;
@@ -380,11 +350,7 @@ class ArchiveReader {
         ? await this.#group(db, columns)
         : await insert(db, here, reading, columns));
     if (newId === undefined) return;
-    this.#idsOf(reading.name).set(id as number, newId);
-    for (const [at, known] of reading.columns.entries()) {
-      if (known?.[1].of !== reading.name || row[at] !== id) continue;
-      await db.run(`update ${reading.name} set ${known[0]} = ? where id = ?`, [newId, newId]);
-    }
+    await this.#names.note(db, reading, row, { id: id as number, newId });
     const at = reading.columns.findIndex((column) => column?.[1].isPlace);
     if (at >= 0) this.#places.push([newId, row[at] as number | null]);
   }
@@ -484,34 +450,6 @@ class ArchiveReader {
     }
   }
 
-  #idsOf(table: string): Map<number, number> {
-    return this.#ids.get(table) ?? new Map();
-  }
-
-  /** The values of a row by column, as they are here; `undefined` if something that it needs is not. */
-  #valuesOf({ name, columns }: Reading, row: unknown[]): Record<string, Value> | undefined {
-    const values: Record<string, Value> = {};
-    for (const [at, known] of columns.entries()) {
-      if (!known) continue;
-      const [key, column] = known;
-      const given = row[at];
-      if (!v.is(column.schema, given)) throw new ArchiveError(`${name}.${key} is not valid`);
-      const value = given as Value;
-      const mapped = value === null ? null : this.#here(column, value);
-      if (mapped === undefined && column.isNeeded) return undefined;
-      if (!column.isPlace) values[key] = mapped ?? null;
-    }
-    return values;
-  }
-
-  /** What a value stands for here. */
-  #here({ of, people }: ArchivedColumn, value: Value): Value | undefined {
-    if (of !== undefined) return this.#idsOf(of).get(value as number);
-    if (people === undefined) return value;
-    const known = this.#people.get(value as number);
-    return known ?? (people === "author" ? this.#target.importer : undefined);
-  }
-
   async #upload(
     { secret, file_name, created_at, uploader_id }: v.InferOutput<typeof UPLOAD>["upload"],
     lines: Lines,
@@ -520,7 +458,7 @@ class ArchiveReader {
     const body = new Body(lines);
     if (place.kind === "group") return body.end();
     const file = await storeFile(store, body.chunks(), now);
-    const uploader = uploader_id === null ? undefined : this.#people.get(uploader_id);
+    const uploader = uploader_id === null ? undefined : this.#names.people.get(uploader_id);
     const name = attachmentName(file_name);
     const upload = { secret, file_name: name, uploader_id: uploader ?? importer };
     await store.transaction((db) => uploads.insert(db, place.id, file, upload, created_at), {
@@ -591,7 +529,7 @@ class ArchiveReader {
       const wanted = refs.map(([name, to]) => ({ name, from: undefined, to }));
       const changes = await checkChanges(repository, wanted, "server");
       const push = { changes, staged, repository, version: 0, isAtomic: false };
-      if (kind === "wiki") await this.#wiki(projectId, push, head ?? MASTER);
+      if (kind === "wiki") await writeWiki(this.#target, projectId, push, head ?? MASTER);
       else await this.#code(projectId, push);
     } catch (error) {
       await staged?.discard();
@@ -610,22 +548,30 @@ class ArchiveReader {
       { shared: true },
     );
   }
+}
 
-  async #wiki(projectId: number, push: Push, head: string): Promise<void> {
-    const { store, importer: userId, now } = this.#target;
-    const received = await receiveWiki(push, { head: BRANCHES + head, list: [] });
-    await store.transaction(
-      async (db) => {
-        const { outcomes, refusal } = await applyToWiki(db, { id: projectId }, received, {
-          userId,
-          now,
-        });
-        if (refusal !== undefined) throw new ArchiveError(`the wiki: ${refusal}`);
-        requireAll(outcomes);
-      },
-      { shared: true },
-    );
-  }
+/**
+ * Applies the references of a wiki that was brought along.
+ *
+ * @param head its default branch
+ * @throws ArchiveError if one was refused
+ */
+export async function writeWiki(
+  { store, importer: userId, now }: Pick<Target, "store" | "importer" | "now">,
+  projectId: number,
+  push: Push,
+  head: string,
+): Promise<void> {
+  const received = await receiveWiki(push, { head: BRANCHES + head, list: [] });
+  await store.transaction(
+    async (db) => {
+      const by = { userId, now };
+      const { outcomes, refusal } = await applyToWiki(db, { id: projectId }, received, by);
+      if (refusal !== undefined) throw new ArchiveError(`the wiki: ${refusal}`);
+      requireAll(outcomes);
+    },
+    { shared: true },
+  );
 }
 
 /** @throws ArchiveError if a reference was refused */
@@ -660,7 +606,7 @@ class Body {
 }
 
 /** The settings that are known here. @throws ArchiveError if one is not valid */
-function settingsOf(given: Readonly<Record<string, unknown>>): Settings {
+export function settingsOf(given: Readonly<Record<string, unknown>>): Settings {
   const known = Object.entries(SETTINGS).filter(([name]) => Object.hasOwn(given, name));
   for (const [name, { schema }] of known) {
     if (!v.is(schema, given[name])) throw new ArchiveError(`project.${name} is not valid`);
@@ -683,50 +629,4 @@ async function mayBeBelow(
   if (issue_id === parent_id) return false;
   const above = await idsAbove(db, parent_id as number);
   return above.length < MAX_DEPTH && !above.includes(issue_id as number);
-}
-
-/** Inserts a row, and returns its id if it has one, or that of the one that stands for it. */
-async function insert(
-  db: Database,
-  { id, isElsewhere }: Here,
-  { name, table }: Reading,
-  given: Readonly<Record<string, Value>>,
-): Promise<number | undefined> {
-  const values: Record<string, Value> = { ...given };
-  const { column } = HOMES[table.home ?? "project"];
-  if (table.home) values[column] = id;
-  for (const [key, { isNumber }] of Object.entries(table.columns)) {
-    if (!isNumber || (values[key] != null && !isElsewhere)) continue;
-    const [last] = await db.rows(`select max(${key}) from ${name} where ${column} = ?`, [id]);
-    values[key] = ((last?.[0] as number | null) ?? 0) + 1;
-  }
-  const columns = Object.keys(values);
-  const marks = columns.map(() => "?").join(", ");
-  const inserting = `insert into ${name} (${columns.join(", ")}) values (${marks}) on conflict do nothing`;
-  if (!table.numbered) {
-    await db.run(inserting, Object.values(values));
-    return undefined;
-  }
-  const [row] = await db.rows(`${inserting} returning id`, Object.values(values));
-  if (row) return row[0] as number;
-  if (table.same === undefined) return undefined;
-  const [same] = await db.rows(`select id from ${name} where ${column} = ? and ${table.same} = ?`, [
-    id,
-    values[table.same] as Value,
-  ]);
-  return same?.[0] as number | undefined;
-}
-
-/** Notes the highest number of an issue and of a merge request of a project: new ones get the next. */
-export async function countIssues(db: Database, projectId: number): Promise<void> {
-  for (const [table, count] of [
-    ["issues", "issue_count"],
-    ["merge_requests", "merge_request_count"],
-  ]) {
-    await db.run(
-      `update projects set ${count} = coalesce((select max(iid) from ${table} where project_id = ?), 0)
-       where id = ?`,
-      [projectId, projectId],
-    );
-  }
 }

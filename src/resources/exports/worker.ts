@@ -1,10 +1,8 @@
 import { Readable } from "node:stream";
 import { createGzip } from "node:zlib";
 import * as audit from "../../audit/log.ts";
-import { VISIBILITIES } from "../../core/access/visibility.ts";
 import { readFile } from "../../files/read.ts";
 import { type StoredFile, storeFile } from "../../files/write.ts";
-import { BRANCHES, findRef } from "../../git/refs.ts";
 import * as outbox from "../../jobs/outbox.ts";
 import {
   type Outcome,
@@ -15,19 +13,14 @@ import {
   workOff,
 } from "../../jobs/worker.ts";
 import type { Database, Store } from "../../store/port.ts";
-import { updateRow } from "../../store/update.ts";
-import * as applicationSettings from "../application-settings/queries.ts";
-import { isRestricted } from "../application-settings/rules.ts";
 import * as namespaces from "../namespaces/queries.ts";
-import { factsOf, setMain } from "../repositories/facts.ts";
-import { findRecord, openRecord } from "../repositories/open.ts";
-import { setTopics } from "../topics/queries.ts";
 import * as users from "../users/queries.ts";
 import { convert } from "../wikis/conversion.ts";
+import { finish } from "./finish.ts";
 import { ArchiveError, type Line, type Place } from "./format.ts";
 import { type Overwriting, overwrite } from "./overwriting.ts";
 import * as archives from "./queries.ts";
-import type { Settings, Target } from "./reader.ts";
+import type { Target } from "./reader.ts";
 import * as relations from "./relations.ts";
 
 // What reads and writes archives is loaded when there is one to read or write: no start waits for it.
@@ -189,12 +182,12 @@ async function read(
   await store.transaction((db) => archives.setImport(db, place, "started"), { shared: true });
   const by = { id: importer, name: username ?? "", ip: "" };
   const target = { store, place, importer, by, speaksForAll: admin === 1, now };
-  const { countIssues, readArchive } = await import("./reader.ts");
+  const { readArchive } = await import("./reader.ts");
   try {
     const file = { id, size: size ?? 0 };
     const archive = { bytes: readFile(store, file), size: file.size };
     const settings = await readArchive(target, archive, signal);
-    if (place.kind === "project") await finish(target, settings, countIssues);
+    if (place.kind === "project") await finish(target, settings);
     if (found.overwrites !== null) {
       const overwriting = JSON.parse(found.overwrites) as Overwriting;
       await store.transaction(async (db) => {
@@ -249,36 +242,4 @@ async function takePlace(
   // Whoever owns a project sees it, external or not.
   const person = { id, username, admin: admin === 1, external: true };
   await overwrite(db, { namespace, projectId, by: person }, overwriting, now);
-}
-
-/**
- * Applies an archive's settings to its project, and notes what is noted of projects. It stays private if whoever imports
- * it may not make it as visible as it was.
- */
-async function finish(
-  { store, place: { id: projectId }, speaksForAll: admin, now }: Target,
-  settings: Settings,
-  countIssues: (db: Database, projectId: number) => Promise<void>,
-): Promise<void> {
-  const { visibility, topics, ...others } = settings;
-  await store.transaction(
-    async (db) => {
-      const [row] = await db.rows("select namespace_id from projects where id = ?", [projectId]);
-      if (!row) return;
-      const namespace = await namespaces.find(db, row[0] as number);
-      const most = namespace?.kind === "group" ? namespace.visibility : Number.POSITIVE_INFINITY;
-      const wanted = Math.min((visibility ?? 0) as number, most);
-      const restricted = isRestricted(await applicationSettings.find(db), { admin }, wanted);
-      const level = restricted ? VISIBILITIES.private : wanted;
-      await updateRow(db, "projects", projectId, { ...others, visibility: level }, now);
-      if (topics != null) await setTopics(db, projectId, JSON.parse(String(topics)), now);
-      await countIssues(db, projectId);
-    },
-    { shared: true },
-  );
-  const { row, defaultBranch } = await findRecord(store.reader(), projectId);
-  const ref = row && (await findRef(store, row.id, BRANCHES + defaultBranch));
-  if (!ref) return;
-  const facts = await factsOf(await openRecord(store, row), ref.oid);
-  await store.transaction((db) => setMain(db, row.id, facts), { shared: true });
 }

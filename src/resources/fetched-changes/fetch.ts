@@ -5,7 +5,14 @@ import { Input } from "../../git/pkt-line.ts";
 import type { Outcome, Push, RefChange } from "../../git/push.ts";
 import type { StagedPack } from "../../git/receive.ts";
 import { type Before, receiveChanges } from "../../git/receive-pack.ts";
-import { BRANCHES, listRefsBelow, TAGS } from "../../git/refs.ts";
+import {
+  BRANCHES,
+  headOfRequest,
+  isReserved,
+  listRefsBelow,
+  MERGE_REQUESTS,
+  TAGS,
+} from "../../git/refs.ts";
 import { fetchFrom, type RemoteRefs } from "../../git/remote.ts";
 import type { Repository, RepositoryRow } from "../../git/repository.ts";
 import { Shown } from "../../git/shown.ts";
@@ -45,10 +52,14 @@ const LIKE_AN_OID = "its name looks like that of a commit";
 export const branchesAndTags = ({ refs }: RemoteRefs): string[] =>
   [...refs.keys()].filter((name) => name.startsWith(BRANCHES) || name.startsWith(TAGS));
 
+/** The references for the code of merge requests among those of a GitLab server. */
+export const requestHeads = ({ refs }: RemoteRefs): string[] =>
+  [...refs.keys()].filter((name) => headOfRequest.test(name));
+
 /**
  * Fetches the first references that are not as they are on the other server, as many at a time as a push may change.
  *
- * @param names in full
+ * @param names in full, all of them those of clients or all of them those that only servers make
  * @param apply makes the changes that have no problem, and says what became of all of them
  * @returns that; nothing if all references are as they are there
  */
@@ -61,7 +72,9 @@ export async function fetchSome(
   const { row, defaultBranch } = await findRecord(db, projectId);
   const branches = row ? await listRefsBelow(db, row.id, BRANCHES) : [];
   const tags = row ? await listRefsBelow(db, row.id, TAGS) : [];
-  const here = new Map([...branches, ...tags].map(({ name, oid }) => [name, oid]));
+  const by = names.some(isReserved) ? "server" : "client";
+  const requests = row && by === "server" ? await listRefsBelow(db, row.id, MERGE_REQUESTS) : [];
+  const here = new Map([...branches, ...tags, ...requests].map(({ name, oid }) => [name, oid]));
   const wanted = names
     .map((name) => ({ name, from: here.get(name), to: listed.refs.get(name) as string }))
     .filter(({ from, to }) => from !== to)
@@ -75,7 +88,7 @@ export async function fetchSome(
   const packs = Packs.of(store);
   let staged: StagedPack | undefined;
   try {
-    const received = await receiveChanges(input, wanted, before, packs, now(), budget);
+    const received = await receiveChanges(input, wanted, before, packs, now(), budget, by);
     staged = received.staged;
     const changes = received.changes.map((change) => ({
       ...change,

@@ -12,9 +12,10 @@ import { countSince } from "./queries.ts";
 
 /** Milliseconds in which the other server must answer while the request waits. */
 const PATIENCE = 5000;
-/** Imports that a user may begin in a minute, as in GitLab. */
-const MOST_A_MINUTE = 6;
-const MINUTE = 60_000;
+/** Imports that a user may begin in {@link MINUTE}, as in GitLab. */
+export const MOST_A_MINUTE = 6;
+/** In milliseconds. */
+export const MINUTE = 60_000;
 /** What there is to say of a server that refuses, has no repository there, or does not answer: nobody looks around with it. */
 const NO_ACCESS = "Unable to access repository with the URL and credentials provided";
 
@@ -23,7 +24,8 @@ const trying = new WeakMap<Store, Set<number>>();
 
 const refused = (reason: string) => new ApiError(422, { message: reason });
 
-const tooMany = () =>
+/** The answer to who begins too many imports. */
+export const tooMany = () =>
   new ApiError(429, {
     message: { error: "This endpoint has been requested too many times. Try again later." },
   });
@@ -54,17 +56,30 @@ export async function checkImport(
   const address = readAddress(text);
   if ((await countSince(db, userId, now - MINUTE)) >= MOST_A_MINUTE) throw tooMany();
   if (outgoing.isKept?.()) throw refused(NO_ACCESS);
+  const { allowLocal } = outgoing;
+  await alone(store, userId, (signal) => read({ url: new URL(text), allowLocal }, signal));
+  return address;
+}
+
+/**
+ * Tries the server of a user, while nothing else of theirs is tried.
+ *
+ * @param attempt is given what ends it after {@link PATIENCE}
+ * @throws ApiError 429 if something of theirs is being tried
+ */
+export async function alone<T>(
+  store: Store,
+  userId: number,
+  attempt: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
   const users = trying.get(store) ?? new Set();
   if (users.has(userId)) throw tooMany();
   trying.set(store, users.add(userId));
   try {
-    const signal = AbortSignal.timeout(PATIENCE);
-    const { allowLocal } = outgoing;
-    await read({ url: new URL(text), allowLocal }, signal);
+    return await attempt(AbortSignal.timeout(PATIENCE));
   } finally {
     users.delete(userId);
   }
-  return address;
 }
 
 /** Ports of other services than the web's, which imports do not look at. @throws ApiError 422 */

@@ -1,19 +1,11 @@
 import { RefusedError } from "../../git/errors.ts";
-import { applyPush, type Outcome as PushOutcome } from "../../git/push.ts";
-import { BRANCHES } from "../../git/refs.ts";
 import { listForFetch } from "../../git/remote.ts";
-import { create } from "../../git/repository.ts";
 import type { Task } from "../../jobs/outbox.ts";
 import type { Service } from "../../jobs/services.ts";
 import { type Outcome, startWorker, type WorkerSettings, workOff } from "../../jobs/worker.ts";
-import { updateRow } from "../../store/update.ts";
 import { Budget } from "../../turns/budget.ts";
-import {
-  branchesAndTags,
-  type Fetched,
-  type Fetching,
-  fetchSome,
-} from "../fetched-changes/fetch.ts";
+import { bringRefs } from "../fetched-changes/bring.ts";
+import { branchesAndTags } from "../fetched-changes/fetch.ts";
 import { placeOf } from "../fetched-changes/place.ts";
 import { withCredentials, withoutStars } from "../mirrors/address.ts";
 import {
@@ -24,9 +16,6 @@ import {
   reasonOf,
   TOO_SLOW,
 } from "../mirrors/updates.ts";
-import { protectDefault } from "../protected-refs/changes.ts";
-import { factsOf, setMain } from "../repositories/facts.ts";
-import { mainChange } from "../repositories/pushes.ts";
 import * as imports from "./queries.ts";
 import { purposeOf } from "./table.ts";
 
@@ -77,45 +66,6 @@ async function bring(
   const url = withCredentials(found, purposeOf(found.project_id), secrets);
   const listed = await listForFetch({ url, allowLocal: outgoing.allowLocal }, signal, budget);
   const fetching = { store, now, projectId: found.project_id, listed, signal, budget };
-  // The default branch is among those that are brought first.
-  let open = branchesAndTags(listed).sort(
-    (a, b) => Number(b === listed.head) - Number(a === listed.head),
-  );
-  const left: PushOutcome[] = [];
-  for (;;) {
-    const outcomes = await fetchSome(fetching, open, (fetched) => apply(fetching, fetched));
-    if (outcomes.length === 0) break;
-    left.push(...outcomes.filter(({ problem }) => problem !== undefined));
-    const settled = new Set(outcomes.map(({ change }) => change.name));
-    open = open.filter((name) => !settled.has(name));
-  }
-  const lines = left.map(({ change, problem }) => `${change.name} (${problem})`);
-  return leftOut([["Some refs could not be imported:", lines]]);
-}
-
-/** Makes changes without what follows from pushes: the feed, webhooks and pipelines are not told. */
-async function apply(
-  { store, now, projectId, budget }: Fetching,
-  { head, isEmpty, ...push }: Fetched,
-): Promise<readonly PushOutcome[]> {
-  const main = mainChange(push, head, isEmpty);
-  const facts = main?.to === undefined ? undefined : await factsOf(push.repository, main.to);
-  return store.transaction(
-    async (db) => {
-      db.lock(projectId);
-      const repositoryId = await create(db, projectId, "code");
-      const outcomes = await applyPush(db, repositoryId, push, undefined, budget);
-      const isMade = outcomes.some(({ change, problem }) => change === main && !problem);
-      if (main && facts && isMade) {
-        if (isEmpty) {
-          const branch = main.name.slice(BRANCHES.length);
-          await updateRow(db, "projects", projectId, { default_branch: branch }, now());
-          await protectDefault(db, projectId, branch, now());
-        }
-        await setMain(db, repositoryId, facts);
-      }
-      return outcomes;
-    },
-    { shared: true },
-  );
+  const left = await bringRefs(fetching, branchesAndTags(listed));
+  return leftOut([["Some refs could not be imported:", left]]);
 }

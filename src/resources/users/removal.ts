@@ -80,6 +80,7 @@ export const USER_PARTS: readonly Part[] = [
 
 /** What names a user, and stays without them. */
 export const USER_REFERENCES: readonly Part[] = [
+  ["bulk_imports", "user_id", "id"],
   ["boards", "assignee_id", "id"],
   ["ci_jobs", "user_id", "id"],
   ["members", "created_by_id", "id"],

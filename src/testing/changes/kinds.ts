@@ -1158,6 +1158,10 @@ function subscription(_: unknown, { user, subscribed }: Found) {
 export const INTERNAL: Readonly<Record<string, string>> = {
   attempts: "counts of wrong passwords and tokens",
   audit_events: "what was done, again",
+  bulk_import_entities: "groups and projects to be imported",
+  bulk_import_failures: "what could not be imported",
+  bulk_import_records: "what was imported",
+  bulk_imports: "imports from other servers",
   ci_counts: "counts",
   ci_job_specs: "what runners get of a job",
   ci_job_tags: "what runners get of a job",

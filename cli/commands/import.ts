@@ -1,0 +1,140 @@
+import { readFile } from "node:fs/promises";
+import { type Command, Option } from "commander";
+import type { ImportReport } from "../../src/index.ts";
+import { type DatabaseOptions, databaseOption, nameOf, withAdmin } from "../database.ts";
+import { Failure, UsageError } from "../errors.ts";
+import { askSecret, JSON_OPTION, type JsonOptions, print, progressBar } from "../ui.ts";
+
+interface ImportOptions extends DatabaseOptions, JsonOptions {
+  url?: string;
+  token?: string;
+  tokenFile?: string;
+  group?: string;
+  project?: string;
+  into?: string;
+  path?: string;
+  as?: string;
+}
+
+/** Failures that are printed one by one. */
+const SHOWN = 20;
+
+/** Adds `import gitlab`. */
+export function addImportCommands(program: Command): void {
+  const importing = program
+    .command("import")
+    .description("import groups and projects from other servers")
+    .addHelpText(
+      "after",
+      `
+Examples:
+  $ pm-cli import gitlab --url https://gitlab.example.com --group acme`,
+    );
+
+  importing
+    .command("gitlab")
+    .description("import a group with all below it, or a project, from a GitLab or another pm-api")
+    .addOption(databaseOption())
+    .option("--url <url>", "address of the other server")
+    .addOption(
+      new Option(
+        "--token <token>",
+        "access token of the other server, an owner's with the scope api",
+      ).env("PM_IMPORT_TOKEN"),
+    )
+    .addOption(new Option("--token-file <file>", "file with that token").conflicts("token"))
+    .option("--group <group>", "group to import: its full path there")
+    .addOption(
+      new Option("--project <project>", "project to import: its full path there").conflicts(
+        "group",
+      ),
+    )
+    .option("--into <group>", "group to put it into: its full path here")
+    .option("--path <path>", "its path here, if it is to be another one")
+    .option("--as <username>", "administrator who imports; default: the oldest one")
+    .option(...JSON_OPTION)
+    .addHelpText(
+      "after",
+      `
+People are the users of the same name or confirmed address; what others have done becomes the importer's. An import
+that was interrupted goes on when the command is run again, and a later one takes what is new. What could not be taken is
+in the report. On a terminal, the token is asked for.
+
+Examples:
+  $ PM_IMPORT_TOKEN=glpat-… pm-cli import gitlab --url https://gitlab.example.com --group acme
+  $ pm-cli import gitlab --url https://gitlab.example.com --token-file token --project acme/site --into acme --json`,
+    )
+    .action(importFromGitlab);
+}
+
+async function tokenOf({ token, tokenFile }: ImportOptions): Promise<string> {
+  if (token !== undefined) return token;
+  if (tokenFile === undefined) {
+    const answer = await askSecret("Access token of the other server");
+    if (answer === undefined) {
+      throw new UsageError("--token, --token-file or PM_IMPORT_TOKEN is required");
+    }
+    return answer;
+  }
+  try {
+    return (await readFile(tokenFile, "utf8")).trim();
+  } catch (error) {
+    throw new Failure(
+      `cannot read the token in ${tokenFile} (${(error as Error).message}): check --token-file`,
+    );
+  }
+}
+
+async function importFromGitlab(options: ImportOptions): Promise<void> {
+  const { db, url, group, project, into, path, as } = options;
+  if (url === undefined) throw new UsageError("--url is required");
+  if (group === undefined && project === undefined) {
+    throw new UsageError("--group or --project is required");
+  }
+  const token = await tokenOf(options);
+  const given = {
+    ...(group !== undefined && { group }),
+    ...(project !== undefined && { project }),
+    ...(into !== undefined && { into }),
+    ...(path !== undefined && { path }),
+    ...(as !== undefined && { as }),
+  };
+  const report = await withAdmin(db, async (admin) => {
+    const bar = await progressBar("Importing");
+    try {
+      return await admin.imports.fromGitlab({
+        ...{ url, token, ...given },
+        onProgress: ({ done, total }) => bar.update(done, total),
+      });
+    } finally {
+      bar.stop();
+    }
+  });
+  await print(report, options, (one) => textOf(one, nameOf(db)));
+  if (report.status !== "finished") throw new Failure("nothing was imported: see the report");
+}
+
+function textOf({ places, failures }: ImportReport, database: string): string {
+  const lines = places.map(({ kind, source, path, status, stats }) => {
+    const counts = Object.entries(stats)
+      .filter(([, { imported }]) => imported > 0)
+      .map(
+        ([relation, { imported }]) =>
+          `${imported.toLocaleString("en")} ${relation.replaceAll("_", " ")}`,
+      );
+    const said = counts.length === 0 ? "" : `: ${counts.join(", ")}`;
+    return `- ${kind} ${source} as ${path}, ${status}${said}`;
+  });
+  const left = failures
+    .slice(0, SHOWN)
+    .map(
+      ({ source, relation, title, reason }) =>
+        `- ${source}, ${relation}${title === null ? "" : ` “${title}”`}: ${reason}`,
+    );
+  const more = failures.length > SHOWN ? [`- and ${failures.length - SHOWN} more: see --json`] : [];
+  return [
+    `Imported into ${database}:`,
+    ...lines,
+    ...(left.length > 0 ? ["Not taken:", ...left, ...more] : []),
+  ].join("\n");
+}

@@ -1,0 +1,334 @@
+import type { IncomingMessage } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+import { ForbiddenAddress, UnknownHost } from "../../outgoing/addresses.ts";
+import { send } from "../../outgoing/request.ts";
+
+/** What another server has answered, or why it has not. The message has no secrets. */
+export class SourceError extends Error {
+  /** The status of its answer; `undefined` if there was none that can be read. */
+  readonly status: number | undefined;
+
+  constructor(message: string, status?: number) {
+    super(message);
+    this.status = status;
+  }
+
+  // A getter: classes with fields lose their own name in the CommonJS build.
+  override get name() {
+    return "SourceError" as const;
+  }
+}
+
+/** An answer has more bytes than are read. */
+class TooLarge extends SourceError {}
+
+/** A JSON object of another server. Nothing about it is certain. */
+export type Told = Readonly<Record<string, unknown>>;
+
+/** Values of a query. */
+export type Query = Readonly<Record<string, string | number | boolean>>;
+
+/** A page of a list. */
+export interface Page {
+  readonly number: number;
+  readonly entries: readonly Told[];
+}
+
+/** The most bytes of an answer in JSON. */
+const MOST_BYTES = 16 * 1024 * 1024;
+/** Entries of a page. */
+export const PER_PAGE = 100;
+/** The parts in which a page is asked for that is too large. */
+const SHARES = 10;
+/** The most pages of a list. */
+const MOST_PAGES = 20_000;
+/** Milliseconds that an answer may take to begin, and each part of it to follow. */
+const IDLE = 60_000;
+/** How often a request is sent again if the other server is at fault, and the first pause before that in milliseconds. */
+const TRIES = 4;
+const FIRST_PAUSE = 250;
+/** The longest pause that another server may ask for, in milliseconds, and how many in a row. */
+const LONGEST_PAUSE = 600_000;
+const MOST_PAUSES = 20;
+
+/** What a {@link Source} is made of. */
+export interface SourceSettings {
+  /** Of the server, without `/api/v4`. */
+  readonly url: URL;
+  readonly token: string;
+  readonly allowLocal: boolean;
+  readonly now: () => number;
+}
+
+/**
+ * Reads the REST API of a GitLab server: one page at a time, as fast as it allows, without following redirects.
+ */
+export class Source {
+  readonly #settings: SourceSettings;
+  readonly #signal: AbortSignal;
+  /** No request is sent before this instant, in epoch milliseconds. */
+  #restsUntil = 0;
+
+  /** @param signal ends all requests */
+  constructor(settings: SourceSettings, signal: AbortSignal) {
+    this.#settings = settings;
+    this.#signal = signal;
+  }
+
+  /** The address of a path of the API, without the token. */
+  urlOf(path: string, query: Query = {}): URL {
+    const { url } = this.#settings;
+    const at = new URL(url);
+    at.pathname = `${url.pathname.replace(/\/$/, "")}/api/v4/${path}`;
+    for (const [name, value] of Object.entries(query)) at.searchParams.set(name, String(value));
+    return at;
+  }
+
+  /**
+   * Reads one object.
+   *
+   * @throws SourceError if there is none, or none that can be read
+   */
+  async get(path: string, query: Query = {}): Promise<Told> {
+    const { told } = await this.#json(path, query);
+    if (!isTold(told)) throw new SourceError(`the answer to ${path} is no object`);
+    return told;
+  }
+
+  /**
+   * Reads a list, page by page.
+   *
+   * @param from the number of the first page
+   * @throws SourceError if it is none, or has no end
+   */
+  async *list(path: string, query: Query = {}, from = 1): AsyncGenerator<Page> {
+    let last: string | undefined;
+    for (let number = from; ; number += 1) {
+      if (number > MOST_PAGES) throw new SourceError(`the list ${path} has no end`);
+      let length = 0;
+      let hasNext = false;
+      for await (const part of this.#parts(path, query, { size: PER_PAGE, number })) {
+        const { entries } = part;
+        const shown = JSON.stringify(entries.map(({ id, iid, name }) => [id, iid, name]));
+        if (entries.length > 0 && shown === last) {
+          throw new SourceError(`the list ${path} repeats itself`);
+        }
+        last = shown;
+        length += entries.length;
+        ({ hasNext } = part);
+        yield { number, entries };
+      }
+      if (!hasNext || length === 0) return;
+    }
+  }
+
+  /** A page: as a whole or, if that is too large to be read at once, in parts. */
+  async *#parts(
+    path: string,
+    query: Query,
+    { size, number }: { readonly size: number; readonly number: number },
+  ): AsyncGenerator<{ entries: readonly Told[]; hasNext: boolean }> {
+    try {
+      const { told, headers } = await this.#json(path, { ...query, per_page: size, page: number });
+      if (!Array.isArray(told) || !told.every(isTold)) {
+        throw new SourceError(`the answer to ${path} is no list of objects`);
+      }
+      const next = headers["x-next-page"];
+      yield { entries: told, hasNext: next === undefined ? told.length === size : next !== "" };
+    } catch (error) {
+      if (!(error instanceof TooLarge) || size === 1) throw error;
+      for (let at = 1; at <= SHARES; at += 1) {
+        const part = { size: size / SHARES, number: (number - 1) * SHARES + at };
+        let hasNext = false;
+        for await (const found of this.#parts(path, query, part)) {
+          ({ hasNext } = found);
+          yield found;
+        }
+        if (!hasNext) return;
+      }
+    }
+  }
+
+  /**
+   * {@link list} from its end, for lists that have the newest first and no other order; from its beginning if the other
+   * server does not tell how long it is.
+   */
+  async *listFromEnd(path: string, query: Query = {}): AsyncGenerator<Page> {
+    const { headers } = await this.#json(path, { ...query, per_page: 1, page: 1 });
+    const total = Number(headers["x-total"] ?? Number.NaN);
+    const last = Math.ceil(total / PER_PAGE);
+    if (!Number.isSafeInteger(last) || last > MOST_PAGES) {
+      yield* this.list(path, query);
+      return;
+    }
+    for (let number = last; number > 0; number -= 1) {
+      for await (const { entries } of this.#parts(path, query, { size: PER_PAGE, number })) {
+        yield { number, entries: entries.toReversed() };
+      }
+    }
+  }
+
+  /**
+   * All entries of a short list.
+   *
+   * @param most entries that it may have
+   * @throws SourceError if it has more
+   */
+  async all(path: string, query: Query = {}, most = 10_000): Promise<Told[]> {
+    const all: Told[] = [];
+    for await (const { entries } of this.list(path, query)) {
+      all.push(...entries);
+      if (all.length > most) throw new SourceError(`${path} has more than ${most} entries`);
+    }
+    return all;
+  }
+
+  /** The bytes of a file. @param most bytes that it may have @throws SourceError */
+  async *bytes(path: string, most: number): AsyncGenerator<Uint8Array> {
+    const answer = await this.#answer(path, {});
+    let length = 0;
+    for await (const chunk of partsOf(answer, path)) {
+      length += chunk.length;
+      if (length > most) throw new SourceError(`${path} is larger than ${most} bytes`);
+      yield chunk;
+    }
+  }
+
+  async #json(path: string, query: Query) {
+    const answer = await this.#answer(path, query);
+    const { headers } = answer;
+    const chunks: Buffer[] = [];
+    let length = 0;
+    for await (const chunk of partsOf(answer, path)) {
+      length += chunk.length;
+      if (length > MOST_BYTES) throw new TooLarge(`the answer to ${path} is too large`);
+      chunks.push(chunk);
+    }
+    try {
+      return { told: JSON.parse(Buffer.concat(chunks).toString("utf8")) as unknown, headers };
+    } catch {
+      throw new SourceError(`the answer to ${path} is no JSON`);
+    }
+  }
+
+  /** A successful answer. Its body is to be read or destroyed. @throws SourceError */
+  async #answer(path: string, query: Query): Promise<IncomingMessage> {
+    const url = this.urlOf(path, query);
+    const headers = {
+      accept: "application/json, */*",
+      "user-agent": "pm-api",
+      "private-token": this.#settings.token,
+    };
+    let failures = 0;
+    let pauses = 0;
+    for (;;) {
+      await this.#rest();
+      const answer = await this.#send(url, headers);
+      const status = answer instanceof SourceError ? undefined : answer.statusCode;
+      if (!(answer instanceof SourceError)) {
+        this.#heed(answer);
+        if (status === 200) return answer;
+        answer.destroy();
+        if (status === 429 || (status === 503 && answer.headers["retry-after"] !== undefined)) {
+          pauses += 1;
+          if (pauses > MOST_PAUSES)
+            throw new SourceError("the server asks for pauses again and again", status);
+          continue;
+        }
+        if (status !== undefined && status < 500) throw refusal(path, status);
+      }
+      failures += 1;
+      if (failures === TRIES) {
+        throw answer instanceof SourceError ? answer : refusal(path, status ?? 0);
+      }
+      await this.#pause(FIRST_PAUSE * 2 ** (failures - 1));
+    }
+  }
+
+  /** An answer, or why there is none. @throws what the signal was aborted with; SourceError if the address is forbidden */
+  async #send(url: URL, headers: Readonly<Record<string, string>>) {
+    const { allowLocal } = this.#settings;
+    const request = { url, method: "GET", headers, verifies: true, allowLocal } as const;
+    // Signals made of others stay as long as these, of which one lasts as long as the import.
+    const ending = new AbortController();
+    const stop = () => ending.abort(this.#signal.reason);
+    let isIdle = false;
+    const timer = setTimeout(() => {
+      isIdle = true;
+      ending.abort();
+    }, IDLE);
+    this.#signal.addEventListener("abort", stop, { once: true });
+    const forget = () => this.#signal.removeEventListener("abort", stop);
+    try {
+      this.#signal.throwIfAborted();
+      const answer = await send(request, ending.signal);
+      answer.once("close", forget);
+      answer.setTimeout(IDLE, () => answer.destroy(new SourceError("the answer stops")));
+      return answer;
+    } catch (error) {
+      forget();
+      this.#signal.throwIfAborted();
+      if (error instanceof ForbiddenAddress) throw new SourceError(error.message);
+      if (error instanceof UnknownHost) return new SourceError(error.message);
+      const { code = "ERROR" } = error as NodeJS.ErrnoException;
+      return new SourceError(
+        isIdle ? "the server does not answer" : `the server can't be reached: ${code}`,
+      );
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** Notes when the other server wants the next request: by the headers of GitLab. */
+  #heed({ statusCode, headers }: IncomingMessage): void {
+    const now = this.#settings.now();
+    const after = Number(headers["retry-after"]);
+    if (statusCode === 429 || statusCode === 503) {
+      this.#restsUntil = now + (Number.isFinite(after) ? Math.max(after, 0.1) * 1000 : 10_000);
+    } else if (headers["ratelimit-remaining"] === "0") {
+      const reset = Number(headers["ratelimit-reset"]) * 1000;
+      // The clock of the other server may be another one.
+      if (reset > now) this.#restsUntil = Math.min(reset, now + 60_000);
+    }
+  }
+
+  async #rest(): Promise<void> {
+    const pause = this.#restsUntil - this.#settings.now();
+    if (pause > LONGEST_PAUSE) throw new SourceError("the server asks for too long a pause", 429);
+    if (pause > 0) await this.#pause(pause);
+  }
+
+  async #pause(milliseconds: number): Promise<void> {
+    this.#restsUntil = 0;
+    await sleep(milliseconds, undefined, { signal: this.#signal, ref: false }).catch(() => {
+      this.#signal.throwIfAborted();
+    });
+  }
+}
+
+/** The parts of an answer. @throws SourceError if it is cut off */
+async function* partsOf(answer: IncomingMessage, path: string): AsyncGenerator<Buffer> {
+  try {
+    for await (const chunk of answer as AsyncIterable<Buffer>) yield chunk;
+  } catch (error) {
+    if (error instanceof SourceError) throw error;
+    throw new SourceError(`the answer to ${path} is cut off`);
+  } finally {
+    answer.destroy();
+  }
+}
+
+function refusal(path: string, status: number): SourceError {
+  if (status === 401) return new SourceError("the server refuses the token", status);
+  if (status >= 300 && status < 400) {
+    return new SourceError(
+      `the server leads ${path} elsewhere: redirects are not followed`,
+      status,
+    );
+  }
+  return new SourceError(`the server answers ${path} with ${status}`, status);
+}
+
+/** Whether a value is a JSON object. */
+export const isTold = (value: unknown): value is Told =>
+  typeof value === "object" && value !== null && !Array.isArray(value);

@@ -1,0 +1,589 @@
+// Groups and projects that are imported from another server of GitLab's API, and what becomes of it if that misbehaves.
+import { once } from "node:events";
+import { createServer, type Server as HttpServer, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createSecrets } from "../../src/core/secrets.ts";
+import { type Server, serve } from "../../src/node.ts";
+import { runImport } from "../../src/resources/bulk-imports/run.ts";
+import { createFixtures, fixtureSeed, pathOf, placesIn } from "../fixtures.ts";
+import { SEED } from "../forms.ts";
+import { clock, type Person, SECRET_KEY, type TestApp, testApp } from "../helpers.ts";
+import { toys } from "../toy/index.ts";
+import { resourceOf, routes } from "./routes.ts";
+
+/** The server that is imported from. */
+let source: TestApp;
+let served: Server;
+/** The one that imports. */
+let app: TestApp;
+/** How far its clock is ahead, in milliseconds: everybody may begin six imports a minute. */
+let ahead = 0;
+
+const OPTIONS = {
+  webhooks: { deliver: false, allowLocalRequests: true },
+  secretKey: SECRET_KEY,
+  now: () => clock() + ahead,
+};
+
+async function target(options: object = {}): Promise<TestApp> {
+  const { users = [] } = fixtureSeed(2);
+  const made = await testApp({ ...OPTIONS, ...options, seed: { users } });
+  const json = { bulk_import_enabled: true };
+  await made.call("PUT /application/settings", { as: "admin", json });
+  return made;
+}
+
+/** Sends a request to the other server that has to succeed. */
+async function there(request: string, json?: object, as: Person = "admin") {
+  const answer = await source.call(request, { as, ...(json && { json }) });
+  if (answer.status >= 300) throw new Error(`${request}: ${answer.status} ${answer.text}`);
+  return answer.json;
+}
+
+beforeAll(async () => {
+  source = await testApp({ seed: fixtureSeed(2), extra: toys, secretKey: SECRET_KEY });
+  await createFixtures(source, 2);
+  const body = new FormData();
+  body.append("file", new Blob(["What it says"]), "a file.txt");
+  const upload = await source.call("POST /projects/acme%2Fsite/uploads", { as: "owner", body });
+  const description = `See ${upload.json.markdown}`;
+  await there("POST /projects/acme%2Fsite/issues", { title: "With a file", description }, "guest");
+  await there("POST /projects/acme%2Fteam%2Fcore/issues", { title: "Below" });
+  await writeCode();
+  served = await serve(source, { port: 0, grace: 100 });
+  app = await target();
+});
+afterAll(async () => {
+  await served.close();
+  await source.dispose();
+  await app.dispose();
+});
+
+/** Makes a project with a merge request in which a change of a line is suggested. */
+async function writeCode() {
+  const { id: namespace_id } = await there("GET /groups/acme");
+  const { id } = await there("POST /projects", { name: "code", namespace_id });
+  const at = `/projects/${id}`;
+  const write = (branch: string, action: string, content: string, more: object = {}) => {
+    const actions = [{ action, file_path: "a.txt", content }];
+    return there(`POST ${at}/repository/commits`, {
+      branch,
+      commit_message: branch,
+      actions,
+      ...more,
+    });
+  };
+  await write("main", "create", "one\ntwo\nthree\n");
+  await write("change", "update", "one\n2\nthree\n", { start_branch: "main" });
+  const branches = { source_branch: "change", target_branch: "main" };
+  const { iid } = await there(`POST ${at}/merge_requests`, { title: "Change it", ...branches });
+  const { diff_refs } = await there(`GET ${at}/merge_requests/${iid}`);
+  const position = {
+    ...diff_refs,
+    position_type: "text",
+    new_path: "a.txt",
+    old_path: "a.txt",
+    new_line: 2,
+  };
+  const body = "Better:\n\n```suggestion\nzwei\n```\n";
+  await there(`POST ${at}/merge_requests/${iid}/discussions`, { body, position }, "developer");
+}
+
+interface Asking {
+  as?: Person;
+  to?: TestApp;
+  url?: string;
+  token?: string;
+}
+
+/** Asks for an import, of a group if nothing else is said. */
+function ask(entity: object, options: Asking = {}) {
+  const { as = "admin", to = app, url = served.url, token = "token-of-admin" } = options;
+  ahead += 61_000;
+  const entities = [{ source_type: "group_entity", destination_namespace: "", ...entity }];
+  const json = { configuration: { url, access_token: token }, entities };
+  return to.call("POST /bulk_imports", { as, json });
+}
+
+/** Imports, and returns the import and its groups and projects. */
+async function imported(entity: object, options: Asking = {}) {
+  const { as = "admin", to = app } = options;
+  const asked = await ask(entity, options);
+  expect([asked.status, asked.json.status]).toEqual([201, "created"]);
+  await to.admin.maintenance.updateMirrors();
+  const path = `/bulk_imports/${asked.json.id}`;
+  const { json } = await to.call(`GET ${path}`, { as });
+  const { json: entities } = await to.call(`GET ${path}/entities`, { as });
+  return { ...json, entities };
+}
+
+/** Resources that are not taken, or are about a server (docs/moving-in.md). */
+const LEFT_OUT = [
+  ...["Access requests", "Audit events", "Commit statuses", "Container registry"],
+  ...["Custom attributes", "Dependencies", "Deploy keys", "Deploy tokens", "Deployments"],
+  ...["Draft notes", "Epic boards", "Epics", "Events", "Exports and imports"],
+  ...["External status checks", "Feature flags", "Freeze periods", "Group access tokens"],
+  ...["Group and project access tokens", "Integrations", "Invitations", "Iterations"],
+  ...["Job token scope", "Jobs", "Maven packages", "Member roles", "Merge request dependencies"],
+  ...["Merge trains", "Metric images", "Notification settings", "Packages", "Pipeline triggers"],
+  ...["Pipelines", "Protected environments", "Protection rules", "Pull mirrors", "Push mirrors"],
+  ...["Push rules", "Python packages", "Resource groups", "Runners", "SCIM tokens and identities"],
+  ...["Secure files", "Security settings", "Service accounts", "Sharing", "Sites"],
+  ...[
+    "Terraform states",
+    "Todos",
+    "Topics",
+    "Transfers",
+    "npm packages",
+    "Approval settings of groups",
+  ],
+];
+
+/** Of resources that are taken, what is not. */
+const NOT_TAKEN = [
+  // Comments on commits, which no list names; rules of single merge requests, and those of groups.
+  /\/repository\/commits\/:sha\/(comments|discussions)/,
+  /\/merge_requests\/:merge_request_iid\/approval_(rules|state)/,
+  /^\/groups\/:id\/protected_branches/,
+  /\/groups\/:id\/epics\//,
+  /resource_iteration_events/,
+  // Files that no text refers to, and wiki's attachments of the time before wikis were repositories.
+  /\/uploads(\/:upload_id)?$/,
+  // Who is there: bots stay, and whoever imports owns the group. Members of groups elsewhere.
+  /\/(users|billable_members|starrers|forks|storage|statistics)$/,
+  /\/(projects|projects\/shared)$/,
+  /\/pipelines$/,
+];
+
+/** What is shown of what is not taken, or of a place. */
+const OF_ELSEWHERE =
+  /(^|_)(id|url|links|pipeline)$|^(epic|epic_iid|iteration|project|projects|last_deployment|permissions|owner|status|shared_.*|forks_count|star_count|import_.*|runners_token|alert_status|active|custom_headers|url_variables|merge_when_pipeline_succeeds|detailed_merge_status|latest_build_.*|shared_with_groups|deploy_key_id|group_id|updated_at|created_at_of_key|next_run_at)$/;
+
+/** What the same record is on both servers. */
+function comparable(value: unknown): unknown {
+  if (Array.isArray(value)) {
+    return value.filter((entry) => !isLeft(entry)).map((entry) => comparable(entry));
+  }
+  if (typeof value === "string") {
+    return value
+      .replaceAll(/http:\/\/[^/\s")]+/g, "URL")
+      .replaceAll(/\b(projects?|groups|snippets|avatar)\/\d+/g, "$1/N");
+  }
+  if (typeof value !== "object" || value === null) return value;
+  const entries = Object.entries(value).filter(([key]) => !OF_ELSEWHERE.test(key));
+  return Object.fromEntries(entries.map(([key, inner]) => [key, comparable(inner)]));
+}
+
+/** Bots and people of other systems, rights of groups and deploy keys, and rules of groups. */
+const isLeft = (entry: Record<string, unknown> | null) =>
+  /_bot_|^scim/.test(String(entry?.["username"])) ||
+  entry?.["deploy_key_id"] != null ||
+  (entry?.["group_id"] != null && "access_level_description" in entry) ||
+  entry?.["inherited"] === true;
+
+/** Who imports a group owns it. */
+async function withoutImporter(to: TestApp) {
+  const { id } = (await to.call("GET /user", { as: "admin" })).json;
+  await to.call(`DELETE /groups/acme/members/${id}`, { as: "admin" });
+}
+
+/** The routes whose answers differ between the other server and one that has imported from it. */
+async function differences(to: TestApp, group: string, project: string) {
+  const [from, here] = [await placesIn(source, group, project), await placesIn(to, group, project)];
+  const different: unknown[] = [];
+  for (const route of routes) {
+    const isTaken =
+      route.method === "GET" &&
+      route.source !== undefined &&
+      !LEFT_OUT.includes(resourceOf(route).name) &&
+      !NOT_TAKEN.some((path) => path.test(route.path));
+    if (!isTaken) continue;
+    const answers = await Promise.all([
+      source.call(`GET ${pathOf(route, from)}`, { as: "admin" }),
+      to.call(`GET ${pathOf(route, here)}`, { as: "admin" }),
+    ]);
+    const [first, second] = answers.map(({ status, json }) =>
+      JSON.stringify([status, comparable(json)]),
+    );
+    // A rule of a group.
+    const isInherited = answers[0]?.json?.inherited === true;
+    if (first !== second && !isInherited) different.push([route.path, first, second]);
+  }
+  return different;
+}
+
+/** How many rows tables have that imports write to. */
+async function counts({ store }: TestApp) {
+  const tables = [
+    ...["namespaces", "projects", "labels", "milestones", "boards", "board_lists", "badges"],
+    ...["members", "issues", "merge_requests", "notes", "award_emoji", "issue_links", "releases"],
+    ...["release_links", "snippets", "hooks", "ci_variables", "pipeline_schedules", "approvals"],
+    ...["environments", "project_uploads", "protected_branches", "bulk_import_records"],
+    // Those of merges are made when somebody looks.
+    "git_refs where name not like '%/merge'",
+    ...["resource_label_events", "resource_state_events", "wiki_pages", "approval_rules"],
+  ];
+  const counted: Record<string, unknown> = {};
+  for (const table of tables) {
+    const [row] = await store.rows(`select count(*) from ${table}`);
+    counted[table] = Number(row?.[0]);
+  }
+  return counted;
+}
+
+describe("a group that was imported", () => {
+  let first: Record<string, unknown> = {};
+  beforeAll(async () => {
+    const { status, entities } = await imported({ source_full_path: "acme" });
+    expect(status).toBe("finished");
+    const shown = entities.map((one: Record<string, unknown>) => [
+      one["entity_type"],
+      one["destination_full_path"],
+      one["status"],
+    ]);
+    expect(shown).toContainEqual(["group", "acme/team", "finished"]);
+    expect(shown).toContainEqual(["project", "acme/team/core", "finished"]);
+    await withoutImporter(app);
+    first = await counts(app);
+  });
+
+  it.each([
+    ["acme", "acme/site"],
+    ["acme/team", "acme/team/core"],
+    ["acme/g0", "acme/code"],
+  ])("has what the first one has, wherever one looks: %s, %s", async (group, project) => {
+    expect(await differences(app, group, project)).toEqual([]);
+  });
+
+  it("keeps authors, files and who is in it", async () => {
+    const issues = await app.call("GET /projects/acme%2Fsite/issues?search=With+a+file", {
+      as: "admin",
+    });
+    expect(issues.json[0].author.username).toBe("guest");
+    const [, path] = /\((.*?)\)/.exec(issues.json[0].description) ?? [];
+    const file = await app.call(`GET /projects/acme%2Fsite${path}`, { as: "admin" });
+    expect([file.status, file.text]).toEqual([200, "What it says"]);
+    const { json } = await app.call("GET /groups/acme/members", { as: "admin" });
+    const names = json.map(({ username }: { username: string }) => username);
+    expect(names).toEqual(expect.arrayContaining(["owner", "developer", "guest"]));
+  });
+
+  it("forgets the token, and says what was not taken", async () => {
+    const tokens = await app.store.rows("select token from bulk_imports");
+    expect(tokens).toEqual([[null]]);
+    const [one] = (await app.call("GET /bulk_imports/entities?sort=asc", { as: "admin" })).json;
+    const at = `/bulk_imports/${one.bulk_import_id}/entities/${one.id}`;
+    const { json } = await app.call(`GET ${at}/failures`, { as: "admin" });
+    expect(json).toEqual(one.failures);
+    expect(json).toContainEqual({
+      relation: "members",
+      exception_message: "scim0 is nobody here",
+      exception_class: "ImportError",
+      correlation_id_value: null,
+      source_url: expect.stringContaining("/scim0"),
+      source_title: expect.any(String),
+    });
+    expect((await app.call(`GET ${at}`, { as: "owner" })).status).toBe(404);
+  });
+
+  it("takes as many statements to list many groups and projects as one", async () => {
+    const statements = async (path: string) => {
+      app.statements.length = 0;
+      const { json } = await app.call(`GET ${path}`, { as: "admin" });
+      return [json.length, app.statements.length];
+    };
+    const [, one] = await statements("/bulk_imports/entities?per_page=1");
+    const [length, all] = await statements("/bulk_imports/entities?per_page=7");
+    expect(length).toBeGreaterThan(4);
+    expect(all).toBe(one);
+  });
+
+  it("is not doubled if it is imported again, and takes what is new", async () => {
+    expect((await imported({ source_full_path: "acme" })).status).toBe("finished");
+    expect(await counts(app)).toEqual(first);
+    await there("POST /projects/acme%2Fteam%2Fcore/issues", { title: "Since then" });
+    expect((await imported({ source_full_path: "acme" })).status).toBe("finished");
+    expect(await counts(app)).toMatchObject({ issues: (first["issues"] as number) + 1 });
+    const { json } = await app.call("GET /projects/acme%2Fteam%2Fcore/issues", { as: "admin" });
+    expect(json.map(({ title }: { title: string }) => title)).toEqual(["Since then", "Below"]);
+  });
+
+  it("is as whole if the import was interrupted at any point", async () => {
+    const other = await target();
+    try {
+      const { json } = await ask({ source_full_path: "acme" }, { to: other });
+      const secrets = createSecrets({ secretKey: SECRET_KEY }, "", false);
+      const onError = (error: unknown) => expect(error).toBeUndefined();
+      const settings = {
+        store: other.store,
+        now: clock,
+        secrets,
+        outgoing: { allowLocal: true },
+        onError,
+      };
+      let random = SEED >>> 0;
+      let interruptions = 0;
+      for (let status = "created"; status !== "finished"; ) {
+        random = (Math.imul(random, 1_664_525) + 1_013_904_223) >>> 0;
+        const interrupting = new AbortController();
+        let left = 1 + (random % 25);
+        const onProgress = () => {
+          left -= 1;
+          if (left === 0 && interruptions < 12) interrupting.abort(new Error("interrupted"));
+        };
+        await runImport({ ...settings, onProgress }, json.id, interrupting.signal).catch(
+          (error) => {
+            expect(error.message).toMatch(/interrupted|aborted/);
+            interruptions += 1;
+          },
+        );
+        status = (await other.call(`GET /bulk_imports/${json.id}`, { as: "admin" })).json.status;
+      }
+      expect(interruptions).toBeGreaterThan(3);
+      await withoutImporter(other);
+      expect(await differences(other, "acme", "acme/site")).toEqual([]);
+      const all = await counts(other);
+      expect(all).toEqual({
+        ...first,
+        issues: (first["issues"] as number) + 1,
+        bulk_import_records: (first["bulk_import_records"] as number) + 1,
+      });
+    } finally {
+      await other.dispose();
+    }
+  });
+});
+
+it("a project can be imported alone, by whoever can create projects, who writes all of it", async () => {
+  const entity = {
+    source_type: "project_entity",
+    source_full_path: "acme/site",
+    destination_namespace: "developer",
+  };
+  const { status, entities } = await imported(entity, { as: "developer", token: "token-of-owner" });
+  expect([status, entities[0].status]).toEqual(["finished", "finished"]);
+  const { json } = await app.call("GET /projects/developer%2Fsite/issues", { as: "developer" });
+  const authors = new Set(
+    json.map(({ author }: { author: { username: string } }) => author.username),
+  );
+  expect([...authors]).toEqual(["developer"]);
+  const labels = (await app.call("GET /projects/developer%2Fsite/labels", { as: "developer" }))
+    .json;
+  expect(labels.map(({ name }: { name: string }) => name)).toContain("Development");
+  expect(entities[0].failures).toContainEqual(
+    expect.objectContaining({ exception_message: "only administrators say who has which role" }),
+  );
+});
+
+describe("who may import", () => {
+  const group = {
+    source_full_path: "acme/team",
+    destination_slug: "moved",
+    destination_namespace: "acme",
+  };
+  const project = {
+    source_type: "project_entity",
+    source_full_path: "acme/team/core",
+    destination_slug: "moved",
+    destination_namespace: "acme",
+  };
+  it.each<[Person, number, number]>([
+    ["anonymous", 401, 401],
+    ["stranger", 422, 422],
+    ["guest", 422, 422],
+    ["reporter", 422, 422],
+    ["developer", 422, 422],
+    ["maintainer", 422, 201],
+    ["owner", 201, 201],
+    ["admin", 201, 201],
+  ])("%s: a group %i, a project %i", async (as, ofGroup, ofProject) => {
+    const statuses = [];
+    for (const entity of [group, project]) {
+      const { status, json } = await ask(entity, { as });
+      statuses.push(status);
+      if (status === 201) {
+        const canceled = await app.call(`POST /bulk_imports/${json.id}/cancel`, { as });
+        expect([canceled.status, canceled.json.status]).toEqual([200, "canceled"]);
+        expect((await app.call(`POST /bulk_imports/${json.id}/cancel`, { as })).status).toBe(422);
+      }
+    }
+    expect(statuses).toEqual([ofGroup, ofProject]);
+  });
+
+  it("nobody, if the setting is off, or more often than six times a minute", async () => {
+    const statuses = [];
+    for (let count = 0; count < 7; count += 1) {
+      const { status } = await ask({ ...group, destination_slug: "often" });
+      ahead -= 61_000;
+      statuses.push(status);
+    }
+    expect(statuses).toEqual([201, 201, 201, 201, 201, 201, 429]);
+    ahead += 61_000;
+    const switched = (bulk_import_enabled: boolean) =>
+      app.call("PUT /application/settings", { as: "admin", json: { bulk_import_enabled } });
+    await switched(false);
+    expect((await ask(group)).status).toBe(404);
+    expect((await app.call("GET /bulk_imports", { as: "admin" })).status).toBe(404);
+    await switched(true);
+  });
+});
+
+describe("a server that misbehaves", () => {
+  let bad: HttpServer;
+  let url = "";
+  let answer: RequestListener = () => undefined;
+  beforeAll(async () => {
+    bad = createServer((request, response) => {
+      if (request.url === "/api/v4/user") response.end('{"id":1,"username":"x"}');
+      else answer(request, response);
+    });
+    await new Promise<void>((resolve) => bad.listen(0, "127.0.0.1", resolve));
+    url = `http://127.0.0.1:${(bad.address() as AddressInfo).port}`;
+  });
+  afterAll(() => {
+    bad.closeAllConnections();
+    bad.close();
+  });
+  const GROUP = { id: 7, name: "Bad", path: "bad", full_path: "bad", visibility: "private" };
+  const bring = async (destination_slug: string) => {
+    const { entities } = await imported({ source_full_path: "bad", destination_slug }, { url });
+    return entities[0];
+  };
+  const failuresOf = ({ failures }: { failures: Record<string, string>[] }, of: string) =>
+    failures.filter(({ relation }) => relation === of).map((one) => one["exception_message"]);
+  /** Answers with the group, `[]`, or what one list has. */
+  const withList =
+    (list: string, give: RequestListener): RequestListener =>
+    (request, response) => {
+      const path = request.url ?? "";
+      if (path.includes(`/${list}`)) give(request, response);
+      else response.end(/groups\/bad(\?|$)/.test(path) ? JSON.stringify(GROUP) : "[]");
+    };
+
+  it("is refused if it is none of GitLab's, or not reachable", async () => {
+    const entity = { source_full_path: "acme" };
+    const NO_ACCESS = "Unable to access the source instance with the URL and access token provided";
+    const nobody = createServer().listen(0, "127.0.0.1");
+    await once(nobody, "listening");
+    const closed = `http://127.0.0.1:${(nobody.address() as AddressInfo).port}`;
+    nobody.close();
+    const wrong = await ask(entity, { token: "wrong" });
+    expect([wrong.status, wrong.json]).toEqual([422, { message: NO_ACCESS }]);
+    expect((await ask(entity, { url: closed })).json).toEqual({ message: NO_ACCESS });
+    expect((await ask(entity, { url: "ftp://127.0.0.1/" })).status).toBe(400);
+    const careful = await target({ webhooks: { deliver: false } });
+    const local = await ask(entity, { to: careful, url });
+    expect([local.status, local.json.message]).toEqual([
+      422,
+      expect.stringContaining("not allowed"),
+    ]);
+    await careful.dispose();
+  });
+
+  it("is waited for if it asks for that, and asked again if it is at fault", async () => {
+    let count = 0;
+    answer = withList("labels", (_, response) => {
+      count += 1;
+      if (count === 1) response.writeHead(429, { "retry-after": "0" }).end();
+      else if (count === 2) response.writeHead(502).end();
+      else response.end(JSON.stringify([{ id: 1, name: "late", color: "#00ff00" }]));
+    });
+    expect((await bring("late")).status).toBe("finished");
+    const { json } = await app.call("GET /groups/late/labels", { as: "admin" });
+    expect([count, json[0].name]).toEqual([3, "late"]);
+  });
+
+  it.each<[string, RequestListener, RegExp]>([
+    [
+      "fails",
+      (_, response) => response.writeHead(500).end(),
+      /answers groups\/bad\/labels with 500/,
+    ],
+    ["sends garbage", (_, response) => response.end("<html>"), /is no JSON/],
+    ["sends something else", (_, response) => response.end('{"a":1}'), /no list of objects/],
+    [
+      "repeats itself",
+      (_, response) =>
+        response.end(JSON.stringify(Array.from({ length: 100 }, (_, id) => ({ id, name: "x" })))),
+      /repeats itself/,
+    ],
+    [
+      "leads elsewhere",
+      (_, response) => response.writeHead(302, { location: "http://169.254.169.254/" }).end(),
+      /redirects are not followed/,
+    ],
+    [
+      "is cut off",
+      (_, response) => {
+        response.writeHead(200, { "content-length": "99" });
+        response.write("[");
+        setImmediate(() => response.destroy());
+      },
+      /cut off/,
+    ],
+    [
+      "has no end",
+      (_, response) => {
+        const more = () => {
+          while (response.write(" ".repeat(1 << 20)));
+        };
+        response.on("drain", more);
+        more();
+      },
+      /too large/,
+    ],
+  ])("that %s: the rest is taken", async (what, give, reason) => {
+    answer = withList("labels", give);
+    const entity = await bring(`it-${what.replaceAll(" ", "-")}`);
+    expect(entity.status).toBe("finished");
+    expect(failuresOf(entity, "labels").at(-1)).toMatch(reason);
+  });
+
+  it("says what of its records can't be stored, and takes the others", async () => {
+    const labels = [
+      { id: 1, name: "good", color: "#00ff00" },
+      { id: 2, name: "bad", color: "green" },
+      { id: 3, name: 5, color: "#00ff00" },
+      { id: 4, name: "\0", color: "#00ff00" },
+      { id: "5", name: "odd", color: "#00ff00" },
+    ];
+    answer = withList("labels", (_, response) => response.end(JSON.stringify(labels)));
+    const entity = await bring("mixed");
+    expect(failuresOf(entity, "labels")).toHaveLength(4);
+    const { json } = await app.call("GET /groups/mixed/labels", { as: "admin" });
+    expect(json.map(({ name }: { name: string }) => name)).toEqual(["good"]);
+  });
+
+  it("is asked for less at once if its answers are too large", async () => {
+    const asked: string[] = [];
+    answer = withList("labels", ({ url: path }, response) => {
+      const { searchParams } = new URL(path ?? "", url);
+      const [size, page] = ["per_page", "page"].map((name) => Number(searchParams.get(name)));
+      asked.push(`${size}/${page}`);
+      if (size === 100) response.end(`[${" ".repeat(17 << 20)}]`);
+      else {
+        const names = Array.from({ length: 12 }, (_, at) => ({
+          id: at + 1,
+          name: `l${at}`,
+          color: "#00ff00",
+        }));
+        const from = ((page as number) - 1) * (size as number);
+        response.end(JSON.stringify(names.slice(from, from + (size as number))));
+      }
+    });
+    const entity = await bring("large");
+    expect([entity.failures, entity.stats.labels.imported]).toEqual([[], 12]);
+    expect(asked).toEqual(["100/1", "10/1", "10/2"]);
+  });
+
+  it("does not lead to groups that were not asked for", async () => {
+    const other = { id: 9, path: "other", full_path: "elsewhere/other" };
+    answer = withList("subgroups", (_, response) => response.end(JSON.stringify([other])));
+    const { entities } = await imported(
+      { source_full_path: "bad", destination_slug: "led" },
+      { url },
+    );
+    expect(entities).toHaveLength(1);
+  });
+});

@@ -1,0 +1,88 @@
+// pm-cli import gitlab: from a server of another process, also when it is killed.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import type { ImportReport } from "../../src/index.ts";
+import {
+  environment,
+  newFolder,
+  program,
+  run,
+  runJson,
+  type Serving,
+  startServing,
+} from "./helpers.ts";
+
+const folder = newFolder();
+const at = { cwd: folder.path };
+let server: Serving;
+let source: string[] = [];
+
+beforeAll(async () => {
+  const { tokens } = await runJson(["seed", "--db", "there.db"], at);
+  writeFileSync(join(folder.path, "token"), `${tokens[0].token}\n`);
+  server = await startServing(["--db", "there.db"], at);
+  source = ["--url", server.url, "--token-file", "token"];
+  const root = ["--username", "root", "--name", "Root", "--email", "root@example.com", "--admin"];
+  await run(["user", "create", "--db", "here.db", ...root], at);
+});
+afterAll(async () => {
+  await server.stop();
+  folder.remove();
+});
+
+const command = () => ["import", "gitlab", "--db", "here.db", ...source, "--group", "acme"];
+
+it("goes on where it was killed, and tells what it has brought and what not", async () => {
+  const [node = "", ...args] = program;
+  const child = spawn(node, [...args, ...command()], {
+    ...at,
+    env: environment(),
+    stdio: "ignore",
+  });
+  const ended = once(child, "close");
+  await server.logged(({ path }) => /\/issues\/\d+\/links$/.test(path ?? ""));
+  child.kill("SIGKILL");
+  await ended;
+  const report: ImportReport = await runJson(command(), at);
+  expect(report.status).toBe("finished");
+  expect(report.places.map(({ path }) => path)).toContain("acme/platform/infrastructure");
+  expect(report.places.every(({ status }) => status === "finished")).toBe(true);
+  expect(report.failures).toContainEqual({
+    source: "acme/shipping-api",
+    relation: "variables",
+    title: "DEPLOY_TOKEN",
+    reason: "its value is masked: set it here",
+  });
+  const { stdout, code } = await run(command(), at);
+  expect(code).toBe(0);
+  expect(stdout).toContain("- project acme/shipping-api as acme/shipping-api, finished: ");
+  expect(stdout).toContain("Not taken:");
+});
+
+it("says what is wrong", async () => {
+  writeFileSync(join(folder.path, "wrong"), "wrong");
+  const to = ["import", "gitlab", "--db", "here.db"];
+  const outcomes = [];
+  for (const args of [
+    [...to, "--group", "acme"],
+    [...to, ...source],
+    [...to, "--url", server.url, "--group", "acme"],
+    [...to, "--url", server.url, "--token-file", "wrong", "--group", "acme"],
+    [...to, "--url", server.url, "--token-file", "missing", "--group", "acme"],
+    [...to, ...source, "--group", "nowhere"],
+  ]) {
+    const { code, stderr } = await run(args, at);
+    outcomes.push([code, stderr.trim().slice(0, 60)]);
+  }
+  expect(outcomes).toEqual([
+    [2, "error: --url is required"],
+    [2, "error: --group or --project is required"],
+    [2, "error: --token, --token-file or PM_IMPORT_TOKEN is required"],
+    [1, "error: the server refuses the token"],
+    [1, expect.stringContaining("error: cannot read the token in missing")],
+    [1, "error: nothing was imported: see the report"],
+  ]);
+});
