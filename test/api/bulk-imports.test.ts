@@ -44,6 +44,8 @@ async function there(request: string, json?: object, as: Person = "admin") {
 beforeAll(async () => {
   source = await testApp({ seed: fixtureSeed(2), extra: toys, secretKey: SECRET_KEY });
   await createFixtures(source, 2);
+  const only = { issues_access_level: "private", snippets_access_level: "private" };
+  await source.call("PUT /projects/acme%2Fsite", { as: "owner", json: only });
   const body = new FormData();
   body.append("file", new Blob(["What it says"]), "a file.txt");
   const upload = await source.call("POST /projects/acme%2Fsite/uploads", { as: "owner", body });
@@ -136,6 +138,9 @@ const LEFT_OUT = [
     "Topics",
     "Transfers",
     "npm packages",
+    "NuGet packages",
+    "Composer packages",
+    "Helm charts",
     "Approval settings of groups",
   ],
 ];

@@ -15,6 +15,7 @@ import { settingsOf } from "../exports/reader.ts";
 import { newPositionOf, placeLabels } from "../issuables/positions.ts";
 import type * as namespaces from "../namespaces/queries.ts";
 import { createProject } from "../projects/changes.ts";
+import { featureColumns } from "../projects/feature-levels.ts";
 import { projectSettings } from "../projects/kept.ts";
 import * as schedules from "../schedules/queries.ts";
 import * as uploads from "../uploads/queries.ts";
@@ -590,6 +591,7 @@ async function settings(bringing: Bringing, told: Told): Promise<void> {
     },
     settingsOf({
       ...given,
+      ...featureColumns(told),
       visibility: level,
       topics: JSON.stringify(topics.filter((topic) => typeof topic === "string")),
       kept_settings: keptOf(projectSettings as never, told),

@@ -1,5 +1,4 @@
 import type { Caller } from "../../core/access/caller.ts";
-import { FEATURE_LEVELS } from "../../core/access/features.ts";
 import type { Source } from "../../core/access/source.ts";
 import { VISIBILITIES, VISIBILITY_NAMES } from "../../core/access/visibility.ts";
 import { ApiError, conflict, forbidden, notFound, notModified } from "../../core/errors.ts";
@@ -43,6 +42,7 @@ import { mayRenameProject } from "./abilities.ts";
 import { aroundRoutes } from "./around.ts";
 import { createProject } from "./changes.ts";
 import { findDeleted, mark, restore } from "./deletion.ts";
+import { ACCESS_LEVELS, FEATURE_USERS, featureColumns } from "./feature-levels.ts";
 import { projectFilter, projectListInput, projectOrder } from "./filters.ts";
 import { changed } from "./followers.ts";
 import { listedProject as listed, projectWithPermissions } from "./json.ts";
@@ -91,16 +91,7 @@ const flags = Object.fromEntries(
   FLAGS.map((name) => [name, param.optional(param.boolean())]),
 ) as Record<(typeof FLAGS)[number], ReturnType<typeof param.optional<boolean>>>;
 
-/** Newer names of the flags of features. */
-const ACCESS_LEVELS = {
-  issues_access_level: "issues_enabled",
-  merge_requests_access_level: "merge_requests_enabled",
-  wiki_access_level: "wiki_enabled",
-  builds_access_level: "jobs_enabled",
-  snippets_access_level: "snippets_enabled",
-} as const;
-
-const accessLevel = param.optional(param.choice(["disabled", "private", "enabled"]));
+const accessLevel = param.optional(param.choice(FEATURE_USERS));
 const accessLevels = Object.fromEntries(
   Object.keys(ACCESS_LEVELS).map((name) => [name, accessLevel]),
 ) as Record<keyof typeof ACCESS_LEVELS, typeof accessLevel>;
@@ -159,12 +150,7 @@ function columnsOf(input: param.Input<typeof attributes>): Record<string, Value 
       FLAGS.map((name) => [name, input[name] === undefined ? undefined : Number(input[name])]),
     ),
     ...(input.public_builds !== undefined && { public_jobs: Number(input.public_builds) }),
-    ...Object.fromEntries(
-      Object.entries(ACCESS_LEVELS).flatMap(([name, flag]) => {
-        const level = input[name as keyof typeof ACCESS_LEVELS];
-        return level === undefined ? [] : [[flag, FEATURE_LEVELS[level]]];
-      }),
-    ),
+    ...featureColumns(input),
   };
 }
 
