@@ -1,17 +1,18 @@
-import type { Database } from "../store/port.ts";
-import { addIfRun } from "./outbox.ts";
+import type { Database, Reader } from "../store/port.ts";
+import { addIfRun, isRun } from "./outbox.ts";
 
 /** The name of the worker that sends mail. */
 export const MAIL = "mail";
 
 /**
  * A mail to an address that may be nobody's: the confirmation of one, an invitation, or what an integration was told, by the
- * id of its record.
+ * id of its record; or a link to set a password, by the address whose owner has forgotten theirs.
  */
 export type Letter =
   | { readonly confirmation: number }
   | { readonly invitation: number }
-  | { readonly delivery: number; readonly to: string };
+  | { readonly delivery: number; readonly to: string }
+  | { readonly password: string };
 
 /** Queues a letter, if there is a process that sends mail. */
 export function queueLetter(db: Database, letter: Letter, now: number): Promise<void> {
@@ -20,5 +21,10 @@ export function queueLetter(db: Database, letter: Letter, now: number): Promise<
 
 /** Whether what a task of that worker says is a letter. */
 export function isLetter(payload: object): payload is Letter {
-  return "confirmation" in payload || "invitation" in payload || "delivery" in payload;
+  return ["confirmation", "invitation", "delivery", "password"].some((kind) => kind in payload);
+}
+
+/** Whether there is a process that sends mail. */
+export async function sendsMail(db: Reader, now: number): Promise<boolean> {
+  return isRun(db, MAIL, now);
 }

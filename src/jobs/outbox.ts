@@ -124,6 +124,12 @@ export async function add<Payload extends object>(
   }
 }
 
+/** Whether a process has run a worker not long ago. */
+export async function isRun(db: Reader, worker: string, now: number): Promise<boolean> {
+  const sql = "select 1 from outbox_workers where name = ? and seen_at > ?";
+  return (await db.rows(sql, [worker, now - FORGOTTEN])).length > 0;
+}
+
 /** Queues a task for one worker, unless no process has run it for a long time. */
 export async function addIfRun(
   db: Database,

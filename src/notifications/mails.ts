@@ -1,12 +1,16 @@
+import * as invitations from "../auth/invitations.ts";
 import { newOpaque } from "../auth/token-secrets.ts";
 import { roleOf } from "../core/access/roles.ts";
 import type { Letter } from "../jobs/mails.ts";
+import { idByAddress } from "../resources/users/queries.ts";
 import type { Reader, Store } from "../store/port.ts";
 import type { Composed, Sender } from "./message.ts";
 import type { Saying } from "./paragraphs.ts";
 
 /** For how long the link of a confirmation works, in milliseconds. */
 const LIFETIME = 3 * 86_400_000;
+/** The same of a link to set a password, as in GitLab. */
+const PASSWORD_LIFETIME = 2 * 86_400_000;
 
 /** A letter. */
 interface Written {
@@ -35,7 +39,9 @@ export async function composeLetter(
       ? await invitationTo(store, letter.invitation, sender)
       : "delivery" in letter
         ? await integrationMailTo(store, letter)
-        : await confirmationOf(store, letter.confirmation, sender, now);
+        : "password" in letter
+          ? await passwordLinkTo(store, letter.password, sender, now)
+          : await confirmationOf(store, letter.confirmation, sender, now);
   if (!written) return undefined;
   const { id, to, subject, saying } = written;
   return {
@@ -81,6 +87,43 @@ async function confirmationOf(
           name: "Confirm this address",
         },
         "Otherwise nothing has to be done.",
+      ],
+    },
+  };
+}
+
+/**
+ * A link to set a password, to whoever has an address that is confirmed and may sign in with one: people of an LDAP server have
+ * their password there.
+ */
+async function passwordLinkTo(
+  store: Store,
+  email: string,
+  { url }: Sender,
+  now: number,
+): Promise<Written | undefined> {
+  const user = await store.one<{ id: number; name: string; username: string }>(
+    `select u.id, u.name, u.username from users u where u.state in ('active', 'deactivated')
+     and u.id = ? and not exists (select 1 from identities i where i.user_id = u.id and i.checked_at is not null)`,
+    [(await idByAddress(store, email)) ?? 0],
+  );
+  if (!user) return undefined;
+  const { id, name, username } = user;
+  const secret = await store.transaction((db) =>
+    invitations.create(db, id, now + PASSWORD_LIFETIME, now),
+  );
+  return {
+    id: `password-${id}-${now}`,
+    to: email,
+    subject: "Set your password",
+    saying: {
+      paragraphs: [
+        `Somebody, we hope you, has asked for a new password of ${name} (@${username}). This link works once, for two days:`,
+        {
+          link: `${url}/users/password/edit?reset_password_token=${secret}`,
+          name: "Set your password",
+        },
+        "If it was not you, nothing has to be done: your password stays what it is.",
       ],
     },
   };

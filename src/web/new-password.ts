@@ -2,7 +2,10 @@ import * as audit from "../audit/log.ts";
 import * as credentials from "../auth/credentials.ts";
 import * as invitations from "../auth/invitations.ts";
 import { hashPassword } from "../auth/passwords.ts";
-import type { AttributeErrors } from "../core/errors.ts";
+import { attempt } from "../auth/throttle.ts";
+import { digest } from "../core/digest.ts";
+import { type AttributeErrors, notFound } from "../core/errors.ts";
+import { networkOf } from "../core/http/network.ts";
 import * as param from "../core/input.ts";
 import {
   type PageContext,
@@ -11,19 +14,60 @@ import {
   type Route,
   routes,
 } from "../core/resource.ts";
-import { field, form, type Validated, validated } from "../pages/form.ts";
+import { queueLetter, sendsMail } from "../jobs/mails.ts";
+import { field, form, formText, type Validated, validated } from "../pages/form.ts";
 import { html } from "../pages/html.ts";
 import { mountOf } from "../pages/navigation.ts";
 import { page } from "../pages/page.ts";
+import type { Reader } from "../store/port.ts";
 
 const { get, post } = routes();
 
 const PATH = "/users/password";
+/** Where those who have forgotten their password ask for a link. */
+export const FORGOTTEN = `${PATH}/new`;
+
+/** How often one address of the network may ask, and how often for one address of e-mail. */
+const ASKING = { max: 10, window: 60_000 };
+const ASKED_FOR = { max: 3, window: 3_600_000 };
+
+/** Characters of an e-mail address (RFC 5321). */
+const MOST_ADDRESS = 254;
 
 const token = { reset_password_token: param.optional(param.anyText()) };
 
 /** Setting a password by a link from an operator, at the same path as in GitLab. */
 export const newPasswordRoutes: readonly Route[] = [
+  get(FORGOTTEN, {
+    summary: "Page to ask for a link to set a password",
+    access: "anyone",
+    handle: async (context) => {
+      await requireMail(context);
+      return forgottenPage(context);
+    },
+  }),
+  post(FORGOTTEN, {
+    summary: "Ask for a link to set a password",
+    access: "anyone",
+    input: { email: formText },
+    prepare: async ({ email }, { store, request, now }) => {
+      const name = "password_links";
+      const network = { ...ASKING, name, key: `forgotten passwords from ${networkOf(request.ip)}` };
+      const one = { ...ASKED_FOR, name, key: `forgotten password of ${addressKey(email)}` };
+      await attempt(store, [...(request.ip === "" ? [] : [network]), one], now);
+    },
+    handle: async (context) => {
+      const { db, input, now } = context;
+      await requireMail(context);
+      const email = input.email.trim();
+      // Whose it is, is found out later: the answer, and how long it takes, say nothing of whether there is an account.
+      if (email !== "" && email.length <= MOST_ADDRESS)
+        await queueLetter(db, { password: email }, now);
+      const body = html`<div class="note good" role="status"><p>If your email address exists in our database, you will receive a password recovery link at your email address in a few minutes.</p></div>
+<section><a class="button" href="${mountOf(context.view)}/users/sign_in">Sign in</a></section>`;
+      return page(context, { title: "Look into your mails", body });
+    },
+  }),
   get(`${PATH}/edit`, {
     summary: "Page to set a password by a link",
     access: "anyone",
@@ -54,6 +98,26 @@ export const newPasswordRoutes: readonly Route[] = [
     },
   }),
 ];
+
+/** An address as attempts are counted for it: keys are shorter than what anybody may type. */
+const addressKey = (email: string) => digest("sha256", email.trim().toLowerCase());
+
+/** @throws ApiError 404 where no mail is sent */
+async function requireMail({ db, now }: { readonly db: Reader; readonly now: number }) {
+  if (!(await sendsMail(db, now))) throw notFound();
+}
+
+function forgottenPage(visit: PageContext): RawReply {
+  const body = html`<p class="lead">You get a mail with a link by which you set a new password.</p>
+<section class="wide">${form(
+    visit,
+    FORGOTTEN,
+    html`${field({ name: "email", label: "Your e-mail address", autocomplete: "email", autofocus: true })}
+<button>Send the link</button>`,
+  )}</section>
+<p><a href="${mountOf(visit.view)}/users/sign_in">Back to signing in</a></p>`;
+  return page(visit, { title: "Forgotten password", body });
+}
 
 /** Hashes the new password, but only for visitors with a valid link. */
 async function newHash(
@@ -107,7 +171,7 @@ ${field({
 
 function invalidLinkPage(visit: PageContext): RawReply {
   const body = html`<section>
-<p class="lead">This link was used, has expired, or was replaced by a newer one. Ask your administrator for another.</p>
+<p class="lead">This link was used, has expired, or was replaced by a newer one. Ask for another one.</p>
 </section>`;
   return page(visit, { title: "Link no longer valid", status: 404, body });
 }

@@ -10,6 +10,7 @@ import { sessionOf } from "../core/http/session-cookie.ts";
 import * as param from "../core/input.ts";
 import { type PageContext, type RawReply, type Resource, routes } from "../core/resource.ts";
 import { recordFailedLogin } from "../hooks/records.ts";
+import { sendsMail } from "../jobs/mails.ts";
 import { field, form, formText } from "../pages/form.ts";
 import { type Html, html } from "../pages/html.ts";
 import { mountOf } from "../pages/navigation.ts";
@@ -26,7 +27,7 @@ import {
   SECOND_STEP,
   SIGN_IN,
 } from "./entering.ts";
-import { newPasswordRoutes } from "./new-password.ts";
+import { FORGOTTEN, newPasswordRoutes } from "./new-password.ts";
 import { providerForms, providerRoutes } from "./providers.ts";
 
 const { get, post } = routes();
@@ -140,11 +141,14 @@ async function sayings(db: Reader): Promise<[Html, Html]> {
 }
 
 async function signInPage(
-  visit: PageContext & { db: Reader },
+  visit: PageContext & { db: Reader; now: number },
   returnTo: string | undefined,
   failed?: { reason: string; login: string },
 ): Promise<RawReply> {
-  const [above, below] = await sayings(visit.db);
+  const [[above, below], hasMail] = await Promise.all([
+    sayings(visit.db),
+    sendsMail(visit.db, visit.now),
+  ]);
   const body = html`${above}
 ${failed && html`<div class="note bad" role="alert"><p>${failed.reason}</p></div>`}
 <section class="wide">${form(
@@ -166,7 +170,7 @@ ${field({
   autofocus: failed !== undefined,
 })}
 <button>Sign in</button>`,
-  )}</section>
+  )}${hasMail && html`<p><a href="${mountOf(visit.view)}${FORGOTTEN}">Forgot your password?</a></p>`}</section>
 ${providerForms(visit, returnToField(returnTo))}
 ${below}`;
   return page(visit, { title: "Sign in", status: failed ? 401 : 200, body });

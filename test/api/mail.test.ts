@@ -575,3 +575,68 @@ it("asks whether an address is its user's, by a link whose secret is stored nowh
   expect((await visitor.get(link)).status).toBe(404);
   await app.close();
 });
+
+it("sends who has forgotten their password a link to set one, and tells nobody whether there is an account", async () => {
+  const quiet = await open();
+  await quiet.admin.seed(baseSeed);
+  const before = new Visitor({ fetch: quiet.fetch });
+  expect((await before.get("/users/sign_in")).page).not.toContain("Forgot your password?");
+  expect((await before.get("/users/password/new")).status).toBe(404);
+  await quiet.close();
+
+  const app = await open({ mail: mail() });
+  const visitor = new Visitor({ fetch: app.fetch });
+  expect((await visitor.get("/users/sign_in")).page).toContain('href="/users/password/new"');
+  const ask = async (email: string) => {
+    await visitor.get("/users/password/new");
+    return visitor.post("/users/password/new", { email });
+  };
+  await call(app, "POST /users/6/block", { as: "admin" });
+  const { json: blocked } = await call(app, "GET /users/6", { as: "admin" });
+  const answers = [];
+  for (const email of [
+    "nobody@example.com",
+    "",
+    `${blocked.username}@example.com`,
+    "OWNER@example.com ",
+  ]) {
+    const { status, page } = await ask(email);
+    answers.push([status, page.replaceAll(/value="\w+"/g, "")]);
+  }
+  expect(new Set(answers.map(String)).size).toBe(1);
+  expect(answers[0]?.[0]).toBe(200);
+  await arrived(1);
+  expect(received[0]).toMatchObject({ to: ["OWNER@example.com"], subject: "Set your password" });
+  const link = /https:\/\/pm\.example\.com(\/\S+)/.exec(received[0]?.text ?? "")?.[1] ?? "";
+  expect(link).toMatch(/^\/users\/password\/edit\?reset_password_token=[0-9a-f]{64}$/);
+  const store = await openStore(database.database);
+  const stored = await Promise.all(
+    ["outbox", "invitations", "audit_events"].map((table) => store.rows(`select * from ${table}`)),
+  );
+  expect(JSON.stringify(stored)).not.toContain(link.slice(-64));
+  await store.close();
+
+  await visitor.get(link);
+  const chosen = "correct horse battery";
+  const form = {
+    reset_password_token: link.slice(-64),
+    password: chosen,
+    password_confirmation: chosen,
+  };
+  expect((await visitor.post("/users/password", form)).page).toContain(
+    "Your password has been set.",
+  );
+  expect((await visitor.get(link)).status).toBe(404);
+  expect((await visitor.signIn("owner", chosen)).status).toBe(303);
+
+  const other = new Visitor({ fetch: app.fetch });
+  const statuses: number[] = [];
+  for (let at = 0; at < 4; at += 1) {
+    await other.get("/users/password/new");
+    statuses.push(
+      (await other.post("/users/password/new", { email: "reporter@example.com" })).status,
+    );
+  }
+  expect(statuses).toEqual([200, 200, 200, 429]);
+  await app.close();
+});
