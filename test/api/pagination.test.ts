@@ -525,6 +525,12 @@ describe("every list", () => {
   /** Lists whose length nobody chooses, and records that requests alone don't make. Their own tests cover them. */
   const OTHERS: Readonly<Record<string, string>> = {
     "/features/definitions": "there are none",
+    "/bulk_imports": "only another server makes them: see bulk-imports.test.ts",
+    "/bulk_imports/entities": "likewise",
+    "/bulk_imports/:import_id": "likewise",
+    "/bulk_imports/:import_id/entities": "likewise",
+    "/bulk_imports/:import_id/entities/:entity_id": "likewise",
+    "/bulk_imports/:import_id/entities/:entity_id/failures": "likewise",
     "/projects/:id/clusters": "likewise",
     "/groups/:id/clusters": "likewise",
     "/projects/:id/cluster_agents": "likewise",

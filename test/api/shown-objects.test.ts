@@ -96,6 +96,7 @@ const requests: Record<string, object | undefined> = {
   "GET /repository/tree?ref=$~1": undefined,
   "GET /repository/archive?sha=$": undefined,
   "GET /repository/archive.zip?sha=$": undefined,
+  "GET /packages/composer/archives/x?sha=$": undefined,
   "GET /repository/contributors?ref=$": undefined,
   "GET /repository/compare?from=main&to=$": undefined,
   "GET /repository/compare?from=$&to=main": undefined,
@@ -172,6 +173,8 @@ const requests: Record<string, object | undefined> = {
 
 /** Routes with such a parameter that look up no commit by its name, or not by that of the caller's choice. */
 const OTHERS = [
+  // The digest of a document.
+  "GET /group/:id/-/packages/composer/p/:sha",
   "POST /projects",
   "POST /projects/user/:user_id",
   "POST /groups",

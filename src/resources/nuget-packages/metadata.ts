@@ -185,7 +185,7 @@ export async function search(
     prerelease ? undefined : when("instr(pk.version, '-') = 0"),
   ]);
   const names = await db.rows(
-    `select lower(pk.name) as name, count(*) over () from ${NUGET} where ${found.sql}
+    `select lower(pk.name) as name from ${NUGET} where ${found.sql}
      group by lower(pk.name) order by name limit ? offset ?`,
     [...found.values, take, skip],
   );
