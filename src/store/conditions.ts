@@ -1,6 +1,6 @@
 import { placeholders } from "./placeholders.ts";
 import type { Reader, Value } from "./port.ts";
-import { joined } from "./texts.ts";
+import { joined, statement } from "./texts.ts";
 
 /** A piece of SQL with the values of its placeholders. */
 export interface Condition {
@@ -24,7 +24,10 @@ export function all(conditions: readonly (Condition | undefined)[]): Condition {
 /** The condition that holds if one of the given ones does. */
 export function any(conditions: readonly Condition[]): Condition {
   return {
-    sql: `(${conditions.map(({ sql }) => sql).join(" or ")})`,
+    sql: statement`(${joined(
+      conditions.map(({ sql }) => sql),
+      " or ",
+    )})`,
     values: conditions.flatMap(({ values }) => values),
   };
 }

@@ -2,8 +2,11 @@
 export const MAX_STATEMENTS = 1000;
 /** Maximum characters of all their texts together. SQLite needs about 70 bytes per character. */
 export const MAX_CHARACTERS = 500_000;
-/** Longer statements are not cached: they were built for one request. All others have at most 3,600 characters. */
-const MAX_STATEMENT_LENGTH = 10_000;
+/**
+ * Longer statements are not cached: they were built for one request. The longest of the others, which list events of all kinds that
+ * somebody may see, have 17,000 characters.
+ */
+const MAX_STATEMENT_LENGTH = 20_000;
 
 /**
  * Cache of prepared statements by their text, limited in number and size. It has two generations, so that a hit costs one

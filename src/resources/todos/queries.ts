@@ -1,11 +1,12 @@
+import { ROLES } from "../../core/access/roles.ts";
 import {
   allConfidential,
   BEING_DELETED_ROWS,
   idOf,
+  inProject,
   ON_EPIC,
   usesFeature,
   type Viewer,
-  visibleMergeRequests,
   visibleNotes,
   visiblePlaces,
 } from "../../core/access/visibility.ts";
@@ -93,10 +94,11 @@ function withReadableTarget(viewer: Viewer): Condition {
  * Counting then reads no issues.
  */
 function withoutLooking(viewer: Viewer): Condition {
+  const asReporter = inProject(viewer, { level: ROLES.reporter });
   return all([
-    usesFeature(viewer, "issues"),
-    visibleMergeRequests(viewer),
-    // And all internal notes.
+    usesFeature(asReporter, "issues"),
+    usesFeature(asReporter, "merge_requests"),
+    // Reporters read the code, and internal notes.
     allConfidential(viewer),
   ]);
 }
