@@ -122,8 +122,19 @@ describe("the packed package", () => {
       }
     }
     expect([...required].sort()).toContain("valibot");
+    // It is loaded when somebody signs in at another provider, which such a Node is told not to offer.
+    required.delete("openid-client");
     const load = [...required].map((name) => `require(${JSON.stringify(name)});`).join("");
     await project.node([...withoutRequireOfModules, "--eval", load]);
+  });
+
+  it("says what sign-in at other providers needs, on a Node that cannot require ES modules", async () => {
+    const provider = { name: "p", issuer: "https://p.example", clientId: "c" };
+    const options = { url: "https://pm.example", signIn: { providers: [provider] } };
+    const code = `require("pm-api").createApp(${JSON.stringify(options)}).catch((error) => console.log(error.message));`;
+    const said = "signIn.providers needs Node 20.19 or newer, or 22.12 or newer\n";
+    const printed = await project.node([...withoutRequireOfModules, "--eval", code]);
+    if (withoutRequireOfModules.length > 0) expect(printed).toBe(said);
   });
 
   it("has its code once: what is imported is what is required", async () => {
