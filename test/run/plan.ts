@@ -104,17 +104,17 @@ export function passesOf({ mode, share, reach, filters = [] }: Plan): Pass[] {
     const light = others.filter((file) => !isHeavy(file));
     return [
       ...always.filter((file) => !isHeavy(file)),
-      ...part(always.filter(isHeavy), "postgres", 8, share + 4),
-      ...part(light, "postgres", SHARES, share + 4),
-      ...part(others.filter(isHeavy), "postgres", SHARES, share + 15),
+      ...part(always.filter(isHeavy), "postgres", 8, share + 8),
+      ...part(light, "postgres", SHARES, share + 8),
+      ...part(others.filter(isHeavy), "postgres", SHARES, share + 19),
     ];
   };
   const ofRest = (own: readonly string[]) => [
     ...own.filter((file) => !isInTurn(file)),
-    ...part(own.filter(isInTurn), "rest", 8, share + 3),
+    ...part(own.filter(isInTurn), "rest", 8, share + 6),
   ];
-  const inParts = (project: string, parts: number) => (own: readonly string[]) =>
-    part(own, project, parts, share + 5);
+  const inParts = (project: string, parts: number, from: number) => (own: readonly string[]) =>
+    part(own, project, parts, share + from);
   const passes = [
     pass(
       "tests on SQLite",
@@ -123,14 +123,14 @@ export function passesOf({ mode, share, reach, filters = [] }: Plan): Pass[] {
     ),
     pass("tests on PostgreSQL", "postgres", some(["app"], onPostgres)),
     pass("other tests", "rest", some(["rest"], ofRest)),
-    pass("tests of the build", "built", some(["built"], inParts("built", 16))),
-    pass("tests in a browser", "built", some(["browser"], inParts("built", 4))),
-    pass("tests that run alone", "timed", some(["timed"], inParts("timed", 4))),
+    pass("tests of the build", "built", some(["built"], inParts("built", 16, 10))),
+    pass("tests in a browser", "built", some(["browser"], inParts("built", 4, 7))),
+    pass("tests that run alone", "timed", some(["timed"], inParts("timed", 4, 5))),
   ];
   if (mode === "changed") return passes.filter(hasFiles);
 
   for (const [index, [runtime, own]] of RUNTIMES.entries()) {
-    const turn = Math.floor(share / RUNTIMES.length);
+    const turn = Math.floor(share / RUNTIMES.length) + 1;
     const turns = SHARES / RUNTIMES.length;
     const always = runtime.startsWith("Node") ? ALWAYS_ON_SQLITES : ALWAYS_ON_RUNTIMES;
     const isAlways = (file: string) => always.test(file) && !SELDOM_ON_RUNTIMES.test(file);
