@@ -7,7 +7,7 @@ export const isName = (text: string): boolean => text.length <= LONGEST && NAME.
 
 const STABILITY = "(?:stable|beta|b|rc|alpha|a|patch|pl|p)";
 const VERSION = new RegExp(
-  `^v?(\\d+(?:\\.\\d+){0,3}(?:[._-]?${STABILITY}(?:[.-]?\\d+){0,3})?(?:[.-]?dev)?)$`,
+  `^v?(\\d+(?:\\.\\d+){0,3}(?:[._-]?${STABILITY}(?:[.-]?\\d+(?:[.-]\\d+){0,2})?)?(?:[.-]?dev)?)$`,
   "i",
 );
 
