@@ -23,14 +23,16 @@ export function repeats(short: number, long: number): number {
 /**
  * Whether a route is among those that slow tests walk through for this commit: one in six, on other runtimes one in 24. In
  * the long form, every route is; and those of resources that changed always are, where they are not repeated.
+ *
+ * @param way one of several in which it is walked through, each with turns of its own
  */
-export function hasTurn({ method, path }: Pick<Route, "method" | "path">): boolean {
+export function hasTurn({ method, path }: Pick<Route, "method" | "path">, way = ""): boolean {
   const words = path.split("/").filter((word) => word && !word.startsWith(":"));
   const ofResource = words.length > 1 ? words.slice(1) : words;
   return (
     isLong ||
     (!isRepeated && ofResource.some((word) => touched.has(word.replaceAll("_", "-")))) ||
-    isInShare(`${method} ${path}`, PARTS)
+    isInShare(`${way}${method} ${path}`, PARTS)
   );
 }
 

@@ -290,7 +290,7 @@ describe("the worst texts at the largest size", () => {
     ...all.filter((route) => storesInMany(route)),
   ];
   const cases = ordered
-    .filter(hasTurn)
+    .filter((route) => hasTurn(route))
     .map((route) => [`${route.method} ${route.path}`, route] as const);
 
   it.each(cases)("%s answers quickly", async (_, route) => {
