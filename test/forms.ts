@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect } from "vitest";
-import type { Route } from "../src/core/resource.ts";
+
 import { isInShare, numberOfCommit } from "./run/share.ts";
 
 /** Whether tests take their long forms, as for `npm run test:all`. */
@@ -20,13 +20,19 @@ export function repeats(short: number, long: number): number {
   return isLong ? long : short;
 }
 
+/** A route, or what is walked through as routes are. */
+interface Walked {
+  readonly method: string;
+  readonly path: string;
+}
+
 /**
  * Whether a route is among those that slow tests walk through for this commit: one in six, on other runtimes one in 24. In
  * the long form, every route is; and those of resources that changed always are, where they are not repeated.
  *
  * @param way one of several in which it is walked through, each with turns of its own
  */
-export function hasTurn({ method, path }: Pick<Route, "method" | "path">, way = ""): boolean {
+export function hasTurn({ method, path }: Walked, way = ""): boolean {
   const words = path.split("/").filter((word) => word && !word.startsWith(":"));
   const ofResource = words.length > 1 ? words.slice(1) : words;
   return (

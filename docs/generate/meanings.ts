@@ -909,6 +909,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   snippets_enabled: "whether it has snippets",
   issues_access_level: "whether it has issues",
   merge_requests_access_level: "whether it has merge requests",
+  repository_access_level: "who reads its code",
   wiki_access_level: "whether it has a wiki",
   builds_access_level: "whether it has pipelines",
   snippets_access_level: "whether it has snippets",

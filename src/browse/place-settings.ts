@@ -353,6 +353,7 @@ const hooks = (of: PlaceKind): SettingKind => ({
 /** What features of a project can be for its members only, or switched off. */
 const FEATURES = [
   ["issues", "Issues"],
+  ["repository", "Repository"],
   ["merge_requests", "Merge requests"],
   ["wiki", "Wiki"],
   ["builds", "CI/CD"],

@@ -83,7 +83,9 @@ export async function admit(
   const project = current ?? (await findMoved(preparing.db, projectPath, viewer));
   const isHidden = !project || (kind === "wiki" && !project.features.includes("wiki"));
   if (!caller) {
-    if (isHidden || service === "git-receive-pack" || !isOpenTo(viewer, project)) throw denied();
+    const isOpen =
+      !isHidden && isOpenTo(viewer, project) && (kind === "wiki" || mayReadCode(project));
+    if (service === "git-receive-pack" || !isOpen) throw denied();
     return { kind, caller, project };
   }
   const isElsewhere =
@@ -164,7 +166,7 @@ async function requirePushing(
 ): Promise<void> {
   requireUploading(viewer.caller);
   if (project.archived) throw refusal(403, "You can't push code to an archived project.");
-  if (!(await mayPushSomewhere(db, project))) {
+  if (!mayReadCode(project) || !(await mayPushSomewhere(db, project))) {
     throw refusal(403, "You are not allowed to push code to this project.");
   }
 }

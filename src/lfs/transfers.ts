@@ -1,5 +1,4 @@
 import { findVisible, mayReadCode } from "../core/access/source.ts";
-import { isOpenTo } from "../core/access/visibility.ts";
 import { fileReply } from "../core/http/file-reply.ts";
 import * as param from "../core/input.ts";
 import { type PrepareContext, RawReply, type Route, routes } from "../core/resource.ts";
@@ -105,7 +104,9 @@ async function batch(
   const authorization = token ?? (caller && request.header("authorization"));
   const header = authorization === undefined ? {} : { Authorization: authorization };
   const until = token === undefined ? {} : { expires_in: LIFETIME };
-  const isOpen = isOpenTo({ ...viewer, caller: undefined }, project);
+  const nobody = { ...viewer, caller: undefined };
+  const ofNobody = await findVisible(db, "project", String(project.id), nobody);
+  const isOpen = ofNobody !== undefined && mayReadCode(ofNobody);
   return asked.map(({ oid, size }): Told => {
     if (algorithm !== "sha256") {
       return { oid, size, error: { code: 409, message: "Only sha256 is supported" } };

@@ -87,6 +87,24 @@ it("tells why, in plain text", async () => {
   ]);
 });
 
+it.each([
+  //                        anonymous stranger guest reporter developer maintainer owner admin
+  ["private", FETCH, [401, 403, 200, 200, 200, 200, 200, 200]],
+  ["private", PUSH, [401, 403, 403, 403, 200, 200, 200, 200]],
+  ["disabled", FETCH, [401, 403, 403, 403, 403, 403, 403, 403]],
+  ["disabled", PUSH, [401, 403, 403, 403, 403, 403, 403, 403]],
+])("a public project whose repository is %s answers %s", async (level, service, expected) => {
+  const change = async (to: string) => {
+    const names = ["repository", "merge_requests", "builds"];
+    const json = Object.fromEntries(names.map((name) => [`${name}_access_level`, to]));
+    const { status } = await app.call("PUT /projects/acme%2Fsite", { as: "admin", json });
+    expect(status).toBe(200);
+  };
+  await change(level);
+  expect(await statuses("acme/site", service)).toEqual(expected);
+  await change("enabled");
+});
+
 describe("credentials", () => {
   it("that are wrong are refused, also where none are needed", async () => {
     for (const headers of [

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { FEATURES } from "../../src/core/access/features.ts";
 import { createFixtures, fixtureSeed, type Places, placesIn } from "../fixtures.ts";
-import { engine, type Person, type TestApp, testApp } from "../helpers.ts";
+import { post } from "../graphql/ask.ts";
+import { engine, everyone, type Person, type TestApp, testApp } from "../helpers.ts";
 import { toys } from "../toy/index.ts";
 import { everythingSeen } from "./everything-seen.ts";
 
@@ -39,7 +40,10 @@ async function seenWith(level: string): Promise<Map<string, string>> {
       request,
       `${status} ${total} ${text
         .replaceAll(/"(issues|merge_requests|wiki|jobs|snippets)_enabled":\w+/g, "")
-        .replaceAll(/"(issues|merge_requests|wiki|builds|snippets)_access_level":"\w+"/g, "")
+        .replaceAll(
+          /"(issues|merge_requests|repository|wiki|builds|snippets)_access_level":"\w+"/g,
+          "",
+        )
         .replaceAll(/"(updated_at|last_activity_at)":"[^"]*"/g, "")}`,
     ]),
   );
@@ -67,11 +71,11 @@ it(
   PATIENCE_MS,
 );
 
-it("lets guests use all but merge requests", async () => {
+it("lets guests of a public project read its code, but not use its merge requests", async () => {
   await set("private");
   const status = async (path: string, as: Person) =>
     (await app.call(`GET ${SITE}${path}`, { as })).status;
-  for (const path of ["/issues/1", "/snippets", "/wikis", "/pipelines"]) {
+  for (const path of ["/issues/1", "/snippets", "/wikis", "/pipelines", "/repository/tree"]) {
     expect([path, await status(path, "guest"), await status(path, "stranger")]).toEqual([
       ...[path, 200],
       path === "/issues/1" ? 404 : 403,
@@ -79,4 +83,40 @@ it("lets guests use all but merge requests", async () => {
   }
   expect(await status("/merge_requests", "guest")).toBe(403);
   expect(await status("/merge_requests", "reporter")).toBe(200);
+});
+
+it("keeps the code from everybody if it is disabled, and what needs the code with it", async () => {
+  const reason = "cannot have higher visibility level than repository access level";
+  const [code, requests, builds] = ["repository", "merge_requests", "builds"].map(
+    (name) => `${name}_access_level`,
+  ) as [string, string, string];
+  const change = (json: object) => app.call(`PUT ${SITE}`, { as: "owner", json });
+  await set("enabled");
+  for (const [levels, refused] of [
+    [{ [code]: "disabled" }, [requests, builds]],
+    [{ [code]: "private", [builds]: "private" }, [requests]],
+    [{ [code]: "private", [requests]: "disabled" }, [builds]],
+  ] as const) {
+    const { status, json } = await change(levels);
+    const message = Object.fromEntries(
+      refused.map((name) => [`project_feature.${name}`, [reason]]),
+    );
+    expect([status, json]).toEqual([400, { message }]);
+  }
+  const json = { name: "No code", [code]: "disabled", jobs_enabled: false };
+  const made = await app.call("POST /projects", { as: "owner", json });
+  expect(made.json.message).toEqual({ [`project_feature.${requests}`]: [reason] });
+
+  await set("disabled", [requests, builds, code]);
+  for (const as of everyone) {
+    const answers = await Promise.all(
+      ["/repository/tree", "/repository/archive", "/repository/commits", "/releases"].map((path) =>
+        app.call(`GET ${SITE}${path}`, { as }),
+      ),
+    );
+    expect([as, answers.map(({ status }) => status)]).toEqual([as, [403, 403, 403, 200]]);
+    const query = '{ project(fullPath: "acme/site") { repository { rootRef } } }';
+    expect([as, (await post(app, query, { as })).json.data.project.repository]).toEqual([as, null]);
+  }
+  await set("enabled");
 });

@@ -62,6 +62,7 @@ const KNOWN: Record<string, Value> = {
   "n.kept_settings": "{}",
   "p.kept_settings": "{}",
   "ap.kept_settings": "{}",
+  "p.repository_enabled": 1,
   "m.access_level": 30,
   "mq.blocking_id": "{}",
   "mq.blocked_id": "{}",

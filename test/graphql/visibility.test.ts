@@ -616,7 +616,7 @@ function chainsIn(value: unknown, chain: Chain, found: Chain[]): void {
 
 /** The path of the first two fields, as routes are named. */
 const pathOf = (...steps: readonly Step[]) => ({
-  method: "QUERY" as const,
+  method: "QUERY",
   path: steps
     .map(({ name }) => `/${name.split(".")[1]}`.replace(/[A-Z]/g, "_$&").toLowerCase())
     .join(""),

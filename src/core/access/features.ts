@@ -1,13 +1,20 @@
 import { hasRole, type Role } from "./roles.ts";
 
 /** The features that a project can disable, or keep for its members. */
-export const FEATURES = ["issues", "jobs", "merge_requests", "snippets", "wiki"] as const;
+export const FEATURES = [
+  "issues",
+  "jobs",
+  "merge_requests",
+  "repository",
+  "snippets",
+  "wiki",
+] as const;
 export type Feature = (typeof FEATURES)[number];
 
 /** Who uses a feature of a project, as its column says: nobody, everybody who sees the project, or only its members. */
 export const FEATURE_LEVELS = { disabled: 0, enabled: 1, private: 2 } as const;
 
-/** The role in which members use a feature that is only for them, as in GitLab. */
+/** The role in which members use a feature that is only for them, as in GitLab; private projects may ask for more. */
 export const memberRole = (feature: Feature): Role =>
   feature === "merge_requests" ? "reporter" : "guest";
 
@@ -51,10 +58,10 @@ interface FeatureRules {
 export function hasFeature(source: WithFeatures, route: FeatureRules): boolean {
   const { isReading, repository, features, whenDisabled, whenArchived } = route;
   if (!features && !repository && whenArchived !== "refuse") return true;
+  const has = (feature: Feature) => source.features.includes(feature);
   const isOn =
-    !features ||
-    (isReading && whenDisabled === "leave out") ||
-    features.some((feature) => source.features.includes(feature));
+    (!repository || has("repository")) &&
+    (!features || (isReading && whenDisabled === "leave out") || features.some(has));
   const isFrozen = source.archived && !isReading && whenArchived !== "allow";
   return isOn && !isFrozen;
 }

@@ -318,8 +318,12 @@ async function isMemberBelow(db: Reader, { kind, id }: Source, viewer: Viewer): 
 export const codeRole = ({ source }: { readonly source: Source }): Role | undefined =>
   isOpenTo(source.viewer, source) ? undefined : "reporter";
 
-/** Whether the caller may read the code of a project that they can read. */
-export function mayReadCode(source: Source): boolean {
+/** Whether the caller has the role for reading the code of a project that they can read. */
+export function hasCodeRole(source: Source): boolean {
   const role = codeRole({ source });
   return role === undefined || hasRole(source, role);
 }
+
+/** Whether the caller may read the code of a project that they can read. */
+export const mayReadCode = (source: Source): boolean =>
+  hasCodeRole(source) && source.features.includes("repository");

@@ -175,11 +175,19 @@ export function memberProjects(
 }
 
 /**
+ * The condition under which the caller may read the packages of a row `p` of projects that they can read. As in GitLab,
+ * guests may not if they see the project only because of their membership.
+ */
+export function visiblePackages(viewer: Viewer | EachUser): Condition {
+  return openOrMember(viewer, "reporter");
+}
+
+/**
  * The condition under which the caller may read the code, and so the pushes, of a row `p` of projects that they can
- * read. As in GitLab, guests may not if they see the project only because of their membership.
+ * read: they may read its packages, and use its repository.
  */
 export function visibleCode(viewer: Viewer | EachUser): Condition {
-  return openOrMember(viewer, "reporter");
+  return any([all([usesFeature(viewer, "repository"), openOrMember(viewer, "reporter")])]);
 }
 
 /**
@@ -274,9 +282,10 @@ export const visibleDeployments = atLeastReporter;
 /** The condition under which the caller may read the merge requests of the project `p`, which they can read. */
 export function visibleMergeRequests(viewer: Viewer | EachUser): Condition {
   const isEach = "each" in viewer;
-  // Whoever has the role that this feature needs reads the code: the memberships, a long text, are looked up once.
+  // Whoever has the role that this feature needs reads the code, which is no less visible (`feature-levels.ts`): the
+  // memberships, a long text, are looked up once.
   if (!isEach && (isKnownAs("reporter", viewer) || !viewer.caller || viewer.level !== undefined)) {
-    return any([all([usesFeature(viewer, "merge_requests"), visibleCode(viewer)])]);
+    return any([all([usesFeature(viewer, "merge_requests"), openOrMember(viewer, "reporter")])]);
   }
   const member = memberProjects(viewer, "reporter");
   const column = "p.merge_requests_enabled";

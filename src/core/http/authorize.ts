@@ -3,7 +3,7 @@ import { type Caller, type JobProof, requireScope } from "../access/caller.ts";
 import { hasFeature } from "../access/features.ts";
 import { isInScope } from "../access/job-tokens.ts";
 import { hasRole, type Role } from "../access/roles.ts";
-import { findMoved, findVisible, homePlace, mayReadCode, type Source } from "../access/source.ts";
+import { findMoved, findVisible, hasCodeRole, homePlace, type Source } from "../access/source.ts";
 import type { Viewer } from "../access/visibility.ts";
 import {
   ApiError,
@@ -172,7 +172,7 @@ const unidentified = ({ basicAuth }: Route): ApiError =>
 
 /** Whether a caller has the roles that a route needs in its source: the one it declares, and that for reading code. */
 const hasRoles = (route: Route, role: Role | undefined, source: Source): boolean =>
-  (role === undefined || hasRole(source, role)) && (!route.repository || mayReadCode(source));
+  (role === undefined || hasRole(source, role)) && (!route.repository || hasCodeRole(source));
 
 const isOffered = (route: Route, source: Source | undefined, tier: Tier): boolean =>
   (source === undefined || hasFeature(source, route)) && hasTier(tier, route.tier);

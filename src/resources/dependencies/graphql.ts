@@ -1,5 +1,5 @@
 import { withSources } from "../../core/access/source.ts";
-import { visibleCode, visibleProjects } from "../../core/access/visibility.ts";
+import { visiblePackages, visibleProjects } from "../../core/access/visibility.ts";
 import * as field from "../../core/field.ts";
 import { PACKAGE_MANAGERS, type PackageManager } from "../../dependencies/types.ts";
 import {
@@ -69,7 +69,7 @@ const dependency = rowType("Dependency", {
   // As in REST, only users see them, and guests of a private project may not read its repository.
   visible: (viewer) =>
     viewer.caller
-      ? all([visibleProjects(viewer), visibleCode(viewer)])
+      ? all([visibleProjects(viewer), visiblePackages(viewer)])
       : { sql: "1 = 0", values: [] },
   fields: {
     id: computed("ID!", ["d.id"], ([id]) => `gid://gitlab/Sbom::Occurrence/${id}`),

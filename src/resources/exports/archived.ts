@@ -506,6 +506,7 @@ export const SETTINGS: Readonly<Record<string, ArchivedColumn>> = {
   squash_commit_template: maybe(text(500)),
   issues_enabled: featureLevel,
   merge_requests_enabled: featureLevel,
+  repository_enabled: featureLevel,
   wiki_enabled: featureLevel,
   jobs_enabled: featureLevel,
   snippets_enabled: featureLevel,

@@ -1,6 +1,6 @@
 import { basename } from "node:path/posix";
 import { codeRole, type Source } from "../../core/access/source.ts";
-import { visibleCode } from "../../core/access/visibility.ts";
+import { visiblePackages } from "../../core/access/visibility.ts";
 import { badRequest, notFound, unreadable } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import { Json, type Resource, routes } from "../../core/resource.ts";
@@ -100,7 +100,7 @@ const packageRoutes = [
         exclude_subgroups
           ? when("p.namespace_id = ?", source.id)
           : belowGroup("p.namespace_id", source.id),
-        visibleCode(viewer),
+        visiblePackages(viewer),
       ]);
       const found = await packages.list(db, presenter, page, inGroup, wanted, order_by, sort);
       await fillInTags(db, presenter, found.rows, view);

@@ -6,7 +6,7 @@ import {
   inProject,
   VISIBILITIES,
   type Viewer,
-  visibleCode,
+  visiblePackages,
 } from "../../core/access/visibility.ts";
 import { all, any, belowGroup, type Condition } from "../../store/conditions.ts";
 
@@ -45,7 +45,7 @@ export const ofProject = ({ id }: Source): Condition => ({
 export function readable({ viewer, caller }: Asking): Condition {
   const by = caller?.by;
   return all([
-    visibleCode(viewer),
+    visiblePackages(viewer),
     by?.kind === "job"
       ? any([takesTokenOf(by), { sql: "p.visibility = ?", values: [VISIBILITIES.public] }])
       : undefined,
@@ -59,6 +59,6 @@ export const inGroup = (source: Source, asking: Asking): Condition =>
     { sql: "p.visibility + 0 > ?", values: [BEING_DELETED] },
     // Deploy tokens are no members: what they reach is in their level.
     asking.caller?.by.kind === "deploy"
-      ? visibleCode(inProject(asking.viewer, source))
+      ? visiblePackages(inProject(asking.viewer, source))
       : readable(asking),
   ]);

@@ -42,7 +42,12 @@ import { mayRenameProject } from "./abilities.ts";
 import { aroundRoutes } from "./around.ts";
 import { createProject } from "./changes.ts";
 import { findDeleted, mark, restore } from "./deletion.ts";
-import { ACCESS_LEVELS, FEATURE_USERS, featureColumns } from "./feature-levels.ts";
+import {
+  ACCESS_LEVELS,
+  FEATURE_USERS,
+  featureColumns,
+  requireLevelsOfCode,
+} from "./feature-levels.ts";
 import { projectFilter, projectListInput, projectOrder } from "./filters.ts";
 import { changed } from "./followers.ts";
 import { listedProject as listed, projectWithPermissions } from "./json.ts";
@@ -314,6 +319,7 @@ function makeProject(
     const columns = columnsOf({ ...input, default_branch: defaultBranch, ci_config_path });
     const kept_settings = await keptOf(input, async () => null);
     await updateRow(db, "projects", id, { ...columns, kept_settings }, now);
+    await requireLevelsOfCode(db, id, columns);
     const mirroring = { ...context, source: { id }, caller: creator };
     await setUpProjectMirror(mirroring, mirror, address);
     if (imported) {
@@ -441,6 +447,7 @@ export const projectResource: Resource = {
         const kept_settings = await keptOf(input, () => storedIn(db, "projects", source.id));
         const columns = { ...columnsOf(input), kept_settings, name, path, full_path };
         await updateRow(db, "projects", source.id, { ...columns, last_activity_at: now }, now);
+        await requireLevelsOfCode(db, source.id, columns);
         await setUpProjectMirror(context, context.input, address);
         await avatars.change(db, source, input.avatar, now);
         const topics = topicsIn(input);

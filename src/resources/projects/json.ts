@@ -145,6 +145,7 @@ const fullFields = {
   snippets_enabled: isOn("snippets"),
   issues_access_level: accessLevel("issues"),
   merge_requests_access_level: accessLevel("merge_requests"),
+  repository_access_level: accessLevel("repository"),
   wiki_access_level: accessLevel("wiki"),
   builds_access_level: accessLevel("jobs"),
   snippets_access_level: accessLevel("snippets"),

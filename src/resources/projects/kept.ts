@@ -100,7 +100,6 @@ export const projectSettings = keptIn("p.kept_settings", {
   printing_merge_request_link_enabled: on,
   protect_merge_request_pipelines: offOnly,
   releases_access_level: enabledOnly,
-  repository_access_level: enabledOnly,
   repository_storage: fixed(param.anyText(), "default", undefined, "is invalid"),
   requirements_access_level: disabled,
   ...RESOURCE_GROUP_SETTINGS,

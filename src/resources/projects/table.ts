@@ -162,4 +162,9 @@ update projects set lfs_enabled = 0 where lfs_enabled = 1;
 update namespaces set lfs_enabled = 0 where lfs_enabled = 1;
 `,
   },
+  {
+    // Who reads the code, as the columns of the other features say it.
+    id: "20270102-01-repository-level",
+    sql: "alter table projects add column repository_enabled $int not null default 1;\n",
+  },
 ];
