@@ -36,7 +36,12 @@ const COVERAGES = [
   { least: "min_medium", by_default: 75, color: YELLOW },
 ] as const;
 
-const code = routes({ source: "project", isAddress: true, repository: true });
+const releases = routes({
+  source: "project",
+  isAddress: true,
+  repository: true,
+  features: ["releases"],
+});
 const pipelines = routes({ source: "project", isAddress: true, features: ["jobs"] });
 
 /** How the left part may look. */
@@ -120,7 +125,7 @@ export const badgeAddresses: readonly Route[] = [
       });
     },
   }),
-  code.get("/-/badges/release.svg", {
+  releases.get("/-/badges/release.svg", {
     summary: "Get a badge with the tag of the latest release",
     ...shown,
     input: { ...key, value_width: param.optional(param.integer({ min: 1, max: 200 })) },

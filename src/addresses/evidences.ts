@@ -3,7 +3,12 @@ import * as param from "../core/input.ts";
 import { RawReply, type Route, routes } from "../core/resource.ts";
 import { summaryOf } from "../resources/releases/evidences.ts";
 
-const code = routes({ source: "project", isAddress: true, repository: true });
+const code = routes({
+  source: "project",
+  isAddress: true,
+  repository: true,
+  features: ["releases"],
+});
 
 /** Addresses of what was collected as evidence of releases. */
 export const evidenceAddresses: readonly Route[] = [

@@ -358,6 +358,9 @@ const FEATURES = [
   ["wiki", "Wiki"],
   ["builds", "CI/CD"],
   ["snippets", "Snippets"],
+  ["releases", "Releases"],
+  ["environments", "Environments"],
+  ["package_registry", "Package registry"],
   ["container_registry", "Container registry"],
 ] as const;
 const FEATURE_USERS = [

@@ -271,7 +271,7 @@ const steps = [
   `20261227-01-bulk-imports`,
   `20261228-01-helm`,
   `20261228-02-nuget`,
-  `20270102-01-repository-level`,
+  `20270102-01-levels-of-features`,
 ];
 
 const statements = [
@@ -360,7 +360,7 @@ const statements = [
   created_at integer not null,
   updated_at integer not null,
   last_activity_at integer not null
-, issue_count integer not null default 0, merge_request_count integer not null default 0, forked_from_project_id integer references projects (id) on delete set null, autoclose_referenced_issues integer not null default 1, merge_commit_template text, squash_commit_template text, reset_approvals_on_push integer not null default 1, selective_code_owner_removals integer not null default 0, disable_overriding_approvers_per_merge_request integer not null default 0, merge_requests_author_approval integer not null default 0, merge_requests_disable_committers_approval integer not null default 0, require_password_to_approve integer not null default 0, resolve_outdated_diff_discussions integer not null default 0, squash_option text not null default 'default_off', remove_source_branch_after_merge integer not null default 0, ci_config_path text, build_timeout integer not null default 3600, ci_default_git_depth integer not null default 20, kept_settings text, emails_disabled integer not null default 0, allow_merge_on_skipped_pipeline integer not null default 0, max_artifacts_size integer, job_token_scope_enabled integer not null default 1, marked_for_deletion_at integer, only_allow_merge_if_all_status_checks_passed integer not null default 0, repository_enabled integer not null default 1)`,
+, issue_count integer not null default 0, merge_request_count integer not null default 0, forked_from_project_id integer references projects (id) on delete set null, autoclose_referenced_issues integer not null default 1, merge_commit_template text, squash_commit_template text, reset_approvals_on_push integer not null default 1, selective_code_owner_removals integer not null default 0, disable_overriding_approvers_per_merge_request integer not null default 0, merge_requests_author_approval integer not null default 0, merge_requests_disable_committers_approval integer not null default 0, require_password_to_approve integer not null default 0, resolve_outdated_diff_discussions integer not null default 0, squash_option text not null default 'default_off', remove_source_branch_after_merge integer not null default 0, ci_config_path text, build_timeout integer not null default 3600, ci_default_git_depth integer not null default 20, kept_settings text, emails_disabled integer not null default 0, allow_merge_on_skipped_pipeline integer not null default 0, max_artifacts_size integer, job_token_scope_enabled integer not null default 1, marked_for_deletion_at integer, only_allow_merge_if_all_status_checks_passed integer not null default 0, repository_enabled integer not null default 1, releases_enabled integer not null default 1, environments_enabled integer not null default 1, package_registry_enabled integer not null default 1)`,
   `CREATE UNIQUE INDEX projects_full_path on projects (lower(full_path))`,
   `CREATE UNIQUE INDEX projects_name on projects (namespace_id, lower(name))`,
   `CREATE INDEX projects_by_visibility on projects (archived, visibility, namespace_id)`,

@@ -76,7 +76,6 @@ describe("settings of projects that are kept", () => {
 
   it.each([
     { group_runners_enabled: false },
-    { releases_access_level: "private" },
     { ci_pipeline_variables_minimum_override_role: "owner" },
     { external_authorization_classification_label: "secret" },
   ])("%o is refused, since nothing would enforce it", async (json) => {

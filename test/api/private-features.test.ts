@@ -39,9 +39,9 @@ async function seenWith(level: string): Promise<Map<string, string>> {
     [...seen].map(([request, { status, text, total }]) => [
       request,
       `${status} ${total} ${text
-        .replaceAll(/"(issues|merge_requests|wiki|jobs|snippets)_enabled":\w+/g, "")
+        .replaceAll(/"(issues|merge_requests|wiki|jobs|snippets|packages)_enabled":\w+/g, "")
         .replaceAll(
-          /"(issues|merge_requests|repository|wiki|builds|snippets)_access_level":"\w+"/g,
+          /"(issues|merge_requests|repository|wiki|builds|snippets|releases|environments|package_registry)_access_level":"\w+"/g,
           "",
         )
         .replaceAll(/"(updated_at|last_activity_at)":"[^"]*"/g, "")}`,

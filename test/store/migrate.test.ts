@@ -381,8 +381,8 @@ const FROZEN: Record<string, string> = {
   "20261224-02-ssh-host-keys": "3f45bef22365bfd731c6172a4df06b559bd73ff13f260269c04bb07047b2d4b5",
   "20261228-01-helm": "ed62c51ee8f0b6b4f72a4dedd9c912fcdee02b07606c8cefa551b7d6266856f0",
   "20261228-02-nuget": "257d4edd440f69f30c3a17c345b6fc48cf8fc1c071e85d9603745bd8644b16c5",
-  "20270102-01-repository-level":
-    "bd0109cb1acbbcf67e5bf060e64fc6d8cfa2fa7ba47828617662960787bba9f3",
+  "20270102-01-levels-of-features":
+    "a50e8ee849002d98ba042476b06a619fa951b4e6e227566571a8b35d67b99908",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);

@@ -2,9 +2,12 @@ import { hasRole, type Role } from "./roles.ts";
 
 /** The features that a project can disable, or keep for its members. */
 export const FEATURES = [
+  "environments",
   "issues",
   "jobs",
   "merge_requests",
+  "package_registry",
+  "releases",
   "repository",
   "snippets",
   "wiki",
@@ -16,7 +19,13 @@ export const FEATURE_LEVELS = { disabled: 0, enabled: 1, private: 2 } as const;
 
 /** The role in which members use a feature that is only for them, as in GitLab; private projects may ask for more. */
 export const memberRole = (feature: Feature): Role =>
-  feature === "merge_requests" ? "reporter" : "guest";
+  OF_REPORTERS.has(feature) ? "reporter" : "guest";
+
+const OF_REPORTERS: ReadonlySet<Feature> = new Set([
+  "environments",
+  "merge_requests",
+  "package_registry",
+]);
 
 /** The features that the caller may use with a level in a project. @param levels the columns of the features */
 export function usableFeatures(

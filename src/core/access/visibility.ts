@@ -179,15 +179,19 @@ export function memberProjects(
  * guests may not if they see the project only because of their membership.
  */
 export function visiblePackages(viewer: Viewer | EachUser): Condition {
-  return openOrMember(viewer, "reporter");
+  return usesFrom("package_registry", viewer);
 }
+
+/** The condition under which the viewer may use a feature of a row `p` that guests of private projects may not use. */
+const usesFrom = (feature: Feature, viewer: Viewer | EachUser): Condition =>
+  any([all([usesFeature(viewer, feature), openOrMember(viewer, "reporter")])]);
 
 /**
  * The condition under which the caller may read the code, and so the pushes, of a row `p` of projects that they can
- * read: they may read its packages, and use its repository.
+ * read. As in GitLab, guests may not if they see the project only because of their membership.
  */
 export function visibleCode(viewer: Viewer | EachUser): Condition {
-  return any([all([usesFeature(viewer, "repository"), openOrMember(viewer, "reporter")])]);
+  return usesFrom("repository", viewer);
 }
 
 /**
@@ -277,7 +281,12 @@ function atLeastReporter(viewer: Viewer): Condition {
 export const allConfidential = atLeastReporter;
 
 /** The condition under which the viewer may read the deployments of a project `p` that they can read. */
-export const visibleDeployments = atLeastReporter;
+export const visibleDeployments = (viewer: Viewer): Condition =>
+  all([usesFeature(viewer, "environments"), atLeastReporter(viewer)]);
+
+/** The condition under which the viewer may read the releases of a project `p` that they can read. */
+export const visibleReleases = (viewer: Viewer): Condition =>
+  all([usesFeature(viewer, "releases"), visibleProjects(viewer)]);
 
 /** The condition under which the caller may read the merge requests of the project `p`, which they can read. */
 export function visibleMergeRequests(viewer: Viewer | EachUser): Condition {

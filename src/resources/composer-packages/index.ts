@@ -9,7 +9,11 @@ import { openRepository } from "../repositories/open.ts";
 import { beginningOf, manifestOf, packageReply, providersReply, rootOf } from "./metadata.ts";
 import { readPublished, refOf } from "./published.ts";
 
-const project = routes({ source: "project", path: "/packages/composer" });
+const project = routes({
+  source: "project",
+  path: "/packages/composer",
+  features: ["package_registry"],
+});
 const group = routes({ source: "group", path: "/-/packages/composer" });
 
 /** Composer may send what it was given only once it is asked for it. */

@@ -30,7 +30,11 @@ import { chooseRule, fillApprovals, follow, rulesOfDeployment } from "./approval
 import * as deployments from "./queries.ts";
 import { migrations } from "./table.ts";
 
-const { del, get, list, post, put } = routes({ source: "project", path: "/deployments" });
+const { del, get, list, post, put } = routes({
+  source: "project",
+  path: "/deployments",
+  features: ["environments"],
+});
 
 const approval = {
   user: field.nested(userSummaryFields),

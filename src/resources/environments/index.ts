@@ -22,7 +22,11 @@ import { basicEnvironmentFields, environment, listedEnvironment } from "./json.t
 import * as environments from "./queries.ts";
 import { migrations } from "./table.ts";
 
-const { del, get, list, post, put } = routes({ source: "project", path: "/environments" });
+const { del, get, list, post, put } = routes({
+  source: "project",
+  path: "/environments",
+  features: ["environments"],
+});
 
 /** Environments that are found by a part of their name must have as many characters of it. */
 const MIN_SEARCH = 3;

@@ -14,7 +14,11 @@ import { filesOf } from "./files.ts";
 import { decoded, type Module, moduleOf } from "./modules.ts";
 import { findVersion, listVersions, type ModuleVersion, tagsOf } from "./versions.ts";
 
-const { get } = routes({ source: "project", path: "/packages/go/:module_name*/@v" });
+const { get } = routes({
+  source: "project",
+  path: "/packages/go/:module_name*/@v",
+  features: ["package_registry"],
+});
 
 const shared = { ...reading, basicAuth: "asked", role: codeRole } as const;
 const input = { module_name: param.anyText({ max: 1024 }) };

@@ -10,7 +10,11 @@ import { requireUnprotected } from "../protection-rules/abilities.ts";
 import { isName, readChart } from "./chart.ts";
 import { findChart, indexOf } from "./charts.ts";
 
-const { get, post } = routes({ source: "project", path: "/packages/helm" });
+const { get, post } = routes({
+  source: "project",
+  path: "/packages/helm",
+  features: ["package_registry"],
+});
 
 /** Helm sends what it was given only with `--pass-credentials`, or once it is asked for it. */
 const asked = { basicAuth: "asked" } as const;

@@ -23,7 +23,11 @@ import { type FilePath, readPath } from "./paths.ts";
 /** Bytes of a digest that is sent. */
 const MOST_DIGEST = 1024;
 
-const project = routes({ source: "project", path: "/packages/maven" });
+const project = routes({
+  source: "project",
+  path: "/packages/maven",
+  features: ["package_registry"],
+});
 const group = routes({ source: "group", path: "/-/packages/maven" });
 const instance = routes({ path: "/packages/maven" });
 

@@ -38,7 +38,11 @@ import {
 /** Versions of one package in a project, at most. */
 const MOST_VERSIONS = 10_000;
 
-const project = routes({ source: "project", path: "/packages/npm" });
+const project = routes({
+  source: "project",
+  path: "/packages/npm",
+  features: ["package_registry"],
+});
 const group = routes({ source: "group", path: "/-/packages/npm" });
 const instance = routes({ path: "/packages/npm" });
 

@@ -14,7 +14,11 @@ import { findRow, registrationOf, search, serviceIndex, shownOf, versionsOf } fr
 import { type Nuspec, readNuspec } from "./nuspec.ts";
 import { isName, normalized } from "./versions.ts";
 
-const project = routes({ source: "project", path: "/packages/nuget" });
+const project = routes({
+  source: "project",
+  path: "/packages/nuget",
+  features: ["package_registry"],
+});
 const group = routes({ source: "group", path: "/-/packages/nuget" });
 
 /** NuGet sends what it was given only once it is asked for it. */

@@ -16,7 +16,7 @@ import { fillInTags } from "./tags.ts";
 
 const GIBIBYTE = 1024 ** 3;
 
-const project = routes({ source: "project", path: "/packages" });
+const project = routes({ source: "project", path: "/packages", features: ["package_registry"] });
 const group = routes({ source: "group", path: "/packages" });
 
 /** Who may read the code may read the packages. */

@@ -123,6 +123,7 @@ const attributes = {
   emails_enabled: param.optional(param.boolean()),
   emails_disabled: param.optional(param.boolean()),
   container_registry_enabled: param.optional(param.boolean()),
+  packages_enabled: param.optional(param.boolean()),
   ...flags,
   ...accessLevels,
   ...projectSettings.attributes,
@@ -155,6 +156,9 @@ function columnsOf(input: param.Input<typeof attributes>): Record<string, Value 
       FLAGS.map((name) => [name, input[name] === undefined ? undefined : Number(input[name])]),
     ),
     ...(input.public_builds !== undefined && { public_jobs: Number(input.public_builds) }),
+    ...(input.packages_enabled !== undefined && {
+      package_registry_enabled: Number(input.packages_enabled),
+    }),
     ...featureColumns(input),
   };
 }

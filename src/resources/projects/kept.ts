@@ -18,8 +18,6 @@ const template = keptOrNone(param.anyText({ max: param.LONG_TEXT }));
 /** Who may use a feature. */
 const LEVELS = ["disabled", "private", "enabled"] as const;
 const level = kept(param.choice(LEVELS), "enabled");
-/** Of a feature that is there, and can't be restricted. */
-const enabledOnly = fixed(param.choice(LEVELS), "enabled");
 /** Of a feature that there is none of. */
 const disabled = kept(param.choice(LEVELS), "disabled");
 
@@ -71,7 +69,6 @@ export const projectSettings = keptIn("p.kept_settings", {
   container_registry_access_level: effective(level),
   duo_remote_flows_enabled: off,
   enforce_auth_checks_on_uploads: onOnly,
-  environments_access_level: enabledOnly,
   external_authorization_classification_label: fixed(param.anyText(), ""),
   feature_flags_access_level: disabled,
   forking_access_level: effective(level),
@@ -93,13 +90,10 @@ export const projectSettings = keptIn("p.kept_settings", {
   monitor_access_level: disabled,
   mr_default_target_self: off,
   only_mirror_protected_branches: offOnly,
-  package_registry_access_level: enabledOnly,
-  packages_enabled: onOnly,
   ...SITE_SETTINGS,
   prevent_merge_without_jira_issue: offOnly,
   printing_merge_request_link_enabled: on,
   protect_merge_request_pipelines: offOnly,
-  releases_access_level: enabledOnly,
   repository_storage: fixed(param.anyText(), "default", undefined, "is invalid"),
   requirements_access_level: disabled,
   ...RESOURCE_GROUP_SETTINGS,

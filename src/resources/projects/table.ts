@@ -163,8 +163,13 @@ update namespaces set lfs_enabled = 0 where lfs_enabled = 1;
 `,
   },
   {
-    // Who reads the code, as the columns of the other features say it.
-    id: "20270102-01-repository-level",
-    sql: "alter table projects add column repository_enabled $int not null default 1;\n",
+    // Who uses what else there is, as the columns of the other features say it.
+    id: "20270102-01-levels-of-features",
+    sql: `
+alter table projects add column repository_enabled $int not null default 1;
+alter table projects add column releases_enabled $int not null default 1;
+alter table projects add column environments_enabled $int not null default 1;
+alter table projects add column package_registry_enabled $int not null default 1;
+`,
   },
 ];

@@ -16,7 +16,11 @@ import { filesIndex, type Manifest, packagesIndex } from "./simple.ts";
 /** Files of one package in a project, of all its versions together. */
 const MOST_FILES = 10_000;
 
-const project = routes({ source: "project", path: "/packages/pypi" });
+const project = routes({
+  source: "project",
+  path: "/packages/pypi",
+  features: ["package_registry"],
+});
 const group = routes({ source: "group", path: "/-/packages/pypi" });
 
 /** pip sends what it was given only once it is asked for it. */

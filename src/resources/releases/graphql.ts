@@ -1,4 +1,4 @@
-import { visibleCode, visibleProjects } from "../../core/access/visibility.ts";
+import { visibleCode, visibleReleases } from "../../core/access/visibility.ts";
 import * as field from "../../core/field.ts";
 import { commitNumber } from "../../git/commits.ts";
 import {
@@ -42,7 +42,7 @@ const link = rowType("ReleaseAssetLink", {
   about: "A link to an asset of a release.",
   from: "release_links rk join releases r on r.id = rk.release_id join projects p on p.id = r.project_id",
   key: "rk.id",
-  visible: visibleProjects,
+  visible: visibleReleases,
   fields: {
     id: computed("ID!", ["rk.id"], ([id]) => `gid://gitlab/Releases::Link/${id}`),
     name: string("rk.name"),
@@ -83,7 +83,7 @@ const assets = rowType("ReleaseAssets", {
   about: "What can be downloaded of a release.",
   from: "releases r join projects p on p.id = r.project_id",
   key: "r.id",
-  visible: visibleProjects,
+  visible: visibleReleases,
   fields: {
     count: loaded("Int", async (ids, context) => {
       const among = placeholders(ids);
@@ -124,7 +124,7 @@ const links = rowType("ReleaseLinks", {
   about: "Where the pages of a release are.",
   from: "releases r join projects p on p.id = r.project_id",
   key: "r.id",
-  visible: visibleProjects,
+  visible: visibleReleases,
   fields: {
     selfUrl: page((tag) => `/releases/${encodeURIComponent(tag)}`),
     openedIssuesUrl: listed("issues", "opened"),
@@ -162,7 +162,7 @@ const release = rowType("Release", {
   about: "A release of a project.",
   from: "releases r join projects p on p.id = r.project_id",
   key: "r.id",
-  visible: visibleProjects,
+  visible: visibleReleases,
   fields: {
     id: gid("Release", "r.id"),
     tagName: string("r.tag"),

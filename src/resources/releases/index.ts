@@ -32,10 +32,19 @@ import * as releases from "./queries.ts";
 import { LINK_TYPES, MAX_URL, readLinks, requireLink } from "./rules.ts";
 import { migrations } from "./table.ts";
 
-const { del, list, post, put } = routes({ source: "project", path: "/releases" });
+const { del, list, post, put } = routes({
+  source: "project",
+  path: "/releases",
+  features: ["releases"],
+});
 const group = routes({ source: "group", path: "/releases" });
 /** What only those may read who may read the code. */
-const code = routes({ source: "project", path: "/releases", repository: true });
+const code = routes({
+  source: "project",
+  path: "/releases",
+  repository: true,
+  features: ["releases"],
+});
 
 const reading = { access: "anyone", jobTokens: true } as const;
 const writing = {
@@ -422,11 +431,16 @@ async function toLatest(
   return new RawReply(302, { location });
 }
 
-const links = routes({ source: "project", path: "/releases/:tag_name/assets/links" });
+const links = routes({
+  source: "project",
+  path: "/releases/:tag_name/assets/links",
+  features: ["releases"],
+});
 const readableLinks = routes({
   source: "project",
   path: "/releases/:tag_name/assets/links",
   repository: true,
+  features: ["releases"],
 });
 
 const linkText = param.text({ max: MAX_URL });

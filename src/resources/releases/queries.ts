@@ -1,4 +1,4 @@
-import { type Viewer, visibleCode } from "../../core/access/visibility.ts";
+import { usesFeature, type Viewer, visibleCode } from "../../core/access/visibility.ts";
 import { offsetOf, type Page, paginate, type RowPage } from "../../core/pagination.ts";
 import type { Presenter } from "../../core/presenter.ts";
 import { all, belowGroup, firstOfProjects, when } from "../../store/conditions.ts";
@@ -61,7 +61,11 @@ export function listInGroup(
   viewer: Viewer,
   sort: "asc" | "desc",
 ): Promise<RowPage> {
-  const projects = all([belowGroup("p.namespace_id", groupId), visibleCode(viewer)]);
+  const projects = all([
+    belowGroup("p.namespace_id", groupId),
+    usesFeature(viewer, "releases"),
+    visibleCode(viewer),
+  ]);
   const order = `r.released_at ${sort}, r.id ${sort}`;
   const most = offsetOf(page) + page.size + 1;
   const { sql, values } =

@@ -1,3 +1,4 @@
+import { usesFeature, type Viewer } from "../../core/access/visibility.ts";
 import {
   type Args,
   arg,
@@ -51,9 +52,14 @@ export const moreFilters = {
   excludeGroupWorkItems: arg.about("Only those of projects.", arg.boolean),
 } satisfies Args;
 
-/** The releases of an issue's milestone. */
-const RELEASED = `select 1 from release_milestones rm join releases r on r.id = rm.release_id
-  where rm.milestone_id = i.milestone_id and r.project_id = i.project_id`;
+/** The condition that an issue's milestone has a release that the viewer may read. */
+function isReleased(viewer: Viewer, release?: Condition): Condition {
+  const { sql, values } = all([usesFeature(viewer, "releases"), release]);
+  const query = `exists (select 1 from release_milestones rm join releases r on r.id = rm.release_id
+    join projects p on p.id = r.project_id
+    where rm.milestone_id = i.milestone_id and r.project_id = i.project_id and ${sql})`;
+  return { sql: query, values };
+}
 
 /** A condition on what no work item has: `NONE` holds for all of them, anything else for none. */
 const absent = (value: unknown) =>
@@ -91,18 +97,17 @@ function placeCondition({
 }
 
 /** The condition of {@link moreFilters} on a row `i` of issues. */
-export function moreCondition(args: Partial<Values<typeof moreFilters>>): Condition {
+export function moreCondition(
+  viewer: Viewer,
+  args: Partial<Values<typeof moreFilters>>,
+): Condition {
   const { ids, workItemTypeIds, releaseTag, releaseTagWildcardId } = args;
-  const tags = releaseTag && among("r.tag", releaseTag);
+  const ofAny = releaseTagWildcardId && isReleased(viewer);
   return all([
     ids && among("i.id", ids),
     workItemTypeIds && among("i.issue_type", typesOf(workItemTypeIds)),
-    tags && {
-      sql: `exists (${RELEASED} and ${tags.sql})`,
-      values: tags.values,
-    },
-    releaseTagWildcardId &&
-      when(`${releaseTagWildcardId === "NONE" ? "not " : ""}exists (${RELEASED})`),
+    releaseTag && isReleased(viewer, among("r.tag", releaseTag)),
+    ofAny && { ...ofAny, sql: `${releaseTagWildcardId === "NONE" ? "not " : ""}${ofAny.sql}` },
     ...[args, args.hierarchyFilters].map(placeCondition),
     ...[args.healthStatusFilter, args.crmContactId, args.crmOrganizationId].map(absent),
   ]);

@@ -132,7 +132,7 @@ const filters = {
 type Filters = Values<typeof filters>;
 
 const queryOf = ({ sort, ...args }: Filters, context: GraphContext): ChildQuery => ({
-  where: all([issueCondition(args, context), moreCondition(args)]),
+  where: all([issueCondition(args, context), moreCondition(context.viewer, args)]),
   order: sort,
 });
 
