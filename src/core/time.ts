@@ -1,4 +1,5 @@
-const DAY = 86_400_000;
+/** Milliseconds of a day. */
+export const DAY = 86_400_000;
 let lastDay = Number.NaN;
 let lastDayText = "";
 

@@ -48,7 +48,14 @@ export function requireUsable({ expires_at, state }: SignInKey, now: number): vo
 }
 
 const FETCHING: readonly Scope[] = ["read_repository"];
-const PUSHING: readonly Scope[] = ["write_repository"];
+/** The scopes that the key of a user has. */
+export const PUSHING: readonly Scope[] = ["write_repository"];
+
+/** Who calls with the key of a user; `undefined` with a deploy key. */
+export const userWith = (key: SignInKey): Caller | undefined =>
+  key.user_id === null
+    ? undefined
+    : callerOf(userOf(key), PUSHING, { kind: "key", id: key.key_id });
 
 /**
  * Who calls with a key, and with what rights at a path: a deploy key is bound to its projects.
@@ -65,7 +72,8 @@ export async function callerAt(
   now: number,
 ): Promise<Caller> {
   const by = { kind: "key", id: key.key_id } as const;
-  if (key.user_id !== null) return callerOf(userOf(key), PUSHING, by);
+  const user = userWith(key);
+  if (user) return user;
   const nobody = {
     id: 0,
     username: `deploy-key-${key.key_id}`,

@@ -1,4 +1,5 @@
 import type { Service } from "../git-http/access.ts";
+import { OWN, type Own } from "./own.ts";
 
 /** What clients ask for by the name of a program. */
 const PROGRAMS = ["git-upload-pack", "git-receive-pack", "git-upload-archive"] as const;
@@ -15,6 +16,7 @@ export const SERVICE_OF: Readonly<Record<Program, Service>> = {
 export type Command =
   | { readonly kind: "git"; readonly program: Program; readonly path: string }
   | { readonly kind: "lfs"; readonly path: string; readonly operation: string }
+  | { readonly kind: "own"; readonly name: Own; readonly args: readonly string[] }
   | { readonly kind: "welcome" }
   | { readonly kind: "unknown"; readonly text: string }
   | { readonly kind: "unreadable"; readonly text: string };
@@ -41,8 +43,11 @@ export function readCommand(line: string | undefined): Command {
   if (name === "git-lfs-authenticate" && args.length >= 2) {
     return { kind: "lfs", path: projectPathOf(path), operation };
   }
+  if (isOwn(name)) return { kind: "own", name, args };
   return { kind: "unknown", text };
 }
+
+const isOwn = (name: string): name is Own => Object.hasOwn(OWN, name);
 
 /** In one line, without what terminals would take for commands. */
 const shown = (line: string) => line.replace(/\p{Cc}/gu, " ").slice(0, SHOWN);

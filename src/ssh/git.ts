@@ -1,30 +1,31 @@
 import { Buffer } from "node:buffer";
-import type { Caller } from "../core/access/caller.ts";
-import { type Incoming, isStreamed, type Reply, type Respond } from "../core/http/incoming.ts";
+import { isStreamed, type Reply, type Respond } from "../core/http/incoming.ts";
 import { RefusedError } from "../git/errors.ts";
 import { FLUSH, Input } from "../git/pkt-line.ts";
 import { headOf } from "../git-http/index.ts";
 import { Refusal } from "./actors.ts";
+import { type Asked, type Asking, ask } from "./ask.ts";
 import type { Pipe } from "./channels.ts";
 import type { Program } from "./command.ts";
-import { hostOf, LFS_PROGRAM, NOTICE } from "./mount.ts";
+import { LFS_PROGRAM, NOTICE } from "./mount.ts";
 import { noticeText } from "./texts.ts";
 
 /** A command of Git, and whose it is. */
-export interface GitCommand {
+export interface GitCommand extends Asking {
   readonly program: Program;
   /** Of a project, or with `.wiki` of its wiki. */
   readonly path: string;
-  readonly caller: Caller;
-  /** What the client says of the version of the protocol. */
-  readonly protocol: string | undefined;
-  /** The address of the client. */
-  readonly ip: string;
-  /** The public address of the server. */
-  readonly base: string;
-  /** Aborted once the client has left. */
-  readonly signal: AbortSignal;
 }
+
+/** A request below the path of a repository. */
+const below = (
+  { path }: Pick<GitCommand, "path">,
+  { name, ...asked }: Omit<Asked, "path" | "type"> & { readonly name: string },
+): Asked => ({
+  ...asked,
+  path: `/${path.split("/").map(encodeURIComponent).join("/")}.git/${name}`,
+  ...(asked.body && { type: `application/x-${name}-request` }),
+});
 
 /**
  * Performs a command of Git, as requests to the server's own pipeline.
@@ -34,7 +35,11 @@ export interface GitCommand {
  */
 export async function performGit(respond: Respond, command: GitCommand, pipe: Pipe): Promise<void> {
   if (command.program === "git-receive-pack") return receive(respond, command, pipe);
-  const reply = await ask(respond, command, { name: command.program, method: "POST", body: pipe });
+  const reply = await ask(
+    respond,
+    command,
+    below(command, { name: command.program, method: "POST", body: pipe }),
+  );
   await send(reply, pipe);
 }
 
@@ -51,53 +56,10 @@ export async function authenticateLfs(
   pipe: Pipe,
 ): Promise<void> {
   const query = new URLSearchParams({ operation }).toString();
-  await send(await ask(respond, command, { name: LFS_PROGRAM, method: "GET", query }), pipe);
-}
-
-/** What the server is asked. */
-interface Asked {
-  readonly name: string;
-  readonly method: "GET" | "POST";
-  readonly query?: string;
-  readonly body?: AsyncIterable<Uint8Array>;
-}
-
-async function ask(
-  respond: Respond,
-  { path, caller, protocol, ip, base, signal }: Omit<GitCommand, "program">,
-  { name, method, query = "", body }: Asked,
-): Promise<Reply> {
-  const headers: Readonly<Record<string, string | undefined>> = {
-    "git-protocol": protocol,
-    ...(body && {
-      "content-type": `application/x-${name}-request`,
-      "transfer-encoding": "chunked",
-    }),
-  };
-  const incoming: Incoming = {
-    method,
-    path: `/${path.split("/").map(encodeURIComponent).join("/")}.git/${name}`,
-    query,
-    header: (wanted) => headers[wanted],
-    body: () => body,
-    base,
-    ip,
-    ownsRoot: true,
-    isLast: true,
-    hasLeft: () => signal.aborted,
-    host: hostOf(caller),
-  };
-  const reply = (await respond(incoming)) as Reply;
-  if (reply.status !== 200) throw new Refusal(await textOf(reply));
-  return reply;
-}
-
-async function textOf({ body }: Reply): Promise<string> {
-  if (body === null) return "";
-  if (!isStreamed(body)) return typeof body === "string" ? body : Buffer.from(body).toString();
-  const parts: Uint8Array[] = [];
-  for await (const part of body.chunks()) parts.push(part);
-  return Buffer.concat(parts).toString();
+  await send(
+    await ask(respond, command, below(command, { name: LFS_PROGRAM, method: "GET", query })),
+    pipe,
+  );
 }
 
 /** Sends an answer, without its first `skipped` bytes. */
@@ -123,14 +85,22 @@ const SERVICE = "git-receive-pack";
 /** Receives a push: what HTTP has two requests for comes on one connection. */
 async function receive(respond: Respond, command: GitCommand, pipe: Pipe): Promise<void> {
   const query = `service=${SERVICE}`;
-  const told = await ask(respond, command, { name: "info/refs", method: "GET", query });
+  const told = await ask(
+    respond,
+    command,
+    below(command, { name: "info/refs", method: "GET", query }),
+  );
   await send(told, pipe, headOf(SERVICE).length);
   const sent = pipe[Symbol.asyncIterator]();
   const commands = await readCommands(sent);
   // A client that only looks.
   if (commands.length === 0) return;
   const body = joined(commands, sent);
-  const reply = await ask(respond, command, { name: SERVICE, method: "POST", body });
+  const reply = await ask(
+    respond,
+    command,
+    below(command, { name: SERVICE, method: "POST", body }),
+  );
   await send(reply, pipe);
 }
 

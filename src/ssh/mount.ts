@@ -1,7 +1,5 @@
-import type { Caller } from "../core/access/caller.ts";
 import { ApiError, forbidden } from "../core/errors.ts";
 import type { Authenticator } from "../core/http/authenticator.ts";
-import type { HostRequest } from "../core/http/incoming.ts";
 import type { Mount } from "../core/http/mount.ts";
 import { cancellable } from "../core/http/streamed.ts";
 import * as param from "../core/input.ts";
@@ -16,25 +14,17 @@ import { enter } from "../lfs/place.ts";
 import { LIFETIME, lfsAuthorization } from "../lfs/tokens.ts";
 import { Pace } from "../turns/pace.ts";
 import { uploadArchive } from "./archive.ts";
+import { callerOn } from "./hosts.ts";
+import { ownCommands } from "./own.ts";
 
 const MEBIBYTE = 1024 * 1024;
 /** What a client may send to say what it has and wants, in all its rounds. */
 const NEGOTIATION_BYTES = 64 * MEBIBYTE;
 
-/** Who sends each command: they have signed in before. */
-const callers = new WeakMap<HostRequest, Caller>();
-
-/** What stands for a command as the request of a host. */
-export function hostOf(caller: Caller): HostRequest {
-  const host = {} as HostRequest;
-  callers.set(host, caller);
-  return host;
-}
-
 const signedIn: Authenticator = {
   refusesUnknown: true,
-  credential: ({ incoming }) => (callers.has(incoming.host) ? "SSH key" : undefined),
-  callerOf: (_, _db, { host }) => callers.get(host),
+  credential: ({ incoming }) => (callerOn(incoming.host) ? "SSH key" : undefined),
+  callerOf: (_, _db, { host }) => callerOn(host),
 };
 
 /** The header of an answer with what the client shows, percent-encoded. */
@@ -163,7 +153,11 @@ export const SSH: Mount = {
     {
       name: "Git over SSH",
       migrations: [],
-      routes: [...gitRoutes.filter(({ path }) => !isReplaced.has(path)), ...commands],
+      routes: [
+        ...gitRoutes.filter(({ path }) => !isReplaced.has(path)),
+        ...commands,
+        ...ownCommands,
+      ],
     },
   ],
 };

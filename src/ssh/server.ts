@@ -8,12 +8,20 @@ import { networkOf } from "../core/http/network.ts";
 import type { Secrets } from "../core/secrets.ts";
 import type { Service } from "../jobs/services.ts";
 import type { Store } from "../store/port.ts";
-import { callerAt, findSignInKey, Refusal, requireUsable, type SignInKey } from "./actors.ts";
+import {
+  callerAt,
+  findSignInKey,
+  Refusal,
+  requireUsable,
+  type SignInKey,
+  userWith,
+} from "./actors.ts";
 import { ClientGone, Pipe } from "./channels.ts";
 import { readCommand, SERVICE_OF } from "./command.ts";
 import { authenticateLfs, performGit } from "./git.ts";
 import { fingerprintOf, privateHostKeys } from "./host-keys.ts";
 import type { Library } from "./library.ts";
+import { OWN, performOwn } from "./own.ts";
 import { errorText } from "./texts.ts";
 
 /** The name that all clients sign in with. */
@@ -405,6 +413,12 @@ class Peer {
         await pipe.write(
           `Welcome to GitLab, ${username === null ? "Anonymous" : `@${username}`}!\n`,
         );
+      } else if (command.kind === "own") {
+        const { name, args } = command;
+        const caller = userWith(key);
+        if (!caller) throw new Refusal(OWN[name]);
+        const asking = { caller, protocol, ip: this.#ip, base: this.#base, signal };
+        await performOwn(this.#settings.respond, { ...asking, name, args }, pipe);
       } else {
         const { store, now, respond } = this.#settings;
         const { path } = command;

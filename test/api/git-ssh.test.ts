@@ -216,6 +216,91 @@ describe.runIf(isInstalled)("Git over SSH", () => {
     expect(await ssh("developer", ["-W", "localhost:1"])).toMatchObject({ status: 255 });
   });
 
+  it("makes personal access tokens", async () => {
+    const make = (...words: string[]) => ssh("developer", [], ["personal_access_token", ...words]);
+    const made = await make("ci", "read_repository,read_user", "7");
+    expect([made.status, made.stderr]).toEqual([0, ""]);
+    const [, token = "", scopes, expires] =
+      /^Token: {3}(\S+)\nScopes: {2}(\S+)\nExpires: (\S+)\n$/.exec(made.stdout) ?? [];
+    const inDays = (days: number) =>
+      new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
+    expect([scopes, expires]).toEqual(["read_repository,read_user", inDays(8)]);
+    const headers = { "private-token": token };
+    const self = await app.call("GET /personal_access_tokens/self", { headers });
+    expect(self.json).toMatchObject({ name: "ci", scopes: ["read_repository", "read_user"] });
+    expect(self.json).toMatchObject({ expires_at: inDays(8) });
+    expect((await make("more", "api")).stdout).toContain(`Expires: ${inDays(30)}\n`);
+    const { json: audited } = await app.call("GET /audit_events", { as: "admin" });
+    expect(audited[1].details).toMatchObject({
+      custom_message: "token made",
+      target_details: "ci",
+    });
+
+    const usage = "Usage: personal_access_token <name> <scope1[,scope2,...]> [ttl_days]";
+    for (const [words, text] of [
+      [[], usage],
+      [["ci"], usage],
+      [["ci", "api", "1", "2"], usage],
+      [["ci", "api", "x"], "Invalid value for days_ttl: 'x'"],
+      [["ci", "api", "-1"], "Invalid value for days_ttl: '-1'"],
+      [["ci", "api", "365"], `Expiration date must be before ${inDays(365)}`],
+      [["''", "api"], "No token name specified"],
+      [["ci", "''"], "No token scopes specified"],
+    ] as const) {
+      expect(await make(...words)).toEqual({ status: 1, stdout: "", stderr: frame(text) });
+    }
+    // Only administrators act as others.
+    for (const scope of ["nothing", "sudo"]) {
+      const { status, stderr } = await make("ci", `api,${scope}`);
+      expect([scope, status]).toEqual([scope, 1]);
+      expect(stderr).toContain(`Invalid scope: '${scope}'. Valid scopes are: ["api", `);
+      expect(stderr).not.toContain('"sudo"');
+    }
+    const blocked = await ssh("blocked", [], ["personal_access_token", "ci", "api"]);
+    expect([blocked.status, blocked.stdout]).toEqual([1, ""]);
+  });
+
+  it("makes new recovery codes, if they are wanted", async () => {
+    const ask = (answer: string, key = "maintainer") =>
+      new Promise<string>((resolve) => {
+        const child = execFile(
+          "ssh",
+          [...sshWith(key), "git@127.0.0.1", "2fa_recovery_codes"],
+          (error, stdout, stderr) => resolve(`${error?.code ?? 0} ${stdout}${stderr}`),
+        );
+        child.stdin?.end(answer);
+      });
+    const question = `Are you sure you want to generate new two-factor recovery codes?
+Any existing recovery codes you saved will be invalidated. (yes/no)
+`;
+    const kept =
+      "New recovery codes have *not* been generated. Existing codes will remain valid.\n";
+    for (const answer of ["no\n", "y\n", "", "x".repeat(5000)]) {
+      expect(await ask(answer)).toBe(`0 ${question}\n${kept}`);
+    }
+    expect(await ask("yes\n")).toBe(
+      `0 ${question}\nAn error occurred while trying to generate new recovery codes.
+Two-factor authentication is not enabled for this user\n`,
+    );
+    const [{ id }] = (await app.call("GET /users?username=maintainer", { as: "admin" })).json;
+    await app.store.transaction(async (db) => {
+      const values = "values (?, 'sealed', 1, 0)";
+      await db.run(`insert into two_factor (user_id, secret, enabled_at, last_step) ${values}`, [
+        id,
+      ]);
+    });
+    const codesIn = async () => {
+      const told = await ask("yes\n");
+      expect(told).toContain("\nYour two-factor authentication recovery codes are:\n\n");
+      return told.match(/^(\w{4}-){3}\w{4}$/gm);
+    };
+    const [first, second] = [await codesIn(), await codesIn()];
+    expect([first?.length, second?.length]).toEqual([10, 10]);
+    expect(first).not.toEqual(second);
+    const count = "select count(*) from recovery_codes where user_id = ?";
+    expect(await app.store.reader().rows(count, [id])).toEqual([[10]]);
+  });
+
   it("tells git-lfs where objects are, with a token for what the key may do", async () => {
     const ask = (person: Parameters<typeof ssh>[0], operation: string, path = "owner/code.git") =>
       ssh(person, [], ["git-lfs-authenticate", path, operation]);
@@ -466,6 +551,17 @@ describe.runIf(isInstalled)("Git over SSH", () => {
 
     it("greet their creator", async () => {
       expect((await ssh("reading", ["-T"])).stdout).toBe("Welcome to GitLab, @maintainer!\n");
+    });
+
+    it("make nothing for anybody", async () => {
+      for (const [command, text] of [
+        [["personal_access_token", "ci", "api"], "create personal access tokens"],
+        [["2fa_recovery_codes"], "retrieve recovery codes"],
+      ] as const) {
+        expect(await ssh("reading", [], [...command])).toEqual({
+          ...{ status: 1, stdout: "", stderr: frame(`Deploy keys cannot be used to ${text}`) },
+        });
+      }
     });
 
     it("fetch from their projects and public ones, and from no others", async () => {

@@ -1,11 +1,10 @@
-import { dayOf } from "../../core/time.ts";
+import { DAY, dayOf } from "../../core/time.ts";
 import { recordHookEvent } from "../../hooks/events.ts";
 import { among } from "../../store/conditions.ts";
 import type { Store } from "../../store/port.ts";
 
 /** So many days before an access token of a group or project expires webhooks are told. */
 const DAYS = 7;
-const DAY = 86_400_000;
 /** Tokens of one transaction. */
 const BATCH = 100;
 

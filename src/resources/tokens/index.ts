@@ -4,7 +4,7 @@ import * as param from "../../core/input.ts";
 import { presenter } from "../../core/presenter.ts";
 import { type Context, type Resource, routes } from "../../core/resource.ts";
 import { OWN_SCOPES, SCOPES, type Scope, USER_SCOPES } from "../../core/scopes.ts";
-import { dayOf } from "../../core/time.ts";
+import { DAY, dayOf } from "../../core/time.ts";
 import type { Database, Reader, Value } from "../../store/port.ts";
 import * as users from "../users/queries.ts";
 import { requireUser } from "../users/rules.ts";
@@ -12,7 +12,7 @@ import * as changes from "./changes.ts";
 import { tokenFilter, tokenListInput } from "./filters.ts";
 import { impersonationFields, secretField, tokenFields } from "./json.ts";
 import * as tokens from "./queries.ts";
-import { expiryAfterRotation } from "./rules.ts";
+import { expiryAfterRotation, MOST_DAYS } from "./rules.ts";
 import { migrations } from "./table.ts";
 
 export { accessTokenResource } from "./access-tokens.ts";
@@ -34,10 +34,6 @@ const newToken = {
   expires_at: param.clearable(param.date()),
 };
 const rotation = { expires_at: param.optional(param.date()) };
-
-const DAY = 86_400_000;
-/** How long the tokens work at most that users make for themselves by the API. */
-const MOST_DAYS = 365;
 
 /** Every token may read and revoke itself, whatever its scopes. */
 const ANY_SCOPE: readonly Scope[] = SCOPES;

@@ -1,8 +1,9 @@
 import { invalid } from "../../core/errors.ts";
 import { SCOPES } from "../../core/scopes.ts";
-import { dayOf } from "../../core/time.ts";
+import { DAY, dayOf } from "../../core/time.ts";
 
-const DAY = 86_400_000;
+/** Days for which the tokens work at most that users make for themselves by the API or a command. */
+export const MOST_DAYS = 365;
 /** The lifetime of a rotated token, if the request names no date and the previous token had one. */
 const DAYS_AFTER_ROTATION = 7;
 
