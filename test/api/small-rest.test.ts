@@ -447,7 +447,10 @@ describe("GET /users/:id/project_deploy_keys", () => {
     expect(await titles("developer", "owner")).toEqual([]);
     const { json } = await get(`/users/${await idOf("owner")}/project_deploy_keys`);
     expect(json.at(-2)).toMatchObject({ title: "Robot", key, created_at: expect.any(String) });
-    expect((await get("/users/4711/project_deploy_keys")).status).toBe(404);
+    expect((await get("/users/owner/project_deploy_keys")).json).toEqual(json);
+    for (const name of [4711, "nobody"]) {
+      expect((await get(`/users/${name}/project_deploy_keys`)).status).toBe(404);
+    }
   });
 });
 
