@@ -461,6 +461,8 @@ describe("lists of what there is not", () => {
     ["/groups/acme/clusters", "maintainer", "developer"],
     ["/groups/acme/ldap_group_links", "owner", "maintainer"],
     ["/groups/acme/saml_group_links", "owner", "maintainer"],
+    ["/groups/acme/enterprise_users", "owner", "maintainer"],
+    [`${SITE}/attestations/${"a".repeat(64)}`, "reporter", "guest"],
   ] as const)("%s is empty", async (path, may, mayNot) => {
     const { status, json, headers } = await get(path, may);
     expect([status, json, headers.get("x-total")]).toEqual([200, [], "0"]);
