@@ -324,7 +324,7 @@ const group: Entity = {
     only_allow_merge_if_all_discussions_are_resolved: only(false, true),
     only_allow_merge_if_pipeline_succeeds: only(false, true),
     path: fresh((n) => `path-${n}`),
-    prevent_forking_outside_group: only(false, true),
+    prevent_forking_outside_group: off,
     prevent_sharing_groups_outside_hierarchy: off,
     project_creation_level: shown("noone", "developer"),
     request_access_enabled: on,

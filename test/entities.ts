@@ -347,7 +347,6 @@ const group: Fields = {
   marked_for_deletion_on: "date?",
   ldap_cn: "string?",
   ldap_access: "integer?",
-  file_template_project_id: "integer?",
   wiki_access_level: "string",
   repository_storage: "string",
 };

@@ -102,6 +102,20 @@ describe("settings of projects that are kept", () => {
     expect((await fork("stranger")).status).toBe(201);
   });
 
+  it("forking into another tree is prevented by groups above", async () => {
+    const fork = (json: object, as: Person = "owner") =>
+      send("POST /projects/acme%2Fteam%2Fcore/fork", json, as);
+    const set = (isOn: boolean) =>
+      send("PUT /groups/acme", { prevent_forking_outside_group: isOn });
+    expect((await set(true)).json.prevent_forking_outside_group).toBe(true);
+    const own = await fork({ path: "outside" });
+    expect([own.status, own.json]).toEqual([404, { message: "404 Target Namespace Not Found" }]);
+    expect((await fork({ path: "outside" }, "admin")).status).toBe(404);
+    expect((await fork({ path: "inside", namespace_path: "acme" })).status).toBe(201);
+    await set(false);
+    expect((await fork({ path: "outside" })).status).toBe(201);
+  });
+
   it("have the one storage that there is", async () => {
     const { status, json } = await send(`PUT ${SITE}`, { repository_storage: "other" });
     expect([status, json]).toEqual([400, { message: { repository_storage: ["is invalid"] } }]);

@@ -23,6 +23,21 @@ describe.each(PLACES)("%s", (path, as, other) => {
     ]);
     expect(made.json.group_id === null).toBe(as === "admin");
     expect((await ask(`GET ${path}`, as)).json).toEqual([made.json]);
+    const query = "{ memberRoles { nodes { id name baseAccessLevel { stringValue } } } }";
+    const seen = async (by: Person) =>
+      (await ask("POST http://pm.test/api/graphql", by, { query })).json.data.memberRoles.nodes;
+    expect(await seen("admin")).toEqual(
+      as === "admin"
+        ? [
+            {
+              id: `gid://gitlab/MemberRole/${made.json.id}`,
+              name: "Reader",
+              baseAccessLevel: { stringValue: "GUEST" },
+            },
+          ]
+        : [],
+    );
+    expect(await seen("owner")).toEqual([]);
     const again = await ask(`POST ${path}`, as, { ...sent, name: "READER" });
     expect([again.status, again.json]).toEqual([
       400,

@@ -107,6 +107,34 @@ describe("health", () => {
   });
 });
 
+describe("GET /license", () => {
+  it("is that of the tier, without an end, for administrators", async () => {
+    for (const tier of ["premium", "ultimate"] as const) {
+      const other = await app.another({ tier });
+      const { status, json } = await other.call("GET /license", { as: "admin" });
+      expect([status, json]).toMatchObject([
+        200,
+        { plan: tier, expired: false, expires_at: null, user_limit: 0, overage: 0 },
+      ]);
+      const { json: counts } = await other.call("GET /application/statistics", { as: "admin" });
+      expect([json.active_users, json.historical_max]).toEqual(Array(2).fill(counts.active_users));
+      await other.close();
+    }
+    for (const [as, refused] of [
+      ["anonymous", 401],
+      ["owner", 403],
+    ] as const) {
+      expect((await app.call("GET /license", { as })).status).toBe(refused);
+    }
+  });
+
+  it("is forbidden where the tier is free", async () => {
+    const other = await app.another({ tier: "free" });
+    expect((await other.call("GET /license", { as: "admin" })).status).toBe(403);
+    await other.close();
+  });
+});
+
 describe("GET /-/avatars/:name", () => {
   it("draws an initial, at the avatar URL of users", async () => {
     const { json } = await app.call("GET /users?username=guest");

@@ -127,7 +127,8 @@ describe("a push rule of a group", () => {
       json: { name: "ruled", path: "ruled" },
     });
     const path = `GET /groups/${group.id}/push_rule`;
-    expect((await app.call(path, { as: "owner" })).text).toBe("null");
+    const none = await app.call(path, { as: "owner" });
+    expect([none.status, none.json]).toEqual([404, { message: "404 Push Rule Not Found" }]);
     const before = await create("before", group.id);
     const json = { commit_message_regex: "^R-", deny_delete_tag: true };
     const call = (request: string, sent: object) =>

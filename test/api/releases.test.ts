@@ -265,6 +265,12 @@ describe("reading", () => {
     expect(found[0].commit).toBeNull();
     expect(tags(await listed("reporter", "&sort=asc"))).toEqual(["v1", "v2"]);
     expect(await listed("guest")).toEqual([]);
+    const simple = await listed("reporter", "&simple=true");
+    const { name, tag_name, description, created_at, released_at, upcoming_release } = found[0];
+    expect(simple[0]).toEqual({
+      ...{ name, tag_name, description, created_at, released_at, upcoming_release },
+    });
+    expect(await listed("guest", "&simple=true")).toEqual([]);
     const first = await app.call("GET /groups/secret/releases?per_page=1", { as: "reporter" });
     expect([first.json.length, first.headers.get("x-next-page")]).toEqual([1, "2"]);
     const outside = await app.call("GET /groups/secret/releases", { as: "stranger" });

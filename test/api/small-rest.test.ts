@@ -447,7 +447,10 @@ describe("GET /users/:id/project_deploy_keys", () => {
     expect(await titles("developer", "owner")).toEqual([]);
     const { json } = await get(`/users/${await idOf("owner")}/project_deploy_keys`);
     expect(json.at(-2)).toMatchObject({ title: "Robot", key, created_at: expect.any(String) });
-    expect((await get("/users/4711/project_deploy_keys")).status).toBe(404);
+    expect((await get("/users/owner/project_deploy_keys")).json).toEqual(json);
+    for (const name of [4711, "nobody"]) {
+      expect((await get(`/users/${name}/project_deploy_keys`)).status).toBe(404);
+    }
   });
 });
 
@@ -458,6 +461,8 @@ describe("lists of what there is not", () => {
     ["/groups/acme/clusters", "maintainer", "developer"],
     ["/groups/acme/ldap_group_links", "owner", "maintainer"],
     ["/groups/acme/saml_group_links", "owner", "maintainer"],
+    ["/groups/acme/enterprise_users", "owner", "maintainer"],
+    [`${SITE}/attestations/${"a".repeat(64)}`, "reporter", "guest"],
   ] as const)("%s is empty", async (path, may, mayNot) => {
     const { status, json, headers } = await get(path, may);
     expect([status, json, headers.get("x-total")]).toEqual([200, [], "0"]);

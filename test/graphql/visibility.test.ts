@@ -99,6 +99,7 @@ const ROUTES: Readonly<Record<string, string>> = {
       then ${issueRoute("x.source_id")} || ' ' || ${issueRoute("x.target_id")}
       else ${ISSUE_ROUTE} || '/links/' || x.id end
     from issue_links x join issues i on i.id = x.source_id`,
+  MemberRole: "select id, '/member_roles' from member_roles where namespace_id is null",
   MergeRequest:
     "select id, '/projects/' || project_id || '/merge_requests/' || iid from merge_requests",
   MergeRequestReviewer: "select id, '/users/' || id from users",

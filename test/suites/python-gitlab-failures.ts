@@ -3,9 +3,6 @@ export type Failures = Readonly<Record<string, readonly string[]>>;
 
 /** Of `tests/functional/api`. */
 export const API: Failures = {
-  "there are no rules that protect packages": [
-    "test_packages.py::test_list_project_protected_packages",
-  ],
   "left out: Sidekiq, Geo, licences and LDAP": [
     "test_gitlab.py::test_sidekiq_queue_metrics",
     "test_gitlab.py::test_sidekiq_process_metrics",
@@ -22,11 +19,6 @@ export const API: Failures = {
     "test_repository.py::test_repository_archive_formats[bz2-is_tarfile]",
     "test_repository.py::test_repository_archive_formats[tar.bz2-is_tarfile]",
   ],
-  "there are no wikis of groups": [
-    "test_groups.py::test_group_wiki",
-    "test_wikis.py::test_group_wikis",
-    "test_wikis.py::test_group_wiki_file_upload",
-  ],
   "limits of requests are options of the server, not settings": [
     "test_gitlab.py::test_rate_limits",
   ],
@@ -34,16 +26,18 @@ export const API: Failures = {
     "test_groups.py::test_groups",
   ],
   "counts are numbers, as client-go reads them": ["test_statistics.py::test_get_statistics"],
+  "sites of projects are off until they are given a domain": [
+    "test_projects.py::test_project_pages",
+    "test_projects.py::test_project_pages_domains",
+  ],
   "merge requests can't be listed by who may approve them": [
     "test_merge_requests.py::test_merge_requests_list_approver_ids",
   ],
-  "there are no protected branches of groups": ["test_groups.py::test_group_protected_branches"],
   "the test expects that it fails": [
     "test_import_export.py::test_project_import_export",
     "test_project_job_token_scope.py::test_disable_limit_access_to_this_project",
+    "test_snippets.py::test_project_snippet_user_agent_detail",
   ],
-  "there are no snapshots of whole repositories": ["test_repository.py::test_repository_tree"],
-  "identities of other providers are not kept": ["test_users.py::test_user_identities"],
 };
 
 /** Of `tests/functional/cli`. */

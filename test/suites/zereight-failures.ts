@@ -3,13 +3,6 @@ import type { Failures } from "./python-gitlab-failures.ts";
 /** Tools of @zereight/mcp-gitlab that are expected to fail. */
 export const FAILURES: Failures = {
   "there are no timelines of incidents": ["create_timeline_event"],
-  "there are no wikis of groups": [
-    "create_group_wiki_page",
-    "delete_group_wiki_page",
-    "get_group_wiki_page",
-    "list_group_wiki_pages",
-    "update_group_wiki_page",
-  ],
   "there is no dependency proxy": [
     "purge_dependency_proxy_cache",
     "update_dependency_proxy_settings",
@@ -26,7 +19,6 @@ export const FAILURES: Failures = {
     "orbit_query",
   ],
   "the deployment of the test waits for nobody": ["approve_deployment"],
-  "releases have no evidence": ["create_release_evidence"],
   "the tag of the test is not signed": ["get_tag_signature"],
   "conflicts are no part of GitLab's documented API": ["get_merge_request_conflicts"],
   "versions of merge requests have no patch_id_sha": [

@@ -1,5 +1,6 @@
 import type { Role } from "../../core/access/roles.ts";
 import * as field from "../../core/field.ts";
+import * as param from "../../core/input.ts";
 import { presenter } from "../../core/presenter.ts";
 import { type Resource, routes, type SourceKind } from "../../core/resource.ts";
 
@@ -11,6 +12,8 @@ interface Absent {
   readonly role: Role;
   /** The columns of an entry in GitLab that are texts. */
   readonly fields: readonly string[];
+  /** What the path names. */
+  readonly input?: Readonly<Record<string, param.Attribute<string>>>;
 }
 
 const CLUSTER = ["name", "provider_type", "platform_type", "environment_scope", "domain"];
@@ -31,6 +34,16 @@ const ABSENT: readonly Absent[] = [
     ...{ source: "group", path: "/saml_group_links", role: "owner", fields: ["name", "provider"] },
     what: "links with groups of SAML",
   },
+  {
+    ...{ source: "group", path: "/enterprise_users", role: "owner", fields: ["username", "name"] },
+    what: "enterprise users",
+  },
+  {
+    ...{ source: "project", path: "/attestations/:subject_digest", role: "reporter" },
+    fields: ["predicate_kind", "predicate_type", "subject_digest"],
+    what: "attestations of an artifact",
+    input: { subject_digest: param.anyText({ max: 255 }) },
+  },
 ];
 
 /** What answers with an empty list. @param fields the columns of an entry in GitLab that are texts */
@@ -50,10 +63,11 @@ export const absentResource: Resource = {
   name: "Absent",
   migrations: [],
   routes: [
-    ...ABSENT.map(({ source, path, what, role, fields }) =>
+    ...ABSENT.map(({ source, path, what, role, fields, input = {} }) =>
       routes({ source }).list(path, {
         summary: `List the ${what} of a ${source}: there are none`,
         role,
+        input,
         ...nothing(fields),
       }),
     ),

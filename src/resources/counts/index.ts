@@ -1,7 +1,7 @@
 import { findSource, type Source } from "../../core/access/source.ts";
 import { forbidden, unauthorized } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
-import { type Context, Json, type Resource, routes } from "../../core/resource.ts";
+import { type Context, Json, type Resource, routes, type Tier } from "../../core/resource.ts";
 import type { Reader } from "../../store/port.ts";
 import { inputOf, valuesIn } from "../issuables/filter.ts";
 import { ISSUE } from "../issuables/issue.ts";
@@ -47,6 +47,23 @@ const RECENT = {
 
 const examples = [{ statistics: { counts: { all: 3, closed: 1, opened: 2 } } }];
 
+/** As GitLab shows a license without an end and without a limit of users; the most users there ever were are not recorded. */
+const licenseOf = (plan: Tier, active: number) => ({
+  id: 1,
+  plan,
+  created_at: null,
+  starts_at: null,
+  expires_at: null,
+  historical_max: active,
+  maximum_user_count: active,
+  licensee: {},
+  add_ons: {},
+  expired: false,
+  overage: 0,
+  user_limit: 0,
+  active_users: active,
+});
+
 /** How much there is of what people ask for first. */
 export const countResource: Resource = {
   name: "Counts",
@@ -86,6 +103,15 @@ export const countResource: Resource = {
         },
       ],
       handle: async ({ db, budget }) => new Json(await counts.ofInstance(db, budget)),
+    }),
+    routes().get("/license", {
+      tier: "premium",
+      summary:
+        "Get the license: its plan is the server's tier, it never ends, and any number of users may be active",
+      access: "admin",
+      examples: [licenseOf("ultimate", 8)],
+      handle: async ({ db, tier, budget }) =>
+        new Json(licenseOf(tier, await counts.activeUsers(db, budget))),
     }),
     routes().get("/issues_statistics", {
       summary:

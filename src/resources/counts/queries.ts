@@ -127,6 +127,10 @@ export async function ofInstance(
   return counts as Record<keyof typeof COUNTED, number>;
 }
 
+/** How many users are active. It ends when the client leaves. */
+export const activeUsers = (db: Reader, budget: Budget): Promise<number> =>
+  countAll(db, ...COUNTED.active_users, budget);
+
 /** What belongs to a user: the groups and projects whose member they are, and the issues and merge requests they wrote. */
 export async function ofUser(db: Reader, userId: number, budget: Budget) {
   const members = (owner: keyof typeof NOT_DELETED) =>

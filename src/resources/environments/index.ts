@@ -2,7 +2,6 @@ import { ApiError, forbidden, invalid, notFound, unreadable } from "../../core/e
 import * as param from "../../core/input.ts";
 import { presenter } from "../../core/presenter.ts";
 import { type Context, Json, type Resource, routes } from "../../core/resource.ts";
-import { webAddressProblem } from "../../core/web-addresses.ts";
 import type { Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import { nameErrors, TIERS } from "../ci/environment-names.ts";
@@ -41,7 +40,7 @@ const basicEnvironment = presenter(basicEnvironmentFields);
 
 const id = { environment_id: param.recordId() };
 const attributes = {
-  external_url: param.clearable(param.text()),
+  external_url: param.clearable(param.text({ max: 255 })),
   description: param.clearable(param.anyText({ max: 10_000 })),
   tier: param.optional(param.choice(TIERS)),
   auto_stop_setting: param.optional(param.choice(STOP_SETTINGS)),
@@ -55,9 +54,13 @@ function refuseSlug(slug: string | undefined): void {
   }
 }
 
+/** Schemes of addresses that a browser runs instead of opening; it leaves out blanks and control characters before it looks. */
+const UNSAFE_SCHEME = /^(javascript|data|vbscript):/i;
+
+/** What is wrong with the address of an environment: as in GitLab, other schemes than HTTP's may be in it. */
 function urlErrors(url: string | null | undefined): string[] {
-  const problem = url ? webAddressProblem(url) : undefined;
-  return problem === undefined ? [] : [problem];
+  const [, scheme] = UNSAFE_SCHEME.exec(url?.replace(/[\0- ]/g, "") ?? "") ?? [];
+  return scheme === undefined ? [] : [`${scheme.toLowerCase()} scheme is not allowed`];
 }
 
 /** @throws ApiError 404 */

@@ -38,6 +38,7 @@ const fields = {
   emails_enabled: field.flag("1 - n.emails_disabled"),
   emails_disabled: field.flag("n.emails_disabled"),
   ...groupSettings.fields,
+  file_template_project_id: field.omittedIfNull(groupSettings.fields.file_template_project_id),
   archived: field.flag("n.archived"),
   default_branch_protection_defaults: field.constant(DEFAULT_PROTECTION),
   organization_id: field.constant(1),

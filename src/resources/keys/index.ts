@@ -11,7 +11,7 @@ import { all } from "../../store/conditions.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import { publicUserFields } from "../users/json.ts";
-import { requireUser } from "../users/rules.ts";
+import { requireUser, requireUserNamed } from "../users/rules.ts";
 import * as keys from "./queries.ts";
 import { readSshKey, type SshKey } from "./ssh-key.ts";
 import { migrations } from "./table.ts";
@@ -277,10 +277,10 @@ export const deployKeyResource: Resource = {
     routes().list("/users/:user_id/project_deploy_keys", {
       summary:
         "List the deploy keys of the projects that a user maintains; of another user, those that the caller maintains, too",
-      input: userId,
+      input: { user_id: param.text() },
       presenter: presenter(deployKeyFields),
       handle: async ({ db, presenter, page, viewer, caller, input }) => {
-        const { id, username, admin } = await requireUser(db, input.user_id);
+        const { id, username, admin } = await requireUserNamed(db, input.user_id);
         const user = { ...caller, id, username, admin: admin === 1 };
         const both = [viewer, { ...viewer, caller: user }].map((one) => keys.maintained(one));
         return keys.listOfProjects(db, presenter, page, all(both));

@@ -8,6 +8,7 @@ import { NOT_DELETED_USER, visibleLinks, visibleOwner } from "../../core/access/
 import * as field from "../../core/field.ts";
 import {
   type Args,
+  about,
   arg,
   type ChildQuery,
   computed,
@@ -17,6 +18,7 @@ import {
   enumeration,
   type GraphContext,
   type GraphqlModule,
+  gid,
   interfaceType,
   leaf,
   loaded,
@@ -28,6 +30,7 @@ import {
   routeOf,
   rowType,
   sortEnum,
+  string,
   time,
   type Values,
 } from "../../graphql/declare.ts";
@@ -204,10 +207,35 @@ const bulkUpdate = (kind: "group" | "project", type: string) =>
     },
   });
 
+const memberRole = rowType("MemberRole", {
+  about: "A role beside the base ones.",
+  from: "member_roles mbr",
+  key: "mbr.id",
+  // As in REST: only administrators see the roles of the instance.
+  visible: ({ caller }) => ({ sql: caller?.admin ? "1 = 1" : "1 = 0", values: [] }),
+  fields: {
+    id: gid("MemberRole", "mbr.id"),
+    name: required(string("mbr.name")),
+    description: string("mbr.description"),
+    baseAccessLevel: required(
+      computed(ACCESS_LEVEL, ["mbr.base_access_level"], ([level]) =>
+        accessLevelOf(level as number),
+      ),
+    ),
+    createdAt: required(time("mbr.created_at")),
+  },
+});
+
 /** Members of groups and projects. */
 export const graphqlModule: GraphqlModule = {
-  types: [member, groupMember, projectMember],
+  types: [member, groupMember, projectMember, memberRole],
   extend: {
+    Query: {
+      memberRoles: about(
+        "The roles of the instance beside the base ones, for administrators.",
+        connection("MemberRole", { query: () => ({ where: when("mbr.namespace_id is null") }) }),
+      ),
+    },
     Group: {
       groupMembers: connection("GroupMember", {
         args: {

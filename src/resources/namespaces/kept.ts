@@ -38,7 +38,7 @@ export const groupSettings = keptIn("n.kept_settings", {
   mentions_disabled: effective(off),
   only_allow_merge_if_all_discussions_are_resolved: offOnly,
   only_allow_merge_if_pipeline_succeeds: offOnly,
-  prevent_forking_outside_group: offOnly,
+  prevent_forking_outside_group: effective(off),
   prevent_sharing_groups_outside_hierarchy: effective(off),
   project_creation_level: effective(
     kept(

@@ -231,6 +231,24 @@ async function requireForkable(db: Reader, source: Source): Promise<void> {
   if (level === "disabled" || (level === "private" && source.level === 0)) throw notFound();
 }
 
+/**
+ * Checks that the groups of a project let it be forked into a namespace: into another tree they may forbid it.
+ *
+ * @throws ApiError 404
+ */
+async function requireForkableInto(db: Reader, source: Source, target: number): Promise<void> {
+  const [found] = await db.rows(
+    `select 1 from namespace_ancestors a join namespaces n on n.id = a.ancestor_id
+     where a.namespace_id = ? and instr(n.kept_settings, '"prevent_forking_outside_group":true') > 0
+       and not exists (select 1 from namespace_ancestors own
+         join namespaces top on top.id = own.ancestor_id and top.parent_id is null
+         join namespace_ancestors other on other.ancestor_id = top.id and other.namespace_id = ?
+         where own.namespace_id = a.namespace_id) limit 1`,
+    [source.namespaceId, target],
+  );
+  if (found) throw notFound("Target Namespace");
+}
+
 /** What the default branch of a group's new projects is, if it says that. */
 async function branchOfGroup(db: Reader, groupId: number | undefined) {
   if (groupId === undefined) return null;
@@ -526,6 +544,7 @@ export const projectResource: Resource = {
         const from = await projectOf(context);
         const named = input.namespace_id ?? input.namespace_path ?? input.namespace;
         const namespace = await forkTarget(context, named);
+        await requireForkableInto(db, source, namespace.id);
         const name = input.name ?? from.name;
         const path = input.path ?? from.path;
         // A fork is no more visible than its source and its namespace.

@@ -82,10 +82,15 @@ function routesOf(source: SourceKind) {
   return [
     get("", {
       ...common,
-      summary: `Get the push rule of a ${source}; \`null\` if it has none`,
+      summary: `Get the push rule of a ${source}${source === "project" ? "; `null` if it has none" : ""}`,
       presenter: PRESENTERS[source],
-      examples: [null],
-      handle: async (context) => (await rowOf(context)) ?? new Json(null),
+      ...(source === "project" && { examples: [null] }),
+      handle: async (context) => {
+        const row = await rowOf(context);
+        // As in GitLab, where only projects answer without one.
+        if (!row && source === "group") throw notFound("Push Rule");
+        return row ?? new Json(null);
+      },
     }),
     post("", {
       ...writing,

@@ -3,7 +3,6 @@ import type { Viewer } from "../../core/access/visibility.ts";
 import { ApiError, forbidden, notFound } from "../../core/errors.ts";
 import type { View } from "../../core/field.ts";
 import * as param from "../../core/input.ts";
-import { unsupportedFlag } from "../../core/kept.ts";
 import { withoutCredentials } from "../../core/pagination.ts";
 import {
   AfterCommit,
@@ -27,7 +26,16 @@ import { applyAll, openToChange, orDiscard } from "../repositories/write.ts";
 import { writableReleases } from "./abilities.ts";
 import { collect } from "./evidences.ts";
 import { changed, removeOf } from "./followers.ts";
-import { evidence, link, milestone, release, releaseRow, SOURCES, storedRelease } from "./json.ts";
+import {
+  basicRelease,
+  evidence,
+  link,
+  milestone,
+  release,
+  releaseRow,
+  SOURCES,
+  storedRelease,
+} from "./json.ts";
 import * as releases from "./queries.ts";
 import { LINK_TYPES, MAX_URL, readLinks, requireLink } from "./rules.ts";
 import { migrations } from "./table.ts";
@@ -242,10 +250,15 @@ const releaseRoutes = [
   group.list("", {
     summary: "List the releases of the projects in a group and below it, the latest first",
     access: "anyone",
-    input: { sort: param.optional(param.choice(["desc", "asc"])), simple: unsupportedFlag() },
-    presenter: release,
+    input: {
+      sort: param.optional(param.choice(["desc", "asc"])),
+      simple: param.optional(param.boolean()),
+    },
+    presenter: ({ input }) => (input.simple ? basicRelease : release),
     handle: async ({ db, source, viewer, view, page, input }) => {
-      const listed = await releases.listInGroup(db, page, source.id, viewer, input.sort ?? "desc");
+      const { sort = "desc", simple } = input;
+      if (simple) return releases.listInGroup(db, page, source.id, viewer, sort, basicRelease);
+      const listed = await releases.listInGroup(db, page, source.id, viewer, sort);
       // Their commits would be in as many repositories.
       const shown = { source: undefined, view, code: true };
       return { ...listed, rows: await shownRows(db, shown, undefined, listed.rows) };

@@ -78,6 +78,22 @@ export const sourcesOf = (base: string, projectId: unknown, tag: unknown) =>
   }));
 
 const { tag_name, description, created_at, released_at, author } = stored;
+const name = field.derived(["r.name", "r.tag"], "string", ([given, tag]) => given ?? tag);
+const upcoming_release = field.derived(
+  ["r.released_at"],
+  "boolean",
+  ([at], view) => (at as number) > view.now,
+);
+
+/** What GitLab shows of each release of a group with `simple=true`. */
+export const basicRelease = presenter({
+  name,
+  tag_name,
+  description,
+  created_at,
+  released_at,
+  upcoming_release,
+});
 
 const page = (path: (tag: string) => string) =>
   field.url(["p.full_path", "r.tag"], (project, tag) => `/${project}/-${path(tag)}`);
@@ -92,14 +108,10 @@ export const release = presenter({
   tag_name,
   description,
   description_html: field.omittedIfNull(field.text("description_html")),
-  name: field.derived(["r.name", "r.tag"], "string", ([given, tag]) => given ?? tag),
+  name,
   created_at,
   released_at,
-  upcoming_release: field.derived(
-    ["r.released_at"],
-    "boolean",
-    ([at], view) => (at as number) > view.now,
-  ),
+  upcoming_release,
   author,
   commit: field.onlyIf("code", field.nested(commitFields)),
   milestones: field.omittedIfNull(

@@ -53,13 +53,18 @@ export function list(
 const LOOK_AHEAD = 250;
 const ANY = { sql: "1 = 1", values: [] };
 
-/** A page of the releases of the projects in a group and below it whose code the viewer may read. */
+/**
+ * A page of the releases of the projects in a group and below it whose code the viewer may read.
+ *
+ * @param shown what the rows are selected for
+ */
 export function listInGroup(
   db: Reader,
   page: Page,
   groupId: number,
   viewer: Viewer,
   sort: "asc" | "desc",
+  shown: Presenter = storedRelease,
 ): Promise<RowPage> {
   const projects = all([
     belowGroup("p.namespace_id", groupId),
@@ -72,7 +77,7 @@ export function listInGroup(
     most <= LOOK_AHEAD
       ? firstOfProjects(db, { alias: "r", table: "releases" }, projects, ANY, order, most)
       : projects;
-  return paginate(db, storedRelease, page, {
+  return paginate(db, shown, page, {
     from: `${RELEASES} where ${sql}`,
     values,
     order,
