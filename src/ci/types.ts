@@ -35,8 +35,9 @@ export interface Pattern {
 
 /** An expression of `if`, as `$CI_COMMIT_BRANCH == "main" && $DEPLOY`. */
 export type Expression =
-  | { readonly kind: "text"; readonly value: string | null }
+  | { readonly kind: "text"; readonly value: string | boolean | null }
   | { readonly kind: "variable"; readonly name: string }
+  | { readonly kind: "not"; readonly operand: Expression }
   | { readonly kind: "pattern"; readonly pattern: Pattern }
   | {
       readonly kind: "operation";
