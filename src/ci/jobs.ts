@@ -13,6 +13,7 @@ import { readPolicy } from "./policies.ts";
 import { readRelease } from "./releases.ts";
 import { readRetry } from "./retry.ts";
 import { JOB_RULES, readRules } from "./rules.ts";
+import { readSecrets } from "./secrets.ts";
 import { readTrigger } from "./triggers.ts";
 import type {
   JobConfiguration,
@@ -91,12 +92,13 @@ const SCRIPT_KEYS = [
   "dependencies",
   "coverage",
   "release",
+  "secrets",
   "publish",
   "pages",
 ];
 const TRIGGER_KEYS = [...COMMON_KEYS, "trigger"];
 /** Keys that GitLab knows and this server has no use for. */
-const UNSUPPORTED = ["secrets", "dast_configuration", "identity", "run", "inputs"];
+const UNSUPPORTED = ["dast_configuration", "identity", "run", "inputs"];
 
 /** What jobs are read with. */
 export interface JobDefaults {
@@ -376,6 +378,7 @@ function readOptions(entry: Entry, name: string, parts: JobOptions): JobOptions 
       script: entry.script("script"),
       dependencies: entry.strings("dependencies"),
       release: readPart(entry, "release", readRelease),
+      secrets: readPart(entry, "secrets", readSecrets),
       pages,
       artifacts: pages ? withFolder(parts.artifacts, pages.publish) : parts.artifacts,
     }),

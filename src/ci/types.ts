@@ -313,9 +313,30 @@ export interface JobOptions {
   /** The audiences of the tokens of OpenID Connect that it gets, by the names of their variables. */
   readonly id_tokens?: { readonly [key: string]: { readonly aud: string | readonly string[] } };
   readonly release?: { readonly [key: string]: Json };
+  /** What the runner fetches from elsewhere, by the names of their variables. */
+  readonly secrets?: { readonly [key: string]: JobSecret };
   readonly pages?: SiteOptions;
   /** A job's place among those that `parallel` made of one. */
   readonly parallel?: { readonly number: number; readonly total: number };
+}
+
+/** Where secrets are that runners fetch. */
+export type SecretProvider =
+  | "vault"
+  | "azure_key_vault"
+  | "gcp_secret_manager"
+  | "aws_secrets_manager"
+  | "akeyless";
+
+/** A secret that a runner fetches. */
+export interface JobSecret {
+  readonly provider: SecretProvider;
+  /** What names it there, in the runners' form. */
+  readonly named: { readonly [key: string]: Json };
+  /** Whether its variable is the path of a file that has it. Default: `true`. */
+  readonly file?: boolean;
+  /** The variable with the token by which the job proves itself, as `$TOKEN`. Default: the first of its `id_tokens`. */
+  readonly token?: string;
 }
 
 /** How a job publishes a site: `pages`. Texts may contain variables. */

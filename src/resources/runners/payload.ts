@@ -25,6 +25,7 @@ import type { ClaimedJob } from "./claim.ts";
 import { type Dependency, dependenciesElsewhere } from "./elsewhere.ts";
 import { idTokensOf } from "./id-tokens.ts";
 import { releaseCommand } from "./release-step.ts";
+import { secretsOf } from "./secrets.ts";
 
 /** What payloads are made with. */
 export interface Making {
@@ -36,6 +37,8 @@ export interface Making {
   readonly edition: Edition;
   /** The instant, in epoch milliseconds. */
   readonly at: number;
+  /** What the runner says that it can. */
+  readonly features: Readonly<Record<string, unknown>>;
 }
 
 interface JobFacts {
@@ -97,7 +100,11 @@ const secret = (key: string, value: string): RunnerVariable => ({
   masked: true,
 });
 
-/** Everything that a runner needs to do a job, in the form that GitLab's runners expect. */
+/**
+ * Everything that a runner needs to do a job, in the form that GitLab's runners expect.
+ *
+ * @throws JobRefusal if the job can't be done by it
+ */
 export async function payloadOf(making: Making, job: ClaimedJob): Promise<object> {
   const { db, store, secrets, base, edition, at } = making;
   const facts = (await db.one<JobFacts>(FACTS, [job.id])) as JobFacts;
@@ -163,6 +170,7 @@ export async function payloadOf(making: Making, job: ClaimedJob): Promise<object
   const known = [...first, ...later];
   const tokens = await idTokensOf(making, job, spec, facts, ref, known);
   const variables = [...first, ...tokens.map(({ key, value }) => secret(key, value)), ...later];
+  const fetched = secretsOf(options, variables, making.features);
   const depth = depthOf(variables, facts);
   const after = options.after_script ?? [];
   const step = (name: string, script: readonly string[], isAfter = false) => ({
@@ -196,6 +204,7 @@ export async function payloadOf(making: Making, job: ClaimedJob): Promise<object
     },
     runner_info: { timeout: job.timeout, runner_session_url: "" },
     variables,
+    ...(fetched && { secrets: fetched }),
     steps: [
       step("script", [...(options.before_script ?? []), ...(options.script ?? [])]),
       ...(options.release ? [step("release", [releaseCommand(options.release)])] : []),
