@@ -3,6 +3,7 @@ import { Entry, flatten, given } from "./entry.ts";
 import type { Findings } from "./findings.ts";
 import { PART_KEYS, type Parts, type ReadJob, readJob, readParts } from "./jobs.ts";
 import { checkLogic, expandJobs } from "./logic.ts";
+import { mirroredBy } from "./needs.ts";
 import { readAutoCancel, readRules, WORKFLOW_RULES } from "./rules.ts";
 import type { Configuration } from "./types.ts";
 import { ConfigurationError, isMapping, type Mapping, type Value } from "./values.ts";
@@ -27,6 +28,9 @@ const TOO_MANY_JOBS = `jobs config generates too many jobs (maximum is ${MAX_JOB
 
 const DEFAULT_STAGES = ["build", "test", "deploy"];
 
+/** Of these, a job needs one, unless it stands for another pipeline. */
+const STARTERS = ["script", "run", "trigger"];
+
 /** Reads a configuration in which includes, references and `extends` are resolved. */
 export function* readRoot(root: Mapping, findings: Findings): Steps<Configuration | undefined> {
   const stages = readStages(root.get("stages"), findings);
@@ -42,7 +46,7 @@ export function* readRoot(root: Mapping, findings: Findings): Steps<Configuratio
   let count = 0;
   for (const [name, job] of root) {
     if (!isJobName(name, job)) continue;
-    if (isMapping(job) && ["script", "run", "trigger"].some((key) => job.has(key))) {
+    if (isMapping(job) && (STARTERS.some((key) => job.has(key)) || mirroredBy(job) !== undefined)) {
       const one = yield* readJob(name, job, defaults, findings);
       yield STEPS;
       count += one.instances?.length ?? 1;

@@ -6,7 +6,7 @@ import { areStrings, Entry, given, jsonOf } from "./entry.ts";
 import { readEnvironment } from "./environment.ts";
 import type { Findings } from "./findings.ts";
 import { readImage, readServices } from "./images.ts";
-import { readNeeds, readNeedsElsewhere } from "./needs.ts";
+import { mirroredBy, readNeeds, readNeedsElsewhere } from "./needs.ts";
 import { type Instance, readParallel } from "./parallel.ts";
 import { readPattern } from "./patterns.ts";
 import { readPolicy } from "./policies.ts";
@@ -121,7 +121,8 @@ export function* readJob(
 ): Steps<ReadJob> {
   const place = `jobs:${name || "job"}`;
   const entry = new Entry(mapping, place, findings);
-  const isBridge = mapping.has("trigger");
+  const mirrors = mirroredBy(mapping);
+  const isBridge = mapping.has("trigger") || mirrors !== undefined;
   checkName(entry, name);
   checkKeys(entry, isBridge);
   const inherit = readInherit(entry);
@@ -131,7 +132,7 @@ export function* readJob(
   const { interruptible, retry, tags, timeout, ...options } = parts;
   const rules = yield* readJobRules(entry, defaults);
   const policies = rules ? {} : yield* readPolicies(entry, defaults);
-  const needs = entry.get("needs");
+  const needs = mirrors === undefined ? entry.get("needs") : undefined;
   const elsewhere =
     needs === undefined ? [] : readNeedsElsewhere(needs, `${place}:needs`, findings);
   if (isBridge && elsewhere.length > 0) {
@@ -162,6 +163,7 @@ export function* readJob(
       timeout,
       trigger:
         trigger === undefined ? undefined : readTrigger(trigger, `${place}:trigger`, findings),
+      mirrors,
       manualConfirmation: entry.text("manual_confirmation"),
     }),
   };

@@ -42,9 +42,6 @@ export function readNeedsElsewhere(
 function readElsewhere(entry: Entry): NeedElsewhere | undefined {
   const ofProject = entry.mapping.has("project");
   const keys = ofProject ? (["project", "job", "ref"] as const) : (["pipeline", "job"] as const);
-  if (!ofProject && !entry.mapping.has("job")) {
-    return entry.error("config pipeline without job is not supported on this server");
-  }
   entry.allow([...keys, "artifacts"]);
   const texts = keys.map((key) => {
     const value = entry.get(key);
@@ -55,6 +52,18 @@ function readElsewhere(entry: Entry): NeedElsewhere | undefined {
   // Without its artifacts, nothing is left of it: such a job is not waited for.
   if (entry.boolean("artifacts") === false) return undefined;
   return Object.fromEntries(texts) as unknown as NeedElsewhere;
+}
+
+/**
+ * The project whose pipeline a job stands for, with its status: `needs: { pipeline: group/project }` of a job that neither has
+ * a script nor starts anything. `undefined` if it is none of these.
+ */
+export function mirroredBy(job: Mapping): string | undefined {
+  if (["script", "run", "trigger"].some((key) => job.has(key))) return undefined;
+  const [need, ...others] = itemsOf(job.get("needs") ?? null) ?? [];
+  if (!isMapping(need) || others.length > 0 || need.has("job")) return undefined;
+  const path = need.get("pipeline");
+  return typeof path === "string" && path !== "" ? path : undefined;
 }
 
 function readNeed(value: Value, at: string, findings: Findings): Need | undefined {

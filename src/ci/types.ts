@@ -378,6 +378,8 @@ export interface JobConfiguration {
   /** Seconds. */
   readonly timeout?: number;
   readonly trigger?: Trigger;
+  /** Full path of a project, which may contain variables: the job has the status of its newest pipeline. */
+  readonly mirrors?: string;
   /** What is asked before a manual job is started. */
   readonly manualConfirmation?: string;
   readonly options: JobOptions;

@@ -271,6 +271,7 @@ const steps = [
   `20261227-01-bulk-imports`,
   `20261228-01-helm`,
   `20261228-02-nuget`,
+  `20261230-01-mirrored-pipelines`,
 ];
 
 const statements = [
@@ -3093,6 +3094,11 @@ const statements = [
   `CREATE UNIQUE INDEX bulk_import_records_of_project on bulk_import_records (project_id, kind, source_key)
   where project_id is not null`,
   `CREATE INDEX packages_by_lower_name on packages (package_type, lower(name), id)`,
+  `CREATE TABLE mirrored_pipelines (
+  job_id integer primary key references ci_jobs (id) on delete cascade,
+  pipeline_id integer not null references pipelines (id) on delete cascade
+)`,
+  `CREATE INDEX mirrored_pipelines_by_pipeline on mirrored_pipelines (pipeline_id)`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,

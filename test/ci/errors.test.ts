@@ -591,7 +591,7 @@ const MISTAKES: [mistake: string, text: string, error: string][] = [
   [
     "a need of a whole pipeline",
     job("needs: [{pipeline: a/b}]"),
-    "jobs:rspec:needs:need config pipeline without job is not supported on this server",
+    "jobs:rspec:needs:need job can't be blank",
   ],
   [
     "too many needs of other projects",
