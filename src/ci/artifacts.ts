@@ -1,5 +1,6 @@
 import { Entry, given } from "./entry.ts";
 import type { Findings } from "./findings.ts";
+import { COVERAGE_FORMATS, REPORTS } from "./report-kinds.ts";
 import type { ArtifactAccess, Json } from "./types.ts";
 import { isMapping, type Value } from "./values.ts";
 
@@ -19,34 +20,6 @@ const KEYS = [
 ];
 const WHEN = ["on_success", "on_failure", "always"] as const;
 const ACCESS = ["none", "developer", "maintainer", "all"] as const satisfies ArtifactAccess[];
-
-/** The file of each kind of report, and how runners send it. */
-const REPORTS: Readonly<Record<string, readonly [name: string, format: "gzip" | "raw" | "zip"]>> = {
-  accessibility: ["gl-accessibility.json", "raw"],
-  annotations: ["gl-annotations.json", "gzip"],
-  api_fuzzing: ["gl-api-fuzzing-report.json", "raw"],
-  browser_performance: ["browser-performance.json", "raw"],
-  cluster_image_scanning: ["gl-cluster-image-scanning-report.json", "raw"],
-  codequality: ["gl-code-quality-report.json", "raw"],
-  container_scanning: ["gl-container-scanning-report.json", "raw"],
-  coverage_fuzzing: ["gl-coverage-fuzzing.json", "raw"],
-  cyclonedx: ["gl-sbom.cdx.json", "gzip"],
-  dast: ["gl-dast-report.json", "raw"],
-  dependency_scanning: ["gl-dependency-scanning-report.json", "raw"],
-  dotenv: [".env", "gzip"],
-  junit: ["junit.xml", "gzip"],
-  load_performance: ["load-performance.json", "raw"],
-  lsif: ["lsif.json", "zip"],
-  metrics: ["metrics.txt", "gzip"],
-  performance: ["performance.json", "raw"],
-  repository_xray: ["gl-repository-xray.json", "gzip"],
-  requirements: ["requirements.json", "raw"],
-  requirements_v2: ["requirements_v2.json", "raw"],
-  sast: ["gl-sast-report.json", "raw"],
-  secret_detection: ["gl-secret-detection-report.json", "raw"],
-  terraform: ["tfplan.json", "raw"],
-};
-const COVERAGE_FORMATS = ["cobertura", "jacoco"] as const;
 
 /** Reads `artifacts` as what runners send: the archive, and each report. */
 export function readArtifacts(value: Value, at: string, findings: Findings): readonly Artifact[] {
