@@ -110,6 +110,8 @@ async function planDownstream(
     throw new Failure("downstream_pipeline_creation_failed");
   }
   const place = { ...starting, userId: bridge.user_id, at: starting.now() };
+  const { id: job, pipeline_id: pipeline, project_id } = bridge;
+  const upstream = { job, pipeline, project: project_id };
   if (trigger.project === undefined) {
     await requireRoom(db, bridge, undefined);
     return planCreation(
@@ -123,6 +125,7 @@ async function planDownstream(
         variables,
         content: JSON.stringify({ include: trigger.include }),
         parent: bridge.pipeline_id,
+        upstream,
       },
     );
   }
@@ -137,7 +140,10 @@ async function planDownstream(
   const ref = expandVariables(trigger.branch ?? defaultBranch ?? "", values);
   await requireRoom(db, bridge, { project: project.id, ref });
   const { inputs } = trigger;
-  return planCreation({ ...place, project }, { ref, source: "pipeline", variables, inputs });
+  return planCreation(
+    { ...place, project },
+    { ref, source: "pipeline", variables, inputs, upstream },
+  );
 }
 
 const projectOf = (db: Reader, id: number, userId: number | null, now: number) =>
