@@ -5,6 +5,7 @@ import { dayOf } from "../core/time.ts";
 import { openCode } from "../resources/merge-requests/code.ts";
 import {
   coverageOf,
+  exposedOf,
   qualityOf,
   type ShownProblem,
 } from "../resources/pipelines/request-reports.ts";
@@ -70,6 +71,26 @@ export const reportAddresses: readonly Route[] = [
         ([path, lines]) => [path, Object.fromEntries(lines)] as const,
       );
       return new Json({ files: Object.fromEntries(files) });
+    },
+  }),
+  requests.get("/:merge_request_iid/exposed_artifacts.json", {
+    summary: "List the artifacts that jobs of a merge request's pipeline show there",
+    access: "anyone",
+    answersWith: "application/json",
+    input: number,
+    prepare: ({ merge_request_iid: iid }, preparing) => openCode(preparing, iid),
+    handle: async ({ db, caller, now, view, prepared }) => {
+      const found = await exposedOf({ db, viewer: { caller, today: dayOf(now) } }, prepared);
+      if (found.length === 0)
+        throw badRequest("This merge request does not have exposed artifacts");
+      return new Json(
+        found.map(({ name, job, jobAddress, address }) => ({
+          text: name,
+          url: view.base + address,
+          job_path: jobAddress,
+          job_name: job,
+        })),
+      );
     },
   }),
 ];

@@ -103,9 +103,9 @@ async function talksOf(project: Shown, request: Shown, visit: Visit, path: strin
 export async function reportOf(
   visit: Pick<Visit, "ask">,
   iid: number,
-  what: "coverage" | "codequality",
+  what: "coverage_reports" | "codequality_reports" | "exposed_artifacts",
 ): Promise<Shown | undefined> {
-  const route = `GET /:id*/-/merge_requests/:merge_request_iid/${what}_reports.json`;
+  const route = `GET /:id*/-/merge_requests/:merge_request_iid/${what}.json`;
   try {
     return (await visit.ask(route, { merge_request_iid: iid }))?.value as Shown | undefined;
   } catch (error) {
@@ -123,7 +123,7 @@ const reviewShown: Showing<"project" | "request" | "files"> = {
     const part = ofRequest(request, "Diffs");
     const path = placeOf(project).address + part.path;
     const said = await talksOf(project, request, visit, path);
-    const reported = await reportOf(visit, request.iid, "coverage");
+    const reported = await reportOf(visit, request.iid, "coverage_reports");
     const talks = { ...said, hits: reported?.files };
     return about(project, visit, { ...part, body: changed("files", files, visit, path, talks) });
   },

@@ -1,7 +1,8 @@
 import { STEPS, type Steps } from "../turns/pace.ts";
 import { Entry, flatten, given } from "./entry.ts";
 import type { Findings } from "./findings.ts";
-import { PART_KEYS, type Parts, type ReadJob, readJob, readParts } from "./jobs.ts";
+import { type Parts, type ReadJob, readJob, readParts } from "./jobs.ts";
+import { KEYWORDS, REFUSED } from "./keywords.ts";
 import { checkLogic, expandJobs } from "./logic.ts";
 import { mirroredBy } from "./needs.ts";
 import { readAutoCancel, readRules, WORKFLOW_RULES } from "./rules.ts";
@@ -9,18 +10,10 @@ import type { Configuration } from "./types.ts";
 import { ConfigurationError, isMapping, type Mapping, type Value } from "./values.ts";
 import { readVariables } from "./variables.ts";
 
-/** Parts that may be written outside `default`, as in old configurations. */
-const GLOBAL_PARTS = ["before_script", "after_script", "image", "services", "cache"] as const;
-
 /** Keys that are no jobs. */
-const GLOBAL_KEYS: ReadonlySet<string> = new Set([
-  ...GLOBAL_PARTS,
-  "include",
-  "variables",
-  "stages",
-  "workflow",
-  "spec",
-]);
+const GLOBAL_KEYS: ReadonlySet<string> = new Set(
+  KEYWORDS.global.filter((key) => key !== "default"),
+);
 
 /** Maximum number of jobs. */
 const MAX_JOBS = 10_000;
@@ -97,7 +90,9 @@ export function withEdgeStages(root: Mapping): Mapping {
 function readDefaults(root: Mapping, findings: Findings): Parts {
   const global = readParts(
     new Entry(
-      new Map([...root].filter(([key]) => (GLOBAL_PARTS as readonly string[]).includes(key))),
+      new Map(
+        [...root].filter(([key]) => (KEYWORDS["global parts"] as readonly string[]).includes(key)),
+      ),
       "",
       findings,
     ),
@@ -111,8 +106,11 @@ function readDefaults(root: Mapping, findings: Findings): Parts {
     return global;
   }
   const entry = new Entry(value, "default", findings);
-  entry.allow([...PART_KEYS, "identity"]);
-  for (const key of GLOBAL_PARTS) {
+  for (const key of REFUSED.default) {
+    if (entry.mapping.has(key)) entry.errorIn(key, "is not supported on this server");
+  }
+  entry.allow([...KEYWORDS.default, ...REFUSED.default]);
+  for (const key of KEYWORDS["global parts"]) {
     if (entry.get(key) !== undefined && (root.get(key) ?? undefined) !== undefined) {
       throw new ConfigurationError(`${key} is defined in top-level and \`default:\` entry`);
     }
@@ -128,7 +126,7 @@ function* readWorkflow(root: Mapping, findings: Findings): Steps<Configuration["
     return { autoCancel: {} };
   }
   const entry = new Entry(value, "workflow", findings);
-  entry.allow(["rules", "name", "auto_cancel"]);
+  entry.allow(KEYWORDS.workflow);
   const rules = entry.get("rules");
   const name = entry.text("name");
   if (name !== undefined && name.length > 255) {

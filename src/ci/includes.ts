@@ -11,6 +11,7 @@ import {
   withInputs,
 } from "./inputs.ts";
 import { interpolate } from "./interpolation.ts";
+import { KEYWORDS } from "./keywords.ts";
 import type { Merger } from "./merge.ts";
 import { readGlobs } from "./patterns.ts";
 import { INCLUDE_RULES, readRules } from "./rules.ts";
@@ -42,10 +43,10 @@ const KIND_NAMES = INCLUDE_KINDS.map((kind) => `\`${kind}\``).join(", ");
 /** What an item of a kind may have besides inputs and rules. */
 const KEYS: Readonly<Record<Kind, readonly string[]>> = {
   local: [],
-  project: ["file", "ref"],
-  remote: ["integrity", "cache"],
+  project: KEYWORDS["include:project"],
+  remote: KEYWORDS["include:remote"],
   template: [],
-  artifact: ["job"],
+  artifact: KEYWORDS["include:artifact"],
   component: [],
 };
 

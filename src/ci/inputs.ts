@@ -1,6 +1,7 @@
 import { readExpression } from "../core/expressions.ts";
 import { STEPS, type Steps } from "../turns/pace.ts";
 import { isTrue, readInputCondition } from "./expressions.ts";
+import { KEYWORDS } from "./keywords.ts";
 import type { Expression, Json } from "./types.ts";
 import {
   ConfigurationError,
@@ -18,12 +19,6 @@ export type Inputs = ReadonlyMap<string, Value>;
 const TYPES = ["string", "number", "boolean", "array"] as const;
 type Type = (typeof TYPES)[number];
 
-/** What the declaration of an input may have. */
-export const INPUT_KEYS = ["default", "description", "options", "regex", "rules", "type"];
-/** What one of an input's rules may have. */
-export const INPUT_RULE_KEYS = ["if", "options", "default"];
-/** What a header may have. */
-export const SPEC_KEYS = ["inputs", "include", "component"];
 const MAX_OPTIONS = 50;
 const MAX_RULES = 500;
 /** Characters of all texts of one file's inputs. */
@@ -204,7 +199,7 @@ function* readHeader(header: Mapping, errors: string[]): Steps<Input[]> {
     errors.push("header:spec config should be a hash");
     return [];
   }
-  unknownIn(spec, SPEC_KEYS, "header:spec", errors);
+  unknownIn(spec, KEYWORDS.spec, "header:spec", errors);
   const inputs = spec.get("inputs") ?? new Map();
   if (!isMapping(inputs)) {
     errors.push("header:spec:inputs config should be a hash");
@@ -216,7 +211,7 @@ function* readHeader(header: Mapping, errors: string[]): Steps<Input[]> {
     const at = `header:spec:inputs:${name}`;
     const declaration: Mapping = isMapping(declared) ? declared : new Map();
     if (declared !== null && !isMapping(declared)) errors.push(`${at} config should be a hash`);
-    unknownIn(declaration, INPUT_KEYS, at, errors);
+    unknownIn(declaration, KEYWORDS["spec:inputs"], at, errors);
     read.push(readInput(name, declaration, errors));
   }
   return read;
@@ -274,7 +269,7 @@ function readInputRules(
   }
   if (rules.length > MAX_RULES) errors.push(`${at} config is too long (maximum is ${MAX_RULES})`);
   return rules.map((rule) => {
-    unknownIn(rule, INPUT_RULE_KEYS, `${at}:rule`, errors);
+    unknownIn(rule, KEYWORDS["spec:inputs:rules"], `${at}:rule`, errors);
     const error = (problem: string) => errors.push(`\`${name}\` input: ${problem}`);
     const options = readChoice(rule, type, error);
     if (!options && !rule.has("default")) error("a rule must define options or default");

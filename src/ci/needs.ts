@@ -1,10 +1,9 @@
 import { Entry, given, itemsOf } from "./entry.ts";
 import type { Findings } from "./findings.ts";
+import { KEYWORDS } from "./keywords.ts";
 import { readMatrix } from "./parallel.ts";
 import type { Need, NeedElsewhere } from "./types.ts";
 import { isList, isMapping, type Mapping, type Value } from "./values.ts";
-
-const KEYS = ["job", "artifacts", "optional", "parallel"];
 
 /** Reads `needs`, but for what is elsewhere. */
 export function readNeeds(value: Value, at: string, findings: Findings): readonly Need[] {
@@ -42,7 +41,7 @@ export function readNeedsElsewhere(
 function readElsewhere(entry: Entry): NeedElsewhere | undefined {
   const ofProject = entry.mapping.has("project");
   const keys = ofProject ? (["project", "job", "ref"] as const) : (["pipeline", "job"] as const);
-  entry.allow([...keys, "artifacts"]);
+  entry.allow(KEYWORDS[`needs of another ${ofProject ? "project" : "pipeline"}`]);
   const texts = keys.map((key) => {
     const value = entry.get(key);
     const text = typeof value === "number" ? String(value) : entry.text(key);
@@ -72,11 +71,11 @@ function readNeed(value: Value, at: string, findings: Findings): Need | undefine
   }
   if (!isMapping(value) || !value.has("job")) return findings.error(at, "has an unsupported type");
   const entry = new Entry(value, at, findings);
-  entry.allow(KEYS);
+  entry.allow(KEYWORDS.needs);
   const job = entry.text("job");
   if (job === "") entry.errorOf("job", "can't be blank");
   const parallel = entry.child("parallel");
-  parallel?.allow(["matrix"]);
+  parallel?.allow(KEYWORDS.parallel);
   const matrix = parallel?.get("matrix");
   return {
     job: job ?? "",

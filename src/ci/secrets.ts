@@ -1,5 +1,6 @@
 import { Entry, given, jsonOf } from "./entry.ts";
 import type { Findings } from "./findings.ts";
+import { KEYWORDS } from "./keywords.ts";
 import type { JobSecret, SecretProvider } from "./types.ts";
 import { isMapping, type Value } from "./values.ts";
 
@@ -49,7 +50,7 @@ function readSecret(value: Value, at: string, findings: Findings): JobSecret | u
   if (!isMapping(value)) return findings.error(at, "config should be a hash");
   const entry = new Entry(value, at, findings);
   if (value.has(OF_GITLAB)) return entry.errorIn(OF_GITLAB, "is not supported on this server");
-  entry.allow([...PROVIDERS, "file", "token"]);
+  entry.allow(KEYWORDS.secrets);
   const [provider, ...others] = PROVIDERS.filter((key) => value.has(key));
   if (provider === undefined || others.length > 0) {
     return entry.error(`config must use exactly one of these keys: ${PROVIDERS.join(", ")}`);

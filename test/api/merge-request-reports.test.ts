@@ -2,7 +2,8 @@
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Person, type TestApp, testApp } from "../helpers.ts";
-import { type CiProject, ciProject, runnerOf, takeJob } from "./_pipelines.ts";
+import { type CiProject, ciProject, runnerOf, sendArtifacts, takeJob } from "./_pipelines.ts";
+import { zipped } from "./_zip.ts";
 
 let app: TestApp;
 beforeAll(async () => {
@@ -14,6 +15,7 @@ const CONFIGURATION = JSON.stringify({
   check: {
     script: "make",
     artifacts: {
+      ...{ expose_as: "The page", paths: ["out/a b.html"] },
       reports: {
         codequality: "quality.json",
         coverage_report: { coverage_format: "cobertura", path: "coverage.xml" },
@@ -119,6 +121,27 @@ describe("reports of a merge request's pipeline", () => {
       ...{ status: "success", new_errors: [], resolved_errors: [{}, {}] },
     });
     expect((await read("judged", iid, "codequality_reports", "stranger")).status).toBe(404);
+  });
+
+  it("show artifacts that jobs expose", async () => {
+    const project = await ciProject(app, "exposing", CONFIGURATION);
+    const iid = await requestIn(project);
+    expect((await read("exposing", iid, "exposed_artifacts")).status).toBe(400);
+    const { json: made } = await project.call("POST /pipeline", {
+      ...{ as: "developer", json: { ref: "feature" } },
+    });
+    const job = await takeJob(app, await runnerOf(app, project));
+    expect(job.artifacts[0]).not.toHaveProperty("expose_as");
+    await sendArtifacts(app, job, zipped({ "out/a b.html": "text" }));
+    expect(made.status).toBe("pending");
+    const path = `/secret/exposing/-/jobs/${job.id}`;
+    expect((await read("exposing", iid, "exposed_artifacts")).json).toEqual([
+      {
+        ...{ text: "The page", url: `http://pm.test${path}/artifacts/raw/out/a%20b.html` },
+        ...{ job_path: path, job_name: "check" },
+      },
+    ]);
+    expect((await read("exposing", iid, "exposed_artifacts", "stranger")).status).toBe(404);
   });
 
   it("say how often lines that it changes were run", async () => {

@@ -1,4 +1,5 @@
 import {
+  type ArtifactAccess,
   COVERAGE_FORMATS,
   type CoverageFormat,
   LineCoverage,
@@ -16,6 +17,7 @@ import type { Reader } from "../../store/port.ts";
 import type { Budget } from "../../turns/budget.ts";
 import { mayDownload, mayReadJobs } from "../ci/abilities.ts";
 import { HEAD } from "../ci/heads.ts";
+import type { JobSpec } from "../ci/progress.ts";
 import type { RequestCode } from "../merge-requests/code.ts";
 import { type Report, reportsOf, textOf } from "./reports.ts";
 
@@ -165,4 +167,45 @@ async function problemsOf(
 function addressOf(pipeline: Compared | undefined, { path, line }: Problem): string {
   const file = path.split("/").map(encodeURIComponent).join("/");
   return `/${pipeline?.full_path}/-/blob/${pipeline?.sha}/${file}${line === null ? "" : `#L${line}`}`;
+}
+
+/** Artifacts that a job shows beside a merge request: `expose_as`. */
+export interface Exposed {
+  readonly name: string;
+  readonly job: string;
+  /** Addresses below the server's: of the job, and of the file or archive. */
+  readonly jobAddress: string;
+  readonly address: string;
+}
+
+/** Jobs of a merge request's pipeline whose artifacts are shown, at most. */
+const MOST_EXPOSED = 100;
+
+/** The artifacts that jobs of a merge request's newest pipeline show there, of those that the viewer may download. */
+export async function exposedOf(
+  { db, viewer }: Omit<Reading, "budget">,
+  { request }: Pick<RequestCode, "request">,
+): Promise<readonly Exposed[]> {
+  const head = await headOf(db, request.id);
+  const project = head && (await findVisible(db, "project", String(head.project_id), viewer));
+  if (!head || !project || !mayReadJobs(project)) return [];
+  const rows = await db.rows(
+    `select cj.id, cj.name, a.access, s.spec from ci_jobs cj join ci_job_specs s on s.job_id = cj.id
+     join job_artifacts a on a.job_id = cj.id and a.file_type = 'archive'
+     where cj.pipeline_id = ? and cj.retried = 0 and instr(s.spec, '"expose_as":') > 0
+     order by cj.id limit ${MOST_EXPOSED}`,
+    [head.id],
+  );
+  return rows.flatMap(([id, job, access, spec]) => {
+    const { options } = JSON.parse(String(spec)) as Pick<JobSpec, "options">;
+    const archive = options.artifacts?.find((one) => one["expose_as"] !== undefined);
+    if (!archive || !mayDownload(project, access as ArtifactAccess)) return [];
+    const [path, ...others] = archive["paths"] as readonly string[];
+    const jobAddress = `/${head.full_path}/-/jobs/${id}`;
+    const isFile = path !== undefined && others.length === 0 && /\.\w+$/.test(path);
+    const file = path?.split("/").map(encodeURIComponent).join("/");
+    const name = String(archive["expose_as"]);
+    const address = `${jobAddress}/artifacts/${isFile ? `raw/${file}` : "download"}`;
+    return [{ name, job: String(job), jobAddress, address }];
+  });
 }

@@ -235,7 +235,9 @@ export async function payloadOf(making: Making, job: ClaimedJob): Promise<object
     ],
     image: options.image ?? null,
     services: options.services ?? [],
-    artifacts: (options.artifacts ?? []).map(({ access: _, ...artifact }) => artifact),
+    artifacts: (options.artifacts ?? []).map(
+      ({ access: _, expose_as: __, ...artifact }) => artifact,
+    ),
     cache: options.cache ?? [],
     credentials: [
       {
