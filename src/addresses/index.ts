@@ -21,6 +21,7 @@ import { codeAddresses } from "./code.ts";
 import { evidenceAddresses } from "./evidences.ts";
 import { feedAddresses, isFeed } from "./feeds.ts";
 import { goAddresses } from "./go-get.ts";
+import { reportAddresses } from "./reports.ts";
 import { unsubscribingAddresses } from "./unsubscribing.ts";
 import { userAddresses } from "./users.ts";
 
@@ -113,6 +114,7 @@ export const PROGRAM_ADDRESSES: Mount = {
         ...unsubscribingAddresses,
         ...goAddresses,
         ...evidenceAddresses,
+        ...reportAddresses,
         ...siteAddresses,
       ],
     },

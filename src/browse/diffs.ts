@@ -31,6 +31,8 @@ export interface Numbers {
 export interface Talks {
   /** By {@link lineKey}. */
   readonly of: ReadonlyMap<string, Html>;
+  /** How often the lines of files were run by tests, by their paths and numbers as they are now. */
+  readonly hits?: Readonly<Record<string, Readonly<Record<string, number>>>> | undefined;
   /** For those who may say more. */
   readonly more?: {
     /** The query of the page on which something is said about a line. @param name of the line */
@@ -161,9 +163,15 @@ function table(file: Shown, view: View, talks: Talks): Html {
     const own = nameOf(name, line);
     return html`<td${anchor}><a href="${talks.more?.link(own)}#${own}">${shown}</a></td>`;
   };
+  const hits = talks.hits?.[file.new_path];
+  const run = (line: Line) => {
+    const times = line.kind === "removed" ? undefined : hits?.[line.after];
+    if (times === undefined) return undefined;
+    return html` <span class="tag">${times === 0 ? "not covered" : `covered ${times}×`}</span>`;
+  };
   const code = (line: Line | undefined) =>
     line
-      ? html`<td>${SIGNS[line.kind]}</td><td><code>${marks.get(line) ?? line.text}</code></td>`
+      ? html`<td>${SIGNS[line.kind]}</td><td><code>${marks.get(line) ?? line.text}</code>${run(line)}</td>`
       : html`<td></td><td></td>`;
   const classOf = (line: Line | undefined) => line && html` class="${line.kind}"`;
   const below = (line: Line | undefined): Html => {

@@ -46,6 +46,7 @@ import {
   tag,
   who,
 } from "./parts.ts";
+import { reportOf } from "./review.ts";
 
 const KINDS = {
   issues: { kind: "Issues", states: ["opened", "closed", "all"] },
@@ -239,6 +240,25 @@ ${approvals?.user_has_approved && button(visit, `${path}/unapprove`, "Take the a
 </section>`;
 }
 
+/** What a merge request changes of the quality of code. */
+async function qualityOf(visit: Visit, iid: number): Promise<string | undefined> {
+  const report = await reportOf(visit, iid, "codequality_reports");
+  if (!report) return undefined;
+  const { new_errors: added, resolved_errors: resolved, status_reason: reason } = report;
+  if (reason !== undefined) return reason;
+  const count = (list: readonly unknown[], what: string) =>
+    `${list.length} ${what} ${list.length === 1 ? "problem" : "problems"}`;
+  return `${count(added, "new")}, ${count(resolved, "resolved")}`;
+}
+
+/** Links to the artifacts that jobs show beside a merge request. */
+async function exposedIn(visit: Visit, iid: number): Promise<readonly Html[]> {
+  const exposed = ((await reportOf(visit, iid, "exposed_artifacts")) ?? []) as readonly Shown[];
+  return exposed.map(
+    ({ text, url, job_name }) => html`<a href="${url}">${text}</a> of <code>${job_name}</code>`,
+  );
+}
+
 const requestShown: Showing<"place" | "found" | "discussions"> = {
   shows: {
     place: PROJECT,
@@ -263,6 +283,8 @@ const requestShown: Showing<"place" | "found" | "discussions"> = {
           head_pipeline?.web_url &&
             html`<a href="${head_pipeline.web_url}">${head_pipeline.status}</a>`,
         ),
+        fact("Code quality", head_pipeline && (await qualityOf(visit, shown.found.iid))),
+        facts("Artifacts", head_pipeline ? await exposedIn(visit, shown.found.iid) : []),
       ],
     });
   },

@@ -1,3 +1,4 @@
+import { ApiError } from "../core/errors.ts";
 import * as param from "../core/input.ts";
 import type { Route } from "../core/resource.ts";
 import { field, form, formText } from "../pages/form.ts";
@@ -98,6 +99,21 @@ async function talksOf(project: Shown, request: Shown, visit: Visit, path: strin
   return { of: said, more: { link, asked: chosen, form: ask } };
 }
 
+/** What the pipeline of a merge request reports, if it does. */
+export async function reportOf(
+  visit: Pick<Visit, "ask">,
+  iid: number,
+  what: "coverage_reports" | "codequality_reports" | "exposed_artifacts",
+): Promise<Shown | undefined> {
+  const route = `GET /:id*/-/merge_requests/:merge_request_iid/${what}.json`;
+  try {
+    return (await visit.ask(route, { merge_request_iid: iid }))?.value as Shown | undefined;
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 400) return undefined;
+    throw error;
+  }
+}
+
 const reviewShown: Showing<"project" | "request" | "files"> = {
   shows: {
     ...REQUEST,
@@ -106,7 +122,9 @@ const reviewShown: Showing<"project" | "request" | "files"> = {
   view: async ({ project, request, files }, visit) => {
     const part = ofRequest(request, "Diffs");
     const path = placeOf(project).address + part.path;
-    const talks = await talksOf(project, request, visit, path);
+    const said = await talksOf(project, request, visit, path);
+    const reported = await reportOf(visit, request.iid, "coverage_reports");
+    const talks = { ...said, hits: reported?.files };
     return about(project, visit, { ...part, body: changed("files", files, visit, path, talks) });
   },
 };

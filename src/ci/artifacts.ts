@@ -1,52 +1,14 @@
 import { Entry, given } from "./entry.ts";
 import type { Findings } from "./findings.ts";
+import { KEYWORDS } from "./keywords.ts";
+import { COVERAGE_FORMATS, REPORTS } from "./report-kinds.ts";
 import type { ArtifactAccess, Json } from "./types.ts";
 import { isMapping, type Value } from "./values.ts";
 
 type Artifact = { readonly [key: string]: Json };
 
-const KEYS = [
-  "name",
-  "untracked",
-  "paths",
-  "reports",
-  "when",
-  "expire_in",
-  "expose_as",
-  "exclude",
-  "public",
-  "access",
-];
 const WHEN = ["on_success", "on_failure", "always"] as const;
 const ACCESS = ["none", "developer", "maintainer", "all"] as const satisfies ArtifactAccess[];
-
-/** The file of each kind of report, and how runners send it. */
-const REPORTS: Readonly<Record<string, readonly [name: string, format: "gzip" | "raw" | "zip"]>> = {
-  accessibility: ["gl-accessibility.json", "raw"],
-  annotations: ["gl-annotations.json", "gzip"],
-  api_fuzzing: ["gl-api-fuzzing-report.json", "raw"],
-  browser_performance: ["browser-performance.json", "raw"],
-  cluster_image_scanning: ["gl-cluster-image-scanning-report.json", "raw"],
-  codequality: ["gl-code-quality-report.json", "raw"],
-  container_scanning: ["gl-container-scanning-report.json", "raw"],
-  coverage_fuzzing: ["gl-coverage-fuzzing.json", "raw"],
-  cyclonedx: ["gl-sbom.cdx.json", "gzip"],
-  dast: ["gl-dast-report.json", "raw"],
-  dependency_scanning: ["gl-dependency-scanning-report.json", "raw"],
-  dotenv: [".env", "gzip"],
-  junit: ["junit.xml", "gzip"],
-  load_performance: ["load-performance.json", "raw"],
-  lsif: ["lsif.json", "zip"],
-  metrics: ["metrics.txt", "gzip"],
-  performance: ["performance.json", "raw"],
-  repository_xray: ["gl-repository-xray.json", "gzip"],
-  requirements: ["requirements.json", "raw"],
-  requirements_v2: ["requirements_v2.json", "raw"],
-  sast: ["gl-sast-report.json", "raw"],
-  secret_detection: ["gl-secret-detection-report.json", "raw"],
-  terraform: ["tfplan.json", "raw"],
-};
-const COVERAGE_FORMATS = ["cobertura", "jacoco"] as const;
 
 /** Reads `artifacts` as what runners send: the archive, and each report. */
 export function readArtifacts(value: Value, at: string, findings: Findings): readonly Artifact[] {
@@ -55,7 +17,7 @@ export function readArtifacts(value: Value, at: string, findings: Findings): rea
     return [];
   }
   const entry = new Entry(value, at, findings);
-  entry.allow(KEYS);
+  entry.allow(KEYWORDS.artifacts);
   const name = entry.text("name");
   const untracked = entry.boolean("untracked");
   const paths = entry.strings("paths");
@@ -63,12 +25,12 @@ export function readArtifacts(value: Value, at: string, findings: Findings): rea
   const when = entry.word("when", WHEN);
   const expiry = readExpiry(entry, "expire_in");
   const access = readAccess(entry);
-  readExposure(entry, paths);
+  const exposed = readExposure(entry, paths);
   const archive = given({ name, untracked, paths, exclude, when, expire_in: expiry });
   const isArchive = paths !== undefined || untracked === true;
   return [
     ...(isArchive
-      ? [{ ...archive, artifact_type: "archive", artifact_format: "zip", ...access }]
+      ? [{ ...archive, artifact_type: "archive", artifact_format: "zip", ...access, ...exposed }]
       : []),
     ...readReports(entry, { ...given({ expire_in: expiry }), ...access }),
   ];
@@ -106,9 +68,12 @@ function readAccess(entry: Entry): { readonly access?: ArtifactAccess } {
   return access === "all" ? {} : { access };
 }
 
-function readExposure(entry: Entry, paths: readonly string[] | undefined) {
+function readExposure(
+  entry: Entry,
+  paths: readonly string[] | undefined,
+): { readonly expose_as?: string } {
   const name = entry.text("expose_as");
-  if (name === undefined) return;
+  if (name === undefined) return {};
   if (!paths?.length) entry.errorOf("paths", "can't be blank");
   if (paths?.some((path) => path.includes("*"))) {
     entry.errorOf("paths", "can't contain '*' when used with 'expose_as'");
@@ -118,12 +83,13 @@ function readExposure(entry: Entry, paths: readonly string[] | undefined) {
   } else if (!/^\w[-\w ]*$/.test(name)) {
     entry.errorOf("expose_as", "can contain only letters, digits, '-', '_' and spaces");
   }
+  return { expose_as: name };
 }
 
 function readReports(entry: Entry, common: Artifact): readonly Artifact[] {
   const reports = entry.child("reports");
   if (!reports) return [];
-  reports.allow([...Object.keys(REPORTS), "coverage_report"]);
+  reports.allow(KEYWORDS["artifacts:reports"]);
   const found = Object.entries(REPORTS).flatMap(([type, [name, format]]) => {
     const paths = reports.oneOrMore(type);
     return paths ? [{ type, name, format, paths }] : [];
@@ -142,7 +108,7 @@ function readReports(entry: Entry, common: Artifact): readonly Artifact[] {
 function readCoverage(reports: Entry) {
   const entry = reports.child("coverage_report");
   if (!entry) return undefined;
-  entry.allow(["coverage_format", "path"]);
+  entry.allow(KEYWORDS["artifacts:reports:coverage_report"]);
   const type = entry.word("coverage_format", COVERAGE_FORMATS);
   const path = entry.text("path");
   for (const key of ["coverage_format", "path"]) {

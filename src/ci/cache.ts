@@ -1,9 +1,9 @@
 import { areStrings, Entry, itemsOf } from "./entry.ts";
 import type { Findings } from "./findings.ts";
+import { KEYWORDS } from "./keywords.ts";
 import type { CacheConfiguration } from "./types.ts";
 import { isMapping, type Value } from "./values.ts";
 
-const KEYS = ["key", "untracked", "paths", "when", "policy", "unprotect", "fallback_keys"];
 const WHEN = ["on_success", "on_failure", "always"] as const;
 const POLICY = /^(?:pull-push|push|pull|\$\w{1,255})$/;
 /** Maximum numbers of caches, of files that a key is made of, and of further keys. */
@@ -28,7 +28,7 @@ export function readCaches(
 function readCache(value: Value, at: string, findings: Findings): CacheConfiguration | undefined {
   if (!isMapping(value)) return findings.error(at, "config should be a hash");
   const entry = new Entry(value, at, findings);
-  entry.allow(KEYS);
+  entry.allow(KEYWORDS.cache);
   const policy = entry.text("policy");
   if (policy !== undefined && !POLICY.test(policy)) {
     entry.errorOf("policy", "should be a variable or one of: pull-push, push, pull");
@@ -72,7 +72,7 @@ function readKey(entry: Entry): Pick<CacheConfiguration, "key" | "files"> {
     return { key: "default" };
   }
   const key = new Entry(value, entry.at("key"), entry.findings);
-  key.allow(["files", "prefix", "files_commits"]);
+  key.allow(KEYWORDS["cache:key"]);
   const name = value.has("files_commits") ? "files_commits" : "files";
   if (!value.has(name)) key.error("config missing required keys: files");
   const files = stringsIn(key, name);

@@ -1,31 +1,28 @@
 import { STEPS, type Steps } from "../turns/pace.ts";
 import { Entry, flatten, given } from "./entry.ts";
 import type { Findings } from "./findings.ts";
-import { PART_KEYS, type Parts, type ReadJob, readJob, readParts } from "./jobs.ts";
+import { type Parts, type ReadJob, readJob, readParts } from "./jobs.ts";
+import { KEYWORDS, REFUSED } from "./keywords.ts";
 import { checkLogic, expandJobs } from "./logic.ts";
+import { mirroredBy } from "./needs.ts";
 import { readAutoCancel, readRules, WORKFLOW_RULES } from "./rules.ts";
 import type { Configuration } from "./types.ts";
 import { ConfigurationError, isMapping, type Mapping, type Value } from "./values.ts";
 import { readVariables } from "./variables.ts";
 
-/** Parts that may be written outside `default`, as in old configurations. */
-const GLOBAL_PARTS = ["before_script", "after_script", "image", "services", "cache"] as const;
-
 /** Keys that are no jobs. */
-const GLOBAL_KEYS: ReadonlySet<string> = new Set([
-  ...GLOBAL_PARTS,
-  "include",
-  "variables",
-  "stages",
-  "workflow",
-  "spec",
-]);
+const GLOBAL_KEYS: ReadonlySet<string> = new Set(
+  KEYWORDS.global.filter((key) => key !== "default"),
+);
 
 /** Maximum number of jobs. */
 const MAX_JOBS = 10_000;
 const TOO_MANY_JOBS = `jobs config generates too many jobs (maximum is ${MAX_JOBS})`;
 
 const DEFAULT_STAGES = ["build", "test", "deploy"];
+
+/** Of these, a job needs one, unless it stands for another pipeline. */
+const STARTERS = ["script", "run", "trigger"];
 
 /** Reads a configuration in which includes, references and `extends` are resolved. */
 export function* readRoot(root: Mapping, findings: Findings): Steps<Configuration | undefined> {
@@ -42,7 +39,7 @@ export function* readRoot(root: Mapping, findings: Findings): Steps<Configuratio
   let count = 0;
   for (const [name, job] of root) {
     if (!isJobName(name, job)) continue;
-    if (isMapping(job) && ["script", "run", "trigger"].some((key) => job.has(key))) {
+    if (isMapping(job) && (STARTERS.some((key) => job.has(key)) || mirroredBy(job) !== undefined)) {
       const one = yield* readJob(name, job, defaults, findings);
       yield STEPS;
       count += one.instances?.length ?? 1;
@@ -93,7 +90,9 @@ export function withEdgeStages(root: Mapping): Mapping {
 function readDefaults(root: Mapping, findings: Findings): Parts {
   const global = readParts(
     new Entry(
-      new Map([...root].filter(([key]) => (GLOBAL_PARTS as readonly string[]).includes(key))),
+      new Map(
+        [...root].filter(([key]) => (KEYWORDS["global parts"] as readonly string[]).includes(key)),
+      ),
       "",
       findings,
     ),
@@ -107,8 +106,11 @@ function readDefaults(root: Mapping, findings: Findings): Parts {
     return global;
   }
   const entry = new Entry(value, "default", findings);
-  entry.allow([...PART_KEYS, "identity"]);
-  for (const key of GLOBAL_PARTS) {
+  for (const key of REFUSED.default) {
+    if (entry.mapping.has(key)) entry.errorIn(key, "is not supported on this server");
+  }
+  entry.allow([...KEYWORDS.default, ...REFUSED.default]);
+  for (const key of KEYWORDS["global parts"]) {
     if (entry.get(key) !== undefined && (root.get(key) ?? undefined) !== undefined) {
       throw new ConfigurationError(`${key} is defined in top-level and \`default:\` entry`);
     }
@@ -124,7 +126,7 @@ function* readWorkflow(root: Mapping, findings: Findings): Steps<Configuration["
     return { autoCancel: {} };
   }
   const entry = new Entry(value, "workflow", findings);
-  entry.allow(["rules", "name", "auto_cancel"]);
+  entry.allow(KEYWORDS.workflow);
   const rules = entry.get("rules");
   const name = entry.text("name");
   if (name !== undefined && name.length > 255) {

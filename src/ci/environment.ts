@@ -1,10 +1,10 @@
 import { readExpiry } from "./artifacts.ts";
 import { Entry, given, jsonOf } from "./entry.ts";
 import type { Findings } from "./findings.ts";
+import { KEYWORDS } from "./keywords.ts";
 import type { JobEnvironment } from "./types.ts";
 import { isMapping, type Mapping, type Value } from "./values.ts";
 
-const KEYS = ["name", "url", "action", "on_stop", "auto_stop_in", "kubernetes", "deployment_tier"];
 const ACTIONS = ["start", "stop", "prepare", "verify", "access"] as const;
 const TIERS = ["production", "staging", "testing", "development", "other"] as const;
 const NAME = /^[\w/${}. -]+$/;
@@ -22,7 +22,7 @@ export function readEnvironment(
   }
   const mapping: Mapping = isMapping(value) ? value : new Map([["name", value]]);
   const entry = new Entry(mapping, at, findings);
-  entry.allow(KEYS);
+  entry.allow(KEYWORDS.environment);
   const url = entry.text("url");
   if (url !== undefined && url.length > 255) {
     entry.errorOf("url", "is too long (maximum is 255 characters)");

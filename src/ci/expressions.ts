@@ -1,5 +1,5 @@
 import { readPattern } from "./patterns.ts";
-import type { Expression, Lookup, Operator, Pattern } from "./types.ts";
+import type { Expression, Operator, Pattern } from "./types.ts";
 
 /** An expression can't be read. */
 class ExpressionError extends Error {
@@ -8,7 +8,7 @@ class ExpressionError extends Error {
   }
 }
 
-type Token = Operator | "(" | ")" | Expression;
+type Token = Operator | "(" | ")" | "!" | Expression;
 
 /** How strongly operators bind. */
 const PRECEDENCE: Record<Operator, number> = {
@@ -30,18 +30,23 @@ const MAX_DEPTH = 100;
 const TOKEN =
   /\s*(?:(?<operator>==|!=|=~|!~|&&|\|\||[()])|\$(?<name>\w+)|"(?<double>[^"]*)"|'(?<single>[^']*)'|(?<null>null)\b|(?<pattern>\/(?:[^/\\]|\\.)+\/[ismU]*))/y;
 
+/** What rules of inputs are made of: no variables, but other inputs, `true` and `false`, and `!`. */
+const INPUT_TOKEN =
+  /\s*(?:(?<operator>==|!=|=~|!~|&&|\|\||[()!])|\$\[\[\s*inputs\.(?<name>[\w-]+)\s*\]\]|"(?<double>[^"]*)"|'(?<single>[^']*)'|(?<boolean>true|false)\b|(?<null>null)\b|(?<pattern>\/(?:[^/\\]|\\.)+\/[ismU]*))/y;
+
 /**
  * Reads an expression. Takes time that grows with its length only.
  *
  * @throws ExpressionError if it is none
  */
-function readExpression(text: string): Expression {
+function readExpression(text: string, token: RegExp): Expression {
   if (text.length > MAX_LENGTH) throw new ExpressionError("the expression is too long");
-  const tokens = tokensOf(text.trim());
+  const tokens = tokensOf(text.trim(), token);
   let at = 0;
   const operand = (depth: number): Expression => {
     const token = tokens[at];
     at += 1;
+    if (token === "!" && depth < MAX_DEPTH) return { kind: "not", operand: operand(depth + 1) };
     if (token === "(" && depth < MAX_DEPTH) {
       const inner = operation(1, depth + 1);
       if (tokens[at] !== ")") throw new ExpressionError("a parenthesis is not closed");
@@ -69,17 +74,26 @@ function readExpression(text: string): Expression {
 
 /** Reads an expression; `undefined` if it is none. */
 export function readCondition(text: string): Expression | undefined {
+  return readWith(text, TOKEN);
+}
+
+/** Reads an expression about inputs, which are its variables; `undefined` if it is none. */
+export function readInputCondition(text: string): Expression | undefined {
+  return readWith(text, INPUT_TOKEN);
+}
+
+function readWith(text: string, token: RegExp): Expression | undefined {
   try {
-    return readExpression(text);
+    return readExpression(text, token);
   } catch (error) {
     if (error instanceof ExpressionError) return undefined;
     throw error;
   }
 }
 
-function tokensOf(text: string): Token[] {
+function tokensOf(text: string, token: RegExp): Token[] {
   const tokens: Token[] = [];
-  const matcher = new RegExp(TOKEN);
+  const matcher = new RegExp(token);
   while (matcher.lastIndex < text.length) {
     const groups = matcher.exec(text)?.groups;
     if (!groups) throw new ExpressionError("the expression has an unknown part");
@@ -99,18 +113,25 @@ function tokenOf(groups: Record<string, string | undefined>): Token {
   }
   const name = groups["name"];
   if (name !== undefined) return { kind: "variable", name };
+  const boolean = groups["boolean"];
+  if (boolean !== undefined) return { kind: "text", value: boolean === "true" };
   return { kind: "text", value: groups["double"] ?? groups["single"] ?? null };
 }
 
 type Result = string | boolean | null | Pattern;
 
+/** What names in an expression stand for. */
+interface Names {
+  get(name: string): string | boolean | undefined;
+}
+
 /** Whether an expression is true: its value is neither `null`, false nor blank. */
-export function isTrue(expression: Expression, variables: Lookup): boolean {
+export function isTrue(expression: Expression, variables: Names): boolean {
   const value = evaluate(expression, variables);
   return typeof value === "string" ? value.trim() !== "" : Boolean(value);
 }
 
-function evaluate(expression: Expression, variables: Lookup): Result {
+function evaluate(expression: Expression, variables: Names): Result {
   switch (expression.kind) {
     case "text":
       return expression.value;
@@ -118,6 +139,8 @@ function evaluate(expression: Expression, variables: Lookup): Result {
       return variables.get(expression.name) ?? null;
     case "pattern":
       return expression.pattern;
+    case "not":
+      return !isTrue(expression.operand, variables);
     case "operation":
       return operate(expression, variables);
   }
@@ -125,7 +148,7 @@ function evaluate(expression: Expression, variables: Lookup): Result {
 
 function operate(
   { operator, left, right }: Extract<Expression, { kind: "operation" }>,
-  variables: Lookup,
+  variables: Names,
 ): Result {
   const value = evaluate(left, variables);
   // Texts count as true here even if they are empty, as in GitLab.

@@ -1,5 +1,6 @@
 import { Entry, given, itemsOf, jsonOf } from "./entry.ts";
 import type { Findings } from "./findings.ts";
+import { KEYWORDS } from "./keywords.ts";
 import type { Json } from "./types.ts";
 import { isList, isMapping, type Mapping, type Value } from "./values.ts";
 import { readVariables } from "./variables.ts";
@@ -7,12 +8,10 @@ import { readVariables } from "./variables.ts";
 type Image = { readonly [key: string]: Json };
 
 const PULL_POLICIES: readonly Value[] = ["always", "never", "if-not-present"];
-const IMAGE_KEYS = ["name", "entrypoint", "ports", "pull_policy", "docker", "kubernetes"];
-const SERVICE_KEYS = [...IMAGE_KEYS, "command", "alias", "variables"];
 
 /** Reads `image`. */
 export function readImage(value: Value, at: string, findings: Findings): Image | undefined {
-  return readContainer(value, at, findings, IMAGE_KEYS)?.image;
+  return readContainer(value, at, findings, KEYWORDS.image)?.image;
 }
 
 /** Reads `services`. */
@@ -23,7 +22,7 @@ export function readServices(value: Value, at: string, findings: Findings): read
     return [];
   }
   return services.flatMap((one) => {
-    const service = readContainer(one, `${at}:service`, findings, SERVICE_KEYS);
+    const service = readContainer(one, `${at}:service`, findings, KEYWORDS.services);
     if (!service) return [];
     const { entry, image } = service;
     const variables = readVariables(entry.get("variables"), entry.at("variables"), findings);

@@ -2,8 +2,16 @@ import { type Conditions, RuleError } from "./conditions.ts";
 import { readDocument, splitDocuments } from "./document.ts";
 import { durationOf } from "./durations.ts";
 import { Findings } from "./findings.ts";
-import { askedOfComponent, type Inputs, valuesOfInputs } from "./inputs.ts";
+import {
+  askedOfComponent,
+  type Inputs,
+  includedByHeader,
+  inputsOfFile,
+  valuesOfInputs,
+  withInputs,
+} from "./inputs.ts";
 import { interpolate } from "./interpolation.ts";
+import { KEYWORDS } from "./keywords.ts";
 import type { Merger } from "./merge.ts";
 import { readGlobs } from "./patterns.ts";
 import { INCLUDE_RULES, readRules } from "./rules.ts";
@@ -35,10 +43,10 @@ const KIND_NAMES = INCLUDE_KINDS.map((kind) => `\`${kind}\``).join(", ");
 /** What an item of a kind may have besides inputs and rules. */
 const KEYS: Readonly<Record<Kind, readonly string[]>> = {
   local: [],
-  project: ["file", "ref"],
-  remote: ["integrity", "cache"],
+  project: KEYWORDS["include:project"],
+  remote: KEYWORDS["include:remote"],
   template: [],
-  artifact: ["job"],
+  artifact: KEYWORDS["include:artifact"],
   component: [],
 };
 
@@ -112,20 +120,64 @@ export class Includes {
     for (const include of list as readonly Value[]) {
       const inputs = isMapping(include) ? inputsOf(include) : undefined;
       for (const wanted of await this.#wanted(include, scope)) {
-        this.#count += 1;
-        if (this.#count > MAX_INCLUDES) {
-          throw new ConfigurationError(`Maximum of ${MAX_INCLUDES} nested includes are allowed!`);
-        }
-        const found = await wanted.read();
-        const { type, location } = wanted;
-        const { file, extra = {} } = found;
-        const context = scope.commit && { project: scope.commit.project, sha: scope.commit.sha };
-        this.files.push({ type, location, extra, context, ...(file && { file }) });
+        const found = await this.#found(wanted, scope);
         const document = await this.#included(wanted, found, inputs);
         merged = this.#merger.merge(merged, await this.#merge(document, found.scope));
       }
     }
     return this.#merger.merge(merged, own);
+  }
+
+  /** Finds a file that a file of a scope includes. */
+  async #found(wanted: Wanted, scope: Scope): Promise<Found> {
+    this.#count += 1;
+    if (this.#count > MAX_INCLUDES) {
+      throw new ConfigurationError(`Maximum of ${MAX_INCLUDES} nested includes are allowed!`);
+    }
+    const found = await wanted.read();
+    const { type, location } = wanted;
+    const { file, extra = {} } = found;
+    const context = scope.commit && { project: scope.commit.project, sha: scope.commit.sha };
+    this.files.push({ type, location, extra, context, ...(file && { file }) });
+    return found;
+  }
+
+  /** A file's header with the inputs of the files that it includes. */
+  async #header(header: Mapping, scope: Scope): Promise<Mapping> {
+    const others = new Map<string, Value>();
+    for (const include of includedByHeader(header)) {
+      const isPossible =
+        typeof include === "string" ||
+        (isMapping(include) && SHARED.some((kind) => include.has(kind)));
+      const barred = isMapping(include)
+        ? ["rules", "inputs"].filter((key) => include.has(key))
+        : [];
+      if (!isPossible) throw new ConfigurationError(NOT_SHARED);
+      if (barred.length > 0) {
+        throw new ConfigurationError(
+          `header:spec:include config contains unknown keys: ${barred.join(", ")}`,
+        );
+      }
+      for (const wanted of await this.#wanted(include, scope)) {
+        const { text } = await this.#found(wanted, scope);
+        this.#charge(text);
+        const { pace } = this.#circumstances;
+        try {
+          const inputs = inputsOfFile(await pace.take(readDocument(text)));
+          for (const [name, input] of inputs) others.set(name, input);
+        } catch (error) {
+          throw named(error, wanted.location);
+        }
+      }
+    }
+    return others.size > 0 ? withInputs(header, others) : header;
+  }
+
+  #charge(text: string): void {
+    this.#length += text.length;
+    if (this.#length > MAX_LENGTH) {
+      throw new ConfigurationError("The included files are too big");
+    }
   }
 
   /** The files that one item of `include` names. */
@@ -406,17 +458,15 @@ export class Includes {
     given: Inputs,
     { location, areTexts = false }: { readonly location?: string; readonly areTexts?: boolean },
   ): Promise<Mapping> {
-    this.#length += text.length;
-    if (this.#length > MAX_LENGTH) {
-      throw new ConfigurationError("The included files are too big");
-    }
+    this.#charge(text);
     const { pace, masked } = this.#circumstances;
     try {
-      const [content, header] = await splitDocuments(text, pace);
-      if (!header) {
+      const [content, own] = await splitDocuments(text, pace);
+      if (!own) {
         if (given.size > 0) throw new ConfigurationError(NO_SPEC);
         return await pace.take(readDocument(content));
       }
+      const header = await this.#header(own, scope);
       const asked = askedOfComponent(header);
       const values = new Map([
         ["inputs", await pace.take(valuesOfInputs(header, given, areTexts))],
@@ -426,11 +476,20 @@ export class Includes {
       const variables = scope.values;
       return await pace.take(readDocument(interpolate(content, { values, variables, isMasked })));
     } catch (error) {
-      if (!(error instanceof ConfigurationError) || location === undefined) throw error;
-      throw new ConfigurationError(`\`${location}\`: ${error.message}`);
+      throw location === undefined ? error : named(error, location);
     }
   }
 }
+
+/** Which kinds of files a header includes. */
+const SHARED = ["local", "project", "remote"] as const;
+const NOT_SHARED = `header:spec:include config must use one of: ${SHARED.join(", ")}`;
+
+/** A mistake with the file that it is in. */
+const named = (error: unknown, location: string) =>
+  error instanceof ConfigurationError
+    ? new ConfigurationError(`\`${location}\`: ${error.message}`)
+    : error;
 
 const NO_INPUTS: Inputs = new Map();
 const NO_SPEC = "Given inputs not defined in the `spec` section of the included configuration file";

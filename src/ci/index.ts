@@ -1,15 +1,19 @@
 import type { Circumstances, Configuration, Plan, Reading } from "./types.ts";
 
+export { type Problem, readQuality } from "./code-quality.ts";
 export { isCron, isTimeZone, lastRun, nextRun } from "./cron.ts";
 export { DotenvError, readDotenv } from "./dotenv.ts";
 export { durationOf } from "./durations.ts";
 export { RUNNER_FAILURES } from "./failures.ts";
-export { ReportError, readJunit, TEST_STATUSES, TestSuite } from "./junit.ts";
+export { readJunit, TEST_STATUSES, TestSuite } from "./junit.ts";
+export { LineCoverage, readCoverage } from "./line-coverage.ts";
 export { groupNameOf, suiteNameOf } from "./names.ts";
+export { COVERAGE_FORMATS, type CoverageFormat, REPORT_KINDS } from "./report-kinds.ts";
 export { compositeStatus, type JobState, type JobStatus, startable } from "./status.ts";
 export type * from "./types.ts";
 export { PIPELINE_SOURCES } from "./types.ts";
 export { byKey, expandVariables, Values } from "./variables.ts";
+export { ReportError } from "./xml.ts";
 
 /**
  * Reads a project's CI/CD configuration, as `.gitlab-ci.yml` has it, with the files that it includes.

@@ -6,13 +6,15 @@ import { areStrings, Entry, given, jsonOf } from "./entry.ts";
 import { readEnvironment } from "./environment.ts";
 import type { Findings } from "./findings.ts";
 import { readImage, readServices } from "./images.ts";
-import { readNeeds, readNeedsElsewhere } from "./needs.ts";
+import { KEYWORDS, REFUSED } from "./keywords.ts";
+import { mirroredBy, readNeeds, readNeedsElsewhere } from "./needs.ts";
 import { type Instance, readParallel } from "./parallel.ts";
 import { readPattern } from "./patterns.ts";
 import { readPolicy } from "./policies.ts";
 import { readRelease } from "./releases.ts";
 import { readRetry } from "./retry.ts";
 import { JOB_RULES, readRules } from "./rules.ts";
+import { readSecrets } from "./secrets.ts";
 import { readTrigger } from "./triggers.ts";
 import type {
   JobConfiguration,
@@ -49,55 +51,6 @@ export type Parts = Pick<
     readonly timeout?: number;
   };
 
-/** Keys of {@link Parts}. */
-export const PART_KEYS = [
-  "before_script",
-  "after_script",
-  "hooks",
-  "image",
-  "services",
-  "cache",
-  "artifacts",
-  "id_tokens",
-  "interruptible",
-  "retry",
-  "tags",
-  "timeout",
-] as const;
-
-/** Keys of jobs with a script or a trigger, and those that only one of these kinds has. */
-const COMMON_KEYS = [
-  "extends",
-  "stage",
-  "only",
-  "except",
-  "rules",
-  "variables",
-  "inherit",
-  "allow_failure",
-  "when",
-  "needs",
-  "resource_group",
-  "environment",
-  "interruptible",
-  "parallel",
-  "manual_confirmation",
-  "start_in",
-];
-const SCRIPT_KEYS = [
-  ...COMMON_KEYS,
-  ...PART_KEYS,
-  "script",
-  "dependencies",
-  "coverage",
-  "release",
-  "publish",
-  "pages",
-];
-const TRIGGER_KEYS = [...COMMON_KEYS, "trigger"];
-/** Keys that GitLab knows and this server has no use for. */
-const UNSUPPORTED = ["secrets", "dast_configuration", "identity", "run", "inputs"];
-
 /** What jobs are read with. */
 export interface JobDefaults {
   readonly parts: Parts;
@@ -119,7 +72,8 @@ export function* readJob(
 ): Steps<ReadJob> {
   const place = `jobs:${name || "job"}`;
   const entry = new Entry(mapping, place, findings);
-  const isBridge = mapping.has("trigger");
+  const mirrors = mirroredBy(mapping);
+  const isBridge = mapping.has("trigger") || mirrors !== undefined;
   checkName(entry, name);
   checkKeys(entry, isBridge);
   const inherit = readInherit(entry);
@@ -129,7 +83,7 @@ export function* readJob(
   const { interruptible, retry, tags, timeout, ...options } = parts;
   const rules = yield* readJobRules(entry, defaults);
   const policies = rules ? {} : yield* readPolicies(entry, defaults);
-  const needs = entry.get("needs");
+  const needs = mirrors === undefined ? entry.get("needs") : undefined;
   const elsewhere =
     needs === undefined ? [] : readNeedsElsewhere(needs, `${place}:needs`, findings);
   if (isBridge && elsewhere.length > 0) {
@@ -160,6 +114,7 @@ export function* readJob(
       timeout,
       trigger:
         trigger === undefined ? undefined : readTrigger(trigger, `${place}:trigger`, findings),
+      mirrors,
       manualConfirmation: entry.text("manual_confirmation"),
     }),
   };
@@ -180,10 +135,10 @@ function checkName(entry: Entry, name: string) {
 }
 
 function checkKeys(entry: Entry, isBridge: boolean) {
-  for (const key of UNSUPPORTED) {
+  for (const key of REFUSED.job) {
     if (entry.mapping.has(key)) entry.errorIn(key, "is not supported on this server");
   }
-  entry.allow([...(isBridge ? TRIGGER_KEYS : SCRIPT_KEYS), ...UNSUPPORTED]);
+  entry.allow([...(isBridge ? KEYWORDS["job with trigger"] : KEYWORDS.job), ...REFUSED.job]);
   if (!isBridge && !entry.get("script")) entry.errorOf("script", "can't be blank");
   if (entry.get("rules") === undefined) return;
   const barred = ["only", "except", "start_in"].filter((key) => entry.get(key) !== undefined);
@@ -221,7 +176,7 @@ function readPart<T>(
 
 function readHooks(entry: Entry) {
   const hooks = entry.child("hooks");
-  hooks?.allow(["pre_get_sources_script"]);
+  hooks?.allow(KEYWORDS.hooks);
   const script = hooks?.script("pre_get_sources_script");
   return script && { pre_get_sources_script: script };
 }
@@ -234,7 +189,7 @@ function readTokens(entry: Entry) {
   }
   for (const name of tokens.mapping.keys()) {
     const token = tokens.child(name);
-    token?.allow(["aud"]);
+    token?.allow(KEYWORDS.id_tokens);
     const audiences = token?.oneOrMore("aud");
     if (token && audiences === undefined) token.error("config missing required keys: aud");
     if (audiences && audiences.length > MOST_AUDIENCES) {
@@ -272,7 +227,7 @@ type InheritedParts = boolean | readonly string[];
 
 function readInherit(entry: Entry) {
   const inherit = entry.child("inherit");
-  inherit?.allow(["default", "variables"]);
+  inherit?.allow(KEYWORDS.inherit);
   const read = (key: string): InheritedParts => {
     const value = inherit?.get(key);
     if (value === undefined) return true;
@@ -343,7 +298,7 @@ function readFailure(entry: Entry, when: When, isBridge: boolean) {
     return { allowFailure: false };
   }
   const criteria = new Entry(value, entry.at("allow_failure"), entry.findings);
-  criteria.allow(["exit_codes"]);
+  criteria.allow(KEYWORDS.allow_failure);
   const codes = criteria.integers("exit_codes");
   if (!value.has("exit_codes")) criteria.error("config missing required keys: exit_codes");
   return { allowFailure: false, ...(codes && { allowFailureExitCodes: codes }) };
@@ -376,6 +331,7 @@ function readOptions(entry: Entry, name: string, parts: JobOptions): JobOptions 
       script: entry.script("script"),
       dependencies: entry.strings("dependencies"),
       release: readPart(entry, "release", readRelease),
+      secrets: readPart(entry, "secrets", readSecrets),
       pages,
       artifacts: pages ? withFolder(parts.artifacts, pages.publish) : parts.artifacts,
     }),
@@ -395,7 +351,7 @@ function readSite(entry: Entry, name: string): SiteOptions | undefined {
   }
   if (!isPages) return undefined;
   const own = isMapping(pages) ? entry.child("pages") : undefined;
-  own?.allow(["publish", "path_prefix", "expire_in"]);
+  own?.allow(KEYWORDS.pages);
   return {
     publish: own?.text("publish") ?? publish ?? "public",
     ...given({

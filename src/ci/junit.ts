@@ -1,6 +1,7 @@
 import { StringDecoder } from "node:string_decoder";
-import type { SAXOptions, SAXParser, Tag } from "sax";
+import type { Tag } from "sax";
 import type { Budget } from "../turns/budget.ts";
+import { type ElementReader, ReportError, readXml } from "./xml.ts";
 
 /** How tests end, in the order in which reports list them. */
 export const TEST_STATUSES = ["error", "failed", "success", "skipped"] as const;
@@ -54,13 +55,6 @@ export class TestSuite {
   }
 }
 
-/** A report that can't be read; the message says why. */
-export class ReportError extends Error {}
-
-/** Characters that are read at once. */
-const SLICE = 4096;
-const MOST_DEPTH = 256;
-const MOST_ATTRIBUTES = 1000;
 /** Bytes of an output that are kept: its beginning. */
 const MOST_OUTPUT = 1024 * 1024;
 
@@ -87,76 +81,28 @@ export interface Reading {
 }
 
 /**
- * Reads a report in the XML of JUnit into a suite, in time that is linear in its length; no entities are expanded but those
- * of XML itself. Several documents may follow each other.
+ * Reads a report in the XML of JUnit into a suite: see {@link readXml}.
  *
  * @throws ReportError
  */
-export async function readJunit(text: AsyncIterable<string>, reading: Reading): Promise<void> {
-  const { default: sax } = await import("sax");
-  const options: SAXOptions & { strictEntities: boolean } = { strictEntities: true };
-  const parser = sax.parser(true, options);
-  const reader = new Reader(parser, reading);
-  const { budget } = reading;
-  for await (const part of text) {
-    for (let at = 0; at < part.length; at += SLICE) {
-      reader.read(part.slice(at, at + SLICE).replaceAll("\uFEFF", ""));
-      if (budget.isDue) await budget.pause();
-    }
-  }
-  reader.end();
+export function readJunit(text: AsyncIterable<string>, reading: Reading): Promise<void> {
+  return readXml(text, new Reader(reading), reading.budget, malformed);
 }
 
-class Reader {
-  readonly #parser: SAXParser;
+class Reader implements ElementReader {
   readonly #reading: Reading;
   readonly #open: Frame[] = [];
-  #attributes = 0;
-  #isEmpty = true;
 
-  constructor(parser: SAXParser, reading: Reading) {
-    this.#parser = parser;
+  constructor(reading: Reading) {
     this.#reading = reading;
-    parser.onerror = ({ message }) => {
-      const [reason] = message.split("\n");
-      throw malformed(`${parser.line + 1}:${parser.column}: FATAL: ${reason}`);
-    };
-    parser.onattribute = () => {
-      this.#attributes += 1;
-      if (this.#attributes > MOST_ATTRIBUTES) throw malformed("too many attributes");
-    };
-    parser.onopentag = (tag) => this.#start(tag as Tag);
-    parser.onclosetag = () => this.#finish();
-    parser.ontext = (text) => this.#note(text);
-    parser.oncdata = (text) => this.#note(text);
   }
 
-  /** @throws ReportError */
-  read(text: string): void {
-    try {
-      this.#parser.write(text);
-    } catch (error) {
-      if (error instanceof ReportError) throw error;
-      // The parser itself stumbles over an attribute that is called `hasOwnProperty`.
-      throw malformed("an attribute has a name that can't be read");
-    }
-  }
-
-  /** @throws ReportError if what was read is no document */
-  end(): void {
-    this.#parser.close();
-    if (this.#isEmpty) throw malformed("1:1: FATAL: Document is empty");
-  }
-
-  #start(tag: Tag): void {
-    if (this.#open.length >= MOST_DEPTH) throw malformed("too many elements in each other");
-    this.#attributes = 0;
-    this.#isEmpty = false;
+  open(tag: Tag): void {
     const kind = kindOf(tag.name, this.#open.at(-1)?.kind);
     this.#open.push({ kind, tag, texts: [], bytes: 0, outputs: new Map() });
   }
 
-  #note(text: string): void {
+  note(text: string): void {
     const last = this.#open.at(-1);
     if (last?.kind !== "output" || last.bytes >= MOST_OUTPUT) return;
     const added = Buffer.from(text);
@@ -164,7 +110,7 @@ class Reader {
     last.bytes += added.length;
   }
 
-  #finish(): void {
+  close(): void {
     const { kind, tag, texts, outputs } = this.#open.pop() as Frame;
     const parent = this.#open.at(-1);
     if (kind === "output") {

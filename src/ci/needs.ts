@@ -1,10 +1,9 @@
 import { Entry, given, itemsOf } from "./entry.ts";
 import type { Findings } from "./findings.ts";
+import { KEYWORDS } from "./keywords.ts";
 import { readMatrix } from "./parallel.ts";
 import type { Need, NeedElsewhere } from "./types.ts";
 import { isList, isMapping, type Mapping, type Value } from "./values.ts";
-
-const KEYS = ["job", "artifacts", "optional", "parallel"];
 
 /** Reads `needs`, but for what is elsewhere. */
 export function readNeeds(value: Value, at: string, findings: Findings): readonly Need[] {
@@ -42,10 +41,7 @@ export function readNeedsElsewhere(
 function readElsewhere(entry: Entry): NeedElsewhere | undefined {
   const ofProject = entry.mapping.has("project");
   const keys = ofProject ? (["project", "job", "ref"] as const) : (["pipeline", "job"] as const);
-  if (!ofProject && !entry.mapping.has("job")) {
-    return entry.error("config pipeline without job is not supported on this server");
-  }
-  entry.allow([...keys, "artifacts"]);
+  entry.allow(KEYWORDS[`needs of another ${ofProject ? "project" : "pipeline"}`]);
   const texts = keys.map((key) => {
     const value = entry.get(key);
     const text = typeof value === "number" ? String(value) : entry.text(key);
@@ -57,17 +53,29 @@ function readElsewhere(entry: Entry): NeedElsewhere | undefined {
   return Object.fromEntries(texts) as unknown as NeedElsewhere;
 }
 
+/**
+ * The project whose pipeline a job stands for, with its status: `needs: { pipeline: group/project }` of a job that neither has
+ * a script nor starts anything. `undefined` if it is none of these.
+ */
+export function mirroredBy(job: Mapping): string | undefined {
+  if (["script", "run", "trigger"].some((key) => job.has(key))) return undefined;
+  const [need, ...others] = itemsOf(job.get("needs") ?? null) ?? [];
+  if (!isMapping(need) || others.length > 0 || need.has("job")) return undefined;
+  const path = need.get("pipeline");
+  return typeof path === "string" && path !== "" ? path : undefined;
+}
+
 function readNeed(value: Value, at: string, findings: Findings): Need | undefined {
   if (typeof value === "string" && value !== "") {
     return { job: value, artifacts: true, optional: false };
   }
   if (!isMapping(value) || !value.has("job")) return findings.error(at, "has an unsupported type");
   const entry = new Entry(value, at, findings);
-  entry.allow(KEYS);
+  entry.allow(KEYWORDS.needs);
   const job = entry.text("job");
   if (job === "") entry.errorOf("job", "can't be blank");
   const parallel = entry.child("parallel");
-  parallel?.allow(["matrix"]);
+  parallel?.allow(KEYWORDS.parallel);
   const matrix = parallel?.get("matrix");
   return {
     job: job ?? "",

@@ -1,5 +1,6 @@
 import { Entry } from "./entry.ts";
 import type { Findings } from "./findings.ts";
+import { KEYWORDS } from "./keywords.ts";
 import { isList, isMapping, type Mapping, type Value } from "./values.ts";
 
 /** Maximum number of jobs that one job becomes. */
@@ -24,7 +25,7 @@ export function readParallel(
   }
   if (!isMapping(value)) return findings.error(at, "should be an integer or a hash");
   const entry = new Entry(value, at, findings);
-  entry.allow(["matrix"]);
+  entry.allow(KEYWORDS.parallel);
   const matrix = entry.get("matrix");
   if (matrix === undefined) return entry.error("config missing required keys: matrix");
   const rows = readMatrix(matrix, `${at}:matrix`, findings);

@@ -2,6 +2,7 @@ import { STEPS, type Steps } from "../turns/pace.ts";
 import { Entry } from "./entry.ts";
 import { readCondition } from "./expressions.ts";
 import type { Findings } from "./findings.ts";
+import { KEYWORDS } from "./keywords.ts";
 import { isPattern, readPattern } from "./patterns.ts";
 import { MAX_RULES } from "./rules.ts";
 import type { Expression, Policy } from "./types.ts";
@@ -23,7 +24,7 @@ export function* readPolicy(
     return findings.error(at, "has to be either an array of conditions or a hash");
   }
   const entry = new Entry(value, at, findings);
-  entry.allow(["refs", "kubernetes", "variables", "changes"]);
+  entry.allow(KEYWORDS["only, except"]);
   if (value.size === 0) entry.error("config can't be blank");
   const refs = entry.get("refs");
   const known = refs !== undefined && (yield* areRefs(refs)) ? refs : undefined;

@@ -1,24 +1,14 @@
 import { Entry, jsonOf } from "./entry.ts";
 import type { Findings } from "./findings.ts";
+import { KEYWORDS } from "./keywords.ts";
 import type { JobOptions } from "./types.ts";
 import { isList, isMapping, type Value } from "./values.ts";
-
-const KEYS = [
-  "tag_name",
-  "tag_message",
-  "name",
-  "description",
-  "ref",
-  "released_at",
-  "milestones",
-  "assets",
-];
 
 /** Reads `release`. */
 export function readRelease(value: Value, at: string, findings: Findings): JobOptions["release"] {
   if (!isMapping(value)) return findings.error(at, "config should be a hash");
   const entry = new Entry(value, at, findings);
-  entry.allow(KEYS);
+  entry.allow(KEYWORDS.release);
   for (const key of ["tag_name", "description"]) {
     if (!entry.get(key)) entry.errorOf(key, "can't be blank");
   }
@@ -44,7 +34,7 @@ function readAssets(entry: Entry) {
   }
   for (const one of links) {
     const link = new Entry(one, `${assets.place}:links:link`, entry.findings);
-    link.allow(["name", "url", "filepath", "link_type"]);
+    link.allow(KEYWORDS["release:assets:links"]);
     for (const key of ["name", "url"]) {
       if (!link.get(key)) link.errorOf(key, "can't be blank");
       link.text(key);

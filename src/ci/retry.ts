@@ -1,6 +1,7 @@
 import { Entry, given } from "./entry.ts";
 import { RUNNER_FAILURES } from "./failures.ts";
 import type { Findings } from "./findings.ts";
+import { KEYWORDS } from "./keywords.ts";
 import type { Retry } from "./types.ts";
 import { isMapping, type Value } from "./values.ts";
 
@@ -33,7 +34,7 @@ export function readRetry(value: Value, at: string, findings: Findings): Retry |
   }
   if (!isMapping(value)) return findings.error(at, "config has to be either an integer or a hash");
   const entry = new Entry(value, at, findings);
-  entry.allow(["max", "when", "exit_codes"]);
+  entry.allow(KEYWORDS.retry);
   const max = entry.get("max") ?? 0;
   const message = typeof max === "number" ? limitMessage(max) : "is not a number";
   if (message) entry.errorOf("max", message);

@@ -2,6 +2,7 @@ import { STEPS, type Steps } from "../turns/pace.ts";
 import { Entry, flatten, given } from "./entry.ts";
 import { readCondition } from "./expressions.ts";
 import type { Findings } from "./findings.ts";
+import { KEYWORDS } from "./keywords.ts";
 import { readNeeds, readNeedsElsewhere } from "./needs.ts";
 import type { AutoCancel, Existing, Expression, Rule, When } from "./types.ts";
 import { isMapping, type Value } from "./values.ts";
@@ -16,25 +17,15 @@ export interface RuleKind {
 }
 
 export const JOB_RULES: RuleKind = {
-  keys: [
-    "if",
-    "changes",
-    "exists",
-    "when",
-    "start_in",
-    "allow_failure",
-    "variables",
-    "needs",
-    "interruptible",
-  ],
+  keys: KEYWORDS.rules,
   when: ["on_success", "on_failure", "always", "never", "manual", "delayed"],
 };
 export const WORKFLOW_RULES: RuleKind = {
-  keys: ["if", "changes", "exists", "when", "variables", "auto_cancel"],
+  keys: KEYWORDS["workflow:rules"],
   when: ["always", "never"],
 };
 export const INCLUDE_RULES: RuleKind = {
-  keys: ["if", "changes", "exists", "when"],
+  keys: KEYWORDS["include:rules"],
   when: ["always", "never"],
 };
 
@@ -105,7 +96,7 @@ const ON_JOB_FAILURE = ["all", "none"] as const;
 
 /** Reads `auto_cancel`. */
 export function readAutoCancel(entry: Entry): AutoCancel {
-  entry.allow(["on_new_commit", "on_job_failure"]);
+  entry.allow(KEYWORDS["workflow:auto_cancel"]);
   return given({
     onNewCommit: entry.word(
       "on_new_commit",
@@ -142,7 +133,7 @@ function readChanges(entry: Entry): Rule["changes"] {
     return paths && { paths };
   }
   const changes = new Entry(value, entry.at("changes"), entry.findings);
-  changes.allow(["paths", "compare_to"]);
+  changes.allow(KEYWORDS["rules:changes"]);
   const paths = readGlobs(changes, "paths");
   const compareTo = changes.text("compare_to");
   if (value.get("paths") === undefined) changes.error("config missing required keys: paths");
@@ -156,7 +147,7 @@ function readExists(entry: Entry): Existing | undefined {
     return paths && { paths };
   }
   const exists = new Entry(value, entry.at("exists"), entry.findings);
-  exists.allow(["paths", "project", "ref"]);
+  exists.allow(KEYWORDS["rules:exists"]);
   const project = exists.text("project");
   const ref = exists.text("ref");
   if (ref !== undefined && project === undefined) {

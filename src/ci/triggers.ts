@@ -1,11 +1,10 @@
 import { Entry, given, jsonOf } from "./entry.ts";
 import type { Findings } from "./findings.ts";
+import { KEYWORDS } from "./keywords.ts";
 import { INCLUDE_KINDS, type Json, type Trigger } from "./types.ts";
 import { isList, isMapping, type Value } from "./values.ts";
 
 const STRATEGIES = ["depend", "mirror"] as const;
-const PROJECT_KEYS = ["project", "branch", "strategy", "forward", "inputs"];
-const CHILD_KEYS = ["include", "strategy", "forward", "inputs"];
 /** Maximum number of files of which a child pipeline's configuration is made. */
 const MAX_FILES = 3;
 const FORWARD = { yamlVariables: true, pipelineVariables: false };
@@ -19,7 +18,7 @@ export function readTrigger(value: Value, at: string, findings: Findings): Trigg
   if (!isMapping(value)) return findings.error(at, "has to be either a string or a hash");
   const entry = new Entry(value, at, findings);
   const isChild = value.has("include");
-  entry.allow(isChild ? CHILD_KEYS : PROJECT_KEYS);
+  entry.allow(KEYWORDS[`trigger of a ${isChild ? "child" : "project"}`]);
   const strategy = entry.word("strategy", STRATEGIES);
   const project = isChild ? undefined : entry.text("project");
   if (!isChild && !entry.get("project")) entry.errorOf("project", "can't be blank");
@@ -38,7 +37,7 @@ export function readTrigger(value: Value, at: string, findings: Findings): Trigg
 function readForward(entry: Entry): Trigger["forward"] {
   const forward = entry.child("forward");
   if (!forward) return FORWARD;
-  forward.allow(["yaml_variables", "pipeline_variables"]);
+  forward.allow(KEYWORDS["trigger:forward"]);
   return {
     yamlVariables: forward.boolean("yaml_variables") ?? true,
     pipelineVariables: forward.boolean("pipeline_variables") ?? false,

@@ -35,8 +35,9 @@ export interface Pattern {
 
 /** An expression of `if`, as `$CI_COMMIT_BRANCH == "main" && $DEPLOY`. */
 export type Expression =
-  | { readonly kind: "text"; readonly value: string | null }
+  | { readonly kind: "text"; readonly value: string | boolean | null }
   | { readonly kind: "variable"; readonly name: string }
+  | { readonly kind: "not"; readonly operand: Expression }
   | { readonly kind: "pattern"; readonly pattern: Pattern }
   | {
       readonly kind: "operation";
@@ -312,9 +313,30 @@ export interface JobOptions {
   /** The audiences of the tokens of OpenID Connect that it gets, by the names of their variables. */
   readonly id_tokens?: { readonly [key: string]: { readonly aud: string | readonly string[] } };
   readonly release?: { readonly [key: string]: Json };
+  /** What the runner fetches from elsewhere, by the names of their variables. */
+  readonly secrets?: { readonly [key: string]: JobSecret };
   readonly pages?: SiteOptions;
   /** A job's place among those that `parallel` made of one. */
   readonly parallel?: { readonly number: number; readonly total: number };
+}
+
+/** Where secrets are that runners fetch. */
+export type SecretProvider =
+  | "vault"
+  | "azure_key_vault"
+  | "gcp_secret_manager"
+  | "aws_secrets_manager"
+  | "akeyless";
+
+/** A secret that a runner fetches. */
+export interface JobSecret {
+  readonly provider: SecretProvider;
+  /** What names it there, in the runners' form. */
+  readonly named: { readonly [key: string]: Json };
+  /** Whether its variable is the path of a file that has it. Default: `true`. */
+  readonly file?: boolean;
+  /** The variable with the token by which the job proves itself, as `$TOKEN`. Default: the first of its `id_tokens`. */
+  readonly token?: string;
 }
 
 /** How a job publishes a site: `pages`. Texts may contain variables. */
@@ -356,6 +378,8 @@ export interface JobConfiguration {
   /** Seconds. */
   readonly timeout?: number;
   readonly trigger?: Trigger;
+  /** Full path of a project, which may contain variables: the job has the status of its newest pipeline. */
+  readonly mirrors?: string;
   /** What is asked before a manual job is started. */
   readonly manualConfirmation?: string;
   readonly options: JobOptions;

@@ -1,10 +1,7 @@
 import type { Findings } from "./findings.ts";
+import { KEYWORDS } from "./keywords.ts";
 import type { JobVariable, Lookup, Variable } from "./types.ts";
 import { isList, isMapping, type Value } from "./values.ts";
-
-/** Keys of global variables that are written as mappings, and of those of a job. */
-const GLOBAL_KEYS = ["value", "description", "expand", "options"];
-const JOB_KEYS = ["value", "expand"];
 
 /** Reads `variables`. */
 export function readVariables(
@@ -19,7 +16,7 @@ export function readVariables(
     findings.error(at, "config should be a hash");
     return variables;
   }
-  const keys = areGlobal ? GLOBAL_KEYS : JOB_KEYS;
+  const keys = areGlobal ? KEYWORDS["variables of all jobs"] : KEYWORDS.variables;
   for (const [key, one] of value) {
     const variable = readVariable(key, one, `${at}:${key}`, findings, keys);
     if (variable) variables.set(key, variable);

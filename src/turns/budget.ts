@@ -15,9 +15,12 @@ const MOST = {
   /** Characters of Markdown that are rendered, and of the HTML that comes of it. */
   markdown: 256 * 1024,
   html: 4 * MEBIBYTE,
-  /** Bytes of test reports, and tests in them. */
+  /** Bytes of reports, and tests in them. */
   reports: 16 * MEBIBYTE,
   testCases: 100_000,
+  /** Problems of reports about the quality of code, and lines of those about its coverage. */
+  problems: 50_000,
+  coveredLines: 500_000,
 };
 
 /**

@@ -198,3 +198,53 @@ describe("a pipeline of another project", () => {
     expect([shown.status, shown.downstream_pipeline]).toEqual(["success", null]);
   });
 });
+
+describe("a job that stands for another project's pipeline", () => {
+  const mirrorOf = async (name: string, path: string) => {
+    const needs = { pipeline: path };
+    return ciProject(
+      app,
+      name,
+      JSON.stringify({
+        stages: ["one", "two"],
+        up: { stage: "one", needs },
+        after: { stage: "two", script: "x" },
+      }),
+    );
+  };
+
+  it("has the status of the newest one of its default branch, also once that ends", async () => {
+    const upstream = await ciProject(app, "mirrored", CHILD);
+    const project = await mirrorOf("mirrors", "secret/$NAME");
+    const variables = [{ key: "NAME", value: "mirrored" }];
+    // The newest one is of a commit with [skip ci].
+    const skipped = await start(project, { variables });
+    expect(await bridgeOf(project, skipped)).toMatchObject({
+      ...{ status: "failed", downstream_pipeline: null },
+    });
+    const above = await start(upstream);
+    const ids = [await start(project, { variables }), await start(project, { variables })];
+    for (const id of ids) expect((await bridgeOf(project, id)).status).toBe("running");
+    await finish(upstream, above, "success");
+    for (const id of ids) {
+      expect((await bridgeOf(project, id)).status).toBe("success");
+      expect(await get(project, `/pipelines/${id}/jobs`)).toMatchObject([{ status: "pending" }]);
+    }
+    const ended = await start(project, { variables });
+    expect((await bridgeOf(project, ended)).status).toBe("success");
+    await finish(upstream, await start(upstream), "failed");
+    const failed = await start(project, { variables });
+    expect((await bridgeOf(project, failed)).status).toBe("failed");
+    expect(await statusOf(project, failed)).toBe("failed");
+  });
+
+  it("fails if its user may not see that", async () => {
+    const { json: hidden } = await app.call("POST /projects", {
+      ...{ as: "stranger", json: { name: "hidden-upstream" } },
+    });
+    const project = await mirrorOf("peeking", hidden.path_with_namespace);
+    expect(await bridgeOf(project, await start(project))).toMatchObject({
+      ...{ status: "failed", failure_reason: "upstream_bridge_project_not_found" },
+    });
+  });
+});

@@ -344,3 +344,110 @@ it("verifiers find the keys by the issuer of a running server", async () => {
   const { payload } = await jwtVerify(jwt, keys, { issuer, audience: "vault" });
   expect(payload["ref_protected"]).toBe("true");
 });
+
+describe("secrets", () => {
+  const can = { features: { vault_secrets: true } };
+  /** What a runner gets of the secrets of a job, or why the job fails. */
+  async function secretsOf(name: string, secrets: object, values: object, info: object = can) {
+    const made = await projectWith(
+      name,
+      JSON.stringify({
+        variables: values,
+        a: { script: "make", id_tokens: { T: { aud: "x" }, U: { aud: "y" } }, secrets },
+      }),
+    );
+    const { json } = await made.project.call("POST /pipeline", { as, json: { ref: "main" } });
+    const asked = { json: { token: made.runner.token, info } };
+    const { status, json: payload } = await app.call("POST /jobs/request", asked);
+    if (status === 201) return payload.secrets;
+    expect(status).toBe(204);
+    const [job] = (await made.project.call(`GET /pipelines/${json.id}/jobs`, { as })).json;
+    return [job.status, job.failure_reason];
+  }
+  const vault = {
+    url: "https://vault.example.com/x",
+    namespace: "n",
+    auth: { name: "jwt", path: "jwt", data: { jwt: "$T", role: "r" } },
+  };
+
+  it("of Vault are named, with what the runner proves the job by", async () => {
+    const secrets = {
+      SHORT: { vault: "a/b/c@ops" },
+      LONG: {
+        vault: { engine: { name: "kv-v1", path: "kv" }, path: "p", field: "f" },
+        file: false,
+        token: "$U",
+      },
+    };
+    const values = {
+      ...{ HOST: "vault.example.com", VAULT_SERVER_URL: "https://$HOST/x" },
+      ...{ VAULT_NAMESPACE: "n", VAULT_AUTH_ROLE: "r" },
+    };
+    const engine = { name: "kv-v2", path: "ops" };
+    expect(await secretsOf("vaulted", secrets, values)).toEqual({
+      SHORT: { vault: { engine, path: "a/b", field: "c", server: vault }, file: true },
+      LONG: {
+        vault: {
+          ...secrets.LONG.vault,
+          server: { ...vault, auth: { ...vault.auth, data: { jwt: "$U", role: "r" } } },
+        },
+        file: false,
+      },
+    });
+  });
+
+  it("of other providers are handed on in the runner's form", async () => {
+    const secrets = {
+      A: { azure_key_vault: { name: "n", version: "1" } },
+      B: { gcp_secret_manager: { name: "n" }, token: "$U" },
+      C: { aws_secrets_manager: "app/db#password" },
+      D: { akeyless: { name: "n" }, token: "$T" },
+    };
+    const values = {
+      ...{ AZURE_KEY_VAULT_SERVER_URL: "https://a", AZURE_CLIENT_ID: "c", AZURE_TENANT_ID: "t" },
+      ...{ GCP_PROJECT_NUMBER: "1", GCP_WORKLOAD_IDENTITY_FEDERATION_POOL_ID: "pool" },
+      ...{ GCP_WORKLOAD_IDENTITY_FEDERATION_PROVIDER_ID: "p", AKEYLESS_ACCESS_ID: "id" },
+      ...{ AWS_REGION: "eu-west-1" },
+    };
+    expect(await secretsOf("elsewhere", secrets, values)).toEqual({
+      A: {
+        azure_key_vault: {
+          ...{ name: "n", version: "1" },
+          server: { url: "https://a", client_id: "c", tenant_id: "t", jwt: "$T" },
+        },
+        file: true,
+      },
+      B: {
+        gcp_secret_manager: {
+          ...{ name: "n", version: "latest" },
+          server: {
+            project_number: "1",
+            workload_identity_federation_pool_id: "pool",
+            workload_identity_federation_provider_id: "p",
+            jwt: "$U",
+          },
+        },
+        file: true,
+      },
+      C: {
+        aws_secrets_manager: {
+          ...{ secret_id: "app/db", field: "password" },
+          server: { region: "eu-west-1" },
+        },
+        file: true,
+      },
+      D: { akeyless: { name: "n", server: { access_id: "id", jwt: "$T" } }, file: true },
+    });
+  });
+
+  it("fail a job whose runner can't fetch them, or that has no server of them", async () => {
+    const secrets = { A: { vault: "a/b" } };
+    const there = { VAULT_SERVER_URL: "https://vault.example.com" };
+    expect(await secretsOf("unable", secrets, there, {})).toEqual(["failed", "runner_unsupported"]);
+    const none = ["failed", "secrets_provider_not_found"];
+    expect(await secretsOf("nowhere", secrets, {})).toEqual(none);
+    expect(await secretsOf("no-azure", { A: { azure_key_vault: { name: "n" } } }, {})).toEqual(
+      none,
+    );
+  });
+});

@@ -591,7 +591,7 @@ const MISTAKES: [mistake: string, text: string, error: string][] = [
   [
     "a need of a whole pipeline",
     job("needs: [{pipeline: a/b}]"),
-    "jobs:rspec:needs:need config pipeline without job is not supported on this server",
+    "jobs:rspec:needs:need job can't be blank",
   ],
   [
     "too many needs of other projects",
@@ -798,8 +798,48 @@ const MISTAKES: [mistake: string, text: string, error: string][] = [
 
   [
     "a secret",
+    job("secrets: {A: {gitlab_secrets_manager: {name: x}}}"),
+    "jobs:rspec:secrets:A:gitlab_secrets_manager config is not supported on this server",
+  ],
+  [
+    "a short secret",
     job("secrets: {A: {vault: x}}"),
-    "jobs:rspec:secrets config is not supported on this server",
+    "jobs:rspec:secrets:A:vault config should be a hash",
+  ],
+  [
+    "a secret without an engine",
+    job("secrets: {A: {vault: {path: x, field: y}}}"),
+    "jobs:rspec:secrets:A:vault engine can't be blank",
+  ],
+  [
+    "an engine without a path",
+    job("secrets: {A: {vault: {engine: {name: x}, path: x, field: y}}}"),
+    "jobs:rspec:secrets:A:vault:engine path can't be blank",
+  ],
+  [
+    "a secret of two providers",
+    job("secrets: {A: {vault: a/b, akeyless: {name: c}}}"),
+    "jobs:rspec:secrets:A config must use exactly one of these keys: vault, azure_key_vault, gcp_secret_manager, aws_secrets_manager, akeyless",
+  ],
+  [
+    "a secret without a token",
+    job("secrets: {A: {gcp_secret_manager: {name: c}}}"),
+    "jobs:rspec:secrets:A token can't be blank",
+  ],
+  [
+    "a secret with another key",
+    job("secrets: {A: {azure_key_vault: {name: c, key: d}}}"),
+    "jobs:rspec:secrets:A:azure_key_vault config contains unknown keys: key",
+  ],
+  [
+    "a version that is no text",
+    job("secrets: {A: {azure_key_vault: {name: c, version: [1]}}}"),
+    "jobs:rspec:secrets:A:azure_key_vault version should be a string",
+  ],
+  [
+    "a secret without an id",
+    job("secrets: {A: {aws_secrets_manager: {region: c}}}"),
+    "jobs:rspec:secrets:A:aws_secrets_manager secret id can't be blank",
   ],
   ["steps", "rspec: {run: []}", "jobs:rspec:run config is not supported on this server"],
   [

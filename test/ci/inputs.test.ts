@@ -314,9 +314,18 @@ describe("a file is refused", () => {
       "spec: {inputs: {}}\nother: 1\n---\na: {script: x}",
       "header config contains unknown keys: other",
     ],
+    ["spec: {include: a.yml}\n---\na: {script: x}", "Local file `a.yml` does not exist!"],
     [
-      "spec: {include: a.yml}\n---\na: {script: x}",
-      "header:spec config contains unknown keys: include",
+      "spec: {include: {template: a.yml}}\n---\na: {script: x}",
+      "header:spec:include config must use one of: local, project, remote",
+    ],
+    [
+      "spec: {include: {local: a.yml, rules: []}}\n---\na: {script: x}",
+      "header:spec:include config contains unknown keys: rules",
+    ],
+    [
+      "spec: {include: {local: a.yml, ref: b}}\n---\na: {script: x}",
+      "include config contains unknown keys: ref",
     ],
     [
       "spec: {component: [nope]}\n---\na: {script: x}",
@@ -358,5 +367,87 @@ describe("a file is refused", () => {
   ])("with too many %s", async (_, script, error) => {
     const values = { s: "a", long: "a".repeat(1000) };
     expect(await scriptOf("{ s: , long: }", values, script)).toBe(`\`a.yml\`: ${error}`);
+  });
+});
+
+describe("spec:include", () => {
+  const files = {
+    "shared.yml": "inputs: { stage: { default: test }, size: { type: number, default: 1 } }",
+    "more.yml": "inputs: { size: { type: number, default: 2 } }",
+    "jobs.yml": "a: { script: x }",
+  };
+  const header = (include: string, inputs = "") =>
+    `spec: { include: ${include}, inputs: { ${inputs} } }\n---\n` +
+    '"job $[[ inputs.stage ]] $[[ inputs.size ]]": { script: x }';
+  const names = async (text: string, inputs: Record<string, Json> = {}) => {
+    const { configuration, errors, includes } = await read(text, { files, inputs });
+    const files_ = includes.map(({ location }) => location);
+    return errors.length > 0
+      ? errors
+      : [...(configuration?.jobs ?? []).map(({ name }) => name), ...files_];
+  };
+
+  it("gives inputs of other files, which later ones and the file's own override", async () => {
+    expect(await names(header("shared.yml"))).toEqual(["job test 1", "shared.yml"]);
+    expect(await names(header("[shared.yml, { local: more.yml }]"))).toEqual([
+      ...["job test 2", "shared.yml", "more.yml"],
+    ]);
+    const own = header("[shared.yml]", "size: { default: big }");
+    expect(await names(own)).toEqual(["job test big", "shared.yml"]);
+    expect(await names(header("shared.yml"), { size: 3 })).toEqual(["job test 3", "shared.yml"]);
+    expect(await names(header("shared.yml"), { size: "3" })).toEqual([
+      "`size` input: provided value is not a number",
+    ]);
+  });
+
+  it("takes files of inputs alone", async () => {
+    expect(await names(header("jobs.yml"))).toEqual([
+      "`jobs.yml`: header:spec:include config contains unknown keys: a",
+    ]);
+  });
+});
+
+describe("rules of an input", () => {
+  const region = `cloud: { options: [aws, gcp], default: aws }, fast: { type: boolean, default: false }, count: { type: number, default: 1 }, region: { rules: [
+    { if: "$[[ inputs.cloud ]] == 'aws' && !$[[ inputs.fast ]]", options: [us, eu], default: us },
+    { if: "$[[ inputs.fast ]] == true || $[[inputs.count]] == '2'", options: [near], default: near },
+    { options: [asia] } ] }`;
+  const resultOf = (values: Json) => scriptOf(`{ ${region} }`, values, "in $[[ inputs.region ]]");
+
+  it.each<[Json, string]>([
+    [{}, "in us"],
+    [{ region: "eu" }, "in eu"],
+    [
+      { region: "asia" },
+      "`a.yml`: `region` input: `asia` cannot be used because it is not in the list of allowed options",
+    ],
+    [{ fast: true }, "in near"],
+    [{ cloud: "gcp", count: 2 }, "in near"],
+    [{ cloud: "gcp" }, "`a.yml`: `region` input: required value has not been provided"],
+    [{ cloud: "gcp", region: "asia" }, "in asia"],
+  ])("%j gives %s", async (values, result) => expect(await resultOf(values)).toBe(result));
+
+  it.each([
+    [
+      "a: { options: [x], rules: [{ default: y }] }",
+      "`a` input: rules can't be used with options or default",
+    ],
+    [
+      "a: { rules: [{ if: '$A', default: y }] }",
+      "header:spec:inputs:a:rules:rule if invalid expression syntax",
+    ],
+    ["a: { rules: [{}] }", "`a` input: a rule must define options or default"],
+    [
+      "a: { rules: [{ when: never, default: x }] }",
+      "header:spec:inputs:a:rules:rule config contains unknown keys: when",
+    ],
+    ["a: { rules: x }", "header:spec:inputs:a:rules config should be an array of hashes"],
+    ["a: { rules: [{ if: '$[[ inputs.b ]]', default: x }] }", "unknown input in rules: b"],
+    [
+      "a: { rules: [{ if: '$[[ inputs.b ]]', default: x }] }, b: { rules: [{ if: '$[[ inputs.a ]]', default: x }] }",
+      "circular dependency detected in rules of inputs: a, b",
+    ],
+  ])("%s", async (inputs, error) => {
+    expect(await scriptOf(`{ ${inputs} }`, {}, "x")).toBe(`\`a.yml\`: ${error}`);
   });
 });

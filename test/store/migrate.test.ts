@@ -383,6 +383,7 @@ const FROZEN: Record<string, string> = {
   "20261228-02-nuget": "257d4edd440f69f30c3a17c345b6fc48cf8fc1c071e85d9603745bd8644b16c5",
   "20270102-01-levels-of-features":
     "a50e8ee849002d98ba042476b06a619fa951b4e6e227566571a8b35d67b99908",
+  "20261230-01-mirrored-pipelines": "68e4581626a9e438f661e7f69dba3a2e7f8111c995437bb72289e4c74c9368d4",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);

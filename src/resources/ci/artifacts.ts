@@ -1,5 +1,5 @@
 import { basename } from "node:path/posix";
-import type { ArtifactAccess } from "../../ci/index.ts";
+import { type ArtifactAccess, REPORT_KINDS } from "../../ci/index.ts";
 import { badRequest, forbidden, notFound } from "../../core/errors.ts";
 import { dispositionOf, fileReply, uploadHeaders } from "../../core/http/file-reply.ts";
 import { RawReply, type RequestInfo } from "../../core/resource.ts";
@@ -22,29 +22,10 @@ export interface NewArtifact {
 }
 
 /** What kinds of files jobs upload. */
-export const ARTIFACT_TYPES = [
-  "archive",
-  "metadata",
-  "trace",
-  "junit",
-  "dotenv",
-  "cobertura",
-  "coverage_report",
-  "codequality",
-  "metrics",
-  "terraform",
-  "sast",
-  "secret_detection",
-  "dependency_scanning",
-  "container_scanning",
-  "dast",
-  "license_scanning",
-  "cyclonedx",
-  "accessibility",
-  "browser_performance",
-  "load_performance",
-  "annotations",
-] as const;
+export const ARTIFACT_TYPES: readonly string[] = [
+  ...["archive", "metadata", "trace", "coverage_report", "license_scanning"],
+  ...REPORT_KINDS,
+];
 
 /** Adds a file to a job. @returns `false` if it has one of that type with another content */
 export async function addArtifact(

@@ -27,6 +27,8 @@ export const PIPELINE_WORKER = "pipelines";
 export type PipelineTask =
   /** A pipeline has ended. */
   | { readonly finished: number }
+  /** A pipeline has ended that jobs of others stand for. */
+  | { readonly mirrored: number }
   /** A deployment has succeeded. */
   | { readonly deployed: number }
   /** A job is to start another pipeline. */
@@ -132,6 +134,7 @@ export type JobSpec = Pick<
   | "coverage"
   | "allowFailureExitCodes"
   | "trigger"
+  | "mirrors"
   | "interruptible"
   | "needs"
   | "needsElsewhere"

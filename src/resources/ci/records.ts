@@ -125,7 +125,7 @@ export async function insertJobs(
       pipeline.project_id,
       pipeline.id,
       pipeline.user_id,
-      job.trigger ? "bridge" : "build",
+      isBridge(job) ? "bridge" : "build",
       job.name,
       job.stage,
       job.stageIndex,
@@ -146,7 +146,7 @@ export async function insertJobs(
   const made = await db.rows("select name, id from ci_jobs where pipeline_id = ?", [pipeline.id]);
   const ids = new Map(made.map(([name, id]) => [name as string, id as number]));
   const idOf = ({ name }: PlannedJob) => ids.get(name) as number;
-  const builds = jobs.filter(({ trigger }) => !trigger).map(idOf);
+  const builds = jobs.filter((job) => !isBridge(job)).map(idOf);
   await recordJobs({ db, now }, pipeline.project_id, builds, "created");
   await insertMany(
     db,
@@ -165,9 +165,13 @@ export async function insertJobs(
   }
 }
 
+/** Whether no runner does a job: it starts another pipeline, or stands for one. */
+const isBridge = ({ trigger, mirrors }: PlannedJob) =>
+  trigger !== undefined || mirrors !== undefined;
+
 function specFrom(job: PlannedJob): JobSpec {
   const { options, variables, environment, needs, retry, startIn, coverage } = job;
-  const { allowFailureExitCodes, trigger, interruptible, needsElsewhere } = job;
+  const { allowFailureExitCodes, trigger, mirrors, interruptible, needsElsewhere } = job;
   return {
     options,
     variables,
@@ -179,6 +183,7 @@ function specFrom(job: PlannedJob): JobSpec {
     ...(coverage !== undefined && { coverage }),
     ...(allowFailureExitCodes && { allowFailureExitCodes }),
     ...(trigger && { trigger }),
+    ...(mirrors !== undefined && { mirrors }),
     ...(interruptible !== undefined && { interruptible }),
   };
 }

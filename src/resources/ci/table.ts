@@ -359,4 +359,14 @@ alter table pipelines add column on_job_failure $text;
     id: "20261218-02-short-tokens",
     sql: "alter table pipelines add column trigger_short_token $text;\n",
   },
+  {
+    // The pipeline whose status a job gets.
+    id: "20261230-01-mirrored-pipelines",
+    sql: `create table mirrored_pipelines (
+  job_id $int primary key references ci_jobs (id) on delete cascade,
+  pipeline_id $int not null references pipelines (id) on delete cascade
+);
+create index mirrored_pipelines_by_pipeline on mirrored_pipelines (pipeline_id);
+`,
+  },
 ];

@@ -1,12 +1,21 @@
+import { StringDecoder } from "node:string_decoder";
 import type { Circumstances, PipelineSource, Variable } from "../../ci/index.ts";
 import { VISIBILITY_WORDS } from "../../core/access/visibility.ts";
 import { dayOf } from "../../core/time.ts";
 import { type Edition, REVISION } from "../../core/version.ts";
 import { textOf } from "../../git/changes.ts";
-import { commitNumber, readCommit, readTag, timeOf, titleOf } from "../../git/commits.ts";
+import {
+  type Commit,
+  commitId,
+  commitNumber,
+  readCommit,
+  readTag,
+  timeOf,
+  titleOf,
+} from "../../git/commits.ts";
 import { changesBetween } from "../../git/compared.ts";
 import { mergeBases } from "../../git/merge-bases.ts";
-import { findRef, findRefs, TAGS } from "../../git/refs.ts";
+import { BRANCHES, findRef, findRefs, TAGS } from "../../git/refs.ts";
 import { findCommit, refNamesOf } from "../../git/revisions.ts";
 import type { IncludeSources } from "../../outgoing/includes.ts";
 import type { Reader } from "../../store/port.ts";
@@ -59,6 +68,15 @@ export interface Target {
   readonly scheduleId?: number | null | undefined;
   /** What jobs are told of the token of the trigger that starts it. */
   readonly shortToken?: string | undefined;
+  /** The job of another pipeline that starts it. */
+  readonly upstream?: Upstream | undefined;
+}
+
+/** A job that starts a pipeline, by its id and those of its pipeline and project. */
+export interface Upstream {
+  readonly job: number;
+  readonly pipeline: number;
+  readonly project: number;
 }
 
 /** Where the address of the instance and the name of who makes a pipeline come from. */
@@ -196,10 +214,75 @@ export function serverVariables(
   };
 }
 
+/**
+ * What names a configuration: `host/group/project//.gitlab-ci.yml@refs/heads/main`. `undefined` for one of another project
+ * or server.
+ *
+ * @param path the project's setting
+ * @param ref in full
+ */
+export function configurationUri(
+  base: string,
+  project: string,
+  path: string,
+  ref: string,
+): string | undefined {
+  if (path.includes("@") || /^https?:/i.test(path)) return undefined;
+  const { host, pathname } = new URL(base);
+  return `${host}${pathname.replace(/\/$/, "")}/${project}//${path}@${ref}`;
+}
+
+/** Bytes of a commit's message that jobs are told, as in GitLab. */
+const MOST_MESSAGE = 100 * 1024;
+/** Characters of a title with which GitLab tells a description of the rest only. */
+const LONG_TITLE = 100;
+
+/** The variables that say what a commit is. */
+async function commitVariables(
+  db: Reader,
+  { message, author, committer }: Commit,
+): Promise<Record<string, string>> {
+  const bytes = Buffer.from(message);
+  const isLong = bytes.length > MOST_MESSAGE;
+  const title = titleOf(message);
+  const [user] = await db.rows(
+    `select username from users where lower(public_email) = lower(?) and private_profile = 0
+       and state = 'active' limit 1`,
+    [author.email],
+  );
+  return {
+    CI_COMMIT_MESSAGE: isLong
+      ? new StringDecoder("utf8").write(bytes.subarray(0, MOST_MESSAGE))
+      : message,
+    CI_COMMIT_MESSAGE_IS_TRUNCATED: String(isLong),
+    CI_COMMIT_TITLE: title,
+    CI_COMMIT_DESCRIPTION:
+      title.length < LONG_TITLE ? message.split("\n").slice(1).join("\n").trim() : message,
+    CI_COMMIT_TIMESTAMP: timeOf(committer),
+    CI_COMMIT_AUTHOR: `${author.name} <${author.email}>`,
+    CI_COMMIT_USER_LOGIN: user ? String(user[0]) : "",
+  };
+}
+
+/** Where a branch has begun, by the default branch; `undefined` for that itself, and if they have nothing in common. */
+async function baseOf(
+  { db, opened }: Pick<Makers, "db" | "opened">,
+  commit: number | undefined,
+  branch: string,
+): Promise<string | undefined> {
+  const { row, repository, defaultBranch } = opened;
+  if (!row || commit === undefined || branch === defaultBranch) return undefined;
+  const main = await findRef(db, row.id, BRANCHES + defaultBranch);
+  const other = main && commitNumber(repository, main.oid);
+  if (other === undefined) return undefined;
+  const [base] = mergeBases(repository.graph, commit, [other]);
+  return base === undefined ? undefined : commitId(repository, base);
+}
+
 /** The variables that say what a pipeline is of, as GitLab calls them. */
 export async function predefinedVariables(
   makers: Omit<Makers, "includes">,
-  { ref, tag, isProtected, sha, before, source, request, scheduleId }: Target,
+  { ref, tag, isProtected, sha, before, source, request, scheduleId, upstream }: Target,
 ): Promise<Variable[]> {
   const { db, opened, base, edition, userId, at } = makers;
   const { project, repository } = opened;
@@ -233,6 +316,14 @@ export async function predefinedVariables(
     CI_PIPELINE_SOURCE: source,
     ...(scheduleId && { CI_PIPELINE_SCHEDULE_DESCRIPTION: await scheduleOf(db, scheduleId) }),
     CI_CONFIG_PATH: configurationPath,
+    CI_CONFIG_REF_URI: URL.canParse(base)
+      ? configurationUri(base, project.fullPath, configurationPath, (tag ? TAGS : BRANCHES) + ref)
+      : undefined,
+    ...(upstream && {
+      CI_UPSTREAM_JOB_ID: String(upstream.job),
+      CI_UPSTREAM_PIPELINE_ID: String(upstream.pipeline),
+      CI_UPSTREAM_PROJECT_ID: String(upstream.project),
+    }),
     CI_DEPLOY_FREEZE: (await isFrozen(db, project.id, at)) ? "true" : undefined,
     CI_PROJECT_ID: String(project.id),
     CI_PROJECT_NAME: facts.path,
@@ -268,14 +359,12 @@ export async function predefinedVariables(
           CI_RELEASE_DESCRIPTION: await releaseOf(db, project.id, ref),
         }
       : { CI_OPEN_MERGE_REQUESTS: await openRequestsOf(db, project.id, ref) }),
-    ...(!tag && !request && { CI_COMMIT_BRANCH: ref }),
-    ...(commit && {
-      CI_COMMIT_MESSAGE: commit.message,
-      CI_COMMIT_TITLE: titleOf(commit.message),
-      CI_COMMIT_DESCRIPTION: commit.message.split("\n").slice(1).join("\n").trim(),
-      CI_COMMIT_TIMESTAMP: timeOf(commit.committer),
-      CI_COMMIT_AUTHOR: `${commit.author.name} <${commit.author.email}>`,
-    }),
+    ...(!tag &&
+      !request && {
+        CI_COMMIT_BRANCH: ref,
+        CI_COMMIT_DEFAULT_BRANCH_BASE_SHA: await baseOf(makers, number, ref),
+      }),
+    ...(commit && (await commitVariables(db, commit))),
     ...(user && {
       GITLAB_USER_ID: String(user.id),
       GITLAB_USER_LOGIN: user.username,

@@ -37,6 +37,7 @@ import {
   type OfMergeRequest,
   predefinedVariables,
   type Target,
+  type Upstream,
 } from "./circumstances.ts";
 
 /** Where a pipeline is to be made, and for whom. */
@@ -86,6 +87,8 @@ export interface Wanted {
   readonly scheduleId?: number | undefined;
   /** What jobs are told of the token of the trigger that starts it. */
   readonly shortToken?: string | undefined;
+  /** The job of another pipeline that starts it. */
+  readonly upstream?: Upstream | undefined;
   /** The commit, if it is not the newest one. */
   readonly sha?: string | undefined;
   /** The configuration, if it is not the one that the commit has. */
@@ -136,7 +139,7 @@ const SKIPS = /\[(ci[ _-]skip|skip[ _-]ci)\]/i;
  */
 export async function planCreation(place: Place, wanted: Wanted): Promise<Creation> {
   const { db, store, project, userId, base, edition, includes, secrets, at } = place;
-  const { source, request, scheduleId, shortToken, variables = [] } = wanted;
+  const { source, request, scheduleId, shortToken, upstream, variables = [] } = wanted;
   if (variables.some(({ value }) => value.includes("\0"))) {
     throw new PipelineRefusal(["Variables can't contain null bytes"]);
   }
@@ -161,7 +164,7 @@ export async function planCreation(place: Place, wanted: Wanted): Promise<Creati
   const sha = commitId(opened.repository, number);
   const { before = NO_SHA } = wanted;
   const of = { ref, tag, isProtected, sha, before };
-  const target: Target = { ...of, source, request, scheduleId, shortToken };
+  const target: Target = { ...of, source, request, scheduleId, shortToken, upstream };
   const settings = await ciSettingsOf(db, project.id);
   const creation = { project, userId, target, variables, settings };
   const makers: Makers = { db, opened, base, edition, includes, userId, at };

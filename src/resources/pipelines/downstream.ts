@@ -1,8 +1,9 @@
 import { expandVariables, type PipelineSource, type Trigger } from "../../ci/index.ts";
-import type { Source } from "../../core/access/source.ts";
+import { findVisible, type Source } from "../../core/access/source.ts";
 import { BRANCHES, TAGS } from "../../git/refs.ts";
 import type { Database, Reader } from "../../store/port.ts";
-import { inherit, type JobSpec, setStatus, settle, specOf } from "../ci/progress.ts";
+import { mayReadJobs } from "../ci/abilities.ts";
+import { inherit, type JobSpec, queueTask, setStatus, settle, specOf } from "../ci/progress.ts";
 import { type GivenVariable, givenVariables } from "../ci/records.ts";
 import { FINISHED, type Status } from "../ci/statuses.ts";
 import { limitOf } from "../plan-limits/limits.ts";
@@ -15,7 +16,7 @@ import {
   planCreation,
   storePipeline,
 } from "./create.ts";
-import { projectFor } from "./rules.ts";
+import { projectFor, viewerOf } from "./rules.ts";
 
 /** Where pipelines are started that jobs start, but for the project and the user. */
 export type Starting = Omit<Place, "project" | "userId" | "secrets" | "at"> & {
@@ -66,8 +67,9 @@ export async function startDownstream(
   const { db, now } = starting;
   const bridge = await db.one<Bridge>(`${BRIDGE} where b.id = ? and b.status = 'pending'`, [jobId]);
   if (!bridge) return [];
-  const { trigger, ...spec } = await specOf(db, jobId);
+  const { trigger, mirrors, ...spec } = await specOf(db, jobId);
   try {
+    if (mirrors !== undefined) return await planMirror(starting, bridge, mirrors, spec);
     if (!trigger) throw new Failure("invalid_bridge_trigger");
     const creation = await planDownstream(starting, bridge, trigger, spec);
     return [(writing) => store(writing, starting, bridge, trigger, creation)];
@@ -108,6 +110,8 @@ async function planDownstream(
     throw new Failure("downstream_pipeline_creation_failed");
   }
   const place = { ...starting, userId: bridge.user_id, at: starting.now() };
+  const { id: job, pipeline_id: pipeline, project_id } = bridge;
+  const upstream = { job, pipeline, project: project_id };
   if (trigger.project === undefined) {
     await requireRoom(db, bridge, undefined);
     return planCreation(
@@ -121,6 +125,7 @@ async function planDownstream(
         variables,
         content: JSON.stringify({ include: trigger.include }),
         parent: bridge.pipeline_id,
+        upstream,
       },
     );
   }
@@ -135,7 +140,10 @@ async function planDownstream(
   const ref = expandVariables(trigger.branch ?? defaultBranch ?? "", values);
   await requireRoom(db, bridge, { project: project.id, ref });
   const { inputs } = trigger;
-  return planCreation({ ...place, project }, { ref, source: "pipeline", variables, inputs });
+  return planCreation(
+    { ...place, project },
+    { ref, source: "pipeline", variables, inputs, upstream },
+  );
 }
 
 const projectOf = (db: Reader, id: number, userId: number | null, now: number) =>
@@ -277,6 +285,98 @@ async function fail(db: Database, bridge: Bridge, reason: string, now: number): 
   await setStatus(db, [bridge.id], "failed", now);
   await db.run("update ci_jobs set failure_reason = ? where id = ?", [reason, bridge.id]);
   await settle(db, bridge.pipeline_id, now);
+}
+
+/** Finds the pipeline that a job stands for: the newest of the default branch of a project that its user may see. */
+async function planMirror(
+  starting: Starting,
+  bridge: Bridge,
+  mirrors: string,
+  spec: Omit<JobSpec, "trigger" | "mirrors">,
+): Promise<((db: Database) => Promise<void>)[]> {
+  const { db, now } = starting;
+  const own = await projectOf(db, bridge.project_id, bridge.user_id, now());
+  if (!own || bridge.user_id === null) throw new Failure("insufficient_bridge_permissions");
+  const request = await findRequestOf(db, bridge.merge_request_id);
+  const path = expandVariables(mirrors, await valuesOf(starting, bridge, own, request, spec));
+  const viewer = await viewerOf(db, bridge.user_id, now());
+  const project = path.includes("/") && viewer && (await findVisible(db, "project", path, viewer));
+  if (!project || !mayReadJobs(project)) throw new Failure("upstream_bridge_project_not_found");
+  const [found] = await db.rows(
+    `select pl.id from pipelines pl join projects p on p.id = pl.project_id
+     where pl.project_id = ? and pl.ref = p.default_branch and pl.tag = 0 order by pl.id desc limit 1`,
+    [project.id],
+  );
+  if (!found) throw new Failure("upstream_bridge_project_not_found");
+  return [(writing) => mirror(writing, bridge, project.id, found[0] as number, now())];
+}
+
+async function mirror(
+  db: Database,
+  bridge: Bridge,
+  projectId: number,
+  pipelineId: number,
+  at: number,
+): Promise<void> {
+  await lockAll(db, [bridge.project_id, projectId]);
+  const [found] = await db.rows("select status from pipelines where id = ?", [pipelineId]);
+  if (!found || !(await isPending(db, bridge))) return;
+  const status = found[0] as Status;
+  await setStatus(db, [bridge.id], "running", at);
+  if (FINISHED.includes(status)) await setStatus(db, [bridge.id], status, at);
+  else if (status === "skipped") await setStatus(db, [bridge.id], "failed", at);
+  else {
+    const sql = "insert into mirrored_pipelines (job_id, pipeline_id) values (?, ?)";
+    await db.run(sql, [bridge.id, pipelineId]);
+  }
+  await settle(db, bridge.pipeline_id, at);
+}
+
+/** Jobs that one pipeline gives its status in one transaction, at most; others follow in later ones. */
+const MOST_MIRRORS = 100;
+
+/** Whether jobs stand for a pipeline. */
+export async function isMirrored(db: Reader, pipelineId: number): Promise<boolean> {
+  const sql = "select 1 from mirrored_pipelines where pipeline_id = ? limit 1";
+  return (await db.rows(sql, [pipelineId])).length > 0;
+}
+
+/**
+ * Finds the jobs of one project that stand for a pipeline which has ended.
+ *
+ * @returns what gives them that pipeline's status, and lets those of other projects follow
+ */
+export async function endMirrors(
+  db: Reader,
+  pipelineId: number,
+  now: () => number,
+): Promise<((db: Database) => Promise<void>)[]> {
+  const [first] = await db.rows(
+    `select b.project_id from mirrored_pipelines m join ci_jobs b on b.id = m.job_id
+     where m.pipeline_id = ? order by m.job_id limit 1`,
+    [pipelineId],
+  );
+  if (!first) return [];
+  return [
+    async (writing) => {
+      writing.lock(first[0] as number);
+      const waiting = await writing.all<Waiting>(
+        `select b.id, b.project_id, b.pipeline_id, b.status, pl.status as ended from mirrored_pipelines m
+         join pipelines pl on pl.id = m.pipeline_id join ci_jobs b on b.id = m.job_id
+         where m.pipeline_id = ? and b.project_id = ? order by b.id limit ${MOST_MIRRORS}`,
+        [pipelineId, first[0] as number],
+      );
+      for (const { ended, ...bridge } of waiting) {
+        // It may have been tried again.
+        if (!FINISHED.includes(ended)) return;
+        await writing.run("delete from mirrored_pipelines where job_id = ?", [bridge.id]);
+        if (bridge.status === "running") await inherit(writing, bridge, ended, now());
+      }
+      if (await isMirrored(writing, pipelineId)) {
+        await queueTask(writing, { mirrored: pipelineId }, now());
+      }
+    },
+  ];
 }
 
 /** A job that waits for a pipeline, and that pipeline's status. */

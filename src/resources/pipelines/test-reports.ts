@@ -1,7 +1,4 @@
-import { StringDecoder } from "node:string_decoder";
-import { createGunzip } from "node:zlib";
 import {
-  type ArtifactAccess,
   ReportError,
   readJunit,
   suiteNameOf,
@@ -11,12 +8,10 @@ import {
 import type { Source } from "../../core/access/source.ts";
 import * as param from "../../core/input.ts";
 import { type Context, Json, RawReply, routes } from "../../core/resource.ts";
-import { readFile } from "../../files/read.ts";
-import type { StoredFile } from "../../files/write.ts";
-import { through } from "../../git/streams.ts";
 import type { Reader } from "../../store/port.ts";
 import type { Budget } from "../../turns/budget.ts";
 import { mayDownload, readingRole } from "../ci/abilities.ts";
+import { reportsOf, textOf } from "./reports.ts";
 import { findPipeline } from "./rules.ts";
 
 const { get } = routes({ source: "project", path: "/pipelines", features: ["jobs"] });
@@ -28,23 +23,6 @@ interface Suite {
   readonly jobs: readonly number[];
 }
 
-interface Report extends Pick<StoredFile, "id" | "size"> {
-  readonly job_id: number;
-  readonly name: string;
-  readonly access: ArtifactAccess;
-}
-
-/** The reports of a pipeline's jobs, and of those of its child pipelines. */
-const REPORTS = `with recursive tree (id) as (
-    select cast(? as bigint) union
-    select d.pipeline_id from tree t join ci_jobs b on b.pipeline_id = t.id and b.kind = 'bridge'
-    join downstream_pipelines d on d.job_id = b.id
-    join pipelines c on c.id = d.pipeline_id and c.source = 'parent_pipeline')
-  select cj.id as job_id, cj.name, a.access, f.id, f.size from tree t
-  join ci_jobs cj on cj.pipeline_id = t.id and cj.retried = 0
-  join job_artifacts a on a.job_id = cj.id and a.file_type = 'junit'
-  join stored_files f on f.id = a.file_id order by cj.id`;
-
 /** The suites of a pipeline, of those reports that the caller may download. */
 async function suitesOf(
   db: Reader,
@@ -53,14 +31,18 @@ async function suitesOf(
   budget: Budget,
 ): Promise<Suite[]> {
   const suites = new Map<string, { suite: TestSuite; jobs: number[] }>();
-  for (const report of await db.all<Report>(REPORTS, [pipelineId])) {
+  for (const report of await reportsOf(db, pipelineId, ["junit"])) {
     if (!mayDownload(source, report.access)) continue;
     const name = suiteNameOf(report.name);
     const { suite, jobs } = suites.get(name) ?? { suite: new TestSuite(name), jobs: [] };
     suites.set(name, { suite, jobs });
     jobs.push(report.job_id);
     try {
-      await readJunit(textOf(db, report, budget), { suite, job: report.job_id, budget });
+      await readJunit(textOf(db, report, budget, unreadable), {
+        suite,
+        job: report.job_id,
+        budget,
+      });
     } catch (error) {
       if (!(error instanceof ReportError)) throw error;
       suite.error ??= error.message;
@@ -69,36 +51,7 @@ async function suitesOf(
   return [...suites.values()];
 }
 
-/** The text of a report, which runners compress. @throws ReportError */
-async function* textOf(db: Reader, report: Report, budget: Budget): AsyncGenerator<string> {
-  const decoder = new StringDecoder("utf8");
-  for await (const bytes of bytesOf(db, report)) {
-    if (!budget.spend("reports", bytes.length)) {
-      throw new ReportError("JUnit data parsing failed: the reports of the pipeline are too large");
-    }
-    yield decoder.write(bytes);
-  }
-  yield decoder.end();
-}
-
-async function* bytesOf(db: Reader, report: Report): AsyncGenerator<Buffer> {
-  const pieces = async function* () {
-    for await (const piece of readFile(db, report)) yield Buffer.from(piece);
-  };
-  if (!(await isCompressed(db, report))) return yield* pieces();
-  try {
-    yield* through(pieces(), createGunzip());
-  } catch (error) {
-    const isBroken = (error as { code?: string }).code?.startsWith("Z_") === true;
-    throw isBroken ? new ReportError("JUnit data parsing failed: invalid gzip file") : error;
-  }
-}
-
-async function isCompressed(db: Reader, report: Report): Promise<boolean> {
-  if (report.size < 2) return false;
-  const { value: start } = await readFile(db, report, 0, 2).next();
-  return start?.[0] === 0x1f && start[1] === 0x8b;
-}
+const unreadable = (reason: string) => new ReportError(`JUnit data parsing failed: ${reason}`);
 
 type Status = (typeof TEST_STATUSES)[number];
 

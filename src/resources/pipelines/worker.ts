@@ -14,7 +14,7 @@ import type { IncludeSources } from "../../outgoing/includes.ts";
 import type { Awaitable, Database, Reader } from "../../store/port.ts";
 import { type Headed, requestsHeadedBy } from "../ci/heads.ts";
 import type { PipelineInputs } from "../ci/inputs.ts";
-import { PIPELINE_WORKER, type PipelineTask } from "../ci/progress.ts";
+import { PIPELINE_WORKER, type PipelineTask, queueTask } from "../ci/progress.ts";
 import type { GivenVariable } from "../ci/records.ts";
 import { MERGE_REQUEST } from "../issuables/merge-request.ts";
 import { readers } from "../issuables/queries.ts";
@@ -32,7 +32,7 @@ import {
   type Wanted,
 } from "./create.ts";
 import { planDeployed } from "./deployed.ts";
-import { endUpstream, startDownstream } from "./downstream.ts";
+import { endMirrors, endUpstream, isMirrored, startDownstream } from "./downstream.ts";
 import { projectFor } from "./rules.ts";
 import { planStops } from "./stops.ts";
 
@@ -82,8 +82,13 @@ async function plan(settings: PipelineWorkerSettings, task: PipelineTask): Promi
   const db = store.reader();
   if ("finished" in task) {
     const ended = await afterEnd(settings, task.finished);
-    return [...ended, ...(await endUpstream(db, task.finished, now))];
+    const above = await endUpstream(db, task.finished, now);
+    const mirrored: Follow[] = (await isMirrored(db, task.finished))
+      ? [(writing) => queueTask(writing, { mirrored: task.finished }, now())]
+      : [];
+    return [...ended, ...above, ...mirrored];
   }
+  if ("mirrored" in task) return endMirrors(db, task.mirrored, now);
   if ("deployed" in task) return [await planDeployed(store, task.deployed, now())];
   if ("site" in task) return [await publish(store, task, now())];
   if ("bridge" in task) return startDownstream({ ...settings, db }, task.bridge);

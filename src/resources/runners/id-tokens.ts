@@ -14,6 +14,7 @@ import { tierOf } from "../ci/environment-names.ts";
 import { isProtected } from "../ci/environment-rights.ts";
 import type { JobSpec } from "../ci/progress.ts";
 import { ciSettingsOf, TOKEN_SETTINGS } from "../ci/settings.ts";
+import { configurationUri } from "../pipelines/circumstances.ts";
 import type { ClaimedJob } from "./claim.ts";
 
 /** Seconds by which the clocks of verifiers may be behind. */
@@ -116,9 +117,7 @@ async function claimsOf(
   const iat = Math.floor(at / 1000);
   const parts = { project_path: from.full_path, ref_type: refType, ref };
   const { configurationPath } = await ciSettingsOf(db, job.project_id);
-  const isHere = !configurationPath.includes("@") && !/^https?:/.test(configurationPath);
-  const { host, pathname } = new URL(base);
-  const file = `${host}${pathname.replace(/\/$/, "")}/${own.full_path}//${configurationPath}`;
+  const file = configurationUri(base, own.full_path, configurationPath, refPath);
   return {
     iss: base,
     iat,
@@ -142,8 +141,8 @@ async function claimsOf(
     runner_environment: "self-hosted",
     sha: facts.sha,
     project_visibility: VISIBILITY_WORDS[own.visibility],
-    ci_config_ref_uri: isHere ? `${file}@${refPath}` : null,
-    ci_config_sha: isHere ? facts.sha : null,
+    ci_config_ref_uri: file ?? null,
+    ci_config_sha: file === undefined ? null : facts.sha,
     job_project_id: String(own.id),
     job_project_path: own.full_path,
     job_namespace_id: String(own.namespace_id),

@@ -18,13 +18,19 @@ import { slugOf, tierOf } from "../ci/environment-names.ts";
 import { findEnvironment } from "../ci/environments.ts";
 import { type JobSpec, specOf } from "../ci/progress.ts";
 import { givenVariables, NO_SHA } from "../ci/records.ts";
-import { findRequestOf, hostSlugOf, predefinedVariables } from "../pipelines/circumstances.ts";
+import {
+  findRequestOf,
+  hostSlugOf,
+  predefinedVariables,
+  type Upstream,
+} from "../pipelines/circumstances.ts";
 import { type OpenRepository, openRepository } from "../repositories/open.ts";
 import { variablesFor } from "../variables/effective.ts";
 import type { ClaimedJob } from "./claim.ts";
 import { type Dependency, dependenciesElsewhere } from "./elsewhere.ts";
 import { idTokensOf } from "./id-tokens.ts";
 import { releaseCommand } from "./release-step.ts";
+import { secretsOf } from "./secrets.ts";
 
 /** What payloads are made with. */
 export interface Making {
@@ -36,6 +42,8 @@ export interface Making {
   readonly edition: Edition;
   /** The instant, in epoch milliseconds. */
   readonly at: number;
+  /** What the runner says that it can. */
+  readonly features: Readonly<Record<string, unknown>>;
 }
 
 interface JobFacts {
@@ -64,16 +72,33 @@ interface JobFacts {
   readonly visibility: number;
   readonly namespace_id: number;
   readonly ci_default_git_depth: number;
+  /** The job of another pipeline that has started this one, its pipeline and project. */
+  readonly upstream_job_id: number | null;
+  readonly upstream_pipeline_id: number | null;
+  readonly upstream_project_id: number | null;
 }
 
 const FACTS = `select cj.name, cj.stage, cj.run_when, cj.protected, cj.started_at, pl.iid, pl.name as pipeline_name,
     pl.trigger_short_token,    cj.runner_id, r.description as runner_description, pl.ref, pl.tag, pl.sha, pl.before_sha,
     pl.source, pl.created_at, pl.merge_request_id, ru.schedule_id, mr.project_id as target_project_id, p.name as project_name, p.full_path, p.visibility, p.namespace_id,
-    p.ci_default_git_depth
+    p.ci_default_git_depth, b.id as upstream_job_id, b.pipeline_id as upstream_pipeline_id,
+    b.project_id as upstream_project_id
   from ci_jobs cj join pipelines pl on pl.id = cj.pipeline_id join projects p on p.id = cj.project_id
   left join pipeline_schedule_runs ru on ru.pipeline_id = pl.id
   left join merge_requests mr on mr.id = pl.merge_request_id
+  left join downstream_pipelines d on d.pipeline_id = pl.id left join ci_jobs b on b.id = d.job_id
   left join runners r on r.id = cj.runner_id where cj.id = ?`;
+
+function upstreamOf(facts: JobFacts): Upstream | undefined {
+  const {
+    upstream_job_id: job,
+    upstream_pipeline_id: pipeline,
+    upstream_project_id: project,
+  } = facts;
+  return job === null || pipeline === null || project === null
+    ? undefined
+    : { job, pipeline, project };
+}
 
 /** A variable as runners get it. */
 interface RunnerVariable extends Variable {
@@ -97,7 +122,11 @@ const secret = (key: string, value: string): RunnerVariable => ({
   masked: true,
 });
 
-/** Everything that a runner needs to do a job, in the form that GitLab's runners expect. */
+/**
+ * Everything that a runner needs to do a job, in the form that GitLab's runners expect.
+ *
+ * @throws JobRefusal if the job can't be done by it
+ */
 export async function payloadOf(making: Making, job: ClaimedJob): Promise<object> {
   const { db, store, secrets, base, edition, at } = making;
   const facts = (await db.one<JobFacts>(FACTS, [job.id])) as JobFacts;
@@ -117,6 +146,7 @@ export async function payloadOf(making: Making, job: ClaimedJob): Promise<object
       source: facts.source as Parameters<typeof predefinedVariables>[1]["source"],
       request,
       scheduleId: facts.schedule_id,
+      upstream: upstreamOf(facts),
     },
   );
   const given = await givenVariables(db, secrets, job.pipeline_id, job.id);
@@ -163,6 +193,7 @@ export async function payloadOf(making: Making, job: ClaimedJob): Promise<object
   const known = [...first, ...later];
   const tokens = await idTokensOf(making, job, spec, facts, ref, known);
   const variables = [...first, ...tokens.map(({ key, value }) => secret(key, value)), ...later];
+  const fetched = secretsOf(options, variables, making.features);
   const depth = depthOf(variables, facts);
   const after = options.after_script ?? [];
   const step = (name: string, script: readonly string[], isAfter = false) => ({
@@ -196,6 +227,7 @@ export async function payloadOf(making: Making, job: ClaimedJob): Promise<object
     },
     runner_info: { timeout: job.timeout, runner_session_url: "" },
     variables,
+    ...(fetched && { secrets: fetched }),
     steps: [
       step("script", [...(options.before_script ?? []), ...(options.script ?? [])]),
       ...(options.release ? [step("release", [releaseCommand(options.release)])] : []),
@@ -203,7 +235,9 @@ export async function payloadOf(making: Making, job: ClaimedJob): Promise<object
     ],
     image: options.image ?? null,
     services: options.services ?? [],
-    artifacts: (options.artifacts ?? []).map(({ access: _, ...artifact }) => artifact),
+    artifacts: (options.artifacts ?? []).map(
+      ({ access: _, expose_as: __, ...artifact }) => artifact,
+    ),
     cache: options.cache ?? [],
     credentials: [
       {
@@ -373,8 +407,9 @@ function ofJob(base: string, job: ClaimedJob, facts: JobFacts, options: JobOptio
     CI_JOB_GROUP_NAME: groupNameOf(facts.name),
     CI_JOB_STAGE: facts.stage,
     CI_JOB_IMAGE: options.image === undefined ? undefined : String(options.image["name"]),
-    CI_JOB_MANUAL: facts.run_when === "manual" ? "true" : undefined,
+    CI_JOB_MANUAL: ["manual", "delayed"].includes(facts.run_when) ? "true" : undefined,
     CI_JOB_STARTED_AT: isoInstant(facts.started_at),
+    CI_JOB_STARTED_AT_SLUG: hostSlugOf(isoInstant(facts.started_at)),
     CI_JOB_TIMEOUT: String(job.timeout),
     CI_NODE_TOTAL: String(total ?? 1),
     CI_NODE_INDEX: index === undefined ? undefined : String(index),

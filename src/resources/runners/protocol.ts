@@ -26,6 +26,7 @@ import { dependenciesElsewhere } from "./elsewhere.ts";
 import { lastUpdate, waitForNews } from "./news.ts";
 import { accessTo, maskedIn, payloadOf } from "./payload.ts";
 import { findRegistration, insertRunner, renewToken, runnerInput } from "./queries.ts";
+import { JobRefusal } from "./secrets.ts";
 
 // Requests that runners make with tokens of their own: of a runner, or of a job that runs.
 const { del, get, patch, post, put } = routes();
@@ -35,13 +36,18 @@ const open = { access: "anyone", ownCredentials: true, concurrency: "free" } as 
 const token = { token: param.optional(param.anyText()) };
 const job = { job_id: param.recordId(), ...token };
 
-/** Ends a job that nobody can get: what it needs can't be encrypted or decrypted. */
-const failOf = (store: Store, { project_id, token }: ClaimedJob, now: number): Promise<void> =>
+/** Ends a job that its runner can't get. */
+const failOf = (
+  store: Store,
+  { project_id, token }: ClaimedJob,
+  failureReason: string,
+  now: number,
+): Promise<void> =>
   store.transaction(
     async (db) => {
       db.lock(project_id);
       const running = await jobOfToken(db, token);
-      const outcome = { status: "failed", failureReason: "data_integrity_failure" } as const;
+      const outcome = { status: "failed", failureReason } as const;
       if (running) await finish(db, running, outcome, now);
     },
     { shared: true },
@@ -108,10 +114,10 @@ async function contact(
   return (made as [number])[0];
 }
 
-/** Whether a process of a runner says that it cleans up after jobs that are canceled. */
-function cancelsGracefully(about: unknown): boolean {
+/** What a process of a runner says that it can. */
+function featuresOf(about: unknown): Readonly<Record<string, unknown>> {
   const { features } = (about ?? {}) as { features?: Record<string, unknown> | null };
-  return features?.["cancel_gracefully"] === true;
+  return features ?? {};
 }
 
 /** Bytes that are added to a log at once, at most. */
@@ -235,18 +241,26 @@ export const protocolRoutes = [
       const now = context.now + waited;
       const runner = await runnerOf(db, request, input.token);
       const about = { systemId: input.system_id ?? "", about: input.info, ip: request.ip };
+      const features = featuresOf(input.info);
       const manager = {
         id: await contact(db, runner, about, now),
-        cancelsGracefully: cancelsGracefully(input.info),
+        cancelsGracefully: features["cancel_gracefully"] === true,
       };
       const got = runner.paused === 1 ? undefined : await claim(db, runner, manager, now);
       if (!got) return new RawReply(204, { "x-gitlab-last-update": await lastUpdate(db) });
       return new AfterCommit(async (reader) => {
-        const making = { db: reader, store, secrets, base: view.base, edition, at: now };
+        const making = { db: reader, store, secrets, base: view.base, edition, at: now, features };
         const payload = await payloadOf(making, got).catch(async (error: unknown) => {
-          if (error instanceof SecretKeyError) await failOf(store, got, now);
-          throw error;
+          // What it needs can't be encrypted or decrypted.
+          if (error instanceof SecretKeyError) {
+            await failOf(store, got, "data_integrity_failure", now);
+          }
+          if (!(error instanceof JobRefusal)) throw error;
+          await failOf(store, got, error.reason, now);
+          return undefined;
         });
+        // Without what was new last, the runner asks again at once.
+        if (!payload) return new RawReply(204, {});
         return new RawReply(201, { "content-type": "application/json" }, JSON.stringify(payload));
       }, "repository");
     },

@@ -1178,6 +1178,7 @@ export const INTERNAL: Readonly<Record<string, string>> = {
   deployed_merge_requests: "what a deployment has deployed",
   dotenv_variables: "what jobs have written",
   downstream_pipelines: "which job has started a pipeline",
+  mirrored_pipelines: "which job has the status of a pipeline",
   event_counts: "counts",
   events: "what was done, again",
   feature_flag_clients: "secrets",
