@@ -271,6 +271,9 @@ const steps = [
   `20261227-01-bulk-imports`,
   `20261228-01-helm`,
   `20261228-02-nuget`,
+  `20261231-01-sign-ups`,
+  `20261231-02-sign-up-stays-closed`,
+  `20261231-03-links-of-invitations`,
 ];
 
 const statements = [
@@ -1967,7 +1970,7 @@ const statements = [
   expires_at text,
   created_by_id integer references users (id) on delete set null,
   created_at integer not null,
-  updated_at integer not null,
+  updated_at integer not null, digest text,
   check ((namespace_id is null) <> (project_id is null))
 )`,
   `CREATE UNIQUE INDEX member_invitations_of_namespace on member_invitations (namespace_id, lower(email)) where namespace_id is not null`,
@@ -3093,6 +3096,20 @@ const statements = [
   `CREATE UNIQUE INDEX bulk_import_records_of_project on bulk_import_records (project_id, kind, source_key)
   where project_id is not null`,
   `CREATE INDEX packages_by_lower_name on packages (package_type, lower(name), id)`,
+  `CREATE TABLE sign_ups (
+  id integer primary key autoincrement,
+  username text not null,
+  name text not null,
+  email text not null,
+  password_hash text not null,
+  digest text,
+  expires_at integer not null,
+  created_at integer not null
+)`,
+  `CREATE UNIQUE INDEX sign_ups_by_username on sign_ups (lower(username))`,
+  `CREATE UNIQUE INDEX sign_ups_by_digest on sign_ups (digest)`,
+  `CREATE INDEX sign_ups_by_expiry on sign_ups (expires_at)`,
+  `CREATE UNIQUE INDEX member_invitations_by_digest on member_invitations (digest)`,
   `insert into issue_search (issue_search, rank) values ('automerge', 8)`,
   `insert into issue_search (issue_search, rank) values ('deletemerge', 0)`,
   `insert into merge_request_search (merge_request_search, rank) values ('automerge', 8)`,

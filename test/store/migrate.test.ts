@@ -381,6 +381,11 @@ const FROZEN: Record<string, string> = {
   "20261224-02-ssh-host-keys": "3f45bef22365bfd731c6172a4df06b559bd73ff13f260269c04bb07047b2d4b5",
   "20261228-01-helm": "ed62c51ee8f0b6b4f72a4dedd9c912fcdee02b07606c8cefa551b7d6266856f0",
   "20261228-02-nuget": "257d4edd440f69f30c3a17c345b6fc48cf8fc1c071e85d9603745bd8644b16c5",
+  "20261231-01-sign-ups": "2d58895bc0990c8877f084d3374ed33d73d55b84f888cad28f3d6165c923ed82",
+  "20261231-02-sign-up-stays-closed":
+    "e26a508b6a1a3a8773a7832d75a95cfba5166530a29800c48457f6807941353f",
+  "20261231-03-links-of-invitations":
+    "a6b947f219748263a4e9557dd91ec729ed4238095ed0961b2b6c4429085de003",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);

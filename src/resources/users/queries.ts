@@ -262,6 +262,15 @@ export async function addresses(db: Reader, userId: number): Promise<ReadonlySet
   return new Set(found.map(([email]) => String(email)));
 }
 
+/** The addresses of administrators who can sign in, by their ids. @param most of them */
+export async function addressesOfAdmins(db: Reader, most: number): Promise<string[]> {
+  const found = await db.rows(
+    "select email from users where admin = 1 and state = 'active' order by id limit ?",
+    [most],
+  );
+  return found.map(([email]) => String(email));
+}
+
 /** The ids of the users who have these confirmed addresses, by address in small letters. */
 export async function idsByAddresses(
   db: Reader,
