@@ -78,6 +78,7 @@ export const text = (rendered: Html | undefined): Html | undefined =>
 type Item = readonly [title: string, path: string, route: string];
 
 const OF_PROJECT: readonly Item[] = [
+  ["Activity", "/activity", "GET /projects/:id/events"],
   ["Issues", "/-/issues", "GET /projects/:id/issues"],
   ["Merge requests", "/-/merge_requests", "GET /projects/:id/merge_requests"],
   ["Commits", "/-/commits", "GET /projects/:id/repository/commits"],
@@ -98,6 +99,7 @@ const OF_PROJECT: readonly Item[] = [
 ];
 
 const OF_GROUP: readonly Item[] = [
+  ["Activity", "/-/activity", "GET /groups/:id/projects"],
   ["Issues", "/-/issues", "GET /groups/:id/issues"],
   ["Merge requests", "/-/merge_requests", "GET /groups/:id/merge_requests"],
   ["Epics", "/-/epics", "GET /groups/:id/epics"],

@@ -274,6 +274,7 @@ const steps = [
   `20261231-01-sign-ups`,
   `20261231-02-sign-up-stays-closed`,
   `20261231-03-links-of-invitations`,
+  `20261231-04-private-contributions`,
 ];
 
 const statements = [
@@ -303,7 +304,7 @@ const statements = [
   last_sign_in_at integer,
   current_sign_in_at integer,
   last_activity_on text
-, commit_email text, job_title text, pronouns text, discord text, github text, note text)`,
+, commit_email text, job_title text, pronouns text, discord text, github text, note text, include_private_contributions integer not null default 0)`,
   `CREATE UNIQUE INDEX users_username on users (lower(username))`,
   `CREATE UNIQUE INDEX users_email on users (lower(email))`,
   `CREATE TABLE namespaces (

@@ -185,4 +185,8 @@ create unique index sign_ups_by_digest on sign_ups (digest);
 create index sign_ups_by_expiry on sign_ups (expires_at);
 `,
   },
+  {
+    id: "20261231-04-private-contributions",
+    sql: "alter table users add column include_private_contributions $int not null default 0;\n",
+  },
 ];
