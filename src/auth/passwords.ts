@@ -42,7 +42,7 @@ export async function passwordRules(db: Reader): Promise<PasswordRules> {
 /** The rules in a sentence, for forms. */
 export function passwordHint({ minimum, kinds }: PasswordRules): string {
   const more = kinds.map(([, , problem]) => problem.replace("requires at least", "with"));
-  return [`At least ${minimum} characters`, `at most ${MAX_BYTES} bytes`, ...more].join(", ") + ".";
+  return `${[`At least ${minimum} characters`, `at most ${MAX_BYTES} bytes`, ...more].join(", ")}.`;
 }
 
 /**

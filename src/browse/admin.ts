@@ -3,6 +3,7 @@ import { confirmButton } from "../pages/form.ts";
 import { html } from "../pages/html.ts";
 import { mountOf } from "../pages/navigation.ts";
 import { adminPage } from "./admin-parts.ts";
+import { workPages } from "./admin-work.ts";
 import { type Shown, sitePage, type Visit } from "./declare.ts";
 import { type FormField, formPage } from "./forms.ts";
 import { at, button, fact, person, tag } from "./parts.ts";
@@ -229,5 +230,6 @@ export const adminPages: readonly Route[] = [
     button: "Save changes",
     to: () => "/admin/application_settings/general",
   }),
+  ...workPages,
   ...page("/admin/audit_logs", "Audit log", audit),
 ];

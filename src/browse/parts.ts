@@ -86,6 +86,7 @@ const OF_PROJECT: readonly Item[] = [
   ["Tags", "/-/tags", "GET /projects/:id/repository/tags"],
   ["Releases", "/-/releases", "GET /projects/:id/releases"],
   ["Pipelines", "/-/pipelines", "GET /projects/:id/pipelines"],
+  ["Schedules", "/-/pipeline_schedules", "GET /projects/:id/pipeline_schedules"],
   ["Environments", "/-/environments", "GET /projects/:id/environments"],
   // Those who may read the code: the role that the list of packages needs.
   ["Packages", "/-/packages", "GET /projects/:id/repository/tree"],
@@ -124,6 +125,7 @@ const SETTINGS_OF_GROUP: readonly Item[] = [
   ["General", "/-/edit", "GET /groups/:id/variables"],
   ["CI/CD", "/-/settings/ci_cd", "GET /groups/:id/variables"],
   ["Webhooks", "/-/hooks", "GET /groups/:id/hooks"],
+  ["SCIM", "/-/settings/scim", "GET /groups/:id/scim_tokens"],
   ["Access tokens", "/-/settings/access_tokens", "GET /groups/:id/variables"],
 ];
 

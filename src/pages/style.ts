@@ -60,6 +60,8 @@ aside ul { margin: 0; padding: 0; list-style: none; }
 .files summary { cursor: pointer; }
 .files .rows > li { display: block; }
 .rows h2 { margin: 0; font-size: 1rem; line-height: 1.5; }
+.scrolled { overflow-x: auto; }
+.scrolled th, .scrolled td { padding: .25rem .75rem .25rem 0; text-align: start; white-space: nowrap; }
 .calendar { display: block; max-width: 100%; margin: 0 0 1rem; }
 .level0 { fill: var(--line); }
 .level1 { fill: light-dark(#9fc3f7, #22406e); }

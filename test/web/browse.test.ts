@@ -395,7 +395,9 @@ describe("activity", () => {
     };
     const at = `/${project.fullPath}/activity`;
     const all = await shown(at);
-    expect(all).toContain(`href="/${project.fullPath}/-/issues/${issue.iid}">#${issue.iid} Loudly</a>`);
+    expect(all).toContain(
+      `href="/${project.fullPath}/-/issues/${issue.iid}">#${issue.iid} Loudly</a>`,
+    );
     expect(all).toContain(`/-/issues/${secret.iid}"`);
     expect(textOf(all)).toContain("pushed");
     expect(await shown(at, "guest")).not.toContain("Quietly");
