@@ -416,9 +416,9 @@ describe("activity", () => {
     expect(await shown("/users/developer/activity")).toContain("Loudly");
     expect(await shown("/users/developer/activity", "anonymous")).not.toContain("Loudly");
     // A project that is called so has its own page.
-    await app.call("POST /projects", {
-      ...{ as: "owner", json: { name: "activity", namespace_id: 1, visibility: "public" } },
-    });
+    const { json: acme } = await app.call("GET /groups/acme", { as: "owner" });
+    const called = { name: "activity", namespace_id: acme.id, visibility: "public" };
+    expect((await app.call("POST /projects", { as: "owner", json: called })).status).toBe(201);
     expect(await shown("/acme/activity", "anonymous")).toContain("<h1>Acme / activity</h1>");
   });
 
