@@ -34,7 +34,7 @@ export interface Visit extends PageContext {
   /** The page of its list that was asked for. */
   readonly page: Page;
   /** The lists that go on after what is shown. */
-  readonly unfinished: ReadonlySet<string>;
+  readonly unfinished: Set<string>;
   /** Renders texts in Markdown, all of them at once: what they refer to is looked up together. */
   readonly texts: ReturnType<typeof textsOf>;
   /** Performs another route of the API for the visitor: `undefined` if it shows them nothing. */
