@@ -164,7 +164,7 @@ export function userAdmin({ store, now, url }: AdminContext): UserAdmin {
   return {
     async create(given) {
       const { password, ...user } = readOptions("users.create", NEW_USER, given);
-      const password_hash = password === undefined ? null : await hashPassword(password);
+      const password_hash = password === undefined ? null : await hashPassword(password, store);
       return store.transaction(async (db) => {
         const id = await createAccount(db, audit.OPERATOR, { ...user, password_hash }, now());
         return userRecord((await users.find(db, id)) as users.User);
@@ -185,7 +185,7 @@ export function userAdmin({ store, now, url }: AdminContext): UserAdmin {
     },
     async check(given) {
       const { password, ...user } = readOptions("users.check", PARTIAL_USER, given);
-      if (password !== undefined) requirePassword(password);
+      if (password !== undefined) await requirePassword(password, store);
       await requireFree(store, user);
     },
     get: async (username) => userRecord(await findUser(store, named("users.get", username))),
@@ -221,7 +221,7 @@ export function userAdmin({ store, now, url }: AdminContext): UserAdmin {
     async setPassword(username, password) {
       const name = named("users.setPassword", username);
       const text = readArgument("users.setPassword", "password", param.anyText(), password);
-      const hash = await hashPassword(text);
+      const hash = await hashPassword(text, store);
       return change(name, (db, found) =>
         changes.changePassword(db, audit.OPERATOR, found, hash, now()),
       );

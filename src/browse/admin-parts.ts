@@ -12,6 +12,7 @@ const ITEMS = [
   ["/admin/runners", "Runners"],
   ["/admin/broadcast_messages", "Broadcast messages"],
   ["/admin/application_settings/general", "Settings"],
+  ["/admin/background_jobs", "Background work"],
   ["/admin/audit_logs", "Audit log"],
 ] as const;
 

@@ -1,7 +1,9 @@
 import type { Route } from "../core/resource.ts";
+import { confirmButton } from "../pages/form.ts";
 import { html } from "../pages/html.ts";
 import { mountOf } from "../pages/navigation.ts";
 import { adminPage } from "./admin-parts.ts";
+import { workPages } from "./admin-work.ts";
 import { type Shown, sitePage, type Visit } from "./declare.ts";
 import { type FormField, formPage } from "./forms.ts";
 import { at, button, fact, person, tag } from "./parts.ts";
@@ -18,7 +20,7 @@ const USER: readonly FormField[] = [
   flag("external", "External", "Sees only what they are a member of"),
   { name: "note", label: "Note of the administrators", kind: "lines", isOptional: true },
 ];
-const USER_STATES = ["all", "active", "blocked", "admins"];
+const USER_STATES = ["all", "active", "blocked", "inactive", "admins"];
 
 const users: SettingKind = {
   ...{ what: "user", title: "Users", at: "/users", path: "/admin/users", key: "user_id" },
@@ -27,7 +29,8 @@ const users: SettingKind = {
     const { state } = visit.parameters;
     const isKnown = state !== "all" && USER_STATES.includes(String(state));
     const people = { ...searched(visit), without_project_bots: true };
-    return { ...people, ...(isKnown && { [String(state)]: true }) };
+    const filter = state === "inactive" ? "exclude_active" : String(state);
+    return { ...people, ...(isKnown && { [filter]: true }) };
   },
   row: (user, visit) => [
     html`${person(user, visit)}${tag(user.is_admin, "administrator")}${tag(user.state !== "active", user.state)}`,
@@ -38,10 +41,15 @@ const users: SettingKind = {
     ),
   ],
   isOwn: ({ id }, { caller }) => id !== caller?.id,
-  buttons: ({ state }, visit, path) =>
-    state === "blocked"
-      ? button(visit, `${path}/unblock`, "Unblock")
-      : button(visit, `${path}/block`, "Block"),
+  buttons: ({ state, username }, visit, path) =>
+    state === "blocked_pending_approval"
+      ? html`${button(visit, `${path}/approve`, "Approve")}${confirmButton(visit, {
+          ...{ label: "Reject", of: username, action: `${path}/reject` },
+          question: "Their account is deleted, as if they had not signed up.",
+        })}`
+      : state === "blocked"
+        ? button(visit, `${path}/unblock`, "Unblock")
+        : button(visit, `${path}/block`, "Block"),
   fields: [
     ...USER,
     {
@@ -56,6 +64,8 @@ const users: SettingKind = {
   acts: [
     { path: "/block", summary: "Block a user", input: {} },
     { path: "/unblock", summary: "Unblock a user", input: {} },
+    { path: "/approve", summary: "Approve a user who has signed up", input: {} },
+    { path: "/reject", summary: "Reject a user who has signed up", input: {} },
   ],
   removal: [
     "Delete",
@@ -113,6 +123,12 @@ const visibility = (of: string): FormField => ({
   ...{ ...VISIBILITY, name: `default_${of}_visibility`, label: `Who sees new ${of}s` },
 });
 
+const domains = (name: string, label: string, more = ""): FormField => ({
+  ...{ name, label, kind: "lines", isOptional: true },
+  hint: ["One a line, such as example.com or *.example.com", more].filter(Boolean).join(". "),
+  value: ({ found }) => found[name].join("\n"),
+});
+
 /** Application settings: a few of those that are in force. */
 const SETTINGS: readonly FormField[] = [
   ...["project", "group", "snippet"].map(visibility),
@@ -138,7 +154,37 @@ const SETTINGS: readonly FormField[] = [
   flag("delayed_project_deletion", "Projects are deleted with a delay"),
   flag("delayed_group_deletion", "Groups are deleted with a delay"),
   { name: "deletion_adjourned_period", label: "That delay, in days" },
+  flag("signup_enabled", "People can sign up"),
+  flag("require_admin_approval_after_user_signup", "Administrators approve who signs up"),
+  {
+    ...{ name: "email_confirmation_setting", label: "Addresses of who signs up", kind: "one" },
+    among: () => [
+      ["off", "Are not confirmed"],
+      ["hard", "Are confirmed by a mail before there is an account"],
+    ],
+  },
+  domains("domain_allowlist", "Only these domains can sign up", "Empty: all"),
+  flag("domain_denylist_enabled", "Some domains can't sign up"),
+  domains("domain_denylist", "Those domains"),
+  { name: "minimum_password_length", label: "Fewest characters of a password" },
+  flag("password_number_required", "Passwords need a number"),
+  flag("password_uppercase_required", "Passwords need an uppercase letter"),
+  flag("password_lowercase_required", "Passwords need a lowercase letter"),
+  flag("password_symbol_required", "Passwords need a symbol"),
 ];
+
+const DOMAINS = ["domain_allowlist", "domain_denylist"];
+/** Lists of domains are typed one a line. */
+const linesOf = ([name, value]: [string, unknown]) =>
+  DOMAINS.includes(name)
+    ? [
+        name,
+        String(value)
+          .split("\n")
+          .map((line) => line.trim())
+          .filter(Boolean),
+      ]
+    : [name, value];
 
 const audit: SettingKind = {
   ...{ what: "event", title: "Audit log", at: "/audit_events", key: "audit_event_id" },
@@ -179,10 +225,11 @@ export const adminPages: readonly Route[] = [
     shows: { found: "GET /application/settings" },
     performs: "PUT /application/settings",
     fields: SETTINGS,
-    sends: (sent) => saidOf(sent, () => false),
+    sends: (sent) => saidOf(Object.fromEntries(Object.entries(sent).map(linesOf)), () => false),
     title: () => "Settings",
     button: "Save changes",
     to: () => "/admin/application_settings/general",
   }),
+  ...workPages,
   ...page("/admin/audit_logs", "Audit log", audit),
 ];

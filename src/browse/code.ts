@@ -256,7 +256,7 @@ const commitPages: readonly Route[] = [
   projectPage({
     path: "/-/commit/:sha",
     summary: "Show a commit with what it changed",
-    input: { sha: param.anyText({ max: 1024 }), view: viewInput },
+    input: { sha: param.anyText({ max: 1024 }), ...viewInput },
     shows: {
       project: PROJECT,
       commit: "GET /projects/:id/repository/commits/:sha",
@@ -293,7 +293,7 @@ ${changed("files", files, visit, placeOf(project).address + path)}`,
   projectPage({
     path: "/-/compare/:range*",
     summary: "Show what is on a branch, tag or commit and not on another",
-    input: { range: param.anyText({ max: 2048 }), view: viewInput },
+    input: { range: param.anyText({ max: 2048 }), ...viewInput },
     find: async ({ range }) => {
       const [, from, dots, to] = /^(.+?)(\.{2,3})(.+)$/.exec(String(range)) ?? [];
       if (from === undefined) throw notFound();

@@ -34,11 +34,11 @@ export interface Visit extends PageContext {
   /** The page of its list that was asked for. */
   readonly page: Page;
   /** The lists that go on after what is shown. */
-  readonly unfinished: ReadonlySet<string>;
+  readonly unfinished: Set<string>;
   /** Renders texts in Markdown, all of them at once: what they refer to is looked up together. */
   readonly texts: ReturnType<typeof textsOf>;
   /** Performs another route of the API for the visitor: `undefined` if it shows them nothing. */
-  readonly ask: (route: string, parameters: object) => Promise<Called | undefined>;
+  readonly ask: (route: string | Route, parameters: object) => Promise<Called | undefined>;
   /** Whether a route of the API is open to the visitor in the page's group or project. */
   readonly offers: (route: string) => boolean;
   /** The same, whether or not it is archived. */

@@ -9,8 +9,14 @@ import { listed } from "./parts.ts";
 const VIEWS = ["inline", "parallel"] as const;
 type View = (typeof VIEWS)[number];
 
-/** The parameter by which pages of changes are asked for in one of these ways. */
-export const viewInput = param.optional(param.choice(VIEWS));
+/** The parameters by which pages of changes are asked for in one of these ways, and without changes of white space. */
+export const viewInput = {
+  view: param.optional(param.choice(VIEWS)),
+  w: param.optional(param.choice(["0", "1"])),
+};
+
+/** Whether changes of white space are not shown. */
+const isSpaceless = ({ parameters }: Visit): boolean => parameters["w"] === "1";
 
 /** A line of a diff. */
 interface Line {
@@ -73,6 +79,63 @@ function linesOf(diff: string): Line[] {
         return { kind: "same", text, before: before++, after: after++ };
     }
   });
+}
+
+const SPACE = /\s+/g;
+
+/**
+ * The lines of a diff in which those that differ in white space only count as the same. Each is looked for once: lines that are
+ * in another order stay changed.
+ */
+function withoutSpace(lines: readonly Line[]): Line[] {
+  const kept: Line[] = [];
+  let [removed, added]: [Line[], Line[]] = [[], []];
+  const settle = () => {
+    // Of lines that are alike, the places, and how many of them are passed.
+    const places = new Map<string, { at: number[]; passed: number }>();
+    added.forEach(({ text }, at) => {
+      const bare = text.replace(SPACE, "");
+      const known = places.get(bare);
+      if (known) known.at.push(at);
+      else places.set(bare, { at: [at], passed: 0 });
+    });
+    let [left, right] = [0, 0];
+    removed.forEach((line, at) => {
+      const open = places.get(line.text.replace(SPACE, ""));
+      if (!open) return;
+      while ((open.at[open.passed] ?? right) < right) open.passed++;
+      const found = open.at[open.passed++];
+      if (found === undefined) return;
+      const same = added[found] as Line;
+      kept.push(...removed.slice(left, at), ...added.slice(right, found));
+      kept.push({ ...same, kind: "same", before: line.before });
+      [left, right] = [at + 1, found + 1];
+    });
+    kept.push(...removed.slice(left), ...added.slice(right));
+    [removed, added] = [[], []];
+  };
+  for (const line of lines) {
+    if (line.kind === "removed" && added.length > 0) settle();
+    if (line.kind === "removed") removed.push(line);
+    else if (line.kind === "added") added.push(line);
+    else {
+      settle();
+      kept.push(line);
+    }
+  }
+  settle();
+  return changedPlaces(kept);
+}
+
+/** The places of a diff in which something is still changed. */
+function changedPlaces(lines: readonly Line[]): Line[] {
+  const places: Line[][] = [];
+  for (const line of lines) {
+    if (line.kind === "place" || places.length === 0) places.push([]);
+    places.at(-1)?.push(line);
+  }
+  const isChange = ({ kind }: Line) => kind === "added" || kind === "removed";
+  return places.filter((place) => place.some(isChange)).flat();
 }
 
 /** A line as both sides have it: the same one if nothing was changed. */
@@ -150,9 +213,8 @@ const numbersOf = ({ kind, before, after }: Line): Numbers => ({
 });
 
 /** A file's diff as a table. */
-function table(file: Shown, view: View, talks: Talks): Html {
+function table(file: Shown, view: View, lines: readonly Line[], talks: Talks): Html {
   const name = nameOfFile(file.new_path);
-  const lines = linesOf(String(file.diff));
   const pairs = pairsOf(lines);
   const marks = marksOf(pairs);
   const wide = view === "parallel" ? 6 : 4;
@@ -214,11 +276,17 @@ ${rows}</tbody></table></div>`;
 }
 
 /** How a file was changed, line by line. */
-function changedFile(file: Shown, view: View, talks: Talks): Html {
+function changedFile(file: Shown, view: View, visit: Visit, talks: Talks): Html {
   const { old_path, new_path } = file;
   const title = old_path === new_path ? new_path : `${old_path} → ${new_path}`;
   const how = file.new_file ? "added" : file.deleted_file ? "deleted" : "";
-  const content = file.diff ? table(file, view, talks) : html`<p class="lead">Not shown.</p>`;
+  const all = linesOf(String(file.diff));
+  const lines = isSpaceless(visit) ? withoutSpace(all) : all;
+  const content = !file.diff
+    ? html`<p class="lead">Not shown.</p>`
+    : lines.length > 0
+      ? table(file, view, lines, talks)
+      : html`<p class="lead">Only white space was changed.</p>`;
   return html`<li id="${nameOfFile(new_path)}"><details open><summary><code>${title}</code>${how && html` <span class="tag">${how}</span>`}</summary>${content}</details></li>`;
 }
 
@@ -231,7 +299,12 @@ function views(view: View, visit: Visit, path: string): Html {
     const label = one === "inline" ? "Inline" : "Side by side";
     return html`<li><a href="${mountOf(visit.view)}${path}?${query.toString()}"${one === view && html` aria-current="true"`}>${label}</a></li>`;
   });
-  return html`<nav class="items" aria-label="View"><ul>${links}</ul></nav>`;
+  const spaces = new URLSearchParams(visit.request.query);
+  spaces.delete("line");
+  if (isSpaceless(visit)) spaces.delete("w");
+  else spaces.set("w", "1");
+  const text = isSpaceless(visit) ? "Show white space" : "Hide white space";
+  return html`<nav class="items" aria-label="View"><ul>${links}<li><a href="${mountOf(visit.view)}${path}?${spaces.toString()}">${text}</a></li></ul></nav>`;
 }
 
 /**
@@ -249,6 +322,6 @@ export function changed(
   talks: Talks = { of: new Map() },
 ): Html {
   const view: View = visit.parameters["view"] === "parallel" ? "parallel" : "inline";
-  const row = (file: Shown) => changedFile(file, view, talks);
+  const row = (file: Shown) => changedFile(file, view, visit, talks);
   return html`<section class="files"><h2>Changes</h2>${files.length > 0 && views(view, visit, path)}${listed(name, files, visit, { path, none: "Nothing was changed.", row })}</section>`;
 }

@@ -3,6 +3,7 @@ import type { Route } from "../core/resource.ts";
 import { field, form, formText } from "../pages/form.ts";
 import { type Html, html } from "../pages/html.ts";
 import { mountOf } from "../pages/navigation.ts";
+import { emojiOfNotes } from "../resources/award-emoji/actions.ts";
 import { mayCreateNote } from "../resources/issuables/abilities.ts";
 import { mayAdminNote, mayResolveNote } from "../resources/notes/abilities.ts";
 import { projectAction, type Showing, type Shown, type Visit } from "./declare.ts";
@@ -70,16 +71,62 @@ export async function threadsOf(
   const texts = await visit.texts(notes.map(({ body }) => body));
   const rendered = new Map(notes.map(({ id }, index) => [id, texts[index]]));
   const path = placeOf(of.place).address + of.path;
+  const emoji = await emojiOf(
+    notes.filter(({ system }) => !system).map(({ id }) => id),
+    visit,
+    of,
+  );
   const mayChange = (note: Shown) => of.name !== "epics" && mayEdit(of.found, note, visit);
   const shown = (
     note: Shown,
   ) => html`<article id="note_${note.id}" class="${note.system ? "done" : "said"}">
 <header>${who(note.author, visit)} <a href="#note_${note.id}">${at(note.created_at)}</a>${tag(note.internal, "Internal")}${tag(note.resolved, "Resolved")}</header>
 <div class="text">${rendered.get(note.id)}</div>
+${emoji(note)}
 ${mayChange(note) && html`<div class="actions"><a class="button quiet" href="${mountOf(visit.view)}${path}/notes/${note.id}/edit">Edit<span class="unseen"> the comment of ${note.author?.name}</span></a></div>`}
 </article>`;
   return (discussion) =>
     html`${(discussion.notes as Shown[]).map(shown)}${threadForms(discussion, { ...of, path }, visit)}`;
+}
+
+/** The emoji of comments, all of which are asked for at once: whoever may gives one, and takes theirs back. */
+async function emojiOf(
+  note_ids: readonly number[],
+  visit: Visit,
+  of: Discussed,
+): Promise<(note: Shown) => Html> {
+  const routes = emojiOfNotes(of.name);
+  const asked =
+    routes &&
+    note_ids.length > 0 &&
+    (await visit.ask(routes.list, { noteable_id: of.found.iid, note_ids }));
+  if (!asked) return () => html``;
+  const given = new Map<number, Shown[]>();
+  for (const one of asked.value as readonly Shown[]) {
+    given.set(one.note_id, [...(given.get(one.note_id) ?? []), one]);
+  }
+  const mayGive = mayWrite(of, visit);
+  const path = placeOf(of.place).address + of.path;
+  return (note) => {
+    const all = given.get(note.id) ?? [];
+    if (note.system || (all.length === 0 && !mayGive)) return html``;
+    const said = (name: string, count = 0) =>
+      `${name.replaceAll("_", " ")}${count > 0 ? `, ${count}` : ""}`;
+    if (!mayGive) {
+      return html`<div class="actions" role="group" aria-label="Emoji">${all.map(
+        ({ name, count }) =>
+          html`<span class="tag" role="img" aria-label="${said(name, count)}">${EMOJI[name] ?? `:${name}:`} ${count}</span>`,
+      )}</div>`;
+    }
+    const give = (name: string, count?: number, isMine?: boolean) =>
+      html`<button class="quiet" name="name" value="${name}" aria-label="${said(name, count)}"${count !== undefined && html` aria-pressed="${String(isMine)}"`}>${EMOJI[name] ?? `:${name}:`}${count !== undefined && ` ${count}`}</button>`;
+    const others = Object.keys(EMOJI).filter((name) => !all.some((one) => one.name === name));
+    return form(
+      visit,
+      `${path}/notes/${note.id}/award_emoji`,
+      html`<div class="actions">${all.map(({ name, count, mine }) => give(name, count, mine))}<details><summary class="button quiet" aria-label="React to the comment of ${note.author?.name ?? "somebody"}">☺</summary><div class="actions">${others.map((name) => give(name))}</div></details></div>`,
+    );
+  };
 }
 
 /** Discussions, the oldest first: what was written, and what was done, with what the visitor can do about it. */
@@ -180,6 +227,7 @@ export function discussionActions(
       ...{ input: own, fields },
     });
   const thread = { discussion_id: param.anyText() };
+  const { toggle: toggling } = emojiOfNotes(name) as NonNullable<ReturnType<typeof emojiOfNotes>>;
   return [
     action(
       "/notes",
@@ -234,6 +282,17 @@ export function discussionActions(
       [`DELETE ${of}/notes/:note_id`, names],
       note,
     ),
+    projectAction({
+      ...{ path: `/-/${name}/:${iid}/notes/:note_id/award_emoji`, again, input: note },
+      summary: `Give a comment on ${one} an emoji, or take it back`,
+      fields: { name: param.anyText() },
+      performs: toggling,
+      sends: (typed, _, source) => ({
+        ...{ id: source?.id, noteable_id: typed[iid], note_id: typed["note_id"] },
+        ...{ name: typed["name"], change: "toggle" },
+      }),
+      to: (_, parameters) => toNote({ id: parameters["note_id"] }, parameters),
+    }),
     action("/award_emoji", `Give ${one} an emoji`, [`POST ${of}/award_emoji`, names], {
       name: param.anyText(),
     }),

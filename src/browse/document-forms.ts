@@ -1,5 +1,7 @@
 import * as param from "../core/input.ts";
 import type { RawReply, Route } from "../core/resource.ts";
+import { field, form, formText, oneOf } from "../pages/form.ts";
+import { type Html, html } from "../pages/html.ts";
 import { mayUpdateSnippet } from "../resources/snippets/abilities.ts";
 import { actionIn, type PageKind, type Showing, type Shown, type Visit } from "./declare.ts";
 import { deleteButton, type FormField, formPage } from "./forms.ts";
@@ -83,6 +85,35 @@ const MILESTONES: FormField = {
 
 const pathOfRelease = (tag: unknown) => `/-/releases/${encodeURIComponent(String(tag))}`;
 
+const toRelease = (_: Shown, { tag_name }: Readonly<Record<string, unknown>>) =>
+  pathOfRelease(tag_name);
+
+const LINK = { name: param.optional(formText), url: param.optional(formText) };
+const LINK_KINDS = [
+  ["other", "Something else"],
+  ["package", "Package"],
+  ["image", "Image"],
+  ["runbook", "Runbook"],
+] as const;
+
+/** What adds a link to a release, for those who may. @param path of its page, below the mount */
+export function linkForm(path: string, visit: Visit): Html {
+  const { parameters: typed, refusal } = visit;
+  const text = (name: "name" | "url", label: string) =>
+    field({
+      ...{ name, id: `link-${name}`, label, value: String(typed[name] ?? "") },
+      error: refusal?.errors[name],
+    });
+  return html`<section><h2>Add a link</h2>${form(
+    visit,
+    `${path}/links`,
+    html`${text("name", "Name")}${text("url", "URL")}${oneOf({
+      ...{ name: "link_type", id: "link-type", label: "Kind", options: LINK_KINDS },
+      value: String(typed["link_type"] ?? "other"),
+    })}<button>Add link</button>`,
+  )}</section>`;
+}
+
 /** Forms of releases. @param again the page of one */
 export const releaseForms = (again: Showing<string>): readonly Route[] => {
   const at = "/projects/:id/releases";
@@ -127,6 +158,42 @@ export const releaseForms = (again: Showing<string>): readonly Route[] => {
           `${placeOf(place).address}${pathOfRelease(found.tag_name)}/delete`,
           "Delete this release? Its tag stays.",
         ),
+    }),
+    actionIn("project", {
+      path: "/-/releases/:tag_name/links",
+      summary: "Add a link to a release",
+      fields: { ...LINK, link_type: param.optional(formText) },
+      ...{ input, performs: `POST ${RELEASE}/assets/links`, again, to: toRelease },
+    }),
+    ...formPage({
+      ...{ of: "project", path: "/-/releases/:tag_name/links/:link_id/edit" },
+      ...{ summary: "Change a link of a release", input: { ...input, link_id: param.recordId() } },
+      shows: { found: `GET ${RELEASE}/assets/links/:link_id` },
+      performs: `PUT ${RELEASE}/assets/links/:link_id`,
+      fields: [
+        { name: "name", label: "Name" },
+        { name: "url", label: "URL" },
+        { name: "link_type", label: "Kind", kind: "one", among: () => LINK_KINDS },
+      ],
+      title: ({ found }) => `Edit ${found.name}`,
+      steps: (_, { parameters: { tag_name } }) => [
+        ["Releases", "/-/releases"],
+        [String(tag_name), pathOfRelease(tag_name)],
+      ],
+      button: "Save changes",
+      to: toRelease,
+      below: ({ place, found }, visit) =>
+        deleteButton(
+          visit,
+          `${placeOf(place).address}${pathOfRelease(visit.parameters["tag_name"])}/links/${found.id}/delete`,
+          "Remove this link from the release?",
+        ),
+    }),
+    actionIn("project", {
+      path: "/-/releases/:tag_name/links/:link_id/delete",
+      summary: "Remove a link from a release",
+      ...{ input: { ...input, link_id: param.recordId() }, again, to: toRelease },
+      performs: `DELETE ${RELEASE}/assets/links/:link_id`,
     }),
     actionIn("project", {
       path: "/-/releases/:tag_name/delete",

@@ -4,6 +4,7 @@ import { type Html, html } from "../pages/html.ts";
 import { mountOf } from "../pages/navigation.ts";
 import { pageOf, projectPage, type Showing, type Shown, sitePage, type Visit } from "./declare.ts";
 import {
+  linkForm,
   mayChangeSnippet,
   OWN_SNIPPETS,
   pathOfPage,
@@ -61,9 +62,12 @@ const releaseShown: Showing<"project" | "release"> = {
       ],
       body: html`${refused(visit)}${editLink(mayChange, placeOf(project).address + path, visit)}${text(description)}
 ${files([
-  ...links.map((link: Shown) => html`<a href="${link.direct_asset_url}">${link.name}</a>`),
+  ...links.map(
+    (link: Shown) =>
+      html`<a href="${link.direct_asset_url}">${link.name}</a>${mayChange && html` <a class="button quiet" href="${mountOf(visit.view)}${placeOf(project).address}${path}/links/${link.id}/edit">Edit<span class="unseen"> ${link.name}</span></a>`}`,
+  ),
   ...sources.map(({ url, format }: Shown) => html`<a href="${url}">The code as ${format}</a>`),
-])}`,
+])}${mayChange && linkForm(placeOf(project).address + path, visit)}`,
     });
   },
 };

@@ -6,6 +6,7 @@ import type { Mount } from "../core/http/mount.ts";
 import { wantsPage } from "../core/http/router.ts";
 import type { PageContext, RawReply } from "../core/resource.ts";
 import { jsonOf, showErrorOrSignIn, showErrorPage } from "../pages/mount.ts";
+import { activityPages } from "./activity.ts";
 import { adminPages } from "./admin.ts";
 import { boardPages } from "./boards.ts";
 import { codePages } from "./code.ts";
@@ -86,6 +87,7 @@ const OF_SITE: Mount = {
       migrations: [],
       routes: [
         ...sitePages,
+        ...activityPages,
         ...dashboardPages,
         ...personalSnippetPages,
         ...searchPages,

@@ -3,6 +3,7 @@ import type { Route } from "../core/resource.ts";
 import { field, form } from "../pages/form.ts";
 import { day } from "../pages/format.ts";
 import { type Html, html } from "../pages/html.ts";
+import { LIVE, live } from "../pages/live.ts";
 import { mountOf } from "../pages/navigation.ts";
 import type { PageContent } from "../pages/page.ts";
 import {
@@ -62,7 +63,12 @@ const NEW = { issues: "issue", merge_requests: "merge request" } as const;
 async function issuablePage(
   { place, found, discussions }: { place: Shown; found: Shown; discussions: Shown },
   visit: Visit,
-  { name, more, actions }: { name: Kind; more: readonly Html[]; actions?: Html },
+  {
+    name,
+    more,
+    actions,
+    isLive = false,
+  }: { name: Kind; more: readonly Html[]; actions?: Html; isLive?: boolean },
 ): Promise<PageContent> {
   const { title, author, labels, milestone, assignees = [], reviewers = [] } = found;
   const people = (some: readonly Shown[]) => some.map((one) => person(one, visit));
@@ -74,6 +80,7 @@ async function issuablePage(
   const path = `/-/${name}/${found.iid}`;
   const of = { name, path, found, place };
   return about(place, visit, {
+    ...(isLive && { script: LIVE }),
     of: [KINDS[name].kind, `/-/${name}`],
     title,
     titled: `${title} (${reference})`,
@@ -90,7 +97,7 @@ async function issuablePage(
     body: html`<section class="text" aria-label="Description">${description && description.text !== "" ? description : html`<p class="lead">No description.</p>`}</section>
 ${name !== "epics" && (await reactions(of, visit))}
 ${await discussed(discussions, visit, of)}
-${actions}${await forms(of, visit)}`,
+${actions && live("decide", isLive, actions)}${await forms(of, visit)}`,
   });
 }
 
@@ -259,6 +266,9 @@ async function exposedIn(visit: Visit, iid: number): Promise<readonly Html[]> {
   );
 }
 
+/** While its pipeline goes on, the page of a merge request shows how. */
+const RUNNING = ["created", "waiting_for_resource", "preparing", "pending", "running"];
+
 const requestShown: Showing<"place" | "found" | "discussions"> = {
   shows: {
     place: PROJECT,
@@ -270,8 +280,12 @@ const requestShown: Showing<"place" | "found" | "discussions"> = {
   },
   view: async (shown, visit) => {
     const { source_branch, target_branch, web_url, changes_count, head_pipeline } = shown.found;
+    const isLive =
+      shown.found.state === "opened" &&
+      (RUNNING.includes(head_pipeline?.status) ||
+        ["checking", "ci_still_running"].includes(shown.found.detailed_merge_status));
     return issuablePage(shown, visit, {
-      name: "merge_requests",
+      ...{ name: "merge_requests", isLive },
       actions: await decisions(shown, visit),
       more: [
         fact("From", html`<code>${source_branch}</code>`),

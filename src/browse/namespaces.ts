@@ -8,6 +8,7 @@ import { list } from "../pages/list.ts";
 import { mountOf } from "../pages/navigation.ts";
 import type { PageContent } from "../pages/page.ts";
 import { redirect } from "../pages/page.ts";
+import { calendarOf, projectActivity } from "./activity.ts";
 import { contentOf, folder, writing } from "./code.ts";
 import { groupPage, type Showing, type Shown, show, sitePage, type Visit } from "./declare.ts";
 import {
@@ -157,12 +158,13 @@ const userProfile: Showing<"users"> = {
       page: visit.page,
       hasNext: found?.hasNext ?? false,
     };
+    const calendar = await calendarOf(visit, { id: user_id, username });
     const title = `${user.name} (@${username})`;
     return {
       showsTexts: true,
       title,
       body: html`${picture(user.avatar_url)}${visit.caller?.username === username && html`<div class="actions"><a class="button quiet" href="${mountOf(visit.view)}/dashboard/snippets">Your snippets</a></div>`}${user.bio && html`<p class="lead">${user.bio}</p>`}
-<div class="beside"><div><section><h2>Projects</h2>${list(visit, projects, {
+<div class="beside"><div>${calendar}<section><h2>Projects</h2>${list(visit, projects, {
         path: `/${username}`,
         none: "There are no projects that you may see.",
         row: (one) => projectRow(one, visit),
@@ -284,11 +286,20 @@ export const namespacePage: Route = routes().get("", {
     const project = isBelow ? hasName(await findVisible(db, "project", path, viewer)) : undefined;
     const source = project ?? hasName(await findVisible(db, "group", path, viewer));
     const moved = source ?? (isBelow ? await findMoved(db, path, viewer) : undefined);
+    const active = isBelow && !moved ? ACTIVITY.exec(path)?.[1] : undefined;
+    const of = active?.includes("/") ? await findVisible(db, "project", active, viewer) : undefined;
+    if (of) return { store, path: `${of.fullPath}/activity`, source: of, isActivity: true };
     if (isBelow && !moved) throw isName(request.path) ? notFound() : unknownRoute();
-    return { store, path, source: moved };
+    return { store, path, source: moved, isActivity: false };
   },
   handle: (context) => {
-    const { store, path, source } = context.prepared;
+    const { store, path, source, isActivity } = context.prepared;
+    if (source && isActivity) {
+      const event_filter = new URLSearchParams(context.request.query).get("event_filter");
+      return new AfterRoutes((runner) =>
+        show(projectActivity, { ...context, store, source }, runner, { event_filter }),
+      );
+    }
     if (source && source.fullPath !== path) return movedTo(context, `/${source.fullPath}`);
     return new AfterRoutes((runner) => {
       const visited = { ...context, store, source };
@@ -300,6 +311,9 @@ export const namespacePage: Route = routes().get("", {
     });
   },
 });
+
+/** The page of what happened in a project, unless there is a project called so. */
+const ACTIVITY = /^(.+)\/activity$/;
 
 /** The path of a group, project or user in that of a request, which may be the address of a repository. */
 function nameIn(path: string): string {

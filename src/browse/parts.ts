@@ -78,6 +78,7 @@ export const text = (rendered: Html | undefined): Html | undefined =>
 type Item = readonly [title: string, path: string, route: string];
 
 const OF_PROJECT: readonly Item[] = [
+  ["Activity", "/activity", "GET /projects/:id/events"],
   ["Issues", "/-/issues", "GET /projects/:id/issues"],
   ["Merge requests", "/-/merge_requests", "GET /projects/:id/merge_requests"],
   ["Commits", "/-/commits", "GET /projects/:id/repository/commits"],
@@ -85,6 +86,7 @@ const OF_PROJECT: readonly Item[] = [
   ["Tags", "/-/tags", "GET /projects/:id/repository/tags"],
   ["Releases", "/-/releases", "GET /projects/:id/releases"],
   ["Pipelines", "/-/pipelines", "GET /projects/:id/pipelines"],
+  ["Schedules", "/-/pipeline_schedules", "GET /projects/:id/pipeline_schedules"],
   ["Environments", "/-/environments", "GET /projects/:id/environments"],
   // Those who may read the code: the role that the list of packages needs.
   ["Packages", "/-/packages", "GET /projects/:id/repository/tree"],
@@ -98,6 +100,7 @@ const OF_PROJECT: readonly Item[] = [
 ];
 
 const OF_GROUP: readonly Item[] = [
+  ["Activity", "/-/activity", "GET /groups/:id/projects"],
   ["Issues", "/-/issues", "GET /groups/:id/issues"],
   ["Merge requests", "/-/merge_requests", "GET /groups/:id/merge_requests"],
   ["Epics", "/-/epics", "GET /groups/:id/epics"],
@@ -122,6 +125,7 @@ const SETTINGS_OF_GROUP: readonly Item[] = [
   ["General", "/-/edit", "GET /groups/:id/variables"],
   ["CI/CD", "/-/settings/ci_cd", "GET /groups/:id/variables"],
   ["Webhooks", "/-/hooks", "GET /groups/:id/hooks"],
+  ["SCIM", "/-/settings/scim", "GET /groups/:id/scim_tokens"],
   ["Access tokens", "/-/settings/access_tokens", "GET /groups/:id/variables"],
 ];
 

@@ -267,6 +267,64 @@ const accessTokens: SettingKind = {
   removal: ["Revoke", "Programs that use it lose access. This can't be undone."],
 };
 
+/** What an identity provider adds people to a group with. */
+const scimTokens: SettingKind = {
+  ...{ what: "SCIM token", title: "SCIM tokens", at: "/scim_tokens" },
+  ...{ path: "/-/settings/scim", key: "scim_token_id", none: "There are none." },
+  row: (token) => [
+    html`${token.name}${tag(token.revoked, "revoked")}`,
+    parts(
+      token.access_level_description ?? LEVELS[token.access_level] ?? token.access_level,
+      until(token),
+      token.last_used_at ? `used ${String(token.last_used_at).slice(0, 10)}` : "never used",
+    ),
+  ],
+  isOwn: ({ revoked }) => !revoked,
+  fields: [NAME, LEVEL_OF_TOKENS, EXPIRES],
+  secret: ({ token }) => secretOf(token),
+  removal: ["Revoke", "The identity provider can't change people of this group any more."],
+};
+
+/** Pipelines that start by themselves: each is its owner's, who alone changes it. */
+const SCHEDULE: readonly FormField[] = [
+  { name: "description", label: "Description" },
+  {
+    ...{ name: "cron", label: "When", hint: "As cron has it: 0 4 * * 1 is each Monday at four" },
+    value: ({ found }) => found?.cron ?? "0 4 * * *",
+  },
+  {
+    ...{ name: "cron_timezone", label: "Time zone" },
+    value: ({ found }) => found?.cron_timezone ?? "UTC",
+  },
+  {
+    ...{ name: "ref", label: "Branch or tag" },
+    value: ({ place, found }) => found?.ref ?? place?.default_branch,
+  },
+  { ...flag("active", "Active"), value: ({ found }) => found?.active ?? true },
+];
+const schedules: SettingKind = {
+  ...{ what: "pipeline schedule", title: "Pipeline schedules", at: "/pipeline_schedules" },
+  ...{ path: "/-/pipeline_schedules", key: "pipeline_schedule_id", none: "There are none." },
+  row: ({ description, cron, ref, active, owner, next_run_at }) => [
+    html`${description}${tag(!active, "inactive")}`,
+    html`${parts(ref.replace(/^refs\/(heads|tags)\//, ""), cron, owner && `by ${owner.name}`)}${active && next_run_at && html` · next ${at(next_run_at)}`}`,
+  ],
+  isOwn: ({ owner }, { caller }) => owner?.id === caller?.id,
+  buttons: ({ owner }, visit, path) =>
+    html`${visit.offers("POST /projects/:id/pipeline_schedules/:pipeline_schedule_id/play") && button(visit, `${path}/play`, "Run now")}${
+      owner?.id !== visit.caller?.id &&
+      visit.offers("POST /projects/:id/pipeline_schedules/:pipeline_schedule_id/take_ownership") &&
+      button(visit, `${path}/take_ownership`, "Take ownership")
+    }`,
+  fields: SCHEDULE,
+  changes: SCHEDULE,
+  removal: ["Delete", "It starts no more pipelines."],
+  acts: [
+    { path: "/play", summary: "Run a pipeline schedule at once", input: {} },
+    { path: "/take_ownership", summary: "Become the owner of a pipeline schedule", input: {} },
+  ],
+};
+
 /** What hooks are told of, and what can be tried out. */
 const EVENTS =
   `push tag_push merge_requests issues confidential_issues note confidential_note wiki_page pipeline job deployment
@@ -292,7 +350,28 @@ const HOOK: readonly FormField[] = [
     ...flag("enable_ssl_verification", "Verify certificates"),
     value: ({ found }) => found?.enable_ssl_verification ?? true,
   },
+  {
+    ...{ name: "custom_headers", label: "Headers", kind: "lines", isOptional: true },
+    hint: "One a line, as Name: value",
+    // Their values are not shown again.
+    value: () => "",
+  },
+  {
+    ...{ name: "custom_webhook_template", label: "Body", kind: "lines", isOptional: true },
+    hint: 'What is sent in place of all that is known, such as {"text": "{{object_kind}}"}',
+  },
 ];
+/** Headers are typed one a line. */
+const withHeaders = ({ custom_headers, ...sent }: Readonly<Record<string, unknown>>) => {
+  const lines = String(custom_headers ?? "")
+    .split("\n")
+    .filter((line) => line.trim() !== "");
+  const headers = lines.map((line) => {
+    const [key = "", ...value] = line.split(":");
+    return { key: key.trim(), value: value.join(":").trim() };
+  });
+  return { ...sent, ...(headers.length > 0 && { custom_headers: headers }) };
+};
 const hookPath = (place: Shown, { id }: Shown) => `${placeOf(place).address}/-/hooks/${id}`;
 /** Webhooks of a group or project. */
 const hooks = (of: PlaceKind): SettingKind => ({
@@ -311,8 +390,12 @@ const hooks = (of: PlaceKind): SettingKind => ({
   changes: HOOK.map((one) =>
     one.name === "token"
       ? { ...one, value: () => "", hint: "It stays what it is if this is empty" }
-      : one,
+      : one.name === "custom_headers"
+        ? { ...one, hint: `${one.hint}; they stay what they are if this is empty` }
+        : one,
   ),
+  asks: withHeaders,
+  sends: withHeaders,
   keeps: ["token"],
   removal: ["Delete", "It is told of nothing any more."],
   shows: { events: `GET /${of}s/:id/hooks/:hook_id/events` },
@@ -537,6 +620,16 @@ export const placeSettingsPages: readonly Route[] = [
   ...settingsPages({
     ...{ of: "group", path: "/-/hooks", title: "Webhooks" },
     ...{ needs: "GET /groups/:id/hooks", kinds: [hooks("group")] },
+  }),
+  ...settingsPages({
+    ...{ of: "project", path: "/-/pipeline_schedules", title: "Pipeline schedules" },
+    ...{ needs: "GET /projects/:id/pipeline_schedules", kinds: [schedules] },
+  }),
+  ...settingsPages({
+    ...{ of: "group", path: "/-/settings/scim", title: "SCIM" },
+    ...{ needs: "GET /groups/:id/scim_tokens", kinds: [scimTokens] },
+    above: async (place, { view }) =>
+      html`<p class="lead">Your identity provider adds people by <code>${view.base}/api/scim/v2/groups/${place.full_path}</code> and a token.</p>`,
   }),
   ...settingsPages({
     ...{ of: "group", path: "/-/settings/access_tokens", title: "Access tokens" },

@@ -1,8 +1,9 @@
-import { ApiError } from "../core/errors.ts";
+import { ApiError, notFound } from "../core/errors.ts";
 import * as param from "../core/input.ts";
 import type { Route } from "../core/resource.ts";
 import { field, form, formText } from "../pages/form.ts";
 import { type Html, html } from "../pages/html.ts";
+import { mountOf } from "../pages/navigation.ts";
 import { commitRow } from "./code.ts";
 import {
   previewButton,
@@ -114,19 +115,92 @@ export async function reportOf(
   }
 }
 
-const reviewShown: Showing<"project" | "request" | "files"> = {
-  shows: {
-    ...REQUEST,
-    files: "GET /projects/:id/merge_requests/:merge_request_iid/diffs",
-  },
-  view: async ({ project, request, files }, visit) => {
+/** The versions of a merge request, by which it is looked at as it was: with all that it changed, or what one changed of another. */
+function versionsNav(versions: readonly Shown[], visit: Visit, path: string): Html {
+  if (versions.length < 2) return html``;
+  const { diff_id: shown, start_sha: from } = versionAsked(visit);
+  const query = new URLSearchParams(visit.request.query);
+  const kept = ["view", "w"].flatMap((name) => {
+    const value = query.get(name);
+    return value === null ? [] : [html`<input type="hidden" name="${name}" value="${value}">`];
+  });
+  const nameOf = (index: number) =>
+    index === 0 ? "Latest version" : `Version ${versions.length - index}`;
+  const option = (value: unknown, text: string, isChosen: boolean) =>
+    html`<option value="${String(value)}"${isChosen && html` selected`}>${text}</option>`;
+  const heads = versions.map(({ id }, index) => option(id, nameOf(index), id === shown));
+  const starts = versions
+    .slice(1)
+    .map(({ head_commit_sha: sha }, index) => option(sha, nameOf(index + 1), sha === from));
+  return html`<form class="filter" method="get" action="${mountOf(visit.view)}${path}">${kept}
+<label>Compare <select name="diff_id">${heads}</select></label>
+<label>with <select name="start_sha">${option("", "The target branch", !from)}${starts}</select></label>
+<button class="quiet">Show</button></form>`;
+}
+
+/** What the address asks for: forms about lines have a field of the same name. */
+function versionAsked({ request }: Visit): { diff_id?: number; start_sha?: string } {
+  const query = new URLSearchParams(request.query);
+  const [id, start_sha] = [query.get("diff_id"), query.get("start_sha")];
+  return { ...(id && { diff_id: Number(id) }), ...(start_sha && { start_sha }) };
+}
+
+/** As many versions can be chosen. */
+const MOST_VERSIONS = 50;
+
+const reviewShown: Showing<"project" | "request"> = {
+  shows: REQUEST,
+  view: async ({ project, request }, visit) => {
     const part = ofRequest(request, "Diffs");
     const path = placeOf(project).address + part.path;
+    const one = { merge_request_iid: request.iid };
+    const VERSIONS = "GET /projects/:id/merge_requests/:merge_request_iid/versions";
+    const asked = await visit.ask(VERSIONS, { ...one, per_page: MOST_VERSIONS });
+    const versions = (asked?.value ?? []) as readonly Shown[];
+    // Visitors are told of the latest only.
+    const { diff_id, start_sha } = asked ? versionAsked(visit) : {};
+    const latest = versions[0];
+    const chosen = diff_id === undefined ? latest : versions.find(({ id }) => id === diff_id);
+    if (diff_id !== undefined && !chosen) throw notFound();
+    const above = versionsNav(versions, visit, path);
+    if (chosen !== latest || start_sha) {
+      const from = versions.find(({ head_commit_sha: sha }) => sha === start_sha);
+      if (start_sha && !from) throw notFound();
+      const known = from
+        ? await visit.ask("GET /projects/:id/repository/compare", {
+            ...{ from: from.head_commit_sha, to: chosen?.head_commit_sha, straight: true },
+          })
+        : await visit.ask(`${VERSIONS}/:version_id`, { ...one, version_id: chosen?.id });
+      const { number, size } = visit.page;
+      const all = ((known?.value as Shown)?.diffs ?? []) as readonly Shown[];
+      const rows = all.slice((number - 1) * size, number * size);
+      if (all.length > number * size) visit.unfinished.add("files");
+      const note = html`<p class="note">This is an older version, or a comparison of two: what is said about lines is shown with the latest one.</p>`;
+      return about(project, visit, {
+        ...part,
+        body: html`${above}${note}${changed("files", rows, visit, path)}`,
+      });
+    }
+    const { number: page, size: per_page } = visit.page;
+    const DIFFS = "GET /projects/:id/merge_requests/:merge_request_iid/diffs";
+    const found = await visit.ask(DIFFS, { ...one, page, per_page });
+    if (!found) throw notFound();
+    if (found.hasNext) visit.unfinished.add("files");
     const said = await talksOf(project, request, visit, path);
     const reported = await reportOf(visit, request.iid, "coverage_reports");
     const talks = { ...said, hits: reported?.files };
-    return about(project, visit, { ...part, body: changed("files", files, visit, path, talks) });
+    const files = found.value as readonly Shown[];
+    return about(project, visit, {
+      ...part,
+      body: html`${above}${changed("files", files, visit, path, talks)}`,
+    });
   },
+};
+
+/** Which version is shown, and compared with which, as GitLab's links say it. */
+const versionInput = {
+  diff_id: param.unlessBlank(param.integer()),
+  start_sha: param.unlessBlank(param.anyText({ max: 64 })),
 };
 
 /** Pages of what merge requests change, where lines are talked about. */
@@ -135,12 +209,12 @@ export const reviewPages: readonly Route[] = [
     ...reviewShown,
     path: "/-/merge_requests/:merge_request_iid/diffs",
     summary: "Show what a merge request changes, and what is said about its lines",
-    input: { merge_request_iid: param.recordId(), view: viewInput, line },
+    input: { merge_request_iid: param.recordId(), ...viewInput, ...versionInput, line },
   }),
   projectAction({
     path: "/-/merge_requests/:merge_request_iid/diffs",
     summary: "Begin a thread on a line of a merge request",
-    input: { merge_request_iid: param.recordId(), view: viewInput, line },
+    input: { merge_request_iid: param.recordId(), ...viewInput, line },
     fields: spoken,
     performs: [
       "POST /projects/:id/merge_requests/:noteable_id/discussions",

@@ -3,6 +3,7 @@ import type { Route } from "../core/resource.ts";
 import { type Html, html } from "../pages/html.ts";
 import { list } from "../pages/list.ts";
 import { mountOf } from "../pages/navigation.ts";
+import { SEARCH, SEARCH_PROJECT } from "../resources/search/actions.ts";
 import { type Shown, sitePage, type Visit } from "./declare.ts";
 import { row } from "./parts.ts";
 
@@ -24,6 +25,9 @@ const IN_PROJECT = {
 };
 const SCOPES = [...new Set([...Object.keys(EVERYWHERE), ...Object.keys(IN_PROJECT)])];
 
+/** People are found by those who are signed in. */
+const isOpen = ([scope]: [string, string]) => scope !== "users";
+
 /** A row of what was found. @param project that was searched, if it was one */
 function foundRow(one: Shown, project: Shown, visit: Visit): Html {
   if (one.startline !== undefined) {
@@ -40,8 +44,7 @@ function foundRow(one: Shown, project: Shown, visit: Visit): Html {
 export const searchPages: readonly Route[] = [
   sitePage({
     path: "/search",
-    summary: "Search everything that the caller can see, or a project",
-    access: "user",
+    summary: "Search everything that the visitor can see, or a project",
     input: {
       search: param.optional(param.anyText()),
       scope: param.optional(param.choice(SCOPES)),
@@ -55,10 +58,11 @@ export const searchPages: readonly Route[] = [
         project_id: id,
       } = visit.parameters as Readonly<Record<string, string | undefined>>;
       const project = id && ((await visit.ask("GET /projects/:id", { id }))?.value as Shown);
-      const scopes: Readonly<Record<string, string>> = project ? IN_PROJECT : EVERYWHERE;
+      const all: Readonly<Record<string, string>> = project ? IN_PROJECT : EVERYWHERE;
+      const scopes = visit.caller ? all : Object.fromEntries(Object.entries(all).filter(isOpen));
       const scope = asked && asked in scopes ? asked : (Object.keys(scopes)[0] as string);
       const { number: page, size: per_page } = visit.page;
-      const route = project ? "GET /projects/:id/search" : "GET /search";
+      const route = project ? SEARCH_PROJECT : SEARCH;
       const sent = { ...(project && { id }), search, scope, page, per_page };
       const found = search ? await visit.ask(route, sent) : undefined;
       const rows = (found?.value ?? []) as Shown[];

@@ -127,7 +127,7 @@ const pathOf = (page: Pick<SettingsPage, "path">, { path, at }: SettingKind): st
 
 /** The way to a page of settings. */
 const waysTo = ({ of, path, title }: Pick<SettingsPage, "of" | "path" | "title">): Step[] =>
-  of === "site" || title === "Members"
+  of === "site" || title === "Members" || title === "Pipeline schedules"
     ? [[title, path]]
     : [
         ["Settings", "/-/edit"],

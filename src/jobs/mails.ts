@@ -6,13 +6,24 @@ export const MAIL = "mail";
 
 /**
  * A mail to an address that may be nobody's: the confirmation of one, an invitation, or what an integration was told, by the
- * id of its record; or a link to set a password, by the address whose owner has forgotten theirs.
+ * id of its record; a link to set a password, by the address whose owner has forgotten theirs; or what follows from signing up: a
+ * link that makes the account, what is told whoever has one already, the request that administrators decide about, and that
+ * it was approved.
  */
 export type Letter =
   | { readonly confirmation: number }
   | { readonly invitation: number }
   | { readonly delivery: number; readonly to: string }
-  | { readonly password: string };
+  | { readonly password: string }
+  | { readonly signUp: number }
+  | { readonly account: string }
+  | { readonly request: number; readonly to: string }
+  | { readonly approved: number };
+
+const KINDS = [
+  ...["confirmation", "invitation", "delivery", "password"],
+  ...["signUp", "account", "request", "approved"],
+];
 
 /** Queues a letter, if there is a process that sends mail. */
 export function queueLetter(db: Database, letter: Letter, now: number): Promise<void> {
@@ -21,7 +32,7 @@ export function queueLetter(db: Database, letter: Letter, now: number): Promise<
 
 /** Whether what a task of that worker says is a letter. */
 export function isLetter(payload: object): payload is Letter {
-  return ["confirmation", "invitation", "delivery", "password"].some((kind) => kind in payload);
+  return KINDS.some((kind) => kind in payload);
 }
 
 /** Whether there is a process that sends mail. */

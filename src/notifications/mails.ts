@@ -34,14 +34,7 @@ export async function composeLetter(
   sender: Sender,
   now: number,
 ): Promise<Composed | undefined> {
-  const written =
-    "invitation" in letter
-      ? await invitationTo(store, letter.invitation, sender)
-      : "delivery" in letter
-        ? await integrationMailTo(store, letter)
-        : "password" in letter
-          ? await passwordLinkTo(store, letter.password, sender, now)
-          : await confirmationOf(store, letter.confirmation, sender, now);
+  const written = await write(store, letter, sender, now);
   if (!written) return undefined;
   const { id, to, subject, saying } = written;
   return {
@@ -55,6 +48,124 @@ export async function composeLetter(
     saying,
   };
 }
+
+async function write(
+  store: Store,
+  letter: Letter,
+  sender: Sender,
+  now: number,
+): Promise<Written | undefined> {
+  if ("invitation" in letter) return invitationTo(store, letter.invitation, sender);
+  if ("delivery" in letter) return integrationMailTo(store, letter);
+  if ("password" in letter) return passwordLinkTo(store, letter.password, sender, now);
+  if ("signUp" in letter) return signUpOf(store, letter.signUp, sender, now);
+  if ("account" in letter) return accountOf(store, letter.account, sender, now);
+  if ("request" in letter) return requestTo(store, letter, sender);
+  if ("approved" in letter) return approvalOf(store, letter.approved, sender);
+  return confirmationOf(store, letter.confirmation, sender, now);
+}
+
+/** A link that makes the account of somebody who has signed up; or what {@link accountOf} says. */
+async function signUpOf(
+  store: Store,
+  id: number,
+  sender: Sender,
+  now: number,
+): Promise<Written | undefined> {
+  const { secret, digest } = newOpaque();
+  const found = await store.transaction((db) =>
+    db.one<{ email: string; name: string; username: string }>(
+      `update sign_ups set digest = ?, expires_at = ? where id = ? and expires_at > ?
+       returning email, name, username`,
+      [digest, now + LIFETIME, id, now],
+    ),
+  );
+  if (!found) return undefined;
+  const { email, name, username } = found;
+  const known = await accountOf(store, email, sender, now);
+  if (known) return known;
+  return {
+    id: `signup-${id}-${digest.slice(0, 16)}`,
+    to: email,
+    subject: "Confirmation instructions",
+    saying: {
+      paragraphs: [
+        `Welcome, ${name}! Somebody, we hope you, has signed up as @${username} with this address. Open this link within three days to get the account:`,
+        {
+          link: `${sender.url}/users/confirmation?confirmation_token=${secret}`,
+          name: "Confirm your account",
+        },
+        "If it was not you, nothing has to be done: without it there is no account.",
+      ],
+    },
+  };
+}
+
+/** What is told whoever has an account with an address with which somebody has signed up. */
+async function accountOf(
+  store: Store,
+  email: string,
+  { url }: Sender,
+  now: number,
+): Promise<Written | undefined> {
+  const userId = await idByAddress(store, email);
+  const user = await nameOf(store, userId ?? 0);
+  if (!user) return undefined;
+  return {
+    id: `account-${userId}-${now}`,
+    to: email,
+    subject: "You have an account already",
+    saying: {
+      paragraphs: [
+        `Somebody, maybe you, has signed up with this address. It belongs to your account @${user.username}, so nothing was changed. Sign in with that, or set a new password:`,
+        { link: `${url}/users/sign_in`, name: "Sign in" },
+        { link: `${url}/users/password/new`, name: "Set a new password" },
+      ],
+    },
+  };
+}
+
+async function requestTo(
+  db: Reader,
+  { request, to }: Extract<Letter, { request: number }>,
+  { url }: Sender,
+): Promise<Written | undefined> {
+  const user = await nameOf(db, request);
+  if (user?.state !== "blocked_pending_approval") return undefined;
+  return {
+    id: `request-${request}`,
+    to,
+    subject: "Account request",
+    saying: {
+      paragraphs: [
+        `${user.name} (@${user.username}) has asked for an account. It waits until an administrator approves or rejects it:`,
+        { link: `${url}/admin/users?state=inactive`, name: "See who waits" },
+      ],
+    },
+  };
+}
+
+async function approvalOf(db: Reader, id: number, { url }: Sender): Promise<Written | undefined> {
+  const user = await nameOf(db, id);
+  if (user?.state !== "active") return undefined;
+  return {
+    id: `approved-${id}`,
+    to: user.email,
+    subject: "Your account is approved",
+    saying: {
+      paragraphs: [
+        `Hello ${user.name}, an administrator has approved your account @${user.username}. You can sign in now:`,
+        { link: `${url}/users/sign_in`, name: "Sign in" },
+      ],
+    },
+  };
+}
+
+const nameOf = async (db: Reader, id: number) =>
+  db.one<{ name: string; username: string; email: string; state: string }>(
+    "select name, username, email, state from users where id = ?",
+    [id],
+  );
 
 async function confirmationOf(
   store: Store,
@@ -70,10 +181,7 @@ async function confirmationOf(
       [digest, now + LIFETIME, id],
     ),
   );
-  const user = await store.one<{ name: string; username: string }>(
-    "select name, username from users where id = ?",
-    [found?.user_id ?? 0],
-  );
+  const user = await nameOf(store, found?.user_id ?? 0);
   if (!found || !user) return undefined;
   return {
     id: `confirmation-${id}-${digest.slice(0, 16)}`,
@@ -136,8 +244,16 @@ interface InvitationRow {
   name: string | null;
 }
 
-async function invitationTo(db: Reader, id: number, { url }: Sender): Promise<Written | undefined> {
-  const found = await db.one<InvitationRow>(
+async function invitationTo(
+  store: Store,
+  id: number,
+  { url }: Sender,
+): Promise<Written | undefined> {
+  const { secret, digest } = newOpaque();
+  await store.transaction((db) =>
+    db.run("update member_invitations set digest = ? where id = ?", [digest, id]),
+  );
+  const found = await store.one<InvitationRow>(
     `select mi.email, mi.access_level, coalesce(p.full_path, n.full_path) as full_path, cb.name
      from member_invitations mi left join projects p on p.id = mi.project_id
      left join namespaces n on n.id = mi.namespace_id left join users cb on cb.id = mi.created_by_id
@@ -147,14 +263,14 @@ async function invitationTo(db: Reader, id: number, { url }: Sender): Promise<Wr
   if (!found) return undefined;
   const { email, access_level, full_path: path, name } = found;
   return {
-    id: `invitation-${id}`,
+    id: `invitation-${id}-${digest.slice(0, 16)}`,
     to: email,
     subject: `Invitation to join ${path}`,
     saying: {
       paragraphs: [
         `${name ?? "Somebody"} has invited you to ${path}, as ${roleOf(access_level)}.`,
-        `You become a member once this address (${email}) belongs to your account at ${url}: as that of a new account, or
-added to yours and confirmed.`,
+        `Open this link to become a member with your account at ${url}, or to make one for this address (${email}):`,
+        { link: `${url}/-/invites/${secret}`, name: "Join now" },
       ],
     },
   };

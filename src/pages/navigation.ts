@@ -35,7 +35,10 @@ export function homeOf({ site }: Pick<PageContext, "site">): string {
   return navigationOf({ site })[0]?.path ?? "/";
 }
 
-const EVERYBODYS = [["/explore/projects", "Explore"]] as const;
+const EVERYBODYS = [
+  ["/explore/projects", "Explore"],
+  ["/search", "Search"],
+] as const;
 const OWN = [
   ["/dashboard/projects", "Projects"],
   ["/dashboard/groups", "Groups"],
@@ -43,7 +46,6 @@ const OWN = [
   ["/dashboard/merge_requests", "Merge requests"],
   ["/dashboard/todos", "To-do list"],
   ...EVERYBODYS,
-  ["/search", "Search"],
 ] as const;
 
 /** What is on top of every page: paths below the mount, with their titles. */

@@ -60,6 +60,14 @@ aside ul { margin: 0; padding: 0; list-style: none; }
 .files summary { cursor: pointer; }
 .files .rows > li { display: block; }
 .rows h2 { margin: 0; font-size: 1rem; line-height: 1.5; }
+.scrolled { overflow-x: auto; }
+.scrolled th, .scrolled td { padding: .25rem .75rem .25rem 0; text-align: start; white-space: nowrap; }
+.calendar { display: block; max-width: 100%; margin: 0 0 1rem; }
+.level0 { fill: var(--line); }
+.level1 { fill: light-dark(#9fc3f7, #22406e); }
+.level2 { fill: light-dark(#6ba1ec, #3563a5); }
+.level3 { fill: light-dark(#3674cf, #5a92e0); }
+.level4 { fill: light-dark(#174a99, #a9cbff); }
 .avatar { display: block; margin: 0 0 1rem; border-radius: .5rem; }
 .rows h2 a { display: inline-block; }
 .columns { display: grid; gap: 1rem; grid-template-columns: repeat(auto-fit, minmax(14rem, 1fr)); }

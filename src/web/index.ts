@@ -8,6 +8,7 @@ import { passwordPages } from "./password.ts";
 import { profilePages } from "./profile.ts";
 import { sessionPages } from "./sessions.ts";
 import { signInPages } from "./sign-in.ts";
+import { invitePages } from "./sign-up.ts";
 import { tokenPages } from "./tokens.ts";
 import { twoFactorPages } from "./two-factor.ts";
 
@@ -48,7 +49,10 @@ export const PAGE_NAMES = Object.keys(PAGES_BY_NAME) as readonly PageName[];
 
 /** The resources of the named pages, and the redirect from `/` if one of them is a start page. */
 export function pages(names: readonly PageName[]): readonly Resource[] {
-  return [...names.flatMap((name) => PAGES_BY_NAME[name] ?? []), ...(hasHome(names) ? [home] : [])];
+  return [
+    ...names.flatMap((name) => PAGES_BY_NAME[name] ?? []),
+    ...(hasHome(names) ? [home, invitePages] : []),
+  ];
 }
 
 /** Options: which pages are enabled, and where sign-in happens. */

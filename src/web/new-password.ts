@@ -1,7 +1,12 @@
 import * as audit from "../audit/log.ts";
 import * as credentials from "../auth/credentials.ts";
 import * as invitations from "../auth/invitations.ts";
-import { hashPassword } from "../auth/passwords.ts";
+import {
+  hashPassword,
+  type PasswordRules,
+  passwordHint,
+  passwordRules,
+} from "../auth/passwords.ts";
 import { attempt } from "../auth/throttle.ts";
 import { digest } from "../core/digest.ts";
 import { type AttributeErrors, notFound } from "../core/errors.ts";
@@ -76,7 +81,9 @@ export const newPasswordRoutes: readonly Route[] = [
       const { db, input, now } = context;
       const secret = input.reset_password_token ?? "";
       const user = await invitations.findUser(db, secret, now);
-      return user ? newPasswordPage(context, user.username, secret) : invalidLinkPage(context);
+      return user
+        ? newPasswordPage(context, user.username, secret, await passwordRules(db))
+        : invalidLinkPage(context);
     },
   }),
   post(PATH, {
@@ -89,7 +96,10 @@ export const newPasswordRoutes: readonly Route[] = [
       const secret = input.reset_password_token ?? "";
       const user = await invitations.findUser(db, secret, now);
       if (!user || !prepared) return invalidLinkPage(context);
-      if (prepared.errors) return newPasswordPage(context, user.username, secret, prepared.errors);
+      if (prepared.errors) {
+        const rules = await passwordRules(db);
+        return newPasswordPage(context, user.username, secret, rules, prepared.errors);
+      }
       await credentials.setPassword(db, user.id, prepared.value, now);
       await audit.log({ ...context, caller: user }, "password changed", { target: "by a link" });
       const body = html`<div class="note good" role="status"><p>Your password has been set.</p></div>
@@ -133,13 +143,14 @@ async function newHash(
   if (input.password !== input.password_confirmation) {
     return { errors: { password_confirmation: ["does not match"] } };
   }
-  return validated(() => hashPassword(input.password));
+  return validated(() => hashPassword(input.password, store));
 }
 
 function newPasswordPage(
   visit: PageContext,
   username: string,
   secret: string,
+  rules: PasswordRules,
   errors: AttributeErrors = {},
 ): RawReply {
   const body = html`<p class="lead">Choose the password of <strong>${username}</strong>.</p>
@@ -153,7 +164,7 @@ ${field({
   type: "password",
   autocomplete: "new-password",
   autofocus: true,
-  hint: "At least 8 characters, at most 72 bytes.",
+  hint: passwordHint(rules),
   error: errors["password"],
 })}
 ${field({

@@ -1,7 +1,12 @@
 import * as audit from "../audit/log.ts";
 import { confirmPassword } from "../auth/confirm.ts";
 import * as credentials from "../auth/credentials.ts";
-import { hashPassword } from "../auth/passwords.ts";
+import {
+  hashPassword,
+  type PasswordRules,
+  passwordHint,
+  passwordRules,
+} from "../auth/passwords.ts";
 import * as sessions from "../auth/sessions.ts";
 import type { Caller } from "../core/access/caller.ts";
 import type { AttributeErrors } from "../core/errors.ts";
@@ -32,7 +37,10 @@ export const passwordPages: Resource = {
     get(EDIT, {
       summary: "Password page",
       input: { changed: param.optional(param.boolean()) },
-      handle: (context) => passwordPage(context, { changed: context.input.changed === true }),
+      handle: async (context) =>
+        passwordPage(context, await passwordRules(context.db), {
+          changed: context.input.changed === true,
+        }),
     }),
     post(PATH, {
       summary: "Change the password, and end all other sessions",
@@ -44,7 +52,9 @@ export const passwordPages: Resource = {
       prepare: (input, preparing) => newHash(input, preparing),
       handle: async (context) => {
         const { db, caller, request, now, prepared, view } = context;
-        if (prepared.errors) return passwordPage(context, { errors: prepared.errors });
+        if (prepared.errors) {
+          return passwordPage(context, await passwordRules(db), { errors: prepared.errors });
+        }
         await credentials.setPassword(db, caller.id, prepared.value, now);
         await audit.log(context, "password changed");
         const userAgent = request.header("user-agent") ?? "";
@@ -68,11 +78,12 @@ async function newHash(
   if (input.password !== input.password_confirmation) {
     return { errors: { password_confirmation: ["does not match"] } };
   }
-  return validated(() => hashPassword(input.password));
+  return validated(() => hashPassword(input.password, preparing.store));
 }
 
 function passwordPage(
   visit: PageContext,
+  rules: PasswordRules,
   { errors = {}, changed = false }: { errors?: AttributeErrors; changed?: boolean },
 ): RawReply {
   const passwordField = (name: string, label: string, autocomplete: string, hint?: string) =>
@@ -92,7 +103,7 @@ function passwordPage(
     visit,
     PATH,
     html`${passwordField("current_password", "Current password", "current-password")}
-${passwordField("password", "New password", "new-password", "At least 8 characters, at most 72 bytes.")}
+${passwordField("password", "New password", "new-password", passwordHint(rules))}
 ${passwordField("password_confirmation", "New password again", "new-password")}
 <button>Change password</button>`,
   )}</section>

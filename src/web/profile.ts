@@ -1,12 +1,16 @@
+import * as param from "../core/input.ts";
 import { type Resource, routes } from "../core/resource.ts";
+import { flag, form } from "../pages/form.ts";
 import { html } from "../pages/html.ts";
 import { mountOf, type NavigationItem, navigationOf } from "../pages/navigation.ts";
-import { page } from "../pages/page.ts";
+import { page, redirect } from "../pages/page.ts";
 import * as users from "../resources/users/queries.ts";
 import { confirmationRoutes } from "./confirmation.ts";
 import { linkedAccounts } from "./providers.ts";
 
-const { get } = routes();
+const { get, post } = routes();
+
+const CONTRIBUTIONS = "/-/profile/contributions";
 
 const ABOUT: Readonly<Partial<Record<NavigationItem["page"], string>>> = {
   personal_access_tokens: "Let programs use the API as you",
@@ -22,12 +26,23 @@ export const profilePages: Resource = {
   migrations: [],
   routes: [
     ...confirmationRoutes,
+    post(CONTRIBUTIONS, {
+      summary: "Choose whether private contributions are counted",
+      input: { include_private_contributions: param.optional(param.boolean()) },
+      handle: async (context) => {
+        const { db, caller, input, now, view } = context;
+        const flag = Number(input.include_private_contributions === true);
+        await users.setPrivateContributions(db, caller.id, flag, now);
+        return redirect(`${mountOf(view)}/-/profile`);
+      },
+    }),
     get("/-/profile", {
       summary: "Account page",
       handle: async (context) => {
         const { db, view } = context;
         const { id, admin } = context.caller;
-        const { username, name, email } = (await users.find(db, id)) as users.User;
+        const user = (await users.find(db, id)) as users.User;
+        const { username, name, email } = user;
         const others = navigationOf(context)
           .filter((item) => item.page !== "profile")
           .map(
@@ -44,6 +59,15 @@ ${admin && html`<dt>Role</dt><dd>Administrator</dd>`}
 <dt>API</dt><dd><code>${view.base}/api/v4</code></dd>
 </dl></section>
 ${await linkedAccounts(context)}
+<section><h2>Your page</h2>${form(
+          context,
+          CONTRIBUTIONS,
+          html`${flag({
+            ...{ name: "include_private_contributions", label: "Count private contributions" },
+            hint: "Everybody sees how much you do, never what, also where they see nothing",
+            checked: user.include_private_contributions === 1,
+          })}<button>Save</button>`,
+        )}</section>
 ${others.length > 0 && html`<section><h2>Settings</h2><ul class="rows">${others}</ul></section>`}`;
         const leadsElsewhere = context.site.providers.length > 0;
         return page(context, { title: "Your account", body, leadsElsewhere });

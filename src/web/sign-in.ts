@@ -29,6 +29,7 @@ import {
 } from "./entering.ts";
 import { FORGOTTEN, newPasswordRoutes } from "./new-password.ts";
 import { providerForms, providerRoutes } from "./providers.ts";
+import { openSignUp, SIGN_UP, signUpRoutes } from "./sign-up.ts";
 
 const { get, post } = routes();
 
@@ -124,6 +125,7 @@ export const signInPages: Resource = {
     }),
     ...providerRoutes,
     ...newPasswordRoutes,
+    ...signUpRoutes,
   ],
 };
 
@@ -145,9 +147,10 @@ async function signInPage(
   returnTo: string | undefined,
   failed?: { reason: string; login: string },
 ): Promise<RawReply> {
-  const [[above, below], hasMail] = await Promise.all([
+  const [[above, below], hasMail, isOpen] = await Promise.all([
     sayings(visit.db),
     sendsMail(visit.db, visit.now),
+    openSignUp(visit),
   ]);
   const body = html`${above}
 ${failed && html`<div class="note bad" role="alert"><p>${failed.reason}</p></div>`}
@@ -170,7 +173,7 @@ ${field({
   autofocus: failed !== undefined,
 })}
 <button>Sign in</button>`,
-  )}${hasMail && html`<p><a href="${mountOf(visit.view)}${FORGOTTEN}">Forgot your password?</a></p>`}</section>
+  )}${hasMail && html`<p><a href="${mountOf(visit.view)}${FORGOTTEN}">Forgot your password?</a></p>`}${isOpen && html`<p>Don't have an account yet? <a href="${mountOf(visit.view)}${SIGN_UP}">Register now</a></p>`}</section>
 ${providerForms(visit, returnToField(returnTo))}
 ${below}`;
   return page(visit, { title: "Sign in", status: failed ? 401 : 200, body });

@@ -33,7 +33,7 @@ const DEFAULTS = {
   can_create_group: true,
   user_default_external: false,
   max_artifacts_size: 100,
-  signup_enabled: false,
+  signup_enabled: true,
 };
 
 /** Changes settings for as long as something runs. */
@@ -289,10 +289,9 @@ describe("GitLab's other settings", () => {
     ["require_two_factor_authentication", true, false],
     ["password_authentication_enabled_for_web", false, true],
     ["throttle_authenticated_api_enabled", true, false],
-    ["domain_denylist", ["spam.example"], []],
     ["rsa_key_restriction", 4096, 0],
     ["enabled_git_access_protocol", "ssh", "all"],
-    ["minimum_password_length", 20, 8],
+    ["email_confirmation_setting", "soft", "off"],
   ])(
     "%s is refused, since it has no effect, unless it is what is in force",
     async (name, wrong, right) => {

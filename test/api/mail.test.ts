@@ -640,3 +640,87 @@ it("sends who has forgotten their password a link to set one, and tells nobody w
   expect(statuses).toEqual([200, 200, 200, 429]);
   await app.close();
 });
+
+it("confirms the address of who signs up, and of who was invited by the link of that mail", async () => {
+  const app = await open({ mail: mail() });
+  await app.admin.seed(baseSeed);
+  const json = { email_confirmation_setting: "hard", signup_enabled: true };
+  expect((await call(app, "PUT /application/settings", { as: "admin", json })).status).toBe(200);
+  const form = { name: "Grace", username: "grace", password: "correct horse" };
+  const signUp = async (more: Record<string, string>) => {
+    const visitor = new Visitor({ fetch: app.fetch });
+    await visitor.get("/users/sign_up");
+    const { status, page } = await visitor.post("/users/sign_up", { ...form, ...more });
+    const address = more["email"] ?? "";
+    return [status, page.replaceAll(/value="\w+"/g, "").replaceAll(address, "ADDRESS")];
+  };
+  const linkIn = (at: number) =>
+    /https:\/\/pm\.example\.com(\/\S+)/.exec(received[at]?.text ?? "")?.[1] ?? "";
+  const free = await signUp({ email: "grace@navy.example" });
+  expect(free[0]).toBe(200);
+  expect(await signUp({ email: "OWNER@example.com", username: "other" })).toEqual(free);
+  await arrived(2);
+  expect(received.map(({ to, subject }) => [to[0], subject])).toEqual([
+    ["grace@navy.example", "Confirmation instructions"],
+    ["OWNER@example.com", "You have an account already"],
+  ]);
+  // Neither name is free any more: that would tell which of the addresses was.
+  for (const username of ["grace", "other"]) {
+    expect((await signUp({ email: `${username}2@navy.example`, username }))[0]).toBe(422);
+  }
+  const named = "GET /users?username=grace";
+  expect((await call(app, named, { as: "admin" })).json).toEqual([]);
+  const visitor = new Visitor({ fetch: app.fetch });
+  const link = linkIn(0);
+  expect((await visitor.get(link)).page).toContain("<strong>@grace</strong>");
+  const secret = { confirmation_token: link.slice(-64) };
+  const confirmed = await visitor.post("/users/confirmation", secret);
+  expect([confirmed.status, confirmed.page.includes("awaiting approval")]).toEqual([200, true]);
+  expect((await visitor.post("/users/confirmation", secret)).status).toBe(404);
+  const [grace] = (await call(app, named, { as: "admin" })).json;
+  expect([grace.email, grace.state]).toEqual(["grace@navy.example", "blocked_pending_approval"]);
+  await arrived(3);
+  expect(received[2]).toMatchObject({ to: ["admin@example.com"], subject: "Account request" });
+  await call(app, `POST /users/${grace.id}/approve`, { as: "admin" });
+  await arrived(4);
+  expect(received[3]).toMatchObject({ to: [grace.email], subject: "Your account is approved" });
+  expect((await visitor.signIn("grace", form.password)).status).toBe(303);
+
+  const free2 = { require_admin_approval_after_user_signup: false };
+  await call(app, "PUT /application/settings", { as: "admin", json: free2 });
+  const invite = (email: string) =>
+    call(app, "POST /projects/secret%2Fvault/invitations", {
+      ...{ as: "owner", json: { email, access_level: 30 } },
+    });
+  await invite("ida@navy.example");
+  await arrived(5);
+  const ida = new Visitor({ fetch: app.fetch });
+  const shown = await ida.get(linkIn(4));
+  expect(shown.page).toContain("<strong>secret/vault</strong> as developer");
+  const invited = /href="(\/users\/sign_up\?invite=\w+)"/.exec(shown.page)?.[1] ?? "";
+  expect((await ida.get(invited)).page).toContain("<strong>ida@navy.example</strong>");
+  const made = await ida.post("/users/sign_up", {
+    ...{ ...form, username: "ida", email: "else@where.example" },
+    invite: invited.slice(-64),
+  });
+  expect([made.status, made.page.includes("You can sign in now.")]).toEqual([200, true]);
+  expect((await ida.signIn("ida", form.password)).status).toBe(303);
+  expect((await ida.get("/secret/vault")).status).toBe(200);
+  expect((await ida.get(linkIn(4))).status).toBe(404);
+
+  await invite("grace@home.example");
+  await arrived(6);
+  expect((await visitor.get("/secret/vault")).status).toBe(404);
+  const path = linkIn(5);
+  expect((await visitor.get(path)).page).toContain("Accept the invitation");
+  expect((await visitor.get("/secret/vault")).status).toBe(404);
+  const accepted = await visitor.post(`${path}/accept`);
+  expect([accepted.status, accepted.headers.get("location")]).toEqual([303, "/secret/vault"]);
+  expect((await visitor.get("/secret/vault")).status).toBe(200);
+  await invite("nobody@home.example");
+  await arrived(7);
+  await visitor.get(linkIn(6));
+  expect((await visitor.post(`${linkIn(6)}/decline`)).page).toContain("You have declined");
+  expect((await visitor.post(`${linkIn(6)}/accept`)).status).toBe(404);
+  await app.close();
+});

@@ -95,15 +95,6 @@ describe("what does not exist", () => {
     expect([status, json, headers.get("x-total")]).toEqual([200, [], "0"]);
     expect((await get("/groups/secret/projects/shared", "stranger")).status).toBe(404);
   });
-
-  it("is no sign-up: a setting that can only stay", async () => {
-    const path = "PUT /application/settings";
-    const kept = await send(path, { signup_enabled: false }, "admin");
-    expect([kept.status, kept.json.signup_enabled]).toEqual([200, false]);
-    const refused = await send(path, { signup_enabled: true }, "admin");
-    const message = { signup_enabled: ["is not supported on this server"] };
-    expect([refused.status, refused.json]).toEqual([400, { message }]);
-  });
 });
 
 describe("HEAD of a page", () => {

@@ -1,34 +1,12 @@
-// How the pages of what groups and projects have look, in Chromium: on a phone and a desktop, light and dark.
-import type { Browser } from "playwright-core";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { type Server, serve } from "../../src/node.ts";
-import { createFixtures, fixtureSeed } from "../fixtures.ts";
-import { givePassword, PASSWORD, type TestApp, testApp } from "../helpers.ts";
-import { toys } from "../toy/index.ts";
-import { launch, look, signIn, violations, visit } from "./browser.ts";
+import { describe, expect, it } from "vitest";
+import { PASSWORD } from "../helpers.ts";
+import { look, shop, signIn, violations, visit } from "./browser.ts";
 
-let browser: Browser;
-let app: TestApp;
-let server: Server;
-beforeAll(async () => {
-  browser = await launch();
-  app = await testApp({ seed: fixtureSeed(1), extra: toys });
-  await createFixtures(app, 1);
-  await givePassword(app, "admin");
-  server = await serve(app, { port: 0 });
-});
-afterAll(async () => {
-  await browser?.close();
-  await server?.close();
-  await app?.dispose();
-});
-afterEach(async () => {
-  for (const context of browser.contexts()) await context.close();
-});
+const opened = shop();
 
 const OF_PROJECT = `
   issues merge_requests commits branches tags releases pipelines jobs environments packages boards milestones labels wikis
-  snippets project_members issues/1 merge_requests/1 merge_requests/1/diffs merge_requests/1/diffs?view=parallel merge_requests/1/commits tree/main wikis/home blame/main/docs/file-0000
+  snippets project_members issues/1 merge_requests/1 merge_requests/1/diffs merge_requests/1/diffs?view=parallel merge_requests/1/commits merge_requests/1/diffs?w=1 pipeline_schedules pipeline_schedules/new tree/main wikis/home blame/main/docs/file-0000
 `;
 const FORMS = `
   issues/new issues/1/edit merge_requests/new merge_requests/1/edit new/main edit/main/docs/file-0000 delete/main/docs/file-0000
@@ -38,9 +16,9 @@ const FORMS = `
   variables/new runners/new project_members/new
 `;
 const FORMS_OF_GROUP =
-  "milestones/new labels/new wikis/new edit settings/ci_cd settings/access_tokens hooks hooks/new group_members/new";
+  "milestones/new labels/new wikis/new edit settings/ci_cd settings/access_tokens settings/scim settings/scim/new hooks hooks/new group_members/new";
 const OF_GROUP =
-  "issues merge_requests epics iterations boards milestones labels wikis group_members";
+  "activity issues merge_requests epics iterations boards milestones labels wikis group_members";
 const below = (base: string, paths: string) =>
   paths
     .trim()
@@ -50,7 +28,7 @@ const below = (base: string, paths: string) =>
 /** Where there is nothing. */
 const NOWHERE = "/acme/nothing";
 
-const OF_ADMINS = `users users/new groups projects runners broadcast_messages broadcast_messages/new audit_logs
+const OF_ADMINS = `users users/new groups projects runners broadcast_messages broadcast_messages/new audit_logs background_jobs background_jobs?worker=mail
   application_settings/general`;
 
 /** A page of each kind. */
@@ -58,6 +36,7 @@ const PAGES = [
   ...["/explore/projects", "/explore/groups", "/dashboard/projects", "/dashboard/groups"],
   ...["/dashboard/issues", "/dashboard/merge_requests", "/dashboard/todos"],
   ...["/search", "/search?search=issue&scope=issues"],
+  ...["/acme/site/activity", "/dashboard/activity", "/users/admin/activity"],
   ...["/acme", "/acme/site", "/developer", NOWHERE],
   ...below("/acme/site", OF_PROJECT),
   ...below("/acme/site", FORMS),
@@ -72,19 +51,21 @@ describe.each([
   { kind: "desktop", width: 1280, dark: false },
 ])("in Chromium: $kind", ({ kind, width, dark }) => {
   it("every page fits its window, and is there for everybody", async () => {
-    const { page, complaints } = await visit(browser, { width, dark, scripts: true });
-    await page.goto(`${server.url}/users/sign_in`);
+    const { page, complaints } = await visit(opened.browser, { width, dark, scripts: true });
+    await page.goto(`${opened.server.url}/users/sign_in`);
     await signIn(page, "admin", PASSWORD);
     const problems: string[] = [];
-    const { json: hooks } = await app.call("GET /projects/acme%2Fsite/hooks", { as: "owner" });
+    const { json: hooks } = await opened.app.call("GET /projects/acme%2Fsite/hooks", {
+      as: "owner",
+    });
     for (const path of [...PAGES, `/acme/site/-/hooks/${hooks[0].id}/edit`]) {
-      const status = (await page.goto(server.url + path))?.status();
+      const status = (await page.goto(opened.server.url + path))?.status();
       if (status !== 200 && path !== NOWHERE) problems.push(`${path} answers ${status}`);
       await look(page, `${kind}${path.replaceAll("/", "-")}`);
       for (const one of await violations(page)) problems.push(`${path} ${one}`);
     }
     // A secret that is shown once.
-    await page.goto(`${server.url}/acme/site/-/triggers/new`);
+    await page.goto(`${opened.server.url}/acme/site/-/triggers/new`);
     await page.getByLabel("Description").fill("Nightly");
     await page.getByRole("button", { name: "Create trigger" }).click();
     expect(await page.locator("code.secret").isVisible()).toBe(true);
@@ -99,16 +80,16 @@ describe.each([
 <svg onload="document.title = 'run'"></svg><style>body { display: none }</style><iframe src="javascript:1"></iframe>`;
     const project = "/projects/acme%2Fsite";
     const json = { title: hostile.slice(0, 200), description: hostile };
-    const { json: issue } = await app.call(`POST ${project}/issues`, { as: "owner", json });
+    const { json: issue } = await opened.app.call(`POST ${project}/issues`, { as: "owner", json });
     const body = { body: hostile };
-    await app.call(`POST ${project}/issues/${issue.iid}/notes`, { as: "owner", json: body });
-    await app.call(`PUT ${project}`, { as: "owner", json: { description: hostile } });
-    const { page, complaints } = await visit(browser, { width, dark, scripts: true });
-    await page.goto(`${server.url}/users/sign_in`);
+    await opened.app.call(`POST ${project}/issues/${issue.iid}/notes`, { as: "owner", json: body });
+    await opened.app.call(`PUT ${project}`, { as: "owner", json: { description: hostile } });
+    const { page, complaints } = await visit(opened.browser, { width, dark, scripts: true });
+    await page.goto(`${opened.server.url}/users/sign_in`);
     await signIn(page, "admin", PASSWORD);
     const path = `/acme/site/-/issues/${issue.iid}`;
     for (const address of [path, "/acme/site", "/acme/site/-/issues", "/explore/projects"]) {
-      await page.goto(server.url + address);
+      await page.goto(opened.server.url + address);
       expect([address, await page.title()]).not.toEqual([address, "run"]);
       expect(await page.locator("h1").isVisible()).toBe(true);
     }

@@ -2,8 +2,40 @@ import { mkdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
-import { expect } from "vitest";
+import { afterAll, afterEach, beforeAll, expect } from "vitest";
+import { type Server, serve } from "../../src/node.ts";
 import { findBrowser } from "../browser.mjs";
+import { createFixtures, fixtureSeed } from "../fixtures.ts";
+import { givePassword, type TestApp, testApp } from "../helpers.ts";
+import { toys } from "../toy/index.ts";
+
+/** A browser, and a server of everything that there is to see. */
+export interface Shop {
+  readonly browser: Browser;
+  readonly app: TestApp;
+  readonly server: Server;
+}
+
+/** Starts a browser and a server with one record of each kind, for all tests of a file; contexts are closed after each. */
+export function shop(): Shop {
+  const opened = {} as { -readonly [Name in keyof Shop]: Shop[Name] };
+  beforeAll(async () => {
+    opened.browser = await launch();
+    opened.app = await testApp({ seed: fixtureSeed(1), extra: toys });
+    await createFixtures(opened.app, 1);
+    await givePassword(opened.app, "admin");
+    opened.server = await serve(opened.app, { port: 0 });
+  });
+  afterAll(async () => {
+    await opened.browser?.close();
+    await opened.server?.close();
+    await opened.app?.dispose();
+  });
+  afterEach(async () => {
+    for (const context of opened.browser.contexts()) await context.close();
+  });
+  return opened;
+}
 
 /** The viewport widths under test. */
 export const WIDTHS = { phone: 360, desktop: 1280 } as const;

@@ -1,31 +1,11 @@
 // What is done on the pages of groups and projects, in Chromium: by keyboard, by mouse, and by their scripts.
-import type { Browser, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { type Server, serve } from "../../src/node.ts";
+import type { Page } from "playwright-core";
+import { describe, expect, it } from "vitest";
 import { ciProject, runnerOf, takeJob } from "../api/_pipelines.ts";
-import { createFixtures, fixtureSeed } from "../fixtures.ts";
-import { givePassword, PASSWORD, type TestApp, testApp } from "../helpers.ts";
-import { toys } from "../toy/index.ts";
-import { launch, look, signIn, violations, visit } from "./browser.ts";
+import { PASSWORD } from "../helpers.ts";
+import { look, shop, signIn, violations, visit } from "./browser.ts";
 
-let browser: Browser;
-let app: TestApp;
-let server: Server;
-beforeAll(async () => {
-  browser = await launch();
-  app = await testApp({ seed: fixtureSeed(1), extra: toys });
-  await createFixtures(app, 1);
-  await givePassword(app, "admin");
-  server = await serve(app, { port: 0 });
-});
-afterAll(async () => {
-  await browser?.close();
-  await server?.close();
-  await app?.dispose();
-});
-afterEach(async () => {
-  for (const context of browser.contexts()) await context.close();
-});
+const opened = shop();
 
 /** Goes on with the Tab key to what has a name. */
 async function tabTo(page: Page, name: string): Promise<void> {
@@ -44,8 +24,8 @@ describe.each([
   { kind: "desktop", width: 1280, dark: false },
 ])("in Chromium: $kind", ({ kind, width, dark }) => {
   it("an issue is made, discussed and closed by keyboard alone, without JavaScript", async () => {
-    const { page } = await visit(browser, { width, dark });
-    await page.goto(`${server.url}/users/sign_in?return_to=/acme/site/-/issues`);
+    const { page } = await visit(opened.browser, { width, dark });
+    await page.goto(`${opened.server.url}/users/sign_in?return_to=/acme/site/-/issues`);
     await signIn(page, "admin", PASSWORD);
     const to = (name: string) => tabTo(page, name);
     await to("New issue");
@@ -68,8 +48,8 @@ describe.each([
     expect(await violationsOfPage()).toEqual([]);
 
     async function violationsOfPage() {
-      const other = await visit(browser, { width, dark, scripts: true });
-      await other.page.goto(`${server.url}/users/sign_in`);
+      const other = await visit(opened.browser, { width, dark, scripts: true });
+      await other.page.goto(`${opened.server.url}/users/sign_in`);
       await signIn(other.page, "admin", PASSWORD);
       await other.page.goto(page.url());
       return violations(other.page);
@@ -77,8 +57,8 @@ describe.each([
   });
 
   it("an issue is changed and answered, and a file committed and asked to be merged, by keyboard alone, without JavaScript", async () => {
-    const { page } = await visit(browser, { width, dark });
-    await page.goto(`${server.url}/users/sign_in?return_to=/acme/site/-/issues/new`);
+    const { page } = await visit(opened.browser, { width, dark });
+    await page.goto(`${opened.server.url}/users/sign_in?return_to=/acme/site/-/issues/new`);
     await signIn(page, "admin", PASSWORD);
     const press = async (name: string, key = "Enter") => {
       await tabTo(page, name);
@@ -122,7 +102,7 @@ describe.each([
     await press("Add a to-do item");
     await page.locator("button", { hasText: "Mark as done" }).waitFor();
 
-    await page.goto(`${server.url}/acme/site/-/tree/main`);
+    await page.goto(`${opened.server.url}/acme/site/-/tree/main`);
     await press("New file");
     await page.waitForURL("**/new/main");
     await type("Path", `by-keyboard-${kind}.txt`);
@@ -136,7 +116,7 @@ describe.each([
     expect(await page.locator("h1").textContent()).toBe("By keyboard");
     await press("Mark as draft");
     await page.locator(".lead .tag", { hasText: "Draft" }).waitFor();
-    await page.goto(`${server.url}/acme/site/-/branches`);
+    await page.goto(`${opened.server.url}/acme/site/-/branches`);
     await press("New branch");
     await page.waitForURL("**/branches/new");
     await type("Name", `short-lived-${kind}`);
@@ -146,27 +126,30 @@ describe.each([
 });
 
 it("a job's page shows its log and its state while it runs, and is quiet afterwards", async () => {
-  const project = await ciProject(app, "runs", "build:\n  script: [make]\n");
+  const project = await ciProject(opened.app, "runs", "build:\n  script: [make]\n");
   await project.call("POST /pipeline", { as: "owner", json: { ref: "main" } });
-  const job = await takeJob(app, await runnerOf(app, project));
+  const job = await takeJob(opened.app, await runnerOf(opened.app, project));
   const send = async (from: number, text: string) => {
     const range = `${from}-${from + text.length - 1}`;
     const headers = { "job-token": job.token, "content-range": range };
-    const { status } = await app.call(`PATCH /jobs/${job.id}/trace`, { headers, body: text });
+    const { status } = await opened.app.call(`PATCH /jobs/${job.id}/trace`, {
+      headers,
+      body: text,
+    });
     expect(status).toBe(202);
   };
   await send(0, "first <line>\n");
-  const { page, complaints } = await visit(browser, { width: 1280, scripts: true });
-  await page.goto(`${server.url}/users/sign_in`);
+  const { page, complaints } = await visit(opened.browser, { width: 1280, scripts: true });
+  await page.goto(`${opened.server.url}/users/sign_in`);
   await signIn(page, "admin", PASSWORD);
-  await page.goto(`${server.url}/secret/runs/-/jobs/${job.id}`);
+  await page.goto(`${opened.server.url}/secret/runs/-/jobs/${job.id}`);
   expect(await page.locator("#state").textContent()).toBe("Running");
   await page.evaluate("window.isSame = true");
   await send(13, "second line\n");
   await page.locator(".log", { hasText: "second line" }).waitFor();
   expect(await page.locator(".log").textContent()).toBe("first <line>\nsecond line\n");
   const json = { token: job.token, state: "failed", failure_reason: "script_failure" };
-  await app.call(`PUT /jobs/${job.id}`, { json });
+  await opened.app.call(`PUT /jobs/${job.id}`, { json });
   await page.locator("#state", { hasText: "Failed" }).waitFor();
   expect(await page.locator("#facts").textContent()).toContain("script_failure");
   await page.getByRole("button", { name: "Retry" }).waitFor();
@@ -176,7 +159,7 @@ it("a job's page shows its log and its state while it runs, and is quiet afterwa
 });
 
 it("cards of a board are moved by dragging, and by keyboard", async () => {
-  const project = await ciProject(app, "planned", undefined);
+  const project = await ciProject(opened.app, "planned", undefined);
   await project.call("POST /labels", { as: "owner", json: { name: "Doing", color: "#1c5bbf" } });
   const { json: board } = await project.call("POST /boards", { as: "owner", json: { name: "b" } });
   const { json: labels } = await project.call("GET /labels", { as: "owner" });
@@ -185,10 +168,10 @@ it("cards of a board are moved by dragging, and by keyboard", async () => {
   for (const title of ["One", "Two", "Three"]) {
     await project.call("POST /issues", { as: "owner", json: { title } });
   }
-  const { page, complaints } = await visit(browser, { width: 1280, scripts: true });
-  await page.goto(`${server.url}/users/sign_in`);
+  const { page, complaints } = await visit(opened.browser, { width: 1280, scripts: true });
+  await page.goto(`${opened.server.url}/users/sign_in`);
   await signIn(page, "admin", PASSWORD);
-  await page.goto(`${server.url}/secret/planned/-/boards/${board.id}`);
+  await page.goto(`${opened.server.url}/secret/planned/-/boards/${board.id}`);
   const column = (title: string) => page.locator("[data-list]", { hasText: title });
   const card = (title: string) => page.locator(".card", { hasText: title });
   await card("Two").dragTo(column("Doing"));

@@ -384,6 +384,13 @@ const FROZEN: Record<string, string> = {
   "20270102-01-levels-of-features":
     "a50e8ee849002d98ba042476b06a619fa951b4e6e227566571a8b35d67b99908",
   "20261230-01-mirrored-pipelines": "68e4581626a9e438f661e7f69dba3a2e7f8111c995437bb72289e4c74c9368d4",
+  "20261231-01-sign-ups": "2d58895bc0990c8877f084d3374ed33d73d55b84f888cad28f3d6165c923ed82",
+  "20261231-02-sign-up-stays-closed":
+    "e26a508b6a1a3a8773a7832d75a95cfba5166530a29800c48457f6807941353f",
+  "20261231-04-private-contributions":
+    "b2b81a75aacd13139547472f9f499094f09af4e05c4d83ab76fe2179a58c0fc6",
+  "20261231-03-links-of-invitations":
+    "a6b947f219748263a4e9557dd91ec729ed4238095ed0961b2b6c4429085de003",
 };
 
 const released = allResources.flatMap(({ migrations }) => migrations);

@@ -268,7 +268,18 @@ describe("searching", () => {
     expect(code).toContain("needle.txt");
     expect(code).toContain("A needle in a file");
     expect(await shown("")).not.toContain("Nothing was found.");
-    expect((await open("/search?search=a", "anonymous")).status).toBe(302);
+    // Visitors find what is public, and nobody but people who are signed in finds people.
+    await app.call("POST /projects/acme%2Fsite/issues", {
+      ...{ as: "owner", json: { title: "A needle for everybody" } },
+    });
+    const visitors = await shown("search=needle&scope=issues", "anonymous");
+    expect(visitors).toContain("A needle for everybody");
+    expect(visitors).not.toContain(title);
+    expect(visitors).not.toContain("People");
+    expect(await shown("search=owner&scope=users", "anonymous")).not.toContain("@owner");
+    expect((await open(`/search?search=a&project_id=${json.id}`, "anonymous")).page).not.toContain(
+      "Secret",
+    );
     const blame = await open(`/${project.fullPath}/-/blame/main/needle.txt`);
     expect(textOf(blame.page)).toContain("A needle in a file");
   });
@@ -369,5 +380,66 @@ describe("forms", () => {
     expect((await owner.post(`${path}/merge`)).status).toBe(303);
     expect((await other.get(`/merge_requests/${request.iid}`)).json.state).toBe("merged");
     expect((await owner.get(path)).page).not.toContain(`action="${path}/merge"`);
+  });
+});
+
+describe("activity", () => {
+  it("shows what happened to those who may see it, by kind", async () => {
+    const secret = await send("POST", "/issues", { title: "Quietly", confidential: true });
+    const issue = await send("POST", "/issues", { title: "Loudly" });
+    await send("POST", `/issues/${issue.iid}/notes`, { body: "What was said" });
+    const shown = async (path: string, as: Person = "reporter") => {
+      const { status, page } = await open(path, as);
+      expect([path, as, status]).toEqual([path, as, 200]);
+      return page;
+    };
+    const at = `/${project.fullPath}/activity`;
+    const all = await shown(at);
+    expect(all).toContain(
+      `href="/${project.fullPath}/-/issues/${issue.iid}">#${issue.iid} Loudly</a>`,
+    );
+    expect(all).toContain(`/-/issues/${secret.iid}"`);
+    expect(textOf(all)).toContain("pushed");
+    expect(await shown(at, "guest")).not.toContain("Quietly");
+    const comments = await shown(`${at}?event_filter=comments`);
+    expect([comments.includes("What was said"), comments.includes("Loudly</a>")]).toEqual([
+      true,
+      false,
+    ]);
+    const group = project.fullPath.split("/")[0];
+    for (const path of [`/groups/${group}/-/activity`, "/dashboard/activity"]) {
+      expect(await shown(path)).toContain("Loudly");
+    }
+    expect((await open(`/groups/${group}/-/activity`, "stranger")).status).toBe(404);
+    expect((await open(at, "stranger")).status).toBe(404);
+    expect((await open(at, "anonymous")).status).toBe(404);
+    expect(await shown("/users/developer/activity")).toContain("Loudly");
+    expect(await shown("/users/developer/activity", "anonymous")).not.toContain("Loudly");
+    // A project that is called so has its own page.
+    const { json: acme } = await app.call("GET /groups/acme", { as: "owner" });
+    const called = { name: "activity", namespace_id: acme.id, visibility: "public" };
+    expect((await app.call("POST /projects", { as: "owner", json: called })).status).toBe(201);
+    expect(await shown("/acme/activity", "anonymous")).toContain("<h1>Acme / activity</h1>");
+  });
+
+  it("counts how much somebody did each day, of what the visitor may see unless they want all to be counted", async () => {
+    const total = async (as: Person) =>
+      Number(
+        /([\d,]+) contributions? in the last year/.exec((await open("/developer", as)).page)?.[1],
+      );
+    const [own, seen, hidden] = [
+      await total("developer"),
+      await total("reporter"),
+      await total("anonymous"),
+    ];
+    expect([own >= seen, seen > hidden]).toEqual([true, true]);
+    const developer = visitors.get("developer") as Visitor;
+    await developer.get("/-/profile");
+    const form = { include_private_contributions: "true" };
+    expect((await developer.post("/-/profile/contributions", form)).status).toBe(303);
+    expect(await total("anonymous")).toBe(own);
+    expect((await developer.get("/-/profile")).page).toContain('value="true" checked');
+    await developer.post("/-/profile/contributions", { include_private_contributions: "false" });
+    expect(await total("anonymous")).toBe(hidden);
   });
 });

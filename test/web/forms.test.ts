@@ -415,6 +415,40 @@ describe("what is discussed", () => {
     expect(await pressed("guest")).toEqual(["cactus, 1"]);
   });
 
+  it("gets emoji on single comments, in as many statements for many as for one", async () => {
+    const project = await newCodeProject(app);
+    const issue = (await project.send("POST", "/issues", { title: "Talk" })).json;
+    const api = `/issues/${issue.iid}/notes`;
+    const { id } = (await project.send("POST", api, { body: "One" })).json;
+    const path = `/${project.fullPath}/-/issues/${issue.iid}`;
+    const give = (who: Person, name: string) =>
+      as(who).post(`${path}/notes/${id}/award_emoji`, { name });
+    const shown = (await as("developer").get(path)).page;
+    expect(shown).toContain(`action="${path}/notes/${id}/award_emoji"`);
+    const given = await give("developer", "tada");
+    expect([given.status, given.headers.get("location")]).toEqual([303, `${path}#note_${id}`]);
+    await give("guest", "tada");
+    expect((await as("guest").get(path)).page).toContain(
+      'value="tada" aria-label="tada, 2" aria-pressed="true">',
+    );
+    expect((await as("reporter").get(path)).page).toContain(
+      'aria-label="tada, 2" aria-pressed="false"',
+    );
+    await give("guest", "tada");
+    const read = async () => (await project.get(`${api}/${id}/award_emoji`)).json;
+    expect(await read()).toMatchObject([{ name: "tada", user: { username: "developer" } }]);
+    expect((await give("developer", "nothing")).status).toBe(422);
+    expect((await give("stranger", "tada")).status).toBe(404);
+    const statements = async () => {
+      app.statements.length = 0;
+      await as("developer").get(path);
+      return app.statements.length;
+    };
+    const before = await statements();
+    for (const body of ["Two", "Three", "Four"]) await project.send("POST", api, { body });
+    expect(await statements()).toBe(before);
+  });
+
   it("shows visitors the emoji that it got", async () => {
     const json = { name: "Open", visibility: "public" };
     const { json: open } = await app.call("POST /projects", { as: "developer", json });
@@ -772,6 +806,21 @@ describe("forms of releases", () => {
     await forms.answersFor(edit, changed, { ...members, ...OTHERS });
     expect(await read()).toMatchObject({ name: "One", description: null });
     expect((await read()).milestones ?? []).toEqual([]);
+    const link = { name: HOSTILE, url: "https://files.example/a.zip", link_type: "package" };
+    expect((await developer.get(`${base}/v1.0`)).page).toContain("Add a link");
+    const wrong = await developer.post(`${base}/v1.0/links`, { ...link, url: "nowhere" });
+    expect([wrong.status, RUNS.test(wrong.page)]).toEqual([422, false]);
+    expect((await developer.post(`${base}/v1.0/links`, link)).status).toBe(303);
+    const linked = async () => (await read()).assets.links;
+    const [{ id: link_id }] = await linked();
+    expect(await linked()).toMatchObject([{ name: HOSTILE, link_type: "package" }]);
+    expect((await developer.get(`${base}/v1.0`)).page).not.toMatch(RUNS);
+    const renamed = { ...link, name: "All" };
+    expect((await developer.post(`${base}/v1.0/links/${link_id}/edit`, renamed)).status).toBe(303);
+    expect(await linked()).toMatchObject([{ name: "All" }]);
+    expect((await as("reporter").post(`${base}/v1.0/links`, link)).status).toBe(404);
+    expect((await developer.post(`${base}/v1.0/links/${link_id}/delete`)).status).toBe(303);
+    expect(await linked()).toEqual([]);
     expect((await as("reporter").get(`${base}/new`)).status).toBe(404);
     expect((await as("reporter").post(`${base}/v1.0/delete`)).status).toBe(404);
     expect((await developer.post(`${base}/v1.0/delete`)).headers.get("location")).toBe(base);

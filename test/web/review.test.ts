@@ -119,3 +119,51 @@ it("show no threads about older versions", async () => {
   const { page } = await forms.as("reporter").get(diffs);
   expect(page).not.toContain("<article");
 });
+
+it("are shown without white space, of older versions, and between two versions", async () => {
+  const own = await newCodeProject(app);
+  const read = async (path: string, person: "reporter" | "stranger" = "reporter") => {
+    const { status, page } = await forms.as(person).get(path);
+    return { status, page, rows: rowsOf(page).filter(([kind]) => kind && kind !== "place") };
+  };
+  await own.commit("main", { "a.txt": "if\n  one\n  two\nend\n", "b.txt": "same\n" });
+  const text = "if\n    one\n    2\nend\n";
+  await own.commit("change", { "a.txt": text, "b.txt": "sa me\n" }, { from: "main" });
+  const request = await own.open("change", { title: "A change" });
+  const path = `/${own.fullPath}/-/merge_requests/${request.iid}/diffs`;
+  const all = await read(path);
+  expect(all.page).toContain(`href="${path}?w=1"`);
+  expect(all.page).not.toContain('name="diff_id"');
+  const spaceless = await read(`${path}?w=1`);
+  expect(spaceless.rows).toEqual([
+    ["same", "1", "1", "", "if"],
+    ["same", "2", "2", "", "    one"],
+    ["removed", "3", "", "−", "  <del>two</del>"],
+    ["added", "", "3", "+", "  <ins>  2</ins>"],
+    ["same", "4", "4", "", "end"],
+  ]);
+  expect(spaceless.page).toContain("Only white space was changed.");
+  await own.commit("change", { "b.txt": "same\n", "c.txt": "new\n" });
+  const { json: versions } = await own.get(`/merge_requests/${request.iid}/versions`);
+  expect(versions).toHaveLength(2);
+  const [, first] = versions;
+  const now = await read(path);
+  expect([now.page.includes("c.txt"), now.page.includes("<code>b.txt</code>")]).toEqual([
+    true,
+    false,
+  ]);
+  expect(now.page).toContain('name="diff_id"');
+  const older = await read(`${path}?diff_id=${first.id}`);
+  expect([older.page.includes("c.txt"), older.page.includes("<code>b.txt</code>")]).toEqual([
+    false,
+    true,
+  ]);
+  const between = await read(
+    `${path}?diff_id=${versions[0].id}&start_sha=${first.head_commit_sha}`,
+  );
+  expect(between.page).toContain("c.txt");
+  expect(between.page).not.toContain("<code>a.txt</code>");
+  expect((await read(`${path}?diff_id=999999`)).status).toBe(404);
+  expect((await read(`${path}?start_sha=${"0".repeat(40)}`)).status).toBe(404);
+  expect((await read(`${path}?diff_id=${first.id}`, "stranger")).status).toBe(404);
+});

@@ -409,6 +409,23 @@ describe("webhooks of a project", () => {
     expect((await as("developer").post(resend)).status).toBe(404);
     expect((await as("maintainer").post(resend)).status).toBe(303);
     expect(receiver.received.length).toBe(2);
+    const template = '{"text":"{{object_kind}}"}';
+    await fill(
+      edit,
+      {
+        ...fieldsOf((await as("maintainer").get(edit)).page),
+        ...{ custom_headers: "X-Team: deploys\r\nX-More: a: b", custom_webhook_template: template },
+      },
+      "maintainer",
+    );
+    await as("maintainer").post(`${path}/${hook.id}/test/push_events`);
+    expect(receiver.received[2]).toMatchObject({
+      headers: { "x-team": "deploys", "x-more": "a: b" },
+    });
+    const kept = await as("maintainer").get(edit);
+    expect(fieldsOf(kept.page)).toMatchObject({
+      ...{ custom_headers: "", custom_webhook_template: template },
+    });
     const bad = await as("owner").post(`${path}/new`, { url: "nowhere", description: "kept" });
     expect([bad.status, fieldsOf(bad.page)["description"]]).toEqual([422, "kept"]);
     await as("maintainer").post(`${path}/${hook.id}/delete`);
@@ -465,7 +482,54 @@ describe.each(["project", "group"] as const)("members of a %s", (of) => {
   });
 });
 
+describe("schedules of pipelines", () => {
+  it("are added, changed by their owner, taken over, run and deleted", async () => {
+    const path = `${base}/-/pipeline_schedules`;
+    const fields = fieldsOf((await as("developer").get(`${path}/new`)).page);
+    expect(fields).toMatchObject({ cron: "0 4 * * *", cron_timezone: "UTC", ref: "main" });
+    const bad = await as("developer").post(`${path}/new`, {
+      ...fields,
+      description: "x",
+      cron: "no",
+    });
+    expect([bad.status, bad.page.includes("is invalid syntax")]).toEqual([422, true]);
+    await fill(`${path}/new`, { ...fields, description: HOSTILE }, "developer");
+    const read = async () => (await project.get("/pipeline_schedules", "owner")).json;
+    const [{ id }] = await read();
+    const shown = await as("maintainer").get(path);
+    expect(shown.page).not.toMatch(RUNS);
+    expect(shown.page).not.toContain(`${path}/${id}/edit`);
+    expect((await as("maintainer").post(`${path}/${id}/take_ownership`)).status).toBe(303);
+    expect((await as("maintainer").get(path)).page).toContain(`${path}/${id}/edit`);
+    await fill(`${path}/${id}/edit`, { ...fields, description: "Nightly" }, "maintainer");
+    expect(await read()).toMatchObject([
+      { description: "Nightly", owner: { username: "maintainer" } },
+    ]);
+    expect((await as("guest").get(`${path}/new`)).status).toBe(404);
+    expect((await as("maintainer").post(`${path}/${id}/delete`)).status).toBe(303);
+    expect(await read()).toEqual([]);
+  });
+});
+
 describe("settings of a group", () => {
+  it("have SCIM tokens, which are shown once and revoked", async () => {
+    const path = "/groups/secret/-/settings/scim";
+    expect((await as("owner").get(path)).page).toContain("/api/scim/v2/groups/secret");
+    expect((await as("maintainer").get(path)).status).toBe(404);
+    const form = fieldsOf((await as("owner").get(`${path}/new`)).page);
+    const made = await as("owner").post(`${path}/new`, { ...form, name: "Directory" });
+    const secret = secretIn(made.page);
+    expect(secret.length).toBeGreaterThan(10);
+    const listed = await as("owner").get(path);
+    expect([listed.page.includes("Directory"), listed.page.includes(secret)]).toEqual([
+      true,
+      false,
+    ]);
+    const [, id] = /scim\/(\d+)\/delete/.exec(listed.page) ?? [];
+    expect((await as("owner").post(`${path}/${id}/delete`)).status).toBe(303);
+    expect((await as("owner").get(path)).page).toContain("revoked");
+  });
+
   it("are for its owners, who change, archive and delete it", async () => {
     const json = { name: "Own", path: "own", visibility: "public" };
     await app.call("POST /groups", { as: "owner", json });
@@ -670,6 +734,52 @@ describe("the administration", () => {
     const restored = await as("owner").post(`${edit}/restore`);
     expect((await as("owner").follow(restored)).status).toBeLessThan(302);
     expect((await own.get("", "owner")).json.marked_for_deletion_on).toBeNull();
+  });
+
+  it("shows background work, and tries it again", async () => {
+    const path = "/admin/background_jobs";
+    await app.store.transaction(async (db) => {
+      const values = ["mail", JSON.stringify({ password: HOSTILE }), 3, "It was lost", 1, 1, 1];
+      await db.run(
+        "insert into outbox (worker, payload, attempts, error, failed_at, due_at, created_at) values (?, ?, ?, ?, ?, ?, ?)",
+        values,
+      );
+    });
+    const shown = await admin.get(`${path}?worker=mail&state=failed`);
+    expect([shown.status, shown.page.includes("It was lost")]).toEqual([200, true]);
+    expect(shown.page).not.toMatch(RUNS);
+    const [, id = ""] = /name="task_id" value="(\d+)"/.exec(shown.page) ?? [];
+    expect((await as("owner").post(`${path}/retry`, { task_id: id })).status).toBe(404);
+    const retried = await admin.post(`${path}/retry`, { task_id: id });
+    expect([retried.status, retried.headers.get("location")]).toEqual([303, path]);
+    const failed = "select count(*) from outbox where failed_at is not null and worker = 'mail'";
+    expect(await app.store.rows(failed)).toEqual([[0]]);
+    expect((await admin.post(`${path}/retry`, { worker: "mail" })).status).toBe(303);
+    await app.store.transaction(async (db) => {
+      await db.run("delete from outbox where worker = 'mail'");
+    });
+  });
+
+  it("approves and rejects who has signed up", async () => {
+    const made = async (username: string) => {
+      const visitor = new Visitor(app);
+      await visitor.get("/users/sign_up");
+      const form = {
+        username,
+        name: username,
+        email: `${username}@sea.example`,
+        password: PASSWORD,
+      };
+      expect((await visitor.post("/users/sign_up", form)).status).toBe(200);
+      return (await send("GET", `/users?username=${username}`)).json[0];
+    };
+    const [ida, joe] = [await made("ida"), await made("joe")];
+    const shown = await admin.get("/admin/users?state=inactive");
+    expect(shown.page).toContain(`action="/admin/users/${ida.id}/approve"`);
+    expect((await admin.post(`/admin/users/${ida.id}/approve`)).status).toBe(303);
+    expect((await send("GET", `/users/${ida.id}`)).json.state).toBe("active");
+    expect((await admin.post(`/admin/users/${joe.id}/reject`)).status).toBe(303);
+    expect((await send("GET", `/users/${joe.id}`)).status).toBe(404);
   });
 
   it("makes runners of everybody, and has groups and projects", async () => {

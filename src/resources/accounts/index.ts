@@ -136,11 +136,11 @@ export const accountResource: Resource = {
       upload: AVATAR_PART,
       atLeastOne: [...WAYS_TO_PASSWORDS],
       presenter: adminUser,
-      prepare: async ({ password, reset_password, force_random_password }) => {
+      prepare: async ({ password, reset_password, force_random_password }, { store }) => {
         // As in GitLab, a password that is sent does not count beside another way to one.
         if (reset_password || force_random_password) return { password_hash: null };
         if (!password) throw atLeastOne(WAYS_TO_PASSWORDS);
-        return { password_hash: await hashPassword(password) };
+        return { password_hash: await hashPassword(password, store) };
       },
       handle: async (context) => {
         const { db, presenter, input, prepared, now } = context;
@@ -178,7 +178,7 @@ export const accountResource: Resource = {
       },
       upload: AVATAR_PART,
       presenter: adminUser,
-      prepare: ({ password }) => (password ? hashPassword(password) : undefined),
+      prepare: ({ password }, { store }) => (password ? hashPassword(password, store) : undefined),
       handle: async (context) => {
         const { db, presenter, input, prepared, now } = context;
         const found = await requireChangeable(db, input.user_id);

@@ -3,7 +3,7 @@ import { VISIBILITIES, VISIBILITY_NAMES, VISIBILITY_WORDS } from "../../core/acc
 import { invalid } from "../../core/errors.ts";
 import * as field from "../../core/field.ts";
 import * as param from "../../core/input.ts";
-import { storedIn, unsupported } from "../../core/kept.ts";
+import { storedIn } from "../../core/kept.ts";
 import { type Presenter, presenter } from "../../core/presenter.ts";
 import { type Resource, routes } from "../../core/resource.ts";
 import { isShortName } from "../../git/refs.ts";
@@ -37,14 +37,11 @@ const settings = presenter({
   user_default_external: field.flag(COLUMNS.user_default_external),
   max_artifacts_size: field.integer(COLUMNS.max_artifacts_size),
   default_branch_protection_defaults: field.constant(DEFAULT_PROTECTION),
-  signup_enabled: field.constant(false),
 });
 
 const visibility = param.optional(param.choice(VISIBILITY_NAMES));
 const changeable = {
   ...keptSettings.attributes,
-  // Nobody can sign up.
-  signup_enabled: unsupported(param.boolean(), false),
   default_branch_protection_defaults: defaultProtection,
   ...refusedSettings,
   default_project_visibility: visibility,

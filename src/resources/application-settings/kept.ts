@@ -1,10 +1,9 @@
-import { MIN_CHARACTERS } from "../../auth/passwords.ts";
+import { MAX_BYTES, MIN_CHARACTERS } from "../../auth/passwords.ts";
 import { TOKEN_PREFIX } from "../../auth/token-secrets.ts";
 import { SESSION_LIFETIME } from "../../core/http/session-cookie.ts";
 import * as param from "../../core/input.ts";
 import {
   effective,
-  empty,
   fixed,
   type KeptSetting,
   kept,
@@ -21,6 +20,8 @@ const each = <const Name extends string, T>(names: readonly Name[], one: T) =>
 const whole = param.integer({ min: 0 });
 const text = param.anyText();
 const texts = param.arrayOf(text);
+/** Domains of addresses: `*` stands for anything. */
+const domains = param.arrayOf(param.text({ max: 255 }), { max: 1000 });
 const WEB_ONLY = "is blocked: Only allowed schemes are http, https";
 /** A URL that pages may show as a link: no other schemes than these, as in GitLab. */
 const webAddress = param.checked(text, (sent) => webAddressProblem(sent) === undefined, WEB_ONLY);
@@ -356,7 +357,6 @@ export const keptSettings = keptIn("s.kept_settings", {
       "disable_overriding_approvers_per_merge_request",
       "disable_password_authentication_for_users_with_sso_identities",
       "disable_personal_access_tokens",
-      "domain_denylist_enabled",
       "elasticsearch_indexing",
       "elasticsearch_search",
       "email_restrictions_enabled",
@@ -371,10 +371,6 @@ export const keptSettings = keptIn("s.kept_settings", {
       "lock_memberships_to_saml",
       "login_recaptcha_protection_enabled",
       "maintenance_mode",
-      "password_lowercase_required",
-      "password_number_required",
-      "password_symbol_required",
-      "password_uppercase_required",
       "prevent_merge_requests_author_approval",
       "prevent_merge_requests_committers_approval",
       "recaptcha_enabled",
@@ -418,7 +414,6 @@ export const keptSettings = keptIn("s.kept_settings", {
       "password_authentication_enabled_for_git",
       "password_authentication_enabled_for_web",
       "project_export_enabled",
-      "require_admin_approval_after_user_signup",
       "signin_enabled",
       "user_oauth_applications",
     ],
@@ -460,7 +455,22 @@ export const keptSettings = keptIn("s.kept_settings", {
     ],
     fixed(param.integer({ min: -1 }), 0),
   ),
-  ...each(["domain_allowlist", "domain_denylist"], empty(texts)),
+  ...each(["domain_allowlist", "domain_denylist"], effective(kept(domains, []))),
+  ...each(
+    [
+      "domain_denylist_enabled",
+      "password_lowercase_required",
+      "password_number_required",
+      "password_symbol_required",
+      "password_uppercase_required",
+    ],
+    effective(kept(param.boolean(), false)),
+  ),
+  // As in GitLab, people who sign up wait for an administrator.
+  ...each(
+    ["require_admin_approval_after_user_signup", "signup_enabled"],
+    effective(kept(param.boolean(), true)),
+  ),
   ...each(
     [
       "ci_max_includes",
@@ -493,9 +503,21 @@ export const keptSettings = keptIn("s.kept_settings", {
   ),
   default_branch_protection: fixed(param.integer({ min: 0, max: 4 }), 2),
   default_project_creation: fixed(param.integer({ min: 0, max: 4 }), 1),
-  email_confirmation_setting: fixed(param.choice(["off", "soft", "hard"]), "off"),
+  email_confirmation_setting: {
+    // An account whose address is not confirmed yet is none here.
+    attribute: param.optional(
+      param.checked(
+        param.choice(["off", "soft", "hard"]),
+        (sent) => sent !== "soft",
+        "is not supported on this server",
+      ),
+    ),
+    initial: "off",
+  },
   enabled_git_access_protocol: fixed(param.choice(["all", "ssh", "http"]), "all"),
-  minimum_password_length: fixed(param.integer({ min: 1 }), MIN_CHARACTERS),
+  minimum_password_length: effective(
+    kept(param.integer({ min: MIN_CHARACTERS, max: MAX_BYTES }), MIN_CHARACTERS),
+  ),
   personal_access_token_prefix: fixed(text, TOKEN_PREFIX),
   repository_storages: fixed(texts, ["default"], (sent) => sent.join() === "default"),
   repository_storages_weighted: kept(param.object({ default: param.optional(whole) }), {

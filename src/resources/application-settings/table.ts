@@ -31,4 +31,15 @@ create table application_settings (
     id: "20261129-63-size-of-artifacts",
     sql: "alter table application_settings add column max_artifacts_size $int;\n",
   },
+  {
+    // Where there are users already, nobody signs up before an administrator says so.
+    id: "20261231-02-sign-up-stays-closed",
+    sql: `
+insert into application_settings (id, updated_at) select 1, 0
+where exists (select 1 from users where state <> 'ghost') on conflict do nothing;
+update application_settings set kept_settings = case
+  when coalesce(kept_settings, '{}') = '{}' then '{"signup_enabled":false}'
+  else '{"signup_enabled":false,' || substr(kept_settings, 2) end;
+`,
+  },
 ];

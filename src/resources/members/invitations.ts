@@ -198,17 +198,37 @@ export async function acceptInvitations(
   email: string,
   now: number,
 ): Promise<void> {
-  const today = dayOf(now);
-  for (const taken of await invitations.take(db, email)) {
-    const { access_level, expires_at } = taken;
-    const source = placeOf(taken);
-    const above = await members.findBest(db, { ...source, namespaceId: taken.above_id }, userId);
-    const isOver = expires_at !== null && expires_at <= today;
-    if (isOver || (above && above.access_level >= access_level)) continue;
-    if (await members.find(db, source, userId)) continue;
-    const by = { id: taken.created_by_id, name: taken.created_by ?? "", ip: "" };
-    await enroll({ db, source, by, now }, userId, { access_level, expires_at });
-  }
+  for (const taken of await invitations.take(db, email)) await accept(db, userId, taken, now);
+}
+
+/**
+ * Makes a user a member who has opened the link of an invitation: whoever reads the mail is meant. It is used up by that, as by
+ * what {@link acceptInvitations} drops.
+ */
+export async function acceptInvitation(
+  db: Database,
+  userId: number,
+  taken: invitations.Accepted & { readonly id: number },
+  now: number,
+): Promise<void> {
+  await invitations.remove(db, taken.id);
+  await accept(db, userId, taken, now);
+}
+
+async function accept(
+  db: Database,
+  userId: number,
+  taken: invitations.Accepted,
+  now: number,
+): Promise<void> {
+  const { access_level, expires_at } = taken;
+  const source = placeOf(taken);
+  const above = await members.findBest(db, { ...source, namespaceId: taken.above_id }, userId);
+  const isOver = expires_at !== null && expires_at <= dayOf(now);
+  if (isOver || (above && above.access_level >= access_level)) return;
+  if (await members.find(db, source, userId)) return;
+  const by = { id: taken.created_by_id, name: taken.created_by ?? "", ip: "" };
+  await enroll({ db, source, by, now }, userId, { access_level, expires_at });
 }
 
 function placeOf({ project_id, namespace_id, full_path: fullPath }: invitations.Accepted): Place {

@@ -1,3 +1,4 @@
+import { digestOf } from "../../auth/token-secrets.ts";
 import { type Owner, ownedBy } from "../../core/access/owner.ts";
 import { BEING_DELETED } from "../../core/access/visibility.ts";
 import { type Page, paginate, type RowPage } from "../../core/pagination.ts";
@@ -94,15 +95,26 @@ export interface Accepted {
   created_by: string | null;
 }
 
+const ACCEPTED = `select mi.namespace_id, mi.project_id, coalesce(p.full_path, n.full_path) as full_path,
+    coalesce(p.namespace_id, n.id) as above_id, mi.access_level, mi.expires_at, mi.created_by_id,
+    cb.username as created_by, mi.id, mi.email
+  from ${INVITATIONS} left join projects p on p.id = mi.project_id
+  left join namespaces n on n.id = mi.namespace_id
+  where coalesce(p.visibility, n.visibility) > ${BEING_DELETED}`;
+
+/** The invitation of a link in a mail, or `undefined`. @param secret the secret in the link */
+export async function findBySecret(
+  db: Reader,
+  secret: string,
+): Promise<(Accepted & { id: number; email: string }) | undefined> {
+  if (!/^[0-9a-f]{64}$/.test(secret)) return undefined;
+  return db.one(`${ACCEPTED} and mi.digest = ?`, [digestOf(secret)]);
+}
+
 /** Takes the invitations of an address, ignoring case, except those to what is being deleted. */
 export async function take(db: Database, email: string): Promise<Accepted[]> {
   const found = await db.all<Accepted>(
-    `select mi.namespace_id, mi.project_id, coalesce(p.full_path, n.full_path) as full_path,
-       coalesce(p.namespace_id, n.id) as above_id, mi.access_level, mi.expires_at, mi.created_by_id,
-       cb.username as created_by
-     from ${INVITATIONS} left join projects p on p.id = mi.project_id
-     left join namespaces n on n.id = mi.namespace_id
-     where lower(mi.email) = lower(?) and coalesce(p.visibility, n.visibility) > ${BEING_DELETED} order by mi.id`,
+    `${ACCEPTED} and lower(mi.email) = lower(?) order by mi.id`,
     [email],
   );
   await db.run("delete from member_invitations where lower(email) = lower(?)", [email]);

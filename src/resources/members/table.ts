@@ -97,4 +97,12 @@ create index members_by_user_and_id on members (user_id, id);
 create index members_of_namespace_by_creation on members (namespace_id, created_at) where namespace_id is not null;
 `,
   },
+  {
+    // The secret in the mail of an invitation, as a digest.
+    id: "20261231-03-links-of-invitations",
+    sql: `
+alter table member_invitations add column digest $text;
+create unique index member_invitations_by_digest on member_invitations (digest);
+`,
+  },
 ];

@@ -5,6 +5,7 @@ import { conflict, forbidden } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import { requireFullPath } from "../../core/paths.ts";
 import { recordUser } from "../../hooks/records.ts";
+import { queueLetter } from "../../jobs/mails.ts";
 import type { Database, Reader } from "../../store/port.ts";
 import { updateRow } from "../../store/update.ts";
 import * as settings from "../application-settings/queries.ts";
@@ -122,6 +123,9 @@ export async function changeState(
   await users.setState(db, found, state, now);
   const action = state === "active" ? LEFT[found.state] : ENTERED[state];
   if (action) await audit.log({ db, by, now }, action, { userId: found.id });
+  if (found.state === "blocked_pending_approval" && state === "active") {
+    await queueLetter(db, { approved: found.id }, now);
+  }
 }
 
 /** Makes a deactivated user active, because they sign in. Others stay as they are. */

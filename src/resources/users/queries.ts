@@ -34,6 +34,8 @@ export interface User {
   can_create_group: number;
   projects_limit: number;
   private_profile: number;
+  /** Whether how much they do where others see nothing is counted for everybody. */
+  include_private_contributions: number;
   updated_at: number;
 }
 
@@ -211,7 +213,7 @@ export async function row(
 }
 
 const USER =
-  "select id, username, name, email, state, admin, can_create_group, projects_limit, private_profile, updated_at from users u";
+  "select id, username, name, email, state, admin, can_create_group, projects_limit, private_profile, include_private_contributions, updated_at from users u";
 
 /** A user by id, or `undefined`. */
 export async function find(db: Reader, userId: number): Promise<User | undefined> {
@@ -260,6 +262,25 @@ export async function addresses(db: Reader, userId: number): Promise<ReadonlySet
     [userId],
   );
   return new Set(found.map(([email]) => String(email)));
+}
+
+/** Sets whether what somebody does where others see nothing is counted for everybody. */
+export function setPrivateContributions(
+  db: Database,
+  id: number,
+  include_private_contributions: number,
+  now: number,
+): Promise<void> {
+  return updateRow(db, "users", id, { include_private_contributions }, now);
+}
+
+/** The addresses of administrators who can sign in, by their ids. @param most of them */
+export async function addressesOfAdmins(db: Reader, most: number): Promise<string[]> {
+  const found = await db.rows(
+    "select email from users where admin = 1 and state = 'active' order by id limit ?",
+    [most],
+  );
+  return found.map(([email]) => String(email));
 }
 
 /** The ids of the users who have these confirmed addresses, by address in small letters. */

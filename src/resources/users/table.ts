@@ -166,4 +166,27 @@ create unique index identities_by_uid on identities (provider, extern_uid);
 create unique index identities_by_user on identities (user_id, provider);
 `,
   },
+  {
+    // Who has signed up, until their address is confirmed. Of the secret in the link only a digest is stored.
+    id: "20261231-01-sign-ups",
+    sql: `
+create table sign_ups (
+  id $id,
+  username $text not null,
+  name $text not null,
+  email $text not null,
+  password_hash $text not null,
+  digest $text,
+  expires_at $int not null,
+  created_at $int not null
+);
+create unique index sign_ups_by_username on sign_ups (lower(username));
+create unique index sign_ups_by_digest on sign_ups (digest);
+create index sign_ups_by_expiry on sign_ups (expires_at);
+`,
+  },
+  {
+    id: "20261231-04-private-contributions",
+    sql: "alter table users add column include_private_contributions $int not null default 0;\n",
+  },
 ];
