@@ -2,6 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ForbiddenAddress, UnknownHost } from "../../outgoing/addresses.ts";
 import { send } from "../../outgoing/request.ts";
+import type { Dialect } from "./dialects.ts";
 
 /** What another server has answered, or why it has not. The message has no secrets. */
 export class SourceError extends Error {
@@ -36,10 +37,6 @@ export interface Page {
 
 /** The most bytes of an answer in JSON. */
 const MOST_BYTES = 16 * 1024 * 1024;
-/** Entries of a page. */
-export const PER_PAGE = 100;
-/** The parts in which a page is asked for that is too large. */
-const SHARES = 10;
 /** The most pages of a list. */
 const MOST_PAGES = 20_000;
 /** Milliseconds that an answer may take to begin, and each part of it to follow. */
@@ -47,13 +44,15 @@ const IDLE = 60_000;
 /** How often a request is sent again if the other server is at fault, and the first pause before that in milliseconds. */
 const TRIES = 4;
 const FIRST_PAUSE = 250;
-/** The longest pause that another server may ask for, in milliseconds, and how many in a row. */
-const LONGEST_PAUSE = 600_000;
+/** How many pauses another server may ask for in a row. */
 const MOST_PAUSES = 20;
+/** The pause after a refusal that does not say how long it is to be, in milliseconds. */
+const FIRST_REST = 10_000;
 
 /** What a {@link Source} is made of. */
 export interface SourceSettings {
-  /** Of the server, without `/api/v4`. */
+  readonly dialect: Dialect;
+  /** Of the server, without the path of its API. */
   readonly url: URL;
   readonly token: string;
   readonly allowLocal: boolean;
@@ -61,7 +60,7 @@ export interface SourceSettings {
 }
 
 /**
- * Reads the REST API of a GitLab server: one page at a time, as fast as it allows, without following redirects.
+ * Reads the REST API of another server: one page at a time, as fast as it allows, without following redirects.
  */
 export class Source {
   readonly #settings: SourceSettings;
@@ -77,11 +76,16 @@ export class Source {
 
   /** The address of a path of the API, without the token. */
   urlOf(path: string, query: Query = {}): URL {
-    const { url } = this.#settings;
-    const at = new URL(url);
-    at.pathname = `${url.pathname.replace(/\/$/, "")}/api/v4/${path}`;
+    const { url, dialect } = this.#settings;
+    const at = dialect.apiOf(url);
+    at.pathname = `${at.pathname.replace(/\/$/, "")}/${path}`;
     for (const [name, value] of Object.entries(query)) at.searchParams.set(name, String(value));
     return at;
+  }
+
+  /** How the server is asked. */
+  get dialect(): Dialect {
+    return this.#settings.dialect;
   }
 
   /**
@@ -107,7 +111,7 @@ export class Source {
       if (number > MOST_PAGES) throw new SourceError(`the list ${path} has no end`);
       let length = 0;
       let hasNext = false;
-      for await (const part of this.#parts(path, query, { size: PER_PAGE, number })) {
+      for await (const part of this.#parts(path, query, { size: this.dialect.pageSize, number })) {
         const { entries } = part;
         const shown = JSON.stringify(entries.map(({ id, iid, name }) => [id, iid, name]));
         if (entries.length > 0 && shown === last) {
@@ -129,16 +133,16 @@ export class Source {
     { size, number }: { readonly size: number; readonly number: number },
   ): AsyncGenerator<{ entries: readonly Told[]; hasNext: boolean }> {
     try {
-      const { told, headers } = await this.#json(path, { ...query, per_page: size, page: number });
+      const { told, headers } = await this.#page(path, query, size, number);
       if (!Array.isArray(told) || !told.every(isTold)) {
         throw new SourceError(`the answer to ${path} is no list of objects`);
       }
-      const next = headers["x-next-page"];
-      yield { entries: told, hasNext: next === undefined ? told.length === size : next !== "" };
+      yield { entries: told, hasNext: this.dialect.hasNext(headers) ?? told.length === size };
     } catch (error) {
       if (!(error instanceof TooLarge) || size === 1) throw error;
-      for (let at = 1; at <= SHARES; at += 1) {
-        const part = { size: size / SHARES, number: (number - 1) * SHARES + at };
+      const shares = Math.min(this.dialect.shares, size);
+      for (let at = 1; at <= shares; at += 1) {
+        const part = { size: size / shares, number: (number - 1) * shares + at };
         let hasNext = false;
         for await (const found of this.#parts(path, query, part)) {
           ({ hasNext } = found);
@@ -154,15 +158,16 @@ export class Source {
    * server does not tell how long it is.
    */
   async *listFromEnd(path: string, query: Query = {}): AsyncGenerator<Page> {
-    const { headers } = await this.#json(path, { ...query, per_page: 1, page: 1 });
-    const total = Number(headers["x-total"] ?? Number.NaN);
-    const last = Math.ceil(total / PER_PAGE);
+    const { headers } = await this.#page(path, query, 1, 1);
+    const total = Number(headers["x-total"] ?? headers["x-total-count"] ?? Number.NaN);
+    const size = this.dialect.pageSize;
+    const last = Math.ceil(total / size);
     if (!Number.isSafeInteger(last) || last > MOST_PAGES) {
       yield* this.list(path, query);
       return;
     }
     for (let number = last; number > 0; number -= 1) {
-      for await (const { entries } of this.#parts(path, query, { size: PER_PAGE, number })) {
+      for await (const { entries } of this.#parts(path, query, { size, number })) {
         yield { number, entries: entries.toReversed() };
       }
     }
@@ -194,6 +199,10 @@ export class Source {
     }
   }
 
+  #page(path: string, query: Query, size: number, page: number) {
+    return this.#json(path, { ...query, [this.dialect.sizeName]: size, page });
+  }
+
   async #json(path: string, query: Query) {
     const answer = await this.#answer(path, query);
     const { headers } = answer;
@@ -214,11 +223,7 @@ export class Source {
   /** A successful answer. Its body is to be read or destroyed. @throws SourceError */
   async #answer(path: string, query: Query): Promise<IncomingMessage> {
     const url = this.urlOf(path, query);
-    const headers = {
-      accept: "application/json, */*",
-      "user-agent": "pm-api",
-      "private-token": this.#settings.token,
-    };
+    const headers = { ...this.dialect.headersOf(this.#settings.token), "user-agent": "pm-api" };
     let failures = 0;
     let pauses = 0;
     for (;;) {
@@ -226,10 +231,10 @@ export class Source {
       const answer = await this.#send(url, headers);
       const status = answer instanceof SourceError ? undefined : answer.statusCode;
       if (!(answer instanceof SourceError)) {
-        this.#heed(answer);
+        const mustWait = this.#heed(answer);
         if (status === 200) return answer;
         answer.destroy();
-        if (status === 429 || (status === 503 && answer.headers["retry-after"] !== undefined)) {
+        if (mustWait) {
           pauses += 1;
           if (pauses > MOST_PAUSES)
             throw new SourceError("the server asks for pauses again and again", status);
@@ -279,22 +284,38 @@ export class Source {
     }
   }
 
-  /** Notes when the other server wants the next request: by the headers of GitLab. */
-  #heed({ statusCode, headers }: IncomingMessage): void {
+  /**
+   * Notes when the other server wants the next request: by the headers of GitLab, or of GitHub.
+   *
+   * @returns whether it has refused this one for that reason
+   */
+  #heed({ statusCode, headers }: IncomingMessage): boolean {
     const now = this.#settings.now();
-    const after = Number(headers["retry-after"]);
-    if (statusCode === 429 || statusCode === 503) {
-      this.#restsUntil = now + (Number.isFinite(after) ? Math.max(after, 0.1) * 1000 : 10_000);
-    } else if (headers["ratelimit-remaining"] === "0") {
-      const reset = Number(headers["ratelimit-reset"]) * 1000;
+    const left = headers["ratelimit-remaining"] ?? headers["x-ratelimit-remaining"];
+    const reset = Number(headers["ratelimit-reset"] ?? headers["x-ratelimit-reset"]) * 1000;
+    const after = headers["retry-after"];
+    const mustWait =
+      statusCode === 429 ||
+      (statusCode === 503 && after !== undefined) ||
+      (statusCode === 403 && (left === "0" || after !== undefined));
+    if (mustWait) {
+      const seconds = Number(after);
+      const until = left === "0" && reset > now ? reset : now + FIRST_REST;
+      this.#restsUntil =
+        after !== undefined && Number.isFinite(seconds)
+          ? now + Math.max(seconds, 0.1) * 1000
+          : until;
+    } else if (left === "0" && reset > now) {
       // The clock of the other server may be another one.
-      if (reset > now) this.#restsUntil = Math.min(reset, now + 60_000);
+      this.#restsUntil = Math.min(reset, now + 60_000);
     }
+    return mustWait;
   }
 
   async #rest(): Promise<void> {
     const pause = this.#restsUntil - this.#settings.now();
-    if (pause > LONGEST_PAUSE) throw new SourceError("the server asks for too long a pause", 429);
+    if (pause > this.dialect.longestPause)
+      throw new SourceError("the server asks for too long a pause", 429);
     if (pause > 0) await this.#pause(pause);
   }
 
