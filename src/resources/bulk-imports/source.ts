@@ -65,6 +65,8 @@ export interface SourceSettings {
 export class Source {
   readonly #settings: SourceSettings;
   readonly #signal: AbortSignal;
+  /** What ends the requests that are open. */
+  readonly #open = new Set<AbortController>();
   /** No request is sent before this instant, in epoch milliseconds. */
   #restsUntil = 0;
 
@@ -72,6 +74,11 @@ export class Source {
   constructor(settings: SourceSettings, signal: AbortSignal) {
     this.#settings = settings;
     this.#signal = signal;
+    // One listener: signals made of this one would stay as long as it does, which is as long as the import.
+    const stop = () => {
+      for (const ending of this.#open) ending.abort(signal.reason);
+    };
+    signal.addEventListener("abort", stop, { once: true });
   }
 
   /** The address of a path of the API, without the token. */
@@ -254,16 +261,14 @@ export class Source {
   async #send(url: URL, headers: Readonly<Record<string, string>>) {
     const { allowLocal } = this.#settings;
     const request = { url, method: "GET", headers, verifies: true, allowLocal } as const;
-    // Signals made of others stay as long as these, of which one lasts as long as the import.
     const ending = new AbortController();
-    const stop = () => ending.abort(this.#signal.reason);
+    this.#open.add(ending);
     let isIdle = false;
     const timer = setTimeout(() => {
       isIdle = true;
       ending.abort();
     }, IDLE);
-    this.#signal.addEventListener("abort", stop, { once: true });
-    const forget = () => this.#signal.removeEventListener("abort", stop);
+    const forget = () => this.#open.delete(ending);
     try {
       this.#signal.throwIfAborted();
       const answer = await send(request, ending.signal);
