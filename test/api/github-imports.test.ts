@@ -1,4 +1,5 @@
 // Repositories that are imported from GitHub, of which emulate is one but for Git, and from Gitea.
+import { createHash } from "node:crypto";
 import {
   createServer,
   type Server as HttpServer,
@@ -152,6 +153,30 @@ afterAll(async () => {
   await app.dispose();
 });
 
+const LARGE = "large ".repeat(1000);
+const OID = createHash("sha256").update(LARGE).digest("hex");
+
+/** Makes a branch with a pointer of Git LFS, whose object is there. */
+async function commitLarge(id: number) {
+  const authorization = `Basic ${Buffer.from("admin:token-of-admin").toString("base64")}`;
+  const type = "application/vnd.git-lfs+json";
+  const asked = await fetch(`${coded.url}/octo/site.git/info/lfs/objects/batch`, {
+    method: "POST",
+    headers: { authorization, accept: type, "content-type": type },
+    body: JSON.stringify({ operation: "upload", objects: [{ oid: OID, size: LARGE.length }] }),
+  });
+  const { actions } = (await asked.json()).objects[0];
+  const { "Transfer-Encoding": _, ...given } = actions.upload.header;
+  const headers = { ...given, "content-type": "application/octet-stream" };
+  const put = await fetch(actions.upload.href, { method: "PUT", headers, body: LARGE });
+  expect(put.status).toBe(200);
+  const pointer = `version https://git-lfs.github.com/spec/v1\noid sha256:${OID}\nsize ${LARGE.length}\n`;
+  await coding(`POST /projects/${id}/repository/commits`, {
+    ...{ branch: "large", start_branch: "main", commit_message: "Large" },
+    actions: [{ action: "create", file_path: "large.bin", content: pointer }],
+  });
+}
+
 /** Makes the repository, twice: emulate has no Git. */
 async function fill() {
   const namespace_id = (await coding("GET /namespaces/octo")).id;
@@ -165,6 +190,7 @@ async function fill() {
     });
   const first = await commit("main", "one\ntwo\nthree\n", {});
   const second = await commit("topic", "one\n2\nthree\n", { start_branch: "main" });
+  await commitLarge(id);
   const branches = { source_branch: "topic", target_branch: "main" };
   await coding(`POST /projects/${id}/merge_requests`, { title: "x", ...branches });
   await coding(`POST /projects/${id}/wikis`, { title: "home", content: "Hello" });
@@ -314,6 +340,8 @@ it("brings a repository with its issues, pull requests and releases", async () =
   expect(wiki.json.content).toBe("Hello");
   const file = await app.call(`GET ${at}/repository/files/a.txt/raw?ref=topic`, { as: "admin" });
   expect(file.text).toBe("one\n2\nthree\n");
+  const large = `GET ${at}/repository/files/large.bin/raw?ref=large&lfs=true`;
+  expect((await app.call(large, { as: "admin" })).text).toBe(LARGE);
   const settings = { bulk_import_enabled: true };
   await app.call("PUT /application/settings", { as: "admin", json: settings });
   expect((await app.call("GET /bulk_imports", { as: "admin" })).json).toEqual([]);

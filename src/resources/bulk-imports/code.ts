@@ -124,14 +124,21 @@ async function bringWiki(
   }
 }
 
-/** The repository of a project on the other server. */
-function codeOf({ running, entity }: Bringing, suffix: string, projectId: number): CodeOf {
-  const { store, now, signal, allowLocal, token, record } = running;
+/** The address of a repository on the other server, with the token. @param suffix what follows its path */
+export function addressOfCode({ running, entity }: Bringing, suffix: string): URL {
+  const { token, record } = running;
   const url = new URL(record.source_url);
   url.pathname = `${url.pathname.replace(/\/$/, "")}/${entity.source_full_path}${suffix}`;
   // Any user name is accepted beside an access token.
   url.username = "oauth2";
   url.password = encodeURIComponent(token);
+  return url;
+}
+
+/** The repository of a project on the other server. */
+function codeOf(bringing: Bringing, suffix: string, projectId: number): CodeOf {
+  const { store, now, signal, allowLocal } = bringing.running;
+  const url = addressOfCode(bringing, suffix);
   return { store, now, signal, projectId, remote: { url, allowLocal } };
 }
 

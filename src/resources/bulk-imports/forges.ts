@@ -18,6 +18,7 @@ import {
   reviewersOf,
   versionsOf,
 } from "./forge-rows.ts";
+import { bringLargeFiles } from "./lfs.ts";
 import {
   bringProjectCode,
   bringReleases,
@@ -43,6 +44,7 @@ import { SourceError, type Told } from "./source.ts";
 export async function bringRepository(bringing: Bringing, told: Told): Promise<void> {
   const forge = new Forge(bringing, told);
   await bringing.part("repository", () => bringProjectCode(bringing, told));
+  await bringLargeFiles(bringing);
   await bringing.part("wiki", () => forge.wiki());
   await forge.labels();
   await forge.milestones();

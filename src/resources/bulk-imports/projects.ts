@@ -30,6 +30,7 @@ import {
   bringVariables,
   keptOf,
 } from "./common.ts";
+import { bringLargeFiles } from "./lfs.ts";
 import * as imports from "./queries.ts";
 import { type SourceRecord, write } from "./records.ts";
 import {
@@ -85,6 +86,7 @@ export async function bringProject(bringing: Bringing, told: Told): Promise<void
   await bringing.part("repository", async () => {
     if (told["empty_repo"] !== true) await bringProjectCode(bringing, told);
   });
+  await bringLargeFiles(bringing);
   await bringing.part("wiki", () => wiki(bringing, told));
   await bringAvatar(bringing, told);
   await bringLabels(bringing, { include_ancestor_groups: true });

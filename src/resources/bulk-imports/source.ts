@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ForbiddenAddress, UnknownHost } from "../../outgoing/addresses.ts";
-import { send } from "../../outgoing/request.ts";
+import { type OutgoingRequest, send } from "../../outgoing/request.ts";
 import type { Dialect } from "./dialects.ts";
 
 /** What another server has answered, or why it has not. The message has no secrets. */
@@ -34,6 +34,13 @@ export interface Page {
   readonly number: number;
   readonly entries: readonly Told[];
 }
+
+/** A request that is no reading of the API: nothing is added to it. */
+export type Sending = Pick<OutgoingRequest, "url" | "method" | "headers"> & {
+  readonly body?: string;
+};
+
+const REDIRECTED = [301, 302, 303, 307, 308];
 
 /** The most bytes of an answer in JSON. */
 const MOST_BYTES = 16 * 1024 * 1024;
@@ -197,13 +204,46 @@ export class Source {
 
   /** The bytes of a file. @param most bytes that it may have @throws SourceError */
   async *bytes(path: string, most: number): AsyncGenerator<Uint8Array> {
-    const answer = await this.#answer(path, {});
-    let length = 0;
-    for await (const chunk of partsOf(answer, path)) {
-      length += chunk.length;
-      if (length > most) throw new SourceError(`${path} is larger than ${most} bytes`);
-      yield chunk;
+    yield* bounded(await this.#answer(path, {}), path, most);
+  }
+
+  /**
+   * Sends a request that is no reading of the API, and reads the object that it is answered with.
+   *
+   * @throws SourceError if there is none
+   */
+  async ask(sending: Sending): Promise<Told> {
+    const answer = await this.open(sending, MOST_BYTES);
+    if (!("bytes" in answer)) throw new SourceError("redirects are not followed");
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of answer.bytes) chunks.push(chunk);
+    const told = jsonIn(Buffer.concat(chunks), sending.url.pathname);
+    if (!isTold(told)) throw new SourceError(`the answer to ${sending.url.pathname} is no object`);
+    return told;
+  }
+
+  /**
+   * Sends a request that is no reading of the API.
+   *
+   * @param most bytes that its answer may have
+   * @returns the answer, or where it leads to
+   * @throws SourceError if there is none, or it is refused
+   */
+  async open(
+    sending: Sending,
+    most: number,
+  ): Promise<{ bytes: AsyncGenerator<Uint8Array> } | { location: URL }> {
+    const path = sending.url.pathname;
+    const answer = await this.#send(sending);
+    if (answer instanceof SourceError) throw answer;
+    const { statusCode = 0, headers } = answer;
+    if (statusCode === 200) return { bytes: bounded(answer, path, most) };
+    answer.destroy();
+    const { location } = headers;
+    if (REDIRECTED.includes(statusCode) && location && URL.canParse(location, sending.url)) {
+      return { location: new URL(location, sending.url) };
     }
+    throw refusal(path, statusCode);
   }
 
   #page(path: string, query: Query, size: number, page: number) {
@@ -220,11 +260,7 @@ export class Source {
       if (length > MOST_BYTES) throw new TooLarge(`the answer to ${path} is too large`);
       chunks.push(chunk);
     }
-    try {
-      return { told: JSON.parse(Buffer.concat(chunks).toString("utf8")) as unknown, headers };
-    } catch {
-      throw new SourceError(`the answer to ${path} is no JSON`);
-    }
+    return { told: jsonIn(Buffer.concat(chunks), path), headers };
   }
 
   /** A successful answer. Its body is to be read or destroyed. @throws SourceError */
@@ -235,7 +271,7 @@ export class Source {
     let pauses = 0;
     for (;;) {
       await this.#rest();
-      const answer = await this.#send(url, headers);
+      const answer = await this.#send({ url, method: "GET", headers });
       const status = answer instanceof SourceError ? undefined : answer.statusCode;
       if (!(answer instanceof SourceError)) {
         const mustWait = this.#heed(answer);
@@ -258,9 +294,9 @@ export class Source {
   }
 
   /** An answer, or why there is none. @throws what the signal was aborted with; SourceError if the address is forbidden */
-  async #send(url: URL, headers: Readonly<Record<string, string>>) {
+  async #send(sending: Sending) {
     const { allowLocal } = this.#settings;
-    const request = { url, method: "GET", headers, verifies: true, allowLocal } as const;
+    const request = { ...sending, verifies: true, allowLocal };
     const ending = new AbortController();
     this.#open.add(ending);
     let isIdle = false;
@@ -329,6 +365,29 @@ export class Source {
     await sleep(milliseconds, undefined, { signal: this.#signal, ref: false }).catch(() => {
       this.#signal.throwIfAborted();
     });
+  }
+}
+
+/** The bytes of an answer. @throws SourceError if there are more than so many */
+async function* bounded(
+  answer: IncomingMessage,
+  path: string,
+  most: number,
+): AsyncGenerator<Uint8Array> {
+  let length = 0;
+  for await (const chunk of partsOf(answer, path)) {
+    length += chunk.length;
+    if (length > most) throw new SourceError(`${path} is larger than ${most} bytes`);
+    yield chunk;
+  }
+}
+
+/** @throws SourceError if bytes are no JSON */
+function jsonIn(bytes: Buffer, path: string): unknown {
+  try {
+    return JSON.parse(bytes.toString("utf8"));
+  } catch {
+    throw new SourceError(`the answer to ${path} is no JSON`);
   }
 }
 
