@@ -961,7 +961,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   group_runners_enabled: "whether runners of its groups do its jobs: yes",
   html_emails_enabled: "whether mails say the same in HTML, too",
   import_sources:
-    "from where projects may be imported: `git` stands for repositories by URL; other sources don't exist here",
+    "from where projects may be imported: `git` stands for repositories by URL, `github` for GitHub; other sources don't exist here",
   infrastructure_access_level: "whether it has infrastructure, which there is none of; kept",
   ip_restriction_ranges: "addresses that may be used: any",
   issue_branch_template: "how branches of issues are named; kept",

@@ -271,6 +271,7 @@ const steps = [
   `20261227-01-bulk-imports`,
   `20261228-01-helm`,
   `20261228-02-nuget`,
+  `20270101-01-imports-from-github`,
 ];
 
 const statements = [
@@ -2003,7 +2004,7 @@ const statements = [
   user_id integer references users (id) on delete set null,
   error text,
   created_at integer not null
-, overwrites text, url text, credentials text)`,
+, overwrites text, url text, credentials text, kind text)`,
   `CREATE INDEX project_imports_by_user on project_imports (user_id)`,
   `CREATE UNIQUE INDEX project_exports_file_id on project_exports (file_id) where file_id is not null`,
   `CREATE TRIGGER project_exports_file_id_used after insert on project_exports begin update stored_files set unused_since = null where id = new.file_id and unused_since is not null; end`,
@@ -3045,7 +3046,7 @@ const statements = [
   token text,
   created_at integer not null,
   updated_at integer not null
-)`,
+, source_type text not null default 'gitlab')`,
   `CREATE INDEX bulk_imports_by_user on bulk_imports (user_id, created_at)`,
   `CREATE TABLE bulk_import_entities (
   id integer primary key autoincrement,
