@@ -2,6 +2,7 @@ import type { Caller } from "../../core/access/caller.ts";
 import { ApiError, invalid } from "../../core/errors.ts";
 import type { Context, PrepareContext } from "../../core/resource.ts";
 import { addressesOf, ForbiddenAddress, UnknownHost } from "../../outgoing/addresses.ts";
+import { until } from "../../outgoing/request.ts";
 import type { Reader } from "../../store/port.ts";
 import { addressOf, requirePublic } from "../mirrors/address.ts";
 import * as namespaces from "../namespaces/queries.ts";
@@ -55,9 +56,13 @@ export async function requireFewImports(db: Reader, userId: number, now: number)
 }
 
 /** @throws ForbiddenAddress if the host of a server must not be called; one that is unknown can't be reached later on */
-export async function requirePublicUrl(url: URL, allowLocal: boolean): Promise<void> {
+export async function requirePublicUrl(
+  url: URL,
+  allowLocal: boolean,
+  signal: AbortSignal,
+): Promise<void> {
   try {
-    await addressesOf(url, allowLocal);
+    await until(signal, addressesOf(url, allowLocal));
   } catch (error) {
     if (!(error instanceof UnknownHost)) throw error;
   }

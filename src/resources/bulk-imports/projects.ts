@@ -148,8 +148,7 @@ export const bringReleases = (
   );
 
 const keyOfRelease = ({ tag_name }: Told) => String(tag_name);
-/** Where what belongs to a project is written to. */
-export const inPlace = ({ running, place }: Bringing) => ({ store: running.store, place });
+const inPlace = ({ running, place }: Bringing) => ({ store: running.store, place });
 
 const BRANCH = v.pipe(v.string(), v.minLength(1), v.maxLength(255));
 

@@ -1,11 +1,12 @@
 import type { Caller } from "../../core/access/caller.ts";
-import { hasRole } from "../../core/access/roles.ts";
 import { findVisible } from "../../core/access/source.ts";
 import { ApiError, forbidden, invalid, notFound } from "../../core/errors.ts";
 import * as param from "../../core/input.ts";
 import { Json, type PrepareContext, type Resource, routes } from "../../core/resource.ts";
+import { dayOf } from "../../core/time.ts";
 import { ForbiddenAddress } from "../../outgoing/addresses.ts";
 import type { Reader } from "../../store/port.ts";
+import { mayFill } from "../bulk-imports/abilities.ts";
 import { ownerOf, readUrl, requireFewImports, requirePublicUrl } from "../bulk-imports/check.ts";
 import { DIALECTS } from "../bulk-imports/dialects.ts";
 import { makeProject } from "../bulk-imports/projects.ts";
@@ -42,18 +43,23 @@ const hostOf = (given: string | undefined): string =>
  *   `import_sources` has no `github`, 422 if there is no such repository, 429 if the user begins too many imports
  */
 async function tryOut(
-  { host, token, id }: { host: string; token: string; id: number },
+  { host, token, id, into }: { host: string; token: string; id: number; into: string },
   { store, outgoing, now, caller }: PrepareContext<Caller>,
 ): Promise<Tried> {
   await requireSource(store.reader(), "github");
   const url = readAddress(host);
+  await namespaceFor({ db: store.reader(), caller, viewer: { caller, today: dayOf(now) } }, into);
   await requireFewImports(store.reader(), caller.id, now);
   const unreachable = refused(422, "Import failed due to a GitHub error: it can't be reached");
   if (outgoing.isKept?.()) throw unreachable;
   const { allowLocal } = outgoing;
   return alone(store, caller.id, async (signal) => {
-    await requirePublicUrl(url, allowLocal).catch((error) => {
-      throw error instanceof ForbiddenAddress ? refused(400, `Invalid URL: ${host}`) : error;
+    await requirePublicUrl(url, allowLocal, signal).catch((error) => {
+      throw error instanceof ForbiddenAddress
+        ? refused(400, `Invalid URL: ${host}`)
+        : signal.aborted
+          ? unreachable
+          : error;
     });
     const settings = { dialect: DIALECTS.github, url, token, allowLocal, now: () => Date.now() };
     const source = new Source(settings, signal);
@@ -70,6 +76,21 @@ async function tryOut(
         : refused(422, `Import failed due to a GitHub error: HTTP ${error.status}`);
     }
   });
+}
+
+/** The namespace that a repository is imported into. @throws ApiError 422 if the caller may not create projects there */
+async function namespaceFor(
+  context: Parameters<typeof canCreateIn>[0],
+  fullPath: string,
+): Promise<namespaces.Namespace> {
+  const namespace = await namespaces.findByPath(context.db, fullPath);
+  if (!namespace) {
+    throw refused(422, "Namespace or group to import repository into does not exist.");
+  }
+  if (!(await canCreateIn(context, namespace))) {
+    throw refused(422, "You are not allowed to import projects in this namespace.");
+  }
+  return namespace;
 }
 
 /** @throws ApiError 400 */
@@ -134,24 +155,25 @@ export const githubImportResource: Resource = {
       },
       examples: [EXAMPLE],
       prepare: async (
-        { personal_access_token: token, repo_id: id, github_hostname, optional_stages: stages },
+        {
+          personal_access_token: token,
+          repo_id: id,
+          target_namespace: into,
+          github_hostname,
+          optional_stages: stages,
+        },
         context,
       ) => {
         if (stages?.attachments_import) {
           throw invalid({ "optional_stages[attachments_import]": ["is not supported"] });
         }
-        return tryOut({ host: hostOf(github_hostname), token, id }, context);
+        return tryOut({ host: hostOf(github_hostname), token, id, into }, context);
       },
       handle: async (context) => {
         const { db, caller, input, now, secrets, prepared } = context;
         const { told, ...from } = prepared;
-        const namespace = await namespaces.findByPath(db, input.target_namespace);
-        if (!namespace) {
-          throw refused(422, "Namespace or group to import repository into does not exist.");
-        }
-        if (!(await canCreateIn(context, namespace))) {
-          throw refused(422, "You are not allowed to import projects in this namespace.");
-        }
+        // It may have changed while GitHub was asked.
+        const namespace = await namespaceFor(context, input.target_namespace);
         const name = input.new_name ?? textIn(told["name"]) ?? "";
         const entity: imports.NewEntity = {
           entity_type: "project_entity",
@@ -187,11 +209,13 @@ export const githubImportResource: Resource = {
       status: 200,
       input: { project_id: param.recordId() },
       examples: [{ ...EXAMPLE, import_status: "canceled", human_import_status_name: "canceled" }],
-      handle: async ({ db, viewer, input, now }) => {
+      handle: async ({ db, viewer, caller, input, now }) => {
         const source = await findVisible(db, "project", String(input.project_id), viewer);
         const found = source && (await imports.importOf(db, source.id));
         if (!source || !found) throw notFound();
-        if (!hasRole(source, "maintainer")) throw forbidden();
+        if (!(await mayFill(db, { caller, now: () => now }, { kind: "project", id: source.id }))) {
+          throw forbidden();
+        }
         if (!imports.OPEN.includes(found.status)) {
           const message = `The import cannot be canceled because it is ${found.status}`;
           throw new ApiError(400, { message });
