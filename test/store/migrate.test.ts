@@ -374,6 +374,8 @@ const FROZEN: Record<string, string> = {
   "20261226-02-identities": "cb970df0f68d05b26ea7d5a6e461e560785b9975d8e01ac2e0c21a49883243f9",
   "20261226-01-provider-sign-ins":
     "f41fb81eb156b4d9b8dae2038e868603bc5962567f924da46cf014d6131c43e6",
+  "20270101-01-imports-from-github":
+    "e8f29d6b611ab6dd7587a3ff63a37559f768164903e21dd10437fc8bbce0910b",
   "20261227-01-bulk-imports": "c47f04103a197aeda4d74c822caca4fc37b7bf3ce0cbae54c7d1e4c47ab9aaeb",
   "20261223-01-lfs": "7b10b3c47942056d507607e2caf009a7ffa4e1a0e5edcb8a865e0a4e939b41e2",
   "20261224-01-keys-that-sign-in":
